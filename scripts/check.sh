@@ -18,8 +18,13 @@ check_rules() {
 check_format() { scripts/format.sh; }
 
 # The build that `make test` and `make bench` use; with GCC's warnings as errors from here on.
+# With the Python module where HALFTONE_PYTHON, or python3, has what it is built and tested with.
 check_gcc() {
-  cmake --preset release -DHALFTONE_WERROR=ON > /dev/null
+  local python=${HALFTONE_PYTHON:-python3} with_python=()
+  if "$python" -c 'import nanobind, numpy, pytest' > /dev/null 2>&1; then
+    with_python=(-DHALFTONE_WITH_PYTHON=ON "-DPython_EXECUTABLE=$(command -v "$python")")
+  fi
+  cmake --preset release -DHALFTONE_WERROR=ON "${with_python[@]}" > /dev/null
   cmake --build --preset release --target all benchmarks
 }
 

@@ -177,6 +177,72 @@ TEST_F(Api, ReplacesDefaultsOfARecipeFile) {
   expect_error(ErrorKind::kIo, "none.toml", [&] { load_recipe(path("none.toml")); });
 }
 
+TEST_F(Api, TakesRecipesAsTextAndSettingsByName) {
+  SettingNames names;
+  names.weight_bits = 2;
+  names.activation_bits = "none";
+  names.weight_scheme = "affine";
+  names.arithmetic = "float";
+  names.calibrator = "mse";
+  const compress::Recipe recipe =
+      recipe_from("[default]\nactivation_bits = 4\n", "mine", settings_named(names));
+  EXPECT_EQ(recipe.defaults.weight_bits, 2);
+  EXPECT_EQ(recipe.defaults.activation_bits, 0);
+  EXPECT_EQ(recipe.defaults.weight_system, &numerics::find_system("affine"));
+  EXPECT_EQ(recipe.defaults.calibrator, compress::Calibrator::kMse);
+  EXPECT_TRUE(settings_named({.scheme = "float"}).skip.value_or(false));
+  for (const char* wrong : {"two", "0", "-1", "3x"}) {
+    expect_error(ErrorKind::kUsage, std::string("or none, found '") + wrong + "'",
+                 [&] { settings_named({.activation_bits = wrong}); });
+  }
+  expect_error(ErrorKind::kUsage, "mine", [] { recipe_from("nonsense = 1", "mine"); });
+}
+
+TEST_F(Api, GivesTheBytesOfItsFile) {
+  const Network network = load(kFile);
+  save(network, path("m.circle"));
+  EXPECT_THAT(read_file(path("m.circle")),
+              testing::ElementsAreArray(to_bytes(network, "circle").bytes));
+  expect_error(ErrorKind::kUsage, "found 'zip'", [&] { to_bytes(network, "zip"); });
+  EXPECT_NO_THROW(check_output(path("other.onnx"), network));
+  expect_error(ErrorKind::kUsage, "is the network that is read",
+               [&] { check_output(kFile, network); });
+  expect_error(ErrorKind::kUnsupported, "expected a name that ends in",
+               [&] { check_output(path("m.zip"), network); });
+}
+
+TEST_F(Api, FitsEncodesAndDecodesArrays) {
+  const std::vector<float> values = {0, 1, 2, 3, -8, -4, 4, 8};
+  const MatrixView<const float> matrix(values, 2, 4);
+  const numerics::MatrixEncoding encoding = fit_encoding(matrix, {.bits = 2});
+  const std::vector<std::uint16_t> codes = encode_array(matrix, encoding);
+  // Four levels hold four values exactly; in a basis, if these are sums of two signs.
+  EXPECT_EQ(decode_array({codes, 2, 4}, encoding)[2], 2);
+  EXPECT_EQ(fit_encoding(matrix, {.granularity = "tensor"}).num_blocks(), 1U);
+  const ArrayFormat groups{.system = "affine", .bits = 4, .granularity = "group", .group_size = 2};
+  EXPECT_EQ(fit_encoding(matrix, groups).num_blocks(), 4U);
+}
+
+TEST_F(Api, RefusesArraysAndFormatsThatAreNone) {
+  const std::vector<float> values = {0, 1, kNan, 3};
+  const MatrixView<const float> matrix(values, 2, 2);
+  const auto fit = [&](const ArrayFormat& format) { fit_encoding(matrix, format); };
+  expect_error(ErrorKind::kFormat, "expected finite numbers, found nan at index 2",
+               [&] { fit({.bits = 2}); });
+  expect_error(ErrorKind::kUsage, "nf4: expected 4 to 4 bits, found 3",
+               [&] { fit({.system = "nf4", .bits = 3}); });
+  expect_error(ErrorKind::kUsage, "expected tensor, channel or group, found 'row'",
+               [&] { fit({.granularity = "row"}); });
+  expect_error(ErrorKind::kUsage, "only granularity group has groups",
+               [&] { fit({.granularity = "tensor", .group_size = 2}); });
+  const std::vector<float> good = {0, 1, 2, 3};
+  const numerics::MatrixEncoding encoding = fit_encoding({good, 2, 2}, {.bits = 2});
+  const std::vector<std::uint16_t> codes = {0, 1, 4, 3};
+  expect_error(ErrorKind::kUsage, "codes: expected numbers below 4, found 4", [&] {
+    decode_array({codes, 2, 2}, encoding);
+  });
+}
+
 TEST_F(Api, HasDevicesOfAMachine) {
   const Machine machine;
   EXPECT_TRUE(machine.is_first());

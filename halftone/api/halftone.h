@@ -12,6 +12,7 @@
 #include "halftone/api/machine.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/network.h"
+#include "halftone/api/number_systems.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/recipe.h"
 #include "halftone/api/run.h"

@@ -119,18 +119,25 @@ Inspection inspect_file(const std::filesystem::path& path, const InspectOptions&
   return result;
 }
 
-Inspection convert(const ConvertJob& job) {
-  formats::model_format(job.output);  // fails before the work if the format is unknown
-  check_output(job.output, {&job.input, 1});
-  ir::Graph graph = prepared(load(job.input, job.import), Purpose::kConvert);
-  if (job.decoded) {
-    with_context(job.input.string(), [&] { passes::decode_codes(graph); });
+Inspection convert(Network network, const std::filesystem::path& output, const ConvertForm& how) {
+  formats::model_format(output);  // fails before the work if the format is unknown
+  const std::filesystem::path input = network.name;
+  check_output(output, {&input, 1});
+  ir::Graph graph = prepared(std::move(network), Purpose::kConvert);
+  if (how.decoded) {
+    with_context(input.string(), [&] { passes::decode_codes(graph); });
     passes::simplify(graph);
   }
-  save(graph, job.output, job.form);
+  save(graph, output, how.form);
   // What the file holds is another form of the graph.
-  if (job.form.is_standard()) graph = prepared(load(job.output), Purpose::kConvert);
-  return inspect_as(graph, job.output, std::filesystem::file_size(job.output));
+  if (how.form.is_standard()) graph = prepared(load(output), Purpose::kConvert);
+  return inspect_as(graph, output, std::filesystem::file_size(output));
+}
+
+Inspection convert(const ConvertJob& job) {
+  formats::model_format(job.output);  // before a large network is read
+  check_output(job.output, {&job.input, 1});
+  return convert(load(job.input, job.import), job.output, job.how);
 }
 
 }  // namespace halftone

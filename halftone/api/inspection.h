@@ -75,20 +75,31 @@ std::vector<NodeWork> work_of(Network network,
 /// @throws Error as load() and prepared()
 Inspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
-/// A file to convert and the file to write.
-struct ConvertJob {
-  std::filesystem::path input;
-  std::filesystem::path output;
-  formats::ImportOptions import{};  ///< shapes and values for inputs
-  formats::ExportOptions form{};    ///< how to write it
+/// How convert() writes a network.
+struct ConvertForm {
+  formats::ExportOptions form{};
   /// Write float32 weights in place of codes, and roundings of activations with the operators that
   /// every runtime has: passes::decode_codes().
   bool decoded = false;
 };
 
-/// Converts a file to the format of another file name, simplified.
+/// Writes a network in the format of a file name, simplified.
 /// @return what was written
-/// @throws Error as check_output(), load(), prepared(), passes::decode_codes() and save()
+/// @throws Error as check_output() with the name of the network, prepared(), passes::decode_codes()
+///         and save()
+Inspection convert(Network network, const std::filesystem::path& output,
+                   const ConvertForm& how = {});
+
+/// A file to convert and the file to write.
+struct ConvertJob {
+  std::filesystem::path input;
+  std::filesystem::path output;
+  formats::ImportOptions import{};  ///< shapes and values for inputs
+  ConvertForm how{};
+};
+
+/// The same from file to file.
+/// @throws Error as load() and convert()
 Inspection convert(const ConvertJob& job);
 
 }  // namespace halftone

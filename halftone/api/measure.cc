@@ -20,7 +20,9 @@ Measurement measure(Network network, const MeasureOptions& options) {
     return runtime::plan_shares(
         graph, {batch_of(graph, options.batch), threads_each, options.execution}, devices.size());
   });
-  return {shares.front(), runtime::profile(shares, devices, {.min_seconds = options.min_seconds})};
+  return {shares.front(),
+          runtime::profile(shares, devices,
+                           {.min_seconds = options.min_seconds, .progress = options.progress})};
 }
 
 }  // namespace halftone

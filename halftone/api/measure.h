@@ -17,6 +17,7 @@ struct MeasureOptions {
   double min_seconds = 0.5;            ///< measure at least this long
   spmd::Devices devices{};             ///< that share the samples; empty: one
   runtime::ExecutionOptions execution{};
+  ProgressSink progress{};  ///< may be empty
 };
 
 struct Measurement {

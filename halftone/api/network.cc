@@ -59,9 +59,20 @@ void check_output(const std::filesystem::path& output,
   }
 }
 
+void check_output(const std::filesystem::path& output, const Network& network) {
+  const std::filesystem::path input = network.name;
+  check_output(output, {&input, 1});
+  formats::check_model(prepared(network, Purpose::kFit), output);
+}
+
 void save(const Network& network, const std::filesystem::path& path,
           const formats::ExportOptions& form) {
   formats::save_model(network.graph, path, form);
+}
+
+SharedBytes to_bytes(const Network& network, std::string_view format,
+                     const formats::ExportOptions& form) {
+  return formats::model_bytes(network.graph, formats::format_named(format), network.name, form);
 }
 
 ir::Graph prepared(Network network, Purpose purpose) {

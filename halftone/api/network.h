@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halftone/base/shared_bytes.h"
@@ -51,10 +52,21 @@ std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
 void check_output(const std::filesystem::path& output,
                   std::span<const std::filesystem::path> inputs);
 
+/// Checks, before the work, that a quantized form of a network can be written to a file, and that
+/// this is not the file of the network.
+/// @throws Error kUsage; else as prepared() and formats::check_model()
+void check_output(const std::filesystem::path& output, const Network& network);
+
 /// Writes a network completely or not at all. The same network gives the same bytes.
 /// @throws Error as formats::save_model()
 void save(const Network& network, const std::filesystem::path& path,
           const formats::ExportOptions& form = {});
+
+/// The bytes that save() writes to a file of this format.
+/// @param format  "onnx", "tflite" or "circle"
+/// @throws Error kUsage if there is no such format; else as formats::model_bytes()
+SharedBytes to_bytes(const Network& network, std::string_view format,
+                     const formats::ExportOptions& form = {});
 
 /// The use of a network, which determines how it is simplified.
 enum class Purpose : std::uint8_t {

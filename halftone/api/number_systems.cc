@@ -2,6 +2,10 @@
 #include "halftone/api/number_systems.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/fit/table_fit.h"
 
 namespace halftone {
 namespace {
@@ -50,6 +54,39 @@ NumberSystemInfo info_of(const NumberSystem& system) {
           std::string(system.source)};
 }
 
+numerics::BlockShape blocks_of(const NumberSystem& system, const ArrayFormat& format) {
+  constexpr std::size_t kUsualGroup = 32;
+  numerics::BlockShape blocks = system.blocks;
+  if (format.granularity == "tensor") {
+    blocks = {numerics::Granularity::kTensor, 0};
+  } else if (format.granularity == "channel") {
+    blocks = {numerics::Granularity::kChannel, 0};
+  } else if (format.granularity == "group") {
+    blocks = {numerics::Granularity::kGroup,
+              blocks.group_size != 0 ? blocks.group_size : kUsualGroup};
+  } else if (!format.granularity.empty()) {
+    fail(ErrorKind::kUsage,
+         "granularity: expected tensor, channel or group, found '" + format.granularity + "'");
+  }
+  if (format.group_size == 0) return blocks;
+  if (blocks.granularity != numerics::Granularity::kGroup) {
+    fail(ErrorKind::kUsage, "group size: only granularity group has groups");
+  }
+  blocks.group_size = format.group_size;
+  return blocks;
+}
+
+void check_finite(MatrixView<const float> values) {
+  for (std::size_t row = 0; row < values.rows(); ++row) {
+    for (std::size_t col = 0; col < values.cols(); ++col) {
+      if (std::isfinite(values(row, col))) continue;
+      fail(ErrorKind::kFormat, "expected finite numbers, found " +
+                                   std::to_string(values(row, col)) + " at index " +
+                                   std::to_string(row * values.cols() + col));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<NumberSystemInfo> list_number_systems() {
@@ -69,6 +106,54 @@ NumberSystemLevels number_system_levels(std::string_view name, int bits) {
     result.levels.assign(codebook->levels().begin(), codebook->levels().end());
   }
   return result;
+}
+
+numerics::MatrixEncoding fit_encoding(MatrixView<const float> values, const ArrayFormat& format) {
+  const NumberSystem& system = numerics::find_system(format.system);
+  compress::WeightFormat how;
+  how.system = &system;
+  how.bits = format.bits != 0 ? format.bits : usual_bits(system);
+  how.offset = format.offset;
+  const numerics::BlockShape blocks = blocks_of(system, format);
+  how.granularity = blocks.granularity;
+  how.group_size = blocks.group_size;
+  if (!system.allows(how.bits)) {
+    fail(ErrorKind::kUsage, format.system + ": expected " + std::to_string(system.min_bits) +
+                                " to " + std::to_string(system.max_bits) + " bits, found " +
+                                std::to_string(how.bits));
+  }
+  check_finite(values);
+  return compress::fit_table(values, how, {}, {}).encoding;
+}
+
+std::vector<std::uint16_t> encode_array(MatrixView<const float> values,
+                                        const numerics::MatrixEncoding& encoding) {
+  const numerics::BitPlanes planes = numerics::encode(values, encoding);
+  std::vector<std::uint16_t> codes;
+  codes.reserve(values.size());
+  for (std::size_t row = 0; row < values.rows(); ++row) {
+    for (std::size_t col = 0; col < values.cols(); ++col) {
+      codes.push_back(static_cast<std::uint16_t>(planes.code(row, col)));
+    }
+  }
+  return codes;
+}
+
+std::vector<float> decode_array(MatrixView<const std::uint16_t> codes,
+                                const numerics::MatrixEncoding& encoding) {
+  numerics::BitPlanes planes(codes.rows(), codes.cols(), encoding.bits);
+  for (std::size_t row = 0; row < codes.rows(); ++row) {
+    for (std::size_t col = 0; col < codes.cols(); ++col) {
+      const std::uint16_t code = codes(row, col);
+      if (code >> encoding.bits != 0) {
+        fail(ErrorKind::kUsage, "codes: expected numbers below " +
+                                    std::to_string(1 << encoding.bits) + ", found " +
+                                    std::to_string(code));
+      }
+      planes.set_code(row, col, static_cast<numerics::Code>(code));
+    }
+  }
+  return numerics::decode(planes, encoding);
 }
 
 }  // namespace halftone

@@ -2,6 +2,8 @@
 // The number systems that --scheme names, and their levels.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +41,32 @@ std::vector<NumberSystemInfo> list_number_systems();
 /// @param bits  0: the most that the system has, up to 8
 /// @throws Error kUsage if there is no such system or it does not have so many bits
 NumberSystemLevels number_system_levels(std::string_view name, int bits);
+
+/// How an array becomes codes.
+struct ArrayFormat {
+  std::string system = "basis";  ///< as --scheme names it
+  int bits = 0;                  ///< 0: the most that the system has, up to 8
+  bool offset = true;            ///< of learned levels
+  /// "tensor", "channel" (a row) or "group"; empty: as the system has it
+  std::string granularity{};
+  std::size_t group_size = 0;  ///< of "group"; 0: that of the system, or 32
+};
+
+/// Fits an encoding to an array, all of whose elements have equal weight: compress::fit_table().
+/// @param values  [rows, cols] finite
+/// @throws Error kUsage if the format is none; kFormat if an element is NaN or infinite
+numerics::MatrixEncoding fit_encoding(MatrixView<const float> values, const ArrayFormat& format);
+
+/// The code of the nearest level for each element.
+/// @return [rows * cols]
+/// @throws Error kShape if the encoding is one of another number of rows or columns
+std::vector<std::uint16_t> encode_array(MatrixView<const float> values,
+                                        const numerics::MatrixEncoding& encoding);
+/// The levels of codes.
+/// @param codes  [rows, cols]
+/// @return       [rows * cols]
+/// @throws Error as encode_array(); kUsage if a code has more bits than the encoding
+std::vector<float> decode_array(MatrixView<const std::uint16_t> codes,
+                                const numerics::MatrixEncoding& encoding);
 
 }  // namespace halftone

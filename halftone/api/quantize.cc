@@ -10,11 +10,35 @@
 #include "halftone/formats/model.h"
 
 namespace halftone {
+namespace {
+
+const passes::CodeForm& codes_of(formats::ModelFormat format) {
+  return format == formats::ModelFormat::kOnnx ? passes::kOnnxCodes : passes::kTfliteCodes;
+}
+
+}  // namespace
 
 compress::QuantizeResult quantize(Network network, const data::Dataset& data,
                                   const compress::Recipe& recipe,
                                   const compress::QuantizeOptions& options) {
   return compress::quantize(prepared(std::move(network), Purpose::kFit), data, recipe, options);
+}
+
+compress::QuantizeResult quantize_to_integers(Network network, const data::Dataset& data,
+                                              const compress::Recipe& recipe,
+                                              const compress::QuantizeOptions& options,
+                                              std::string_view format) {
+  const passes::CodeForm& form = codes_of(formats::format_named(format));
+  return compress::quantize_to_integers(prepared(std::move(network), Purpose::kFit), data, recipe,
+                                        options, form);
+}
+
+QuantizeReport report_of(const compress::QuantizeResult& result) {
+  QuantizeReport report;
+  report.layers = result.layers;
+  report.skipped_blocks = result.skipped_blocks;
+  report.equalized_pairs = result.equalized_pairs;
+  return report;
 }
 
 namespace {
@@ -33,9 +57,8 @@ void check_form(const QuantizeJob& job, const ir::Graph& graph) {
 compress::QuantizeResult quantize_for(const QuantizeJob& job, const ir::Graph& graph,
                                       const data::Dataset& data) {
   if (!job.full_integer) return compress::quantize(graph, data, job.recipe, job.options);
-  const bool is_onnx = formats::model_format(job.output) == formats::ModelFormat::kOnnx;
   return compress::quantize_to_integers(graph, data, job.recipe, job.options,
-                                        is_onnx ? passes::kOnnxCodes : passes::kTfliteCodes);
+                                        codes_of(formats::model_format(job.output)));
 }
 
 }  // namespace
@@ -44,19 +67,17 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   const Elapsed elapsed;
   check_output(job.output, {&job.input, 1});
   Network network = load(job.input, job.import);
-  QuantizeReport report;
-  report.input_bytes = network.file_bytes;
+  const std::uintmax_t input_bytes = network.file_bytes;
   const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
   check_form(job, graph);
   const data::Dataset data = job.data.open();
-  compress::QuantizeResult result = quantize_for(job, graph, data);
+  const compress::QuantizeResult result = quantize_for(job, graph, data);
+  QuantizeReport report = report_of(result);
+  report.input_bytes = input_bytes;
   if (job.options.devices.rank() == 0) {
     save(result.graph, job.output, job.form);
     report.output_bytes = std::filesystem::file_size(job.output);
   }
-  report.layers = std::move(result.layers);
-  report.skipped_blocks = std::move(result.skipped_blocks);
-  report.equalized_pairs = result.equalized_pairs;
   report.seconds = elapsed.seconds();
   return report;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "halftone/api/data_source.h"
@@ -20,6 +21,16 @@ namespace halftone {
 compress::QuantizeResult quantize(Network network, const data::Dataset& data,
                                   const compress::Recipe& recipe = {},
                                   const compress::QuantizeOptions& options = {});
+
+/// A network of 8-bit integers that other runtimes open, with the rounding of the format that it
+/// will be written in.
+/// @param format  as in to_bytes()
+/// @throws Error as prepared() and compress::quantize_to_integers(); kUsage if there is no such
+///         format
+compress::QuantizeResult quantize_to_integers(Network network, const data::Dataset& data,
+                                              const compress::Recipe& recipe,
+                                              const compress::QuantizeOptions& options,
+                                              std::string_view format);
 
 /// A file to quantize and the file to write.
 struct QuantizeJob {
@@ -45,6 +56,9 @@ struct QuantizeReport {
   std::vector<compress::SkippedBlock> skipped_blocks{};
   std::size_t equalized_pairs = 0;  ///< see compress::QuantizeResult
 };
+
+/// What the result of a fit says of its layers; sizes of files and seconds are 0.
+QuantizeReport report_of(const compress::QuantizeResult& result);
 
 /// Quantizes a file. Checks first that the output format can hold the network. All ranks of the
 /// devices call this; the first one writes the file, and only its report has the size of that file.

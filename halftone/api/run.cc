@@ -40,9 +40,14 @@ void create_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
+std::shared_ptr<const runtime::Plan> make_plan(Network network, std::size_t batch,
+                                               const RunOptions& options) {
+  return runtime::make_plan(prepared(std::move(network), Purpose::kRun),
+                            {batch, options.threads, options.execution});
+}
+
 runtime::Session make_session(Network network, std::size_t batch, const RunOptions& options) {
-  return runtime::Session(runtime::make_plan(prepared(std::move(network), Purpose::kRun),
-                                             {batch, options.threads, options.execution}));
+  return runtime::Session(make_plan(std::move(network), batch, options));
 }
 
 std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,

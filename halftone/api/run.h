@@ -19,9 +19,15 @@ struct RunOptions {
   runtime::ExecutionOptions execution{};
 };
 
+/// How a network is computed. Several sessions may run a plan at the same time.
+/// @param batch  samples per run; without effect if the network is fixed to a number of samples
+/// @throws Error as prepared() and runtime::make_plan()
+std::shared_ptr<const runtime::Plan> make_plan(Network network, std::size_t batch,
+                                               const RunOptions& options = {});
+
 /// A network that is ready to run any number of times.
 /// @param batch  samples per run; without effect if the network is fixed to a number of samples
-/// @throws Error as prepared(), runtime::make_plan() and runtime::Session
+/// @throws Error as make_plan() and runtime::Session
 runtime::Session make_session(Network network, std::size_t batch, const RunOptions& options = {});
 
 /// Runs a network once.

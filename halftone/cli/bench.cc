@@ -36,7 +36,8 @@ void run(const BenchOptions& options, const Machine& machine) {
     Progress progress(options.common, machine);
     tuning.show(progress);
     return measure(load(options.model, options.model_options.parse()),
-                   {options.batch, options.seconds, machine.devices(options.devices), execution});
+                   {options.batch, options.seconds, machine.devices(options.devices), execution,
+                    progress.sink()});
   }();
   tuning.save(machine);
   if (!machine.is_first()) return;

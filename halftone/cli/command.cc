@@ -240,28 +240,7 @@ void apply(const CommonOptions& common) {
 }
 
 compress::Recipe make_recipe(const RecipeOptions& options) {
-  compress::LayerSettings settings;
-  settings.weight_bits = options.weight_bits;
-  if (!options.activation_bits.empty()) {
-    settings.activation_bits =
-        options.activation_bits == "none" ? 0 : std::stoi(options.activation_bits);
-  }
-  if (options.scheme == "float") {
-    settings.skip = true;
-  } else if (!options.scheme.empty()) {
-    settings.weight_system = settings.activation_system = &numerics::find_system(options.scheme);
-  }
-  if (!options.weight_scheme.empty()) {
-    settings.weight_system = &numerics::find_system(options.weight_scheme);
-  }
-  if (!options.activation_scheme.empty()) {
-    settings.activation_system = &numerics::find_system(options.activation_scheme);
-  }
-  if (!options.arithmetic.empty()) settings.arithmetic = ir::arithmetic_named(options.arithmetic);
-  if (!options.calibrator.empty()) {
-    settings.calibrator = compress::calibrator_named(options.calibrator);
-  }
-  return load_recipe(options.recipe, settings);
+  return load_recipe(options.recipe, settings_named(options));
 }
 
 Progress::Progress(const CommonOptions& common, const Machine& machine)

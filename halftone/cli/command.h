@@ -20,8 +20,8 @@
 #include "halftone/api/recipe.h"
 #include "halftone/base/progress.h"
 #include "halftone/formats/export_options.h"
-#include "halftone/runtime/kernel.h"
 #include "halftone/runtime/execution_options.h"
+#include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/tuning.h"
 
 namespace halftone::cli {
@@ -54,14 +54,7 @@ struct DataOptions {
 };
 
 /// Options of the verbs that quantize networks.
-struct RecipeOptions {
-  std::optional<int> weight_bits;
-  std::string activation_bits;  ///< a number or "none"
-  std::string scheme;
-  std::string weight_scheme;
-  std::string activation_scheme;
-  std::string arithmetic;
-  std::string calibrator;
+struct RecipeOptions : SettingNames {
   std::string recipe;  ///< a file
 
   [[nodiscard]] bool is_given() const {

@@ -22,9 +22,10 @@ struct ConvertOptions {
 void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const Inspection inspection =
-      convert({options.input, options.output, options.model_options.parse(), options.form,
-               options.decoded});
+  const Inspection inspection = convert({options.input,
+                                         options.output,
+                                         options.model_options.parse(),
+                                         {options.form, options.decoded}});
   if (options.common.json) {
     std::cout << report::to_json(inspection);
   } else if (!options.common.quiet) {

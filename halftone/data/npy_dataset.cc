@@ -29,44 +29,47 @@ std::vector<std::int64_t> npy_labels(const SharedBytes& file) {
   return array.integers();
 }
 
-NpyHeader npy_samples_header(const SharedBytes& file) {
-  NpyHeader header = parse_npy_header(file.bytes);
-  if (header.shape.empty() || header.num_elements == 0) {
-    fail(ErrorKind::kFormat, "expected an array of samples [N, ...], found shape " +
-                                 SampleShape{header.shape, SampleLayout::kPlain}.text());
-  }
-  return header;
-}
-
-/// The samples of a .npy file: a view of the file, or a converted copy if their order differs.
-DenseSamples npy_samples(const SharedBytes& file, const NpyHeader& header) {
-  DenseSamples samples;
-  samples.type = header.type;
-  samples.sample_elements = header.num_elements / header.shape[0];
-  samples.stride_bytes = samples.sample_elements * size_bytes(header.type);
-  const bool as_is = !header.swapped && (!header.fortran_order || header.shape.size() == 1);
-  samples.data = as_is ? SharedBytes{file.owner, file.bytes.subspan(header.data_offset)}
-                       : own_bytes(parse_npy(file.bytes).data);
-  return samples;
-}
-
 /// The samples of one network input.
 struct ArrayInput {
   std::size_t num_samples = 0;
   DatasetInput facts;
 };
 
-ArrayInput npy_input(const SharedBytes& file, const DatasetOptions& options) {
-  const NpyHeader header = npy_samples_header(file);
-  DenseSamples samples = npy_samples(file, header);
-  samples.scale = options.scale;
+ArrayInput array_input(SampleArray array, double scale) {
+  const SampleShape whole{array.shape, SampleLayout::kPlain};
+  if (array.shape.empty() || whole.num_elements() == 0) {
+    fail(ErrorKind::kFormat, "expected an array of samples [N, ...], found shape " + whole.text());
+  }
   ArrayInput input;
-  input.num_samples = header.shape[0];
-  input.facts.name = "x";
-  input.facts.shape = image_shape({header.shape.begin() + 1, header.shape.end()});
-  input.facts.type = header.type;
+  input.num_samples = array.shape[0];
+  input.facts.is_named = !array.input.empty();
+  input.facts.name = input.facts.is_named ? std::move(array.input) : "x";
+  input.facts.shape = image_shape({array.shape.begin() + 1, array.shape.end()});
+  input.facts.type = array.type;
+  DenseSamples samples;
+  samples.data = std::move(array.bytes);
+  samples.type = array.type;
+  samples.sample_elements = whole.num_elements() / input.num_samples;
+  samples.stride_bytes = samples.sample_elements * size_bytes(array.type);
+  samples.scale = scale;
   input.facts.source = make_dense_source(std::move(samples));
   return input;
+}
+
+/// The array of a .npy file: a view of the file, or a converted copy if its order differs.
+ArrayInput npy_input(const SharedBytes& file, const DatasetOptions& options) {
+  const NpyHeader header = parse_npy_header(file.bytes);
+  const bool as_is = !header.swapped && (!header.fortran_order || header.shape.size() == 1);
+  SharedBytes bytes = as_is ? SharedBytes{file.owner, file.bytes.subspan(header.data_offset)}
+                            : own_bytes(parse_npy(file.bytes).data);
+  return array_input({{}, header.type, header.shape, std::move(bytes)}, options.scale);
+}
+
+/// @throws Error kUsage if only some inputs are named
+void check_names(const std::string& name, std::size_t num_named, std::size_t num_inputs) {
+  if (num_named == 0 || num_named == num_inputs) return;
+  fail(ErrorKind::kUsage, name + ": expected a name for every input or for none, found " +
+                              std::to_string(num_named) + " names");
 }
 
 /// Combines inputs that have equally many samples.
@@ -171,6 +174,21 @@ Dataset dataset_from_npz(const std::string& name, const SharedBytes& file,
   return combine(name, std::move(inputs), std::move(labels), options);
 }
 
+Dataset dataset_from_arrays(const std::string& name, std::vector<SampleArray> arrays,
+                            std::vector<std::int64_t> labels, const DatasetOptions& options) {
+  check_options(options);
+  if (arrays.empty()) fail(ErrorKind::kUsage, name + ": expected at least one array, found none");
+  std::vector<ArrayInput> inputs;
+  std::size_t num_named = 0;
+  for (SampleArray& array : arrays) {
+    inputs.push_back(
+        with_context(name, [&] { return array_input(std::move(array), options.scale); }));
+    if (inputs.back().facts.is_named) ++num_named;
+  }
+  check_names(name, num_named, inputs.size());
+  return combine(name, std::move(inputs), std::move(labels), options);
+}
+
 Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& options) {
   std::vector<ArrayInput> inputs;
   std::vector<std::int64_t> labels;
@@ -192,10 +210,7 @@ Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& optio
     }
     name += (name.empty() ? "" : " ") + path;
   }
-  if (num_named != 0 && num_named != paths.size()) {
-    fail(ErrorKind::kUsage, name + ": expected a name for every input or for none, found " +
-                                std::to_string(num_named) + " names");
-  }
+  check_names(name, num_named, paths.size());
   return combine(name, std::move(inputs), std::move(labels), options);
 }
 

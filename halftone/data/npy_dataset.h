@@ -9,6 +9,9 @@
 
 namespace halftone::data {
 
+/// @throws Error kUsage if split, limit or scale is out of range
+void check_options(const DatasetOptions& options);
+
 /// @param paths  `[NAME=]x.npy[,y.npy]` for each network input
 /// @throws Error as open_dataset()
 Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& options);

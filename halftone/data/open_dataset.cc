@@ -52,6 +52,8 @@ Dataset open_folder(const fs::path& folder, const DatasetOptions& options) {
   return dataset_from_idx(images->string(), map_file(*images), label_bytes, options);
 }
 
+}  // namespace
+
 void check_options(const DatasetOptions& options) {
   if (options.split != "train" && options.split != "test") {
     fail(ErrorKind::kUsage, "split: expected train or test, found '" + options.split + "'");
@@ -63,8 +65,6 @@ void check_options(const DatasetOptions& options) {
          "scale: expected a finite number, found " + std::to_string(options.scale));
   }
 }
-
-}  // namespace
 
 Dataset dataset_from_idx(const std::string& name, const SharedBytes& images,
                          const std::optional<SharedBytes>& labels, const DatasetOptions& options) {

@@ -2,10 +2,13 @@
 // Entry point of the module: opens a data set of any format, chosen by file type and name.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "halftone/base/shared_bytes.h"
 #include "halftone/data/dataset.h"
@@ -48,5 +51,20 @@ Dataset dataset_from_npy(const std::string& name, const SharedBytes& x,
                          const std::optional<SharedBytes>& y, const DatasetOptions& options);
 Dataset dataset_from_npz(const std::string& name, const SharedBytes& file,
                          const std::optional<SharedBytes>& y, const DatasetOptions& options);
+
+/// An array [N, ...] in C order and the native byte order: the samples of one network input.
+struct SampleArray {
+  std::string input{};  ///< the name of the network input; empty: inputs are in order
+  Scalar type = Scalar::kFloat32;
+  std::vector<std::size_t> shape;  ///< with N first
+  SharedBytes bytes;               ///< [product of shape * size_bytes(type)]
+};
+
+/// The same data set as that of .npy files with these arrays.
+/// @param labels  one per sample, or none
+/// @throws Error kFormat if an array is empty or has no axis, if arrays have different N, or as
+///         Dataset(); kUsage if there is no array, or only some are named
+Dataset dataset_from_arrays(const std::string& name, std::vector<SampleArray> arrays,
+                            std::vector<std::int64_t> labels, const DatasetOptions& options = {});
 
 }  // namespace halftone::data

@@ -124,6 +124,54 @@ TEST_F(OpenDataset, ConvertsNpyOfUnusualOrder) {
   EXPECT_THAT(read_samples(open_dataset(path("x.npy")), 0, 0, 2), testing::ElementsAre(1, 2, 3, 4));
 }
 
+/// The same numbers in memory and in a file.
+SampleArray array_of(std::string input, const std::vector<float>& numbers,
+                     std::vector<std::size_t> shape) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {std::move(input), Scalar::kFloat32, std::move(shape),
+          own_bytes({bytes.begin(), bytes.end()})};
+}
+
+TEST_F(OpenDataset, TakesArraysInMemory) {
+  std::vector<SampleArray> arrays;
+  arrays.push_back(array_of("", {1, 2, 3, 4, 5, 6}, {3, 2}));
+  const Dataset dataset = dataset_from_arrays("mine", std::move(arrays), {9, 8, 7}, {.limit = 2});
+  EXPECT_EQ(dataset.size(), 2U);
+  EXPECT_EQ(dataset.label(1), 8);
+  EXPECT_FALSE(dataset.inputs()[0].is_named);
+  EXPECT_THAT(read_samples(dataset, 0, 0, 2), testing::ElementsAre(1, 2, 3, 4));
+  std::vector<SampleArray> named;
+  named.push_back(array_of("a", {1, 2}, {2}));
+  named.push_back(array_of("b", {3, 4}, {2, 1}));
+  const Dataset both = dataset_from_arrays("mine", std::move(named), {});
+  EXPECT_TRUE(both.inputs()[1].is_named);
+  EXPECT_EQ(both.inputs()[1].name, "b");
+}
+
+TEST_F(OpenDataset, RejectsArraysThatAreNoSamples) {
+  const auto open = [](std::vector<SampleArray> arrays, const DatasetOptions& options = {}) {
+    dataset_from_arrays("mine", std::move(arrays), {}, options);
+  };
+  const auto list = [](SampleArray first, SampleArray second) {
+    std::vector<SampleArray> arrays;
+    arrays.push_back(std::move(first));
+    arrays.push_back(std::move(second));
+    return arrays;
+  };
+  expect_error(ErrorKind::kUsage, "mine: expected at least one array, found none",
+               [&] { open({}); });
+  expect_error(ErrorKind::kFormat, "mine: expected an array of samples [N, ...], found shape []",
+               [&] { open({array_of("", {1}, {})}); });
+  expect_error(ErrorKind::kFormat, "found shape [0, 3]", [&] { open({array_of("", {}, {0, 3})}); });
+  expect_error(ErrorKind::kUsage, "mine: expected a name for every input or for none, found 1",
+               [&] { open(list(array_of("a", {1}, {1}), array_of("", {1}, {1}))); });
+  expect_error(ErrorKind::kFormat, "expected equally many samples of every input", [&] {
+    open(list(array_of("", {1}, {1}), array_of("", {1, 2}, {2})));
+  });
+  expect_error(ErrorKind::kUsage, "scale: expected a finite number",
+               [&] { open({array_of("", {1}, {1})}, {.limit = {}, .scale = kInfinity}); });
+}
+
 TEST_F(OpenDataset, RejectsNpyWithoutSamples) {
   write_array<float>("number.npy", {1}, {});
   write_array<float>("none.npy", {}, {0, 3});

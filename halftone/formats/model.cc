@@ -38,6 +38,14 @@ std::string_view to_string(ModelFormat format) {
   return "unknown";
 }
 
+ModelFormat format_named(std::string_view name) {
+  for (const ModelFormat format : kFormats) {
+    if (name == to_string(format)) return format;
+  }
+  fail(ErrorKind::kUsage,
+       "format: expected onnx, tflite or circle, found '" + std::string(name) + "'");
+}
+
 ModelFormat model_format(const std::filesystem::path& path) {
   std::string extension = path.extension().string();
   std::ranges::transform(extension, extension.begin(),
@@ -94,6 +102,10 @@ class Written {
     onnx_ ? append_onnx(*onnx_, file) : file.append(circle_.bytes);
   }
 
+  [[nodiscard]] SharedBytes bytes() const {
+    return onnx_ ? own_bytes(onnx_bytes(*onnx_)) : circle_;
+  }
+
   /// Called once, last: it may use up the form.
   /// @throws Error kUnsupported if the form does not read back as the same network
   void check() {
@@ -131,12 +143,18 @@ std::string advice(ModelFormat refused, const ir::Graph& graph) {
   return "";
 }
 
+/// What is written: a file, or bytes.
+struct Target {
+  std::string name;  ///< in messages
+  ModelFormat format;
+};
+
 /// A step of writing a network. If that is not possible, the error names a format that is.
 template <typename Step>
-auto with_advice(const std::filesystem::path& path, const ir::Graph& graph,
-                 const ExportOptions& options, const Step& step) {
-  return with_context(path.string(), [&] {
-    if (options.is_standard() && model_format(path) != ModelFormat::kOnnx) {
+auto with_advice(const Target& target, const ir::Graph& graph, const ExportOptions& options,
+                 const Step& step) {
+  return with_context(target.name, [&] {
+    if (options.is_standard() && target.format != ModelFormat::kOnnx) {
       fail(ErrorKind::kUsage,
            "the standard form is one of ONNX: expected a name that ends in .onnx");
     }
@@ -144,7 +162,7 @@ auto with_advice(const std::filesystem::path& path, const ir::Graph& graph,
       return step();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kUnsupported || options.is_standard()) throw;
-      fail(error.kind(), error.what() + advice(model_format(path), graph));
+      fail(error.kind(), error.what() + advice(target.format, graph));
     }
   });
 }
@@ -176,19 +194,29 @@ ir::Graph load_model(const SharedBytes& file, const std::string& name, const Imp
 
 void check_model(const ir::Graph& graph, const std::filesystem::path& path,
                  const ExportOptions& options) {
-  const ModelFormat format = model_format(path);
-  with_advice(path, graph, options, [&] { Written(format, graph, options).check(); });
+  const Target target{path.string(), model_format(path)};
+  with_advice(target, graph, options, [&] { Written(target.format, graph, options).check(); });
 }
 
 void save_model(const ir::Graph& graph, const std::filesystem::path& path,
                 const ExportOptions& options) {
-  const ModelFormat format = model_format(path);
+  const Target target{path.string(), model_format(path)};
   Written written =
-      with_advice(path, graph, options, [&] { return Written(format, graph, options); });
+      with_advice(target, graph, options, [&] { return Written(target.format, graph, options); });
   NewFile file(path);
   written.append_to(file);
-  with_advice(path, graph, options, [&] { written.check(); });
+  with_advice(target, graph, options, [&] { written.check(); });
   file.finish();
+}
+
+SharedBytes model_bytes(const ir::Graph& graph, ModelFormat format, const std::string& name,
+                        const ExportOptions& options) {
+  return with_advice(Target{name, format}, graph, options, [&] {
+    Written written(format, graph, options);
+    SharedBytes bytes = written.bytes();
+    written.check();
+    return bytes;
+  });
 }
 
 }  // namespace halftone::formats

@@ -20,6 +20,9 @@ enum class ModelFormat { kOnnx, kTflite, kCircle };
 
 std::string_view to_string(ModelFormat format);  ///< "onnx", "tflite", "circle"
 
+/// The format of this name. @throws Error kUsage that lists the names
+ModelFormat format_named(std::string_view name);
+
 /// Format by file extension: .onnx, .tflite, .circle.
 /// @throws Error kUnsupported, listing them, for any other extension
 ModelFormat model_format(const std::filesystem::path& path);
@@ -61,5 +64,11 @@ void check_model(const ir::Graph& graph, const std::filesystem::path& path,
 ///         the path; kUsage for a standard form of another format than ONNX
 void save_model(const ir::Graph& graph, const std::filesystem::path& path,
                 const ExportOptions& options = {});
+
+/// The bytes that save_model() writes to a file of this format.
+/// @param name  of the network in messages
+/// @throws Error as save_model(), except kIo
+SharedBytes model_bytes(const ir::Graph& graph, ModelFormat format, const std::string& name,
+                        const ExportOptions& options = {});
 
 }  // namespace halftone::formats

@@ -61,6 +61,19 @@ TEST_F(Model, ReadsEveryFormatFromMemoryByItsContent) {
   }
 }
 
+TEST_F(Model, GivesTheBytesOfItsFileInEveryFormat) {
+  for (const char* format : {"onnx", "tflite", "circle"}) {
+    const std::string file = path(std::string("m.") + format);
+    save_model(scaled_tanh(), file);
+    const SharedBytes bytes = model_bytes(scaled_tanh(), format_named(format), "net");
+    EXPECT_THAT(read_file(file), testing::ElementsAreArray(bytes.bytes)) << format;
+  }
+  expect_error(ErrorKind::kUsage, "format: expected onnx, tflite or circle, found 'pb'",
+               [] { format_named("pb"); });
+  expect_error(ErrorKind::kUsage, "net: the standard form is one of ONNX",
+               [] { model_bytes(scaled_tanh(), ModelFormat::kTflite, "net", {.standard = true}); });
+}
+
 TEST(ModelInMemory, IsRefusedInOneLineIfItIsNone) {
   const auto load = [](std::string_view text) {
     const auto* first = reinterpret_cast<const std::byte*>(text.data());

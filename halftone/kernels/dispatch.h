@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the variant of a kernel for the SIMD target of the current thread. Highway's own macros know
-// one target for the whole process, and need its library.
+// Calls the variant of a kernel for the SIMD target of the current thread. Highway's own macros
+// know one target for the whole process, and need its library.
 #pragma once
 
 #include <cstddef>

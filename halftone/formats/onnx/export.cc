@@ -3,6 +3,7 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <limits>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -64,9 +65,14 @@ std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
 }
 
 std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& options) {
-  const auto model = onnx_model(graph, options);
-  std::vector<std::byte> bytes(model->ByteSizeLong());
-  if (!model->SerializeToArray(bytes.data(), static_cast<int>(bytes.size()))) fail_to_serialize();
+  return onnx_bytes(*onnx_model(graph, options));
+}
+
+std::vector<std::byte> onnx_bytes(const onnx_pb::ModelProto& model) {
+  std::vector<std::byte> bytes(model.ByteSizeLong());
+  const bool fits = bytes.size() <= std::numeric_limits<int>::max();
+  const bool done = fits && model.SerializeToArray(bytes.data(), static_cast<int>(bytes.size()));
+  if (!done) fail_to_serialize();
   return bytes;
 }
 

@@ -29,6 +29,9 @@ std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& 
 /// @throws Error as export_onnx()
 std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
                                                 const ExportOptions& options = {});
+/// The bytes of a model.
+/// @throws Error as export_onnx(); kUnsupported beyond 2 GiB, protobuf's limit
+std::vector<std::byte> onnx_bytes(const onnx_pb::ModelProto& model);
 /// Appends the bytes of a model to a file, without a copy of them all in memory.
 /// @throws Error kIo as NewFile::append()
 void append_onnx(const onnx_pb::ModelProto& model, NewFile& file);

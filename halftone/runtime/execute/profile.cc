@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
@@ -42,7 +44,9 @@ constexpr const char* kShareAxis = "share";
 
 /// Runs until both bounds are met, after one unmeasured run. The lanes synchronize after each run,
 /// so that they start the next one together and all know the longest time.
-std::vector<double> measure(Session& session, const ProfileOptions& options) {
+/// @param report  called after each run with the share of the time that has passed; may be empty
+std::vector<double> measure(Session& session, const ProfileOptions& options,
+                            const std::function<void(double)>& report) {
   session.run();
   std::vector<double> samples;
   double total_us = 0;
@@ -54,6 +58,7 @@ std::vector<double> measure(Session& session, const ProfileOptions& options) {
     const double mine = microseconds(Clock::now() - start);
     samples.push_back(spmd::pmax(spmd::Array::scalar(mine), kShareAxis).item<double>());
     total_us += samples.back();
+    if (report) report(std::min(1.0, total_us / std::max(1.0, 1e6 * options.min_seconds)));
   }
   return samples;
 }
@@ -64,15 +69,22 @@ struct Measured {
   std::vector<double> step_medians;
 };
 
-Measured measure_share(const PlanPointer& plan, const ProfileOptions& options) {
+/// @param progress  of the lane that reports; else empty
+Measured measure_share(const PlanPointer& plan, const ProfileOptions& options,
+                       const ProgressSink& progress) {
+  // Whole runs first, then runs with the times of their steps.
+  const auto round = [&progress](double first) -> std::function<void(double)> {
+    if (!progress) return {};
+    return [&progress, first](double share) { progress(first + share / 2, "measuring"); };
+  };
   Session session(plan);
   fill_inputs(session);
-  Measured result{measure(session, options), {}};
+  Measured result{measure(session, options, round(0)), {}};
   std::vector<std::vector<double>> steps(plan->steps().size());
   session.add_observer([&steps](const StepEvent& event) {
     steps[event.step].push_back(microseconds(event.stop - event.start));
   });
-  measure(session, options);
+  measure(session, options, round(0.5));
   for (std::vector<double>& samples : steps) {
     result.step_medians.push_back(quantile(std::move(samples), 0.5));
   }
@@ -115,9 +127,11 @@ Profile profile(const std::vector<PlanPointer>& shares, const spmd::Devices& dev
                                 std::to_string(options.min_seconds));
   }
   std::vector<Measured> measured(shares.size());
+  const std::thread::id starter = std::this_thread::get_id();
   const auto lane = [&] {
     const std::size_t i = spmd::axis_index(kShareAxis);
-    measured[i] = measure_share(shares[i], options);
+    const bool reports = std::this_thread::get_id() == starter;
+    measured[i] = measure_share(shares[i], options, reports ? options.progress : ProgressSink());
   };
   spmd::pmap(lane, {.axis_name = kShareAxis, .axis_size = shares.size(), .devices = devices})();
   Profile result;

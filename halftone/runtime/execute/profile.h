@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "halftone/base/progress.h"
 #include "halftone/runtime/plan/plan.h"
 #include "halftone/spmd/devices.h"
 
@@ -14,6 +15,7 @@ namespace halftone::runtime {
 struct ProfileOptions {
   double min_seconds = 0.5;   ///< minimum total time to measure ...
   std::size_t min_runs = 30;  ///< ... and minimum number of runs
+  ProgressSink progress{};    ///< may be empty
 };
 
 /// Latencies in microseconds.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/execute/profile.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -35,6 +36,23 @@ TEST(Profile, RunsForTheMinimumTime) {
   const auto plan = make_plan(testing::make_perceptron({.inputs = 4, .hidden = 4}));
   const Profile result = profile(plan, {.min_seconds = 0.02, .min_runs = 0});
   EXPECT_GT(result.runs, 1U);
+}
+
+TEST(Profile, ReportsTheMeasuredShareAndEndsIfTheSinkThrows) {
+  const auto plan = make_plan(testing::make_perceptron({.inputs = 4, .hidden = 4}));
+  std::vector<double> shares;
+  ProfileOptions options{.min_seconds = 0, .min_runs = 3};
+  options.progress = [&](double fraction, std::string_view activity) {
+    shares.push_back(fraction);
+    EXPECT_EQ(activity, "measuring");
+  };
+  profile(plan, options);
+  EXPECT_EQ(shares.size(), 6U);
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_LE(shares.back(), 1);
+  options.min_seconds = 60;
+  options.progress = [](double, std::string_view) { fail(ErrorKind::kInterrupted, "enough"); };
+  expect_error(ErrorKind::kInterrupted, "enough", [&] { profile(plan, options); });
 }
 
 TEST(Profile, TakesGraphsThatAreNotFloat) {

@@ -62,6 +62,8 @@ class Session {
     const std::span<std::byte> bytes = input(index);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
+  /// A graph input as the last run read it: in the caller's memory where nothing was copied.
+  [[nodiscard]] ValueView input_view(std::size_t index) const;
   /// Bytes of an output for run() on the caller's memory: codes are decoded to float32.
   [[nodiscard]] std::size_t output_bytes(std::size_t index) const;
   /// An output of the graph, valid until the next run.

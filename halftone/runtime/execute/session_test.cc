@@ -57,6 +57,7 @@ TEST(Session, RunsOnTheCallersMemoryWithoutACopy) {
   const std::span<std::byte> out = std::as_writable_bytes(std::span(y));
   session.run(std::span(&in, 1), std::span(&out, 1));
   EXPECT_EQ(static_cast<const void*>(session.output(0).bytes.data()), y.data());
+  EXPECT_EQ(static_cast<const void*>(session.input_view(0).bytes.data()), x.data());
   session.run();
   EXPECT_NE(static_cast<const void*>(session.output(0).bytes.data()), y.data());
 }

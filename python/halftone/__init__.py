@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Few-bit neural networks: quantize, evaluate and run them.
+
+>>> import halftone as ht, numpy as np
+>>> model = ht.load("examples/mnist/mnist_mlp_700.onnx")
+>>> model(np.zeros((1, 784), np.float32)).shape
+(1, 10)
+"""
+
+from __future__ import annotations
+
+from . import _halftone as native
+from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
+from ._model import Model, Port, Session, load
+from ._reports import (
+    Comparison,
+    Evaluation,
+    Inspection,
+    Layer,
+    LayerReport,
+    Measurement,
+    QuantizeReport,
+)
+from ._systems import Encoding, NumberSystem, decode, encode, fit, levels, number_systems
+
+__version__: str = native.version
+
+__all__ = [
+    "Comparison",
+    "Encoding",
+    "Evaluation",
+    "Inspection",
+    "Layer",
+    "LayerReport",
+    "Measurement",
+    "Model",
+    "NumberSystem",
+    "Port",
+    "QuantizeReport",
+    "Quantized",
+    "Session",
+    "bench",
+    "convert",
+    "decode",
+    "encode",
+    "evaluate",
+    "fit",
+    "inspect",
+    "levels",
+    "load",
+    "number_systems",
+    "quantize",
+]

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples from what programs in Python have: arrays, iterables of arrays, paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from . import _halftone as native
+from ._arrays import Array, as_array
+
+#: See samples_of().
+Data: TypeAlias = Any
+
+
+class DataOptions(NamedTuple):
+    limit: int | None = None  #: only so many samples, from the front
+    scale: float = 1 / 255  #: factor on pixels of uint8
+    split: str = "train"  #: of a folder with IDX files
+
+
+class _Batch(NamedTuple):
+    """Arrays by input, "" for those in order, and labels."""
+
+    inputs: dict[str, Array]
+    labels: Array | None
+
+
+def _checked(value: object, what: str) -> Array:
+    array = as_array(value, what)
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        raise TypeError(f"{what}: expected numbers or booleans, found dtype {array.dtype}")
+    if array.ndim == 0:
+        raise ValueError(f"{what}: expected samples [N, ...], found a single number")
+    return array
+
+
+def _batch_of(item: object, num_inputs: int, what: str) -> _Batch:
+    if isinstance(item, Mapping):
+        return _Batch({str(k): _checked(v, f"{what}['{k}']") for k, v in item.items()}, None)
+    if not isinstance(item, (tuple, list)):
+        return _Batch({"#0": _checked(item, what)}, None)
+    if len(item) not in (num_inputs, num_inputs + 1):
+        raise ValueError(
+            f"{what}: expected {num_inputs} arrays, one for each input, or one more for labels, "
+            f"found {len(item)}"
+        )
+    arrays = [_checked(value, f"{what}[{i}]") for i, value in enumerate(item)]
+    labels = arrays.pop() if len(arrays) > num_inputs else None
+    return _Batch({f"#{i}": array for i, array in enumerate(arrays)}, labels)
+
+
+def _joined(parts: list[Array], what: str) -> Array:
+    first = parts[0]
+    for index, part in enumerate(parts):
+        if part.shape[1:] != first.shape[1:] or part.dtype != first.dtype:
+            raise ValueError(
+                f"{what}: batch {index} has {part.dtype.name}{list(part.shape)}, but the first "
+                f"has {first.dtype.name}{list(first.shape)}; only the first extent may differ"
+            )
+    return first if len(parts) == 1 else np.concatenate(parts)
+
+
+def _gathered(batches: Iterable[object], num_inputs: int, limit: int | None) -> _Batch:
+    """All samples of an iterable, or the first so many."""
+    found: list[_Batch] = []
+    count = 0
+    for item in batches:
+        batch = _batch_of(item, num_inputs, f"data: batch {len(found)}")
+        if found and batch.inputs.keys() != found[0].inputs.keys():
+            raise ValueError(f"data: batch {len(found)} has other inputs than the first")
+        if found and (batch.labels is None) != (found[0].labels is None):
+            raise ValueError(f"data: only some batches have labels, see batch {len(found)}")
+        found.append(batch)
+        count += next(iter(batch.inputs.values())).shape[0] if batch.inputs else 0
+        if limit is not None and count >= limit:
+            break
+    if count == 0:
+        raise ValueError("data: the iterable has no samples; was an iterator used up before?")
+    inputs = {k: _joined([b.inputs[k] for b in found], "data") for k in found[0].inputs}
+    labels = [b.labels for b in found if b.labels is not None]
+    return _Batch(inputs, _joined(labels, "labels") if labels else None)
+
+
+def _dense(array: Array) -> Array:
+    """In C order and the byte order of this processor; the array itself where it is so."""
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+
+
+def _labels(labels: object) -> Array:
+    array = as_array(labels, "labels")
+    if array.dtype.kind not in "iub":
+        raise TypeError(f"labels: expected integers, found dtype {array.dtype}")
+    if array.ndim != 1 and array.shape[1:] != (1,):
+        raise ValueError(f"labels: expected shape [N] or [N, 1], found {list(array.shape)}")
+    return np.ascontiguousarray(array, np.int64).reshape(-1)
+
+
+def _is_path(data: object) -> bool:
+    return isinstance(data, (str, os.PathLike))
+
+
+def _opened(paths: list[Any], options: DataOptions) -> native.Samples:
+    try:
+        return native.Samples.open(
+            [os.fsdecode(path) for path in paths], options.split, options.limit, options.scale
+        )
+    except OSError as error:
+        if all(os.path.exists(path) for path in paths):
+            raise
+        raise FileNotFoundError(str(error)) from None
+
+
+def samples_of(
+    data: Data, names: Sequence[str], options: DataOptions, labels: object = None
+) -> native.Samples:
+    """The samples of a network with inputs of these names:
+
+    - a path, or a list of paths, one for each input, as --data of the program takes them;
+    - an array [N, ...], or {input name: array}, or a tuple of arrays: the inputs in order, and
+      labels where there is one more;
+    - any other iterable, such as a DataLoader: batches, each one of the above.
+    """
+    if options.limit is not None and options.limit < 1:
+        raise ValueError(f"limit: expected at least 1, found {options.limit}")
+    is_paths = isinstance(data, (tuple, list)) and len(data) > 0 and all(map(_is_path, data))
+    if _is_path(data) or is_paths:
+        if labels is not None:
+            raise ValueError("labels=: a path brings its own labels, as in 'x.npy,y.npy'")
+        return _opened(list(data) if is_paths else [data], options)
+    if isinstance(data, (np.ndarray, Mapping, tuple)) or hasattr(data, "__dlpack__"):
+        batch = _batch_of(data, len(names), "data")
+    elif isinstance(data, Iterable):
+        batch = _gathered(data, len(names), options.limit)
+    else:
+        raise TypeError(
+            "data: expected an array, an iterable of arrays or a path, found "
+            f"{type(data).__name__}"
+        )
+    unknown = [k for k in batch.inputs if not k.startswith("#") and k not in names]
+    if unknown:
+        raise ValueError(f"data: expected the inputs {list(names)}, found {unknown}")
+    if labels is None:
+        labels = batch.labels
+    arrays = [("" if k.startswith("#") else k, _dense(v)) for k, v in batch.inputs.items()]
+    classes = None if labels is None else _labels(labels)
+    if classes is not None and options.limit is not None:
+        # An iterable ends within a batch; labels given apart may be of all samples.
+        classes = classes if len(classes) == len(arrays[0][1]) else classes[: len(arrays[0][1])]
+    return native.Samples.in_memory("data", arrays, classes, options.limit, options.scale)

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of the program: quantize, evaluate, bench, inspect, convert."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from . import _halftone as native
+from ._data import Data, DataOptions, samples_of
+from ._model import FloatOrder, Model, as_model, execution
+from ._progress import Progress, ProgressCallback
+from ._reports import Evaluation, Inspection, Measurement, QuantizeReport
+from ._sources import Constants, Shapes, Source, read
+
+Path: TypeAlias = str | os.PathLike[str]
+Arithmetic: TypeAlias = Literal["auto", "bits", "integers", "float"]
+Calibrator: TypeAlias = Literal["fit", "min-max", "moving-average", "percentile", "mse", "kl"]
+
+
+class Quantized(NamedTuple):
+    """What quantize() returns."""
+
+    model: Model
+    report: QuantizeReport
+
+
+def _settings(
+    weight_bits: int | None, activation_bits: int | Literal["none"] | None, names: dict[str, str | None]
+) -> native.Settings:
+    settings = native.Settings()
+    settings.weight_bits = weight_bits
+    settings.activation_bits = "" if activation_bits is None else str(activation_bits)
+    for key, value in names.items():
+        setattr(settings, key, value or "")
+    return settings
+
+
+def _recipe(recipe: Path | None, settings: native.Settings) -> native.Recipe:
+    """The recipe of a file, or of TOML text, which has a line feed or an equals sign."""
+    if recipe is None:
+        return native.Recipe.parse("", settings)
+    text = os.fspath(recipe)
+    if isinstance(recipe, str) and ("\n" in text or ("=" in text and not os.path.exists(text))):
+        return native.Recipe.parse(text, settings)
+    try:
+        return native.Recipe.load(text, settings)
+    except OSError as error:
+        if os.path.exists(text):
+            raise
+        raise FileNotFoundError(str(error)) from None
+
+
+def _check_threads(threads: int | None) -> int:
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads: expected at least 1, or None for all cores, found {threads}")
+    return threads or 0
+
+
+def _input_names(model: Model) -> list[str]:
+    return [port.name for port in model.inputs]
+
+
+def _report(quantized: native.Quantized, output: Path | None) -> QuantizeReport:
+    if output is not None:
+        return QuantizeReport(quantized.report(os.path.getsize(output)))
+
+    def texts() -> tuple[str, str]:
+        form = native.Form(False, False)
+        try:
+            size = len(quantized.network.to_bytes("circle", form))
+        except NotImplementedError:
+            size = len(quantized.network.to_bytes("onnx", form))
+        return quantized.report(size)
+
+    return QuantizeReport(texts)
+
+
+def quantize(
+    model: Source,
+    data: Data,
+    *,
+    weight_bits: int | None = None,
+    activation_bits: int | Literal["none"] | None = None,
+    scheme: str | None = None,
+    weight_scheme: str | None = None,
+    activation_scheme: str | None = None,
+    arithmetic: Arithmetic | None = None,
+    calibrator: Calibrator | None = None,
+    recipe: Path | None = None,
+    seed: int = 0,
+    full_integer: Literal["onnx", "tflite"] | None = None,
+    output: Path | None = None,
+    limit: int | None = None,
+    scale: float = 1 / 255,
+    split: str = "train",
+    memory: int | None = None,
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+    example: object = None,
+) -> Quantized:
+    """Learns few-bit weights and activations from unlabelled samples.
+
+    The file of the result has the bytes that `halftone quantize` writes for the same recipe, seed
+    and samples. Settings that are not given come from the recipe, and without one are the
+    program's: 3 bits, number system "basis".
+
+    model: a Model or anything that load() takes. data: an array [N, ...], an iterable of arrays, or
+    a path; see the guide.
+    activation_bits: "none" leaves activations float32. scheme: a number system, or "float".
+    recipe: the path of a TOML file, or its text.
+    full_integer: a network of 8-bit integers in the operators of this format.
+    output: a file to write, whose size the report then has.
+    memory: bytes for values of the samples between layers; less is slower and changes no result.
+    threads: None for all cores; changes no result.
+    progress: False, or a function of the share that is done and of what is being done.
+
+    >>> import halftone as ht
+    >>> model, report = ht.quantize("examples/mnist/mnist_mlp_700.onnx", "examples/mnist",
+    ...                             weight_bits=2, activation_bits=2, limit=100)
+    >>> [layer.weight_bits for layer in model.layers]
+    [2, 2]
+    """
+    names = {
+        "scheme": scheme,
+        "weight_scheme": weight_scheme,
+        "activation_scheme": activation_scheme,
+        "arithmetic": arithmetic,
+        "calibrator": calibrator,
+    }
+    wanted = _recipe(recipe, _settings(weight_bits, activation_bits, names))
+    workers = _check_threads(threads)
+    network = as_model(model, example)
+    if output is not None:
+        native.check_output(network._network, os.fsdecode(output))
+    samples = samples_of(data, _input_names(network), DataOptions(limit, scale, split))
+    with Progress(progress) as callback:
+        how = native.QuantizeHow(workers, callback, seed, memory, full_integer or "")
+        quantized = native.quantize(network._network, samples, wanted, how)
+    result = Model(quantized.network, "memory", network._options)
+    if output is not None:
+        result.save(output)
+    return Quantized(result, _report(quantized, output))
+
+
+def evaluate(
+    model: Source,
+    data: Data,
+    labels: Any = None,
+    *,
+    reference: Source | None = None,
+    batch: int = 64,
+    limit: int | None = None,
+    scale: float = 1 / 255,
+    split: str = "test",
+    float_activations: bool = False,
+    float_order: FloatOrder = "fastest",
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+    example: object = None,
+) -> Evaluation:
+    """Accuracy of a classifier on labelled samples, and its closeness to a reference network.
+
+    data: as in quantize(). labels: integers [N], unless the data brings them.
+
+    >>> import halftone as ht
+    >>> ht.evaluate("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=1000).metric
+    'accuracy'
+    """
+    order = execution(float_activations, float_order)
+    workers = _check_threads(threads)
+    network = as_model(model, example)
+    other = None if reference is None else as_model(reference)._network
+    samples = samples_of(data, _input_names(network), DataOptions(limit, scale, split), labels)
+    with Progress(progress) as callback:
+        how = native.RunHow(workers, callback, order)
+        return Evaluation(native.evaluate(network._network, samples, other, batch, how))
+
+
+def bench(
+    model: Source,
+    *,
+    batch: int | None = None,
+    seconds: float = 0.5,
+    explain: bool = False,
+    float_activations: bool = False,
+    float_order: FloatOrder = "fastest",
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+    example: object = None,
+) -> Measurement:
+    """Latency of a run and of every layer. explain: str() says why each kernel was chosen.
+
+    >>> import halftone as ht
+    >>> ht.bench("examples/mnist/mnist_mlp_700.onnx", seconds=0, threads=1).batch
+    1
+    """
+    order = execution(float_activations, float_order)
+    workers = _check_threads(threads)
+    network = as_model(model, example)._network
+    with Progress(progress) as callback:
+        how = native.RunHow(workers, callback, order)
+        return Measurement(native.bench(network, batch, seconds, explain, how))
+
+
+def inspect(
+    model: Source,
+    *,
+    simplified: bool = False,
+    work: bool = False,
+    batch: int | None = None,
+    example: object = None,
+) -> Inspection:
+    """What a network is made of; str() is the text of `halftone inspect`.
+
+    simplified: as quantize() sees it. work: count the products and bytes of every node.
+
+    >>> import halftone as ht
+    >>> ht.inspect("examples/mnist/mnist_mlp_700.onnx").parameters
+    556510
+    """
+    return as_model(model, example).inspect(simplified=simplified, work=work, batch=batch)
+
+
+def convert(
+    model: Source,
+    output: Path,
+    *,
+    decoded: bool = False,
+    standard: bool = False,
+    matmul_nbits: bool = False,
+    shapes: Shapes | None = None,
+    constants: Constants | None = None,
+    example: object = None,
+) -> Inspection:
+    """Writes a network in the format of another file name, simplified.
+
+    decoded: float32 in place of codes, with operators that every runtime has.
+    standard, matmul_nbits: as in Model.save().
+
+    >>> import halftone as ht, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "m.tflite")
+    ...     ht.convert("examples/mnist/mnist_mlp_700.onnx", path).format
+    'tflite'
+    """
+    if isinstance(model, Model):
+        network = model._network
+    else:
+        network, _ = read(model, example=example, shapes=shapes, constants=constants)
+    form = native.Form(standard, matmul_nbits)
+    return Inspection(network.convert(os.fsdecode(output), form, decoded))

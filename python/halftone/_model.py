@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks that are ready to run."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from . import _halftone as native
+from . import _html, _sources
+from ._arrays import Array, ArrayLike, Shape, Spec, as_array, type_text
+from ._reports import Inspection, Layer, layer_table
+
+FloatOrder: TypeAlias = Literal["fastest", "fixed"]
+Format: TypeAlias = Literal["onnx", "tflite", "circle"]
+
+_BATCH = -1
+#: Idle sessions that a model keeps, each of which holds the memory of a run.
+_MAX_IDLE = 4
+
+
+class Port(NamedTuple):
+    """An input or output of a network."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: Shape  #: extents; "N" is the batch, "8N" eight times the batch
+
+    def __str__(self) -> str:
+        return f"{self.name}: {type_text(self.dtype, self.shape)}"
+
+
+def _extent(dim: int) -> int | str:
+    return dim if dim >= 0 else "N" if dim == _BATCH else f"{-dim}N"
+
+
+def _ports(found: Sequence[tuple[str, str, Sequence[int]]]) -> tuple[Port, ...]:
+    return tuple(
+        Port(name, np.dtype(dtype), tuple(map(_extent, dims))) for name, dtype, dims in found
+    )
+
+
+class RunOptions(NamedTuple):
+    """How a model is computed."""
+
+    threads: int = 1  #: of a run; with one, results do not depend on their number
+    float_activations: bool = False  #: no activations are rounded to 8 bits
+    float_order: FloatOrder = "fastest"  #: "fixed": the same bits on every processor
+
+    def plan(self, network: native.Network, batch: int) -> native.Plan:
+        how = execution(self.float_activations, self.float_order)
+        return native.Plan.make(network, batch, self.threads, how)
+
+
+def execution(float_activations: bool, float_order: str) -> native.Execution:
+    if float_order not in ("fastest", "fixed"):
+        raise ValueError(f"float_order: expected 'fastest' or 'fixed', found {float_order!r}")
+    return native.Execution(not float_activations, float_order == "fixed")
+
+
+class Session:
+    """A model for one batch with memory of its own. One thread at a time may call it.
+
+    >>> import halftone as ht, numpy as np
+    >>> session = ht.load("examples/mnist/mnist_mlp_700.onnx").session(batch=2)
+    >>> session(np.zeros((2, 784), np.float32)).shape
+    (2, 10)
+    """
+
+    def __init__(self, plan: native.Plan, ports: tuple[tuple[Port, ...], tuple[Port, ...]]):
+        self._session = native.Session(plan)
+        self._inputs = _specs(plan.inputs, ports[0])
+        self._outputs = _specs(plan.outputs, ports[1])
+
+    def __call__(self, *inputs: ArrayLike, out: Any = None) -> Any:
+        """Runs once; see Model."""
+        if len(inputs) != len(self._inputs):
+            raise TypeError(f"expected {len(self._inputs)} inputs, found {len(inputs)}")
+        arrays = tuple([spec.input(x) for spec, x in zip(self._inputs, inputs)])
+        if out is None:
+            outputs = tuple([spec.empty() for spec in self._outputs])
+            self._session.run(arrays, outputs)
+            return outputs[0] if len(outputs) == 1 else outputs
+        self._session.run(arrays, self._checked_outputs(out, arrays))
+        return out
+
+    def addresses(self) -> tuple[list[int], list[int]]:
+        """Where the last run has read its inputs and written its outputs."""
+        return self._session.addresses()
+
+    def _checked_outputs(self, out: Any, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        if len(outs) != len(self._outputs):
+            raise ValueError(f"out=: expected {len(self._outputs)} arrays, found {len(outs)}")
+        checked: list[Array] = []
+        for spec, array in zip(self._outputs, outs):
+            checked.append(spec.output(array, (*inputs, *checked)))
+        return tuple(checked)
+
+
+def _specs(
+    found: Sequence[tuple[str, str, Sequence[int]]], ports: tuple[Port, ...]
+) -> tuple[Spec, ...]:
+    return tuple(
+        Spec(name, np.dtype(dtype), tuple(dims), type_text(port.dtype, port.shape))
+        for (name, dtype, dims), port in zip(found, ports)
+    )
+
+
+class Model:
+    """A network, ready to run on any batch and from any number of threads.
+
+    >>> import halftone as ht, numpy as np
+    >>> model = ht.load("examples/mnist/mnist_mlp_700.onnx")
+    >>> scores = model(np.zeros((3, 784), np.float32))
+    >>> scores.shape, scores.dtype
+    ((3, 10), dtype('float32'))
+    """
+
+    def __init__(
+        self, network: native.Network, format: str, options: RunOptions | None = None
+    ):
+        self._network = network
+        self._format = format
+        self._options = options or RunOptions()
+        self._plans: dict[int, native.Plan] = {}
+        self._idle: dict[int, list[Session]] = {}
+        self._lock = threading.Lock()  # of the plans
+        self._batch_axes = [
+            (i, axis)
+            for i, port in enumerate(self.inputs)
+            for axis, extent in enumerate(port.shape)
+            if extent == "N"
+        ][:1]
+
+    @property
+    def name(self) -> str:
+        """In messages: the path of the file."""
+        return self._network.name
+
+    @property
+    def format(self) -> str:
+        """Of the file: "onnx", "tflite" or "circle"; "memory" for what was quantized."""
+        return self._format
+
+    @cached_property
+    def inputs(self) -> tuple[Port, ...]:
+        """
+        >>> import halftone as ht
+        >>> print(ht.load("examples/mnist/mnist_mlp_700.onnx").inputs[0])
+        pixels: float32[N, 784]
+        """
+        return _ports(self._network.inputs)
+
+    @cached_property
+    def outputs(self) -> tuple[Port, ...]:
+        return _ports(self._network.outputs)
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers with weights, in the order of computation."""
+        return self.inspect().layers
+
+    def inspect(
+        self, *, simplified: bool = False, work: bool = False, batch: int | None = None
+    ) -> Inspection:
+        """Inputs, outputs, operators and layers; see halftone.inspect()."""
+        return Inspection(self._network.inspect(self._format, simplified, work, batch))
+
+    def session(self, batch: int = 1) -> Session:
+        """A session of its own, for one thread that runs the same batch again and again."""
+        return Session(self._plan(batch), (self.inputs, self.outputs))
+
+    def __call__(self, *inputs: ArrayLike, out: Any = None) -> Any:
+        """Runs the network once.
+
+        Inputs are arrays of NumPy or objects with __dlpack__, of the types in `inputs`, in order.
+        Arrays in C order are read where they are, others are copied. Results are an array, or a
+        tuple of them where there are several outputs.
+
+        out= is an array, or a tuple of them, that the results are written to; it is returned.
+
+        >>> import halftone as ht, numpy as np
+        >>> model = ht.load("examples/mnist/mnist_mlp_700.onnx")
+        >>> out = np.empty((1, 10), np.float32)
+        >>> model(np.zeros((1, 784), np.float32), out=out) is out
+        True
+        """
+        batch = self._batch(inputs)
+        try:
+            session = self._idle[batch].pop()
+        except (KeyError, IndexError):
+            session = self.session(batch)
+        try:
+            return session(*inputs, out=out)
+        finally:
+            self._keep(batch, session)
+
+    def run(
+        self, inputs: Mapping[str, ArrayLike], *, out: Mapping[str, ArrayLike] | None = None
+    ) -> dict[str, Any]:
+        """Runs once on inputs by their names, and returns the outputs by theirs.
+
+        >>> import halftone as ht, numpy as np
+        >>> model = ht.load("examples/mnist/mnist_mlp_700.onnx")
+        >>> list(model.run({"pixels": np.zeros((1, 784), np.float32)}))
+        ['probabilities']
+        """
+        names = [port.name for port in self.outputs]
+        arrays = _by_name(inputs, [port.name for port in self.inputs], "inputs")
+        outs = None if out is None else tuple(_by_name(out, names, "out="))
+        results = self(*arrays, out=outs)
+        return dict(zip(names, results if isinstance(results, tuple) else (results,)))
+
+    def save(
+        self, path: str | os.PathLike[str], *, standard: bool = False, matmul_nbits: bool = False
+    ) -> None:
+        """Writes .circle, .tflite or .onnx, completely or not at all.
+
+        standard: ONNX's own operators, which other runtimes read. matmul_nbits: the same, with
+        MatMulNBits of ONNX Runtime.
+        """
+        self._network.save(os.fsdecode(path), native.Form(standard, matmul_nbits))
+
+    def to_bytes(
+        self, format: Format = "circle", *, standard: bool = False, matmul_nbits: bool = False
+    ) -> bytes:
+        """The bytes that save() writes.
+
+        >>> import halftone as ht
+        >>> model = ht.load("examples/mnist/mnist_mlp_700.onnx")
+        >>> ht.load(model.to_bytes("onnx")).outputs == model.outputs
+        True
+        """
+        return self._network.to_bytes(format, native.Form(standard, matmul_nbits))
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        outputs = ", ".join(map(str, self.outputs))
+        return f"<halftone.Model '{self.name}': ({inputs}) -> ({outputs})>"
+
+    def _repr_html_(self) -> str:
+        ports = [("input", *self._row(p)) for p in self.inputs]
+        ports += [("output", *self._row(p)) for p in self.outputs]
+        return (
+            _html.heading(self.name)
+            + _html.table(("", "name", "type"), ports)
+            + layer_table(self.layers)
+        )
+
+    @staticmethod
+    def _row(port: Port) -> tuple[str, str]:
+        return port.name, type_text(port.dtype, port.shape)
+
+    def _batch(self, inputs: tuple[ArrayLike, ...]) -> int:
+        """The samples of a call; 1 where the arrays do not say, and the session complains."""
+        for index, axis in self._batch_axes:
+            if index >= len(inputs):
+                break
+            array = inputs[index]
+            if not hasattr(array, "shape"):
+                array = as_array(array, f"input '{self.inputs[index].name}'")
+            if axis < len(array.shape):
+                return int(array.shape[axis])
+        return 1
+
+    def _plan(self, batch: int) -> native.Plan:
+        with self._lock:
+            plan = self._plans.get(batch)
+            if plan is None:
+                plan = self._options.plan(self._network, batch)
+                while len(self._plans) >= _MAX_IDLE:
+                    self._forget(next(iter(self._plans)))
+                self._plans[batch] = plan
+            return plan
+
+    def _forget(self, batch: int) -> None:
+        self._plans.pop(batch, None)
+        self._idle.pop(batch, None)
+
+    def _keep(self, batch: int, session: Session) -> None:
+        idle = self._idle.setdefault(batch, [])
+        if batch in self._plans and len(idle) < _MAX_IDLE:
+            idle.append(session)
+
+
+def _by_name(arrays: Mapping[str, ArrayLike], names: list[str], what: str) -> list[ArrayLike]:
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"{what}: expected arrays by name, found {type(arrays).__name__}")
+    if set(arrays) != set(names):
+        raise ValueError(f"{what}: expected the names {names}, found {list(arrays)}")
+    return [arrays[name] for name in names]
+
+
+def load(
+    source: _sources.Source,
+    *,
+    example: object = None,
+    name: str | None = None,
+    shapes: _sources.Shapes | None = None,
+    constants: _sources.Constants | None = None,
+    threads: int = 1,
+    float_activations: bool = False,
+    float_order: FloatOrder = "fastest",
+) -> Model:
+    """Reads a network.
+
+    source: a path to an ONNX, TFLite or circle file, the bytes of one, an onnx.ModelProto, or a
+    torch.nn.Module with example=, an input or a tuple of them, with which it is exported to ONNX.
+    shapes, constants: of inputs, by name; "N" is the batch.
+    threads: of one run. With one, results do not depend on the number of threads.
+    float_activations: no activations are rounded to 8 bits.
+    float_order: "fixed" computes float32 layers to the same bits on every processor.
+
+    >>> import halftone as ht
+    >>> ht.load("examples/mnist/mnist_mlp_700.onnx").format
+    'onnx'
+    """
+    execution(float_activations, float_order)  # refuses other words before a large file is read
+    network, format = _sources.read(
+        source, example=example, name=name, shapes=shapes, constants=constants
+    )
+    return Model(network, format, RunOptions(threads, float_activations, float_order))
+
+
+def as_model(source: _sources.Source, example: object = None) -> Model:
+    """The model of what a job is given."""
+    if isinstance(source, Model):
+        return source
+    return load(source, example=example)

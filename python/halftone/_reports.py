@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results with the figures of the program: str() is what it prints, to_json() its --json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from html import escape
+from typing import Any, NamedTuple
+
+from . import _html
+
+
+class Result:
+    """A result of the program, read from its JSON."""
+
+    def __init__(self, texts: tuple[str, str] | Callable[[], tuple[str, str]]):
+        self._source = texts
+
+    @cached_property
+    def _texts(self) -> tuple[str, str]:
+        return self._source() if callable(self._source) else self._source
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = json.loads(self._texts[1])
+        return facts
+
+    def __str__(self) -> str:
+        return self._texts[0]
+
+    def to_json(self) -> str:
+        """The text that the program prints with --json."""
+        return self._texts[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a dictionary of its own."""
+        facts: dict[str, Any] = json.loads(self._texts[1])
+        return facts
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+class Layer(NamedTuple):
+    """A layer with weights."""
+
+    name: str
+    operator: str
+    weight_bits: int
+    activation_bits: int
+    weights: str  #: type of the weights: "basis(2 bits, channel, offset)[700, 784]"
+    weight_bytes: int
+    arithmetic: str | None  #: "bits", "integers", "float"; None where there is no choice
+
+
+class Inspection(Result):
+    """What a network is made of."""
+
+    @property
+    def format(self) -> str:
+        return str(self._facts["format"])
+
+    @property
+    def bytes(self) -> int:
+        """Of the file and its external data."""
+        return int(self._facts["bytes"])
+
+    @property
+    def parameters(self) -> int:
+        return int(self._facts["parameters"])
+
+    @property
+    def operators(self) -> dict[str, int]:
+        """How often each operator occurs."""
+        return dict(self._facts["operators"])
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        names = Layer._fields
+        return tuple(Layer(**{n: layer[n] for n in names}) for layer in self._facts["layers"])
+
+    @property
+    def work(self) -> list[dict[str, Any]]:
+        """Products, operations and bytes of every node, if they were asked for."""
+        nodes: list[dict[str, Any]] = self.to_dict().get("work", [])
+        return nodes
+
+    def __repr__(self) -> str:
+        return f"<halftone.Inspection: {self.format}, {self.parameters} parameters>"
+
+    def _repr_html_(self) -> str:
+        return _html.paragraph(
+            f"{self.format}, {self.bytes} bytes, {self.parameters} parameters"
+        ) + layer_table(self.layers)
+
+
+def bits_text(bits: int) -> str:
+    return "float" if bits == 32 else str(bits)
+
+
+def layer_table(layers: tuple[Layer, ...]) -> str:
+    head = ("layer", "operator", "weights", "bits", "input bits", "arithmetic", "bytes")
+    return _html.table(
+        head,
+        (
+            (
+                layer.name,
+                layer.operator,
+                layer.weights,
+                bits_text(layer.weight_bits),
+                bits_text(layer.activation_bits),
+                layer.arithmetic or "-",
+                layer.weight_bytes,
+            )
+            for layer in layers
+        ),
+    )
+
+
+class LayerReport(NamedTuple):
+    """A layer after the fit."""
+
+    name: str
+    operator: str
+    weight_bits: int
+    activation_bits: int
+    sqnr_db: float | None  #: of the output, on the samples
+    weight_sqnr_db: float | None  #: None: the weights stay float
+    float_bytes: int
+    encoded_bytes: int
+
+
+class QuantizeReport(Result):
+    """Sizes and errors of the layers of a quantized network."""
+
+    @property
+    def layers(self) -> tuple[LayerReport, ...]:
+        names = LayerReport._fields
+        return tuple(LayerReport(**{n: row[n] for n in names}) for row in self._facts["layers"])
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the file or the bytes of the float network; 0 if it came from neither."""
+        return int(self._facts["input_bytes"])
+
+    @property
+    def output_bytes(self) -> int:
+        """Of the file written; without one, of the network as a .circle file."""
+        return int(self._facts["output_bytes"])
+
+    @property
+    def seconds(self) -> float:
+        return float(self._facts["seconds"])
+
+    def __repr__(self) -> str:
+        return f"<halftone.QuantizeReport: {len(self.layers)} layers, {self.seconds:.1f} s>"
+
+    def _repr_html_(self) -> str:
+        head = ("layer", "operator", "weight bits", "input bits", "float", "now", "output dB")
+        rows = (
+            (
+                layer.name,
+                layer.operator,
+                bits_text(layer.weight_bits),
+                bits_text(layer.activation_bits),
+                layer.float_bytes,
+                layer.encoded_bytes,
+                "-" if layer.sqnr_db is None else f"{layer.sqnr_db:.1f}",
+            )
+            for layer in self.layers
+        )
+        sizes = f"{self.input_bytes} bytes -> {self.output_bytes} in {self.seconds:.1f} s"
+        return _html.table(head, rows) + _html.paragraph(sizes)
+
+
+class Comparison(NamedTuple):
+    """A reference network on the same samples."""
+
+    value: float | None  #: its accuracy, if there are labels
+    agreement: float  #: share of samples with the same answer
+    sqnr_db: float | None  #: of the output; None: equal
+
+
+class Evaluation(Result):
+    """How well a network answers."""
+
+    @property
+    def metric(self) -> str:
+        """"accuracy" with labels, else "agreement"."""
+        return str(self._facts["metric"])
+
+    @property
+    def value(self) -> float:
+        return float(self._facts["value"])
+
+    @property
+    def samples(self) -> int:
+        return int(self._facts["samples"])
+
+    @property
+    def reference(self) -> Comparison | None:
+        facts = self._facts.get("reference")
+        if facts is None:
+            return None
+        return Comparison(facts.get("value"), facts["agreement"], facts["sqnr_db"])
+
+    def __repr__(self) -> str:
+        return f"<halftone.Evaluation: {self.metric} {self.value:.4f} of {self.samples} samples>"
+
+
+class Measurement(Result):
+    """Latencies in microseconds."""
+
+    @property
+    def batch(self) -> int:
+        return int(self._facts["batch"])
+
+    @property
+    def threads(self) -> int:
+        return int(self._facts["threads"])
+
+    @property
+    def median_us(self) -> float:
+        return float(self._facts["latency_us"]["median"])
+
+    @property
+    def p10_us(self) -> float:
+        return float(self._facts["latency_us"]["p10"])
+
+    @property
+    def p99_us(self) -> float:
+        return float(self._facts["latency_us"]["p99"])
+
+    @property
+    def layers(self) -> list[dict[str, Any]]:
+        """Kernel and time of every layer."""
+        layers: list[dict[str, Any]] = self.to_dict()["layers"]
+        return layers
+
+    def __repr__(self) -> str:
+        return f"<halftone.Measurement: batch {self.batch}, median {self.median_us:.1f} us>"

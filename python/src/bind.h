@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the module _halftone. Each binds one header of halftone/api; what they mean, and the
+// checks with Python's own messages, are in the typed Python above them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <utility>
+
+namespace halftone::python {
+
+/// A result as the program prints it: for people, and as JSON.
+using Texts = std::pair<std::string, std::string>;
+
+/// The one table from ErrorKind to Python's exceptions.
+void bind_errors();
+void bind_network(nanobind::module_& module);
+void bind_session(nanobind::module_& module);
+void bind_data(nanobind::module_& module);
+void bind_jobs(nanobind::module_& module);
+void bind_systems(nanobind::module_& module);
+
+}  // namespace halftone::python

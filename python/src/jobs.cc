@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What takes long: quantizing, evaluating, measuring.
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "halftone/api/elapsed.h"
+#include "halftone/api/evaluate.h"
+#include "halftone/api/machine.h"
+#include "halftone/api/measure.h"
+#include "halftone/api/quantize.h"
+#include "halftone/api/recipe.h"
+#include "halftone/base/thread_settings.h"
+#include "halftone/report/report.h"
+#include "python/src/bind.h"
+#include "python/src/progress.h"
+#include "python/src/types.h"
+
+namespace halftone::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// Which threads a job uses, and whom it tells.
+struct How {
+  int threads = 0;  ///< 0: all cores
+  nb::object progress = nb::none();
+};
+
+/// Runs a job without the GIL on its threads, each of which is a device.
+template <typename Work>
+auto run_job(const How& how, const Work& work) {
+  Reporter reporter(how.progress);
+  return reporter.run([&] {
+    ThreadSettings settings = thread_settings();
+    settings.threads = how.threads;
+    const UseThreadSettings use(settings);
+    return work(reporter.sink(), spmd::Devices::for_threads());
+  });
+}
+
+struct QuantizeHow : How {
+  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> memory{};
+  std::string integers{};  ///< the format of a network of 8-bit integers; empty: by the recipe
+};
+
+/// The network as it was read, its quantized form and the report of the program.
+struct Quantized {
+  Network network;
+  QuantizeReport report;
+};
+
+Quantized quantize_network(const Network& network, const Samples& samples,
+                           const RecipeHolder& recipe, const QuantizeHow& how) {
+  return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
+    const Elapsed elapsed;
+    const compress::QuantizeOptions options{how.seed, progress, devices, how.memory};
+    compress::QuantizeResult result =
+        how.integers.empty()
+            ? quantize(network, samples.dataset, recipe.recipe, options)
+            : quantize_to_integers(network, samples.dataset, recipe.recipe, options, how.integers);
+    Quantized quantized{Network(std::move(result.graph), network.name), {}};
+    quantized.report = report_of(result);
+    quantized.report.input_bytes = network.file_bytes;
+    quantized.report.seconds = elapsed.seconds();
+    return quantized;
+  });
+}
+
+/// The report, with the size of the file that was written.
+Texts report_texts(const Quantized& quantized, std::uint64_t output_bytes) {
+  QuantizeReport report = quantized.report;
+  report.output_bytes = output_bytes;
+  return {report::to_text(report), report::to_json(report)};
+}
+
+struct RunHow : How {
+  runtime::ExecutionOptions execution{};
+};
+
+Texts evaluate_network(const Network& network, const Samples& samples, const Network* reference,
+                       std::size_t batch, const RunHow& how) {
+  const compress::Evaluation result =
+      run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
+        compress::EvaluateOptions options;
+        options.batch = batch;
+        options.progress = progress;
+        options.devices = devices;
+        options.execution = how.execution;
+        return evaluate(network, samples.dataset, reference, options);
+      });
+  return {report::to_text(result), report::to_json(result)};
+}
+
+Texts bench_network(const Network& network, std::optional<std::size_t> batch, double seconds,
+                    bool explain, const RunHow& how) {
+  const Measurement result =
+      run_job(how, [&](const ProgressSink& progress, const spmd::Devices& /*devices*/) {
+        MeasureOptions options;
+        options.batch = batch;
+        options.min_seconds = seconds;
+        options.execution = how.execution;
+        options.progress = progress;
+        return measure(network, options);
+      });
+  return {report::to_text(result, explain), report::to_json(result)};
+}
+
+void bind_how(nb::module_& module) {
+  nb::class_<How>(module, "How");
+  nb::class_<QuantizeHow, How>(module, "QuantizeHow")
+      .def(
+          "__init__",
+          [](QuantizeHow* how, int threads, nb::object progress, std::uint64_t seed,
+             std::optional<std::uint64_t> memory, std::string integers) {
+            new (how)
+                QuantizeHow{{threads, std::move(progress)}, seed, memory, std::move(integers)};
+          },
+          nb::arg("threads"), nb::arg("progress").none(), nb::arg("seed"), nb::arg("memory").none(),
+          nb::arg("integers"));
+  nb::class_<RunHow, How>(module, "RunHow")
+      .def(
+          "__init__",
+          [](RunHow* how, int threads, nb::object progress,
+             const runtime::ExecutionOptions& execution) {
+            new (how) RunHow{{threads, std::move(progress)}, execution};
+          },
+          nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"));
+}
+
+void bind_recipe(nb::module_& module) {
+  nb::class_<SettingNames>(module, "Settings")
+      .def(nb::init<>())
+      .def_rw("weight_bits", &SettingNames::weight_bits, nb::arg().none())
+      .def_rw("activation_bits", &SettingNames::activation_bits)
+      .def_rw("scheme", &SettingNames::scheme)
+      .def_rw("weight_scheme", &SettingNames::weight_scheme)
+      .def_rw("activation_scheme", &SettingNames::activation_scheme)
+      .def_rw("arithmetic", &SettingNames::arithmetic)
+      .def_rw("calibrator", &SettingNames::calibrator);
+  nb::class_<RecipeHolder>(module, "Recipe")
+      .def_static(
+          "load",
+          [](const std::filesystem::path& path, const SettingNames& names) {
+            return RecipeHolder{load_recipe(path, settings_named(names))};
+          },
+          nb::arg("path"), nb::arg("settings"))
+      .def_static(
+          "parse",
+          [](const std::string& toml, const SettingNames& names) {
+            return RecipeHolder{recipe_from(toml, "recipe", settings_named(names))};
+          },
+          nb::arg("toml"), nb::arg("settings"));
+}
+
+}  // namespace
+
+void bind_jobs(nb::module_& module) {
+  bind_how(module);
+  bind_recipe(module);
+  nb::class_<Quantized>(module, "Quantized")
+      .def_ro("network", &Quantized::network)
+      .def("report", report_texts, nb::arg("output_bytes"));
+  module.def("quantize", quantize_network, nb::arg("network"), nb::arg("samples"),
+             nb::arg("recipe"), nb::arg("how"));
+  module.def("evaluate", evaluate_network, nb::arg("network"), nb::arg("samples"),
+             nb::arg("reference").none(), nb::arg("batch"), nb::arg("how"));
+  module.def("bench", bench_network, nb::arg("network"), nb::arg("batch").none(),
+             nb::arg("seconds"), nb::arg("explain"), nb::arg("how"));
+  module.def(
+      "check_output",
+      [](const Network& network, const std::filesystem::path& output) {
+        const nb::gil_scoped_release no_gil;
+        check_output(output, network);
+      },
+      nb::arg("network"), nb::arg("output"));
+}
+
+}  // namespace halftone::python

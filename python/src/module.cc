@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/bind.h"
+
+NB_MODULE(_halftone, module) {
+  module.attr("version") = HALFTONE_VERSION;
+  halftone::python::bind_errors();
+  halftone::python::bind_network(module);
+  halftone::python::bind_session(module);
+  halftone::python::bind_data(module);
+  halftone::python::bind_jobs(module);
+  halftone::python::bind_systems(module);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/execute/session.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "halftone/api/run.h"
+#include "halftone/base/error.h"
+#include "python/src/array.h"
+#include "python/src/bind.h"
+#include "python/src/types.h"
+
+namespace halftone::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// The kernels of a network for one batch.
+struct PlanHolder {
+  std::shared_ptr<const runtime::Plan> plan;
+};
+
+std::vector<Port> plan_ports(const runtime::Plan& plan, std::span<const ir::ValueId> ids) {
+  std::vector<Port> ports;
+  for (const ir::ValueId id : ids) {
+    const ir::Value& value = plan.graph().value(id);
+    ports.push_back(port_of(value.name, value.type));
+  }
+  return ports;
+}
+
+/// Of inputs and of outputs.
+using Addresses = std::pair<std::vector<std::uintptr_t>, std::vector<std::uintptr_t>>;
+
+/// A session that refuses a second thread while one runs it.
+class PythonSession {
+ public:
+  explicit PythonSession(const PlanHolder& plan) : session_(plan.plan) {}
+
+  void run(const nb::tuple& inputs, const nb::tuple& outputs) {
+    if (is_busy_.test_and_set(std::memory_order_acquire)) {
+      fail(ErrorKind::kInternal,
+           "session: runs on another thread; use one session per thread, or call the model, which "
+           "does");
+    }
+    const std::unique_ptr<std::atomic_flag, void (*)(std::atomic_flag*)> busy(
+        &is_busy_, [](std::atomic_flag* flag) { flag->clear(std::memory_order_release); });
+    run_alone(arrays(inputs, Access::kRead), arrays(outputs, Access::kWrite));
+  }
+
+  /// Where the last run has read its inputs and written its outputs.
+  [[nodiscard]] Addresses addresses() const {
+    const ir::Graph& graph = session_.plan().graph();
+    Addresses found;
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      found.first.push_back(reinterpret_cast<std::uintptr_t>(session_.input_view(i).bytes.data()));
+    }
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+      found.second.push_back(reinterpret_cast<std::uintptr_t>(session_.output(i).bytes.data()));
+    }
+    return found;
+  }
+
+ private:
+  static std::vector<Array> arrays(const nb::tuple& objects, Access access) {
+    std::vector<Array> result;
+    result.reserve(objects.size());
+    for (const nb::handle object : objects) result.emplace_back(object, access);
+    return result;
+  }
+
+  void run_alone(const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
+    std::vector<std::span<const std::byte>> sources;
+    std::vector<std::span<std::byte>> results;
+    for (const Array& array : inputs) sources.push_back(array.bytes());
+    for (const Array& array : outputs) results.push_back(array.writable_bytes());
+    const nb::gil_scoped_release no_gil;
+    session_.run(sources, results);
+  }
+
+  runtime::Session session_;
+  std::atomic_flag is_busy_;
+};
+
+/// An array of NumPy over the memory of an array of another library.
+nb::ndarray<nb::numpy> writable_view(const nb::object& object) {
+  const auto array = nb::cast<nb::ndarray<nb::device::cpu>>(object);
+  std::vector<std::size_t> shape;
+  std::vector<std::int64_t> strides;
+  for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
+    shape.push_back(array.shape(axis));
+    strides.push_back(array.stride(axis));
+  }
+  return nb::ndarray<nb::numpy>(array.data(), shape.size(), shape.data(), object, strides.data(),
+                                array.dtype());
+}
+
+PlanHolder plan_network(const Network& network, std::size_t batch, int threads,
+                        const runtime::ExecutionOptions& execution) {
+  const nb::gil_scoped_release no_gil;
+  return {with_context(network.name, [&] {
+    return make_plan(network, batch, {threads, execution});
+  })};
+}
+
+}  // namespace
+
+void bind_session(nb::module_& module) {
+  // NumPy's own from_dlpack() calls memory of other libraries read-only.
+  module.def("writable_view", writable_view, nb::arg("array"));
+  nb::class_<runtime::ExecutionOptions>(module, "Execution")
+      .def(
+          "__init__",
+          [](runtime::ExecutionOptions* options, bool int8_activations, bool fixed_order) {
+            new (options) runtime::ExecutionOptions();
+            options->int8_activations = int8_activations;
+            if (fixed_order) options->float_order = runtime::FloatOrder::kFixed;
+          },
+          nb::arg("int8_activations"), nb::arg("fixed_order"));
+  nb::class_<PlanHolder>(module, "Plan")
+      .def_static("make", plan_network, nb::arg("network"), nb::arg("batch"), nb::arg("threads"),
+                  nb::arg("execution"))
+      .def_prop_ro(
+          "inputs",
+          [](const PlanHolder& p) { return plan_ports(*p.plan, p.plan->graph().inputs()); })
+      .def_prop_ro("outputs", [](const PlanHolder& p) {
+        return plan_ports(*p.plan, p.plan->graph().outputs());
+      });
+  nb::class_<PythonSession>(module, "Session")
+      .def(nb::init<const PlanHolder&>(), nb::arg("plan"))
+      .def("run", &PythonSession::run, nb::arg("inputs"), nb::arg("outputs"))
+      .def("addresses", &PythonSession::addresses);
+}
+
+}  // namespace halftone::python

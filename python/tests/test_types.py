@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Type checkers find nothing, neither in the package nor in a program that uses it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import halftone as ht
+from conftest import ROOT
+
+PACKAGE = Path(ht.__file__).parent
+
+PROGRAM = """
+import numpy as np
+import halftone as ht
+
+model: ht.Model = ht.load(b"", threads=2)
+port: ht.Port = model.inputs[0]
+name: str = port.name
+result = ht.quantize(model, np.zeros((1, 2)), weight_bits=2, activation_bits="none")
+decibels: list[float | None] = [layer.sqnr_db for layer in result.report.layers]
+accuracy: float = ht.evaluate(result.model, "folder").value
+codes = ht.fit(np.zeros(3), "basis", 2).encode(np.zeros(3))
+largest: int = int(codes.max())
+"""
+
+
+def test_the_package_has_its_types() -> None:
+    assert (PACKAGE / "py.typed").exists()
+    assert (PACKAGE / "_halftone.pyi").exists()
+
+
+def test_the_stub_is_that_of_the_module() -> None:
+    pytest.importorskip("nanobind", minversion="3.1")
+    path = ROOT / "scripts" / "python_stub.py"
+    spec = importlib.util.spec_from_file_location("python_stub", path)
+    assert spec is not None and spec.loader is not None
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    assert maker.PATH.read_text() == maker.stub(), "run scripts/python_stub.py"
+
+
+@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright"]])
+def test_checkers_find_nothing(checker: list[str], tmp_path: Path) -> None:
+    tool = shutil.which(checker[0], path=str(Path(sys.executable).parent)) or ""
+    if not tool:
+        pytest.skip(f"{checker[0]} is not installed")
+    user = tmp_path / "program.py"
+    user.write_text(PROGRAM)
+    words = [tool, *checker[1:], str(ROOT / "python" / "halftone"), str(user)]
+    if checker[0] == "mypy":
+        words.insert(1, f"--python-executable={sys.executable}")
+    else:
+        words.insert(1, f"--pythonpath={sys.executable}")
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
