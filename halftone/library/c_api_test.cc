@@ -319,7 +319,8 @@ TEST_F(CApi, WritesWhatItMeasured) {
   halftone_context* context = nullptr;
   ASSERT_OK(halftone_context_create(&options, &context));
   EXPECT_OK(halftone_context_save_tuning(context));
-  EXPECT_THAT(std::string(bytes_of(file).data()), StartsWith("halftone tuning"));
+  const std::vector<char> text = bytes_of(file);
+  EXPECT_THAT(std::string(text.begin(), text.end()), StartsWith("halftone tuning"));
   EXPECT_FAILS(halftone_context_save_tuning(context_), HALFTONE_USAGE, "tuning file");
   halftone_context_destroy(context);
   std::remove(file.c_str());

@@ -58,5 +58,7 @@ def test_checkers_find_nothing(checker: list[str], tmp_path: Path) -> None:
         words.insert(1, f"--python-executable={sys.executable}")
     else:
         words.insert(1, f"--pythonpath={sys.executable}")
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    # From the root, pyright would take the folder of C++ sources for the package.
+    folder = ROOT / "python" if checker[0] == "pyright" else ROOT
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
