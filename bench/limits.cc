@@ -13,6 +13,7 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/count_bits-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 #ifndef HALFTONE_BENCH_LIMITS_ONCE_
 #define HALFTONE_BENCH_LIMITS_ONCE_
