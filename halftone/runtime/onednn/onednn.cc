@@ -13,6 +13,7 @@
 extern "C" {
 void omp_set_num_threads(int);
 int omp_get_max_threads(void);
+// NOLINTNEXTLINE(readability-identifier-naming): its name in libgomp
 void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads, unsigned flags);
 }
 
