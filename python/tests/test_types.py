@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 import subprocess
 import sys
@@ -53,12 +54,15 @@ def test_checkers_find_nothing(checker: list[str], tmp_path: Path) -> None:
         pytest.skip(f"{checker[0]} is not installed")
     user = tmp_path / "program.py"
     user.write_text(PROGRAM)
-    words = [tool, *checker[1:], str(ROOT / "python" / "halftone"), str(user)]
+    package = ROOT / "python" / "halftone"
     if checker[0] == "mypy":
-        words.insert(1, f"--python-executable={sys.executable}")
+        words = [f"--python-executable={sys.executable}", str(package), str(user)]
     else:
-        words.insert(1, f"--pythonpath={sys.executable}")
-    # From the root, pyright would take the folder of C++ sources for the package.
-    folder = ROOT / "python" if checker[0] == "pyright" else ROOT
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=240)
+        # Otherwise it takes the folder of C++ sources for the package.
+        settings = {"include": [str(package), str(user)], "extraPaths": [str(package.parent)]}
+        (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+        words = [f"--pythonpath={sys.executable}", "--project", str(tmp_path)]
+    done = subprocess.run(
+        [tool, *checker[1:], *words], cwd=ROOT, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stdout + done.stderr
