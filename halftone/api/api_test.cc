@@ -146,6 +146,21 @@ TEST_F(Api, EvaluatesWithTheNamesOfTheNetworks) {
   EXPECT_EQ(evaluate(network, unlabelled, &network).value, 1);
 }
 
+// As a program does that is asked to stop; the other devices are at work then.
+TEST_F(Api, StopsAnEvaluationWhoseProgressThrows) {
+  const Network network = load(kFile);
+  const data::Dataset data = samples("test", 2000).open();
+  for (int calls = 0; calls < 12; ++calls) {
+    compress::EvaluateOptions options;
+    options.progress = [left = calls](double /*done*/, std::string_view /*what*/) mutable {
+      if (left-- == 0) fail(ErrorKind::kInterrupted, "stopped");
+    };
+    expect_error(ErrorKind::kInterrupted, "stopped",
+                 [&] { evaluate(network, data, nullptr, options); });
+  }
+  EXPECT_GT(evaluate(network, data).value, 0.95);
+}
+
 TEST_F(Api, MeasuresALatency) {
   MeasureOptions options;
   options.batch = 3;
