@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -29,6 +30,9 @@ void count_forks() {
 
 enum State : int { kIdle, kCalled, kEnds };
 
+/// What lies between two loops of a network, while which its helpers stay awake.
+constexpr std::chrono::microseconds kBetweenLoops{50};
+
 }  // namespace
 
 struct Team::Helper {
@@ -38,7 +42,7 @@ struct Team::Helper {
 
   void wait() {
     for (;;) {
-      spin_until([&] { return state.load(std::memory_order_acquire) != kIdle; });
+      spin_until([&] { return state.load(std::memory_order_acquire) != kIdle; }, kBetweenLoops);
       state.wait(kIdle, std::memory_order_acquire);
       if (state.load(std::memory_order_acquire) == kEnds) return;
       (*work)();
