@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text to tokens and back.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/base/shared_bytes.h"
+#include "halftone/formats/gguf/gguf_file.h"
+#include "halftone/lm/text/vocabulary.h"
+
+namespace halftone::lm {
+
+struct EncodeOptions {
+  bool begin = true;     ///< put the begin token in front, if the model has one in front of texts
+  bool control = false;  ///< find control tokens such as "<|im_start|>" in the text
+};
+
+/// The tokenizer of a model. Any number of threads may use it.
+class Tokenizer {
+ public:
+  /// The tokenizer of a GGUF file: byte-level pairs (tokenizer.ggml.model "gpt2") or
+  /// SentencePiece's pairs ("llama").
+  /// @throws Error kFormat if keys are missing, of other types or do not fit together; kUnsupported
+  ///         for other models and splitting rules
+  static Tokenizer from_gguf(const formats::GgufFile& file);
+  /// The tokenizer of llama2.c: scores and texts.
+  /// @throws Error kFormat if the file is malformed
+  static Tokenizer from_llama2c(const SharedBytes& file);
+
+  /// @param text  UTF-8
+  /// @throws Error kFormat if the text is not UTF-8
+  [[nodiscard]] std::vector<TokenId> encode(std::string_view text,
+                                            const EncodeOptions& options = {}) const;
+  /// The text of tokens; control tokens have none. It may end inside a character.
+  /// @throws Error kUsage if there is no such token
+  [[nodiscard]] std::string decode(std::span<const TokenId> tokens) const;
+  /// The bytes of a token in the middle of a text; of control tokens their name.
+  /// @throws Error kUsage if there is no such token
+  [[nodiscard]] std::string text(TokenId token) const;
+
+  [[nodiscard]] const Vocabulary& vocabulary() const;
+  [[nodiscard]] TokenId begin() const;  ///< kNoToken if there is none
+  [[nodiscard]] TokenId end() const;    ///< kNoToken if there is none
+
+ private:
+  struct State;
+  explicit Tokenizer(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;  // shared by copies
+};
+
+}  // namespace halftone::lm

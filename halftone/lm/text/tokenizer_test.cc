@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/text/tokenizer.h"
+
+#include <cstring>
+#include <functional>
+
+#include "halftone/base/testing.h"
+#include "halftone/formats/gguf/testing.h"
+#include "halftone/lm/text/utf8.h"
+
+namespace halftone::lm {
+namespace {
+
+using formats::GgufBytes;
+using formats::GgufFile;
+using testing::ElementsAre;
+
+/// A list of texts as a key.
+void add_texts(GgufBytes& file, std::string_view key, const std::vector<std::string>& texts) {
+  file.text(key).number<std::uint32_t>(9).number<std::uint32_t>(8);
+  file.number<std::uint64_t>(texts.size());
+  for (const std::string& text : texts) file.text(text);
+}
+
+void add_kinds(GgufBytes& file, const std::vector<std::int32_t>& kinds) {
+  file.text("tokenizer.ggml.token_type").number<std::uint32_t>(9).number<std::uint32_t>(5);
+  file.number<std::uint64_t>(kinds.size());
+  for (const std::int32_t kind : kinds) file.number(kind);
+}
+
+/// 256 bytes as characters, " a" (256), "bc" (257), <|end|> (258, control), "<tab>" (259).
+GgufFile byte_level(std::string_view rule = "gpt-2") {
+  std::vector<std::string> texts;
+  std::vector<std::int32_t> kinds(258, 1);
+  char32_t next = 0x100;
+  for (char32_t byte = 0; byte < 256; ++byte) {
+    const bool is_printed =
+        (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    texts.push_back(to_utf8(is_printed ? byte : next++));
+  }
+  const std::string space = texts[' '];
+  texts.insert(texts.end(), {space + "a", "bc", "<|end|>", "<tab>"});
+  kinds.insert(kinds.end(), {3, 4});
+  GgufBytes file;
+  file.head(0, 6).text_key("tokenizer.ggml.model", "gpt2").text_key("tokenizer.ggml.pre", rule);
+  add_texts(file, "tokenizer.ggml.tokens", texts);
+  add_kinds(file, kinds);
+  add_texts(file, "tokenizer.ggml.merges", {space + " a", "b c"});
+  file.int_key("tokenizer.ggml.eos_token_id", 258);
+  return GgufFile::parse(file.file());
+}
+
+TEST(Tokenizers, OfBytesSplitAndMerge) {
+  const Tokenizer tokenizer = Tokenizer::from_gguf(byte_level());
+  EXPECT_THAT(tokenizer.encode("bc a\n"), ElementsAre(257, 256, '\n'));
+  EXPECT_THAT(tokenizer.encode("\xC3\xA4"), ElementsAre(0xC3, 0xA4));
+  EXPECT_THAT(tokenizer.encode("b<tab>c"), ElementsAre('b', 259, 'c'));
+  EXPECT_EQ(tokenizer.encode("<|end|>").size(), 7U);
+  EXPECT_THAT(tokenizer.encode("bc<|end|> a", {.control = true}), ElementsAre(257, 258, 256));
+  EXPECT_EQ(tokenizer.end(), 258);
+  EXPECT_EQ(tokenizer.begin(), kNoToken);
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a b \xE4\xB8\xAD\n")), "a b \xE4\xB8\xAD\n");
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{257, 258}), "bc");
+  EXPECT_EQ(tokenizer.text(258), "<|end|>");
+  EXPECT_TRUE(tokenizer.encode("").empty());
+}
+
+/// "▁", "a", "b", "▁a", all bytes from 5 on.
+GgufFile sentence_pieces() {
+  std::vector<std::string> texts = {"<unk>",
+                                    "<s>",
+                                    "</s>",
+                                    "\xE2\x96\x81",
+                                    "a",
+                                    "b",
+                                    "\xE2\x96\x81"
+                                    "a"};
+  std::vector<std::int32_t> kinds = {2, 3, 3, 1, 1, 1, 1};
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr char kDigits[] = "0123456789ABCDEF";
+    texts.push_back(std::string("<0x") + kDigits[byte / 16] + kDigits[byte % 16] + ">");
+    kinds.push_back(6);
+  }
+  GgufBytes file;
+  file.head(0, 6).text_key("tokenizer.ggml.model", "llama");
+  add_texts(file, "tokenizer.ggml.tokens", texts);
+  add_kinds(file, kinds);
+  file.int_key("tokenizer.ggml.bos_token_id", 1).int_key("tokenizer.ggml.eos_token_id", 2);
+  return GgufFile::parse(file.int_key("tokenizer.ggml.unknown_token_id", 0).file());
+}
+
+TEST(Tokenizers, OfSentencePieceBeginWithASpace) {
+  const Tokenizer tokenizer = Tokenizer::from_gguf(sentence_pieces());
+  EXPECT_THAT(tokenizer.encode("a b"), ElementsAre(1, 6, 3, 5));
+  EXPECT_THAT(tokenizer.encode("a", {.begin = false}), ElementsAre(6));
+  EXPECT_THAT(tokenizer.encode("\n", {.begin = false}), ElementsAre(3, 7 + '\n'));
+  EXPECT_THAT(tokenizer.encode("a</s>a", {.control = true}), ElementsAre(1, 6, 2, 6));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a b\xC3\xA4")), "a b\xC3\xA4");
+}
+
+TEST(Tokenizers, ReadThoseOfLlama2c) {
+  GgufBytes file;
+  file.number<std::int32_t>(6);
+  for (const char* text : {"<unk>", "\n<s>\n", "\n</s>\n", "<0x0A>", " ", "a", " a"}) {
+    file.number(0.0F).number(static_cast<std::int32_t>(std::strlen(text))).raw(text);
+  }
+  const Tokenizer tokenizer = Tokenizer::from_llama2c(file.file());
+  EXPECT_THAT(tokenizer.encode("a\n a"), ElementsAre(1, 6, 3, 6));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a\n a")), "a\n a");
+  expect_error(ErrorKind::kFormat, "token 0: expected 0 to 6 bytes, found 7", [] {
+    Tokenizer::from_llama2c(
+        GgufBytes().number<std::int32_t>(6).number(0.0F).number<std::int32_t>(7).file());
+  });
+  expect_error(ErrorKind::kFormat, "3 tokens or more",
+               [] { Tokenizer::from_llama2c(GgufBytes().number<std::int32_t>(6).file()); });
+}
+
+TEST(Tokenizers, RefuseWhatDoesNotFit) {
+  expect_error(ErrorKind::kFormat, "found byte 0xff at offset 1",
+               [] { (void)Tokenizer::from_gguf(byte_level()).encode("a\xFF"); });
+  expect_error(ErrorKind::kUnsupported, "found 'martian'",
+               [] { Tokenizer::from_gguf(byte_level("martian")); });
+  expect_error(ErrorKind::kUsage, "token: expected 0 to 259, found 260",
+               [] { (void)Tokenizer::from_gguf(byte_level()).text(260); });
+  const auto expect = [](ErrorKind kind, const std::string& text, std::uint64_t keys,
+                         const std::function<void(GgufBytes&)>& add) {
+    GgufBytes file;
+    file.head(0, keys);
+    add(file);
+    const GgufFile parsed = GgufFile::parse(file.file());
+    expect_error(kind, text, [&] { Tokenizer::from_gguf(parsed); });
+  };
+  expect(ErrorKind::kUnsupported, "expected gpt2 or llama, found ''", 0, [](GgufBytes&) {});
+  expect(ErrorKind::kUnsupported, "found 'bert'", 1,
+         [](GgufBytes& file) { file.text_key("tokenizer.ggml.model", "bert"); });
+  expect(ErrorKind::kFormat, "tokens': expected a list of texts, found none", 1,
+         [](GgufBytes& file) { file.text_key("tokenizer.ggml.model", "llama"); });
+  expect(ErrorKind::kFormat, "expected 1 scores and kinds of tokens", 3, [](GgufBytes& file) {
+    file.text_key("tokenizer.ggml.model", "llama");
+    add_texts(file, "tokenizer.ggml.tokens", {"a"});
+    add_kinds(file, {1, 1});
+  });
+  expect(ErrorKind::kFormat, "bos_token_id': expected a token below 1, found 7", 3,
+         [](GgufBytes& file) {
+           file.text_key("tokenizer.ggml.model", "llama");
+           add_texts(file, "tokenizer.ggml.tokens", {"a"});
+           file.int_key("tokenizer.ggml.bos_token_id", 7);
+         });
+}
+
+}  // namespace
+}  // namespace halftone::lm

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Characters of texts in UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace halftone::lm {
+
+/// Bytes of the first character: a valid sequence of UTF-8 (no surrogates, nothing longer than
+/// needed), or 0 if there is none.
+std::size_t utf8_length(std::string_view text);
+/// @throws Error kFormat "text: expected UTF-8, found byte 0xff at offset 3"
+void check_utf8(std::string_view text);
+/// The code point of the first character. @pre utf8_length(text) > 0
+char32_t utf8_code_point(std::string_view text);
+/// A code point in UTF-8. @pre it is at most 0x10FFFF and no surrogate
+std::string to_utf8(char32_t code_point);
+
+}  // namespace halftone::lm

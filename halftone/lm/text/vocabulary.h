@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokens of a language model.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace halftone::lm {
+
+using TokenId = std::int32_t;
+inline constexpr TokenId kNoToken = -1;
+
+/// By the numbers of GGUF.
+enum class TokenKind : std::uint8_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,      ///< "<|im_start|>": no text
+  kUserDefined = 4,  ///< found in text before anything else
+  kUnused = 5,
+  kByte = 6,  ///< "<0x0A>"
+};
+
+struct Token {
+  std::string text;  ///< its bytes, of a byte token too
+  float score = 0;   ///< higher ones are merged first
+  TokenKind kind = TokenKind::kNormal;
+};
+
+/// Tokens by id and by text.
+class Vocabulary {
+ public:
+  /// @throws Error kFormat if there are none, or more than 2^24
+  explicit Vocabulary(std::vector<Token> tokens);
+
+  [[nodiscard]] std::size_t size() const { return tokens_.size(); }
+  /// @throws Error kUsage if there is no such id
+  [[nodiscard]] const Token& token(TokenId id) const;
+  /// The first normal, unknown or user-defined token of this text; kNoToken if there is none.
+  [[nodiscard]] TokenId find(std::string_view text) const;
+  /// The token of a byte; kNoToken if there is none.
+  [[nodiscard]] TokenId byte(std::uint8_t value) const { return bytes_[value]; }
+  /// The longest control or user-defined token that a text begins with; kNoToken if there is none.
+  /// @param with_control  else user-defined tokens only
+  [[nodiscard]] TokenId special(std::string_view text, bool with_control) const;
+
+ private:
+  std::vector<Token> tokens_;
+  std::unordered_map<std::string_view, TokenId> by_text_;
+  std::array<TokenId, 256> bytes_{};
+  std::array<std::vector<TokenId>, 256> specials_;  ///< by their first byte, longest first
+};
+
+}  // namespace halftone::lm

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens of lines, for a test that compares them with other programs':
+//
+//     token_ids MODEL.gguf < LINES
+//
+// reads lines of JSON strings, and writes the ids of each and whether their text is the line's.
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "halftone/base/error.h"
+#include "halftone/lm/text/tokenizer.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  try {
+    const auto tokenizer =
+        halftone::lm::Tokenizer::from_gguf(halftone::formats::GgufFile::open(argv[1]));
+    for (std::string line; std::getline(std::cin, line);) {
+      const auto text = nlohmann::json::parse(line).get<std::string>();
+      const auto ids = tokenizer.encode(text, {.begin = false});
+      std::cout << (tokenizer.decode(ids) == text ? "same" : "other");
+      for (const auto id : ids) std::cout << ' ' << id;
+      std::cout << '\n';
+    }
+  } catch (const halftone::Error& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}
