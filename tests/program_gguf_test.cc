@@ -64,9 +64,23 @@ TEST_F(ProgramGguf, RefusesWhatDoesNotFit) {
   };
   expect(2, "expected a tensor of the file, found 'x'", file + " --tensor x -o " + path("t.npy"));
   expect(2, "holds tensors without a graph", file + " --work");
-  expect(2, "expected a GGUF file for --tensor", kModel + " --tensor x -o " + path("t.npy"));
+  expect(2, "expected a GGUF or safetensors file for --tensor",
+         kModel + " --tensor x -o " + path("t.npy"));
   std::filesystem::resize_file(file, 250);
   expect(3, "is the file whole?", file);
+}
+
+TEST_F(ProgramGguf, InspectsSafetensorsToo) {
+  const std::string head = R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})";
+  formats::GgufBytes bytes;
+  bytes.number<std::uint64_t>(head.size()).raw(head);
+  bytes.number<std::uint16_t>(0x3F80).number<std::uint16_t>(0xC000);  // 1, -2
+  write_file(path("m.safetensors"), bytes.bytes());
+  const auto json = nlohmann::json::parse(run("inspect " + path("m.safetensors") + " --json").out);
+  EXPECT_EQ(json["format"], "safetensors");
+  EXPECT_EQ(json["bits_per_weight"], 16);
+  EXPECT_EQ(run("inspect " + path("m.safetensors") + " --tensor w -o " + path("w.npy")).code, 0);
+  EXPECT_THAT(data::read_npy(path("w.npy")).floats(), testing::ElementsAre(1, -2));
 }
 
 }  // namespace

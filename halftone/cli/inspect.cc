@@ -4,8 +4,8 @@
 #include <iostream>
 #include <optional>
 
-#include "halftone/api/gguf.h"
 #include "halftone/api/inspection.h"
+#include "halftone/api/tensor_container.h"
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
@@ -30,23 +30,23 @@ void print(const InspectOptions& options, const Result& result) {
   std::cout << (options.common.json ? report::to_json(result) : printable(report::to_text(result)));
 }
 
-void run_on_gguf(const InspectOptions& options) {
+void run_on_container(const InspectOptions& options) {
   if (options.simplified || options.work || !options.model_options.shapes.empty() ||
       !options.model_options.constants.empty()) {
     fail(ErrorKind::kUsage, options.model +
                                 ": holds tensors without a graph; leave out the options that look "
                                 "at one");
   }
-  if (options.tensor.empty()) return print(options, inspect_gguf(options.model));
+  if (options.tensor.empty()) return print(options, inspect_container(options.model));
   print(options, decode_tensor(options.model, options.tensor, options.output));
 }
 
 void run(const InspectOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  if (is_gguf(options.model)) return run_on_gguf(options);
+  if (is_tensor_container(options.model)) return run_on_container(options);
   if (!options.tensor.empty()) {
-    fail(ErrorKind::kUsage, options.model + ": expected a GGUF file for --tensor");
+    fail(ErrorKind::kUsage, options.model + ": expected a GGUF or safetensors file for --tensor");
   }
   const Inspection inspection = inspect_file(
       options.model,
@@ -60,7 +60,7 @@ void add_inspect(CLI::App& app, Action& action) {
   const auto options = std::make_shared<InspectOptions>();
   CLI::App* verb = add_verb(app, "inspect", "Show what a network is made of",
                             "halftone inspect model.onnx", options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite, circle or GGUF file")
+  verb->add_option("model", options->model, "ONNX, TFLite, circle, GGUF or safetensors file")
       ->required()
       ->check(some_path());
   add_model_options(*verb, options->model_options);
@@ -71,10 +71,10 @@ void add_inspect(CLI::App& app, Action& action) {
   verb->add_option("--batch", options->batch, "Samples that --work counts (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->needs(work);
-  CLI::Option* tensor =
-      verb->add_option("--tensor", options->tensor, "GGUF: a tensor to decode to float32");
+  CLI::Option* tensor = verb->add_option("--tensor", options->tensor,
+                                         "GGUF, safetensors: a tensor to decode to float32");
   CLI::Option* output =
-      verb->add_option("-o,--output", options->output, "GGUF: .npy file to write the tensor to")
+      verb->add_option("-o,--output", options->output, ".npy file to write the tensor to")
           ->needs(tensor)
           ->check(some_path());
   tensor->needs(output);

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "halftone/api/crossbar.h"
-#include "halftone/api/gguf.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/number_systems.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/run.h"
+#include "halftone/api/tensor_container.h"
 #include "halftone/api/training.h"
 #include "halftone/compress/evaluate.h"
 
@@ -23,8 +23,8 @@ std::string to_text(const Inspection& inspection);
 std::string to_summary(const Inspection& inspection);
 std::string to_json(const Inspection& inspection);
 
-std::string to_text(const GgufInspection& inspection);
-std::string to_json(const GgufInspection& inspection);
+std::string to_text(const ContainerInspection& inspection);
+std::string to_json(const ContainerInspection& inspection);
 std::string to_text(const StoredTensor& tensor);
 std::string to_json(const StoredTensor& tensor);
 

@@ -19,13 +19,13 @@ double bits_of(std::size_t bytes, std::size_t elements) {
 
 }  // namespace
 
-std::string to_text(const GgufInspection& inspection) {
+std::string to_text(const ContainerInspection& inspection) {
   std::string text =
-      fmt::format("gguf file, {}, {}{}{}\n{} weights, {} bits each with scales\n\n",
-                  format_bytes(inspection.file_bytes),
-                  inspection.architecture.empty() ? "no architecture" : inspection.architecture,
-                  inspection.name.empty() ? "" : ": ", inspection.name, inspection.parameters,
-                  format_number(inspection.bits_per_weight, 3));
+      fmt::format("{} file, {}", inspection.format, format_bytes(inspection.file_bytes));
+  if (!inspection.architecture.empty()) text += ", " + inspection.architecture;
+  if (!inspection.name.empty()) text += ": " + inspection.name;
+  text += fmt::format("\n{} weights, {} bits each with scales\n\n", inspection.parameters,
+                      format_number(inspection.bits_per_weight, 3));
   Table keys({{"key", Table::Align::kLeft}, {"value", Table::Align::kLeft}});
   for (const auto& [key, value] : inspection.keys) {
     const std::string line = value.substr(0, value.find('\n'));
@@ -44,7 +44,8 @@ std::string to_text(const GgufInspection& inspection) {
     types.add_row({use.type, std::to_string(use.tensors), std::to_string(use.elements),
                    format_bytes(use.bytes), format_number(bits_of(use.bytes, use.elements), 3)});
   }
-  return text + keys.to_text() + "\n" + tensors.to_text() + "\n" + types.to_text();
+  if (!inspection.keys.empty()) text += keys.to_text() + "\n";
+  return text + tensors.to_text() + "\n" + types.to_text();
 }
 
 std::string to_text(const StoredTensor& tensor) {
@@ -58,7 +59,7 @@ std::string to_json(const StoredTensor& tensor) {
                {"bytes", tensor.bytes}});
 }
 
-std::string to_json(const GgufInspection& inspection) {
+std::string to_json(const ContainerInspection& inspection) {
   Json types = Json::array();
   for (const TensorTypeUse& use : inspection.types) {
     types.push_back({{"type", use.type},
@@ -75,7 +76,7 @@ std::string to_json(const GgufInspection& inspection) {
   }
   Json keys = Json::object();
   for (const auto& [key, value] : inspection.keys) keys[key] = value;
-  return dump({{"format", "gguf"},
+  return dump({{"format", inspection.format},
                {"architecture", inspection.architecture},
                {"name", inspection.name},
                {"parameters", inspection.parameters},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in files of language models.
+// What is in files that hold tensors without a graph: GGUF and safetensors.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ struct StoredTensor {
   std::size_t bytes = 0;
 };
 
-struct GgufInspection {
+struct ContainerInspection {
+  std::string format;        ///< "gguf" or "safetensors"
   std::string architecture;  ///< "llama"; empty if the file does not say
   std::string name;          ///< likewise
   std::uintmax_t file_bytes = 0;
@@ -36,18 +37,18 @@ struct GgufInspection {
   std::vector<TensorTypeUse> types;  ///< the largest first
   /// Keys and their values as text; of lists their number of elements: "32000 texts".
   std::vector<std::pair<std::string, std::string>> keys;
-  std::vector<StoredTensor> tensors;  ///< in the order of the file
+  std::vector<StoredTensor> tensors;
 };
 
-/// Whether a file name is that of a GGUF file.
-bool is_gguf(const std::filesystem::path& path);
+/// Whether a file name ends in .gguf, .safetensors or .safetensors.index.json.
+bool is_tensor_container(const std::filesystem::path& path);
 
-/// @throws Error as formats::GgufFile::open()
-GgufInspection inspect_gguf(const std::filesystem::path& path);
+/// @throws Error as formats::GgufFile::open() and formats::SafetensorsFile::open()
+ContainerInspection inspect_container(const std::filesystem::path& path);
 
 /// Writes a tensor, decoded to float32, to a .npy file.
-/// @throws Error kUsage if there is no such tensor; as formats::GgufFile::open(),
-///         formats::decode_gguf() and data::write_npy()
+/// @throws Error kUsage if there is no such tensor; as inspect_container(), formats::decode_gguf()
+///         and data::write_npy()
 StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view tensor,
                            const std::filesystem::path& output);
 

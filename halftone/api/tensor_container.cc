@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/tensor_container.h"
+
+#include <algorithm>
+#include <charconv>
+#include <variant>
+
+#include "halftone/api/tensor_files.h"
+#include "halftone/base/error.h"
+#include "halftone/formats/gguf/gguf_file.h"
+#include "halftone/formats/safetensors/safetensors_file.h"
+
+namespace halftone {
+namespace {
+
+std::string number_text(double value) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  return {text, end};
+}
+
+struct ValueText {
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(std::uint64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const { return number_text(value); }
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::string_view value) const { return std::string(value); }
+  std::string operator()(const formats::GgufArray& list) const {
+    return std::to_string(list.size()) + (list.texts.empty() ? " numbers" : " texts");
+  }
+};
+
+StoredTensor describe(const formats::GgufTensor& tensor) {
+  return {tensor.name, std::string(tensor.type->name), tensor.shape, tensor.bytes.bytes.size()};
+}
+
+StoredTensor describe(const formats::SafetensorsTensor& tensor) {
+  return {tensor.name, std::string(to_string(tensor.type)), tensor.shape,
+          tensor.bytes.bytes.size()};
+}
+
+/// Adds tensors and what follows from them.
+template <typename Tensors>
+void add_tensors(ContainerInspection& result, const Tensors& tensors) {
+  std::size_t bytes = 0;
+  for (const auto& tensor : tensors) {
+    const StoredTensor& stored = result.tensors.emplace_back(describe(tensor));
+    auto use = std::ranges::find(result.types, stored.type, &TensorTypeUse::type);
+    if (use == result.types.end()) use = result.types.insert(use, {stored.type});
+    ++use->tensors;
+    use->elements += tensor.num_elements();
+    use->bytes += stored.bytes;
+    result.parameters += tensor.num_elements();
+    bytes += stored.bytes;
+  }
+  if (result.parameters != 0) {
+    result.bits_per_weight =
+        8 * static_cast<double>(bytes) / static_cast<double>(result.parameters);
+  }
+  std::ranges::stable_sort(result.types, std::greater(), &TensorTypeUse::bytes);
+}
+
+ContainerInspection inspect_gguf(const std::filesystem::path& path) {
+  const formats::GgufFile file = formats::GgufFile::open(path);
+  ContainerInspection result;
+  result.format = "gguf";
+  result.file_bytes = file.file_bytes();
+  with_context(path.string(), [&] {
+    result.architecture = file.text("general.architecture").value_or("");
+    result.name = file.text("general.name").value_or("");
+  });
+  for (const auto& [key, value] : file.keys()) {
+    result.keys.emplace_back(key, std::visit(ValueText(), value));
+  }
+  add_tensors(result, file.tensors());
+  return result;
+}
+
+ContainerInspection inspect_safetensors(const std::filesystem::path& path) {
+  const formats::SafetensorsFile file = formats::SafetensorsFile::open(path);
+  ContainerInspection result;
+  result.format = "safetensors";
+  result.file_bytes = file.file_bytes();
+  result.keys.assign(file.metadata().begin(), file.metadata().end());
+  add_tensors(result, file.tensors());
+  return result;
+}
+
+bool is_gguf(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
+
+/// The tensor of a file. @throws Error kUsage if there is none
+template <typename File>
+const auto& tensor_of(const File& file, const std::filesystem::path& path, std::string_view name) {
+  const auto* tensor = file.tensor(name);
+  if (tensor == nullptr) {
+    fail(ErrorKind::kUsage, path.string() + ": expected a tensor of the file, found '" +
+                                std::string(name) + "'; inspect lists them");
+  }
+  return *tensor;
+}
+
+/// Writes a tensor whose elements `decode` stores.
+template <typename Tensor, typename Decode>
+StoredTensor write_decoded(const Tensor& tensor, const std::filesystem::path& output,
+                           const Decode& decode) {
+  ir::Tensor values(ElementType::kFloat32,
+                    ir::Shape(std::vector<ir::Dim>(tensor.shape.begin(), tensor.shape.end())));
+  with_context("tensor '" + tensor.name + "'", [&] { decode(values.as<float>()); });
+  write_tensor(output, values);
+  return describe(tensor);
+}
+
+}  // namespace
+
+bool is_tensor_container(const std::filesystem::path& path) {
+  return is_gguf(path) || path.extension() == ".safetensors" ||
+         path.string().ends_with(".safetensors.index.json");
+}
+
+ContainerInspection inspect_container(const std::filesystem::path& path) {
+  return is_gguf(path) ? inspect_gguf(path) : inspect_safetensors(path);
+}
+
+StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view name,
+                           const std::filesystem::path& output) {
+  if (is_gguf(path)) {
+    const formats::GgufFile file = formats::GgufFile::open(path);
+    const formats::GgufTensor& tensor = tensor_of(file, path, name);
+    return write_decoded(tensor, output, [&](std::span<float> values) {
+      formats::decode_gguf(*tensor.type, tensor.bytes.bytes, values);
+    });
+  }
+  const formats::SafetensorsFile file = formats::SafetensorsFile::open(path);
+  const formats::SafetensorsTensor& tensor = tensor_of(file, path, name);
+  return write_decoded(tensor, output, [&](std::span<float> values) {
+    formats::decode_safetensors(tensor, values);
+  });
+}
+
+}  // namespace halftone
