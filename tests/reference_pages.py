@@ -6,8 +6,9 @@
            environment it is written instead.
   options  options that documents name exist.
   recipes  docs/recipes.md shows the keys that a recipe may have, all of them and no other.
+  keys     the pages on descriptions and spaces name every key that these may have.
 
-usage: reference_pages.py cli|options|recipes PROGRAM
+usage: reference_pages.py cli|options|recipes|keys PROGRAM
 """
 import difflib
 import os
@@ -79,14 +80,14 @@ def check_options(program):
     return wrong
 
 
-def known_keys(program, section):
-    """The keys of a section, as the error of an unknown one lists them."""
+def known_keys(text, *command):
+    """The keys of the section in which `text` has the unknown key no_such_key, as the error lists
+    them. The last argument of the command is followed by the file."""
     with tempfile.TemporaryDirectory() as folder:
-        recipe = Path(folder, "recipe.toml")
-        recipe.write_text(f"{section}\nno_such_key = 1\n", encoding="utf-8")
-        text = output_of(program, "quantize", NETWORK, "-o", Path(folder, "out.circle"), "--data",
-                         NETWORK.parent, "--recipe", recipe)
-    return set(re.split(r",\s*", text.split("known are: ")[1].strip()))
+        path = Path(folder, "keys.toml")
+        path.write_text(text, encoding="utf-8")
+        message = output_of(*command, path)
+    return set(re.split(r",\s*", message.split("known are: ")[1].split("\n")[0].strip()))
 
 
 def keys_on_page():
@@ -107,15 +108,48 @@ def check_recipes(program):
     wrong = []
     for shown, section in ((layer, "[[layer]]"), (page["[fit]"], "[fit]"),
                            (layer - {"name"}, "[default]")):
-        known = known_keys(program, section)
+        known = known_keys(f"{section}\nno_such_key = 1\n", program, "quantize", NETWORK, "-o",
+                           "build/no.circle", "--data", NETWORK.parent, "--recipe")
         for key in sorted(shown ^ known):
             where = "the page lacks it" if key in known else "the program does not know it"
             wrong.append(f"docs/recipes.md: {key} in {section}: {where}")
     return wrong
 
 
+def keys_of_sections(example, sections, *command):
+    """The keys of all sections: those that the example has, and more by name."""
+    keys = known_keys("no_such_key = 1\n" + example, *command)
+    for heading in {*re.findall(r"^\[+\w+\]+$", example, re.MULTILINE), *sections}:
+        if heading in example:
+            text = example.replace(heading, heading + "\nno_such_key = 1", 1)
+        else:
+            text = f"{example}\n{heading}\nno_such_key = 1\n"
+        keys |= known_keys(text, *command)
+    return keys
+
+
+def check_keys(program):
+    space = (ROOT / "examples/accelerator/space.toml").read_text(encoding="utf-8")
+    device = (ROOT / "halftone/accel/crossbar/devices/pcm.toml").read_text(encoding="utf-8")
+    chip = output_of(program, "estimate", "--accelerator", "edge-2bit", "--describe")
+    data = ["--data", NETWORK.parent]
+    pages = (("accelerators", chip, ("[link]", "[host]", "[[operator]]"),
+              ("estimate", NETWORK, "--accelerator")),
+             ("crossbar", device, (), ("crossbar", NETWORK, *data, "--device")),
+             ("explore", space, ("[[layer]]", "[[tie]]", "[[area]]"),
+              ("explore", NETWORK, *data, "--space")))
+    wrong = []
+    for name, example, sections, command in pages:
+        page = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
+        for key in sorted(keys_of_sections(example, sections, program, *command)):
+            if not re.search(rf"\b{key}\b", page):
+                wrong.append(f"docs/{name}.md lacks the key {key}")
+    return wrong
+
+
 def main():
-    check = {"cli": check_cli, "options": check_options, "recipes": check_recipes}[sys.argv[1]]
+    check = {"cli": check_cli, "options": check_options, "recipes": check_recipes,
+             "keys": check_keys}[sys.argv[1]]
     wrong = check(sys.argv[2])
     print("\n".join(wrong) or "the pages agree with the program")
     return 1 if wrong else 0
