@@ -23,6 +23,7 @@ awk '
     may["accel"] = may["train"]
     may["api"] = may["train"] " train accel"
     may["library"] = "base numerics ir kernels spmd formats runtime api"
+    may["cpp"] = may["train"] " train accel api"
     may["report"] = may["compress"] " compress accel api"
     may["cli"] = may["report"] " report"
   }

@@ -33,7 +33,7 @@ done
 for file in "${code[@]}"; do
   IFS= read -r first < "$file" || true
   if [ "$first" != "// SPDX-License-Identifier: Apache-2.0" ]; then breach "$file:1: the SPDX line is missing"; fi
-  if [[ "$file" == *.h ]] && [[ "$file" != *-inl.h ]] && ! grep -qx '#pragma once' "$file"; then
+  if [[ "$file" == *.h || "$file" == *.hpp ]] && [[ "$file" != *-inl.h ]] && ! grep -qx '#pragma once' "$file"; then
     breach "$file: #pragma once is missing"
   fi
   lines=$(wc -l < "$file")

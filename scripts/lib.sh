@@ -18,7 +18,7 @@ sources() {
     git ls-files --cached --others --exclude-standard -- "$@"
   else
     find "${@:-.}" -path ./build -prune -o -type f -print | sed 's|^\./||'
-  fi | grep -E '\.(cc|h|cu|cuh)$' | while IFS= read -r file; do
+  fi | grep -E '\.(cc|h|hpp|cu|cuh)$' | while IFS= read -r file; do
     # A deleted file stays in the index until it is committed.
     if [ -f "$file" ]; then printf '%s\n' "$file"; fi
   done

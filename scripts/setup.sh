@@ -21,6 +21,7 @@ build_packages=(
   libgtest-dev libgmock-dev libonnx-testdata     # tests
   ngspice                                        # test of resistive networks
   verilator                                      # tests of arrays in Verilog
+  libstb-dev                                     # an example reads images
   libbenchmark-dev libopenblas-dev               # benchmarks, and what they compare with
 )
 training_packages=(

@@ -383,10 +383,10 @@ TEST_F(Program, RefusesABatchThatMemoryCannotHold) {
 
 TEST_F(Program, QuantizesToTheBytesOfTheExampleInCpp) {
   const std::string arguments = "'" + kModel + "' '" + kExample + "' '" + path("api.circle") + "'";
-  const std::string command =
-      std::string("'") + HALFTONE_API_EXAMPLE + "' " + arguments + " > '" + path("said") + "'";
+  const std::string command = std::string("'") + HALFTONE_API_EXAMPLE + "' " + arguments + " > '" +
+                              path("said") + "' 2> /dev/null";
   ASSERT_EQ(std::system(command.c_str()), 0);
-  EXPECT_THAT(text_of(path("said")), testing::StartsWith("accuracy 0.9"));
+  EXPECT_THAT(text_of(path("said")), testing::HasSubstr("\naccuracy 0.9"));
   ASSERT_EQ(run("quantize " + kModel + " -o " + path("cli.circle") + " --data " + kExample +
                 " --limit 300 --weight-bits 2 --activation-bits 2")
                 .code,

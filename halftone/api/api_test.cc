@@ -2,7 +2,17 @@
 // The functions of this module on the bundled network and on small graphs.
 #include <fstream>
 
-#include "halftone/api/halftone.h"
+#include "halftone/api/data_source.h"
+#include "halftone/api/evaluate.h"
+#include "halftone/api/inspection.h"
+#include "halftone/api/machine.h"
+#include "halftone/api/measure.h"
+#include "halftone/api/network.h"
+#include "halftone/api/number_systems.h"
+#include "halftone/api/quantize.h"
+#include "halftone/api/recipe.h"
+#include "halftone/api/run.h"
+#include "halftone/api/tensor_files.h"
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
 #include "halftone/ir/test_data.h"

@@ -119,15 +119,21 @@ Inspection inspect_file(const std::filesystem::path& path, const InspectOptions&
   return result;
 }
 
+ir::Graph converted(Network network, bool decoded) {
+  const std::string name = network.name;
+  ir::Graph graph = prepared(std::move(network), Purpose::kConvert);
+  if (decoded) {
+    with_context(name, [&] { passes::decode_codes(graph); });
+    passes::simplify(graph);
+  }
+  return graph;
+}
+
 Inspection convert(Network network, const std::filesystem::path& output, const ConvertForm& how) {
   formats::model_format(output);  // fails before the work if the format is unknown
   const std::filesystem::path input = network.name;
   check_output(output, {&input, 1});
-  ir::Graph graph = prepared(std::move(network), Purpose::kConvert);
-  if (how.decoded) {
-    with_context(input.string(), [&] { passes::decode_codes(graph); });
-    passes::simplify(graph);
-  }
+  ir::Graph graph = converted(std::move(network), how.decoded);
   save(graph, output, how.form);
   // What the file holds is another form of the graph.
   if (how.form.is_standard()) graph = prepared(load(output), Purpose::kConvert);

@@ -75,6 +75,11 @@ std::vector<NodeWork> work_of(Network network,
 /// @throws Error as load() and prepared()
 Inspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
+/// The simplified graph of a network.
+/// @param decoded  as in ConvertForm
+/// @throws Error as prepared() and, with the name of the network, passes::decode_codes()
+ir::Graph converted(Network network, bool decoded);
+
 /// How convert() writes a network.
 struct ConvertForm {
   formats::ExportOptions form{};
@@ -85,8 +90,7 @@ struct ConvertForm {
 
 /// Writes a network in the format of a file name, simplified.
 /// @return what was written
-/// @throws Error as check_output() with the name of the network, prepared(), passes::decode_codes()
-///         and save()
+/// @throws Error as check_output() with the name of the network, converted() and save()
 Inspection convert(Network network, const std::filesystem::path& output,
                    const ConvertForm& how = {});
 

@@ -20,19 +20,26 @@
 namespace halftone {
 namespace {
 
-void start(const TrainingJob& job) {
-  if (job.on_start) job.on_start();
+void start(const TrainingSettings& settings) {
+  if (settings.on_start) settings.on_start();
 }
 
-/// Writes the trained network, on the first rank.
-TrainReport finish(const TrainingJob& job, std::uintmax_t input_bytes, train::TrainResult result,
-                   const Elapsed& elapsed) {
-  TrainReport report;
+Trained trained(train::TrainResult result, const Elapsed& elapsed) {
+  Trained trained{std::move(result.graph), {}};
+  TrainReport& report = trained.report;
   report.interrupted = result.interrupted;
   report.epochs = std::move(result.epochs);
   report.best = result.best;
-  if (!result.interrupted && job.options.devices.rank() == 0) {
-    save(std::move(result.graph), job.output);
+  report.seconds = elapsed.seconds();
+  return trained;
+}
+
+/// Writes the trained network, on the first rank.
+TrainReport finish(const TrainingJob& job, std::uintmax_t input_bytes, Trained trained,
+                   const Elapsed& elapsed) {
+  TrainReport report = std::move(trained.report);
+  if (!report.interrupted && job.options.devices.rank() == 0) {
+    save(std::move(trained.graph), job.output);
     report.input_bytes = input_bytes;
     report.output_bytes = std::filesystem::file_size(job.output);
   }
@@ -40,55 +47,36 @@ TrainReport finish(const TrainingJob& job, std::uintmax_t input_bytes, train::Tr
   return report;
 }
 
-void check_distillation(const DistillJob& job) {
-  if (job.teachers.empty()) fail(ErrorKind::kUsage, "distillation: expected a teacher, found none");
-  if (!job.stages.empty() && !job.recipe) {
+void check_distillation(std::size_t num_teachers, const DistillSettings& how,
+                        const TrainingSettings& settings) {
+  if (num_teachers == 0) fail(ErrorKind::kUsage, "distillation: expected a teacher, found none");
+  if (!how.stages.empty() && !how.recipe) {
     fail(ErrorKind::kUsage, "stages: expected settings of a recipe too, such as bits per weight",
          Hint::kRecipe);
   }
-  if (job.recipe && job.recipe->fit.equalize && !job.training.options.features.empty()) {
+  if (how.recipe && how.recipe->fit.equalize && !settings.options.features.empty()) {
     fail(ErrorKind::kUsage,
          "equalize: it changes the scales of the values that features compare; leave out one of "
          "them",
          Hint::kRecipe);
   }
-  if (job.crossbar) job.crossbar->check();
-  check_output(job.training.output, job.teachers);
-  if (!job.student.empty()) check_output(job.training.output, {&job.student, 1});
-  train::torch_device(job.training.student.device);
+  if (how.crossbar) how.crossbar->check();
+  train::torch_device(settings.student.device);
 }
 
-struct DistilledNetworks {
-  std::vector<ir::Graph> teachers;
-  ir::Graph student;                 ///< float, or from a file in few bits
-  std::uintmax_t student_bytes = 0;  ///< of its files
-};
-
-DistilledNetworks load_networks(const DistillJob& job) {
-  std::vector<std::filesystem::path> paths = job.teachers;
-  if (!job.student.empty()) paths.push_back(job.student);
-  DistilledNetworks networks;
-  std::vector<Network> loaded = load_all(paths, job.training.import);
-  networks.student_bytes = (job.student.empty() ? loaded.front() : loaded.back()).file_bytes;
-  for (Network& network : loaded) {
-    networks.teachers.push_back(prepared(std::move(network), Purpose::kFit));
-  }
-  networks.student = networks.teachers.front();
-  if (job.student.empty()) return networks;
-  networks.student = std::move(networks.teachers.back());
-  networks.teachers.pop_back();
-  if (job.fresh) {
-    networks.student =
-        train::with_initial_values(std::move(networks.student), job.training.options.seed);
-  }
-  return networks;
+/// The student before it is quantized: a float network, or one in few bits.
+ir::Graph make_student(const std::vector<ir::Graph>& teachers, std::optional<Network> student,
+                       const DistillSettings& how, std::uint64_t seed) {
+  if (!student) return teachers.front();
+  ir::Graph graph = prepared(*std::move(student), Purpose::kFit);
+  return how.fresh ? train::with_initial_values(std::move(graph), seed) : graph;
 }
 
 /// Equalizes the student as its recipe says: once, so that the float weights remain those that the
 /// codes represent.
 /// @return the recipe of what remains to be done
-std::optional<compress::Recipe> equalize_student(ir::Graph& student, const DistillJob& job) {
-  std::optional<compress::Recipe> recipe = job.recipe;
+std::optional<compress::Recipe> equalize_student(ir::Graph& student, const DistillSettings& how) {
+  std::optional<compress::Recipe> recipe = how.recipe;
   if (!recipe) return recipe;
   compress::equalize_layers(student, *recipe);
   recipe->fit.equalize = false;
@@ -96,27 +84,25 @@ std::optional<compress::Recipe> equalize_student(ir::Graph& student, const Disti
 }
 
 /// Quantizes networks, fitted to the first samples; or returns the student as it is.
-train::MakeStudent student_maker(const DistillJob& job, const ir::Graph& student) {
-  if (!job.recipe) return [&student](const auto&, const auto&) { return student; };
-  return [&job](const ir::Graph& network, const compress::Recipe& recipe) {
-    DataSource few = job.training.data;
-    few.options.limit =
-        std::min(job.calibration_samples, few.options.limit.value_or(job.calibration_samples));
-    const train::TrainOptions& options = job.training.options;
-    return compress::quantize(network, few.open(), recipe,
-                              {options.seed, options.progress, options.devices, job.memory_bytes})
+train::MakeStudent student_maker(const ir::Graph& student, const data::Dataset& data,
+                                 const DistillSettings& how, const train::TrainOptions& options) {
+  if (!how.recipe) return [&student](const auto&, const auto&) { return student; };
+  return [&](const ir::Graph& network, const compress::Recipe& recipe) {
+    return compress::quantize(network, data.first(how.calibration_samples), recipe,
+                              {options.seed, options.progress, options.devices, how.memory_bytes})
         .graph;
   };
 }
 
 /// The options of the student, with the cells of the crossbar.
-train::StudentOptions student_options(const DistillJob& job) {
-  train::StudentOptions options = job.training.student;
-  if (!job.crossbar) return options;
-  options.hardware.settings = crossbar::cell_settings(*job.crossbar);
-  options.hardware.seen = [device = *job.crossbar](const ir::Graph& graph, const ir::Node& node,
-                                                   const ir::EncodedTensor& weights,
-                                                   std::uint64_t seed) {
+train::StudentOptions student_options(const train::StudentOptions& student,
+                                      const std::optional<crossbar::Device>& crossbar) {
+  train::StudentOptions options = student;
+  if (!crossbar) return options;
+  options.hardware.settings = crossbar::cell_settings(*crossbar);
+  options.hardware.seen = [device = *crossbar](const ir::Graph& graph, const ir::Node& node,
+                                               const ir::EncodedTensor& weights,
+                                               std::uint64_t seed) {
     return crossbar::seen_layer(graph, node, weights, device, seed);
   };
   return options;
@@ -136,50 +122,80 @@ train::MakeStudent mapped_maker(train::MakeStudent make,
 
 }  // namespace
 
+Trained train_network(Network network, const data::Dataset& data, bool keeps_values,
+                      const TrainingSettings& settings) {
+  const Elapsed elapsed;
+  train::torch_device(settings.student.device);
+  ir::Graph graph = prepared(std::move(network), Purpose::kFit);
+  train::TrainOptions options = settings.options;
+  options.loss.label_weight = 1;
+  train::check_training(options, data, 0);
+  if (!keeps_values) graph = train::with_initial_values(std::move(graph), options.seed);
+  start(settings);
+  return trained(train::train(graph, nullptr, {{}, data}, settings.student, options), elapsed);
+}
+
+Trained distill_network(std::vector<Network> teachers, std::optional<Network> student,
+                        const data::Dataset& data, const DistillSettings& how,
+                        const TrainingSettings& settings) {
+  const Elapsed elapsed;
+  check_distillation(teachers.size(), how, settings);
+  std::vector<ir::Graph> graphs;
+  for (Network& teacher : teachers) {
+    graphs.push_back(prepared(std::move(teacher), Purpose::kFit));
+  }
+  ir::Graph network = make_student(graphs, std::move(student), how, settings.options.seed);
+  const std::optional<compress::Recipe> recipe = equalize_student(network, how);
+  train::check_training(settings.options, data, graphs.size());
+  start(settings);
+  // Holds the float weights that the codes represent.
+  const ir::Graph& original = how.recipe ? network : graphs.front();
+  train::TrainResult result = train::train_in_stages(
+      original,
+      {how.stages, recipe.value_or(compress::Recipe{}),
+       mapped_maker(student_maker(network, data, how, settings.options), how.crossbar)},
+      {graphs, data}, student_options(settings.student, how.crossbar), settings.options);
+  // Training has moved the levels on which the rule depends.
+  if (how.recipe) compress::fix_arithmetic(result.graph, *how.recipe);
+  Trained done = trained(std::move(result), elapsed);
+  done.report.has_teacher = true;
+  if (how.crossbar) done.report.layers = crossbar::layer_uses(done.graph, *how.crossbar);
+  return done;
+}
+
 TrainReport train_file(const TrainJob& job) {
   const Elapsed elapsed;
   const TrainingJob& training = job.training;
   train::torch_device(training.student.device);
   check_output(training.output, {&job.network, 1});
-  Network loaded = load(job.network, training.import);
-  const std::uintmax_t input_bytes = loaded.file_bytes;
-  ir::Graph network = prepared(std::move(loaded), Purpose::kFit);
-  formats::check_model(network, training.output);
-  const data::Dataset data = training.data.open();
-  train::TrainOptions options = training.options;
-  options.loss.label_weight = 1;
-  train::check_training(options, data, 0);
-  if (!job.keeps_values) network = train::with_initial_values(std::move(network), options.seed);
-  start(training);
+  Network network = load(job.network, training.import);
+  const std::uintmax_t input_bytes = network.file_bytes;
+  formats::check_model(prepared(network, Purpose::kFit), training.output);
   return finish(training, input_bytes,
-                train::train(network, nullptr, {{}, data}, training.student, options), elapsed);
+                train_network(std::move(network), training.data.open(), job.keeps_values, training),
+                elapsed);
 }
 
 TrainReport distill_files(const DistillJob& job) {
   const Elapsed elapsed;
-  check_distillation(job);
   const TrainingJob& training = job.training;
-  auto [teachers, student, input_bytes] = load_networks(job);
-  const std::optional<compress::Recipe> recipe = equalize_student(student, job);
-  formats::check_model(student, training.output);
+  check_distillation(job.teachers.size(), job, training);
+  std::vector<std::filesystem::path> paths = job.teachers;
+  if (!job.student.empty()) paths.push_back(job.student);
+  check_output(training.output, paths);
+  std::vector<Network> teachers = load_all(paths, training.import);
+  std::optional<Network> student;
+  if (!job.student.empty()) {
+    student = std::move(teachers.back());
+    teachers.pop_back();
+  }
+  const Network& input = student ? *student : teachers.front();
+  const std::uintmax_t input_bytes = input.file_bytes;
+  formats::check_model(prepared(input, Purpose::kFit), training.output);
   const data::Dataset data = training.data.open();
-  train::check_training(training.options, data, teachers.size());
-  start(training);
-  // Holds the float weights that the codes represent.
-  const ir::Graph& original = job.recipe ? student : teachers.front();
-  train::TrainResult result =
-      train::train_in_stages(original,
-                             {job.stages, recipe.value_or(compress::Recipe{}),
-                              mapped_maker(student_maker(job, student), job.crossbar)},
-                             {teachers, data}, student_options(job), training.options);
-  // Training has moved the levels on which the rule depends.
-  if (job.recipe) compress::fix_arithmetic(result.graph, *job.recipe);
-  std::vector<crossbar::LayerUse> layers;
-  if (job.crossbar) layers = crossbar::layer_uses(result.graph, *job.crossbar);
-  TrainReport report = finish(training, input_bytes, std::move(result), elapsed);
-  report.has_teacher = true;
-  report.layers = std::move(layers);
-  return report;
+  return finish(training, input_bytes,
+                distill_network(std::move(teachers), std::move(student), data, job, training),
+                elapsed);
 }
 
 }  // namespace halftone

@@ -12,6 +12,7 @@
 
 #include "halftone/accel/crossbar/network.h"
 #include "halftone/api/data_source.h"
+#include "halftone/api/network.h"
 #include "halftone/compress/recipe.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/train/options/student_options.h"
@@ -19,28 +20,16 @@
 
 namespace halftone {
 
-/// The common part of jobs that train.
-struct TrainingJob {
-  std::filesystem::path output;  ///< file to write
-  DataSource data;
+/// How a network learns.
+struct TrainingSettings {
   train::TrainOptions options{};
   train::StudentOptions student{};
-  formats::ImportOptions import{};  ///< shapes and values for inputs
-  /// Called once the files were read and checked, before the work starts.
+  /// Called once everything was read and checked, before the work starts.
   std::function<void()> on_start = nullptr;
 };
 
-/// A network to train on labels.
-struct TrainJob {
-  std::filesystem::path network;
-  bool keeps_values = false;  ///< start from the values of the file, else from initial ones
-  TrainingJob training;
-};
-
-/// A network to train on the answers of teachers.
-struct DistillJob {
-  std::vector<std::filesystem::path> teachers;  ///< at least one; their answers are averaged
-  std::filesystem::path student{};              ///< empty: the first teacher
+/// How a student learns from its teachers.
+struct DistillSettings {
   bool fresh = false;  ///< give the student, a float network, initial values
   /// Quantizes the student before it learns.
   /// nullopt: the student is trained as it is.
@@ -52,6 +41,26 @@ struct DistillJob {
   /// device.seconds: freshly programmed in every step, with the seed of options and step. Rounding
   /// by converters and noise of single reads are left out. nullopt: as their codes.
   std::optional<crossbar::Device> crossbar{};
+};
+
+/// The common part of jobs that train.
+struct TrainingJob : TrainingSettings {
+  std::filesystem::path output;  ///< file to write
+  DataSource data;
+  formats::ImportOptions import{};  ///< shapes and values for inputs
+};
+
+/// A network to train on labels.
+struct TrainJob {
+  std::filesystem::path network;
+  bool keeps_values = false;  ///< start from the values of the file, else from initial ones
+  TrainingJob training;
+};
+
+/// A network to train on the answers of teachers.
+struct DistillJob : DistillSettings {
+  std::vector<std::filesystem::path> teachers;  ///< at least one; their answers are averaged
+  std::filesystem::path student{};              ///< empty: the first teacher
   TrainingJob training;
 };
 
@@ -68,18 +77,39 @@ struct TrainReport {
   std::vector<crossbar::LayerUse> layers{};  ///< of the student, with DistillJob::crossbar
 };
 
-/// Trains a float network on labels and writes it. The label weight of the options becomes 1. All
-/// ranks of the devices call this; the first one writes the file, and only its report has the sizes
-/// of files.
-/// @throws Error kDevice if the device is missing; else as load(), save(), data::open_dataset(),
-///         train::with_initial_values() and train::train()
-[[nodiscard]] TrainReport train_file(const TrainJob& job);
+/// A network that was trained; not to be used if the report says that the run was interrupted.
+struct Trained {
+  ir::Graph graph;
+  TrainReport report;  ///< its sizes of files are 0
+};
 
-/// Distills teachers into a student and writes it; ranks as in train_file().
+/// Trains a float network on labels. The label weight of the options becomes 1. All ranks of the
+/// devices call this.
+/// @param keeps_values  start from the values of the network, else from initial ones
+/// @throws Error kDevice if the device is missing; else as prepared(), train::check_training(),
+///         train::with_initial_values() and train::train()
+[[nodiscard]] Trained train_network(Network network, const data::Dataset& data, bool keeps_values,
+                                    const TrainingSettings& settings);
+
+/// Trains a student on the averaged answers of teachers; ranks as in train_network().
+/// @param teachers  at least one
+/// @param student   nullopt: the first teacher
 /// @throws Error kUsage if there is no teacher, there are stages but no recipe, or the recipe
 ///         equalizes layers while features compare values; kUnsupported "student: no layer can be
-///         mapped ..." if all layers stay digital on the crossbar; else as train_file(),
+///         mapped ..." if all layers stay digital on the crossbar; else as train_network(),
 ///         quantize(), crossbar::Device::check() and train::train_in_stages()
+[[nodiscard]] Trained distill_network(std::vector<Network> teachers, std::optional<Network> student,
+                                      const data::Dataset& data, const DistillSettings& how,
+                                      const TrainingSettings& settings);
+
+/// Trains a network of a file as train_network() does, and writes it. All ranks of the devices call
+/// this; the first one writes the file, and only its report has the sizes of files.
+/// @throws Error as train_network(), check_output(), load(), save() and data::open_dataset()
+[[nodiscard]] TrainReport train_file(const TrainJob& job);
+
+/// Distills teachers of files into a student as distill_network() does, and writes it; ranks as in
+/// train_file().
+/// @throws Error as distill_network() and train_file()
 [[nodiscard]] TrainReport distill_files(const DistillJob& job);
 
 }  // namespace halftone

@@ -13,7 +13,7 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
   verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
       ->check(positive_number())
       ->capture_default_str();
-  verb.add_option("--loss", options.loss,
+  verb.add_option("--loss", options.training.names.loss,
                   "kl: probabilities of classes; mse: squared error of scores; auto: mse for one "
                   "score at each position")
       ->check(CLI::IsMember({"auto", "kl", "mse"}))
@@ -30,7 +30,7 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
           "--feature", options.features,
           "TEACHER_VALUE=STUDENT_VALUE[:WEIGHT] to be alike, of the first teacher; repeatable")
       ->allow_extra_args(false);
-  verb.add_option("--levels", options.levels,
+  verb.add_option("--levels", options.training.names.levels,
                   "How bases learn: gradient, or average of closed forms")
       ->check(CLI::IsMember({"gradient", "average"}))
       ->capture_default_str();

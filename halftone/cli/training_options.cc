@@ -22,7 +22,8 @@ CLI::Validator checkpoint_path() {
 
 void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
   train::OptimizerOptions& optimizer = options.train.optimizer;
-  verb.add_option("--optimizer", options.optimizer, "adam (decoupled decay) or sgd (Nesterov's)")
+  verb.add_option("--optimizer", options.names.optimizer,
+                  "adam (decoupled decay) or sgd (Nesterov's)")
       ->check(CLI::IsMember({"adam", "sgd"}))
       ->capture_default_str();
   verb.add_option("--learning-rate", optimizer.rate, "Learning rate before the schedule's factor")
@@ -40,7 +41,7 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
       ->check(non_negative_number())
       ->capture_default_str();
   train::ScheduleOptions& schedule = optimizer.schedule;
-  verb.add_option("--schedule", options.schedule,
+  verb.add_option("--schedule", options.names.schedule,
                   "Learning rate schedule: cosine (to 0), step (at milestones) or constant")
       ->check(CLI::IsMember({"cosine", "step", "constant"}))
       ->capture_default_str();
@@ -61,15 +62,15 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
 }
 
 void add_precision_options(CLI::App& verb, TrainingOptions& options) {
-  verb.add_option("--precision", options.precision,
+  verb.add_option("--precision", options.names.precision,
                   "Format of float weights and activations as layers multiply them: fp32, or a "
                   "number system of `halftone systems` with its bits if it has several: bf16, "
                   "int8, mxfp8_e4m3")
       ->capture_default_str();
-  verb.add_option("--gradient-format", options.gradient_format,
+  verb.add_option("--gradient-format", options.names.gradient_format,
                   "Format of gradients with respect to layer outputs; as --precision")
       ->capture_default_str();
-  verb.add_option("--gradient-rounding", options.gradient_rounding,
+  verb.add_option("--gradient-rounding", options.names.gradient_rounding,
                   "stochastic (right on average) or nearest")
       ->check(CLI::IsMember({"stochastic", "nearest"}))
       ->capture_default_str();
@@ -119,7 +120,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
   add_precision_options(verb, options);
   verb.add_flag("--no-batch-norm{false}", options.normalises,
                 "Do not normalise the outputs of layers while they learn");
-  verb.add_option("--device", options.device, "cpu, or cuda where libtorch was built for it")
+  verb.add_option("--device", options.names.device, "cpu, or cuda where libtorch was built for it")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   verb.add_option("--freeze-from", train.freeze_from,

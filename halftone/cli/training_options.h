@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "halftone/api/training.h"
+#include "halftone/api/training_names.h"
 #include "halftone/cli/command.h"
 
 namespace halftone::cli {
@@ -20,13 +20,8 @@ struct TrainingOptions {
   DataOptions data;
   ModelOptions model;
   std::string output;
-  std::string optimizer = "adam";
-  std::string schedule = "cosine";
-  std::string precision = "fp32";
-  std::string gradient_format = "fp32";
-  std::string gradient_rounding = "stochastic";
+  TrainingNames names;
   bool normalises = true;
-  std::string device = "cpu";
   train::TrainOptions train;  ///< fields set directly by options
 };
 
@@ -44,10 +39,8 @@ struct DistillOptions {
   bool fresh = false;
   std::size_t calibration = 2000;
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
-  std::string levels = "gradient";
-  std::string loss = "auto";
-  std::string crossbar;           ///< none: weights as their codes
-  std::optional<double> seconds;  ///< as the description of the crossbar says
+  std::string crossbar;                       ///< none: weights as their codes
+  std::optional<double> seconds;              ///< as the description of the crossbar says
   std::vector<std::string> stages;
   std::vector<std::string> features;
 };

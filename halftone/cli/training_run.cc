@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "halftone/api/training.h"
+#include "halftone/api/training_names.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/cli/interruption.h"
@@ -15,31 +15,6 @@
 
 namespace halftone::cli {
 namespace {
-
-train::ScheduleKind schedule_from(const std::string& name) {
-  if (name == "step") return train::ScheduleKind::kStep;
-  return name == "constant" ? train::ScheduleKind::kConstant : train::ScheduleKind::kCosine;
-}
-
-train::LossKind loss_from(const std::string& name) {
-  using train::LossKind;
-  if (name == "kl") return LossKind::kProbabilities;
-  return name == "mse" ? LossKind::kSquaredError : LossKind::kAuto;
-}
-
-train::StudentOptions student_options(const TrainingOptions& options) {
-  train::StudentOptions result;
-  result.normalises = options.normalises;
-  result.device =
-      options.device == "cuda" ? train::ComputeDevice::kCuda : train::ComputeDevice::kCpu;
-  train::PrecisionOptions& precision = result.precision;
-  precision.weights = precision.activations = numerics::parse_number_format(options.precision);
-  precision.gradients = numerics::parse_number_format(options.gradient_format);
-  precision.gradient_rounding = options.gradient_rounding == "nearest"
-                                    ? train::Rounding::kNearest
-                                    : train::Rounding::kStochastic;
-  return result;
-}
 
 /// A training with progress lines, the course of the run beside its checkpoint, and interruption.
 class Course {
@@ -52,8 +27,10 @@ class Course {
 
   /// The job without what only one verb has. Refers to this.
   TrainingJob job() {
-    return {options_.output,           options_.data.source,   train_options(),
-            student_options(options_), options_.model.parse(), [this] { interruption_.emplace(); }};
+    TrainingSettings settings{train_options(), {}, [this] { interruption_.emplace(); }};
+    settings.student.normalises = options_.normalises;
+    set_named(options_.names, settings);
+    return {std::move(settings), options_.output, options_.data.source, options_.model.parse()};
   }
 
   /// Prints the report.
@@ -77,9 +54,6 @@ class Course {
     result.seed = options_.common.seed;
     result.progress = progress_->sink();
     result.devices = machine_.devices(options_.data.devices);
-    result.optimizer.kind =
-        options_.optimizer == "sgd" ? train::OptimizerKind::kSgd : train::OptimizerKind::kAdam;
-    result.optimizer.schedule.kind = schedule_from(options_.schedule);
     result.stop_requested = Interruption::is_wanted;
     result.record = [this](const auto& epochs) { record(epochs); };
     return result;
@@ -122,7 +96,6 @@ void run_distill(const DistillOptions& options, const Machine& machine) {
     job.recipe = make_recipe(options.recipe);
   job.calibration_samples = options.calibration;
   job.memory_bytes = options.memory_bytes;
-  job.training.options.loss.kind = loss_from(options.loss);
   if (!options.crossbar.empty()) {
     job.crossbar = crossbar::load_device(options.crossbar);
     if (options.seconds) job.crossbar->seconds = *options.seconds;
@@ -131,9 +104,6 @@ void run_distill(const DistillOptions& options, const Machine& machine) {
   for (const std::string& text : options.features) {
     job.training.options.features.push_back(train::parse_feature_match(text));
   }
-  train::StudentOptions& student = job.training.student;
-  student.weights.rule = student.activations.rule =
-      options.levels == "gradient" ? train::LevelRule::kGradient : train::LevelRule::kMovingAverage;
   course.finish(distill_files(job));
 }
 

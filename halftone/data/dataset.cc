@@ -121,6 +121,8 @@ Dataset::Dataset(std::string name, std::size_t num_samples, std::vector<DatasetI
   if (!labels_.empty()) labels_.resize(size_);
 }
 
+Dataset Dataset::first(std::size_t count) const { return {name_, size_, inputs_, labels_, count}; }
+
 std::int64_t Dataset::label(std::size_t sample) const {
   if (labels_.empty()) fail(ErrorKind::kUsage, name_ + ": expected labels, found none");
   if (sample >= size_) {

@@ -69,12 +69,12 @@ class SampleSource {
 struct DatasetInput {
   std::string name;  ///< "x", or the index of the graph input in ONE's layout
   SampleShape shape;
-  Scalar type = Scalar::kFloat32;  ///< as stored; reading converts
-  std::unique_ptr<SampleSource> source;
+  Scalar type = Scalar::kFloat32;              ///< as stored; reading converts
+  std::shared_ptr<const SampleSource> source;  ///< shared by the copies of a data set
   bool is_named = false;  ///< whether `name` is that of a network input; else inputs are in order
 };
 
-/// Samples with one or more inputs each, and optionally one label each.
+/// Samples with one or more inputs each, and optionally one label each. Copies share the samples.
 class Dataset {
  public:
   /// @param name    origin of the data set, for messages
@@ -91,6 +91,9 @@ class Dataset {
   [[nodiscard]] bool has_labels() const { return !labels_.empty(); }
   /// @throws Error kUsage if there are no labels or sample >= size()
   [[nodiscard]] std::int64_t label(std::size_t sample) const;
+
+  /// The first `count` samples; all if there are fewer. @throws Error kUsage if count is 0
+  [[nodiscard]] Dataset first(std::size_t count) const;
 
   /// Reads samples [first, first + count) of an input, each converted to the shape `want`.
   /// @param dst  [count * want.num_elements()]

@@ -65,13 +65,6 @@ ArrayInput npy_input(const SharedBytes& file, const DatasetOptions& options) {
   return array_input({{}, header.type, header.shape, std::move(bytes)}, options.scale);
 }
 
-/// @throws Error kUsage if only some inputs are named
-void check_names(const std::string& name, std::size_t num_named, std::size_t num_inputs) {
-  if (num_named == 0 || num_named == num_inputs) return;
-  fail(ErrorKind::kUsage, name + ": expected a name for every input or for none, found " +
-                              std::to_string(num_named) + " names");
-}
-
 /// Combines inputs that have equally many samples.
 Dataset combine(const std::string& name, std::vector<ArrayInput> inputs,
                 std::vector<std::int64_t> labels, const DatasetOptions& options) {
@@ -144,6 +137,12 @@ void sort_inputs(std::vector<ArrayInput>& inputs) {
 }
 
 }  // namespace
+
+void check_names(const std::string& name, std::size_t num_named, std::size_t num_inputs) {
+  if (num_named == 0 || num_named == num_inputs) return;
+  fail(ErrorKind::kUsage, name + ": expected a name for every input or for none, found " +
+                              std::to_string(num_named) + " names");
+}
 
 Dataset dataset_from_npy(const std::string& name, const SharedBytes& x,
                          const std::optional<SharedBytes>& y, const DatasetOptions& options) {

@@ -11,6 +11,8 @@ namespace halftone::data {
 
 /// @throws Error kUsage if split, limit or scale is out of range
 void check_options(const DatasetOptions& options);
+/// @throws Error kUsage if only some inputs are named
+void check_names(const std::string& name, std::size_t num_named, std::size_t num_inputs);
 
 /// @param paths  `[NAME=]x.npy[,y.npy]` for each network input
 /// @throws Error as open_dataset()

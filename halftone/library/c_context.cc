@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/library/c_context.h"
 
-#include "halftone/base/parallel.h"
-#include "halftone/kernels/targets.h"
+#include "halftone/api/resources.h"
 #include "halftone/library/c_status.h"
 
 namespace halftone::library {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-
 std::shared_ptr<const Context> make_context(const halftone_context_options& options) {
   auto context = std::make_shared<Context>();
-  if (options.threads < 0 || options.threads > kMaxThreads) {
-    fail(ErrorKind::kUsage, "threads: expected 0 to " + std::to_string(kMaxThreads) + ", found " +
-                                std::to_string(options.threads));
-  }
-  // What the process does about its own threads and SIMD target, if anything, is not ours.
-  const int threads = options.threads != 0 ? options.threads : num_cores();
-  const bool chooses = options.simd == nullptr || std::string_view(options.simd) == "auto";
-  const std::string simd = chooses ? kernels::simd_targets().front() : options.simd;
-  context->settings = {threads, kernels::simd_setting(simd), options.memory_bytes};
-  context->simd = simd;
+  const Resources resources{options.threads, options.simd == nullptr ? "" : options.simd,
+                            options.memory_bytes};
+  context->settings = settings_for(resources);
+  context->simd = simd_of(resources);
   if (options.tuning_file != nullptr) {
     context->tuning_file = options.tuning_file;
     context->tuning =

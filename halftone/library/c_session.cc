@@ -5,33 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "halftone/base/exclusive.h"
 #include "halftone/library/c_plan.h"
 #include "halftone/library/c_status.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::library {
-namespace {
-
-/// Marks a session as in use. @throws Error kUsage if it is already
-class Use {
- public:
-  explicit Use(std::atomic<bool>& used) : used_(used) {
-    if (used_.exchange(true)) {
-      fail(ErrorKind::kUsage,
-           "session: expected one thread at a time, found it running in another; create a session "
-           "for each");
-    }
-  }
-  ~Use() { used_ = false; }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
- private:
-  std::atomic<bool>& used_;
-};
-
-}  // namespace
-
 struct Session {
   explicit Session(std::shared_ptr<const Plan> the_plan)
       : plan(std::move(the_plan)),
@@ -107,7 +86,7 @@ halftone_status halftone_session_run(halftone_session* session, const halftone_i
                                      size_t num_outputs) noexcept {
   return guarded([&] {
     library::Session& state = *required(session, "session").state;
-    const Use use(state.used);
+    const ExclusiveUse use(state.used, "session");
     if (num_inputs != 0) required(inputs, "inputs");
     if (num_outputs != 0) required(outputs, "outputs");
     state.run({inputs, num_inputs}, {outputs, num_outputs});
@@ -117,7 +96,7 @@ halftone_status halftone_session_run(halftone_session* session, const halftone_i
 halftone_status halftone_session_profile(halftone_session* session, int on) noexcept {
   return guarded([&] {
     library::Session& state = *required(session, "session").state;
-    const Use use(state.used);
+    const ExclusiveUse use(state.used, "session");
     state.profile(on != 0);
   });
 }

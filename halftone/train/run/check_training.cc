@@ -34,6 +34,21 @@ void check_batches(const TrainOptions& options, const data::Dataset& data) {
   }
 }
 
+/// @param what  with the range: "momentum: expected 0 to 1"
+void check_number(const std::string& what, bool is_right, double found) {
+  if (!is_right || !std::isfinite(found)) fail_usage(what + ", found " + std::to_string(found));
+}
+
+void check_optimizer(const OptimizerOptions& o) {
+  check_number("learning rate: expected a number above 0", o.rate > 0, o.rate);
+  check_number("learning rate of levels: expected a factor above 0", o.level_rate > 0,
+               o.level_rate);
+  check_number("momentum: expected 0 to 1", o.momentum >= 0 && o.momentum <= 1, o.momentum);
+  check_number("weight decay: expected a number from 0 on", o.weight_decay >= 0, o.weight_decay);
+  check_number("norm of the gradient: expected a number from 0 on", o.clip_grad_norm >= 0,
+               o.clip_grad_norm);
+}
+
 void check_freezing(const TrainOptions& options) {
   if (!(options.freeze_from >= 0 && options.freeze_from <= 1)) {
     fail_usage("freezing: expected a share of the steps from 0 to 1, found " +
@@ -73,7 +88,11 @@ void check_cache(const TrainOptions& options, std::size_t num_teachers) {
 
 void check_training(const TrainOptions& options, const data::Dataset& data,
                     std::size_t num_teachers) {
+  if (options.epochs == 0) fail_usage("epochs: expected at least 1, found 0");
   check_batches(options, data);
+  check_optimizer(options.optimizer);
+  check_number("minutes between checkpoints: expected a number from 0 on",
+               options.checkpoint.minutes >= 0, options.checkpoint.minutes);
   check_freezing(options);
   check_loss(options);
   if (options.loss.label_weight > 0 && !data.has_labels()) {

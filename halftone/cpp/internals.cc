@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/cpp/internals.h"
+
+#include <new>
+#include <string>
+#include <utility>
+
+namespace halftone::v0 {
+namespace {
+
+static_assert(static_cast<int>(ErrorKind::kInternal) ==
+              static_cast<int>(halftone::ErrorKind::kInternal));
+static_assert(static_cast<int>(ErrorKind::kInterrupted) ==
+              static_cast<int>(halftone::ErrorKind::kInterrupted));
+static_assert(static_cast<int>(ErrorKind::kShape) == static_cast<int>(halftone::ErrorKind::kShape));
+
+}  // namespace
+
+Error::Error(ErrorKind kind, const std::string& message)
+    : std::runtime_error(message), kind_(kind) {}
+
+Error::~Error() = default;
+
+std::exception_ptr Raised::take() noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(first_, nullptr);
+}
+
+void Raised::keep(std::exception_ptr exception) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!first_) first_ = std::move(exception);
+}
+
+void forget(std::initializer_list<Raised*> raised) noexcept {
+  for (Raised* each : raised) {
+    if (each != nullptr) each->take();
+  }
+}
+
+void throw_public(std::initializer_list<Raised*> raised) {
+  for (Raised* each : raised) {
+    if (each == nullptr) continue;
+    if (const std::exception_ptr exception = each->take()) std::rethrow_exception(exception);
+  }
+  try {
+    throw;
+  } catch (const halftone::Error& error) {
+    throw Error(static_cast<ErrorKind>(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::kMemory, "memory: there is not enough; use smaller batches or samples");
+  }
+}
+
+ThreadSettings settings_for(const Resources& resources) {
+  return halftone::settings_for(
+      halftone::Resources{resources.threads, resources.simd, resources.memory_bytes});
+}
+
+runtime::ExecutionOptions execution_options(const Execution& execution) {
+  runtime::ExecutionOptions options;
+  options.int8_activations = !execution.float_activations;
+  if (execution.fixed_order) options.float_order = runtime::FloatOrder::kFixed;
+  return options;
+}
+
+ProgressSink sink_of(const Progress& progress, Raised& raised) {
+  if (!progress) return {};
+  return [&](double fraction, std::string_view activity) {
+    if (raised.run([&] { return progress(fraction, activity); })) return;
+    fail(halftone::ErrorKind::kInterrupted,
+         "interrupted: the progress function ended the work at '" + std::string(activity) + "'");
+  };
+}
+
+Port port_of(const ir::Value& value) {
+  Port port;
+  port.name = value.name;
+  port.type = static_cast<Type>(value.type.encoding.element);
+  const auto extents = value.type.shape.dims();
+  port.extents.assign(extents.begin(), extents.end());
+  return port;
+}
+
+}  // namespace halftone::v0

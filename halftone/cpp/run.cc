@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/run.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "halftone/api/measure.h"
+#include "halftone/api/run.h"
+#include "halftone/base/exclusive.h"
+#include "halftone/base/memory.h"
+#include "halftone/base/thread_settings.h"
+#include "halftone/cpp/internals.h"
+
+namespace halftone::v0 {
+
+struct Plan::State {
+  std::string network;
+  ThreadSettings settings;
+  std::shared_ptr<const runtime::Plan> plan;
+};
+
+struct Session::State {
+  explicit State(std::shared_ptr<const Plan::State> the_plan)
+      : plan(std::move(the_plan)), session(plan->plan) {}
+
+  std::shared_ptr<const Plan::State> plan;
+  runtime::Session session;
+  std::atomic<bool> used{false};
+};
+
+namespace {
+
+/// The value of an input or output of a plan.
+const ir::Value& value_of(const runtime::Plan& plan, std::span<const ir::ValueId> ids,
+                          std::size_t index) {
+  return plan.graph().value(ids[index]);
+}
+
+std::vector<Port> plan_ports(const runtime::Plan& plan, std::span<const ir::ValueId> ids) {
+  std::vector<Port> ports;
+  for (const ir::ValueId id : ids) ports.push_back(port_of(plan.graph().value(id)));
+  return ports;
+}
+
+std::vector<Step> steps_of(const runtime::Plan& plan) {
+  std::vector<Step> steps;
+  for (const runtime::Step& step : plan.steps()) {
+    const std::string_view arithmetic = runtime::text_of(step.arithmetic);
+    steps.push_back({step.name, step.op, step.kernel,
+                     std::string(arithmetic.substr(0, arithmetic.find(':'))), step.reason});
+  }
+  return steps;
+}
+
+std::string type_text(Type type, std::span<const std::size_t> shape) {
+  std::string text(to_string(type));
+  text += "[";
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    text += (axis == 0 ? "" : ", ") + std::to_string(shape[axis]);
+  }
+  return text + "]";
+}
+
+Extents extents_of(const ir::Value& value) {
+  const auto dims = value.type.shape.dims();
+  return {dims.begin(), dims.end()};
+}
+
+void check_input(const ir::Value& wanted, const Tensor& found) {
+  const Extents extents = extents_of(wanted);
+  const auto type = static_cast<Type>(wanted.type.encoding.element);
+  if (type == found.type() && extents == found.shape()) return;
+  fail(halftone::ErrorKind::kShape, "input '" + wanted.name + "': expected " +
+                                        type_text(type, extents) + ", found " +
+                                        type_text(found.type(), found.shape()));
+}
+
+}  // namespace
+
+Plan::Plan(const Model& model, const PlanOptions& options) {
+  at_border([&] {
+    const Network& network = Internals::network(model);
+    const ThreadSettings settings = settings_for(options.resources);
+    const UseThreadSettings use(settings);
+    with_context(network.name, [&] {
+      const ir::Graph graph = prepared(network, Purpose::kRun);
+      const auto wanted = options.batch == 0 ? std::nullopt : std::optional(options.batch);
+      auto plan = runtime::make_plan(
+          graph, {batch_of(graph, wanted), settings.threads, execution_options(options.execution)});
+      require_memory(plan->packed_weight_bytes() + plan->constant_bytes(), "weights of a plan");
+      state_ = std::make_shared<const State>(State{network.name, settings, std::move(plan)});
+    });
+  });
+}
+
+std::vector<Port> Plan::inputs() const {
+  return plan_ports(*state_->plan, state_->plan->graph().inputs());
+}
+
+std::vector<Port> Plan::outputs() const {
+  return plan_ports(*state_->plan, state_->plan->graph().outputs());
+}
+
+std::vector<Step> Plan::steps() const { return steps_of(*state_->plan); }
+
+Session::Session(const Plan& plan) {
+  at_border([&] {
+    const UseThreadSettings use(plan.state_->settings);
+    state_ = std::make_unique<State>(plan.state_);
+  });
+}
+
+Session::Session(const Model& model, const PlanOptions& options) : Session(Plan(model, options)) {}
+
+Session::~Session() = default;
+Session::Session(Session&& other) noexcept = default;
+Session& Session::operator=(Session&& other) noexcept = default;
+
+std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
+  const runtime::Plan& plan = *state_->plan->plan;
+  return at_border([&] {
+    const std::span<const ir::ValueId> wanted = plan.graph().inputs();
+    if (inputs.size() != wanted.size()) {
+      fail(halftone::ErrorKind::kShape, state_->plan->network + ": expected " +
+                                            std::to_string(wanted.size()) + " inputs, found " +
+                                            std::to_string(inputs.size()));
+    }
+    std::vector<std::span<const std::byte>> sources;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      check_input(value_of(plan, wanted, i), inputs[i]);
+      sources.push_back(inputs[i].bytes());
+    }
+    std::vector<Tensor> results;
+    for (const ir::ValueId id : plan.graph().outputs()) {
+      const ir::Value& value = plan.graph().value(id);
+      results.emplace_back(static_cast<Type>(value.type.encoding.element), extents_of(value));
+    }
+    std::vector<std::span<std::byte>> destinations;
+    for (Tensor& result : results) destinations.push_back(result.bytes());
+    run(sources, destinations);
+    return results;
+  });
+}
+
+void Session::run(std::span<const std::span<const std::byte>> inputs,
+                  std::span<const std::span<std::byte>> outputs) {
+  at_border([&] {
+    const ExclusiveUse only(state_->used, "session");
+    const UseThreadSettings use(state_->plan->settings);
+    with_context(state_->plan->network, [&] { state_->session.run(inputs, outputs); });
+  });
+}
+
+std::vector<Tensor> run(const Model& model, std::span<const Tensor> inputs,
+                        const PlanOptions& options) {
+  return at_border([&] {
+    const ThreadSettings settings = settings_for(options.resources);
+    const UseThreadSettings use(settings);
+    std::vector<ir::Tensor> sources;
+    for (const Tensor& input : inputs) sources.push_back(to_internal(input));
+    std::vector<Tensor> results;
+    for (const ir::Tensor& result :
+         halftone::run(Internals::network(model), sources,
+                       {settings.threads, execution_options(options.execution)})) {
+      results.push_back(to_public(result));
+    }
+    return results;
+  });
+}
+
+Measurement measure(const Model& model, const MeasureOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        halftone::MeasureOptions how;
+        how.batch = options.batch;
+        how.min_seconds = options.seconds;
+        how.execution = execution_options(options.execution);
+        how.progress = sink_of(options.progress, raised);
+        halftone::Measurement found = halftone::measure(Internals::network(model), how);
+        Measurement result;
+        result.batch = found.profile.batch;
+        result.runs = found.profile.runs;
+        result.median_us = found.profile.median_us;
+        result.p10_us = found.profile.p10_us;
+        result.p99_us = found.profile.p99_us;
+        result.steps = steps_of(*found.plan);
+        result.step_us = std::move(found.profile.step_median_us);
+        return result;
+      },
+      {&raised});
+}
+
+}  // namespace halftone::v0
