@@ -16,9 +16,9 @@
 namespace halftone::data {
 
 struct DatasetOptions {
-  std::string split = "train";       ///< "train" or "test"; used for folders of IDX files only
-  std::optional<std::size_t> limit;  ///< use only the first `limit` samples
-  double scale = 1.0 / 255;          ///< factor for uint8 pixels
+  std::string split = "train";         ///< "train" or "test"; used for folders of IDX files only
+  std::optional<std::size_t> limit{};  ///< use only the first `limit` samples
+  double scale = 1.0 / 255;            ///< factor for uint8 pixels
 };
 
 /// Opens a data set:
