@@ -9,9 +9,11 @@ using outside::expect_error;
 using outside::kFolder;
 using outside::kModel;
 
+/// Distills the small layer alone in two bits, whose fit takes little time.
 DistillOptions one_epoch() {
   DistillOptions options;
   options.recipe.emplace();
+  options.recipe->layers = {{"dense1", {.skip = true}}};
   options.recipe->defaults.weight_bits = options.recipe->defaults.activation_bits = 2;
   options.train.batch = 64;
   return options;
@@ -44,7 +46,7 @@ TEST(Distill, GivesTheSameNetworkForAnyNumberOfThreads) {
   options.train.resources.threads = 1;
   const TrainResult one = distill({teacher}, samples, options);
   ASSERT_TRUE(one.model.has_value());
-  EXPECT_EQ(one.model->layers()[0].weight_bits, 2);
+  EXPECT_EQ(one.model->layers()[1].weight_bits, 2);
   options.train.resources.threads = 3;
   const TrainResult three = distill({teacher}, samples, options);
   EXPECT_TRUE(three.model->to_bytes("circle") == one.model->to_bytes("circle"));

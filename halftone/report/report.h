@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halftone/api/crossbar.h"
+#include "halftone/api/gguf.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/number_systems.h"
@@ -21,6 +22,11 @@ std::string to_text(const Inspection& inspection);
 /// One line: format, number of operators, bytes.
 std::string to_summary(const Inspection& inspection);
 std::string to_json(const Inspection& inspection);
+
+std::string to_text(const GgufInspection& inspection);
+std::string to_json(const GgufInspection& inspection);
+std::string to_text(const StoredTensor& tensor);
+std::string to_json(const StoredTensor& tensor);
 
 std::string to_text(const std::vector<NumberSystemInfo>& systems);
 std::string to_json(const std::vector<NumberSystemInfo>& systems);

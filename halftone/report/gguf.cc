@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "halftone/report/json.h"
+#include "halftone/report/report.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report {
+namespace {
+
+std::string shape_text(const std::vector<std::size_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+double bits_of(std::size_t bytes, std::size_t elements) {
+  return 8 * static_cast<double>(bytes) / static_cast<double>(elements);
+}
+
+}  // namespace
+
+std::string to_text(const GgufInspection& inspection) {
+  std::string text =
+      fmt::format("gguf file, {}, {}{}{}\n{} weights, {} bits each with scales\n\n",
+                  format_bytes(inspection.file_bytes),
+                  inspection.architecture.empty() ? "no architecture" : inspection.architecture,
+                  inspection.name.empty() ? "" : ": ", inspection.name, inspection.parameters,
+                  format_number(inspection.bits_per_weight, 3));
+  Table keys({{"key", Table::Align::kLeft}, {"value", Table::Align::kLeft}});
+  for (const auto& [key, value] : inspection.keys) {
+    const std::string line = value.substr(0, value.find('\n'));
+    keys.add_row({key, line.size() <= 60 ? line : line.substr(0, 57) + "..."});
+  }
+  Table tensors({{"tensor", Table::Align::kLeft},
+                 {"type", Table::Align::kLeft},
+                 {"shape", Table::Align::kLeft},
+                 {"bytes"}});
+  for (const StoredTensor& tensor : inspection.tensors) {
+    tensors.add_row(
+        {tensor.name, tensor.type, shape_text(tensor.shape), format_bytes(tensor.bytes)});
+  }
+  Table types({{"type", Table::Align::kLeft}, {"tensors"}, {"weights"}, {"bytes"}, {"bits"}});
+  for (const TensorTypeUse& use : inspection.types) {
+    types.add_row({use.type, std::to_string(use.tensors), std::to_string(use.elements),
+                   format_bytes(use.bytes), format_number(bits_of(use.bytes, use.elements), 3)});
+  }
+  return text + keys.to_text() + "\n" + tensors.to_text() + "\n" + types.to_text();
+}
+
+std::string to_text(const StoredTensor& tensor) {
+  return fmt::format("{}: {}{}\n", tensor.name, tensor.type, shape_text(tensor.shape));
+}
+
+std::string to_json(const StoredTensor& tensor) {
+  return dump({{"name", tensor.name},
+               {"type", tensor.type},
+               {"shape", tensor.shape},
+               {"bytes", tensor.bytes}});
+}
+
+std::string to_json(const GgufInspection& inspection) {
+  Json types = Json::array();
+  for (const TensorTypeUse& use : inspection.types) {
+    types.push_back({{"type", use.type},
+                     {"tensors", use.tensors},
+                     {"parameters", use.elements},
+                     {"bytes", use.bytes}});
+  }
+  Json tensors = Json::array();
+  for (const StoredTensor& tensor : inspection.tensors) {
+    tensors.push_back({{"name", tensor.name},
+                       {"type", tensor.type},
+                       {"shape", tensor.shape},
+                       {"bytes", tensor.bytes}});
+  }
+  Json keys = Json::object();
+  for (const auto& [key, value] : inspection.keys) keys[key] = value;
+  return dump({{"format", "gguf"},
+               {"architecture", inspection.architecture},
+               {"name", inspection.name},
+               {"parameters", inspection.parameters},
+               {"bits_per_weight", inspection.bits_per_weight},
+               {"bytes", inspection.file_bytes},
+               {"types", types},
+               {"keys", keys},
+               {"tensors", tensors}});
+}
+
+}  // namespace halftone::report

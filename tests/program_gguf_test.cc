@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of language models, as users inspect them.
+#include <nlohmann/json.hpp>
+
+#include "halftone/base/file.h"
+#include "halftone/data/npy.h"
+#include "halftone/formats/gguf/testing.h"
+#include "tests/program.h"
+
+namespace halftone {
+namespace {
+
+using testing::HasSubstr;
+
+class ProgramGguf : public Program {
+ protected:
+  /// Writes a file with a tensor of float32 [2, 3] and a block of Q8_0.
+  [[nodiscard]] std::string write_gguf() const {
+    formats::GgufBytes bytes;
+    bytes.head(2, 3).text_key("general.architecture", "llama");
+    bytes.text_key("general.name", "Tiny").int_key("llama.block_count", 1);
+    bytes.tensor("output_norm.weight", {3, 2}, 0, 0).tensor("token_embd.weight", {32}, 8, 32);
+    bytes.align(32);
+    for (int i = 0; i < 6; ++i) bytes.number(static_cast<float>(i));
+    bytes.align(32).number<std::uint16_t>(0x3800);  // 0.5 as binary16
+    for (int i = 0; i < 32; ++i) bytes.number(static_cast<std::int8_t>(i));
+    write_file(path("m.gguf"), bytes.bytes());
+    return path("m.gguf");
+  }
+};
+
+TEST_F(ProgramGguf, InspectsKeysAndTensors) {
+  const std::string file = write_gguf();
+  const Outcome text = run("inspect " + file);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("llama: Tiny"));
+  EXPECT_THAT(text.out, HasSubstr("38 weights, 12.211 bits each with scales"));  // 8 * 58 / 38
+  const auto json = nlohmann::json::parse(run("inspect " + file + " --json").out);
+  EXPECT_EQ(json["format"], "gguf");
+  EXPECT_EQ(json["parameters"], 38);
+  EXPECT_EQ(json["keys"]["llama.block_count"], "1");
+  EXPECT_EQ(json["types"][0]["type"], "Q8_0");
+  EXPECT_EQ(json["tensors"][0]["shape"], nlohmann::json::array({2, 3}));
+}
+
+TEST_F(ProgramGguf, DecodesATensor) {
+  const std::string file = write_gguf();
+  const Outcome done =
+      run("inspect " + file + " --tensor token_embd.weight -o " + path("t.npy") + " --json");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(nlohmann::json::parse(done.out)["type"], "Q8_0");
+  const std::vector<float> values = data::read_npy(path("t.npy")).floats();
+  ASSERT_EQ(values.size(), 32U);
+  EXPECT_EQ(values[31], 15.5F);
+}
+
+TEST_F(ProgramGguf, RefusesWhatDoesNotFit) {
+  const std::string file = write_gguf();
+  const auto expect = [&](int code, const std::string& message, const std::string& arguments) {
+    const Outcome outcome = run("inspect " + arguments);
+    EXPECT_EQ(outcome.code, code) << arguments;
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  };
+  expect(2, "expected a tensor of the file, found 'x'", file + " --tensor x -o " + path("t.npy"));
+  expect(2, "holds tensors without a graph", file + " --work");
+  expect(2, "expected a GGUF file for --tensor", kModel + " --tensor x -o " + path("t.npy"));
+  std::filesystem::resize_file(file, 250);
+  expect(3, "is the file whole?", file);
+}
+
+}  // namespace
+}  // namespace halftone
