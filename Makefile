@@ -6,7 +6,7 @@ RELEASE := build/release
 PREFIX := /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build train demo test check lint format bench install setup clean help
+.PHONY: build train demo test check lint format bench docs install setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
@@ -41,6 +41,10 @@ format:  ## Rewrite the sources in the house format
 bench:  ## Measure Halftone beside its peers (FILTER=regex, BASELINE=earlier.json, ARGS='--simd AVX2 ...')
 	@scripts/setup.sh
 	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(if $(BASELINE),--baseline '$(BASELINE)') $(ARGS)
+
+docs:  ## Pages of the C and C++ headers: build/docs/html/index.html
+	@scripts/setup.sh --check-tools
+	@scripts/docs.sh
 
 install: build  ## Install the program and the library (PREFIX=/usr/local, DESTDIR=)
 	@cmake --build --preset release --target libhalftone

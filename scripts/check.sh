@@ -13,7 +13,10 @@ check_rules() {
   scripts/check_rules.sh
   scripts/check_layers.sh
   scripts/check_prose.sh
+  scripts/check_links.sh
 }
+
+check_docs() { scripts/docs.sh; }
 
 check_format() { scripts/format.sh; }
 
@@ -110,7 +113,7 @@ check_tidy() {
   [ ! -e build/tidy/findings ]
 }
 
-all_steps=(rules format gcc switches asan fuzz neon tsan arm tidy)
+all_steps=(rules format docs gcc switches asan fuzz neon tsan arm tidy)
 steps=("$@")
 if [ "${#steps[@]}" -eq 0 ]; then steps=("${all_steps[@]}"); fi
 timings=""

@@ -31,6 +31,7 @@ training_packages=(
 check_packages=(
   clang-14 libclang-rt-14-dev                    # second compiler, sanitizers, libFuzzer
   clang-format-14 clang-tidy-14 git
+  doxygen                                        # pages of the public headers
   g++-aarch64-linux-gnu qemu-user                # 64-bit Arm
 )
 emulator_packages=(

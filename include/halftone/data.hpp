@@ -15,6 +15,7 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
+  /// Which samples of a data set, and how pixels are scaled.
   struct DataOptions {
     std::string split = "train";         ///< of a folder of IDX files: "train" or "test"
     std::optional<std::size_t> limit{};  ///< only so many samples, from the front
@@ -42,6 +43,7 @@ HALFTONE_VERSIONED namespace v0 {
     /// @throws Error kIo if a file is missing or unreadable; kFormat if it is malformed or empty;
     ///         kUnsupported for other kinds of files; kUsage if an option is out of range
     static Data open(const std::string& path, const DataOptions& options = {});
+    /// The same, a file for each input.
     static Data open(const std::vector<std::string>& paths, const DataOptions& options = {});
 
     /// Samples in memory: a tensor [N, ...] for each input of the network, in order.
@@ -58,7 +60,7 @@ HALFTONE_VERSIONED namespace v0 {
                      std::vector<std::int64_t> labels = {}, const DataOptions& options = {});
 
     [[nodiscard]] std::size_t size() const;  ///< the number of samples
-    [[nodiscard]] bool has_labels() const;
+    [[nodiscard]] bool has_labels() const;   ///< whether each sample has a class
 
    private:
     friend struct Internals;

@@ -27,11 +27,12 @@ HALFTONE_VERSIONED namespace v0 {
   /// Its text is one line: what, where, expected and found.
   class HALFTONE_CPP_API Error : public std::runtime_error {
    public:
+    /// @param message  one line: what() returns it
     Error(ErrorKind kind, const std::string& message);
     Error(const Error& other) noexcept = default;
     Error& operator=(const Error& other) noexcept = default;
     ~Error() override;
-    [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+    [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }  ///< what went wrong
 
    private:
     ErrorKind kind_;

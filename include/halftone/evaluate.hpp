@@ -14,6 +14,7 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
+  /// For evaluate().
   struct EvaluateOptions {
     std::optional<Model> reference{};  ///< a network to compare with
     std::size_t batch = 64;            ///< samples per run
@@ -29,6 +30,7 @@ HALFTONE_VERSIONED namespace v0 {
     double sqnr_db = 0;             ///< of the first output; that of the reference is the signal
   };
 
+  /// What evaluate() returns.
   struct Evaluation {
     std::string metric;  ///< "accuracy" with labels, else "agreement"
     double value = 0;    ///< in [0, 1]

@@ -1,55 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Halftone in C: load a network, plan it, run it. Link libhalftone.
-//
-//     halftone_context* context = NULL;
-//     halftone_model* model = NULL;
-//     halftone_plan* plan = NULL;
-//     halftone_session* session = NULL;
-//     if (halftone_context_create(NULL, &context) != HALFTONE_OK ||
-//         halftone_model_load(context, "model.circle", NULL, &model) != HALFTONE_OK ||
-//         halftone_plan_create(model, NULL, &plan) != HALFTONE_OK ||
-//         halftone_session_create(plan, &session) != HALFTONE_OK) {
-//       fprintf(stderr, "%s\n", halftone_error_message());
-//     }
-//     float image[784], scores[10];
-//     const halftone_input in = {image, sizeof image};
-//     const halftone_output out = {scores, sizeof scores};
-//     halftone_session_run(session, &in, 1, &out, 1);
-//
-// Ownership. Every *_create() and *_load() gives the caller a handle, which the *_destroy() of the
-// same name ends. Handles may be destroyed in any order: a session keeps what it needs of its plan,
-// a plan of its model, a model of its context. Destroying NULL does nothing. Strings and arrays
-// that a function returns belong to the handle that it was given, and live as long.
-//
-// Threads. Contexts, models and plans do not change: any threads may use them at once. A session is
-// for one thread at a time; several sessions of a plan may run at once. A handle must not be
-// destroyed while a call uses it.
-//
-// Errors. Functions that can fail return a status; where it is not HALFTONE_OK, results are
-// unchanged and halftone_error_message() says in one line what was expected and what was found. No
-// function prints, ends the process, lets an exception out, or changes signal handlers, the
-// environment or any setting of the process.
-//
-// Structs of options begin with their size, by which later versions know what an older caller has.
-// Zero in every other field, or NULL for the struct, means the default.
-//
-// Stability. Within a major version, what is declared here stays, in source and in binary.
+/// @file
+/// Halftone in C: load a network, plan it, run it. Link libhalftone.
+///
+///     halftone_context* context = NULL;
+///     halftone_model* model = NULL;
+///     halftone_plan* plan = NULL;
+///     halftone_session* session = NULL;
+///     if (halftone_context_create(NULL, &context) != HALFTONE_OK ||
+///         halftone_model_load(context, "model.circle", NULL, &model) != HALFTONE_OK ||
+///         halftone_plan_create(model, NULL, &plan) != HALFTONE_OK ||
+///         halftone_session_create(plan, &session) != HALFTONE_OK) {
+///       fprintf(stderr, "%s\n", halftone_error_message());
+///     }
+///     float image[784], scores[10];
+///     const halftone_input in = {image, sizeof image};
+///     const halftone_output out = {scores, sizeof scores};
+///     halftone_session_run(session, &in, 1, &out, 1);
+///
+/// Ownership. Every *_create() and *_load() gives the caller a handle, which the *_destroy() of the
+/// same name ends. Handles may be destroyed in any order: a session keeps what it needs of its
+/// plan, a plan of its model, a model of its context. Destroying NULL does nothing. Strings and
+/// arrays that a function returns belong to the handle that it was given, and live as long.
+///
+/// Threads. Contexts, models and plans do not change: any threads may use them at once. A session
+/// is for one thread at a time; several sessions of a plan may run at once. A handle must not be
+/// destroyed while a call uses it.
+///
+/// Errors. Functions that can fail return a status; where it is not HALFTONE_OK, results are
+/// unchanged and halftone_error_message() says in one line what was expected and what was found. No
+/// function prints, ends the process, lets an exception out, or changes signal handlers, the
+/// environment or any setting of the process.
+///
+/// Structs of options begin with their size, by which later versions know what an older caller has.
+/// Zero in every other field, or NULL for the struct, means the default.
+///
+/// Stability. Within a major version, what is declared here stays, in source and in binary.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define HALFTONE_VERSION_MAJOR 0
-#define HALFTONE_VERSION_MINOR 1
-#define HALFTONE_VERSION_PATCH 0
+#define HALFTONE_VERSION_MAJOR 0 /**< of this header */
+#define HALFTONE_VERSION_MINOR 1 /**< of this header */
+#define HALFTONE_VERSION_PATCH 0 /**< of this header */
 
+/** Marks what the library shows. */
 #if defined(_WIN32)
 #define HALFTONE_API
 #else
 #define HALFTONE_API __attribute__((visibility("default")))
 #endif
 
+/** In C++, functions throw nothing. */
 #ifdef __cplusplus
 extern "C" {
 #define HALFTONE_NOEXCEPT noexcept
@@ -59,8 +61,9 @@ extern "C" {
 
 /* ---- Errors ------------------------------------------------------------------------------- */
 
+/** How a call ended. */
 typedef enum halftone_status {
-  HALFTONE_OK = 0,
+  HALFTONE_OK = 0,          /**< done */
   HALFTONE_USAGE = 1,       /**< an argument that the caller must change */
   HALFTONE_IO = 2,          /**< a file is missing or cannot be read or written */
   HALFTONE_FORMAT = 3,      /**< bytes that violate their format */
@@ -88,6 +91,7 @@ HALFTONE_API const char* halftone_version(void) HALFTONE_NOEXCEPT;
  * do not disturb each other. */
 typedef struct halftone_context halftone_context;
 
+/** For halftone_context_create(). */
 typedef struct halftone_context_options {
   size_t struct_bytes;     /**< sizeof(halftone_context_options) */
   int threads;             /**< that one call may use; 0: one for each core; at most 1024 */
@@ -103,6 +107,7 @@ typedef struct halftone_context_options {
  *          HALFTONE_IO, HALFTONE_FORMAT for the tuning file */
 HALFTONE_API halftone_status halftone_context_create(const halftone_context_options* options,
                                                      halftone_context** context) HALFTONE_NOEXCEPT;
+/** Ends a handle; NULL does nothing. */
 HALFTONE_API void halftone_context_destroy(halftone_context* context) HALFTONE_NOEXCEPT;
 
 /** Threads that one call may use. 0 if `context` is NULL. */
@@ -116,6 +121,7 @@ HALFTONE_API halftone_status halftone_context_save_tuning(const halftone_context
 
 /* ---- Tensors ------------------------------------------------------------------------------ */
 
+/** Type of the elements of a tensor. */
 typedef enum halftone_type {
   HALFTONE_FLOAT32 = 0,
   HALFTONE_INT8 = 1,
@@ -143,9 +149,9 @@ HALFTONE_API size_t halftone_type_bytes(halftone_type type) HALFTONE_NOEXCEPT;
 
 /** An input or output: row-major elements. */
 typedef struct halftone_tensor_info {
-  const char* name;
-  halftone_type type;
-  size_t rank;
+  const char* name;       /**< of the input or output */
+  halftone_type type;     /**< of its elements */
+  size_t rank;            /**< number of extents */
   const int64_t* extents; /**< [rank], negative where open */
   size_t bytes;           /**< of all elements; 0 if an extent is open */
 } halftone_tensor_info;
@@ -159,13 +165,14 @@ typedef struct halftone_model halftone_model;
 typedef struct halftone_input_shape {
   const char* input;      /**< its name */
   const int64_t* extents; /**< [rank], HALFTONE_OPEN for the number of samples */
-  size_t rank;
+  size_t rank;            /**< number of extents */
 } halftone_input_shape;
 
+/** For halftone_model_load() and halftone_model_load_memory(). */
 typedef struct halftone_load_options {
   size_t struct_bytes;                /**< sizeof(halftone_load_options) */
   const halftone_input_shape* shapes; /**< [num_shapes] */
-  size_t num_shapes;
+  size_t num_shapes;                  /**< inputs that get a shape */
   int borrows; /**< halftone_model_load_memory(): nonzero to read weights in the caller's memory,
                     which must then outlive the model, its plans and sessions; 0: copy it */
 } halftone_load_options;
@@ -184,14 +191,17 @@ HALFTONE_API halftone_status halftone_model_load_memory(const halftone_context* 
                                                         const void* data, size_t bytes,
                                                         const halftone_load_options* options,
                                                         halftone_model** model) HALFTONE_NOEXCEPT;
+/** Ends a handle; NULL does nothing. */
 HALFTONE_API void halftone_model_destroy(halftone_model* model) HALFTONE_NOEXCEPT;
 
 /** 0 if `model` is NULL. */
 HALFTONE_API size_t halftone_model_num_inputs(const halftone_model* model) HALFTONE_NOEXCEPT;
+/** 0 if `model` is NULL. */
 HALFTONE_API size_t halftone_model_num_outputs(const halftone_model* model) HALFTONE_NOEXCEPT;
 /** @return HALFTONE_USAGE for an index out of range */
 HALFTONE_API halftone_status halftone_model_input(const halftone_model* model, size_t index,
                                                   halftone_tensor_info* info) HALFTONE_NOEXCEPT;
+/** @return HALFTONE_USAGE for an index out of range */
 HALFTONE_API halftone_status halftone_model_output(const halftone_model* model, size_t index,
                                                    halftone_tensor_info* info) HALFTONE_NOEXCEPT;
 
@@ -207,6 +217,7 @@ typedef enum halftone_float_order {
   HALFTONE_FIXED_ORDER = 1 /**< the same bits on every processor */
 } halftone_float_order;
 
+/** For halftone_plan_create(). */
 typedef struct halftone_plan_options {
   size_t struct_bytes; /**< sizeof(halftone_plan_options) */
   size_t batch;        /**< samples of a run; 0: that which the model is fixed to, or 1 */
@@ -222,15 +233,18 @@ typedef struct halftone_plan_options {
 HALFTONE_API halftone_status halftone_plan_create(const halftone_model* model,
                                                   const halftone_plan_options* options,
                                                   halftone_plan** plan) HALFTONE_NOEXCEPT;
+/** Ends a handle; NULL does nothing. */
 HALFTONE_API void halftone_plan_destroy(halftone_plan* plan) HALFTONE_NOEXCEPT;
 
 /** 0 if `plan` is NULL. */
 HALFTONE_API size_t halftone_plan_num_inputs(const halftone_plan* plan) HALFTONE_NOEXCEPT;
+/** 0 if `plan` is NULL. */
 HALFTONE_API size_t halftone_plan_num_outputs(const halftone_plan* plan) HALFTONE_NOEXCEPT;
 /** As of the model, with all extents known. Outputs that the model encodes are float32.
  *  @return HALFTONE_USAGE for an index out of range */
 HALFTONE_API halftone_status halftone_plan_input(const halftone_plan* plan, size_t index,
                                                  halftone_tensor_info* info) HALFTONE_NOEXCEPT;
+/** The same of an output. */
 HALFTONE_API halftone_status halftone_plan_output(const halftone_plan* plan, size_t index,
                                                   halftone_tensor_info* info) HALFTONE_NOEXCEPT;
 
@@ -262,18 +276,19 @@ typedef struct halftone_session halftone_session;
 /** @return HALFTONE_MEMORY */
 HALFTONE_API halftone_status halftone_session_create(const halftone_plan* plan,
                                                      halftone_session** session) HALFTONE_NOEXCEPT;
+/** Ends a handle; NULL does nothing. */
 HALFTONE_API void halftone_session_destroy(halftone_session* session) HALFTONE_NOEXCEPT;
 
 /** Memory of the caller's for an input, which a run only reads. */
 typedef struct halftone_input {
-  const void* data;
-  size_t bytes; /**< as halftone_tensor_info::bytes of the plan */
+  const void* data; /**< the elements, row-major */
+  size_t bytes;     /**< as halftone_tensor_info::bytes of the plan */
 } halftone_input;
 
 /** Memory of the caller's for an output. */
 typedef struct halftone_output {
-  void* data;
-  size_t bytes;
+  void* data;   /**< where the elements go, row-major */
+  size_t bytes; /**< as halftone_tensor_info::bytes of the plan */
 } halftone_output;
 
 /** Runs once, on the caller's memory. Nothing is copied, except: what is not aligned to its element

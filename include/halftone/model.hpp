@@ -50,10 +50,10 @@ HALFTONE_VERSIONED namespace v0 {
   /// A network. Copies share it; nothing changes it, so any number of threads may use it.
   class HALFTONE_CPP_API Model {
    public:
-    [[nodiscard]] const std::string& name() const;  ///< in messages: that of its file
-    [[nodiscard]] std::vector<Port> inputs() const;
-    [[nodiscard]] std::vector<Port> outputs() const;
-    [[nodiscard]] std::vector<Layer> layers() const;
+    [[nodiscard]] const std::string& name() const;    ///< in messages: that of its file
+    [[nodiscard]] std::vector<Port> inputs() const;   ///< in the order of the file
+    [[nodiscard]] std::vector<Port> outputs() const;  ///< likewise
+    [[nodiscard]] std::vector<Layer> layers() const;  ///< in order of execution
     /// Elements of constants that operators read.
     [[nodiscard]] std::size_t num_parameters() const;
     /// The graph, one line per operator.

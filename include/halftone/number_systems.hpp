@@ -55,7 +55,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// Levels, scales and offsets that were fitted to an array. Copies share it.
   class HALFTONE_CPP_API Encoding {
    public:
-    [[nodiscard]] int bits() const;
+    [[nodiscard]] int bits() const;          ///< of a code
     [[nodiscard]] std::string text() const;  ///< "basis(2 bits, channel, offset)"
 
     /// The code of the nearest level for each element.

@@ -16,6 +16,7 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
+  /// For quantize().
   struct QuantizeOptions {
     std::uint64_t seed = 0;  ///< of the choice of activations that are kept for fitting
     Resources resources{};
@@ -46,6 +47,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::string reason;
   };
 
+  /// What quantize() returns.
   struct QuantizeResult {
     Model model;
     std::vector<LayerReport> layers;  ///< in order of execution

@@ -26,6 +26,7 @@ HALFTONE_VERSIONED namespace v0 {
     bool fixed_order = false;
   };
 
+  /// For plans and run().
   struct PlanOptions {
     std::size_t batch = 0;              ///< samples per run; 0: 1, or that of the network
     Resources resources{.threads = 1};  ///< of each run
@@ -50,7 +51,7 @@ HALFTONE_VERSIONED namespace v0 {
 
     [[nodiscard]] std::vector<Port> inputs() const;   ///< without open extents
     [[nodiscard]] std::vector<Port> outputs() const;  ///< codes are decoded to float32
-    [[nodiscard]] std::vector<Step> steps() const;
+    [[nodiscard]] std::vector<Step> steps() const;    ///< in order of execution
 
    private:
     friend class Session;
@@ -66,14 +67,15 @@ HALFTONE_VERSIONED namespace v0 {
     /// As Session(Plan(model, options)).
     explicit Session(const Model& model, const PlanOptions& options = {});
     ~Session();
-    Session(Session&& other) noexcept;
-    Session& operator=(Session&& other) noexcept;
+    Session(Session&& other) noexcept;             ///< `other` may only be destroyed or assigned
+    Session& operator=(Session&& other) noexcept;  ///< likewise
 
     /// Runs once.
     /// @param inputs  one for each input, of its type and shape
     /// @return        one for each output
     /// @throws Error kShape if an input does not fit
     [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs);
+    /// The same for a network with one input.
     [[nodiscard]] std::vector<Tensor> run(const Tensor& input) { return run(std::span(&input, 1)); }
 
     /// Runs on the caller's memory, row-major, without a copy where it is aligned to its elements.
@@ -97,6 +99,7 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API std::vector<Tensor> run(const Model& model, std::span<const Tensor> inputs,
                                            const PlanOptions& options = {});
 
+  /// For measure().
   struct MeasureOptions {
     std::optional<std::size_t> batch{};  ///< samples per run; nullopt: 1, or that of the network
     double seconds = 0.5;                ///< measure at least this long

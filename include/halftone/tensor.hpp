@@ -55,11 +55,13 @@ HALFTONE_VERSIONED namespace v0 {
       fill(std::as_bytes(std::span(values)));
     }
 
-    [[nodiscard]] Type type() const { return type_; }
-    [[nodiscard]] const Extents& shape() const { return shape_; }
+    [[nodiscard]] Type type() const { return type_; }              ///< of the elements
+    [[nodiscard]] const Extents& shape() const { return shape_; }  ///< the outermost first
     /// The number of elements.
     [[nodiscard]] std::size_t size() const { return bytes_.size() / size_bytes(type_); }
+    /// The elements, as they lie in memory.
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+    /// The same, to be changed.
     [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 
     /// The elements, [size()].
@@ -71,6 +73,7 @@ HALFTONE_VERSIONED namespace v0 {
       check_type(type_of<T>());
       return {reinterpret_cast<const T*>(bytes_.data()), size()};
     }
+    /// The same, to be changed.
     template <typename T>
     [[nodiscard]] std::span<T> values() {
       check_type(type_of<T>());

@@ -73,6 +73,7 @@ HALFTONE_VERSIONED namespace v0 {
     Progress progress{};
   };
 
+  /// What train() and distill() return.
   struct TrainResult {
     std::optional<Model> model{};  ///< nothing if interrupted
     std::vector<EpochResult> epochs;
@@ -102,6 +103,7 @@ HALFTONE_VERSIONED namespace v0 {
     double weight = 1;  ///< in the loss; above 0
   };
 
+  /// For distill().
   struct DistillOptions {
     /// Quantizes the student before it learns; nullopt: it is trained as it is.
     std::optional<Recipe> recipe{};

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 import halftone as ht
+import reference
 from conftest import ROOT
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
@@ -24,9 +26,9 @@ def test_docstrings(name: str) -> None:
 
 
 def test_the_guide() -> None:
-    page = (ROOT / "docs" / "python.md").read_text()
+    page = (ROOT / "docs" / "guides" / "python.md").read_text()
     text = re.sub(r"^```.*$", "", page, flags=re.MULTILINE)
-    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", "docs/python.md", 0)
+    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", "docs/guides/python.md", 0)
     assert len(test.examples) > 20
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
 
@@ -34,3 +36,10 @@ def test_the_guide() -> None:
 def test_everything_public_is_documented() -> None:
     for name in ht.__all__:
         assert getattr(ht, name).__doc__, name
+
+
+def test_the_reference() -> None:
+    path = ROOT / "docs" / "reference" / "python.md"
+    if "HALFTONE_WRITE_REFERENCE" in os.environ:
+        path.write_text(reference.page())
+    assert path.read_text() == reference.page(), "HALFTONE_WRITE_REFERENCE=1 writes the page"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page docs/reference/python.md, made of the signatures and docstrings of the package."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import halftone as ht
+
+HEAD = """# The Python package
+
+Made from its docstrings by a test. [The guide](../guides/python.md) shows how to use it.
+"""
+
+
+def members(cls: type) -> list[tuple[str, Any]]:
+    """Methods and properties of a class that it defines and documents itself, in its order."""
+    return [
+        (name, value)
+        for name, value in vars(cls).items()
+        if not name.startswith("_") and (callable(value) or isinstance(value, property))
+    ]
+
+
+def signature(name: str, value: Any) -> str:
+    """As in the source, without self, for a function, class or property."""
+    if isinstance(value, property):
+        returns = inspect.signature(value.fget).return_annotation if value.fget else ""
+        return f"{name}: {returns}"
+    text = re.sub(r"ForwardRef\(([^()]*)\)", r"\1", str(inspect.signature(value)))
+    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
+    return name + re.sub(r"\(self(, )?", "(", text)
+
+
+def first_paragraph(value: Any) -> str:
+    return " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+
+
+def entry(name: str) -> str:
+    value = getattr(ht, name)
+    text = f"## {name}\n\n```python\n{signature(name, value)}\n```\n\n"
+    text += f"```\n{inspect.getdoc(value)}\n```\n"
+    if isinstance(value, type) and (listed := members(value)):
+        for each, one in listed:
+            meaning = first_paragraph(one)
+            text += f"\n- `{signature(each, one)}`" + (f": {meaning}" if meaning else "")
+        text += "\n"
+    return text
+
+
+def page() -> str:
+    return "\n".join([HEAD, *map(entry, ht.__all__)])
