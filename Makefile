@@ -42,8 +42,8 @@ bench:  ## Measure Halftone beside its peers (FILTER=regex, BASELINE=earlier.jso
 	@scripts/setup.sh
 	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(if $(BASELINE),--baseline '$(BASELINE)') $(ARGS)
 
-install: build  ## Install the program and the library (PREFIX=/usr/local, DESTDIR=)
-	@cmake --build --preset release --target libhalftone
+install: build  ## Install the program and the libraries (PREFIX=/usr/local, DESTDIR=)
+	@cmake --build --preset release --target halftone_libraries halftone_texts
 	@cmake --install $(RELEASE) --prefix '$(PREFIX)'
 
 setup:  ## Install the Debian packages that are missing
@@ -53,4 +53,4 @@ clean:  ## Remove everything that was built
 	rm -rf build
 
 help:  ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 16
