@@ -6,7 +6,7 @@ RELEASE := build/release
 PREFIX := /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build train demo test check lint format bench install setup clean help
+.PHONY: build train demo test check lint format bench install deb test-deb setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
@@ -45,6 +45,14 @@ bench:  ## Measure Halftone beside its peers (FILTER=regex, BASELINE=earlier.jso
 install: build  ## Install the program and the libraries (PREFIX=/usr/local, DESTDIR=)
 	@cmake --build --preset release --target halftone_libraries halftone_texts
 	@cmake --install $(RELEASE) --prefix '$(PREFIX)'
+
+deb:  ## Make Debian packages: build/release/packages/*.deb
+	@scripts/setup.sh --training --package-tools
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target deb
+
+test-deb: deb  ## Install the packages in a new Debian system and try them (root, network, ten minutes)
+	@ctest --test-dir $(RELEASE) -L packages --output-on-failure
 
 setup:  ## Install the Debian packages that are missing
 	@scripts/setup.sh

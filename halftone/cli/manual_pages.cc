@@ -76,6 +76,7 @@ std::string head(const std::string& name, const std::string& description,
   return fmt::format(
       ".\\\" Written by halftone --man-pages.\n"
       ".TH {} 1 \"{}\" \"halftone {}\" \"User Commands\"\n"
+      ".nh\n"  // no hyphens in the names of verbs
       ".SH NAME\n{} \\- {}\n",
       upper(escaped(name)), HALFTONE_VERSION_DATE, version, escaped(name), escaped(description));
 }
@@ -126,7 +127,10 @@ ManualPage verb_page(const VerbText& verb, std::string_view version) {
 
 ManualPage program_page(const ProgramText& text, std::string_view version) {
   const VerbText& program = text.program;
-  std::string page = head("halftone", program.description, version);
+  constexpr std::string_view kName = "Halftone: ";
+  std::string about = program.description;
+  if (about.starts_with(kName)) about.erase(0, kName.size());
+  std::string page = head("halftone", about, version);
   page += fmt::format(".SH SYNOPSIS\n{} {} [{}]\n.br\n{} [{}]\n", bold("halftone"), italic("verb"),
                       italic("options"), bold("halftone"), italic("options"));
   page += ".SH DESCRIPTION\n" + escaped(program.description) + ".\n.SH VERBS\n";

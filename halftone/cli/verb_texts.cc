@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "halftone/accel/accelerator.h"
 #include "halftone/accel/crossbar/device.h"
@@ -132,8 +133,10 @@ void shorten_value_names(CLI::App& app) { app.formatter(std::make_shared<HelpFor
 void add_text_options(CLI::App& app) {
   const auto print_completion = [&app](const std::string& shell) {
     const ProgramText text = describe(app);
+    std::string script = shell == "bash" ? bash_completion(text) : zsh_completion(text);
+    script.pop_back();
     // CLI11 prints the text of this exception, with a line feed after it.
-    throw CLI::CallForVersion(shell == "bash" ? bash_completion(text) : zsh_completion(text), 0);
+    throw CLI::CallForVersion(std::move(script), 0);
   };
   app.add_option_function<std::string>("--completion", print_completion,
                                        "Print the completion of a shell, which reads it")
