@@ -6,7 +6,7 @@ RELEASE := build/release
 PREFIX := /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build train demo test check lint format bench docs install setup clean help
+.PHONY: build train demo test check lint format bench docs install deb test-deb setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
@@ -46,9 +46,17 @@ docs:  ## Pages of the C and C++ headers: build/docs/html/index.html
 	@scripts/setup.sh --check-tools
 	@scripts/docs.sh
 
-install: build  ## Install the program and the library (PREFIX=/usr/local, DESTDIR=)
-	@cmake --build --preset release --target libhalftone
+install: build  ## Install the program and the libraries (PREFIX=/usr/local, DESTDIR=)
+	@cmake --build --preset release --target halftone_libraries halftone_texts
 	@cmake --install $(RELEASE) --prefix '$(PREFIX)'
+
+deb:  ## Make Debian packages: build/release/packages/*.deb
+	@scripts/setup.sh --training --package-tools
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target deb
+
+test-deb: deb  ## Install the packages in a new Debian system and try them (root, network, ten minutes)
+	@ctest --test-dir $(RELEASE) -L packages --output-on-failure
 
 setup:  ## Install the Debian packages that are missing
 	@scripts/setup.sh
@@ -57,4 +65,4 @@ clean:  ## Remove everything that was built
 	rm -rf build
 
 help:  ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 16

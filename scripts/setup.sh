@@ -4,6 +4,7 @@
 #   scripts/setup.sh                what building and running need, and most tests
 #   scripts/setup.sh --training     also what training needs
 #   scripts/setup.sh --check-tools  also what `make check` needs
+#   scripts/setup.sh --package-tools  also what `make deb` and its test need
 #   scripts/setup.sh --emulator-tools  also what scripts/test_avx512.sh needs
 #   scripts/setup.sh --verify       installs nothing; fails and names what is missing
 # HALFTONE_SKIP_SETUP=1 skips it, for other systems, where the libraries come from elsewhere.
@@ -34,6 +35,10 @@ check_packages=(
   doxygen                                        # pages of the public headers
   g++-aarch64-linux-gnu qemu-user                # 64-bit Arm
 )
+package_packages=(
+  dpkg-dev file                                  # dependencies of packages
+  debootstrap lintian shellcheck mandoc zsh      # tests of packages, scripts and the manual
+)
 emulator_packages=(
   bochs bochs-term                               # a processor with AVX-512
   busybox-static isolinux syslinux-common cpio xorriso  # a system for it
@@ -46,9 +51,13 @@ for argument in "$@"; do
   case "$argument" in
     --training) packages+=("${training_packages[@]}") ;;
     --check-tools) packages+=("${training_packages[@]}" "${check_packages[@]}") ;;
+    --package-tools)
+      packages+=("${package_packages[@]}")
+      options+=" $argument"
+      ;;
     --emulator-tools)
       packages+=("${emulator_packages[@]}")
-      options=" $argument"
+      options+=" $argument"
       ;;
     --verify) verify=1 ;;
     *) die "unknown option $argument; see the head of scripts/setup.sh" ;;

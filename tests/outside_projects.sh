@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs a build into a folder, moves it, and builds and runs programs of others with it: C by
-# pkg-config, C++ by find_package(), C++ with Halftone as a part of the project.
+# pkg-config with the shared and the static library, C++ by find_package(), C++ with Halftone as a part
+# of the project.
 #
 #     tests/outside_projects.sh BUILD_FOLDER
 set -euo pipefail
@@ -21,7 +22,7 @@ expect() { # expect NAME WANTED FOUND
   [ "$2" = "$3" ] || fail "$1: expected '$2', found '$3'"
 }
 
-for component in runtime development programs; do
+for component in runtime development programs training; do
   cmake --install "$build" --prefix "$work/first" --component "$component" > /dev/null
 done
 mv "$work/first" "$work/second" # nothing in it may name where it was
@@ -30,22 +31,61 @@ library=$(dirname "$(find "$prefix" -name halftone.pc)")/..
 export PKG_CONFIG_PATH=$library/pkgconfig LD_LIBRARY_PATH=$library
 
 # C, on the 10,000 images of MNIST.
-# shellcheck disable=SC2046 # several words
-cc -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 "$source/examples/c/sensor.c" -o "$work/sensor" \
-  $(pkg-config --cflags --libs halftone)
-gzip -dc "$data/t10k-images-idx3-ubyte.gz" | tail -c +17 | "$work/sensor" "$model" > "$work/classes"
+pixels() { gzip -dc "$data/t10k-images-idx3-ubyte.gz" | tail -c +17; }
+build_sensor() { # build_sensor NAME ARGUMENT...
+  local name=$1
+  shift
+  cc -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 "$source/examples/c/sensor.c" -o "$work/$name" "$@"
+}
+mapfile -t -d ' ' shared < <(pkg-config --cflags --libs halftone | tr -d '\n')
+build_sensor sensor "${shared[@]}"
+pixels | "$work/sensor" "$model" > "$work/classes"
 gzip -dc "$data/t10k-labels-idx1-ubyte.gz" | tail -c +9 | od -An -v -tu1 -w1 | tr -d ' ' \
   > "$work/labels"
 right=$(paste -d ' ' "$work/classes" "$work/labels" | awk '$1 == $2' | wc -l)
 expect "right answers of the C program" 9777 "$right"
-"$work/sensor" "$work/none.onnx" < /dev/null 2> "$work/message" && fail "no error for a missing file"
-grep -q "^sensor: .*none.onnx" "$work/message" || fail "message: $(cat "$work/message")"
+message() { # message SENSOR: its error message
+  if "$work/$1" "$work/none.onnx" < /dev/null 2> "$work/message"; then fail "$1: no error"; fi
+  cat "$work/message"
+}
+refusal=$(message sensor)
+[[ $refusal == "sensor: "*none.onnx* ]] || fail "message: $refusal"
+
+# C with the static library: alone, and with no shared library at all. It gives the same answers,
+# catches its exceptions, and shows the C API only.
+mapfile -t -d ' ' static < <(pkg-config --static --cflags --libs halftone | tr -d '\n')
+build_sensor sensor_static -Wl,-Bstatic "${static[@]:0:3}" -Wl,-Bdynamic "${static[@]:3}"
+build_sensor sensor_alone -static "${static[@]}"
+ldd "$work/sensor_static" | grep -q libhalftone && fail "sensor_static needs libhalftone.so"
+for sensor in sensor_static sensor_alone; do
+  pixels | env -u LD_LIBRARY_PATH "$work/$sensor" "$model" | cmp - "$work/classes"
+  expect "message of $sensor" "$refusal" "$(message "$sensor")"
+done
+nm --defined-only "$library/libhalftone.a" | awk '$2 ~ /[A-Zuvw]/ { print "shows", $3 }' |
+  LC_ALL=C sort > "$work/shown"
+grep '^shows' "$source/halftone/library/abi.txt" | diff - "$work/shown" ||
+  fail "libhalftone.a shows other symbols than the C API (>)"
 
 # C++ against what was installed.
-cmake -S "$source/tests/outside/cmake" -B "$work/found" -DCMAKE_PREFIX_PATH="$prefix" > /dev/null
-cmake --build "$work/found" > /dev/null
-inputs=$("$work/found/outside" "$model")
-expect "inputs" "pixels float32 -1 784" "$inputs"
+find_component() { # find_component NAME
+  cmake -S "$source/tests/outside/cmake" -B "$work/found_$1" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCOMPONENT="$1" > "$work/cmake.log" 2>&1
+}
+inputs="pixels float32 -1 784"
+for component in runtime runtime_static; do
+  find_component $component || fail "$(cat "$work/cmake.log")"
+  cmake --build "$work/found_$component" > /dev/null
+  expect "inputs with $component" "$inputs" "$("$work/found_$component/outside" "$model")"
+done
+for component in train none; do
+  case $component in
+    train) wanted="The component train of Halftone is not installed; install libhalftone-train-dev" ;;
+    *) wanted="Halftone has no component none; it has: runtime, runtime_static, compress, train" ;;
+  esac
+  rm -f "$library/cmake/Halftone/Halftone-$component.cmake"
+  if find_component $component; then fail "component $component was found"; fi
+  tr -s '\n ' ' ' < "$work/cmake.log" | grep -qF "$wanted" || fail "$(cat "$work/cmake.log")"
+done
 
 # The program that was installed.
 expect "version" "$("$build/halftone" --version)" "$("$prefix/bin/halftone" --version)"

@@ -418,6 +418,8 @@ TEST_F(Program, AnswersWrongUseWithTwo) {
   expect_failure("", 2, "halftone: A subcommand is required; see halftone --help");
   expect_failure("frobnicate", 2, "halftone: unknown verb 'frobnicate'; see halftone --help");
   expect_failure("inspect", 2, "halftone: model is required; see halftone inspect --help");
+  expect_failure("--completion fish", 2, "--completion: fish not in {bash,zsh}");
+  expect_failure("--man-pages " + path("none"), 3, "none");
   expect_failure("inspect a.onnx --threads -1", 2, "--threads: Value -1 not in range 0 to 1024");
   const std::string quantize =
       "quantize " + kModel + " -o " + path("q.circle") + " --data " + kExample;

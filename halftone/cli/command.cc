@@ -97,11 +97,11 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
   return verb;
 }
 
-CLI::Validator some_path() {
+CLI::Validator some_path(const std::string& value) {
   const auto check = [](const std::string& text) -> std::string {
     return text.empty() ? "expected a path, found an empty one" : "";
   };
-  return {check, ""};
+  return {check, value};
 }
 
 void add_execution_options(CLI::App& verb, runtime::ExecutionOptions& execution) {
@@ -163,7 +163,7 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
                   "HDF5; for several inputs repeatable: [NAME=]x.npy")
       ->required()
       ->allow_extra_args(false)
-      ->check(some_path());
+      ->check(some_path("SAMPLES"));
   verb.add_option("--split", options.split, "Which part of a folder with IDX files")
       ->check(CLI::IsMember({"train", "test"}))
       ->capture_default_str();
@@ -214,11 +214,11 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
       ->check(bits_or_none());
   verb.add_option("--scheme", recipe.scheme,
                   "Number system (default basis): one of `halftone systems`, or float")
-      ->type_name("NAME");
+      ->type_name("SYSTEM");
   verb.add_option("--weight-scheme", recipe.weight_scheme, "The same, of weights only")
-      ->type_name("NAME");
+      ->type_name("SYSTEM");
   verb.add_option("--activation-scheme", recipe.activation_scheme, "The same, of activations only")
-      ->type_name("NAME");
+      ->type_name("SYSTEM");
   verb.add_option("--arithmetic", recipe.arithmetic,
                   "What layers with codes compute, stored in the file: auto (by the bits), bits, "
                   "integers (of 8 bits) or float (default auto)")

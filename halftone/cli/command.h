@@ -77,8 +77,9 @@ using Action = std::function<void(const Machine&)>;
 /// @param example  a command line, shown at the end of the help text
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
                    const std::string& example, CommonOptions& common);
-/// Rejects an empty path.
-CLI::Validator some_path();
+/// Rejects an empty path. `value` names it in the help: FILE; FOLDER; SAMPLES, a file or folder;
+/// HARDWARE or DEVICE, a name or a file. Manuals show it, and shells complete it by this name.
+CLI::Validator some_path(const std::string& value = "FILE");
 /// Accepts finite numbers above 0. The check of CLI11 prints the largest double with 309 digits.
 CLI::Validator positive_number();
 /// Accepts finite numbers of at least 0.

@@ -54,7 +54,7 @@ void add_crossbar(CLI::App& app, Action& action) {
   verb->add_option("--device", options->device,
                    "TOML file that describes the device, or ideal, pcm, reram")
       ->required()
-      ->check(some_path());
+      ->check(some_path("DEVICE"));
   add_data_options(*verb, options->data, "test");
   verb->add_option("--seeds", options->seeds, "Devices to program, with seeds from --seed on")
       ->check(whole_from(1))

@@ -46,7 +46,7 @@ void add_crossbar_options(CLI::App& verb, DistillOptions& options) {
               "--crossbar", options.crossbar,
               "Train with the noise of its cells: a TOML file that describes a crossbar, or "
               "ideal, pcm, reram")
-          ->check(some_path());
+          ->check(some_path("DEVICE"));
   verb.add_option("--seconds", options.seconds,
                   "Time from programming the crossbar to reading; default: as the description says")
       ->needs(crossbar)

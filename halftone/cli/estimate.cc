@@ -161,7 +161,7 @@ void run(const EstimateOptions& options, const Machine& machine) {
 void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
   verb.add_option("--accelerator", options.accelerator,
                   "Hardware: a name that --list shows, or a TOML file")
-      ->type_name("NAME");
+      ->type_name("HARDWARE");
   verb.add_flag("--list", options.list, "List the hardware that comes with the program");
   CLI::Option* measure =
       verb.add_flag("--measure", options.measure, "Measure this processor and write a description");
@@ -219,7 +219,7 @@ void add_estimate(CLI::App& app, Action& action) {
   add_hardware_options(*verb, *options);
   verb->add_option("--product", options->product,
                    "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
-      ->check(some_path());
+      ->check(some_path("PRODUCT"));
   verb->add_option("--batch", options->batch,
                    "Samples, or sequences of a language model (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

@@ -115,7 +115,7 @@ void add_file_options(CLI::App& verb, ExploreOptions& options) {
   verb.add_option("--test-data", options.test_data,
                   "Samples on which losses are measured, as --data (default: those of --data)")
       ->allow_extra_args(false)
-      ->check(some_path());
+      ->check(some_path("SAMPLES"));
   verb.add_option("--test-limit", options.test_limit, "Use only so many of them, from the front")
       ->check(whole_from(1));
   verb.add_option("--state", options.state,

@@ -10,6 +10,7 @@
 #include "halftone/cli/program.h"
 #include "halftone/cli/trainer.h"
 #include "halftone/cli/training_options.h"
+#include "halftone/cli/verb_texts.h"
 
 namespace halftone::cli {
 namespace {
@@ -30,9 +31,11 @@ void add_training_verbs(CLI::App& app, Action& action) {
   add_train(app, action, [](const auto&, const auto&) { fail_without_trainer("train"); });
 }
 
-constexpr std::array<AddVerb, 11> kVerbs = {
-    add_inspect, add_convert, add_quantize, add_training_verbs, add_eval,   add_crossbar,
-    add_run,     add_bench,   add_systems,  add_estimate,       add_explore};
+void add_texts(CLI::App& app, Action& /*action*/) { add_text_options(app); }
+
+constexpr std::array<AddVerb, 12> kVerbs = {
+    add_inspect, add_convert, add_quantize, add_training_verbs, add_eval,    add_crossbar,
+    add_run,     add_bench,   add_systems,  add_estimate,       add_explore, add_texts};
 
 int main_with(int argc, char** argv) {
   try {

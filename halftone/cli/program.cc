@@ -28,6 +28,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/cli/option_names.h"
 #include "halftone/cli/renamed_options.h"
+#include "halftone/cli/verb_texts.h"
 
 namespace halftone::cli {
 namespace {
@@ -142,6 +143,7 @@ int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
   // Makes a file over the size limit an error like a full disk instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Halftone: neural networks in a few bits per weight and activation", "halftone");
+  shorten_value_names(app);
   app.set_version_flag("--version", HALFTONE_VERSION);
   app.require_subcommand(1);
   app.footer("\nStart with: halftone quantize --help");
@@ -153,6 +155,8 @@ int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error);
+  } catch (const Error& error) {  // of an option that writes files
+    return report_error(message_with_option(error), exit_code(error.kind()));
   }
   return run_action(action);
 }

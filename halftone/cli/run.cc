@@ -49,7 +49,7 @@ void add_run(CLI::App& app, Action& action) {
       ->check(some_path());
   verb->add_option("-o,--output", options->output, "Folder for out0.npy, out1.npy, ...")
       ->required()
-      ->check(some_path());
+      ->check(some_path("FOLDER"));
   add_execution_options(*verb, options->execution);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

@@ -35,7 +35,8 @@ void add_systems(CLI::App& app, Action& action) {
   const auto options = std::make_shared<SystemsOptions>();
   CLI::App* verb = add_verb(app, "systems", "List number systems, or the levels of one",
                             "halftone systems nf4", options->common);
-  CLI::Option* name = verb->add_option("name", options->name, "A number system")->type_name("NAME");
+  CLI::Option* name =
+      verb->add_option("name", options->name, "A number system")->type_name("SYSTEM");
   verb->add_option("--bits", options->bits, "Bits of a code (default: the most, up to 8)")
       ->check(CLI::Range(1, numerics::kMaxCodeBits))
       ->needs(name);

@@ -17,7 +17,7 @@ CLI::Validator checkpoint_path() {
            "found '" +
            ending + "'";
   };
-  return {check, ""};
+  return {check, "FILE"};
 }
 
 void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
