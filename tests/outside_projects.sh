@@ -22,7 +22,7 @@ expect() { # expect NAME WANTED FOUND
   [ "$2" = "$3" ] || fail "$1: expected '$2', found '$3'"
 }
 
-for component in runtime development programs training; do
+for component in runtime development programs training compress compress_development; do
   cmake --install "$build" --prefix "$work/first" --component "$component" > /dev/null
 done
 mv "$work/first" "$work/second" # nothing in it may name where it was
@@ -82,10 +82,28 @@ for component in train none; do
     train) wanted="The component train of Halftone is not installed; install libhalftone-train-dev" ;;
     *) wanted="Halftone has no component none; it has: runtime, runtime_static, compress, train" ;;
   esac
-  rm -f "$library/cmake/Halftone/Halftone-$component.cmake"
   if find_component $component; then fail "component $component was found"; fi
   tr -s '\n ' ' ' < "$work/cmake.log" | grep -qF "$wanted" || fail "$(cat "$work/cmake.log")"
 done
+
+# The examples in C++: the file of the program, byte for byte, and ten images of MNIST.
+cmake -S "$source/examples/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_BUILD_TYPE=Release > /dev/null
+cmake --build "$work/cpp" > /dev/null
+"$work/cpp/quantize" "$model" "$data" "$work/cpp.circle" > /dev/null 2>&1
+"$prefix/bin/halftone" quantize "$model" -o "$work/program.circle" --data "$data" --limit 300 \
+  --weight-bits 2 --activation-bits 2 > /dev/null 2>&1
+cmp "$work/cpp.circle" "$work/program.circle"
+mkdir "$work/images"
+for i in 0 1 2 3 4 5 6 7 8 9; do
+  { printf 'P5\n28 28\n255\n' && pixels | tail -c +$((1 + 784 * i)) | head -c 784; } \
+    > "$work/images/$i.pgm" || true # head ends before its input does
+done
+"$work/cpp/classify" "$model" "$work/images" 3 4 | cut -d ' ' -f 2 > "$work/classified"
+head -n 10 "$work/classes" | cmp - "$work/classified"
+printf 'no image' > "$work/images/a.pgm"
+refusal=$("$work/cpp/classify" "$model" "$work/images" 2>&1) && fail "classify: no error"
+[[ $refusal == "classify: "*a.pgm* ]] || fail "message: $refusal"
 
 # The program that was installed.
 expect "version" "$("$build/halftone" --version)" "$("$prefix/bin/halftone" --version)"
