@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NETWORK = ROOT / "examples/mnist/mnist_mlp_700.onnx"
 # Of other programs: CMake, CTest, pip, mpirun, the scripts of this repository.
-OTHER_OPTIONS = """--preset --build --target --workflow --install --no-deps --hostfile --map-by --bind-to
+OTHER_OPTIONS = """--component --static --preset --build --target --workflow --install --no-deps --hostfile --map-by --bind-to
 --cflags --libs --variable --prefix --cc --exe --Mdir --top-module --kernels --emulator-tools""".split()
 
 
@@ -68,7 +68,7 @@ def renamed_options():
 
 
 def check_options(program):
-    known = {"--help", "--version", *OTHER_OPTIONS, *renamed_options()}
+    known = {"--help", "--version", "--completion", "--man-pages", *OTHER_OPTIONS, *renamed_options()}
     for verb in verbs_of(program):
         known.update(re.findall(r"--[a-z][a-z-]*", help_of(program, verb)))
     wrong = []
