@@ -131,3 +131,21 @@ def test_ctrl_c_ends_a_job(call: str, tmp_path: Path) -> None:
         assert process.wait(timeout=60) == 7
         assert time.monotonic() - start < 20
     assert list(tmp_path.iterdir()) == []
+
+
+STORM = """
+    import signal, sys, halftone as ht
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+    for _ in range(25):
+        ht.evaluate(sys.argv[1], sys.argv[2], limit=500, progress=False)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+def test_signals_do_no_harm_to_float_layers() -> None:
+    """With oneDNN: its products keep the stack pointer in the heap, where handlers would write."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", textwrap.dedent(STORM), str(NETWORK), str(MNIST)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
