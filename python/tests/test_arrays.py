@@ -128,7 +128,7 @@ def test_other_outputs_are_refused(
 def test_an_output_in_the_input_is_refused(model: ht.Model) -> None:
     memory = np.zeros((3, 784), np.float32)
     inside = memory.reshape(-1)[:30].reshape(3, 10)
-    with pytest.raises(ValueError, match="out= overlaps an input"):
+    with pytest.raises(ValueError, match="output 'probabilities': its memory overlaps that of input"):
         model(memory, out=inside)
 
 

@@ -98,7 +98,7 @@ void check(dnnl_status_t status, const char* what) {
 
 /// A primitive and the memory objects of one session.
 struct BoundPrimitive {
-  dnnl::primitive primitive;
+  SharedPrimitive primitive;
   dnnl::stream stream;
   std::vector<dnnl::memory> memories;  ///< owns what `arguments` points to
   std::vector<dnnl_exec_arg_t> arguments;
@@ -106,10 +106,11 @@ struct BoundPrimitive {
   void run() const {
     const SignalsWait wait;
     // Calls the C function because the C++ one builds a map of arguments on every call.
-    check(dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
-                                 arguments.data()),
+    check(dnnl_primitive_execute(primitive.get().get(), stream.get(),
+                                 static_cast<int>(arguments.size()), arguments.data()),
           "execution");
     check(dnnl_stream_wait(stream.get()), "waiting");
+    if (!primitive.has_run()) primitive.has_run() = true;
   }
 };
 
@@ -135,8 +136,8 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-Call bind(const dnnl::primitive& primitive, std::span<const Argument> arguments) {
-  require_address_space(kCodeBytes, "oneDNN");
+Call bind(const SharedPrimitive& primitive, std::span<const Argument> arguments) {
+  if (!primitive.has_run()) require_address_space(kCodeBytes, "oneDNN");
   auto bound = std::make_shared<BoundPrimitive>();
   bound->primitive = primitive;
   bound->stream = dnnl::stream(engine());
