@@ -22,7 +22,8 @@ namespace halftone::data {
 /// rejected.
 /// @throws Error kIo if the file cannot be read or the process cannot be started; kFormat if it is
 ///         not an HDF5 file, crashes the library, has neither layout, more than 10^6 records (10^7
-///         samples in x) or elements that are not numeric; kUnsupported for the storage named above
+///         samples in x) or elements that are not numeric; kUnsupported for the storage named
+///         above, and for any file where HALFTONE_WITH_HDF5 is off
 Dataset open_hdf5(const std::filesystem::path& path, const DatasetOptions& options);
 
 /// The same from the bytes of an HDF5 file.

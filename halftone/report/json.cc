@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "halftone/report/crossbar.h"
 #include "halftone/report/report.h"
 #include "halftone/report/work.h"
 
@@ -41,10 +40,6 @@ Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
           {"threads", threads},
           {"us", measured->us}};
 }
-
-}  // namespace
-
-namespace {
 
 Json system_json(const NumberSystemInfo& system) {
   return {{"name", system.name},         {"family", system.family},
@@ -126,28 +121,6 @@ std::string to_json(const QuantizeReport& report) {
                {"layers", list},
                {"equalized_pairs", report.equalized_pairs},
                {"skipped_blocks", skipped}});
-}
-
-std::string to_json(const TrainReport& report) {
-  Json epochs = Json::array();
-  for (const train::EpochResult& epoch : report.epochs) {
-    Json json = {{"loss", epoch.loss}, {"agreement", epoch.agreement}};
-    if (epoch.validation_accuracy) {
-      json["validation_accuracy"] = *epoch.validation_accuracy;
-      json["held_out"] = *epoch.validation_accuracy;  // the name before
-    }
-    json["learning_rate"] = epoch.rate;
-    json["rate"] = epoch.rate;  // the name before
-    json["seconds"] = epoch.seconds;
-    epochs.push_back(std::move(json));
-  }
-  Json json = {{"input_bytes", report.input_bytes},
-               {"output_bytes", report.output_bytes},
-               {"seconds", report.seconds},
-               {"epochs", epochs}};
-  if (report.best) json["best_epoch"] = *report.best + 1;
-  if (!report.layers.empty()) json["layers"] = layers_json(report.layers);
-  return dump(json);
 }
 
 std::string to_json(const compress::Evaluation& evaluation) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "halftone/report/crossbar.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
 #include "halftone/report/work.h"
@@ -12,8 +11,6 @@ namespace {
 using Align = Table::Align;
 
 std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
-
-const char* share_name(bool has_teacher) { return has_teacher ? "agreement" : "accuracy"; }
 
 /// Why a step is computed as it is.
 std::string explanation(const runtime::Step& step) {
@@ -96,15 +93,6 @@ std::string to_summary(const Inspection& inspection) {
                      operators == 1 ? "" : "s", format_bytes(inspection.file_bytes));
 }
 
-std::string to_line(std::size_t index, const train::EpochResult& epoch, bool has_teacher) {
-  const std::string validation =
-      epoch.validation_accuracy
-          ? fmt::format(", validation {:.2f} %", 100 * *epoch.validation_accuracy)
-          : "";
-  return fmt::format("epoch {}: loss {:.4f}, {} {:.2f} %{}, {:.1f} s", index + 1, epoch.loss,
-                     share_name(has_teacher), 100 * epoch.agreement, validation, epoch.seconds);
-}
-
 std::string to_text(const QuantizeReport& report) {
   Table table({{"layer", Align::kLeft},
                {"operator", Align::kLeft},
@@ -133,28 +121,6 @@ std::string to_text(const QuantizeReport& report) {
   return table.to_text() + notes +
          fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n", format_bytes(report.input_bytes),
                      format_bytes(report.output_bytes), ratio, report.seconds);
-}
-
-std::string to_text(const TrainReport& report) {
-  std::vector<Table::Column> columns{{"epoch"}, {"loss"}, {share_name(report.has_teacher)}};
-  if (report.best) columns.push_back({"validation"});
-  Table table(std::move(columns));
-  const auto percent = [](double share) { return format_number(100 * share, 2) + " %"; };
-  for (std::size_t e = 0; e < report.epochs.size(); ++e) {
-    const train::EpochResult& epoch = report.epochs[e];
-    std::vector<std::string> row{std::to_string(e + 1), format_number(epoch.loss, 4),
-                                 percent(epoch.agreement)};
-    if (report.best) {
-      row.push_back(epoch.validation_accuracy ? percent(*epoch.validation_accuracy) : "-");
-    }
-    table.add_row(std::move(row));
-  }
-  const std::string best =
-      report.best ? fmt::format(", of epoch {}", *report.best + 1) : std::string();
-  return table.to_text() +
-         fmt::format("\nfile {} -> {}{} in {:.1f} s\n", format_bytes(report.input_bytes),
-                     format_bytes(report.output_bytes), best, report.seconds) +
-         digital_lines(report.layers);
 }
 
 std::string to_text(const compress::Evaluation& evaluation) {

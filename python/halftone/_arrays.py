@@ -62,21 +62,29 @@ class Spec:
     def empty(self) -> Array:
         return np.empty(self.shape, self.dtype)
 
-    def input(self, value: ArrayLike) -> Array:
-        """The array itself where it can be read as it is, else a copy in C order."""
-        if (
+    def _is_met(self, value: ArrayLike) -> bool:
+        """Whether a value is such an array in C order; the way of most calls."""
+        return (
             type(value) is np.ndarray
             and value.dtype == self.dtype
             and value.shape == self.shape
             and value.flags.c_contiguous
-        ):
-            return value
+        )
+
+    def input(self, value: ArrayLike) -> Array:
+        """The array itself where it can be read as it is, else a copy in C order."""
+        if self._is_met(value):
+            met: Array = value
+            return met
         array = as_array(value, f"input '{self.name}'")
         self._check(array, "input")
         return np.ascontiguousarray(array).reshape(self.shape)
 
-    def output(self, value: ArrayLike, others: Sequence[Array]) -> Array:
-        """The memory of an array to write to."""
+    def output(self, value: ArrayLike) -> Array:
+        """The memory of an array to write to. That it overlaps nothing, the session checks."""
+        if self._is_met(value) and value.flags.writeable:
+            met: Array = value
+            return met
         what = f"output '{self.name}'"
         if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
             array = native.writable_view(value)
@@ -87,10 +95,6 @@ class Spec:
             raise ValueError(f"{what}: expected out= in C order, found strides {array.strides}")
         if not array.flags.writeable:
             raise ValueError(f"{what}: expected out= that can be written, found a read-only array")
-        if any(np.may_share_memory(array, other) for other in others):
-            raise ValueError(
-                f"{what}: out= overlaps an input or another output; give it memory of its own"
-            )
         return array
 
     def _check(self, array: Array, kind: str) -> None:

@@ -86,21 +86,18 @@ class Session:
             outputs = tuple([spec.empty() for spec in self._outputs])
             self._session.run(arrays, outputs)
             return outputs[0] if len(outputs) == 1 else outputs
-        self._session.run(arrays, self._checked_outputs(out, arrays))
+        self._session.run(arrays, self._checked_outputs(out))
         return out
 
     def addresses(self) -> tuple[list[int], list[int]]:
         """Where the last run has read its inputs and written its outputs."""
         return self._session.addresses()
 
-    def _checked_outputs(self, out: Any, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+    def _checked_outputs(self, out: Any) -> tuple[Array, ...]:
         outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
         if len(outs) != len(self._outputs):
             raise ValueError(f"out=: expected {len(self._outputs)} arrays, found {len(outs)}")
-        checked: list[Array] = []
-        for spec, array in zip(self._outputs, outs):
-            checked.append(spec.output(array, (*inputs, *checked)))
-        return tuple(checked)
+        return tuple([spec.output(array) for spec, array in zip(self._outputs, outs)])
 
 
 def _specs(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -128,8 +129,41 @@ def test_other_outputs_are_refused(
 def test_an_output_in_the_input_is_refused(model: ht.Model) -> None:
     memory = np.zeros((3, 784), np.float32)
     inside = memory.reshape(-1)[:30].reshape(3, 10)
-    with pytest.raises(ValueError, match="out= overlaps an input"):
+    with pytest.raises(ValueError, match="output 'probabilities': its memory overlaps that of input"):
         model(memory, out=inside)
+
+
+def test_outputs_in_each_other_are_refused() -> None:
+    onnx = pytest.importorskip("onnx")
+    made = onnx.helper
+    ports = [made.make_tensor_value_info(name, 1, ["N", 4]) for name in ("x", "y", "z")]
+    nodes = [made.make_node("Tanh", ["x"], ["y"]), made.make_node("Sigmoid", ["x"], ["z"])]
+    graph = made.make_graph(nodes, "two", ports[:1], ports[1:])
+    opset = [made.make_opsetid("", 13)]
+    both = ht.load(made.make_model(graph, opset_imports=opset, ir_version=8))
+    x = np.ones((2, 4), np.float32)
+    memory = np.zeros(12, np.float32)
+    y, z = memory[:8].reshape(2, 4), memory[4:].reshape(2, 4)
+    with pytest.raises(ValueError, match="output 'z': its memory overlaps that of output 'y'"):
+        both(x, out=(y, z))
+    assert not memory.any()
+    with pytest.raises(ValueError, match="overlaps"):
+        both(x, out=(y, y))
+    apart = (np.empty((2, 4), np.float32), np.empty((2, 4), np.float32))
+    assert both(x, out=apart) is apart
+    np.testing.assert_array_equal(apart[1], both(x)[1])
+
+
+def test_memory_lives_as_long_as_it_is_used(model: ht.Model) -> None:
+    """Results and sessions do not refer to arrays of earlier calls."""
+    session = model.session(2)
+    expected = session(np.full((2, 784), 0.5, np.float32)).copy()
+    for _ in range(20):
+        x, out = np.full((2, 784), 0.5, np.float32), np.empty((2, 10), np.float32)
+        session(x, out=out)
+        np.testing.assert_array_equal(out, expected)
+        del x, out
+        gc.collect()
 
 
 def test_failed_calls_leave_the_model_as_it_is(model: ht.Model, x: np.ndarray) -> None:

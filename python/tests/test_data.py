@@ -71,6 +71,27 @@ def test_an_endless_iterable_ends_at_the_limit(samples: np.ndarray, expected: by
     assert fitted(endless(), limit=60) == expected
 
 
+def test_an_iterable_may_end_before_the_limit(samples: np.ndarray, expected: bytes) -> None:
+    assert fitted(iter([samples[:40], samples[40:]]), limit=1000) == expected
+    # Labels apart are cut to the samples that there are.
+    labels = classes("train", 60)
+    short = ht.evaluate(NETWORK, iter([samples[:40]]), labels, limit=50, progress=False)
+    assert short.samples == 40
+
+
+def test_a_job_keeps_what_it_reads(samples: np.ndarray, expected: bytes) -> None:
+    """Arrays that an iterable reuses or frees are no concern of the job."""
+
+    def reused() -> Iterator[np.ndarray]:
+        buffer = np.empty((30, 28, 28), np.uint8)
+        for i in (0, 30):
+            buffer[:] = samples[i : i + 30]
+            yield buffer.copy()
+        buffer[:] = 0
+
+    assert fitted(reused()) == expected
+
+
 def raising(samples: np.ndarray) -> Iterator[np.ndarray]:
     yield samples
     raise RuntimeError("the disk is gone")

@@ -12,7 +12,7 @@ namespace {
 
 /// A layer whose weights are packed.
 struct FloatLayer {
-  dnnl::primitive primitive;
+  onednn::SharedPrimitive primitive;
   FloatLayerDescs descs;
   dnnl::memory::desc scratch;
   onednn::PackedMatrix weights;

@@ -42,7 +42,7 @@ Operand make_operand(const ir::Shape& shape, bool transposed, bool as_row, std::
 }
 
 struct MatMulProduct {
-  dnnl::matmul primitive;
+  onednn::SharedPrimitive primitive;
   dnnl::matmul::primitive_desc desc;
   onednn::PackedMatrix packed;  ///< the right operand if it is constant; otherwise without a buffer
 };

@@ -2,6 +2,9 @@
 #include "halftone/runtime/onednn/onednn.h"
 
 #include <pthread.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): functions of POSIX
+
+#include <initializer_list>
 
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
@@ -20,6 +23,29 @@ void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads, unsign
 namespace halftone::runtime {
 namespace {
 
+/// While it exists, signals wait, except those that an instruction itself causes. Where oneDNN's
+/// matrix products, up to version 3.11.1, need more memory than fits the stack, the stack pointer
+/// is in the heap while they run: a handler of a signal that arrived there would write over the
+/// memory of others (https://github.com/uxlfoundation/oneDNN/issues/4845). Threads that start
+/// meanwhile keep signals away for ever.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t waiting;
+    sigfillset(&waiting);
+    for (const int cause : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
+      sigdelset(&waiting, cause);
+    }
+    pthread_sigmask(SIG_BLOCK, &waiting, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 /// Checks, before the team of the current thread grows, that the stacks can be mapped, and starts
 /// the threads before the memory goes elsewhere: libgomp ends the process where it cannot start
 /// one.
@@ -37,6 +63,7 @@ void grow_team(int threads) {
   constexpr std::size_t kBesideStack = std::size_t{1} << 20;
   const auto added = static_cast<std::size_t>(threads - largest_team);
   require_address_space((stack + kBesideStack) * added, "stacks of threads");
+  const SignalsWait wait;
   GOMP_parallel([](void*) {}, nullptr, static_cast<unsigned>(threads), 0);
   largest_team = threads;
 }
@@ -71,17 +98,19 @@ void check(dnnl_status_t status, const char* what) {
 
 /// A primitive and the memory objects of one session.
 struct BoundPrimitive {
-  dnnl::primitive primitive;
+  SharedPrimitive primitive;
   dnnl::stream stream;
   std::vector<dnnl::memory> memories;  ///< owns what `arguments` points to
   std::vector<dnnl_exec_arg_t> arguments;
 
   void run() const {
+    const SignalsWait wait;
     // Calls the C function because the C++ one builds a map of arguments on every call.
-    check(dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
-                                 arguments.data()),
+    check(dnnl_primitive_execute(primitive.get().get(), stream.get(),
+                                 static_cast<int>(arguments.size()), arguments.data()),
           "execution");
     check(dnnl_stream_wait(stream.get()), "waiting");
+    if (!primitive.has_run()) primitive.has_run() = true;
   }
 };
 
@@ -107,8 +136,8 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-Call bind(const dnnl::primitive& primitive, std::span<const Argument> arguments) {
-  require_address_space(kCodeBytes, "oneDNN");
+Call bind(const SharedPrimitive& primitive, std::span<const Argument> arguments) {
+  if (!primitive.has_run()) require_address_space(kCodeBytes, "oneDNN");
   auto bound = std::make_shared<BoundPrimitive>();
   bound->primitive = primitive;
   bound->stream = dnnl::stream(engine());
@@ -124,6 +153,7 @@ PackedMatrix pack(const dnnl::memory::desc& from, const float* data, const dnnl:
   dnnl::memory source(from, engine(), const_cast<float*>(data));
   dnnl::memory target(to, engine(), packed.buffer->data());
   dnnl::stream stream(engine());
+  const SignalsWait wait;
   dnnl::reorder(source, target).execute(stream, source, target);
   stream.wait();
   return packed;

@@ -3,6 +3,7 @@
 // concurrently.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -30,8 +31,24 @@ struct Argument {
 };
 inline void* mutable_data(const std::byte* data) { return const_cast<std::byte*>(data); }
 
+/// A primitive that any number of sessions run.
+class SharedPrimitive {
+ public:
+  SharedPrimitive() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): it is one
+  SharedPrimitive(dnnl::primitive primitive) : primitive_(std::move(primitive)) {}
+
+  [[nodiscard]] const dnnl::primitive& get() const { return primitive_; }
+  /// Whether it has run, and so has its code, which oneDNN generates on the first run.
+  [[nodiscard]] std::atomic<bool>& has_run() const { return *has_run_; }
+
+ private:
+  dnnl::primitive primitive_;
+  std::shared_ptr<std::atomic<bool>> has_run_ = std::make_shared<std::atomic<bool>>(false);
+};
+
 /// Binds a primitive to the memory of one session.
-Call bind(const dnnl::primitive& primitive, std::span<const Argument> arguments);
+Call bind(const SharedPrimitive& primitive, std::span<const Argument> arguments);
 
 /// Constant values in the layout that a primitive prefers.
 struct PackedMatrix {
@@ -80,7 +97,7 @@ Kernel unary_kernel(const typename Primitive::primitive_desc& made) {
   const auto desc = std::make_shared<const typename Primitive::primitive_desc>(made);
   Kernel kernel;
   kernel.scratch_bytes = desc->scratchpad_desc().get_size();
-  kernel.bind = [desc, primitive = Primitive(*desc)](const Buffers& buffers) {
+  kernel.bind = [desc, primitive = SharedPrimitive(Primitive(*desc))](const Buffers& buffers) {
     const Argument arguments[] = {{DNNL_ARG_SRC, desc->src_desc(), mutable_data(buffers.inputs[0])},
                                   {DNNL_ARG_DST, desc->dst_desc(), buffers.output},
                                   {DNNL_ARG_SCRATCHPAD, desc->scratchpad_desc(), buffers.scratch}};
