@@ -17,7 +17,7 @@ build_packages=(
   libflatbuffers-dev flatbuffers-compiler        # TFLite, circle
   libprotobuf-dev protobuf-compiler              # ONNX
   libhdf5-dev zlib1g-dev                         # data sets
-  libpcre2-dev                                   # splitting text into words
+  libpcre2-dev libutf8proc-dev                   # text of language models
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
   libopenmpi-dev openmpi-bin                     # several processes and machines
   libgtest-dev libgmock-dev libonnx-testdata     # tests

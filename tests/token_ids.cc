@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens of lines, for a test that compares them with other programs':
 //
-//     token_ids MODEL.gguf < LINES
+//     token_ids MODEL.gguf|tokenizer.json < LINES
 //
 // reads lines of JSON strings, and writes the ids of each and whether their text is the line's.
-#include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -14,8 +14,11 @@
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
-    const auto tokenizer =
-        halftone::lm::Tokenizer::from_gguf(halftone::formats::GgufFile::open(argv[1]));
+    const std::filesystem::path path(argv[1]);
+    using halftone::lm::Tokenizer;
+    const Tokenizer tokenizer = path.extension() == ".json"
+                                    ? Tokenizer::from_tokenizer_json(halftone::map_file(path))
+                                    : Tokenizer::from_gguf(halftone::formats::GgufFile::open(path));
     for (std::string line; std::getline(std::cin, line);) {
       const auto text = nlohmann::json::parse(line).get<std::string>();
       const auto ids = tokenizer.encode(text, {.begin = false});

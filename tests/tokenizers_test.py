@@ -25,7 +25,8 @@ from python_test import skip
 try:
     import gguf
     import sentencepiece
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import (Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers,
+                            trainers)
 except ImportError as error:
     skip(f"{error}; pip install numpy gguf tokenizers sentencepiece")
 
@@ -123,9 +124,42 @@ def test_byte_level(program: str, folder: pathlib.Path, text: list[str], lines: 
         merges = [m if isinstance(m, str) else " ".join(m) for m in stored["merges"]]
         path = folder / f"{rule}.gguf"
         write_byte_level(path, rule, tokens, merges)
+        expected = [tokenizer.encode(line).ids for line in lines]
         found, changed = ids_of(program, path, lines)
-        compare(rule, found, [tokenizer.encode(line).ids for line in lines], lines)
+        compare(rule, found, expected, lines)
         assert changed == 0, f"{rule}: the text of {changed} lines is another"
+        tokenizer.save(str(folder / "tokenizer.json"))
+        found, changed = ids_of(program, folder / "tokenizer.json", lines)
+        compare(f"{rule}, tokenizer.json", found, expected, lines)
+        assert changed == 0
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    found, _ = ids_of(program, folder / "tokenizer.json", lines)
+    compare("NFC", found, [tokenizer.encode(line).ids for line in lines], lines)
+
+
+def test_characters(program: str, folder: pathlib.Path, text: list[str], lines: list[str]) -> None:
+    """As Llama 2's tokenizer.json: SentencePiece's tokens, merged by rank."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    tokenizer.train_from_iterator(text, trainers.BpeTrainer(
+        vocab_size=3000, show_progress=False, limit_alphabet=300,
+        special_tokens=["<unk>"] + [f"<0x{i:02X}>" for i in range(256)]))
+    # SentencePiece's own have every way to merge a token, in the order of its score.
+    stored = json.loads(tokenizer.to_str())
+    stored["added_tokens"] = []
+    made = {"".join(m): i for i, m in reversed(list(enumerate(stored["model"]["merges"])))}
+    vocab = stored["model"]["vocab"]
+    stored["model"]["merges"] = [
+        [word[:i], word[i:]] for word in sorted(made, key=made.get) for i in range(1, len(word))
+        if word[:i] in vocab and word[i:] in vocab]
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    tokenizer = Tokenizer.from_file(str(path))
+    found, _ = ids_of(program, path, lines)
+    compare("characters, tokenizer.json", found, [tokenizer.encode(line).ids for line in lines],
+            lines)
 
 
 def test_smollm2(program: str, path: str, lines: list[str]) -> None:
@@ -183,6 +217,7 @@ def main(program: str, data: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         test_byte_level(program, folder, text, lines)
+        test_characters(program, folder, text, lines)
         test_sentence_piece(program, folder, text, lines, True)
         test_sentence_piece(program, folder, text, lines, False)
     if "HALFTONE_SMOLLM2" in os.environ:

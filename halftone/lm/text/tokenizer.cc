@@ -7,59 +7,20 @@
 
 #include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
-#include "halftone/lm/text/byte_pairs.h"
 #include "halftone/lm/text/scored_pairs.h"
-#include "halftone/lm/text/splitter.h"
+#include "halftone/lm/text/tokenizer_state.h"
 #include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
-
-struct Tokenizer::State {
-  Vocabulary vocabulary;
-  TokenId begin = kNoToken;
-  TokenId end = kNoToken;
-  TokenId unknown = kNoToken;
-  bool adds_begin = false;
-  bool adds_space = false;             ///< SentencePiece: in front of a text
-  bool takes_whole_words = false;      ///< byte-level: a word that is a token is not split
-  std::optional<Splitter> splitter{};  ///< byte-level
-  std::optional<BytePairs> pairs{};    ///< byte-level, else SentencePiece
-
-  /// Appends the tokens of a text without control tokens. @param is_first  in the whole text
-  void encode(std::string_view text, bool is_first, std::vector<TokenId>& tokens) const;
-  /// Appends the tokens of a text without user-defined tokens either.
-  void encode_words(std::string_view text, std::vector<TokenId>& tokens) const;
-};
 
 namespace {
 
 using formats::GgufArray;
 using formats::GgufFile;
 
-constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 const std::string kKey = "tokenizer.ggml.";
 
 [[noreturn]] void fail_format(const std::string& message) { fail(ErrorKind::kFormat, message); }
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  for (;;) {
-    const std::size_t at = text.find(from);
-    result += text.substr(0, at);
-    if (at == std::string_view::npos) return result;
-    result += to;
-    text.remove_prefix(at + from.size());
-  }
-}
-
-/// The byte of a token "<0x0A>"; nothing for other texts.
-std::optional<char> byte_named(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>') return std::nullopt;
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, value, 16);
-  if (error != std::errc() || end != text.data() + 5) return std::nullopt;
-  return static_cast<char>(value);
-}
 
 /// A list of the file; null if it has none.
 const GgufArray* list(const GgufFile& file, const std::string& key) {
@@ -143,6 +104,25 @@ std::vector<std::pair<std::string, std::string>> merges_of(const GgufFile& file)
 
 }  // namespace
 
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
+  for (;;) {
+    const std::size_t at = text.find(from);
+    result += text.substr(0, at);
+    if (at == std::string_view::npos) return result;
+    result += to;
+    text.remove_prefix(at + from.size());
+  }
+}
+
+std::optional<char> byte_named(std::string_view text) {
+  if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>') return std::nullopt;
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, value, 16);
+  if (error != std::errc() || end != text.data() + 5) return std::nullopt;
+  return static_cast<char>(value);
+}
+
 void Tokenizer::State::encode_words(std::string_view text, std::vector<TokenId>& tokens) const {
   for (const std::string_view word : splitter->split(text)) {
     const TokenId whole = takes_whole_words ? vocabulary.find(word) : kNoToken;
@@ -157,10 +137,17 @@ void Tokenizer::State::encode_words(std::string_view text, std::vector<TokenId>&
 void Tokenizer::State::encode(std::string_view text, bool is_first,
                               std::vector<TokenId>& tokens) const {
   if (text.empty()) return;
+  std::string normal;
+  if (composes) text = normal = composed(text);
   if (!pairs) {
     std::string spaced = replaced(text, " ", kSpaceSign);
     if (adds_space && is_first) spaced.insert(0, kSpaceSign);
     return encode_by_scores(vocabulary, unknown, spaced, tokens);
+  }
+  std::string spaced;
+  if (adds_space && is_first && text.front() != ' ') {
+    spaced.append(" ").append(text);
+    text = spaced;
   }
   std::size_t begin_of_words = 0;
   for (std::size_t at = 0; at < text.size();) {

@@ -27,6 +27,11 @@ class Tokenizer {
   /// @throws Error kFormat if keys are missing, of other types or do not fit together; kUnsupported
   ///         for other models and splitting rules
   static Tokenizer from_gguf(const formats::GgufFile& file);
+  /// The tokenizer of Hugging Face's tokenizer.json: a model of type BPE on bytes (with ByteLevel),
+  /// or on characters with spaces as U+2581 (SentencePiece's).
+  /// @throws Error kFormat if the file is malformed; kUnsupported for other types of models and
+  /// steps
+  static Tokenizer from_tokenizer_json(const SharedBytes& file);
   /// The tokenizer of llama2.c: scores and texts.
   /// @throws Error kFormat if the file is malformed
   static Tokenizer from_llama2c(const SharedBytes& file);

@@ -15,6 +15,9 @@ std::size_t utf8_length(std::string_view text);
 void check_utf8(std::string_view text);
 /// The code point of the first character. @pre utf8_length(text) > 0
 char32_t utf8_code_point(std::string_view text);
+/// The text in Unicode's normal form C, as of Unicode 14. @pre it is UTF-8
+/// @throws Error kMemory if there is too little
+std::string composed(std::string_view text);
 /// A code point in UTF-8. @pre it is at most 0x10FFFF and no surrogate
 std::string to_utf8(char32_t code_point);
 
