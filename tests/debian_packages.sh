@@ -99,8 +99,18 @@ for way in '$(pkg-config --cflags --libs halftone)' \
   expect "classes with $way" '^7 2 1 0 4 1 4 9 [0-9] 9$' "$classes"
 done
 
+for library in compress train; do
+  [ -e "$root/usr/lib/libhalftone_$library.so" ] || continue
+  inside sh -c "g++ -std=c++20 /srv/examples/cpp/quantize.cc -o /srv/quantize -lhalftone_$library" ||
+    fail "g++ with $library"
+  found=$(inside /srv/quantize /srv/examples/mnist/mnist_mlp_700.onnx /srv/examples/mnist \
+    /srv/cpp.circle 2> /dev/null)
+  expect "accuracy with $library" 'accuracy 0\.9' "$found"
+done
+
 step "apt-get purge"
-inside sh -c "${apt[*]} purge halftone libhalftone0" > "$work/apt.log" 2>&1 || fail "purge failed"
+names=$(cd "$work/packages" && for file in *.deb; do echo "${file%%_*}"; done | paste -sd ' ')
+inside sh -c "${apt[*]} purge $names" > "$work/apt.log" 2>&1 || fail "purge failed"
 left=$(find "$root/usr" -iname '*halftone*')
 expect "files that stay" '^$' "$left"
 step "passed"
