@@ -140,16 +140,17 @@ TEST(Quantize, SaysWhatBecameOfTheLayers) {
     last = fraction;
     return true;
   };
-  const QuantizeResult result = quantize(model, samples, two_bits(), options);
+  const QuantizeResult result = quantize(model, samples, two_bits_at_the_end(), options);
   EXPECT_GT(last, 0);
   ASSERT_EQ(result.layers.size(), 2U);
-  EXPECT_EQ(result.layers[0].weight_bits, 2);
-  EXPECT_GT(result.layers[0].float_bytes, 10 * result.layers[0].encoded_bytes);
-  EXPECT_GT(result.layers[0].sqnr_db, 0);
+  EXPECT_EQ(result.layers[0].weight_bits, 32);
+  EXPECT_EQ(result.layers[1].weight_bits, 2);
+  EXPECT_GT(result.layers[1].float_bytes, 10 * result.layers[1].encoded_bytes);
+  EXPECT_GT(result.layers[1].sqnr_db, 0);
   EXPECT_GT(result.seconds, 0);
   EXPECT_EQ(result.equalized_pairs, 0U);
   EXPECT_TRUE(result.skipped_blocks.empty());
-  EXPECT_EQ(result.model.layers()[0].weight_bits, 2);
+  EXPECT_EQ(result.model.layers()[1].weight_bits, 2);
 
   EvaluateOptions how;
   how.reference = model;
