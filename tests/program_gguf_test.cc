@@ -66,6 +66,7 @@ TEST_F(ProgramGguf, RefusesWhatDoesNotFit) {
   expect(2, "holds tensors without a graph", file + " --work");
   expect(2, "expected a GGUF or safetensors file for --tensor",
          kModel + " --tensor x -o " + path("t.npy"));
+  expect(3, "halftone: none.gguf: cannot open", "none.gguf");
   std::filesystem::resize_file(file, 250);
   expect(3, "is the file whole?", file);
 }

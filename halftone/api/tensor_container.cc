@@ -5,8 +5,9 @@
 #include <charconv>
 #include <variant>
 
-#include "halftone/api/tensor_files.h"
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
+#include "halftone/data/npy.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/safetensors/safetensors_file.h"
 
@@ -103,10 +104,13 @@ const auto& tensor_of(const File& file, const std::filesystem::path& path, std::
 template <typename Tensor, typename Decode>
 StoredTensor write_decoded(const Tensor& tensor, const std::filesystem::path& output,
                            const Decode& decode) {
-  ir::Tensor values(ElementType::kFloat32,
-                    ir::Shape(std::vector<ir::Dim>(tensor.shape.begin(), tensor.shape.end())));
-  with_context("tensor '" + tensor.name + "'", [&] { decode(values.as<float>()); });
-  write_tensor(output, values);
+  const std::size_t bytes = tensor.num_elements() * sizeof(float);
+  require_memory(bytes, "tensor '" + tensor.name + "' in float32");
+  data::NpyArray array{data::Scalar::kFloat32, tensor.shape, std::vector<std::byte>(bytes)};
+  with_context("tensor '" + tensor.name + "'", [&] {
+    decode({reinterpret_cast<float*>(array.data.data()), tensor.num_elements()});
+  });
+  data::write_npy(output, array);
   return describe(tensor);
 }
 

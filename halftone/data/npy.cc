@@ -112,7 +112,10 @@ NpyArray read_npy(const std::filesystem::path& path) {
   return with_context(path.string(), [&] { return parse_npy(file); });
 }
 
-std::vector<std::byte> npy_bytes(const NpyArray& array) {
+namespace {
+
+/// What stands before the elements, with room for as many bytes behind it.
+std::vector<std::byte> head_of(const NpyArray& array, std::size_t room) {
   check_size(array);
   // Spaces and a newline pad the header so that the elements start at a multiple of 64.
   std::string text = dictionary(array);
@@ -121,7 +124,7 @@ std::vector<std::byte> npy_bytes(const NpyArray& array) {
   text.append(63 - (before + text.size()) % 64, ' ');
   text += '\n';
   std::vector<std::byte> bytes;
-  bytes.reserve(before + text.size() + array.data.size());
+  bytes.reserve(before + text.size() + room);
   append(bytes, "\x93NUMPY");
   bytes.push_back(static_cast<std::byte>(wide ? 2 : 1));
   bytes.push_back(std::byte{0});
@@ -129,13 +132,24 @@ std::vector<std::byte> npy_bytes(const NpyArray& array) {
     bytes.push_back(static_cast<std::byte>(text.size() >> (8 * i) & 0xff));
   }
   append(bytes, text);
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::byte> npy_bytes(const NpyArray& array) {
+  std::vector<std::byte> bytes = head_of(array, array.data.size());
   bytes.insert(bytes.end(), array.data.begin(), array.data.end());
   return bytes;
 }
 
 void write_npy(const std::filesystem::path& path, const NpyArray& array) {
-  with_context(path.string(), [&] { check_size(array); });
-  write_file(path, npy_bytes(array));
+  const std::vector<std::byte> head =
+      with_context(path.string(), [&] { return head_of(array, 0); });
+  NewFile file(path);
+  file.append(head);
+  file.append(array.data);
+  file.finish();
 }
 
 }  // namespace halftone::data

@@ -316,7 +316,8 @@ GgufFile GgufFile::parse(const SharedBytes& file) {
 GgufFile GgufFile::open(const std::filesystem::path& path) {
   const std::optional<SplitName> split = split_name(path.filename().string());
   if (!split || split->count < 2) {
-    return with_context(path.string(), [&] { return parse(map_file(path)); });
+    const SharedBytes file = map_file(path);
+    return with_context(path.string(), [&] { return parse(file); });
   }
   GgufFile whole;
   for (std::size_t number = 1; number <= split->count; ++number) {
