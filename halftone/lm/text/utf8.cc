@@ -4,7 +4,6 @@
 #include <utf8proc.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
@@ -58,10 +57,11 @@ void check_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = utf8_length(text.substr(at));
     if (length == 0) {
-      char byte[8];
-      std::snprintf(byte, sizeof byte, "0x%02x", static_cast<unsigned char>(text[at]));
-      fail(ErrorKind::kFormat, std::string("text: expected UTF-8, found byte ") + byte +
-                                   " at offset " + std::to_string(at));
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(text[at]);
+      fail(ErrorKind::kFormat, std::string("text: expected UTF-8, found byte 0x") +
+                                   kDigits[byte / 16] + kDigits[byte % 16] + " at offset " +
+                                   std::to_string(at));
     }
     at += length;
   }
