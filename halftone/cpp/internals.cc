@@ -63,12 +63,16 @@ runtime::ExecutionOptions execution_options(const Execution& execution) {
   return options;
 }
 
+void fail_interrupted(std::string_view activity) {
+  fail(halftone::ErrorKind::kInterrupted,
+       "interrupted: the progress function ended the work at '" + std::string(activity) + "'");
+}
+
 ProgressSink sink_of(const Progress& progress, Raised& raised) {
   if (!progress) return {};
   return [&](double fraction, std::string_view activity) {
     if (raised.run([&] { return progress(fraction, activity); })) return;
-    fail(halftone::ErrorKind::kInterrupted,
-         "interrupted: the progress function ended the work at '" + std::string(activity) + "'");
+    fail_interrupted(activity);
   };
 }
 

@@ -9,6 +9,15 @@
 namespace halftone::v0 {
 namespace {
 
+std::vector<EpochResult> public_epochs(const std::vector<train::EpochResult>& epochs) {
+  std::vector<EpochResult> result;
+  for (const train::EpochResult& epoch : epochs) {
+    result.push_back(
+        {epoch.loss, epoch.agreement, epoch.validation_accuracy, epoch.rate, epoch.seconds});
+  }
+  return result;
+}
+
 /// What a training says to its caller, and when it is to stop.
 class Course {
  public:
@@ -65,25 +74,13 @@ class Course {
     if (raised_.run([&] { return options_.progress(fraction, activity); })) return;
     stops_ = true;
     if (learns_) return;  // the run ends after its step, with a checkpoint
-    fail(halftone::ErrorKind::kInterrupted,
-         "interrupted: the progress function ended the work at '" + std::string(activity) + "'");
+    fail_interrupted(activity);
   }
 
   void record(const std::vector<train::EpochResult>& epochs) const {
     if (options_.on_epoch) raised_.run([&] { options_.on_epoch(public_epochs(epochs)); });
   }
 
- public:
-  static std::vector<EpochResult> public_epochs(const std::vector<train::EpochResult>& epochs) {
-    std::vector<EpochResult> result;
-    for (const train::EpochResult& epoch : epochs) {
-      result.push_back(
-          {epoch.loss, epoch.agreement, epoch.validation_accuracy, epoch.rate, epoch.seconds});
-    }
-    return result;
-  }
-
- private:
   const TrainOptions& options_;
   Raised& raised_;
   bool learns_ = false;  ///< whether the first step was made
@@ -92,7 +89,7 @@ class Course {
 
 TrainResult result_of(Trained trained, const std::string& name) {
   TrainResult result;
-  result.epochs = Course::public_epochs(trained.report.epochs);
+  result.epochs = public_epochs(trained.report.epochs);
   result.best = trained.report.best;
   result.interrupted = trained.report.interrupted;
   result.seconds = trained.report.seconds;
