@@ -247,10 +247,12 @@ std::string NodeBuilder::output_name() const {
   return has_output(0) ? proto_.output(0) : onnx::name_of(proto_);
 }
 
-ir::ValueId NodeBuilder::input(std::size_t i) {
+const std::string& NodeBuilder::input_name(std::size_t i) const {
   if (!has_input(i)) fail(ErrorKind::kFormat, "input " + std::to_string(i) + " is missing");
-  return state_.value(proto_.input(static_cast<int>(i)));
+  return proto_.input(static_cast<int>(i));
 }
+
+ir::ValueId NodeBuilder::input(std::size_t i) { return state_.value(input_name(i)); }
 
 std::vector<ir::ValueId> NodeBuilder::inputs() {
   std::vector<ir::ValueId> result;

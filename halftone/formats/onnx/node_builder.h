@@ -115,10 +115,8 @@ class NodeBuilder {
   [[nodiscard]] std::size_t num_inputs() const;
   [[nodiscard]] std::size_t num_outputs() const;
   [[nodiscard]] bool has_input(std::size_t i) const;
-  /// The name of an input. @pre has_input(i)
-  [[nodiscard]] const std::string& input_name(std::size_t i) const {
-    return proto_.input(static_cast<int>(i));
-  }
+  /// @throws Error kFormat if the input is absent
+  [[nodiscard]] const std::string& input_name(std::size_t i) const;
   /// The name of output 0, or of the node if it has none.
   [[nodiscard]] std::string output_name() const;
   /// Whether output i has a name in the file.

@@ -133,6 +133,8 @@ TEST(MatMulNBits, DescribesWhatIsWrong) {
   refuse(wrong, ErrorKind::kShape, "bytes of weights: expected 48, found 32");
   wrong.change = attribute("N", 0);
   refuse(wrong, ErrorKind::kFormat, "N: expected 1 to");
+  wrong.change = [](TestModel&, NodeProto& node) { node.mutable_input()->Clear(); };
+  refuse(wrong, ErrorKind::kFormat, "input 1 is missing");
   wrong.change = [](TestModel& m, NodeProto& n) {
     m.initializer("z", codes(TensorProto::UINT8, {3}, {1, 2, 3}));
     n.add_input("z");
