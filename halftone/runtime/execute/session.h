@@ -43,7 +43,7 @@ class Session {
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   /// Null if the graph has no states.
-  [[nodiscard]] StateMemory* states() { return states_.get(); }
+  [[nodiscard]] const std::shared_ptr<StateMemory>& states() { return states_; }
 
   /// Checks the inputs, copies them in, runs, and copies the outputs out; encoded outputs are
   /// decoded to float32.
