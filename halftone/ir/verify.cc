@@ -100,8 +100,9 @@ void verify_states(const Graph& graph) {
     const std::string name = "state '" + graph.value(state.before).name + "'";
     check(std::ranges::count(graph.inputs(), state.before) > 0,
           name + ": expected an input of the graph");
-    check(std::ranges::count(graph.outputs(), state.after) > 0,
-          name + ": expected an output of the graph, found '" + graph.value(state.after).name + "'");
+    check(
+        std::ranges::count(graph.outputs(), state.after) > 0,
+        name + ": expected an output of the graph, found '" + graph.value(state.after).name + "'");
     const ValueType& before = graph.value(state.before).type;
     const ValueType& after = graph.value(state.after).type;
     check(before == after,

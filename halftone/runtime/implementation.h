@@ -30,9 +30,9 @@ struct NodeContext {
   /// Of a layer: its kernels compute no other. Nothing for other operators, for products of
   /// integers, and if there is nothing to compute.
   std::optional<ir::Arithmetic> arithmetic{};
-  std::span<const CodeLayout> layouts{};  ///< by value
+  std::span<const CodeLayout> layouts{};    ///< by value
   PackedWeights* packed_weights = nullptr;  ///< as in ExecutionOptions
-  const Way* way = nullptr;                 ///< to create a kernel for, see with_way(); null: by estimate
+  const Way* way = nullptr;  ///< to create a kernel for, see with_way(); null: by estimate
 
   [[nodiscard]] bool has_input(std::size_t i) const {
     return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;

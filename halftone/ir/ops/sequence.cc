@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kSlots = 3;  // among the inputs of an Attention with states
 
 void require_places(InputTypes inputs, std::size_t index, Dim rows) {
-  require(inputs[index] != nullptr &&
-              *inputs[index] == dense_type(ElementType::kInt32, Shape{rows}),
-          "input " + std::to_string(index) + ": expected int32[" + to_string(rows) + "], found " +
-              (inputs[index] == nullptr ? "none" : inputs[index]->to_string()));
+  require(
+      inputs[index] != nullptr && *inputs[index] == dense_type(ElementType::kInt32, Shape{rows}),
+      "input " + std::to_string(index) + ": expected int32[" + to_string(rows) + "], found " +
+          (inputs[index] == nullptr ? "none" : inputs[index]->to_string()));
 }
 
 void require_heads(const char* what, Dim width, std::size_t heads) {
@@ -166,10 +166,11 @@ ValueType infer_types(const Rotary& op, InputTypes inputs) {
   const Shape& x = inputs[0]->shape;
   require(x.rank() >= 2, "expected at least 2 axes, found " + x.to_string());
   require_heads("numbers", x.back(), op.heads);
-  require(op.dims > 0 && op.dims % 2 == 0 && op.dims <= static_cast<std::size_t>(x.back()) / op.heads,
-          "dims: expected an even number up to the " +
-              std::to_string(static_cast<std::size_t>(x.back()) / op.heads) +
-              " of a head, found " + std::to_string(op.dims));
+  require(
+      op.dims > 0 && op.dims % 2 == 0 && op.dims <= static_cast<std::size_t>(x.back()) / op.heads,
+      "dims: expected an even number up to the " +
+          std::to_string(static_cast<std::size_t>(x.back()) / op.heads) + " of a head, found " +
+          std::to_string(op.dims));
   const Shape& cos = inputs[2]->shape;
   require(cos == inputs[3]->shape && cos[1] == static_cast<Dim>(op.dims / 2),
           "expected tables of " + std::to_string(op.dims / 2) + " angles, found " +
@@ -178,9 +179,10 @@ ValueType infer_types(const Rotary& op, InputTypes inputs) {
           "positions: expected int32");
   const auto places = inputs[1]->shape.dims();
   const auto leading = x.dims().first(x.rank() - 1);
-  require(places.size() <= leading.size() && std::ranges::equal(places, leading.last(places.size())),
-          "positions: expected the leading axes of " + x.to_string() + ", found " +
-              inputs[1]->shape.to_string());
+  require(
+      places.size() <= leading.size() && std::ranges::equal(places, leading.last(places.size())),
+      "positions: expected the leading axes of " + x.to_string() + ", found " +
+          inputs[1]->shape.to_string());
   return *inputs[0];
 }
 
@@ -208,8 +210,8 @@ Tensor evaluate(const AppendRows& op, InputTensors inputs) {
   for (std::size_t n = 0; n < slots.size(); ++n) {
     const std::size_t slot = place(slots[n], shape[0], "slot");
     const std::size_t position = place(positions[n], shape[1], "position");
-    const auto to = row_of(result.as<float>(), slot * static_cast<std::size_t>(shape[1]) + position,
-                           width);
+    const auto to =
+        row_of(result.as<float>(), slot * static_cast<std::size_t>(shape[1]) + position, width);
     std::ranges::copy(row_of(inputs[1]->as<float>(), n, width), to.begin());
     round_to_cache(op, to);
   }
@@ -249,8 +251,7 @@ Tensor evaluate(const Rotary& op, InputTensors inputs) {
   const auto positions = inputs[1]->as<std::int32_t>();
   const bool halves = op.pairing == RotaryPairing::kHalves;
   for (std::size_t n = 0; n < result.size() / width; ++n) {
-    const std::size_t p =
-        place(positions[n % positions.size()], inputs[2]->shape()[0], "position");
+    const std::size_t p = place(positions[n % positions.size()], inputs[2]->shape()[0], "position");
     const auto cos = row_of(inputs[2]->as<float>(), p, half);
     const auto sin = row_of(inputs[3]->as<float>(), p, half);
     for (std::size_t h = 0; h < op.heads; ++h) {

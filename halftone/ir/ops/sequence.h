@@ -90,7 +90,8 @@ std::string attributes(const AppendRows& op);
 std::string attributes(const Attention& op);
 std::string attributes(const Rotary& op);
 
-/// The numbers that a cache stores, in place of a row. @param row  its length is a multiple of heads
+/// The numbers that a cache stores, in place of a row. @param row  its length is a multiple of
+/// heads
 void round_to_cache(const AppendRows& op, std::span<float> row);
 
 }  // namespace halftone::ir

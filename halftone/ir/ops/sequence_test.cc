@@ -26,10 +26,9 @@ TEST(AppendRows, WritesRowsAtTheirPlaces) {
 
 TEST(AppendRows, RoundsToWhatTheCacheStores) {
   const auto append = [](CacheNumbers numbers, std::size_t heads) {
-    return elements<float>(evaluate(AppendRows{numbers, heads},
-                                    Tensor(ElementType::kFloat32, {1, 1, 4}),
-                                    floats({1, 4}, {127, 0.6F, 1.0001F, -2}), places({0}),
-                                    places({0})));
+    return elements<float>(
+        evaluate(AppendRows{numbers, heads}, Tensor(ElementType::kFloat32, {1, 1, 4}),
+                 floats({1, 4}, {127, 0.6F, 1.0001F, -2}), places({0}), places({0})));
   };
   EXPECT_THAT(append(CacheNumbers::kFloat16, 1)[2], 1.0F);
   EXPECT_THAT(append(CacheNumbers::kInt8, 1), ElementsAre(127, 1, 1, -2));
@@ -54,8 +53,7 @@ TEST(Attention, AveragesTheTokensItSees) {
   const Tensor values = floats({1, 4, 1}, {1, 2, 3, 100});
   const auto attend = [&](std::size_t window) {
     return elements<float>(evaluate(Attention{.window = window}, floats({2, 1}, {5, 5}),
-                                    keys.clone(), values.clone(), places({0, 0}),
-                                    places({1, 2})));
+                                    keys.clone(), values.clone(), places({0, 0}), places({1, 2})));
   };
   EXPECT_THAT(attend(0), ElementsAre(1.5F, 2));
   EXPECT_THAT(attend(2), ElementsAre(1.5F, 2.5F));

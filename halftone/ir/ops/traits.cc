@@ -169,8 +169,7 @@ OperatorTraits traits(const LocalNormalize& /*op*/) {
 OperatorTraits traits(const AppendRows& op) {
   return {.pattern = Pattern::kMove,
           .selects = false,
-          .inputs = {InputRole::kState, InputRole::kData, InputRole::kIndices,
-                     InputRole::kIndices},
+          .inputs = {InputRole::kState, InputRole::kData, InputRole::kIndices, InputRole::kIndices},
           .copies = op.numbers == CacheNumbers::kFloat32};
 }
 OperatorTraits traits(const Attention& /*op*/) {

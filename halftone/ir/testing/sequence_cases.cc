@@ -18,10 +18,10 @@ OperatorCase with_states(std::string name, const Attention& op) {
 }
 
 OperatorCase append(std::string name, CacheNumbers numbers) {
-  return {std::move(name),
-          AppendRows{numbers, 2},
-          {numbers_input({2, 20, 8}), numbers_input({3, 8}), places({0, 1, 0}),
-           places({3, 17, 0})}};
+  return {
+      std::move(name),
+      AppendRows{numbers, 2},
+      {numbers_input({2, 20, 8}), numbers_input({3, 8}), places({0, 1, 0}), places({3, 17, 0})}};
 }
 
 OperatorCase rotary(std::string name, RotaryPairing pairing, std::size_t dims) {

@@ -20,8 +20,8 @@ const ir::Shape& state_shape(const ir::Graph& body) {
   if (body.states().empty()) fail(ErrorKind::kFormat, "a decoder without states");
   const ir::Shape& shape = body.value(body.states()[0].before).type.shape;
   if (shape.rank() != 3) {
-    fail(ErrorKind::kShape, "states of a decoder: expected [sequences, context, width], found " +
-                                shape.to_string());
+    fail(ErrorKind::kShape,
+         "states of a decoder: expected [sequences, context, width], found " + shape.to_string());
   }
   return shape;
 }
@@ -83,10 +83,10 @@ void Decoder::check_room(std::size_t sequence, std::size_t count) const {
                                 ", found " + std::to_string(sequence));
   }
   if (count <= context_ - lengths_[sequence]) return;
-  fail(ErrorKind::kUnsupported,
-       "the context is full: it has room for " + std::to_string(context_) + " tokens, " +
-           std::to_string(lengths_[sequence]) + " are there and " + std::to_string(count) +
-           " follow; make it longer or begin anew");
+  fail(ErrorKind::kUnsupported, "the context is full: it has room for " + std::to_string(context_) +
+                                    " tokens, " + std::to_string(lengths_[sequence]) +
+                                    " are there and " + std::to_string(count) +
+                                    " follow; make it longer or begin anew");
 }
 
 std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId> tokens,
@@ -132,8 +132,8 @@ void Decoder::truncate(std::size_t sequence, std::size_t length) {
 void Decoder::run(std::span<const Row> rows, std::span<float> logits) {
   for (const Row& row : rows) {
     if (row.token >= 0 && static_cast<std::size_t>(row.token) < vocabulary_) continue;
-    fail(ErrorKind::kUsage, "token: expected 0 to " + std::to_string(vocabulary_ - 1) +
-                                ", found " + std::to_string(row.token));
+    fail(ErrorKind::kUsage, "token: expected 0 to " + std::to_string(vocabulary_ - 1) + ", found " +
+                                std::to_string(row.token));
   }
   const std::size_t wanted = logits.size() / vocabulary_;
   for (std::size_t first = 0; first < rows.size();) {
@@ -150,7 +150,8 @@ void Decoder::run(std::span<const Row> rows, std::span<float> logits) {
     const std::size_t skip = std::min(without - std::min(without, first), count);
     const std::size_t to = first + skip - without;
     if (skip < count) {
-      run_head(body.output(0), skip, logits.subspan(to * vocabulary_, (count - skip) * vocabulary_));
+      run_head(body.output(0), skip,
+               logits.subspan(to * vocabulary_, (count - skip) * vocabulary_));
     }
     first += count;
   }

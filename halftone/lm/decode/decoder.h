@@ -41,7 +41,8 @@ struct SequenceToken {
 /// for bit. One thread at a time may use it.
 class Decoder {
  public:
-  /// @throws Error kFormat or kShape if the graphs are not those of a decoder; kUnsupported if there
+  /// @throws Error kFormat or kShape if the graphs are not those of a decoder; kUnsupported if
+  /// there
   ///         is not enough memory; as runtime::make_plan()
   Decoder(DecoderGraphs graphs, const DecoderOptions& options);
 

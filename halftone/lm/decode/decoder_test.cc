@@ -41,8 +41,8 @@ class Builder {
     const ValueId ids = graph.add_input("ids", places);
     slots_ = graph.add_input("slots", places);
     positions_ = graph.add_input("positions", places);
-    ValueId x = graph.add_node("embedding", ir::Gather{},
-                               {weight(graph, "table", {kTokens, kWidth}), ids});
+    ValueId x =
+        graph.add_node("embedding", ir::Gather{}, {weight(graph, "table", {kTokens, kWidth}), ids});
     std::vector<ir::State> states;
     for (const char* name : {"first", "second"}) x = block(graph, name, x, states);
     graph.add_output(x);
@@ -57,8 +57,8 @@ class Builder {
                             {x, weight(graph, name + what + "/w", {kWidth, kWidth})});
     };
     const auto keep = [&](const std::string& what, ValueId rows) {
-      const ValueId before = graph.add_input(
-          name + what + "/state", ir::test::float_type({kSequences, kContext, kWidth}));
+      const ValueId before = graph.add_input(name + what + "/state",
+                                             ir::test::float_type({kSequences, kContext, kWidth}));
       const ValueId after = graph.add_node(name + what + "/append", ir::AppendRows{},
                                            {before, rows, slots_, positions_});
       states.push_back({before, after});
@@ -137,7 +137,8 @@ TEST(Decoder, KeepsSequencesApart) {
   }
   Decoder all = decoder();
   for (std::size_t s = 0; s < 3; ++s) all.append(s, some_tokens(4 + s, static_cast<int>(s)));
-  const std::vector<float> found = all.append_each(std::vector<SequenceToken>{{2, 2}, {0, 0}, {1, 1}});
+  const std::vector<float> found =
+      all.append_each(std::vector<SequenceToken>{{2, 2}, {0, 0}, {1, 1}});
   const auto row = [&](std::size_t i) {
     return std::vector<float>(found.begin() + static_cast<std::ptrdiff_t>(i * kTokens),
                               found.begin() + static_cast<std::ptrdiff_t>((i + 1) * kTokens));
@@ -170,8 +171,9 @@ TEST(Decoder, DescribesWhatIsWrong) {
                append(0, some_tokens(5)));
   EXPECT_EQ(model.length(0), 60U);
   EXPECT_NO_THROW(model.append(0, some_tokens(4)));
-  expect_error(ErrorKind::kUsage, "sequence 1 is named twice",
-               [&] { model.append_each(std::vector<SequenceToken>{{1, 1}, {1, 2}}); });
+  expect_error(ErrorKind::kUsage, "sequence 1 is named twice", [&] {
+    model.append_each(std::vector<SequenceToken>{{1, 1}, {1, 2}});
+  });
   expect_error(ErrorKind::kUsage, "length: expected at most the 0 tokens",
                [&] { model.truncate(2, 1); });
 }

@@ -247,9 +247,7 @@ std::span<std::byte> Session::input(std::size_t index) {
   return arena_.bytes().subspan(storage.offset, storage.bytes);
 }
 
-ValueView Session::input_view(std::size_t index) const {
-  return view(plan_->inputs()[index]);
-}
+ValueView Session::input_view(std::size_t index) const { return view(plan_->inputs()[index]); }
 
 std::size_t Session::output_bytes(std::size_t index) const {
   const ir::ValueType& type = plan_->graph().value(plan_->graph().outputs()[index]).type;

@@ -12,8 +12,8 @@
 
 namespace halftone::runtime {
 
-/// The states of a graph, zeros at first. The sessions of several plans may share them, one run at a
-/// time, if the states have the same sizes: plans of one graph whose states do not depend on the
+/// The states of a graph, zeros at first. The sessions of several plans may share them, one run at
+/// a time, if the states have the same sizes: plans of one graph whose states do not depend on the
 /// batch.
 class StateMemory {
  public:

@@ -71,8 +71,8 @@ ir::Graph attention() {
   };
   const ir::ValueId keys = append("keys");
   const ir::ValueId values = append("values");
-  const ir::ValueId y = graph.add_node("attention", ir::Attention{2, 2, 0.5F},
-                                       {x, keys, values, slots, positions});
+  const ir::ValueId y =
+      graph.add_node("attention", ir::Attention{2, 2, 0.5F}, {x, keys, values, slots, positions});
   graph.add_output(y);
   return graph;
 }
@@ -109,12 +109,12 @@ TEST(StateMemory, IsSharedByPlansOfOneGraph) {
   const std::vector<float> whole = Chunks().run(x.as<float>(), slots, positions);
   for (const std::size_t first : {std::size_t{1}, std::size_t{4}}) {
     Chunks chunks;
-    std::vector<float> found = chunks.run(x.as<float>().first(8 * first),
-                                          std::span(slots).first(first),
-                                          std::span(positions).first(first));
-    const std::vector<float> rest = chunks.run(x.as<float>().subspan(8 * first),
-                                               std::span(slots).subspan(first),
-                                               std::span(positions).subspan(first));
+    std::vector<float> found =
+        chunks.run(x.as<float>().first(8 * first), std::span(slots).first(first),
+                   std::span(positions).first(first));
+    const std::vector<float> rest =
+        chunks.run(x.as<float>().subspan(8 * first), std::span(slots).subspan(first),
+                   std::span(positions).subspan(first));
     found.insert(found.end(), rest.begin(), rest.end());
     EXPECT_EQ(found, whole);
   }

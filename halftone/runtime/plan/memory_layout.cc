@@ -56,8 +56,8 @@ class Lives {
  private:
   static std::size_t index(ir::ValueId id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] bool is_state(ir::ValueId id) const {
-    return std::ranges::any_of(
-        states_, [&](const PlanState& state) { return state.values.before == id; });
+    return std::ranges::any_of(states_,
+                               [&](const PlanState& state) { return state.values.before == id; });
   }
   /// Whether a step's output shares the memory of its first input.
   [[nodiscard]] bool is_alias(const ir::Node& node) const {
@@ -87,8 +87,8 @@ void list_states(Plan::Parts& plan) {
   std::set<ir::ValueId> before;
   for (const ir::State& state : graph.states()) {
     before.insert(state.before);
-    plan.states.push_back({state, value_bytes(graph.value(state.before).type),
-                           changes_in_place(graph, state)});
+    plan.states.push_back(
+        {state, value_bytes(graph.value(state.before).type), changes_in_place(graph, state)});
   }
   for (const ir::ValueId id : graph.inputs()) {
     if (!before.contains(id)) plan.inputs.push_back(id);

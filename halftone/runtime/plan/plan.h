@@ -50,12 +50,13 @@ struct Step {
   int threads = 1;                 ///< that oneDNN may use
 };
 
-/// Where a value is stored: in the arena of a session, in its states, or in a constant of the graph.
+/// Where a value is stored: in the arena of a session, in its states, or in a constant of the
+/// graph.
 struct Storage {
   const std::byte* constant = nullptr;
   std::size_t offset = 0;            ///< in the arena, if it is stored there
   std::optional<std::size_t> state;  ///< index in Plan::states()
-  std::size_t bytes = 0;   ///< 0 for codes that only their kernel reads
+  std::size_t bytes = 0;             ///< 0 for codes that only their kernel reads
   CodeLayout layout = CodeLayout::kPlanes;
   ir::ValueId root{};  ///< the value whose memory it is: itself, or what it is a Reshape of
 };
@@ -64,8 +65,8 @@ struct Storage {
 struct PlanState {
   ir::State values;
   std::size_t bytes = 0;
-  /// Whether the run changes the state where it is: an AppendRows alone reads it. If not, a run ends
-  /// with a copy.
+  /// Whether the run changes the state where it is: an AppendRows alone reads it. If not, a run
+  /// ends with a copy.
   bool in_place = false;
 };
 
