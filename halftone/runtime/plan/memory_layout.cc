@@ -6,16 +6,10 @@
 #include <set>
 
 #include "halftone/runtime/plan/arena.h"
+#include "halftone/runtime/sequence/cache.h"
 
 namespace halftone::runtime {
 namespace {
-
-/// Whether a state is changed where it is.
-bool changes_in_place(const ir::Graph& graph, const ir::State& state) {
-  const auto producer = graph.producer(state.after);
-  return producer && std::holds_alternative<ir::AppendRows>(graph.node(*producer).op) &&
-         graph.node(*producer).inputs[0] == state.before && graph.num_uses(state.before) == 1;
-}
 
 /// The lifetimes of all buffers in the arena: values first, then the scratch memory of the steps.
 class Lives {
