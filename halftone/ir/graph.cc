@@ -66,6 +66,12 @@ bool Graph::contains(NodeId id) const {
   return index(id) < nodes_.size() && nodes_[index(id)].has_value();
 }
 
+void Graph::tie(ValueId before, ValueId after) {
+  verified_.clear();
+  if (std::ranges::count(outputs_, after) == 0) outputs_.push_back(after);
+  states_.push_back({before, after});
+}
+
 void Graph::append(const Graph& other) {
   verified_.clear();
   std::vector<ValueId> copies(other.num_values(), kAbsent);
@@ -86,6 +92,9 @@ void Graph::append(const Graph& other) {
         add_node(node.name, node.op, std::move(inputs), other.value(node.output).name);
   }
   for (const ValueId id : other.outputs()) add_output(copies[index(id)]);
+  for (const State& state : other.states()) {
+    states_.push_back({copies[index(state.before)], copies[index(state.after)]});
+  }
 }
 
 const Node& Graph::node(NodeId id) const {
@@ -189,6 +198,9 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   more.insert(more.end(), readers.begin(), readers.end());
   readers.clear();
   std::ranges::replace(outputs_, from, to);
+  for (State& state : states_) {
+    if (state.after == from) state.after = to;
+  }
 }
 
 void Graph::set_input_type(ValueId id, ValueType type) {

@@ -39,6 +39,14 @@ struct Node {
   ValueId output = kAbsent;
 };
 
+/// A graph input that holds what the last run computed, zeros at first: the memory of a network
+/// between runs.
+struct State {
+  ValueId before = kAbsent;  ///< an input of the graph
+  ValueId after = kAbsent;   ///< an output of the graph: the input of the next run
+  bool operator==(const State&) const = default;
+};
+
 /// A mark that a change removes. Setting it is safe for any number of threads that read the graph.
 class Mark {
  public:
@@ -72,8 +80,12 @@ class Graph {
     verified_.clear();
     outputs_.push_back(value);
   }
-  /// Appends a copy of another graph: its inputs, nodes and outputs follow those of this graph.
-  /// Constants are shared.
+  /// Makes a state out of an input and a computed value, which becomes an output. The graph remains
+  /// a function, (inputs, states) -> (outputs, states); who runs it keeps the states.
+  /// verify() requires equal types, without the batch or with the same, and each tied once.
+  void tie(ValueId before, ValueId after);
+  /// Appends a copy of another graph: its inputs, nodes, outputs and states follow those of this
+  /// graph. Constants are shared.
   void append(const Graph& other);
   void set_outputs(std::vector<ValueId> values) {
     verified_.clear();
@@ -82,6 +94,7 @@ class Graph {
 
   [[nodiscard]] std::span<const ValueId> inputs() const { return inputs_; }
   [[nodiscard]] std::span<const ValueId> outputs() const { return outputs_; }
+  [[nodiscard]] std::span<const State> states() const { return states_; }
   [[nodiscard]] const Value& value(ValueId id) const { return values_.at(index(id)); }
   /// @throws Error kInternal if no node has this id or it was removed
   [[nodiscard]] const Node& node(NodeId id) const;
@@ -152,6 +165,7 @@ class Graph {
   std::vector<std::optional<Node>> nodes_;        ///< empty where a node was removed
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
+  std::vector<State> states_;
   Mark verified_;
 };
 

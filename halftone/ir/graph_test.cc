@@ -214,5 +214,22 @@ TEST(Graph, RenameChangesTheValueOnly) {
   EXPECT_EQ(d.graph.node(d.node(d.b)).name, "b");
 }
 
+TEST(Graph, StatesFollowTheirValues) {
+  Graph graph;
+  const ValueId h = graph.add_input("h", test::float_type({2}));
+  const ValueId same = graph.add_node("same", test::kRelu, {h});
+  const ValueId y = graph.add_node("y", test::kRelu, {same});
+  graph.tie(h, y);
+  EXPECT_THAT(graph.outputs(), ElementsAre(y));
+  graph.replace_uses(y, same);
+  EXPECT_THAT(graph.states(), ElementsAre(State{h, same}));
+  Graph both;
+  both.add_input("first", test::float_type({1}));
+  both.append(graph);
+  ASSERT_EQ(both.states().size(), 1U);
+  EXPECT_EQ(both.value(both.states()[0].before).name, "h");
+  EXPECT_EQ(both.states()[0].after, both.outputs()[0]);
+}
+
 }  // namespace
 }  // namespace halftone::ir

@@ -20,6 +20,7 @@
 #include "halftone/ir/ops/recurrent.h"
 #include "halftone/ir/ops/reduce.h"
 #include "halftone/ir/ops/resample.h"
+#include "halftone/ir/ops/sequence.h"
 
 namespace halftone::ir {
 
@@ -28,7 +29,8 @@ using Operator =
                  Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode, FakeQuantize,
                  QuantizeLinear, DequantizeLinear, Requantize, Lookup, Reduce, ArgReduce, CumSum,
                  Gather, GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
-                 BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
+                 BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize,
+                 AppendRows, Attention, Rotary>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);

@@ -68,6 +68,10 @@ std::vector<Row> table() {
       {Normalize{{1}, 0.5F, false}, "Normalize", "axes=1 epsilon=0.500000 around zero", 1, 1},
       {LocalNormalize{1, 2, 2}, "LocalNormalize",
        "axis=1 before=2 after=2 alpha=1.000000 beta=0.500000 bias=1.000000", 1, 1},
+      {AppendRows{CacheNumbers::kInt8, 3}, "AppendRows", "int8 heads=3", 4, 4},
+      {Attention{6, 2, 0.5F, 30, 8}, "Attention",
+       "heads=6/2 scale=0.500000 softcap=30.000000 window=8", 3, 5},
+      {Rotary{3, 4, RotaryPairing::kNeighbours}, "Rotary", "heads=3 dims=4 neighbours", 4, 4},
   };
 }
 

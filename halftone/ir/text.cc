@@ -42,6 +42,10 @@ std::string to_text(const Graph& graph) {
   }
   for (const NodeId id : graph.topological_order()) text += node_line(graph, graph.node(id));
   for (const ValueId id : graph.outputs()) text += "output   " + shown(graph.value(id).name) + "\n";
+  for (const auto& [before, after] : graph.states()) {
+    text += "state    " + shown(graph.value(before).name) + " = " + shown(graph.value(after).name) +
+            "\n";
+  }
   return text;
 }
 

@@ -95,6 +95,25 @@ void verify_node(const Graph& graph, const Node& node) {
   verify_arithmetic(graph, node);
 }
 
+void verify_states(const Graph& graph) {
+  for (const State& state : graph.states()) {
+    const std::string name = "state '" + graph.value(state.before).name + "'";
+    check(std::ranges::count(graph.inputs(), state.before) > 0,
+          name + ": expected an input of the graph");
+    check(
+        std::ranges::count(graph.outputs(), state.after) > 0,
+        name + ": expected an output of the graph, found '" + graph.value(state.after).name + "'");
+    const ValueType& before = graph.value(state.before).type;
+    const ValueType& after = graph.value(state.after).type;
+    check(before == after,
+          name + ": expected " + before.to_string() + ", found " + after.to_string());
+    const auto shares = [&](const State& other) {
+      return other.before == state.before || other.after == state.after;
+    };
+    check(std::ranges::count_if(graph.states(), shares) == 1, name + ": tied more than once");
+  }
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
@@ -119,6 +138,7 @@ void verify(const Graph& graph) {
     if (value.constant) verify_constant(value);
   }
   for (const NodeId id : graph.topological_order()) verify_node(graph, graph.node(id));
+  verify_states(graph);
   graph.mark_verified();
 }
 

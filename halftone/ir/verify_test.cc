@@ -192,5 +192,23 @@ TEST(Verify, NeedsMatchingBases) {
                   "constant 'w': encoding: a scale or offset that is not finite");
 }
 
+TEST(Verify, ChecksStates) {
+  const auto with_state = [](const Shape& before, bool twice, bool is_input) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", float_type({2, 3}));
+    const ValueId h = graph.add_input("h", float_type(before));
+    const ValueId y = graph.add_node("y", kRelu, {x});
+    graph.tie(is_input ? h : y, y);
+    if (twice) graph.tie(x, y);
+    return graph;
+  };
+  EXPECT_NO_THROW(verify(with_state({2, 3}, false, true)));
+  expect_rejected(with_state({2, 4}, false, true), ErrorKind::kFormat,
+                  "state 'h': expected float32[2, 4], found float32[2, 3]");
+  expect_rejected(with_state({2, 3}, true, true), ErrorKind::kFormat, "tied more than once");
+  expect_rejected(with_state({2, 3}, false, false), ErrorKind::kFormat,
+                  "state 'y': expected an input of the graph");
+}
+
 }  // namespace
 }  // namespace halftone::ir

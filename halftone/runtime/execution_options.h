@@ -12,6 +12,7 @@
 namespace halftone::runtime {
 
 struct NodeContext;
+class PackedWeights;
 class Tuning;
 
 /// Creates the kernel of a layer of ir::Arithmetic::kBits in place of the implementation that was
@@ -29,6 +30,8 @@ struct ExecutionOptions {
   /// Changes no result.
   std::shared_ptr<Tuning> tuning{};
   BitLayerFactory bit_layers{};  ///< may be empty
+  /// What plans of one network share; null: each packs its own. Changes no result.
+  std::shared_ptr<PackedWeights> packed_weights{};
 };
 
 }  // namespace halftone::runtime

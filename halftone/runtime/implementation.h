@@ -12,6 +12,7 @@
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/arithmetic.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/packed_weights.h"
 #include "halftone/runtime/product.h"
 #include "halftone/runtime/value.h"
 
@@ -29,7 +30,8 @@ struct NodeContext {
   /// Of a layer: its kernels compute no other. Nothing for other operators, for products of
   /// integers, and if there is nothing to compute.
   std::optional<ir::Arithmetic> arithmetic{};
-  std::span<const CodeLayout> layouts{};  ///< by value
+  std::span<const CodeLayout> layouts{};    ///< by value
+  PackedWeights* packed_weights = nullptr;  ///< as in ExecutionOptions
   const Way* way = nullptr;  ///< to create a kernel for, see with_way(); null: by estimate
 
   [[nodiscard]] bool has_input(std::size_t i) const {
@@ -48,6 +50,13 @@ struct NodeContext {
   /// The constant that an input holds; null if it is computed or absent.
   [[nodiscard]] const ir::Constant* constant(std::size_t i) const {
     return has_input(i) ? graph.constant(node.inputs[i]) : nullptr;
+  }
+  /// The packed form of a constant input, shared with other plans if the options say so.
+  /// @param make  gives a T
+  template <typename T, typename Make>
+  [[nodiscard]] std::shared_ptr<const T> packed(std::size_t i, Make&& make) const {
+    if (packed_weights == nullptr) return std::make_shared<const T>(make());
+    return packed_weights->get<T>(graph.value(node.inputs[i]).constant, make);
   }
   template <typename Op>
   [[nodiscard]] const Op& op() const {

@@ -59,6 +59,10 @@ Axes mixed(const Pad& op, std::size_t rank) {
                     [&](std::size_t axis) { return op.before[axis] != 0 || op.after[axis] != 0; });
 }
 Axes mixed(const Recurrent& op, std::size_t /*rank*/) { return {1 - batch_axis(op), 2}; }
+/// Tokens of one run see each other through the states, but only through these.
+Axes mixed(const AppendRows& /*op*/, std::size_t /*rank*/) { return {0, 1}; }
+Axes mixed(const Attention& /*op*/, std::size_t rank) { return axes_between(1, rank); }
+Axes mixed(const Rotary& /*op*/, std::size_t rank) { return {rank - 1}; }
 
 /// The permutation of the remaining axes.
 /// @param removed  axes after the transpose

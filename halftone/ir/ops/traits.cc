@@ -166,6 +166,20 @@ OperatorTraits traits(const Normalize& /*op*/) {
 OperatorTraits traits(const LocalNormalize& /*op*/) {
   return {.pattern = Pattern::kNormalize, .axes = AxisMap::kAligned};
 }
+OperatorTraits traits(const AppendRows& op) {
+  return {.pattern = Pattern::kMove,
+          .selects = false,
+          .inputs = {InputRole::kState, InputRole::kData, InputRole::kIndices, InputRole::kIndices},
+          .copies = op.numbers == CacheNumbers::kFloat32};
+}
+OperatorTraits traits(const Attention& /*op*/) {
+  return {.pattern = Pattern::kProduct,
+          .inputs = {InputRole::kData, InputRole::kData, InputRole::kData, InputRole::kIndices,
+                     InputRole::kIndices}};
+}
+OperatorTraits traits(const Rotary& /*op*/) {
+  return {.pattern = Pattern::kWindow, .inputs = {InputRole::kData, InputRole::kIndices}};
+}
 
 /// @tparam A  Activation, const if the operator is
 template <typename A, typename Op>

@@ -34,15 +34,7 @@ struct SigmoidOp {
 struct TanhOp {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
-    namespace c = math_constants;
-    const V a = CappedMagnitude(d, x, c::kTanhHigh);
-    const V z = hn::Mul(a, a);
-    const V small = hn::Add(a, hn::Mul(hn::Mul(a, z), Polynomial(d, z, c::kTanh)));
-    const V one = hn::Set(d, 1.0F);
-    const V e = Exp(d, hn::Add(a, a));
-    const V large = hn::Sub(one, hn::Div(hn::Set(d, 2.0F), hn::Add(e, one)));
-    const V y = hn::IfThenElse(hn::Lt(a, hn::Set(d, c::kTanhSplit)), small, large);
-    return NanWhereNan(d, x, hn::CopySign(y, x));
+    return Tanh(d, x);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by activation.cc, gelu.cc and softmax.cc, once per target. Multiplications and additions
-// stay separate, so that every target rounds alike; math_reference.h has the scalar versions.
+// Shared by the functions of this folder and by attention, once per target. Multiplications and
+// additions stay separate, so that every target rounds alike; math_reference.h has the scalar
+// versions.
 #if defined(HALFTONE_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_MATH_INL_H_
 #undef HALFTONE_KERNELS_MATH_INL_H_
@@ -102,6 +103,20 @@ template <class D, class V>
 HWY_INLINE V CappedMagnitude(D d, V x, float high) {
   const V magnitude = hn::Abs(x);
   return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, high)), hn::Set(d, high), magnitude);
+}
+
+/// tanh x.
+template <class D, class V>
+HWY_INLINE V Tanh(D d, V x) {
+  namespace c = math_constants;
+  const V a = CappedMagnitude(d, x, c::kTanhHigh);
+  const V z = hn::Mul(a, a);
+  const V small = hn::Add(a, hn::Mul(hn::Mul(a, z), Polynomial(d, z, c::kTanh)));
+  const V one = hn::Set(d, 1.0F);
+  const V e = Exp(d, hn::Add(a, a));
+  const V large = hn::Sub(one, hn::Div(hn::Set(d, 2.0F), hn::Add(e, one)));
+  const V y = hn::IfThenElse(hn::Lt(a, hn::Set(d, c::kTanhSplit)), small, large);
+  return NanWhereNan(d, x, hn::CopySign(y, x));
 }
 
 /// x / (1 + e^-v) where x >= 0, -a e^-v / (1 + e^-v) where x < 0: a number times the sigmoid of

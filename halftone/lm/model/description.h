@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/ir/ops/sequence.h"
+
 namespace halftone::lm {
 
 enum class Norm : std::uint8_t {
@@ -22,10 +24,7 @@ enum class Positions : std::uint8_t {
 };
 
 /// Which elements of a head are rotated together.
-enum class Pairing : std::uint8_t {
-  kNeighbours,  ///< 2 i and 2 i + 1
-  kHalves,      ///< i and i + dims / 2
-};
+using Pairing = ir::RotaryPairing;
 
 enum class FeedForward : std::uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared };
 /// "SiLU", "GELU", ...

@@ -33,9 +33,9 @@ double quantile(std::vector<double> samples, double share) {
 
 void fill_inputs(Session& session) {
   Random random(0);
-  const ir::Graph& graph = session.plan().graph();
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    if (!graph.value(graph.inputs()[i]).type.is_dense(ir::ElementType::kFloat32)) continue;
+  const Plan& plan = session.plan();
+  for (std::size_t i = 0; i < plan.inputs().size(); ++i) {
+    if (!plan.graph().value(plan.inputs()[i]).type.is_dense(ir::ElementType::kFloat32)) continue;
     for (float& value : session.input_as<float>(i)) value = static_cast<float>(random.uniform());
   }
 }

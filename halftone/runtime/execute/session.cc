@@ -54,12 +54,22 @@ void check_apart(std::span<const Piece> pieces) {
 
 }  // namespace
 
-Session::Session(std::shared_ptr<const Plan> plan)
+Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> states)
     : plan_(std::move(plan)),
+      states_(std::move(states)),
       arena_(make_arena(*plan_)),
       attached_(plan_->graph().num_values()),
       moved_(plan_->steps().size()) {
+  if (states_ == nullptr && !plan_->states().empty()) {
+    states_ = std::make_shared<StateMemory>(*plan_);
+  }
+  if (states_ != nullptr) states_->check(*plan_);
   for (const Step& step : plan_->steps()) calls_.push_back(bind(step));
+}
+
+std::byte* Session::home(const Storage& storage) const {
+  if (storage.state) return states_->state(*storage.state).data();
+  return const_cast<std::byte*>(arena_.data()) + storage.offset;
 }
 
 Call Session::bind(const Step& step) {
@@ -77,7 +87,7 @@ ValueView Session::view(ir::ValueId id) const {
   const Storage& storage = plan_->storage(id);
   const std::byte* data = storage.constant;
   if (data == nullptr) data = attached_[static_cast<std::size_t>(storage.root)];
-  if (data == nullptr) data = arena_.data() + storage.offset;
+  if (data == nullptr) data = home(storage);
   return {plan_->graph().value(id).type, {data, storage.bytes}, storage.layout};
 }
 
@@ -92,16 +102,16 @@ Buffers Session::buffers_of(const Step& step) {
   }
   const Storage& output = plan_->storage(node.output);
   std::byte* const attached = attached_[static_cast<std::size_t>(output.root)];
-  buffers.output = attached != nullptr ? attached : arena_.data() + output.offset;
+  buffers.output = attached != nullptr ? attached : home(output);
   buffers.scratch = arena_.data() + step.scratch_offset;
   return buffers;
 }
 
 void Session::check_inputs(std::span<const ir::Tensor> inputs) const {
   const ir::Graph& graph = plan_->graph();
-  check_count("inputs", graph.inputs().size(), inputs.size());
+  check_count("inputs", plan_->inputs().size(), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ir::Value& value = graph.value(graph.inputs()[i]);
+    const ir::Value& value = graph.value(plan_->inputs()[i]);
     if (inputs[i].type() != value.type) {
       fail(ErrorKind::kShape, "input '" + value.name + "': expected " + value.type.to_string() +
                                   ", found " + inputs[i].type().to_string());
@@ -112,12 +122,12 @@ void Session::check_inputs(std::span<const ir::Tensor> inputs) const {
 void Session::check_memory(std::span<const std::span<const std::byte>> inputs,
                            std::span<const std::span<std::byte>> outputs) const {
   const ir::Graph& graph = plan_->graph();
-  check_count("inputs", graph.inputs().size(), inputs.size());
+  check_count("inputs", plan_->inputs().size(), inputs.size());
   check_count("outputs", graph.outputs().size(), outputs.size());
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    pieces.push_back({"input '" + graph.value(graph.inputs()[i]).name + "'", inputs[i]});
-    check_size(pieces.back(), plan_->storage(graph.inputs()[i]).bytes);
+    pieces.push_back({"input '" + graph.value(plan_->inputs()[i]).name + "'", inputs[i]});
+    check_size(pieces.back(), plan_->storage(plan_->inputs()[i]).bytes);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     pieces.push_back({"output '" + graph.value(graph.outputs()[i]).name + "'", outputs[i]});
@@ -151,7 +161,7 @@ void Session::run(std::span<const std::span<const std::byte>> inputs,
   check_memory(inputs, outputs);
   const ir::Graph& graph = plan_->graph();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ir::ValueId id = graph.inputs()[i];
+    const ir::ValueId id = plan_->inputs()[i];
     const bool fits = is_aligned(inputs[i].data(), graph.value(id).type);
     // A run does not write to its inputs.
     attach(id, fits ? const_cast<std::byte*>(inputs[i].data()) : nullptr);
@@ -203,9 +213,21 @@ void Session::run_steps() {
     calls_[s] = bind(plan_->steps()[s]);
     moved_[s] = 0;
   }
-  if (!observers_.empty()) return run_observed();
-  for (const Call& call : calls_) {
-    if (call) call();
+  if (!observers_.empty()) {
+    run_observed();
+  } else {
+    for (const Call& call : calls_) {
+      if (call) call();
+    }
+  }
+  keep_states();
+}
+
+void Session::keep_states() {
+  for (std::size_t i = 0; i < plan_->states().size(); ++i) {
+    const PlanState& state = plan_->states()[i];
+    if (state.in_place) continue;
+    std::ranges::copy(view(state.values.after).bytes, states_->state(i).begin());
   }
 }
 
@@ -221,13 +243,11 @@ void Session::run_observed() {
 }
 
 std::span<std::byte> Session::input(std::size_t index) {
-  const Storage& storage = plan_->storage(plan_->graph().inputs()[index]);
+  const Storage& storage = plan_->storage(plan_->inputs()[index]);
   return arena_.bytes().subspan(storage.offset, storage.bytes);
 }
 
-ValueView Session::input_view(std::size_t index) const {
-  return view(plan_->graph().inputs()[index]);
-}
+ValueView Session::input_view(std::size_t index) const { return view(plan_->inputs()[index]); }
 
 std::size_t Session::output_bytes(std::size_t index) const {
   const ir::ValueType& type = plan_->graph().value(plan_->graph().outputs()[index]).type;

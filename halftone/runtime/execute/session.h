@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "halftone/base/buffer.h"
+#include "halftone/runtime/execute/state_memory.h"
 #include "halftone/runtime/plan/plan.h"
 #include "halftone/runtime/value.h"
 
@@ -30,17 +31,23 @@ using Observer = std::function<void(const StepEvent&)>;
 /// Runs a plan on its own memory. One session runs on one thread at a time; several sessions of a
 /// plan may run concurrently. After construction a run allocates nothing, except in "reference"
 /// kernels and inside oneDNN.
+///
+/// The states of a graph (ir::State) are not among the inputs: a run reads what the last one left.
 class Session {
  public:
+  /// @param states  null: states of its own, if the graph has any
   /// @throws Error kUnsupported if the memory for the plan's batch is not available; nothing is
-  ///         allocated then: "a session of batch N, its values: B bytes of memory are needed, ..."
-  explicit Session(std::shared_ptr<const Plan> plan);
+  ///         allocated then: "a session of batch N, its values: B bytes of memory are needed, ...";
+  ///         kUsage as StateMemory::check()
+  explicit Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> states = nullptr);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
+  /// Null if the graph has no states.
+  [[nodiscard]] const std::shared_ptr<StateMemory>& states() { return states_; }
 
   /// Checks the inputs, copies them in, runs, and copies the outputs out; encoded outputs are
   /// decoded to float32.
-  /// @param inputs  one per input of the graph, of its type with the plan's batch
+  /// @param inputs  one per input of the plan, of its type with the plan's batch
   /// @throws Error kShape "input 'NAME': expected TYPE, found TYPE", or if the number differs
   std::vector<ir::Tensor> run(std::span<const ir::Tensor> inputs);
 
@@ -50,19 +57,19 @@ class Session {
   /// element type; an output that is an input, a constant, another output or codes, which become
   /// float32. Steps are bound to new addresses, so a run on those of the last one starts sooner.
   /// Afterwards output() is in that memory where nothing was copied.
-  /// @param inputs   one per input of the graph, of the size of input()
+  /// @param inputs   one per input of the plan, of the size of input()
   /// @param outputs  one per output, of output_bytes(); none may overlap another or an input
   /// @throws Error kShape if a number or a size differs; kUsage if memory overlaps; as Session()
   void run(std::span<const std::span<const std::byte>> inputs,
            std::span<const std::span<std::byte>> outputs);
-  /// Memory of a graph input, to be written before run(); a run does not change it.
+  /// Memory of an input of the plan, to be written before run(); a run does not change it.
   [[nodiscard]] std::span<std::byte> input(std::size_t index);
   template <typename T>
   [[nodiscard]] std::span<T> input_as(std::size_t index) {
     const std::span<std::byte> bytes = input(index);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  /// A graph input as the last run read it: in the caller's memory where nothing was copied.
+  /// An input as the last run read it: in the caller's memory where nothing was copied.
   [[nodiscard]] ValueView input_view(std::size_t index) const;
   /// Bytes of an output for run() on the caller's memory: codes are decoded to float32.
   [[nodiscard]] std::size_t output_bytes(std::size_t index) const;
@@ -82,16 +89,21 @@ class Session {
   void check_inputs(std::span<const ir::Tensor> inputs) const;
   void check_memory(std::span<const std::span<const std::byte>> inputs,
                     std::span<const std::span<std::byte>> outputs) const;
-  /// Puts a value into the caller's memory, or back into the arena if that is null.
+  /// Where a value is unless it is in the caller's memory. @pre no constant
+  [[nodiscard]] std::byte* home(const Storage& storage) const;
+  /// Puts a value into the caller's memory, or back home if that is null.
   void attach(ir::ValueId root, std::byte* data);
   [[nodiscard]] bool may_attach_output(std::size_t index) const;
   void run_steps();
   void run_observed();
+  /// Copies the new states over the old ones, where the run did not change them in place.
+  void keep_states();
 
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<StateMemory> states_;
   AlignedBuffer arena_;
   std::vector<Call> calls_;           ///< one per step; empty if there is nothing to do
-  std::vector<std::byte*> attached_;  ///< by value: the caller's memory; null: in the arena
+  std::vector<std::byte*> attached_;  ///< by value: the caller's memory; null: at home
   std::vector<std::uint8_t> moved_;   ///< by step: whether its memory changed since it was bound
   std::vector<Observer> observers_;
 };

@@ -14,7 +14,7 @@ namespace halftone::runtime {
 namespace {
 
 struct FixedLayer {
-  kernels::FloatMatmulWeights weights;
+  std::shared_ptr<const kernels::FloatMatmulWeights> weights;
   std::vector<float> bias;  ///< [outputs]
   ir::Activation activation;
   OutputShares shares;
@@ -28,7 +28,7 @@ struct FixedLayer {
         std::copy_n(bias.begin() + static_cast<std::ptrdiff_t>(first), count,
                     y.row(r).begin() + static_cast<std::ptrdiff_t>(first));
       }
-      kernels::float_matmul(x, weights.panels(), panels, y);
+      kernels::float_matmul(x, weights->panels(), panels, y);
     };
     shares.run(compute, activation, y);
   }
@@ -43,16 +43,18 @@ Kernel create_fully_connected_fixed(const NodeContext& context) {
   const ir::MatrixExtent x = row_extent(context.input(0).shape);
   const auto outputs = static_cast<std::size_t>(context.output().shape.back());
   const double us = speed_of(Product::kFloat, layer_extent(context.graph, context.node)).us;
-  const ir::Tensor weights = ir::to_float(*context.constant(1));
+  const auto weights = context.packed<kernels::FloatMatmulWeights>(1, [&] {
+    const ir::Tensor numbers = ir::to_float(*context.constant(1));
+    return kernels::FloatMatmulWeights({numbers.as<float>(), outputs, x.cols});
+  });
   const auto given = constant_floats(context, 2);
   std::vector<float> bias(given.begin(), given.end());
   bias.resize(outputs, 0.0F);
   const auto layer = std::make_shared<const FixedLayer>(
-      FixedLayer{kernels::FloatMatmulWeights({weights.as<float>(), outputs, x.cols}),
-                 std::move(bias), context.op<ir::FullyConnected>().activation,
+      FixedLayer{weights, std::move(bias), context.op<ir::FullyConnected>().activation,
                  OutputShares(outputs, kernels::FloatPanels::kOutputs, threads_for(context, us))});
   Kernel kernel;
-  kernel.packed_bytes = layer->weights.size_bytes() + outputs * sizeof(float);
+  kernel.packed_bytes = layer->weights->size_bytes() + outputs * sizeof(float);
   kernel.packed_inputs = {1, 2};
   kernel.bind = [layer, x, outputs](const Buffers& buffers) -> Call {
     return [layer, from = float_matrix(buffers.inputs[0], x),

@@ -96,7 +96,8 @@ NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanO
           .int8_activations = options.execution.int8_activations,
           .float_order = order_of(graph, node, options),
           .arithmetic = arithmetic_of(graph, node, options),
-          .layouts = layouts};
+          .layouts = layouts,
+          .packed_weights = options.execution.packed_weights.get()};
 }
 
 std::string Choice::reason() const {

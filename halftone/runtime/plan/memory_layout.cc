@@ -2,27 +2,29 @@
 #include "halftone/runtime/plan/memory_layout.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "halftone/runtime/plan/arena.h"
+#include "halftone/runtime/sequence/cache.h"
 
 namespace halftone::runtime {
 namespace {
 
-/// Whether a step's output shares the memory of its first input.
-bool is_alias(const ir::Node& node) { return std::holds_alternative<ir::Reshape>(node.op); }
-
 /// The lifetimes of all buffers in the arena: values first, then the scratch memory of the steps.
 class Lives {
  public:
-  Lives(const ir::Graph& graph, std::span<const CodeLayout> layouts)
-      : graph_(graph), layouts_(layouts), roots_(graph.num_values()) {
+  Lives(const Plan::Parts& plan, std::span<const CodeLayout> layouts)
+      : graph_(plan.graph), states_(plan.states), layouts_(layouts), roots_(graph_.num_values()) {
     for (std::size_t v = 0; v < roots_.size(); ++v) roots_[v] = v;
     pieces_.resize(roots_.size());
   }
 
   void collect(std::span<const Step> steps) {
     // Inputs keep their contents for the next run; outputs live until they are read.
-    for (const ir::ValueId id : graph_.inputs()) begin(id, 0);
+    for (const ir::ValueId id : graph_.inputs()) {
+      if (!is_state(id)) begin(id, 0);
+    }
     for (std::size_t s = 0; s < steps.size(); ++s) {
       const ir::Node& node = graph_.node(steps[s].node);
       for (const ir::ValueId input : node.inputs) {
@@ -47,6 +49,17 @@ class Lives {
 
  private:
   static std::size_t index(ir::ValueId id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] bool is_state(ir::ValueId id) const {
+    return std::ranges::any_of(states_,
+                               [&](const PlanState& state) { return state.values.before == id; });
+  }
+  /// Whether a step's output shares the memory of its first input.
+  [[nodiscard]] bool is_alias(const ir::Node& node) const {
+    if (std::holds_alternative<ir::Reshape>(node.op)) return true;
+    return std::ranges::any_of(states_, [&](const PlanState& state) {
+      return state.in_place && state.values.after == node.output;
+    });
+  }
   void begin(ir::ValueId id, std::size_t step) {
     pieces_[index(id)] = {value_bytes(graph_.value(id).type, layouts_[index(id)]), step, step};
   }
@@ -56,29 +69,56 @@ class Lives {
   }
 
   const ir::Graph& graph_;
+  std::span<const PlanState> states_;  ///< outside of the arena: pieces of no bytes
   std::span<const CodeLayout> layouts_;
   std::vector<std::size_t> roots_;
   std::vector<Lifetime> pieces_;
 };
 
+/// The states of a graph, and its other inputs.
+void list_states(Plan::Parts& plan) {
+  const ir::Graph& graph = plan.graph;
+  std::set<ir::ValueId> before;
+  for (const ir::State& state : graph.states()) {
+    before.insert(state.before);
+    plan.states.push_back(
+        {state, value_bytes(graph.value(state.before).type), changes_in_place(graph, state)});
+  }
+  for (const ir::ValueId id : graph.inputs()) {
+    if (!before.contains(id)) plan.inputs.push_back(id);
+  }
+}
+
 }  // namespace
 
 void lay_out_memory(std::span<const CodeLayout> layouts, Plan::Parts& plan) {
-  Lives lives(plan.graph, layouts);
+  list_states(plan);
+  Lives lives(plan, layouts);
   lives.collect(plan.steps);
   const ArenaLayout arena = plan_arena(lives.pieces());
   plan.arena_bytes = arena.size_bytes;
   const std::size_t num_values = plan.graph.num_values();
   plan.storage.resize(num_values);
+  std::map<std::size_t, std::size_t> states;  // by value
+  for (std::size_t i = 0; i < plan.states.size(); ++i) {
+    states.emplace(static_cast<std::size_t>(plan.states[i].values.before), i);
+  }
   for (std::size_t v = 0; v < num_values; ++v) {
     const std::size_t root = lives.root(v);
     const ir::ValueId id{static_cast<std::uint32_t>(root)};
     const ir::Constant* constant = plan.graph.constant(id);
-    if (constant == nullptr) {
-      plan.storage[v] = {nullptr, arena.offsets[root], lives.pieces()[root].bytes, layouts[root],
-                         id};
+    Storage& storage = plan.storage[v];
+    storage.root = id;
+    if (const auto state = states.find(root); state != states.end()) {
+      storage.state = state->second;
+      storage.bytes = plan.states[state->second].bytes;
+    } else if (constant == nullptr) {
+      storage.offset = arena.offsets[root];
+      storage.bytes = lives.pieces()[root].bytes;
+      storage.layout = layouts[root];
     } else if (const auto* dense = std::get_if<ir::Tensor>(constant)) {
-      plan.storage[v] = {dense->bytes().data(), 0, dense->bytes().size(), CodeLayout::kPlanes, id};
+      storage.constant = dense->bytes().data();
+      storage.bytes = dense->bytes().size();
     }
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {

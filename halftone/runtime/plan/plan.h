@@ -50,13 +50,24 @@ struct Step {
   int threads = 1;                 ///< that oneDNN may use
 };
 
-/// Where a value is stored: in the arena of a session, or in a constant of the graph.
+/// Where a value is stored: in the arena of a session, in its states, or in a constant of the
+/// graph.
 struct Storage {
   const std::byte* constant = nullptr;
-  std::size_t offset = 0;  ///< in the arena, if `constant` is null
-  std::size_t bytes = 0;   ///< 0 for codes that only their kernel reads
+  std::size_t offset = 0;            ///< in the arena, if it is stored there
+  std::optional<std::size_t> state;  ///< index in Plan::states()
+  std::size_t bytes = 0;             ///< 0 for codes that only their kernel reads
   CodeLayout layout = CodeLayout::kPlanes;
   ir::ValueId root{};  ///< the value whose memory it is: itself, or what it is a Reshape of
+};
+
+/// A state of the graph and its memory.
+struct PlanState {
+  ir::State values;
+  std::size_t bytes = 0;
+  /// Whether the run changes the state where it is: an AppendRows alone reads it. If not, a run
+  /// ends with a copy.
+  bool in_place = false;
 };
 
 /// A graph prepared to run: a kernel for every node, packed weights, the layout of one arena.
@@ -67,7 +78,9 @@ class Plan {
     PlanOptions options;
     ir::Graph graph;
     std::vector<Step> steps;
-    std::vector<Storage> storage;  ///< by value
+    std::vector<PlanState> states;
+    std::vector<ir::ValueId> inputs;  ///< of the graph, without states
+    std::vector<Storage> storage;     ///< by value
     std::size_t arena_bytes = 0;
   };
   explicit Plan(Parts parts) : parts_(std::move(parts)) {}
@@ -77,6 +90,9 @@ class Plan {
   /// ids are those of the original graph. Constants that kernels have packed are released except
   /// for their names and types.
   [[nodiscard]] const ir::Graph& graph() const { return parts_.graph; }
+  /// The inputs that a caller gives: those of the graph without its states.
+  [[nodiscard]] std::span<const ir::ValueId> inputs() const { return parts_.inputs; }
+  [[nodiscard]] std::span<const PlanState> states() const { return parts_.states; }
   /// In order of execution.
   [[nodiscard]] std::span<const Step> steps() const { return parts_.steps; }
   [[nodiscard]] const Storage& storage(ir::ValueId value) const {

@@ -12,6 +12,7 @@
 #include "halftone/runtime/onednn/onednn.h"
 #include "halftone/runtime/recurrent/recurrent.h"
 #include "halftone/runtime/reference.h"
+#include "halftone/runtime/sequence/sequence.h"
 #include "halftone/runtime/statistics/statistics.h"
 
 namespace halftone::runtime {
@@ -66,6 +67,9 @@ constexpr std::array kRequantize = {&kRequantizeOnce, &kRequantizeTwice, &kRefer
 constexpr std::array kLookup = {&kLookupTable, &kReference};
 constexpr std::array kQuantize = {&kQuantizeCodes, &kReference};
 constexpr std::array kDequantize = {&kDequantizeCodes, &kReference};
+constexpr std::array kAppendRows = {&kAppendToCache, &kReference};
+constexpr std::array kAttention = {&kAttendCaches, &kAttendSamples, &kReference};
+constexpr std::array kRotary = {&kRotateRows, &kReference};
 constexpr std::array kOthers = {&kReference};
 
 struct Lists {
@@ -94,6 +98,9 @@ struct Lists {
   List operator()(const ir::Gather&) const { return kGather; }
   List operator()(const ir::Reduce&) const { return kReduce; }
   List operator()(const ir::Normalize&) const { return kNormalize; }
+  List operator()(const ir::AppendRows&) const { return kAppendRows; }
+  List operator()(const ir::Attention&) const { return kAttention; }
+  List operator()(const ir::Rotary&) const { return kRotary; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/attention/append.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "halftone/kernels/attention/cache.h"
+#include "halftone/kernels/attention/stored-inl.h"
+#include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/encode/quantize_row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+
+/// Numbers of a row that are converted at a time.
+constexpr std::size_t kPiece = 256;
+
+/// The stored numbers of a part of a row.
+HWY_INLINE void StorePiece(const float* x, std::size_t count, float, float* to) {
+  std::memcpy(to, x, count * sizeof(float));
+}
+HWY_INLINE void StorePiece(const float* x, std::size_t count, float, std::uint16_t* to) {
+  StoreHalves(x, count, to);
+}
+HWY_INLINE void StorePiece(const float* x, std::size_t count, float steps, std::int8_t* to) {
+  QuantizeRow(x, count, steps, to);
+}
+
+/// The scale of a row, stored in the head's table, and its steps per unit; 1 without scales.
+HWY_INLINE float StoreScale(const CacheShape& shape, const float* x, std::size_t position,
+                            std::byte* head) {
+  if (shape.type != CacheType::kInt8) return 1;
+  const RowSteps row = StepsOfRow(x, shape.size);
+  float* const scales = reinterpret_cast<float*>(head + shape.scales_offset());
+  scales[position] = row.scale;
+  return row.steps;
+}
+
+template <class T>
+void AppendKey(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
+  constexpr std::size_t kTokens = CacheShape::kPanelTokens;
+  const float steps = StoreScale(shape, x, position, head);
+  T* to = reinterpret_cast<T*>(head) + position / kTokens * kTokens * shape.row_size() +
+          position % kTokens;
+  T piece[kPiece];
+  for (std::size_t i = 0; i < shape.size; i += kPiece) {
+    const std::size_t count = std::min(kPiece, shape.size - i);
+    StorePiece(x + i, count, steps, piece);
+    for (std::size_t j = 0; j < count; ++j, to += kTokens) *to = piece[j];
+  }
+}
+
+template <class T>
+void AppendValue(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
+  const float steps = StoreScale(shape, x, position, head);
+  T* const to = reinterpret_cast<T*>(head) + position * shape.row_size();
+  StorePiece(x, shape.size, steps, to);
+  std::fill(to + shape.size, to + shape.row_size(), T{});
+}
+
+void AppendFloatKey(const CacheShape& shape, const float* x, std::size_t position,
+                    std::byte* head) {
+  AppendKey<float>(shape, x, position, head);
+}
+void AppendHalfKey(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
+  AppendKey<std::uint16_t>(shape, x, position, head);
+}
+void AppendInt8Key(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
+  AppendKey<std::int8_t>(shape, x, position, head);
+}
+void AppendFloatValue(const CacheShape& shape, const float* x, std::size_t position,
+                      std::byte* head) {
+  AppendValue<float>(shape, x, position, head);
+}
+void AppendHalfValue(const CacheShape& shape, const float* x, std::size_t position,
+                     std::byte* head) {
+  AppendValue<std::uint16_t>(shape, x, position, head);
+}
+void AppendInt8Value(const CacheShape& shape, const float* x, std::size_t position,
+                     std::byte* head) {
+  AppendValue<std::int8_t>(shape, x, position, head);
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+namespace {
+
+HALFTONE_EXPORT(AppendFloatKey);
+HALFTONE_EXPORT(AppendHalfKey);
+HALFTONE_EXPORT(AppendInt8Key);
+HALFTONE_EXPORT(AppendFloatValue);
+HALFTONE_EXPORT(AppendHalfValue);
+HALFTONE_EXPORT(AppendInt8Value);
+
+/// Stores one row of a head of one sequence.
+using AppendRow = decltype(HALFTONE_DISPATCH(AppendFloatKey));
+
+struct AppendedRows {
+  MatrixView<const float> values;
+  const CacheRows& rows;
+  BlockRange heads;
+};
+
+void append_rows(const CacheShape& shape, const AppendedRows& appended, AppendRow append,
+                 std::span<std::byte> cache) {
+  HALFTONE_ASSERT(appended.values.rows() == appended.rows.count());
+  HALFTONE_ASSERT(appended.values.cols() == shape.heads * shape.size);
+  HALFTONE_ASSERT(appended.heads.end <= shape.heads && cache.size() >= shape.bytes());
+  for (std::size_t r = 0; r < appended.rows.count(); ++r) {
+    const auto slot = static_cast<std::size_t>(appended.rows.slots[r]);
+    const auto position = static_cast<std::size_t>(appended.rows.positions[r]);
+    for (std::size_t h = appended.heads.begin; h < appended.heads.end; ++h) {
+      append(shape, appended.values.row(r).data() + h * shape.size, position,
+             cache.data() + shape.head_offset(slot, h));
+    }
+  }
+}
+
+}  // namespace
+
+void append_keys(const CacheShape& shape, MatrixView<const float> values, const CacheRows& rows,
+                 BlockRange heads, std::span<std::byte> cache) noexcept {
+  const AppendRow append = shape.type == CacheType::kFloat32   ? HALFTONE_DISPATCH(AppendFloatKey)
+                           : shape.type == CacheType::kFloat16 ? HALFTONE_DISPATCH(AppendHalfKey)
+                                                               : HALFTONE_DISPATCH(AppendInt8Key);
+  append_rows(shape, {values, rows, heads}, append, cache);
+}
+
+void append_values(const CacheShape& shape, MatrixView<const float> values, const CacheRows& rows,
+                   BlockRange heads, std::span<std::byte> cache) noexcept {
+  const AppendRow append = shape.type == CacheType::kFloat32   ? HALFTONE_DISPATCH(AppendFloatValue)
+                           : shape.type == CacheType::kFloat16 ? HALFTONE_DISPATCH(AppendHalfValue)
+                                                               : HALFTONE_DISPATCH(AppendInt8Value);
+  append_rows(shape, {values, rows, heads}, append, cache);
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Some queries that read the same head of one sequence, as the bodies of attend() see them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "halftone/kernels/attention/attention.h"
+
+namespace halftone::kernels {
+
+/// Queries of consecutive tokens of a sequence, and the heads of each that read one head of keys.
+struct QueryBlock {
+  /// More reuse what is read no better, and have more scores than the caches of a core hold.
+  static constexpr std::size_t kMaxQueries = 32;
+  /// Keys whose values the sums of all queries take up before those of the next keys.
+  static constexpr std::size_t kValueTokens = 32;
+  /// Panels of keys that are converted at a time.
+  static constexpr std::size_t kKeyPanels = 2;
+  /// From this number on, stored numbers are converted once for all queries.
+  static constexpr std::size_t kMinConverted = 9;
+
+  std::size_t count = 0;
+  const float* queries[kMaxQueries];  ///< [key_size] each
+  float* out[kMaxQueries];            ///< [value_size] each
+  std::size_t first[kMaxQueries];     ///< positions that a query sees: never decreases
+  std::size_t last[kMaxQueries];      ///< the last of them: never decreases
+
+  const std::byte* keys = nullptr;  ///< of the head
+  const std::byte* values = nullptr;
+  const float* key_scales = nullptr;  ///< null without scales
+  const float* value_scales = nullptr;
+  std::size_t key_size = 0;
+  std::size_t value_size = 0;
+  std::size_t key_row = 0;  ///< numbers of a row with its padding
+  std::size_t value_row = 0;
+  CacheType key_type = CacheType::kFloat32;
+  CacheType value_type = CacheType::kFloat32;
+  float scale = 1;
+  float softcap = 0;
+
+  float* scores = nullptr;  ///< [count, score_stride], from position `base()` on
+  std::size_t score_stride = 0;
+  float* sums = nullptr;       ///< [count, value_row]
+  float* converted = nullptr;  ///< [kKeyPanels * 16 * key_row] or [kValueTokens * value_row]
+
+  /// The first position of the first panel.
+  [[nodiscard]] std::size_t base() const {
+    return first[0] / CacheShape::kPanelTokens * CacheShape::kPanelTokens;
+  }
+  /// The first position after the last panel.
+  [[nodiscard]] std::size_t end() const {
+    return (last[count - 1] / CacheShape::kPanelTokens + 1) * CacheShape::kPanelTokens;
+  }
+  /// The score of a query at a position.
+  [[nodiscard]] float* score(std::size_t query, std::size_t position) const {
+    return scores + query * score_stride + (position - base());
+  }
+};
+
+/// Computes the outputs of a block.
+void attend_block(const QueryBlock& block) noexcept;
+
+}  // namespace halftone::kernels

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of new tokens over the keys and values of a cache.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "halftone/base/view.h"
+#include "halftone/kernels/attention/cache.h"
+#include "halftone/kernels/block_range.h"
+
+namespace halftone::kernels {
+
+/// The sizes and constants of an attention layer.
+struct AttentionShape {
+  std::size_t heads = 1;     ///< of queries
+  std::size_t kv_heads = 1;  ///< of keys and values; divides heads
+  std::size_t key_size = 0;
+  std::size_t value_size = 0;
+  float scale = 1;         ///< finite; usually 1 / sqrt(key_size)
+  float softcap = 0;       ///< finite, >= 0; 0 for none
+  std::size_t window = 0;  ///< positions that a query sees, its own included; 0 for all before it
+
+  /// Query heads that read the same keys and values: head h reads those of head h / group().
+  [[nodiscard]] constexpr std::size_t group() const { return heads / kv_heads; }
+  /// The first position that a query sees.
+  [[nodiscard]] constexpr std::size_t first_seen(std::size_t position) const {
+    return window == 0 || position < window ? 0 : position + 1 - window;
+  }
+};
+
+/// A cache with its contents.
+struct CacheView {
+  CacheShape shape;
+  std::span<const std::byte> bytes;
+};
+
+/// What attend() reads.
+struct AttentionInputs {
+  AttentionShape shape;
+  MatrixView<const float> queries;  ///< [N, heads * key_size]
+  CacheView keys;                   ///< kv_heads heads of key_size; holds the keys of all N rows
+  CacheView values;                 ///< kv_heads heads of value_size, of the same sequences
+  CacheRows rows;                   ///< N rows; see require_rows()
+};
+
+/// For each row and head: out = (sum_t e_t v_t) / (sum_t e_t) over the positions t that the row
+/// sees, from first_seen(p) to its own position p, with
+///
+///     s_t = scale (q . k_t),   then softcap tanh(s_t / softcap) if there is a softcap
+///     e_t = exp(s_t - max s)   with exp and tanh as in activation.h
+///
+/// Every operation is rounded to float32, and no sum depends on the other rows, on the ranges or on
+/// the vector length. q . k_t starts from 0 and adds the products in order; stored integers are
+/// multiplied by q, and their scale multiplies the sum. e_t is added to partial sum t mod 16, in
+/// ascending order; then partial sum l + h is added to l, for h = 8, 4, 2, 1. The sum of values
+/// starts from 0 and adds the products in the order of t; a scale of stored integers multiplies e_t
+/// first. A head with NaN, +infinity or only -infinity among its scores becomes NaN.
+/// @param pairs    pairs of a row and a head of keys to compute: pair i is row i mod N and head
+///                 i / N, with the group() heads of queries that read it. Pairs of neighbouring
+///                 rows of a prompt share what they read
+/// @param scratch  [attend_scratch_bytes()], aligned to 64 bytes
+/// @param out      [N, heads * value_size]; only the heads of these pairs are written
+void attend(const AttentionInputs& in, BlockRange pairs, std::span<std::byte> scratch,
+            MatrixView<float> out) noexcept;
+
+/// Scratch memory of one call of attend(), whatever its rows are.
+/// @param context  that of the caches
+std::size_t attend_scratch_bytes(const AttentionShape& shape, std::size_t context);
+
+/// Queries, keys and values of the T tokens of one sample.
+struct SampleInputs {
+  MatrixView<const float> queries;  ///< [T, heads * key_size]
+  MatrixView<const float> keys;     ///< [T, kv_heads * key_size]
+  MatrixView<const float> values;   ///< [T, kv_heads * value_size]
+};
+
+/// Attention inside a sample, where a token sees itself and the tokens before it: attend() on a
+/// cache of type kFloat32 with these keys and values, bit for bit.
+/// @param kv_heads  which heads of keys to compute
+/// @param out       [T, heads * value_size]; only the heads of queries that read these are written
+/// @throws Error kMemory as AlignedBuffer
+void attend_causal(const AttentionShape& shape, const SampleInputs& in, BlockRange kv_heads,
+                   MatrixView<float> out);
+
+/// Reference implementation of attend() in plain loops, for all rows and heads.
+void attend_reference(const AttentionInputs& in, MatrixView<float> out);
+
+}  // namespace halftone::kernels

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys and values of past tokens, which attention reads: one row of numbers per token and head.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "halftone/base/view.h"
+#include "halftone/kernels/block_range.h"
+
+namespace halftone::kernels {
+
+/// How a cache stores its numbers.
+enum class CacheType {
+  kFloat32,
+  kFloat16,  ///< rounded to nearest, ties to even; see base/half.h
+  kInt8,     ///< with a float32 scale per token and head, as quantize_rows() rounds
+};
+
+/// Extents of a cache of keys or of values, for `sequences` sequences of up to `context` tokens.
+///
+/// A sequence's head begins at a multiple of bytes_of_head(). There the numbers lie first. Keys are
+/// in panels of 16 tokens, values in rows, both padded to row_size() numbers per token:
+///
+///     keys     panel 0:  number 0 [token 0 ... 15]  number 1 [token 0 ... 15]  ...  panel 1: ...
+///     values   token 0:  [number 0 ... row_size() - 1]  token 1: ...
+///
+/// Then come the scales of kInt8, one per token. So neither a product with a key nor a sum of
+/// values adds numbers within a vector.
+struct CacheShape {
+  static constexpr std::size_t kPanelTokens = 16;
+
+  std::size_t sequences = 0;
+  std::size_t context = 0;
+  std::size_t heads = 0;  ///< of keys and values
+  std::size_t size = 0;   ///< numbers of a head
+  CacheType type = CacheType::kFloat32;
+
+  /// Numbers of a row of one head with its padding.
+  [[nodiscard]] constexpr std::size_t row_size() const { return rounded_up(size); }
+  /// Tokens that a head has memory for.
+  [[nodiscard]] constexpr std::size_t tokens() const { return rounded_up(context); }
+  /// Of one stored number.
+  [[nodiscard]] constexpr std::size_t number_bytes() const {
+    return type == CacheType::kFloat32 ? 4 : type == CacheType::kFloat16 ? 2 : 1;
+  }
+  /// Of one head of one sequence; a multiple of 64.
+  [[nodiscard]] constexpr std::size_t bytes_of_head() const {
+    return scales_offset() + (type == CacheType::kInt8 ? tokens() * sizeof(float) : 0);
+  }
+  /// From the start of a head to its scales.
+  [[nodiscard]] constexpr std::size_t scales_offset() const {
+    return tokens() * row_size() * number_bytes();
+  }
+  /// From the start of the cache to a head of a sequence.
+  [[nodiscard]] constexpr std::size_t head_offset(std::size_t sequence, std::size_t head) const {
+    return (sequence * heads + head) * bytes_of_head();
+  }
+  /// Of the whole cache.
+  [[nodiscard]] constexpr std::size_t bytes() const { return sequences * heads * bytes_of_head(); }
+
+ private:
+  static constexpr std::size_t rounded_up(std::size_t count) {
+    return (count + kPanelTokens - 1) / kPanelTokens * kPanelTokens;
+  }
+};
+
+/// Where the rows of a run belong: row i is the token at positions[i] of sequence slots[i].
+struct CacheRows {
+  std::span<const std::int32_t> slots;
+  std::span<const std::int32_t> positions;
+
+  [[nodiscard]] std::size_t count() const { return slots.size(); }
+};
+
+/// Checks what the functions below and attend() rely on.
+/// @throws Error kShape if there are not as many slots as positions; kUsage if a slot is not in
+///         [0, sequences) or a position not in [0, context): the message names the row
+void require_rows(const CacheShape& shape, const CacheRows& rows);
+
+/// Stores the keys of tokens. Of several rows with one slot and position the last one stays.
+/// @param values  [N, heads * size], in the order of heads
+/// @param rows    N rows; see require_rows()
+/// @param heads   which heads to store
+/// @param cache   [shape.bytes()], aligned to 4 bytes; best to 64
+void append_keys(const CacheShape& shape, MatrixView<const float> values, const CacheRows& rows,
+                 BlockRange heads, std::span<std::byte> cache) noexcept;
+/// The same for values.
+void append_values(const CacheShape& shape, MatrixView<const float> values, const CacheRows& rows,
+                   BlockRange heads, std::span<std::byte> cache) noexcept;
+
+/// A token's head in a cache.
+struct CachePosition {
+  std::size_t sequence = 0;
+  std::size_t position = 0;
+  std::size_t head = 0;
+};
+
+/// Reads the stored numbers of a key.
+/// @param key  [shape.size]
+/// @return the scale, which the numbers are still to be multiplied by; 1 but for kInt8
+float read_key(const CacheShape& shape, std::span<const std::byte> cache, const CachePosition& at,
+               std::span<float> key) noexcept;
+/// The same for a value.
+float read_value(const CacheShape& shape, std::span<const std::byte> cache, const CachePosition& at,
+                 std::span<float> value) noexcept;
+
+}  // namespace halftone::kernels

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantizes one row to 8-bit integers, once per target; see quantize_rows.h.
+#if defined(HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_
+#undef HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_
+#else
+#define HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "halftone/kernels/encode/quantize_rows.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DFloat = hn::ScalableTag<float>;
+using DInt = hn::RebindToSigned<DFloat>;
+
+/// max |x_i|; infinite or NaN if any x_i is: the bits of magnitudes, as integers, have the order of
+/// the magnitudes, and infinity and NaN come last.
+HWY_INLINE float LargestMagnitude(const float* HWY_RESTRICT x, std::size_t count) {
+  const DFloat d;
+  const DInt di;
+  const std::size_t lanes = hn::Lanes(d);
+  auto largest = hn::Zero(di);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    largest = hn::Max(largest, hn::BitCast(di, hn::Abs(hn::LoadU(d, x + i))));
+  }
+  alignas(64) std::int32_t bits[hn::MaxLanes(DInt())];
+  hn::Store(largest, di, bits);
+  std::int32_t max_bits = *std::max_element(bits, bits + lanes);
+  for (; i < count; ++i) max_bits = std::max(max_bits, std::bit_cast<std::int32_t>(std::abs(x[i])));
+  return std::bit_cast<float>(max_bits);
+}
+
+/// Rounds to the nearest integer, ties to even, where |v| < 2^22: adding 1.5 2^23 leaves no bits
+/// for a fraction.
+template <class D, class V>
+HWY_INLINE V RoundSmall(D d, V v) {
+  const auto shift = hn::Set(d, 12582912.0F);
+  return hn::Sub(hn::Add(v, shift), shift);
+}
+
+/// How a row is quantized.
+struct RowSteps {
+  float steps;  ///< per unit; 0 for a row that is stored as zeros
+  float scale;  ///< units per step; NaN for a row with an infinity or NaN
+};
+
+HWY_INLINE RowSteps StepsOfRow(const float* x, std::size_t count) {
+  const float largest = LargestMagnitude(x, count);
+  const float steps = kInt8Range / largest;
+  const bool finite = std::isfinite(largest);
+  if (finite && !std::isinf(steps)) return {steps, largest / kInt8Range};
+  return {0, finite ? 0 : std::numeric_limits<float>::quiet_NaN()};
+}
+
+/// A row or a part of it.
+HWY_INLINE void QuantizeRow(const float* HWY_RESTRICT x, std::size_t count, float steps,
+                            std::int8_t* HWY_RESTRICT q) {
+  if (steps == 0) {
+    std::fill_n(q, count, std::int8_t{0});
+    return;
+  }
+  const DFloat d;
+  const hn::Rebind<std::int32_t, DFloat> d32;
+  const hn::Rebind<std::int8_t, DFloat> d8;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto factor = hn::Set(d, steps);
+  const auto quantize = [&](const float* from, std::int8_t* to) {
+    const auto rounded = RoundSmall(d, hn::Mul(hn::LoadU(d, from), factor));
+    hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(d32, rounded)), d8, to);
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) quantize(x + i, q + i);
+  if (i == count) return;
+  float rest[hn::MaxLanes(DFloat())] = {};
+  std::int8_t rest_q[hn::MaxLanes(DFloat())];
+  std::memcpy(rest, x + i, (count - i) * sizeof(float));
+  quantize(rest, rest_q);
+  std::memcpy(q + i, rest_q, count - i);
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_

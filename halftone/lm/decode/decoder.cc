@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/decode/decoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/runtime/packed_weights.h"
+
+namespace halftone::lm {
+namespace {
+
+constexpr std::size_t kNumInputs = 3;
+
+/// The type of the first state of a body.
+const ir::Shape& state_shape(const ir::Graph& body) {
+  if (body.states().empty()) fail(ErrorKind::kFormat, "a decoder without states");
+  const ir::Shape& shape = body.value(body.states()[0].before).type.shape;
+  if (shape.rank() != 3) {
+    fail(ErrorKind::kShape,
+         "states of a decoder: expected [sequences, context, width], found " + shape.to_string());
+  }
+  return shape;
+}
+
+std::size_t last_extent(const ir::Graph& graph) {
+  return static_cast<std::size_t>(graph.value(graph.outputs()[0]).type.shape.back());
+}
+
+/// Runs in the order of the binary digits of a number, so that plans of few sizes serve all.
+std::size_t next_run(std::size_t count, std::size_t most) {
+  return std::min(std::bit_floor(count), most);
+}
+
+}  // namespace
+
+Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options)
+    : graphs_(std::move(graphs)), options_(options) {
+  if (!std::has_single_bit(options.rows)) {
+    fail(ErrorKind::kUsage,
+         "rows of a run: expected a power of two, found " + std::to_string(options.rows));
+  }
+  const ir::Shape& state = state_shape(graphs_.body);
+  context_ = static_cast<std::size_t>(state[1]);
+  vocabulary_ = last_extent(graphs_.head);
+  lengths_.resize(static_cast<std::size_t>(state[0]));
+  options_.execution.float_order = runtime::FloatOrder::kFixed;
+  if (options_.execution.packed_weights == nullptr) {
+    options_.execution.packed_weights = std::make_shared<runtime::PackedWeights>();
+  }
+  const runtime::Plan& plan = body_of(1).plan();
+  if (plan.inputs().size() != kNumInputs) {
+    fail(ErrorKind::kFormat, "inputs of a decoder: expected ids, slots and positions, found " +
+                                 std::to_string(plan.inputs().size()));
+  }
+}
+
+runtime::Session& Decoder::body_of(std::size_t rows) {
+  std::unique_ptr<runtime::Session>& session = bodies_[rows];
+  if (session == nullptr) {
+    auto plan = runtime::make_plan(graphs_.body, {rows, options_.threads, options_.execution});
+    session = std::make_unique<runtime::Session>(std::move(plan), states_);
+    if (states_ == nullptr) states_ = session->states();
+  }
+  return *session;
+}
+
+runtime::Session& Decoder::head_of(std::size_t rows) {
+  std::unique_ptr<runtime::Session>& session = heads_[rows];
+  if (session == nullptr) {
+    session = std::make_unique<runtime::Session>(
+        runtime::make_plan(graphs_.head, {rows, options_.threads, options_.execution}));
+  }
+  return *session;
+}
+
+void Decoder::check_room(std::size_t sequence, std::size_t count) const {
+  if (sequence >= lengths_.size()) {
+    fail(ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(lengths_.size() - 1) +
+                                ", found " + std::to_string(sequence));
+  }
+  if (count <= context_ - lengths_[sequence]) return;
+  fail(ErrorKind::kUnsupported, "the context is full: it has room for " + std::to_string(context_) +
+                                    " tokens, " + std::to_string(lengths_[sequence]) +
+                                    " are there and " + std::to_string(count) +
+                                    " follow; make it longer or begin anew");
+}
+
+std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId> tokens,
+                                   bool all_logits) {
+  if (tokens.empty()) fail(ErrorKind::kUsage, "expected at least one token, found none");
+  check_room(sequence, tokens.size());
+  std::vector<Row> rows;
+  rows.reserve(tokens.size());
+  for (const TokenId token : tokens) {
+    rows.push_back({token, sequence, lengths_[sequence] + rows.size()});
+  }
+  std::vector<float> logits((all_logits ? rows.size() : 1) * vocabulary_);
+  run(rows, logits);
+  lengths_[sequence] += tokens.size();
+  return logits;
+}
+
+std::vector<float> Decoder::append_each(std::span<const SequenceToken> tokens) {
+  std::set<std::size_t> seen;
+  std::vector<Row> rows;
+  for (const SequenceToken& each : tokens) {
+    check_room(each.sequence, 1);
+    if (!seen.insert(each.sequence).second) {
+      fail(ErrorKind::kUsage, "sequence " + std::to_string(each.sequence) + " is named twice");
+    }
+    rows.push_back({each.token, each.sequence, lengths_[each.sequence]});
+  }
+  std::vector<float> logits(rows.size() * vocabulary_);
+  run(rows, logits);
+  for (const SequenceToken& each : tokens) ++lengths_[each.sequence];
+  return logits;
+}
+
+void Decoder::truncate(std::size_t sequence, std::size_t length) {
+  check_room(sequence, 0);
+  if (length > lengths_[sequence]) {
+    fail(ErrorKind::kUsage, "length: expected at most the " + std::to_string(lengths_[sequence]) +
+                                " tokens of the sequence, found " + std::to_string(length));
+  }
+  lengths_[sequence] = length;
+}
+
+void Decoder::run(std::span<const Row> rows, std::span<float> logits) {
+  for (const Row& row : rows) {
+    if (row.token >= 0 && static_cast<std::size_t>(row.token) < vocabulary_) continue;
+    fail(ErrorKind::kUsage, "token: expected 0 to " + std::to_string(vocabulary_ - 1) + ", found " +
+                                std::to_string(row.token));
+  }
+  const std::size_t wanted = logits.size() / vocabulary_;
+  for (std::size_t first = 0; first < rows.size();) {
+    const std::size_t count = next_run(rows.size() - first, options_.rows);
+    runtime::Session& body = body_of(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Row& row = rows[first + i];
+      body.input_as<std::int32_t>(0)[i] = row.token;
+      body.input_as<std::int32_t>(1)[i] = static_cast<std::int32_t>(row.sequence);
+      body.input_as<std::int32_t>(2)[i] = static_cast<std::int32_t>(row.position);
+    }
+    body.run();
+    const std::size_t without = rows.size() - wanted;  // rows whose logits nobody wants
+    const std::size_t skip = std::min(without - std::min(without, first), count);
+    const std::size_t to = first + skip - without;
+    if (skip < count) {
+      run_head(body.output(0), skip,
+               logits.subspan(to * vocabulary_, (count - skip) * vocabulary_));
+    }
+    first += count;
+  }
+}
+
+void Decoder::run_head(runtime::ValueView hidden, std::size_t first, std::span<float> logits) {
+  constexpr std::size_t kMaxRows = 64;  // logits are wide
+  const auto width = static_cast<std::size_t>(hidden.type.shape.back()) * sizeof(float);
+  while (!logits.empty()) {
+    const std::size_t count = next_run(logits.size() / vocabulary_, kMaxRows);
+    runtime::Session& head = head_of(count);
+    std::ranges::copy(hidden.bytes.subspan(first * width, count * width), head.input(0).begin());
+    head.run();
+    const auto* found = reinterpret_cast<const float*>(head.output(0).bytes.data());
+    std::copy_n(found, count * vocabulary_, logits.begin());
+    logits = logits.subspan(count * vocabulary_);
+    first += count;
+  }
+}
+
+}  // namespace halftone::lm

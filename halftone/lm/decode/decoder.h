@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a language model token by token.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+#include "halftone/lm/text/vocabulary.h"
+#include "halftone/runtime/execute/session.h"
+
+namespace halftone::lm {
+
+/// A language model as two graphs. Tokens are the batch of both.
+///
+/// The body maps "ids", "slots" and "positions", int32 [N], to hidden rows, output 0, float32
+/// [N, d]. Its states hold what earlier tokens left: [sequences, context, width] each. Rows of
+/// one run may belong to several sequences. The head maps hidden rows to logits [N, vocabulary].
+struct DecoderGraphs {
+  ir::Graph body;
+  ir::Graph head;
+};
+
+struct DecoderOptions {
+  int threads = 1;
+  std::size_t rows = 256;  ///< most tokens of one run; a power of two
+  runtime::ExecutionOptions execution{};
+};
+
+/// The next token of a sequence.
+struct SequenceToken {
+  std::size_t sequence = 0;
+  TokenId token = 0;
+};
+
+/// A model with the states of its sequences. Logits depend on the tokens of their sequence alone:
+/// not on how these were divided into runs, nor on other sequences, threads or the processor, bit
+/// for bit. One thread at a time may use it.
+class Decoder {
+ public:
+  /// @throws Error kFormat or kShape if the graphs are not those of a decoder; kUnsupported if
+  /// there
+  ///         is not enough memory; as runtime::make_plan()
+  Decoder(DecoderGraphs graphs, const DecoderOptions& options);
+
+  [[nodiscard]] std::size_t vocabulary() const { return vocabulary_; }
+  [[nodiscard]] std::size_t context() const { return context_; }
+  [[nodiscard]] std::size_t sequences() const { return lengths_.size(); }
+  /// Tokens of a sequence.
+  [[nodiscard]] std::size_t length(std::size_t sequence) const { return lengths_.at(sequence); }
+
+  /// Appends tokens to a sequence.
+  /// @return the logits of the last one, or of all: [rows, vocabulary]
+  /// @throws Error kUsage for no token, one that the vocabulary lacks, or no such sequence;
+  ///         kUnsupported if the context is full. Nothing is appended then.
+  std::vector<float> append(std::size_t sequence, std::span<const TokenId> tokens,
+                            bool all_logits = false);
+  /// Appends one token to each of several sequences, in one run.
+  /// @return the logits of each: [tokens, vocabulary]
+  /// @throws Error as append(); kUsage if a sequence is named twice
+  std::vector<float> append_each(std::span<const SequenceToken> tokens);
+  /// Forgets what follows. @throws Error kUsage if the sequence is shorter
+  void truncate(std::size_t sequence, std::size_t length);
+
+  /// Memory of the states of all sequences.
+  [[nodiscard]] std::size_t state_bytes() const { return states_->size_bytes(); }
+
+ private:
+  struct Row {
+    TokenId token = 0;
+    std::size_t sequence = 0;
+    std::size_t position = 0;
+  };
+  void check_room(std::size_t sequence, std::size_t count) const;
+  /// Runs the body on rows, as many at a time as plans have.
+  /// @param logits  of the last rows, in their order; empty: none are wanted
+  void run(std::span<const Row> rows, std::span<float> logits);
+  void run_head(runtime::ValueView hidden, std::size_t first, std::span<float> logits);
+  runtime::Session& body_of(std::size_t rows);
+  runtime::Session& head_of(std::size_t rows);
+
+  DecoderGraphs graphs_;
+  DecoderOptions options_;
+  std::size_t vocabulary_ = 0;
+  std::size_t context_ = 0;
+  std::vector<std::size_t> lengths_;  ///< by sequence
+  std::shared_ptr<runtime::StateMemory> states_;
+  std::map<std::size_t, std::unique_ptr<runtime::Session>> bodies_;  ///< by rows
+  std::map<std::size_t, std::unique_ptr<runtime::Session>> heads_;   ///< by rows
+};
+
+}  // namespace halftone::lm

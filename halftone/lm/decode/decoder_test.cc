@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/decode/decoder.h"
+
+#include <gmock/gmock.h>
+
+#include "halftone/ir/evaluate_graph.h"
+#include "halftone/ir/test_data.h"
+#include "halftone/ir/testing.h"
+
+namespace halftone::lm {
+namespace {
+
+using ir::kBatch;
+using ir::ValueId;
+using ir::test::expect_error;
+
+constexpr ir::Dim kSequences = 4;
+constexpr ir::Dim kContext = 64;
+constexpr ir::Dim kWidth = 16;
+constexpr ir::Dim kTokens = 30;
+
+/// Two blocks of attention with a residual, random.
+class Builder {
+ public:
+  DecoderGraphs graphs() {
+    DecoderGraphs result{body(), {}};
+    const ValueId x = result.head.add_input("rows", ir::test::float_type({kBatch, kWidth}));
+    result.head.add_output(result.head.add_node(
+        "head", ir::FullyConnected{}, {x, weight(result.head, "head/w", {kTokens, kWidth})}));
+    return result;
+  }
+
+ private:
+  ValueId weight(ir::Graph& graph, const std::string& name, const ir::Shape& shape) {
+    return graph.add_constant(name, ir::test::uniform_tensor(shape, random_, -0.5, 0.5));
+  }
+
+  ir::Graph body() {
+    ir::Graph graph;
+    const auto places = ir::dense_type(ir::ElementType::kInt32, {kBatch});
+    const ValueId ids = graph.add_input("ids", places);
+    slots_ = graph.add_input("slots", places);
+    positions_ = graph.add_input("positions", places);
+    ValueId x =
+        graph.add_node("embedding", ir::Gather{}, {weight(graph, "table", {kTokens, kWidth}), ids});
+    std::vector<ir::State> states;
+    for (const char* name : {"first", "second"}) x = block(graph, name, x, states);
+    graph.add_output(x);
+    for (const ir::State& state : states) graph.tie(state.before, state.after);
+    return graph;
+  }
+
+  ValueId block(ir::Graph& graph, const std::string& name, ValueId x,
+                std::vector<ir::State>& states) {
+    const auto product = [&](const std::string& what) {
+      return graph.add_node(name + what, ir::FullyConnected{},
+                            {x, weight(graph, name + what + "/w", {kWidth, kWidth})});
+    };
+    const auto keep = [&](const std::string& what, ValueId rows) {
+      const ValueId before = graph.add_input(name + what + "/state",
+                                             ir::test::float_type({kSequences, kContext, kWidth}));
+      const ValueId after = graph.add_node(name + what + "/append", ir::AppendRows{},
+                                           {before, rows, slots_, positions_});
+      states.push_back({before, after});
+      return after;
+    };
+    const ValueId q = product("/q");
+    const ValueId keys = keep("/k", product("/k"));
+    const ValueId values = keep("/v", product("/v"));
+    const ValueId y = graph.add_node(name + "/attention", ir::Attention{4, 4, 0.5F},
+                                     {q, keys, values, slots_, positions_});
+    return graph.add_node(name + "/sum", ir::Binary{ir::BinaryKind::kAdd, {}}, {x, y});
+  }
+
+  Random random_{7};
+  ValueId slots_ = ir::kAbsent;
+  ValueId positions_ = ir::kAbsent;
+};
+
+Decoder decoder(std::size_t rows = 8, int threads = 1) {
+  return Decoder(Builder().graphs(), {.threads = threads, .rows = rows});
+}
+
+std::vector<TokenId> some_tokens(std::size_t count, int seed = 1) {
+  std::vector<TokenId> tokens;
+  for (std::size_t i = 0; i < count; ++i) {
+    tokens.push_back((static_cast<TokenId>(i) * 7 + seed) % kTokens);
+  }
+  return tokens;
+}
+
+TEST(Decoder, GivesTheLogitsOfTheGraphs) {
+  const DecoderGraphs graphs = Builder().graphs();
+  const std::vector<TokenId> tokens = some_tokens(5);
+  std::vector<ir::Tensor> inputs = ir::test::list(
+      ir::Tensor::from<TokenId>({5}, tokens), ir::test::tensor<std::int32_t>({5}, {0, 0, 0, 0, 0}),
+      ir::test::tensor<std::int32_t>({5}, {0, 1, 2, 3, 4}));
+  for (std::size_t i = 0; i < graphs.body.states().size(); ++i) {
+    inputs.emplace_back(ir::ElementType::kFloat32, ir::Shape{kSequences, kContext, kWidth});
+  }
+  std::vector<ir::Tensor> hidden = ir::evaluate_graph(graphs.body, inputs);
+  const ir::Tensor expected =
+      ir::evaluate_graph(graphs.head, ir::test::list(std::move(hidden[0])))[0].clone();
+  const std::vector<float> found = decoder().append(0, tokens, true);
+  ASSERT_EQ(found.size(), expected.size());
+  // Sums of up to 16 terms of order 1 in two blocks and a head, each rounded.
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i], expected.as<float>()[i], 200 * 0x1p-24) << i;
+  }
+}
+
+TEST(Decoder, DoesNotDependOnHowAPromptIsDivided) {
+  const std::vector<TokenId> tokens = some_tokens(29);
+  Decoder whole = decoder();
+  const std::vector<float> all = whole.append(0, tokens, true);
+  EXPECT_EQ(whole.length(0), 29U);
+  for (const std::size_t step : {1U, 3U, 28U}) {
+    Decoder parts = decoder(16, 2);
+    std::vector<float> found;
+    for (std::size_t i = 0; i < tokens.size(); i += step) {
+      const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
+      const std::vector<float> logits = parts.append(0, part, true);
+      found.insert(found.end(), logits.begin(), logits.end());
+    }
+    EXPECT_EQ(found, all) << step;
+  }
+  const std::vector<float> last = decoder().append(0, tokens);
+  EXPECT_TRUE(std::ranges::equal(last, std::span(all).last(kTokens)));
+}
+
+TEST(Decoder, KeepsSequencesApart) {
+  std::vector<std::vector<float>> alone;
+  for (int s = 0; s < 3; ++s) {
+    Decoder one = decoder();
+    one.append(0, some_tokens(4 + static_cast<std::size_t>(s), s));
+    alone.push_back(one.append(0, std::vector<TokenId>{TokenId{s}}));
+  }
+  Decoder all = decoder();
+  for (std::size_t s = 0; s < 3; ++s) all.append(s, some_tokens(4 + s, static_cast<int>(s)));
+  const std::vector<float> found =
+      all.append_each(std::vector<SequenceToken>{{2, 2}, {0, 0}, {1, 1}});
+  const auto row = [&](std::size_t i) {
+    return std::vector<float>(found.begin() + static_cast<std::ptrdiff_t>(i * kTokens),
+                              found.begin() + static_cast<std::ptrdiff_t>((i + 1) * kTokens));
+  };
+  EXPECT_EQ(row(0), alone[2]);
+  EXPECT_EQ(row(1), alone[0]);
+  EXPECT_EQ(row(2), alone[1]);
+}
+
+TEST(Decoder, ForgetsWhatIsTruncated) {
+  Decoder model = decoder();
+  const std::vector<float> expected = model.append(1, some_tokens(6));
+  model.append(1, some_tokens(5, 3));
+  model.truncate(1, 5);
+  const std::vector<TokenId> tokens = some_tokens(6);
+  EXPECT_EQ(model.append(1, std::span(tokens).last(1)), expected);
+}
+
+TEST(Decoder, DescribesWhatIsWrong) {
+  Decoder model = decoder();
+  const auto append = [&](std::size_t sequence, std::vector<TokenId> tokens) {
+    return [&model, sequence, tokens] { model.append(sequence, tokens); };
+  };
+  expect_error(ErrorKind::kUsage, "expected at least one token", append(0, {}));
+  expect_error(ErrorKind::kUsage, "token: expected 0 to 29, found 30", append(0, {30}));
+  expect_error(ErrorKind::kUsage, "sequence: expected 0 to 3, found 4", append(4, {0}));
+  model.append(0, some_tokens(60));
+  expect_error(ErrorKind::kUnsupported,
+               "the context is full: it has room for 64 tokens, 60 are there and 5 follow",
+               append(0, some_tokens(5)));
+  EXPECT_EQ(model.length(0), 60U);
+  EXPECT_NO_THROW(model.append(0, some_tokens(4)));
+  expect_error(ErrorKind::kUsage, "sequence 1 is named twice", [&] {
+    model.append_each(std::vector<SequenceToken>{{1, 1}, {1, 2}});
+  });
+  expect_error(ErrorKind::kUsage, "length: expected at most the 0 tokens",
+               [&] { model.truncate(2, 1); });
+}
+
+}  // namespace
+}  // namespace halftone::lm

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/sequence/cache.h"
+
+#include <algorithm>
+
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+constexpr std::size_t kKeys = 1;  // among the inputs of an Attention with states
+constexpr std::size_t kValues = 2;
+
+kernels::CacheType cache_type(ir::CacheNumbers numbers) {
+  if (numbers == ir::CacheNumbers::kFloat16) return kernels::CacheType::kFloat16;
+  return numbers == ir::CacheNumbers::kInt8 ? kernels::CacheType::kInt8
+                                            : kernels::CacheType::kFloat32;
+}
+
+/// The cache that a value is for an Attention, its only reader but the end of the run.
+std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::ValueId value,
+                                               const ir::Attention& reader) {
+  const auto state = std::ranges::find(graph.states(), value, &ir::State::after);
+  if (state == graph.states().end() || !changes_in_place(graph, *state)) return std::nullopt;
+  if (graph.num_uses(value) != 2) return std::nullopt;  // the attention, and the state itself
+  const ir::Shape& shape = graph.value(value).type.shape;
+  const auto& append = std::get<ir::AppendRows>(graph.node(*graph.producer(value)).op);
+  const bool same_heads = append.heads == reader.kv_heads;
+  if (!same_heads && append.numbers == ir::CacheNumbers::kInt8) return std::nullopt;
+  return kernels::CacheShape{.sequences = static_cast<std::size_t>(shape[0]),
+                             .context = static_cast<std::size_t>(shape[1]),
+                             .heads = reader.kv_heads,
+                             .size = static_cast<std::size_t>(shape[2]) / reader.kv_heads,
+                             .type = cache_type(append.numbers)};
+}
+
+}  // namespace
+
+bool changes_in_place(const ir::Graph& graph, const ir::State& state) {
+  const auto producer = graph.producer(state.after);
+  return producer && std::holds_alternative<ir::AppendRows>(graph.node(*producer).op) &&
+         graph.node(*producer).inputs[0] == state.before && graph.num_uses(state.before) == 1;
+}
+
+std::optional<AttentionCaches> caches_of(const ir::Graph& graph, const ir::Node& node) {
+  const auto* attention = std::get_if<ir::Attention>(&node.op);
+  if (attention == nullptr || node.inputs.size() <= kValues + 1) return std::nullopt;
+  const auto keys = cache_shape(graph, node.inputs[kKeys], *attention);
+  const auto values = cache_shape(graph, node.inputs[kValues], *attention);
+  if (!keys || !values) return std::nullopt;
+  return AttentionCaches{*keys, *values};
+}
+
+std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value) {
+  const std::vector<ir::NodeId> readers = graph.consumers(value);
+  if (readers.size() != 1) return std::nullopt;
+  const ir::Node& reader = graph.node(readers[0]);
+  const auto caches = caches_of(graph, reader);
+  if (!caches) return std::nullopt;
+  if (reader.inputs[kKeys] == value) return CacheUse{caches->keys, true};
+  if (reader.inputs[kValues] == value) return CacheUse{caches->values, false};
+  return std::nullopt;
+}
+
+std::size_t state_bytes(const ir::Graph& graph, const ir::State& state) {
+  const auto cache = cache_use(graph, state.after);
+  return cache ? cache->shape.bytes() : value_bytes(graph.value(state.before).type);
+}
+
+}  // namespace halftone::runtime

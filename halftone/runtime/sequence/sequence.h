@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implementations of the operators that place tokens in a sequence or mix them.
+#pragma once
+
+#include "halftone/runtime/implementation.h"
+
+namespace halftone::runtime {
+
+/// Rows into a cache that an attention reads; see cache.h.
+extern const Implementation kAppendToCache;
+/// Attention over caches. Threads divide pairs of a token and a head of keys.
+extern const Implementation kAttendCaches;
+/// Attention inside samples. Threads divide pairs of a sample and a head of keys.
+extern const Implementation kAttendSamples;
+/// Rotary positions.
+extern const Implementation kRotateRows;
+
+}  // namespace halftone::runtime
