@@ -81,8 +81,7 @@ void list_states(Plan::Parts& plan) {
   std::set<ir::ValueId> before;
   for (const ir::State& state : graph.states()) {
     before.insert(state.before);
-    plan.states.push_back(
-        {state, value_bytes(graph.value(state.before).type), changes_in_place(graph, state)});
+    plan.states.push_back({state, state_bytes(graph, state), changes_in_place(graph, state)});
   }
   for (const ir::ValueId id : graph.inputs()) {
     if (!before.contains(id)) plan.inputs.push_back(id);

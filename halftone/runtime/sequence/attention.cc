@@ -143,7 +143,7 @@ struct SampleAttention {
   std::size_t threads = 1;
 
   void run(const Buffers& buffers) const {
-    const auto rows = [&](const auto* data, std::size_t sample, std::size_t width) {
+    const auto rows = [&](auto* data, std::size_t sample, std::size_t width) {
       return float_matrix(data + sample * tokens * width * sizeof(float), {tokens, width});
     };
     const auto body = [&](std::size_t /*share*/, kernels::BlockRange pairs) {
