@@ -8,21 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "halftone/ir/graph.h"
+#include "halftone/lm/model/decoder_graphs.h"
 #include "halftone/lm/text/vocabulary.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::lm {
-
-/// A language model as two graphs. Tokens are the batch of both.
-///
-/// The body maps "ids", "slots" and "positions", int32 [N], to hidden rows, output 0, float32
-/// [N, d]. Its states hold what earlier tokens left: [sequences, context, width] each. Rows of
-/// one run may belong to several sequences. The head maps hidden rows to logits [N, vocabulary].
-struct DecoderGraphs {
-  ir::Graph body;
-  ir::Graph head;
-};
 
 struct DecoderOptions {
   int threads = 1;

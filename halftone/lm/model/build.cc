@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/build.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/elementary.h"
+#include "halftone/base/error.h"
+
+namespace halftone::lm {
+namespace {
+
+using ir::kBatch;
+using ir::Shape;
+using ir::ValueId;
+
+ir::Dim dim(std::size_t extent) { return static_cast<ir::Dim>(extent); }
+
+ir::Activation activation_of(FeedForward function) {
+  switch (function) {
+    case FeedForward::kSilu:
+      return {ir::ActivationKind::kSilu};
+    case FeedForward::kGelu:
+      return {ir::ActivationKind::kGelu};
+    case FeedForward::kGeluTanh:
+      return {ir::ActivationKind::kGeluTanh};
+    case FeedForward::kRelu:
+    case FeedForward::kReluSquared:
+      return {ir::ActivationKind::kRelu};
+  }
+  fail(ErrorKind::kInternal, "a function of feed-forward networks without an activation");
+}
+
+/// Constants by name, which several graphs share.
+using SharedConstants = std::map<std::string, std::shared_ptr<const ir::Constant>>;
+
+/// What both forms of a model have in common: rows [..., width], whose leading axes are `lead`.
+class GraphBuilder {
+ public:
+  /// @param lead  the leading extents of rows: the batch, or the batch and the tokens of a sample
+  GraphBuilder(const Description& description, const Weights& weights, SharedConstants& constants,
+               std::vector<ir::Dim> lead)
+      : d_(description), weights_(weights), constants_(constants), lead_(std::move(lead)) {}
+  virtual ~GraphBuilder() = default;
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
+
+  ir::Graph body() {
+    add_inputs();
+    ValueId x = embedding();
+    for (block_ = 0; block_ < d_.blocks; ++block_) {
+      prefix_ = "blk." + std::to_string(block_) + "/";
+      x = add_branch("attention", x, Role::kAttentionPostNorm,
+                     attention(norm(x, Role::kAttentionNorm)));
+      const ValueId rows = norm(x, Role::kFeedForwardNorm);
+      x = add_branch("feed_forward", x, Role::kFeedForwardPostNorm,
+                     d_.experts == 0 ? feed_forward(rows) : experts(rows));
+    }
+    graph_.add_output(x);
+    finish();
+    return std::move(graph_);
+  }
+
+  ir::Graph head() {
+    prefix_ = "";
+    ValueId x = graph_.add_input("rows", float_type(d_.width));
+    x = norm(x, Role::kFinalNorm);
+    x = product("head", x, {.role = Role::kHead});
+    if (d_.logit_cap != 0) {
+      const ValueId cap = scalar("logit_cap", d_.logit_cap);
+      x = binary("logits/divided", ir::BinaryKind::kDiv, x, cap, {ir::ActivationKind::kTanh});
+      x = binary("logits", ir::BinaryKind::kMul, x, cap);
+    }
+    graph_.add_output(x);
+    return std::move(graph_);
+  }
+
+ protected:
+  /// Adds "ids" and what else tells tokens apart.
+  virtual void add_inputs() = 0;
+  /// @return [..., heads value_width]
+  virtual ValueId mix(ValueId q, ValueId k, ValueId v) = 0;
+  /// After the outputs are set.
+  virtual void finish() {}
+
+  [[nodiscard]] ir::ValueType float_type(std::size_t width) const {
+    std::vector<ir::Dim> dims = lead_;
+    dims.push_back(dim(width));
+    return ir::dense_type(ir::ElementType::kFloat32, Shape(std::move(dims)));
+  }
+  ValueId node(const std::string& name, ir::Operator op, std::vector<ValueId> inputs) {
+    return graph_.add_node(prefix_ + name, std::move(op), std::move(inputs));
+  }
+  ValueId binary(const std::string& name, ir::BinaryKind kind, ValueId a, ValueId b,
+                 ir::Activation activation = {}) {
+    return node(name, ir::Binary{kind, activation}, {a, b});
+  }
+  /// A constant that graphs share. @param make  gives its tensor
+  template <typename Make>
+  ValueId shared_constant(const std::string& name, const Make& make) {
+    const auto here = values_.find(name);
+    if (here != values_.end()) return here->second;
+    auto& constant = constants_[name];
+    if (constant == nullptr) constant = std::make_shared<const ir::Constant>(make());
+    const ValueId value = graph_.add_constant(name, constant);
+    values_.emplace(name, value);
+    return value;
+  }
+  ValueId scalar(const std::string& name, double value) {
+    return shared_constant(name, [&] {
+      const auto number = static_cast<float>(value);
+      return ir::Tensor::from<float>({}, {&number, 1});
+    });
+  }
+  /// A weight of the file as a constant: here alone weights enter graphs.
+  ValueId add_weight(const WeightId& id) {
+    const Weight& weight = weights_.at(id);
+    return shared_constant(weight.name, [&] {
+      std::vector<ir::Dim> dims;
+      for (const std::size_t extent : weight.shape) dims.push_back(dim(extent));
+      ir::Tensor tensor(ir::ElementType::kFloat32, Shape(std::move(dims)));
+      weight.decode(0, tensor.as<float>());
+      const bool is_gain = is_norm(id.role) && id.part == Part::kWeight;
+      if (is_gain && d_.norm_offset != 0) {
+        for (float& gain : tensor.as<float>()) gain += static_cast<float>(d_.norm_offset);
+      }
+      return tensor;
+    });
+  }
+  [[nodiscard]] WeightId here(Role role, Part part = Part::kWeight, std::size_t expert = 0) const {
+    return {role, block_, part, expert};
+  }
+  ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
+                  ir::Activation activation = {}) {
+    std::vector<ValueId> inputs = {x, add_weight(id)};
+    if (has_bias) inputs.push_back(add_weight({id.role, id.block, Part::kBias, 0}));
+    return node(name, ir::FullyConnected{.activation = activation}, std::move(inputs));
+  }
+  /// Over the last axis.
+  ValueId norm(ValueId x, Role role) {
+    const std::string name(to_string(role));
+    const std::size_t axis = graph_.value(x).type.shape.rank() - 1;
+    ValueId y = node(name + "/normalized",
+                     ir::Normalize{.axes = {axis},
+                                   .epsilon = static_cast<float>(d_.norm_epsilon),
+                                   .subtract_mean = d_.norm == Norm::kLayer},
+                     {x});
+    const WeightId id = role == Role::kFinalNorm ? WeightId{.role = role} : here(role);
+    y = binary(name, ir::BinaryKind::kMul, y, add_weight(id));
+    if (d_.norm != Norm::kLayer) return y;
+    return binary(name + "/biased", ir::BinaryKind::kAdd, y,
+                  add_weight({id.role, id.block, Part::kBias, 0}));
+  }
+  /// x plus what a branch gives, which may have a norm of its own.
+  ValueId add_branch(const std::string& name, ValueId x, Role post_norm, ValueId branch) {
+    if (d_.has_post_norms) branch = norm(branch, post_norm);
+    return binary(name + "/sum", ir::BinaryKind::kAdd, x, branch);
+  }
+
+  ValueId embedding() {
+    const ValueId table = add_weight({.role = Role::kTokenEmbedding});
+    ValueId x = graph_.add_node("embedding", ir::Gather{.axis = 0}, {table, ids_});
+    if (d_.embedding_factor != 1) {
+      x = binary("embedding/scaled", ir::BinaryKind::kMul, x,
+                 scalar("embedding_factor", d_.embedding_factor));
+    }
+    if (d_.positions == Positions::kLearned) {
+      const ValueId rows =
+          graph_.add_node("positions/embedding", ir::Gather{.axis = 0},
+                          {add_weight({.role = Role::kPositionEmbedding}), positions_});
+      x = binary("embedding/placed", ir::BinaryKind::kAdd, x, rows);
+    }
+    return x;
+  }
+
+  ValueId attention(ValueId x) {
+    const auto part = [&](const char* name, Role role) {
+      return product(name, x, here(role), d_.has_qkv_bias);
+    };
+    ValueId q = part("query", Role::kQuery);
+    ValueId k = part("key", Role::kKey);
+    const ValueId v = part("value", Role::kValue);
+    if (d_.normalizes_heads) {
+      q = normalized_heads("query", q, d_.heads, Role::kQueryNorm);
+      k = normalized_heads("key", k, d_.kv_heads, Role::kKeyNorm);
+    }
+    if (d_.positions == Positions::kRotary) {
+      q = rotated("query", q, d_.heads);
+      k = rotated("key", k, d_.kv_heads);
+    }
+    ValueId mixed = mix(q, k, v);
+    if (d_.has_sub_norms) mixed = norm(mixed, Role::kAttentionSubNorm);
+    return product("attention/output", mixed, here(Role::kAttentionOutput), d_.has_output_bias);
+  }
+  [[nodiscard]] ir::Attention attention_operator() const {
+    return {.heads = d_.heads,
+            .kv_heads = d_.kv_heads,
+            .scale = static_cast<float>(d_.score_scale),
+            .softcap = static_cast<float>(d_.score_cap),
+            .window = d_.is_windowed(block_) ? d_.window : 0};
+  }
+  ValueId normalized_heads(const std::string& name, ValueId x, std::size_t heads, Role role) {
+    const Shape rows = graph_.value(x).type.shape;
+    std::vector<ir::Dim> dims = lead_;
+    dims.push_back(dim(heads));
+    dims.push_back(dim(d_.head_width));
+    x = node(name + "/heads", ir::Reshape{Shape(std::move(dims))}, {x});
+    return node(name + "/rows", ir::Reshape{rows}, {norm(x, role)});
+  }
+  ValueId rotated(const std::string& name, ValueId x, std::size_t heads) {
+    const bool is_windowed = d_.is_windowed(block_);
+    const RotaryAngles& angles = is_windowed ? d_.window_rotary : d_.rotary;
+    // Blocks with a window have tables of their own only if they differ.
+    const std::string table = is_windowed && d_.window_rotary != d_.rotary ? "window_" : "";
+    const auto rows = [&](const char* function, ir::Tensor RotaryTables::*member) {
+      return shared_constant(table + "rotary/" + function, [&] {
+        return std::move(rotary_tables(d_, angles, context_).*member);
+      });
+    };
+    return node(name + "/rotated",
+                ir::Rotary{.heads = heads, .dims = d_.rotary_dims, .pairing = d_.pairing},
+                {x, positions_, rows("cos", &RotaryTables::cos), rows("sin", &RotaryTables::sin)});
+  }
+
+  /// The matrices of a feed-forward network.
+  struct NetworkRoles {
+    Role gate = Role::kGate;
+    Role up = Role::kUp;
+    Role down = Role::kDown;
+  };
+  ValueId feed_forward(ValueId x) { return network("", x, {}, 0); }
+  /// down(function(gate x) * (up x)), or down(function(up x)).
+  ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles,
+                  std::size_t expert) {
+    const ir::Activation activation = activation_of(d_.function);
+    const auto squared = [&](ValueId y) {
+      if (d_.function != FeedForward::kReluSquared) return y;
+      return binary(name + "squared", ir::BinaryKind::kMul, y, y);
+    };
+    const WeightId up = here(roles.up, Part::kWeight, expert);
+    ValueId y = ir::kAbsent;
+    if (d_.is_gated) {
+      const WeightId gate = here(roles.gate, Part::kWeight, expert);
+      const ValueId open = squared(product(name + "gate", x, gate, d_.has_ffn_bias, activation));
+      y = binary(name + "gated", ir::BinaryKind::kMul, open,
+                 product(name + "up", x, up, d_.has_ffn_bias));
+    } else {
+      y = squared(product(name + "up", x, up, d_.has_ffn_bias, activation));
+    }
+    if (d_.has_sub_norms) y = norm(y, Role::kFeedForwardSubNorm);
+    return product(name + "down", y, here(roles.down, Part::kWeight, expert), d_.has_ffn_bias);
+  }
+
+  /// The share of each expert, [..., experts], zero for those that are not chosen.
+  ValueId shares(ValueId x) {
+    const std::size_t axis = lead_.size();
+    const ir::Softmax softmax{.axis = axis};
+    const ValueId scores = product("router", x, here(Role::kRouter));
+    const ValueId all =
+        d_.softmax_after_choice ? scores : node("router/softmax", softmax, {scores});
+    const ValueId chosen =
+        node("router/chosen", ir::TopK{.axis = axis, .k = d_.active_experts}, {all});
+    ValueId best = node("router/best", ir::GatherElements{.axis = axis}, {all, chosen});
+    if (d_.softmax_after_choice) best = node("router/softmax", softmax, {best});
+    if (d_.renormalizes) {
+      const ValueId sum =
+          node("router/sum", ir::Reduce{.kind = ir::ReduceKind::kSum, .axes = {axis}}, {best});
+      best = binary("router/shares", ir::BinaryKind::kDiv, best, sum);
+    }
+    const ValueId zeros = binary("router/zeros", ir::BinaryKind::kMul, all, scalar("zero", 0));
+    return node("router/all", ir::ScatterElements{.axis = axis}, {zeros, chosen, best});
+  }
+  /// Every expert computes every row; those that are not chosen count with a share of zero.
+  ValueId experts(ValueId x) {
+    const ValueId all = shares(x);
+    ValueId sum = ir::kAbsent;
+    const auto add = [&](const std::string& name, ValueId y, ValueId share) {
+      y = binary(name + "share", ir::BinaryKind::kMul, y, share);
+      sum = sum == ir::kAbsent ? y : binary(name + "sum", ir::BinaryKind::kAdd, sum, y);
+    };
+    for (std::size_t i = 0; i < d_.experts; ++i) {
+      const std::string name = "expert." + std::to_string(i) + "/";
+      const ValueId share =
+          node(name + "router", ir::Slice{.axis = lead_.size(), .begin = i, .count = 1}, {all});
+      add(name, network(name, x, {Role::kExpertGate, Role::kExpertUp, Role::kExpertDown}, i),
+          share);
+    }
+    if (d_.shared_inner == 0) return sum;
+    const std::string name = "shared_expert/";
+    const ValueId y = network(name, x, {Role::kSharedGate, Role::kSharedUp, Role::kSharedDown}, 0);
+    if (!d_.has_shared_gate) return binary(name + "sum", ir::BinaryKind::kAdd, sum, y);
+    add(name, y,
+        product(name + "router", x, here(Role::kSharedRouter), false,
+                {ir::ActivationKind::kSigmoid}));
+    return sum;
+  }
+
+  const Description& d_;
+  const Weights& weights_;
+  SharedConstants& constants_;
+  std::vector<ir::Dim> lead_;
+  ir::Graph graph_;
+  std::map<std::string, ValueId> values_;  ///< constants of this graph
+  std::size_t context_ = 0;                ///< rows of the tables of angles
+  ValueId ids_ = ir::kAbsent;
+  ValueId positions_ = ir::kAbsent;
+  std::size_t block_ = 0;
+  std::string prefix_;  ///< of the names of nodes
+};
+
+/// Rows of any sequences, which see what states hold of theirs.
+class RowsBuilder : public GraphBuilder {
+ public:
+  RowsBuilder(const Description& description, const Weights& weights, SharedConstants& constants,
+              const BuildOptions& options)
+      : GraphBuilder(description, weights, constants, {kBatch}), options_(options) {
+    context_ = options.context;
+  }
+
+ protected:
+  void add_inputs() override {
+    const auto type = ir::dense_type(ir::ElementType::kInt32, {kBatch});
+    ids_ = graph_.add_input("ids", type);
+    slots_ = graph_.add_input("slots", type);
+    positions_ = graph_.add_input("positions", type);
+  }
+  ValueId mix(ValueId q, ValueId k, ValueId v) override {
+    const ValueId keys = kept("keys", k, d_.kv_heads * d_.head_width);
+    const ValueId values = kept("values", v, d_.kv_heads * d_.value_width);
+    return node("attention", attention_operator(), {q, keys, values, slots_, positions_});
+  }
+  void finish() override {
+    for (const ir::State& state : states_) graph_.tie(state.before, state.after);
+  }
+
+ private:
+  ValueId kept(const std::string& name, ValueId rows, std::size_t width) {
+    const ir::State state{
+        graph_.add_input(prefix_ + name,
+                         ir::dense_type(ir::ElementType::kFloat32,
+                                        {dim(options_.sequences), dim(context_), dim(width)})),
+        ir::kAbsent};
+    states_.push_back(state);
+    states_.back().after = node(name + "/appended", ir::AppendRows{options_.cache, d_.kv_heads},
+                                {state.before, rows, slots_, positions_});
+    return states_.back().after;
+  }
+
+  BuildOptions options_;
+  ValueId slots_ = ir::kAbsent;
+  std::vector<ir::State> states_;
+};
+
+/// Whole samples.
+class SamplesBuilder : public GraphBuilder {
+ public:
+  SamplesBuilder(const Description& description, const Weights& weights, SharedConstants& constants,
+                 std::size_t tokens)
+      : GraphBuilder(description, weights, constants, {kBatch, dim(tokens)}) {
+    context_ = tokens;
+  }
+
+ protected:
+  void add_inputs() override {
+    ids_ =
+        graph_.add_input("ids", ir::dense_type(ir::ElementType::kInt32, {kBatch, dim(context_)}));
+    positions_ = shared_constant("positions", [&] {
+      ir::Tensor positions(ir::ElementType::kInt32, {dim(context_)});
+      std::int32_t next = 0;
+      for (std::int32_t& position : positions.as<std::int32_t>()) position = next++;
+      return positions;
+    });
+  }
+  ValueId mix(ValueId q, ValueId k, ValueId v) override {
+    return node("attention", attention_operator(), {q, k, v});
+  }
+};
+
+/// Rotary positions go on for ever; learned ones end with their table.
+void check_context(const Description& d, std::size_t context) {
+  const std::size_t max = d.positions == Positions::kLearned ? d.context : std::size_t{1} << 31;
+  if (context >= 1 && context <= max) return;
+  fail(ErrorKind::kUsage, "context: expected 1 to " + std::to_string(max) + " tokens, found " +
+                              std::to_string(context));
+}
+
+}  // namespace
+
+DecoderGraphs build_decoder(const Description& description, const Weights& weights,
+                            const BuildOptions& options) {
+  BuildOptions used = options;
+  if (used.context == 0) used.context = description.context;
+  check_context(description, used.context);
+  if (used.sequences == 0) fail(ErrorKind::kUsage, "sequences: expected 1 or more, found 0");
+  SharedConstants constants;
+  return {RowsBuilder(description, weights, constants, used).body(),
+          RowsBuilder(description, weights, constants, used).head()};
+}
+
+DecoderGraphs build_samples(const Description& description, const Weights& weights,
+                            std::size_t tokens) {
+  check_context(description, tokens);
+  SharedConstants constants;
+  return {SamplesBuilder(description, weights, constants, tokens).body(),
+          SamplesBuilder(description, weights, constants, tokens).head()};
+}
+
+RotaryTables rotary_tables(const Description& description, const RotaryAngles& angles,
+                           std::size_t context) {
+  const std::size_t pairs = description.rotary_dims / 2;
+  const bool is_long = !angles.long_divisors.empty() && context > description.original_context;
+  const std::vector<double>& divisors = is_long ? angles.long_divisors : angles.divisors;
+  const Shape shape{dim(context), dim(pairs)};
+  RotaryTables tables{ir::Tensor(ir::ElementType::kFloat32, shape),
+                      ir::Tensor(ir::ElementType::kFloat32, shape)};
+  const auto cos = tables.cos.as<float>();
+  const auto sin = tables.sin.as<float>();
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const double exponent = 2 * static_cast<double>(i) / static_cast<double>(2 * pairs);
+    const double turned = elementary::pow(angles.base, exponent);
+    const double divisor = divisors.empty() ? turned : turned * divisors[i];
+    for (std::size_t position = 0; position < context; ++position) {
+      const double angle = static_cast<double>(position) / divisor;
+      const double factor = description.rotary_factor;
+      cos[position * pairs + i] = static_cast<float>(factor * elementary::cos(angle));
+      sin[position * pairs + i] = static_cast<float>(factor * elementary::sin(angle));
+    }
+  }
+  return tables;
+}
+
+}  // namespace halftone::lm

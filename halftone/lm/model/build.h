@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graphs of a language model.
+#pragma once
+
+#include <cstddef>
+
+#include "halftone/ir/graph.h"
+#include "halftone/ir/ops/sequence.h"
+#include "halftone/ir/tensor.h"
+#include "halftone/lm/model/decoder_graphs.h"
+#include "halftone/lm/model/description.h"
+#include "halftone/lm/model/weights.h"
+
+namespace halftone::lm {
+
+struct BuildOptions {
+  std::size_t sequences = 1;  ///< that the states hold
+  std::size_t context = 0;    ///< tokens of a sequence at most; 0: as many as the description says
+  ir::CacheNumbers cache = ir::CacheNumbers::kFloat32;  ///< how keys and values are kept
+};
+
+/// The graphs that lm::Decoder runs. The final norm is in the head. Weights are float32 constants
+/// with the names of the file, those of a tied table shared by both.
+/// @throws Error kUsage for a context that the positions of the model do not reach, or no
+///         sequences; as Weight::decode()
+DecoderGraphs build_decoder(const Description& description, const Weights& weights,
+                            const BuildOptions& options = {});
+
+/// The same network on whole samples, without states, as fitting reads it: the body maps "ids",
+/// int32 [N, tokens], to hidden rows [N, tokens, d], the head maps these to logits. Token t of a
+/// sample sees tokens 0 to t.
+/// @param tokens  of a sample
+/// @throws Error as build_decoder()
+DecoderGraphs build_samples(const Description& description, const Weights& weights,
+                            std::size_t tokens);
+
+/// cos and sin of the angles of rotary positions times `rotary_factor`, [context, rotary_dims / 2]
+/// each, computed in double precision.
+struct RotaryTables {
+  ir::Tensor cos;
+  ir::Tensor sin;
+};
+/// @param angles  of the description: `rotary` or `window_rotary`
+RotaryTables rotary_tables(const Description& description, const RotaryAngles& angles,
+                           std::size_t context);
+
+}  // namespace halftone::lm

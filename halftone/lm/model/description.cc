@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/description.h"
+
+#include <cmath>
+
+#include "halftone/base/error.h"
+
+namespace halftone::lm {
+namespace {
+
+[[noreturn]] void fail_description(const Description& d, const std::string& message) {
+  fail(ErrorKind::kFormat, d.architecture + ": " + message);
+}
+
+void check_extent(const Description& d, const char* what, std::size_t value,
+                  std::size_t max = std::size_t{1} << 24) {
+  if (value >= 1 && value <= max) return;
+  fail_description(d, std::string(what) + ": expected 1 to " + std::to_string(max) + ", found " +
+                          std::to_string(value));
+}
+
+/// @param least  excluded
+void check_number(const Description& d, const char* what, double value, double least) {
+  if (std::isfinite(value) && value > least) return;
+  fail_description(d, std::string(what) + ": expected a number above " + std::to_string(least) +
+                          ", found " + std::to_string(value));
+}
+
+void check_extents(const Description& d) {
+  check_extent(d, "blocks", d.blocks, 1 << 12);
+  check_extent(d, "embedding width", d.width);
+  check_extent(d, "vocabulary", d.vocabulary);
+  check_extent(d, "context", d.context, std::size_t{1} << 31);
+  check_extent(d, "attention heads", d.heads, 1 << 16);
+  check_extent(d, "heads of keys and values", d.kv_heads, d.heads);
+  check_extent(d, "head width", d.head_width, 1 << 16);
+  check_extent(d, "head width of values", d.value_width, 1 << 16);
+  check_extent(d, "feed-forward width", d.inner);
+  if (d.heads % d.kv_heads != 0) {
+    fail_description(d, "heads of keys and values: " + std::to_string(d.kv_heads) +
+                            " do not divide " + std::to_string(d.heads) + " attention heads");
+  }
+  if (d.window != 0 && d.windowed.size() != d.blocks) {
+    fail_description(d, "attention windows: expected one entry for each of " +
+                            std::to_string(d.blocks) + " blocks, found " +
+                            std::to_string(d.windowed.size()));
+  }
+}
+
+void check_angles(const Description& d, const RotaryAngles& angles) {
+  check_number(d, "base of rotary positions", angles.base, 0);
+  for (const auto* divisors : {&angles.divisors, &angles.long_divisors}) {
+    if (!divisors->empty() && divisors->size() != d.rotary_dims / 2) {
+      fail_description(d, "factors of rotary positions: expected " +
+                              std::to_string(d.rotary_dims / 2) + ", found " +
+                              std::to_string(divisors->size()));
+    }
+    for (const double divisor : *divisors) check_number(d, "rotary factor", divisor, 0);
+  }
+}
+
+void check_positions(const Description& d) {
+  if (d.positions != Positions::kRotary) return;
+  check_extent(d, "rotated elements of a head", d.rotary_dims, d.head_width);
+  if (d.rotary_dims % 2 != 0) {
+    fail_description(d, "rotated elements of a head: expected an even number, found " +
+                            std::to_string(d.rotary_dims));
+  }
+  check_angles(d, d.rotary);
+  check_angles(d, d.window_rotary);
+  check_number(d, "attention factor of rotary positions", d.rotary_factor, 0);
+}
+
+void check_experts(const Description& d) {
+  if (d.experts == 0) return;
+  check_extent(d, "experts", d.experts, 1 << 12);
+  check_extent(d, "experts per token", d.active_experts, d.experts);
+  if (d.shared_inner != 0) check_extent(d, "width of the shared expert", d.shared_inner);
+}
+
+}  // namespace
+
+std::string_view to_string(FeedForward function) {
+  switch (function) {
+    case FeedForward::kSilu:
+      return "SiLU";
+    case FeedForward::kGelu:
+      return "GELU";
+    case FeedForward::kGeluTanh:
+      return "GELU with tanh";
+    case FeedForward::kRelu:
+      return "ReLU";
+    case FeedForward::kReluSquared:
+      return "ReLU squared";
+  }
+  return "unknown";
+}
+
+void check(const Description& description) {
+  check_extents(description);
+  check_number(description, "epsilon of norms", description.norm_epsilon, 0);
+  check_number(description, "scale of scores", description.score_scale, 0);
+  check_number(description, "factor of the embedding", description.embedding_factor, 0);
+  // Zero stands for none.
+  check_number(description, "cap of scores", description.score_cap, -1e-30);
+  check_number(description, "cap of logits", description.logit_cap, -1e-30);
+  check_positions(description);
+  check_experts(description);
+}
+
+}  // namespace halftone::lm

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a language model is made of, whatever file it comes from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/ir/ops/sequence.h"
+
+namespace halftone::lm {
+
+enum class Norm : std::uint8_t {
+  kRms,    ///< x / sqrt(mean of x^2 + epsilon), times a gain
+  kLayer,  ///< (x - mean) / sqrt(variance + epsilon), times a gain, plus a bias
+};
+
+/// How a block knows where a token stands.
+enum class Positions : std::uint8_t {
+  kRotary,   ///< pairs of elements of queries and keys are rotated
+  kLearned,  ///< a row of a table is added to the embedding
+};
+
+/// Which elements of a head are rotated together.
+using Pairing = ir::RotaryPairing;
+
+enum class FeedForward : std::uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared };
+/// "SiLU", "GELU", ...
+std::string_view to_string(FeedForward function);
+
+/// Angles of rotary positions: position p turns pair i by
+///
+///     p base^(-2 i / dims) / divisors[i]
+struct RotaryAngles {
+  double base = 10000;
+  std::vector<double> divisors{};       ///< [dims / 2]; empty: 1
+  std::vector<double> long_divisors{};  ///< instead, for contexts above original_context; or empty
+
+  bool operator==(const RotaryAngles&) const = default;
+};
+
+/// A decoder: an embedding, blocks of attention and a feed-forward network, a final norm, a head.
+struct Description {
+  std::string architecture;  ///< as GGUF files name it: "llama", "qwen2moe", ...
+
+  std::size_t blocks = 0;
+  std::size_t width = 0;  ///< of the hidden rows
+  std::size_t vocabulary = 0;
+  std::size_t context = 0;  ///< positions that the model was trained for
+
+  double embedding_factor = 1;
+  bool ties_embeddings = false;  ///< the head is the table of the embedding
+  double logit_cap = 0;          ///< logits are cap tanh(logits / cap); 0: as they are
+
+  Norm norm = Norm::kRms;
+  double norm_epsilon = 1e-5;
+  double norm_offset = 0;       ///< added to the gains that the file has
+  bool has_post_norms = false;  ///< norms behind attention and feed-forward network too
+  bool has_sub_norms = false;   ///< norms before their last products too
+
+  std::size_t heads = 0;
+  std::size_t kv_heads = 0;    ///< each serves heads / kv_heads heads
+  std::size_t head_width = 0;  ///< of queries and keys
+  std::size_t value_width = 0;
+  double score_scale = 0;        ///< scores are scale q k
+  double score_cap = 0;          ///< then cap tanh(score / cap); 0: as they are
+  std::size_t window = 0;        ///< keys that blocks with a window see, the token's own included
+  std::vector<bool> windowed{};  ///< [blocks] whether a block has the window
+  bool has_qkv_bias = false;
+  bool has_output_bias = false;
+  bool normalizes_heads = false;  ///< each head of queries and keys has an RMS norm
+
+  Positions positions = Positions::kRotary;
+  Pairing pairing = Pairing::kHalves;  ///< in the order of the file's rows of q and k
+  std::size_t rotary_dims = 0;         ///< leading elements of a head that are rotated
+  RotaryAngles rotary{};
+  RotaryAngles window_rotary{};      ///< of blocks with the window
+  std::size_t original_context = 0;  ///< up to which `divisors` hold; 0: always
+  double rotary_factor = 1;          ///< of rotated elements
+
+  FeedForward function = FeedForward::kSilu;
+  bool is_gated = true;   ///< down(function(gate x) * (up x)); otherwise down(function(up x))
+  std::size_t inner = 0;  ///< width of the feed-forward network, or of one expert
+  bool has_ffn_bias = false;
+
+  std::size_t experts = 0;         ///< feed-forward networks of a block; 0: one, without a choice
+  std::size_t active_experts = 0;  ///< those of the largest scores that a token passes through
+  bool softmax_after_choice = false;  ///< over the chosen scores instead of over all
+  bool renormalizes = false;          ///< chosen probabilities are divided by their sum
+  std::size_t shared_inner = 0;       ///< width of an expert for all tokens; 0: none
+  bool has_shared_gate = false;       ///< whose output is multiplied by sigmoid(w x)
+
+  [[nodiscard]] bool is_windowed(std::size_t block) const {
+    return window != 0 && windowed.at(block);
+  }
+  bool operator==(const Description&) const = default;
+};
+
+/// @throws Error kFormat if numbers are missing, out of range or do not fit together
+void check(const Description& description);
+
+}  // namespace halftone::lm

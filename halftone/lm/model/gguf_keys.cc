@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/gguf_keys.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/base/printable.h"
+#include "halftone/lm/model/architectures.h"
+
+namespace halftone::lm {
+namespace {
+
+using formats::GgufArray;
+using formats::GgufFile;
+using formats::GgufTensor;
+using formats::GgufValue;
+
+/// Reads keys that start with the name of the architecture.
+class GgufKeys {
+ public:
+  GgufKeys(const GgufFile& file, std::string_view architecture)
+      : file_(file), prefix_(std::string(architecture) + ".") {}
+
+  [[nodiscard]] std::optional<std::size_t> whole(const std::string& key) const {
+    const GgufValue* value = file_.find(prefix_ + key);
+    if (value == nullptr) return std::nullopt;
+    const auto found = integer_of(*value, key);
+    if (found < 0 || found > (std::int64_t{1} << 40)) {
+      fail_key(key, "expected a number from 0 to 2^40, found " + std::to_string(found));
+    }
+    return static_cast<std::size_t>(found);
+  }
+  [[nodiscard]] std::size_t needed_whole(const std::string& key) const {
+    const auto found = whole(key);
+    if (!found) fail_key(key, "is missing");
+    return *found;
+  }
+  [[nodiscard]] std::optional<double> number(const std::string& key) const {
+    const GgufValue* value = file_.find(prefix_ + key);
+    if (value == nullptr) return std::nullopt;
+    if (const auto* found = std::get_if<double>(value)) return *found;
+    if (const auto* found = std::get_if<std::int64_t>(value)) return static_cast<double>(*found);
+    fail_key(key, "expected a number");
+  }
+  [[nodiscard]] double needed_number(const std::string& key) const {
+    const auto found = number(key);
+    if (!found) fail_key(key, "is missing");
+    return *found;
+  }
+  [[nodiscard]] std::optional<bool> flag(const std::string& key) const {
+    const GgufValue* value = file_.find(prefix_ + key);
+    if (value == nullptr) return std::nullopt;
+    if (const auto* found = std::get_if<bool>(value)) return *found;
+    fail_key(key, "expected a boolean");
+  }
+  [[nodiscard]] std::string text(const std::string& key) const {
+    return std::string(file_.text(prefix_ + key).value_or(""));
+  }
+  [[nodiscard]] const GgufArray* list(const std::string& key) const {
+    const GgufValue* value = file_.find(prefix_ + key);
+    return value == nullptr ? nullptr : std::get_if<GgufArray>(value);
+  }
+  [[noreturn]] void fail_key(const std::string& key, const std::string& message,
+                             ErrorKind kind = ErrorKind::kFormat) const {
+    fail(kind, "key '" + printable(prefix_ + key) + "': " + message);
+  }
+
+ private:
+  /// A number, or that of a list with one entry per block that are all equal.
+  [[nodiscard]] std::int64_t integer_of(const GgufValue& value, const std::string& key) const {
+    if (const auto* found = std::get_if<std::int64_t>(&value)) return *found;
+    const auto* list = std::get_if<GgufArray>(&value);
+    if (list == nullptr || list->integers.empty()) fail_key(key, "expected an integer");
+    for (const std::int64_t entry : list->integers) {
+      if (entry == list->integers[0]) continue;
+      fail_key(key, "blocks of different sizes need a description of each block",
+               ErrorKind::kUnsupported);
+    }
+    return list->integers[0];
+  }
+
+  const GgufFile& file_;
+  std::string prefix_;
+};
+
+bool has_tensor(const GgufFile& file, const char* name) { return file.tensor(name) != nullptr; }
+
+void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
+  d.blocks = keys.needed_whole("block_count");
+  d.context = keys.needed_whole("context_length");
+  d.width = keys.needed_whole("embedding_length");
+  d.inner = keys.whole("feed_forward_length").value_or(0);
+  const GgufTensor* table = file.tensor("token_embd.weight");
+  d.vocabulary = table != nullptr && table->shape.size() == 2
+                     ? table->shape[0]
+                     : keys.whole("vocab_size").value_or(0);
+  d.ties_embeddings = !has_tensor(file, "output.weight");
+  d.norm_epsilon = keys.needed_number(d.norm == Norm::kRms ? "attention.layer_norm_rms_epsilon"
+                                                           : "attention.layer_norm_epsilon");
+}
+
+void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) {
+  d.heads = keys.needed_whole("attention.head_count");
+  d.kv_heads = keys.whole("attention.head_count_kv").value_or(d.heads);
+  d.head_width = keys.whole("attention.key_length").value_or(d.heads == 0 ? 0 : d.width / d.heads);
+  d.value_width = keys.whole("attention.value_length").value_or(d.head_width);
+  d.score_scale = keys.number("attention.scale").value_or(0);
+  d.score_cap = keys.number("attn_logit_softcapping").value_or(d.score_cap);
+  d.logit_cap = keys.number("final_logit_softcapping").value_or(d.logit_cap);
+  d.has_qkv_bias = d.has_qkv_bias || has_tensor(file, "blk.0.attn_q.bias");
+  d.has_output_bias = d.has_output_bias || has_tensor(file, "blk.0.attn_output.bias");
+  d.has_ffn_bias = d.has_ffn_bias || has_tensor(file, "blk.0.ffn_down.bias");
+  d.normalizes_heads = d.normalizes_heads || has_tensor(file, "blk.0.attn_q_norm.weight");
+}
+
+/// Gemma's largest models divide scores by the square root of width / heads; no key says so.
+void read_gemma_scale(Description& d) {
+  const bool is_largest = (d.architecture == "gemma2" && d.blocks == 46) ||
+                          (d.architecture == "gemma3" && d.blocks == 62);
+  if (d.score_scale != 0 || !is_largest || d.heads == 0) return;
+  d.score_scale = 1 / std::sqrt(static_cast<double>(d.width) / static_cast<double>(d.heads));
+}
+
+void read_window(const GgufKeys& keys, const Architecture& architecture, Description& d) {
+  d.window = keys.whole("attention.sliding_window").value_or(architecture.default_window);
+  if (d.window == 0) return;
+  const std::string key = "attention.sliding_window_pattern";
+  if (const GgufArray* list = keys.list(key)) {
+    for (const std::int64_t is_windowed : list->integers) d.windowed.push_back(is_windowed != 0);
+    return;
+  }
+  const auto period = keys.whole(key);
+  if (!period) return;
+  if (*period == 0) keys.fail_key(key, "expected a number above 0, found 0");
+  for (std::size_t i = 0; i < d.blocks && d.blocks <= (1 << 12); ++i) {
+    d.windowed.push_back(i % *period < *period - 1);
+  }
+}
+
+std::vector<double> factors_of(const GgufFile& file, const char* name) {
+  const GgufTensor* tensor = file.tensor(name);
+  if (tensor == nullptr) return {};
+  std::vector<float> values(tensor->num_elements());
+  with_context("tensor '" + std::string(name) + "'",
+               [&] { formats::decode_gguf(*tensor->type, tensor->bytes.bytes, values); });
+  return {values.begin(), values.end()};
+}
+
+/// Positions divided by one number.
+void scale_linearly(const GgufKeys& keys, Description& d) {
+  const double factor = keys.needed_number("rope.scaling.factor");
+  if (d.rotary.divisors.empty()) d.rotary.divisors.assign(d.rotary_dims / 2, 1);
+  for (double& divisor : d.rotary.divisors) divisor *= factor;
+}
+
+void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) {
+  if (d.positions != Positions::kRotary) return;
+  d.rotary_dims = keys.whole("rope.dimension_count").value_or(d.head_width);
+  d.rotary.base = keys.number("rope.freq_base").value_or(d.rotary.base);
+  if (const auto base = keys.number("rope.freq_base_swa")) d.window_rotary.base = *base;
+  d.rotary.divisors = factors_of(file, "rope_freqs.weight");
+  if (d.rotary.divisors.empty()) {
+    d.rotary.divisors = factors_of(file, "rope_factors_short.weight");
+    d.rotary.long_divisors = factors_of(file, "rope_factors_long.weight");
+  }
+  const std::string type = keys.text("rope.scaling.type");
+  if (type == "linear") {
+    if (d.rotary_dims <= (1 << 16)) scale_linearly(keys, d);
+  } else if (type == "longrope" || !d.rotary.long_divisors.empty()) {
+    d.original_context = keys.needed_whole("rope.scaling.original_context_length");
+    d.rotary_factor = keys.number("rope.scaling.attn_factor").value_or(1);
+  } else if (!type.empty() && type != "none") {
+    keys.fail_key("rope.scaling.type",
+                  "'" + printable(type) +
+                      "': its angles are not described here; known: none, "
+                      "linear, longrope and factors as tensors",
+                  ErrorKind::kUnsupported);
+  }
+}
+
+void read_experts(const GgufKeys& keys, Description& d) {
+  d.experts = keys.whole("expert_count").value_or(0);
+  if (d.experts == 0) return;
+  d.active_experts = keys.needed_whole("expert_used_count");
+  d.inner = keys.whole("expert_feed_forward_length").value_or(d.inner);
+  d.renormalizes = keys.flag("expert_weights_norm").value_or(d.renormalizes);
+  if (d.architecture == "qwen2moe") {
+    d.shared_inner = keys.needed_whole("expert_shared_feed_forward_length");
+    d.has_shared_gate = true;
+  }
+}
+
+/// BitNet's files name the function; those that do not are older and have SiLU.
+void read_function(const GgufKeys& keys, Description& d) {
+  const std::string name = keys.text("hidden_act");
+  if (name.empty()) return;
+  if (name == "relu2") {
+    d.function = FeedForward::kReluSquared;
+  } else if (name == "silu") {
+    d.function = FeedForward::kSilu;
+  } else {
+    keys.fail_key("hidden_act", "'" + printable(name) + "': known: silu, relu2",
+                  ErrorKind::kUnsupported);
+  }
+}
+
+}  // namespace
+
+Description describe_gguf(const GgufFile& file) {
+  const auto name = file.text("general.architecture");
+  if (!name) fail(ErrorKind::kFormat, "key 'general.architecture': is missing");
+  const Architecture& architecture = architecture_of_gguf(*name);
+  const GgufKeys keys(file, *name);
+  Description d = start_description(architecture);
+  d.pairing = architecture.gguf_pairing;
+  read_sizes(file, keys, d);
+  read_attention(file, keys, d);
+  read_gemma_scale(d);
+  read_window(keys, architecture, d);
+  read_positions(file, keys, d);
+  read_experts(keys, d);
+  read_function(keys, d);
+  complete(d, architecture);
+  check(d);
+  return d;
+}
+
+}  // namespace halftone::lm

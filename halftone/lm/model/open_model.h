@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the files of a language model.
+#pragma once
+
+#include <filesystem>
+
+#include "halftone/lm/model/description.h"
+#include "halftone/lm/model/weights.h"
+
+namespace halftone::lm {
+
+/// What a model is made of, and its tensors.
+struct Model {
+  Description description;
+  Weights weights;
+};
+
+/// Opens a GGUF file, a checkpoint of llama2.c, or a folder of Hugging Face: config.json beside
+/// model.safetensors or model.safetensors.index.json.
+/// @throws Error kIo if a file is missing; as describe_gguf(), describe_config(), parse_llama2c()
+///         and Weights; messages start with the path
+Model open_model(const std::filesystem::path& path);
+
+}  // namespace halftone::lm

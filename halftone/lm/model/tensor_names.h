@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tensors of a model are for, and what files call them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/lm/model/description.h"
+
+namespace halftone::lm {
+
+enum class Role : std::uint8_t {
+  kTokenEmbedding,
+  kPositionEmbedding,
+  kFinalNorm,
+  kHead,
+  // Of a block:
+  kAttentionNorm,
+  kQuery,
+  kKey,
+  kValue,
+  kQueryNorm,
+  kKeyNorm,
+  kAttentionSubNorm,
+  kAttentionOutput,
+  kAttentionPostNorm,
+  kFeedForwardNorm,
+  kGate,
+  kUp,
+  kFeedForwardSubNorm,
+  kDown,
+  kFeedForwardPostNorm,
+  kRouter,
+  kSharedGate,
+  kSharedUp,
+  kSharedDown,
+  kSharedRouter,
+  // Of an expert of a block:
+  kExpertGate,
+  kExpertUp,
+  kExpertDown,
+  kCount,  ///< the number of roles; itself none
+};
+/// "attention query", "up of an expert", ...
+std::string_view to_string(Role role);
+/// Whether it is the gain or bias of a norm.
+bool is_norm(Role role);
+
+enum class Part : std::uint8_t { kWeight, kBias };
+
+/// Which tensor of a model.
+struct WeightId {
+  Role role = Role::kTokenEmbedding;
+  std::size_t block = 0;
+  Part part = Part::kWeight;
+  std::size_t expert = 0;
+  auto operator<=>(const WeightId&) const = default;
+};
+/// "attention query of block 3", for messages.
+std::string to_string(const WeightId& id);
+
+/// The tensors that a graph of this description reads, each once; those of a tied head are not.
+std::vector<WeightId> needed_weights(const Description& description);
+
+/// [outputs, inputs] of a matrix, [n] of gains and biases.
+std::vector<std::size_t> shape_of(const Description& description, const WeightId& id);
+
+/// How tensors are called.
+enum class Naming : std::uint8_t {
+  kGguf,
+  kHf,      ///< llama and what follows it
+  kHfGpt2,  ///< whose matrices are [inputs, outputs]
+};
+
+/// Where a tensor may be in a file: itself, or a part of one that holds several.
+struct Place {
+  std::string name;
+  std::size_t begin = 0;    ///< first output of the part
+  std::size_t outputs = 0;  ///< of the whole tensor, of one expert
+  /// The tensor is [experts, outputs, inputs].
+  bool has_experts = false;
+  /// The tensor is [inputs, outputs].
+  bool is_transposed = false;
+};
+
+/// The places where files have a tensor, the commonest first. Names of Hugging Face's files come
+/// after a prefix such as "model.", except that of the head.
+std::vector<Place> places_of(const Description& description, Naming naming, const WeightId& id);
+
+}  // namespace halftone::lm

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/weights.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/printable.h"
+
+namespace halftone::lm {
+namespace {
+
+using Extents = std::vector<std::size_t>;
+
+constexpr std::size_t kMaxNamed = 4;  // tensors in a message
+
+std::string shape_text(const Extents& shape) {
+  std::string text = "[";
+  for (const std::size_t extent : shape) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  }
+  return text + "]";
+}
+
+bool is_whole_blocks(const StorageType& type, std::size_t elements) {
+  const auto* blocks = std::get_if<const formats::GgufType*>(&type);
+  return blocks == nullptr || elements % (*blocks)->block == 0;
+}
+
+/// Bytes of a number of elements, whole blocks of the type.
+std::size_t bytes_of(const StorageType& type, std::size_t elements) {
+  if (const auto* plain = std::get_if<formats::SafetensorsType>(&type)) {
+    return elements * formats::size_bytes(*plain);
+  }
+  const auto& blocks = *std::get<const formats::GgufType*>(type);
+  return elements / blocks.block * blocks.block_bytes;
+}
+
+void decode_elements(const StorageType& type, const SharedBytes& bytes, std::span<float> values) {
+  if (const auto* blocks = std::get_if<const formats::GgufType*>(&type)) {
+    return formats::decode_gguf(**blocks, bytes.bytes, values);
+  }
+  formats::decode_safetensors(
+      {"", std::get<formats::SafetensorsType>(type), {values.size()}, bytes}, values);
+}
+
+/// A tensor of any container.
+struct StoredTensor {
+  Extents shape;
+  StorageType type;
+  SharedBytes bytes;
+  bool is_used = false;
+};
+
+/// The tensors of a file, and what their names mean.
+struct Container {
+  Naming naming = Naming::kGguf;
+  std::string prefix{};       ///< of names, except the head's
+  std::string head_prefix{};  ///< of the head's
+  std::map<std::string, StoredTensor, std::less<>> tensors{};
+  std::vector<std::string> order{};
+  void add(std::string name, StoredTensor tensor) {
+    order.push_back(name);
+    tensors.emplace(std::move(name), std::move(tensor));
+  }
+};
+
+Container container_of(const formats::GgufFile& file) {
+  Container container;
+  for (const auto& tensor : file.tensors()) {
+    container.add(tensor.name, {tensor.shape, tensor.type, tensor.bytes});
+  }
+  // The description has these.
+  for (const char* name :
+       {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}) {
+    const auto found = container.tensors.find(name);
+    if (found != container.tensors.end()) found->second.is_used = true;
+  }
+  return container;
+}
+
+Container container_of(const Llama2cFile& file) {
+  Container container;
+  for (const Llama2cTensor& tensor : file.tensors) {
+    container.add(tensor.name, {tensor.shape, formats::SafetensorsType::kF32, tensor.bytes});
+  }
+  return container;
+}
+
+Container container_of(const formats::SafetensorsFile& file, bool is_gpt2) {
+  Container container;
+  container.naming = is_gpt2 ? Naming::kHfGpt2 : Naming::kHf;
+  for (const auto& tensor : file.tensors()) {
+    container.add(tensor.name, {tensor.shape, tensor.type, tensor.bytes});
+  }
+  const std::string table = is_gpt2 ? "wte.weight" : "embed_tokens.weight";
+  // The second is the head's.
+  constexpr std::pair<const char*, const char*> kPrefixes[] = {
+      {"model.", ""},
+      {"transformer.", ""},
+      {"", ""},
+      {"language_model.model.", "language_model."},
+      {"model.language_model.", ""}};
+  for (const auto& [prefix, head_prefix] : kPrefixes) {
+    if (!container.tensors.contains(prefix + table)) continue;
+    container.prefix = prefix;
+    container.head_prefix = head_prefix;
+    return container;
+  }
+  container.prefix = is_gpt2 ? "transformer." : "model.";
+  return container;
+}
+
+/// Finds the tensors of a description in a container.
+class WeightFinder {
+ public:
+  WeightFinder(const Description& description, Container& container)
+      : description_(description), container_(container) {}
+
+  std::map<WeightId, Weight> find_all() {
+    std::map<WeightId, Weight> weights;
+    for (const WeightId& id : needed_weights(description_)) {
+      if (auto found = find(id)) weights.emplace(id, std::move(*found));
+    }
+    if (problems_ == 0) return weights;
+    if (problems_ > kMaxNamed) {
+      message_ += "; and " + std::to_string(problems_ - kMaxNamed) + " more";
+    }
+    fail(ErrorKind::kFormat, message_);
+  }
+
+ private:
+  std::optional<Weight> find(const WeightId& id) {
+    const std::vector<Place> places = places_of(description_, container_.naming, id);
+    const Extents shape = shape_of(description_, id);
+    std::string problem;
+    for (const Place& place : places) {
+      const std::string name = prefix_of(id) + place.name;
+      const auto found = container_.tensors.find(name);
+      if (found == container_.tensors.end()) continue;
+      const Extents stored = stored_shape(place, shape);
+      if (is_same(found->second.shape, stored)) {
+        found->second.is_used = true;
+        return part_of(name, found->second, place, id);
+      }
+      if (!problem.empty()) continue;
+      problem = "tensor '" + name + "': expected shape " + shape_text(stored) + ", found " +
+                shape_text(found->second.shape);
+    }
+    if (problem.empty()) {
+      const std::string name =
+          places.empty() ? "" : "tensor '" + prefix_of(id) + places[0].name + "': ";
+      problem = name + to_string(id) + ": is missing";
+    }
+    add_problem(problem);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] const std::string& prefix_of(const WeightId& id) const {
+    return id.role == Role::kHead ? container_.head_prefix : container_.prefix;
+  }
+  /// The shape that the tensor of a place has in the file.
+  [[nodiscard]] Extents stored_shape(const Place& place, Extents shape) const {
+    shape[0] = place.outputs;
+    if (place.is_transposed) std::swap(shape[0], shape[1]);
+    if (place.has_experts) shape.insert(shape.begin(), description_.experts);
+    return shape;
+  }
+  /// Files may leave out the first axis of a matrix with one row.
+  static bool is_same(const Extents& found, const Extents& expected) {
+    if (found == expected) return true;
+    return expected.size() == 2 && expected[0] == 1 && found.size() == 1 && found[0] == expected[1];
+  }
+
+  Weight part_of(const std::string& name, const StoredTensor& tensor, const Place& place,
+                 const WeightId& id) {
+    Weight weight{name, shape_of(description_, id), tensor.type, tensor.bytes};
+    const std::size_t outputs = weight.shape[0];
+    const std::size_t end = place.begin + outputs;
+    if (place.has_experts) weight.name += "[" + std::to_string(id.expert) + "]";
+    if (outputs != place.outputs) {
+      weight.name += "[" + std::to_string(place.begin) + ":" + std::to_string(end) + "]";
+    }
+    weight.factor = factor_of(name);
+    weight.is_transposed = place.is_transposed;
+    if (place.is_transposed) {
+      weight.begin = place.begin;
+      weight.stored_outputs = place.outputs;
+      return weight;
+    }
+    const std::size_t inputs = weight.shape.size() == 1 ? 1 : weight.shape[1];
+    const std::size_t first = (place.has_experts ? id.expert * place.outputs : 0) + place.begin;
+    if (!is_whole_blocks(weight.type, first * inputs) ||
+        !is_whole_blocks(weight.type, outputs * inputs)) {
+      fail(ErrorKind::kUnsupported,
+           "tensor '" + printable(weight.name) + "': the part begins or ends inside a block");
+    }
+    weight.bytes = tensor.bytes.part(bytes_of(weight.type, first * inputs),
+                                     bytes_of(weight.type, outputs * inputs));
+    return weight;
+  }
+
+  /// BitNet's files keep a factor beside a matrix: NAME.scale beside NAME.weight.
+  float factor_of(const std::string& name) {
+    constexpr std::string_view kSuffix = ".weight";
+    if (container_.naming != Naming::kGguf || !name.ends_with(kSuffix)) return 1;
+    const auto found =
+        container_.tensors.find(name.substr(0, name.size() - kSuffix.size()) + ".scale");
+    if (found == container_.tensors.end() || found->second.shape != Extents{1}) return 1;
+    found->second.is_used = true;
+    float factor = 1;
+    decode_elements(found->second.type, found->second.bytes, {&factor, 1});
+    return factor;
+  }
+
+  void add_problem(const std::string& problem) {
+    if (problems_++ < kMaxNamed) message_ += (message_.empty() ? "" : "; ") + problem;
+  }
+
+  const Description& description_;
+  Container& container_;
+  std::string message_;
+  std::size_t problems_ = 0;
+};
+
+std::map<WeightId, Weight> find_weights(const Description& description, Container container,
+                                        std::vector<std::string>& unused) {
+  auto weights = WeightFinder(description, container).find_all();
+  for (const std::string& name : container.order) {
+    if (!container.tensors.at(name).is_used) unused.push_back(name);
+  }
+  return weights;
+}
+
+}  // namespace
+
+void Weight::decode(std::size_t first, std::span<float> values) const {
+  const std::size_t count = values.size() / inputs();
+  if (count * inputs() != values.size() || first > outputs() || count > outputs() - first) {
+    fail(ErrorKind::kShape, "tensor '" + printable(name) + "': has " + std::to_string(outputs()) +
+                                " rows of " + std::to_string(inputs()) + ", asked for " +
+                                std::to_string(values.size()) + " elements from row " +
+                                std::to_string(first));
+  }
+  const auto take = [&](std::size_t begin_element, std::span<float> elements) {
+    decode_elements(
+        type, bytes.part(bytes_of(type, begin_element), bytes_of(type, elements.size())), elements);
+  };
+  if (!is_transposed) {
+    take(first * inputs(), values);
+  } else {
+    std::vector<float> column(count);
+    for (std::size_t i = 0; i < inputs(); ++i) {
+      take(i * stored_outputs + begin + first, column);
+      for (std::size_t row = 0; row < count; ++row) values[row * inputs() + i] = column[row];
+    }
+  }
+  if (factor == 1) return;
+  for (float& value : values) value *= factor;
+}
+
+std::vector<float> Weight::decode() const {
+  std::vector<float> values(num_elements());
+  decode(0, values);
+  return values;
+}
+
+Weights::Weights(const Description& description, const formats::GgufFile& file)
+    : weights_(find_weights(description, container_of(file), unused_)) {}
+
+Weights::Weights(const Description& description, const formats::SafetensorsFile& file)
+    : weights_(find_weights(description, container_of(file, description.architecture == "gpt2"),
+                            unused_)) {}
+
+Weights::Weights(const Description& description, const Llama2cFile& file)
+    : weights_(find_weights(description, container_of(file), unused_)) {}
+
+const Weight& Weights::at(const WeightId& id) const {
+  auto found = weights_.find(id);
+  // The head of a tied model is its table.
+  if (found == weights_.end() && id == WeightId{.role = Role::kHead}) {
+    found = weights_.find({.role = Role::kTokenEmbedding});
+  }
+  if (found == weights_.end()) fail(ErrorKind::kInternal, to_string(id) + ": is not needed");
+  return found->second;
+}
+
+}  // namespace halftone::lm

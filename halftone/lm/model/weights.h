@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors of a model by what they are for, decoded when they are asked for.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "halftone/base/shared_bytes.h"
+#include "halftone/formats/gguf/gguf_file.h"
+#include "halftone/formats/safetensors/safetensors_file.h"
+#include "halftone/lm/model/description.h"
+#include "halftone/lm/model/llama2c.h"
+#include "halftone/lm/model/tensor_names.h"
+
+namespace halftone::lm {
+
+/// How a file stores elements: blocks of a type of GGUF, or plain elements.
+using StorageType = std::variant<const formats::GgufType*, formats::SafetensorsType>;
+
+/// A matrix or vector as a file stores it: a whole tensor or a part of one.
+struct Weight {
+  std::string name;  ///< of the tensor; "NAME[64:96]" if it is a part of its outputs
+  std::vector<std::size_t> shape{};  ///< [outputs, inputs] or [n]
+  StorageType type{};
+  /// The rows of the matrix one after the other, a view of the file. A transposed one: the whole
+  /// tensor, [inputs, stored_outputs], of which `begin` is the first output.
+  SharedBytes bytes{};
+  bool is_transposed = false;
+  std::size_t begin = 0;
+  std::size_t stored_outputs = 0;
+  float factor = 1;  ///< of all elements, which the file keeps beside them
+
+  [[nodiscard]] std::size_t outputs() const { return shape.size() == 1 ? 1 : shape[0]; }
+  [[nodiscard]] std::size_t inputs() const { return shape.back(); }
+  [[nodiscard]] std::size_t num_elements() const { return outputs() * inputs(); }
+
+  /// Rows of the matrix as float32; a vector is one row.
+  /// @param first   row
+  /// @param values  [rows * inputs()], which says how many rows
+  /// @throws Error kUnsupported if Halftone does not decode this type; kShape if there are no such
+  ///         rows
+  void decode(std::size_t first, std::span<float> values) const;
+  /// All rows. @throws Error as above
+  [[nodiscard]] std::vector<float> decode() const;
+};
+
+/// The tensors that a description needs, as views of a file. Any number of threads may use it.
+class Weights {
+ public:
+  /// @throws Error kFormat if tensors are missing or have other shapes: the first few by name
+  Weights(const Description& description, const formats::GgufFile& file);
+  Weights(const Description& description, const formats::SafetensorsFile& file);
+  Weights(const Description& description, const Llama2cFile& file);
+
+  /// The tensor; for a tied head that of the token embedding.
+  /// @throws Error kInternal if the description does not need it
+  [[nodiscard]] const Weight& at(const WeightId& id) const;
+  /// Names of the file's tensors that nothing here reads, in their order.
+  [[nodiscard]] std::span<const std::string> unused() const { return unused_; }
+
+ private:
+  std::vector<std::string> unused_;  // before weights_, whose initializer fills it
+  std::map<WeightId, Weight> weights_;
+};
+
+}  // namespace halftone::lm

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/weights.h"
+
+#include "halftone/base/file.h"
+#include "halftone/base/testing.h"
+#include "halftone/lm/model/gguf_keys.h"
+#include "halftone/lm/model/open_model.h"
+#include "halftone/lm/model/testing.h"
+
+namespace halftone::lm {
+namespace {
+
+using formats::SafetensorsFile;
+using testing::ElementsAre;
+
+/// One block of small extents; only what a test needs is set.
+Description one_block() {
+  Description d;
+  d.architecture = "llama";
+  d.blocks = 1;
+  d.width = 2;
+  d.vocabulary = 3;
+  d.context = 4;
+  d.heads = 2;
+  d.kv_heads = d.head_width = d.value_width = 1;
+  d.inner = 3;
+  d.ties_embeddings = true;
+  return d;
+}
+
+/// Tensors by the names of llama's GGUF files, except those named.
+std::vector<NamedTensor> tensors_without(const std::vector<std::string>& names) {
+  std::vector<NamedTensor> all = {
+      counting("token_embd.weight", {3, 2}),         counting("output_norm.weight", {2}),
+      counting("blk.0.attn_norm.weight", {2}),       counting("blk.0.attn_q.weight", {2, 2}, 10),
+      counting("blk.0.attn_k.weight", {1, 2}, 20),   counting("blk.0.attn_v.weight", {1, 2}, 30),
+      counting("blk.0.attn_output.weight", {2, 2}),  counting("blk.0.ffn_norm.weight", {2}),
+      counting("blk.0.ffn_gate.weight", {3, 2}, 40), counting("blk.0.ffn_up.weight", {3, 2}, 50),
+      counting("blk.0.ffn_down.weight", {2, 3}, 60)};
+  std::erase_if(all, [&](const NamedTensor& tensor) {
+    return std::ranges::find(names, tensor.name) != names.end();
+  });
+  return all;
+}
+
+formats::GgufFile gguf_of(const std::vector<NamedTensor>& tensors) {
+  GgufModel model("llama");
+  for (const NamedTensor& tensor : tensors) model.tensor(tensor);
+  return model.file();
+}
+
+SafetensorsFile safetensors_of(const std::vector<NamedTensor>& tensors) {
+  return SafetensorsFile::parse(own_bytes(safetensors_bytes(tensors)));
+}
+
+TEST(Weights, AreViewsOfTheFile) {
+  const auto file = gguf_of(tensors_without({}));
+  const Weights weights(one_block(), file);
+  const Weight& up = weights.at({.role = Role::kUp});
+  EXPECT_EQ(up.name, "blk.0.ffn_up.weight");
+  EXPECT_THAT(up.shape, ElementsAre(3, 2));
+  EXPECT_EQ(std::get<const formats::GgufType*>(up.type)->name, "F32");
+  EXPECT_EQ(up.bytes.bytes.data(), file.tensor("blk.0.ffn_up.weight")->bytes.bytes.data());
+  EXPECT_THAT(up.decode(), ElementsAre(50, 51, 52, 53, 54, 55));
+  std::vector<float> rows(4);
+  up.decode(1, rows);
+  EXPECT_THAT(rows, ElementsAre(52, 53, 54, 55));
+  EXPECT_EQ(&weights.at({.role = Role::kHead}), &weights.at({.role = Role::kTokenEmbedding}));
+  EXPECT_EQ(weights.at({.role = Role::kFinalNorm}).outputs(), 1U);
+  EXPECT_EQ(weights.at({.role = Role::kFinalNorm}).inputs(), 2U);
+  EXPECT_THAT(weights.unused(), testing::IsEmpty());
+}
+
+TEST(Weights, ListUnusedTensors) {
+  auto tensors = tensors_without({});
+  tensors.push_back(counting("rope_freqs.weight", {1}));
+  tensors.push_back(counting("blk.1.ffn_up.weight", {3, 2}));
+  tensors.push_back(counting("blk.0.other", {3}));
+  const Weights weights(one_block(), gguf_of(tensors));
+  EXPECT_THAT(weights.unused(), ElementsAre("blk.1.ffn_up.weight", "blk.0.other"));
+}
+
+TEST(Weights, SplitFusedTensors) {
+  auto tensors =
+      tensors_without({"blk.0.attn_q.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight",
+                       "blk.0.ffn_gate.weight", "blk.0.ffn_up.weight"});
+  tensors.push_back(counting("blk.0.attn_qkv.weight", {4, 2}));
+  tensors.push_back(counting("blk.0.attn_qkv.bias", {4}));
+  tensors.push_back(counting("blk.0.ffn_up.weight", {6, 2}));
+  Description d = one_block();
+  d.has_qkv_bias = true;
+  const Weights weights(d, gguf_of(tensors));
+  EXPECT_THAT(weights.at({.role = Role::kQuery}).decode(), ElementsAre(0, 1, 2, 3));
+  const Weight& value = weights.at({.role = Role::kValue});
+  EXPECT_EQ(value.name, "blk.0.attn_qkv.weight[3:4]");
+  EXPECT_THAT(value.decode(), ElementsAre(6, 7));
+  EXPECT_THAT(weights.at({.role = Role::kKey, .part = Part::kBias}).decode(), ElementsAre(2));
+  EXPECT_THAT(weights.at({.role = Role::kGate}).decode(), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(weights.at({.role = Role::kUp}).decode(), ElementsAre(6, 7, 8, 9, 10, 11));
+}
+
+/// Tensors of Hugging Face's gpt2 with one block.
+std::vector<NamedTensor> gpt2_tensors(const std::string& prefix) {
+  std::vector<NamedTensor> tensors = {counting("wte.weight", {3, 2}),
+                                      counting("wpe.weight", {4, 2}),
+                                      counting("ln_f.weight", {2}),
+                                      counting("ln_f.bias", {2}),
+                                      counting("h.0.ln_1.weight", {2}),
+                                      counting("h.0.ln_1.bias", {2}),
+                                      counting("h.0.ln_2.weight", {2}),
+                                      counting("h.0.ln_2.bias", {2}),
+                                      counting("h.0.attn.c_attn.weight", {2, 4}),
+                                      counting("h.0.attn.c_attn.bias", {4}),
+                                      counting("h.0.attn.c_proj.weight", {2, 2}),
+                                      counting("h.0.attn.c_proj.bias", {2}),
+                                      counting("h.0.mlp.c_fc.weight", {2, 3}),
+                                      counting("h.0.mlp.c_fc.bias", {3}),
+                                      counting("h.0.mlp.c_proj.weight", {3, 2}),
+                                      counting("h.0.mlp.c_proj.bias", {2})};
+  for (NamedTensor& tensor : tensors) tensor.name = prefix + tensor.name;
+  return tensors;
+}
+
+TEST(Weights, TransposeMatricesOfGpt2) {
+  Description d = one_block();
+  d.architecture = "gpt2";
+  d.norm = Norm::kLayer;
+  d.positions = Positions::kLearned;
+  d.has_qkv_bias = d.has_output_bias = d.has_ffn_bias = true;
+  d.is_gated = false;
+  for (const std::string prefix : {"", "transformer."}) {
+    const Weights weights(d, safetensors_of(gpt2_tensors(prefix)));
+    EXPECT_EQ(weights.at({.role = Role::kKey}).name, prefix + "h.0.attn.c_attn.weight[2:3]");
+    // [2, 4]: 0 1 2 3, 4 5 6 7.
+    EXPECT_THAT(weights.at({.role = Role::kQuery}).decode(), ElementsAre(0, 4, 1, 5));
+    EXPECT_THAT(weights.at({.role = Role::kValue}).decode(), ElementsAre(3, 7));
+    EXPECT_THAT(weights.at({.role = Role::kUp}).decode(), ElementsAre(0, 3, 1, 4, 2, 5));
+    std::vector<float> row(2);
+    weights.at({.role = Role::kUp}).decode(2, row);
+    EXPECT_THAT(row, ElementsAre(2, 5));
+    EXPECT_THAT(weights.at({.role = Role::kValue, .part = Part::kBias}).decode(), ElementsAre(3));
+    EXPECT_THAT(weights.unused(), testing::IsEmpty());
+  }
+}
+
+TEST(Weights, ExpertsAreMatrices) {
+  Description d = one_block();
+  d.experts = d.active_experts = 2;
+  d.shared_inner = 1;
+  d.has_shared_gate = true;
+  auto tensors =
+      tensors_without({"blk.0.ffn_gate.weight", "blk.0.ffn_up.weight", "blk.0.ffn_down.weight"});
+  tensors.push_back(counting("blk.0.ffn_gate_inp.weight", {2, 2}));
+  tensors.push_back(counting("blk.0.ffn_gate_exps.weight", {2, 3, 2}));
+  tensors.push_back(counting("blk.0.ffn_up_exps.weight", {2, 3, 2}, 20));
+  for (const char* name : {"blk.0.ffn_down.0.weight", "blk.0.ffn_down.1.weight"}) {
+    tensors.push_back(counting(name, {2, 3}, 40));
+  }
+  tensors.push_back(counting("blk.0.ffn_gate_shexp.weight", {1, 2}));
+  tensors.push_back(counting("blk.0.ffn_up_shexp.weight", {1, 2}));
+  tensors.push_back(counting("blk.0.ffn_down_shexp.weight", {2, 1}));
+  tensors.push_back(counting("blk.0.ffn_gate_inp_shexp.weight", {2}));
+  const Weights weights(d, gguf_of(tensors));
+  const Weight& up = weights.at({.role = Role::kExpertUp, .expert = 1});
+  EXPECT_EQ(up.name, "blk.0.ffn_up_exps.weight[1]");
+  EXPECT_THAT(up.decode(), ElementsAre(26, 27, 28, 29, 30, 31));
+  EXPECT_EQ(weights.at({.role = Role::kExpertDown, .expert = 1}).name, "blk.0.ffn_down.1.weight");
+  EXPECT_THAT(weights.at({.role = Role::kSharedRouter}).shape, ElementsAre(1, 2));
+  EXPECT_THAT(weights.unused(), testing::IsEmpty());
+}
+
+TEST(Weights, FactorsBesideTensorsCount) {
+  auto tensors = tensors_without({});
+  tensors.push_back({"blk.0.ffn_up.scale", {1}, {0.5F}});
+  const Weights weights(one_block(), gguf_of(tensors));
+  EXPECT_EQ(weights.at({.role = Role::kUp}).factor, 0.5F);
+  EXPECT_THAT(weights.at({.role = Role::kUp}).decode(), ElementsAre(25, 25.5, 26, 26.5, 27, 27.5));
+  EXPECT_THAT(weights.unused(), testing::IsEmpty());
+}
+
+TEST(Weights, NameWhatIsMissingOrOfAnotherShape) {
+  expect_error(ErrorKind::kFormat,
+               "tensor 'blk.0.attn_k.weight': attention key of block 0: is missing; "
+               "tensor 'blk.0.ffn_down.weight': feed-forward down of block 0: is missing",
+               [] {
+                 Weights(
+                     one_block(),
+                     gguf_of(tensors_without({"blk.0.attn_k.weight", "blk.0.ffn_down.weight"})));
+               });
+  expect_error(ErrorKind::kFormat, "; and 7 more", [] { Weights(one_block(), gguf_of({})); });
+  Description d = one_block();
+  d.inner = 4;
+  expect_error(ErrorKind::kFormat,
+               "tensor 'blk.0.ffn_gate.weight': expected shape [4, 2], found [3, 2]",
+               [&] { Weights(d, gguf_of(tensors_without({}))); });
+  d = one_block();
+  d.ties_embeddings = false;
+  expect_error(ErrorKind::kFormat, "tensor 'lm_head.weight': head: is missing", [&] {
+    Weights(d, safetensors_of({counting("model.embed_tokens.weight", {3, 2})}));
+  });
+  const Weights weights(one_block(), gguf_of(tensors_without({})));
+  expect_error(ErrorKind::kInternal, "router of block 0: is not needed",
+               [&] { static_cast<void>(weights.at({.role = Role::kRouter})); });
+  std::vector<float> values(4);
+  expect_error(ErrorKind::kShape, "has 3 rows of 2, asked for 4 elements from row 2",
+               [&] { weights.at({.role = Role::kUp}).decode(2, values); });
+}
+
+class OpenModel : public WithFolder {};
+
+TEST_F(OpenModel, ReadsAFolderOfHuggingFace) {
+  const std::string config = R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 2, "n_head": 2,
+    "vocab_size": 3, "n_positions": 4, "n_inner": 3, "layer_norm_epsilon": 1e-5})";
+  write_file(path("config.json"), std::as_bytes(std::span(config)));
+  expect_error(ErrorKind::kIo, "model.safetensors", [&] { open_model(folder_); });
+  // Two heads of keys and values here: three matrices of two outputs.
+  auto tensors = gpt2_tensors("");
+  for (NamedTensor& tensor : tensors) {
+    if (tensor.name == "h.0.attn.c_attn.weight") tensor = counting(tensor.name, {2, 6});
+    if (tensor.name == "h.0.attn.c_attn.bias") tensor = counting(tensor.name, {6});
+  }
+  write_file(path("model.safetensors"), safetensors_bytes(tensors));
+  const Model model = open_model(folder_);
+  EXPECT_EQ(model.description.architecture, "gpt2");
+  EXPECT_THAT(model.weights.at({.role = Role::kKey}).decode(), ElementsAre(2, 8, 3, 9));
+  write_file(path("model.safetensors"), safetensors_bytes(gpt2_tensors("")));
+  expect_error(ErrorKind::kFormat, folder_.string() + ": tensor 'h.0.attn.c_attn.weight': expected",
+               [&] { open_model(folder_); });
+}
+
+TEST_F(OpenModel, ReadsACheckpointOfLlama2c) {
+  formats::GgufBytes bytes;
+  for (const std::int32_t number : {2, 3, 1, 1, 1, 3, 4}) bytes.number(number);
+  const std::size_t floats = 6 + 2 * 2 + 4 * 4 + 3 * 6 + 2 + 8;
+  for (std::size_t i = 0; i < floats; ++i) bytes.number(static_cast<float>(i));
+  write_file(path("tiny.bin"), bytes.bytes());
+  const Model model = open_model(path("tiny.bin"));
+  EXPECT_THAT(model.weights.at({.role = Role::kValue}).decode(), ElementsAre(16, 17, 18, 19));
+  write_file(path("tiny.bin"), std::vector<std::byte>(3));
+  expect_error(ErrorKind::kFormat, path("tiny.bin") + ": llama2.c checkpoint",
+               [&] { open_model(path("tiny.bin")); });
+}
+
+TEST_F(OpenModel, ReadsAGgufFile) {
+  const std::vector<std::byte> bytes = {std::byte{'G'}, std::byte{'G'}, std::byte{'U'},
+                                        std::byte{'F'}};
+  write_file(path("bad.bin"), bytes);
+  expect_error(ErrorKind::kFormat, path("bad.bin"), [&] { open_model(path("bad.bin")); });
+  expect_error(ErrorKind::kIo, "absent", [&] { open_model(path("absent")); });
+}
+
+}  // namespace
+}  // namespace halftone::lm

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes tiny random language models of many architectures, and the logits of a prompt.
+
+Usage: tiny_language_models.py FOLDER
+
+Writes for each model FOLDER/NAME/ (a Hugging Face folder), FOLDER/NAME.gguf (the same weights with
+the names and orders of llama.cpp's files), FOLDER/NAME.logits (float32 [tokens, vocabulary], by the
+package transformers) and FOLDER/NAME.tokens. Needs: pip install torch transformers gguf numpy
+"""
+
+import dataclasses
+import json
+import pathlib
+import sys
+from collections.abc import Callable
+
+import gguf
+import numpy as np
+import torch
+import transformers
+
+VOCABULARY = 96
+CONTEXT = 64
+TOKENS = 40
+SIZES = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+             intermediate_size=80, vocab_size=VOCABULARY, max_position_embeddings=CONTEXT,
+             bos_token_id=1, eos_token_id=2, pad_token_id=0)
+
+
+@dataclasses.dataclass
+class Tiny:
+    """A model: its configuration, and the architecture of its GGUF file."""
+    config: transformers.PretrainedConfig
+    gguf: str
+    keys: Callable[["Writer"], None] = lambda writer: None  # beside the common ones
+
+
+class Writer:
+    """Writes keys and tensors of a GGUF file."""
+
+    def __init__(self, path: pathlib.Path, architecture: str):
+        self.arch = architecture
+        self.file = gguf.GGUFWriter(path, architecture)
+
+    def whole(self, key: str, value: int) -> None:
+        self.file.add_uint32(f"{self.arch}.{key}", value)
+
+    def number(self, key: str, value: float) -> None:
+        self.file.add_float32(f"{self.arch}.{key}", value)
+
+    def text(self, key: str, value: str) -> None:
+        self.file.add_string(f"{self.arch}.{key}", value)
+
+    def flag(self, key: str, value: bool) -> None:
+        self.file.add_bool(f"{self.arch}.{key}", value)
+
+    def tensor(self, name: str, values: np.ndarray) -> None:
+        self.file.add_tensor(name, np.ascontiguousarray(values, dtype=np.float32))
+
+    def close(self) -> None:
+        self.file.write_header_to_file()
+        self.file.write_kv_data_to_file()
+        self.file.write_tensors_to_file()
+        self.file.close()
+
+
+def rope(base: float = 10000.0, **more) -> dict:
+    return {"rope_parameters": {"rope_theta": base, "rope_type": "default", **more}}
+
+
+def models() -> dict[str, Tiny]:
+    t = transformers
+    llama3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                  original_max_position_embeddings=24)
+    experts = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=40)
+    long = dict(rope_type="longrope", short_factor=[1.0, 1.1, 1.3], long_factor=[1.2, 2.0, 4.0],
+                partial_rotary_factor=0.5)
+    made = {
+        "llama": Tiny(t.LlamaConfig(**SIZES, **rope()), "llama"),
+        "llama_biases": Tiny(t.LlamaConfig(**SIZES, attention_bias=True, mlp_bias=True, head_dim=16,
+                                           tie_word_embeddings=True, **rope(5e4)), "llama"),
+        "llama3": Tiny(t.LlamaConfig(**SIZES, **rope(500000.0, **llama3)), "llama", llama3_keys),
+        "llama_linear": Tiny(t.LlamaConfig(**SIZES, **rope(rope_type="linear", factor=4.0)),
+                             "llama", linear_keys(4.0)),
+        "mistral": Tiny(t.MistralConfig(**SIZES, sliding_window=8, **rope()), "llama",
+                        lambda w: w.whole("attention.sliding_window", 8)),
+        "mixtral": Tiny(t.MixtralConfig(**SIZES, num_local_experts=4, num_experts_per_tok=2,
+                                        **rope(1e6)), "llama", expert_keys(4, 2)),
+        "qwen2": Tiny(t.Qwen2Config(**SIZES, **rope(1e6)), "qwen2"),
+        "qwen2_moe": Tiny(t.Qwen2MoeConfig(**SIZES, **experts, shared_expert_intermediate_size=56,
+                                           norm_topk_prob=False, **rope(1e6)), "qwen2moe",
+                          expert_keys(4, 2, 40, 56)),
+        "qwen3": Tiny(t.Qwen3Config(**SIZES, head_dim=16, tie_word_embeddings=True, **rope(1e6)),
+                      "qwen3"),
+        "qwen3_moe": Tiny(t.Qwen3MoeConfig(**SIZES, **experts, head_dim=16, norm_topk_prob=True,
+                                           **rope(1e6)), "qwen3moe", expert_keys(4, 2, 40)),
+        "gemma": Tiny(t.GemmaConfig(**SIZES, head_dim=16, hidden_act="gelu_pytorch_tanh", **rope()),
+                      "gemma"),
+        "gemma2": Tiny(t.Gemma2Config(**SIZES, head_dim=16, sliding_window=8,
+                                      query_pre_attn_scalar=16, attn_logit_softcapping=2.0,
+                                      final_logit_softcapping=1.5, **rope()), "gemma2", gemma2_keys),
+        "gemma3": Tiny(t.Gemma3TextConfig(**{**SIZES, "num_hidden_layers": 7}, head_dim=16,
+                                          sliding_window=8, query_pre_attn_scalar=16,
+                                          rope_parameters=gemma3_angles()), "gemma3", gemma3_keys),
+        "phi3": Tiny(t.Phi3Config(**SIZES, sliding_window=12, **rope()), "phi3",
+                     lambda w: w.whole("attention.sliding_window", 12)),
+        "phi3_short": Tiny(t.Phi3Config(**{**SIZES, "max_position_embeddings": 128},
+                                        original_max_position_embeddings=CONTEXT,
+                                        **rope(**long, original_max_position_embeddings=CONTEXT)),
+                           "phi3", long_keys(long, CONTEXT, 128)),
+        "phi3_long": Tiny(t.Phi3Config(**SIZES, original_max_position_embeddings=16,
+                                       **rope(**long, original_max_position_embeddings=16)),
+                          "phi3", long_keys(long, 16, CONTEXT)),
+        "gpt2": Tiny(t.GPT2Config(n_embd=48, n_layer=3, n_head=4, vocab_size=VOCABULARY,
+                                  n_positions=CONTEXT, bos_token_id=1, eos_token_id=2), "gpt2"),
+        "bitnet": Tiny(t.BitNetConfig(**SIZES, **rope(500000.0)), "bitnet",
+                       lambda w: w.text("hidden_act", "relu2")),
+    }
+    return made
+
+
+def gemma3_angles() -> dict:
+    return {"full_attention": {"rope_theta": 1e6, "rope_type": "linear", "factor": 8.0},
+            "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}
+
+
+def llama3_keys(writer: Writer) -> None:
+    """The factors of llama 3 as a tensor, by the formula of Meta's reference code."""
+    dims = SIZES["hidden_size"] // SIZES["num_attention_heads"]
+    frequencies = 500000.0 ** (-np.arange(0, dims, 2, dtype=np.float64) / dims)
+    factors = []
+    for length in 2 * np.pi / frequencies:
+        smooth = (24 / length - 1.0) / (4.0 - 1.0)
+        factors.append(1.0 if length < 24 / 4.0 else 8.0 if length > 24 / 1.0
+                       else 1 / ((1 - smooth) / 8.0 + smooth))
+    writer.tensor("rope_freqs.weight", np.array(factors))
+
+
+def linear_keys(factor: float) -> Callable[[Writer], None]:
+    def write(writer: Writer) -> None:
+        writer.text("rope.scaling.type", "linear")
+        writer.number("rope.scaling.factor", factor)
+    return write
+
+
+def long_keys(long: dict, original: int, context: int) -> Callable[[Writer], None]:
+    def write(writer: Writer) -> None:
+        writer.whole("rope.scaling.original_context_length", original)
+        writer.number("rope.scaling.attn_factor",
+                      np.sqrt(1 + np.log(context / original) / np.log(original)))
+        writer.tensor("rope_factors_short.weight", np.array(long["short_factor"]))
+        writer.tensor("rope_factors_long.weight", np.array(long["long_factor"]))
+    return write
+
+
+def expert_keys(count: int, used: int, inner: int = 0, shared: int = 0) -> Callable[[Writer], None]:
+    def write(writer: Writer) -> None:
+        writer.whole("expert_count", count)
+        writer.whole("expert_used_count", used)
+        if inner:
+            writer.whole("expert_feed_forward_length", inner)
+        if shared:
+            writer.whole("expert_shared_feed_forward_length", shared)
+    return write
+
+
+def gemma2_keys(writer: Writer) -> None:
+    writer.whole("attention.sliding_window", 8)
+    writer.number("attn_logit_softcapping", 2.0)
+    writer.number("final_logit_softcapping", 1.5)
+
+
+def gemma3_keys(writer: Writer) -> None:
+    writer.whole("attention.sliding_window", 8)
+    linear_keys(8.0)(writer)
+
+
+def common_keys(writer: Writer, config: transformers.PretrainedConfig) -> None:
+    writer.whole("block_count", config.num_hidden_layers)
+    writer.whole("context_length", config.max_position_embeddings)
+    writer.whole("embedding_length", config.hidden_size)
+    writer.whole("attention.head_count", config.num_attention_heads)
+    writer.whole("vocab_size", config.vocab_size)
+    if writer.arch == "gpt2":
+        writer.whole("feed_forward_length", 4 * config.hidden_size)
+        writer.number("attention.layer_norm_epsilon", config.layer_norm_epsilon)
+        return
+    writer.whole("feed_forward_length", config.intermediate_size)
+    writer.whole("attention.head_count_kv", config.num_key_value_heads)
+    writer.number("attention.layer_norm_rms_epsilon", config.rms_norm_eps)
+    width = head_width(config)
+    writer.whole("attention.key_length", width)
+    writer.whole("attention.value_length", width)
+    angles = config.rope_parameters
+    angles = angles.get("full_attention", angles)
+    writer.number("rope.freq_base", angles["rope_theta"])
+    writer.whole("rope.dimension_count", int(width * angles.get("partial_rotary_factor", 1.0)))
+
+
+def head_width(config: transformers.PretrainedConfig) -> int:
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+
+
+NAMES = {  # after layers.N. and h.N.
+    "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v", "self_attn.qkv_proj": "attn_qkv",
+    "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm", "self_attn.attn_sub_norm": "attn_sub_norm",
+    "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down", "mlp.gate_up_proj": "ffn_up", "mlp.ffn_sub_norm": "ffn_sub_norm",
+    "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+    "mlp.gate": "ffn_gate_inp", "mlp.experts.down_proj": "ffn_down_exps",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "ln_1": "attn_norm", "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv",
+    "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
+}
+TOP_NAMES = {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output",
+             "wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm"}
+
+
+def neighbours(values: np.ndarray, heads: int) -> np.ndarray:
+    """Rows of q or k so that neighbours are rotated together instead of halves."""
+    rows = values.reshape(heads, 2, values.shape[0] // heads // 2, *values.shape[1:])
+    return rows.swapaxes(1, 2).reshape(values.shape)
+
+
+def gguf_name(name: str, has_post_norms: bool) -> str:
+    parts = name.split(".")
+    if parts[0] in ("layers", "h"):
+        inner = ".".join(parts[2:])
+        if has_post_norms and inner == "post_attention_layernorm":
+            return f"blk.{parts[1]}.post_attention_norm"
+        return f"blk.{parts[1]}.{NAMES[inner]}"
+    return TOP_NAMES[name]
+
+
+def write_tensors(writer: Writer, model: torch.nn.Module) -> None:
+    config = model.config
+    arch = writer.arch
+    for key, value in model.state_dict().items():
+        values = value.numpy()
+        name = key.removeprefix("model.").removeprefix("transformer.")
+        if name == "lm_head.weight" and config.tie_word_embeddings:
+            continue
+        if name.endswith("mlp.experts.gate_up_proj"):
+            block = name.split(".")[1]
+            gate, up = np.split(values, 2, axis=1)
+            writer.tensor(f"blk.{block}.ffn_gate_exps.weight", gate)
+            writer.tensor(f"blk.{block}.ffn_up_exps.weight", up)
+            continue
+        if name.endswith("mlp.experts.down_proj"):
+            name += ".weight"
+        base, part = name.rsplit(".", 1)
+        if arch == "gpt2" and values.ndim == 2 and base.startswith("h."):
+            values = values.T
+        if arch == "llama" and base.endswith(("q_proj", "k_proj")):
+            is_query = base.endswith("q_proj")
+            values = neighbours(values, config.num_attention_heads if is_query
+                                else config.num_key_value_heads)
+        if arch.startswith("gemma") and "norm" in base:
+            values = values + 1
+        if base.endswith("shared_expert_gate"):
+            values = values.reshape(-1)
+        writer.tensor(f"{gguf_name(base, arch in ('gemma2', 'gemma3'))}.{part}", values)
+
+
+def randomize(model: torch.nn.Module) -> None:
+    """Weights whose logits are of order 1, and gains and biases that matter."""
+    generator = torch.Generator().manual_seed(5)
+    offset = 0.0 if model.config.model_type.startswith("gemma") else 1.0
+    for name, values in model.named_parameters():
+        noise = torch.randn(values.shape, generator=generator)
+        is_norm = "norm" in name or ".ln_" in name
+        with torch.no_grad():
+            if is_norm and name.endswith("weight"):
+                values.copy_(offset + 0.2 * noise)
+            else:
+                values.copy_(noise * (0.15 if values.ndim > 1 else 0.1))
+
+
+def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
+    model = transformers.AutoModelForCausalLM.from_config(tiny.config, attn_implementation="eager")
+    model = model.float().eval()
+    randomize(model)
+    tokens = np.random.default_rng(3).integers(0, VOCABULARY, TOKENS)
+    with torch.no_grad():
+        logits = model(torch.tensor(tokens)[None]).logits[0]
+    (folder / f"{name}.logits").write_bytes(logits.numpy().astype(np.float32).tobytes())
+    (folder / f"{name}.tokens").write_text(" ".join(map(str, tokens)), encoding="utf-8")
+    model.save_pretrained(folder / name)
+    writer = Writer(folder / f"{name}.gguf", tiny.gguf)
+    common_keys(writer, tiny.config)
+    tiny.keys(writer)
+    write_tensors(writer, model)
+    writer.close()
+
+
+def write_models(folder: pathlib.Path) -> list[str]:
+    """Writes all models. Returns their names."""
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    for name, tiny in models().items():
+        write_model(folder, name, tiny)
+    return list(models())
+
+
+if __name__ == "__main__":
+    target = pathlib.Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    print(json.dumps(write_models(target)))
