@@ -33,6 +33,7 @@ enum class Hint {
   kReference,   ///< a network to compare with
   kResume,      ///< whether a training continues from its checkpoint
   kScale,       ///< the factor on pixels
+  kTemplate,    ///< how a language model writes conversations
 };
 
 /// The name of a kind in messages: "usage", "io", ...

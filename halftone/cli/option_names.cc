@@ -25,6 +25,8 @@ std::string_view option_of(Hint hint) {
       return "--resume";
     case Hint::kScale:
       return "--scale";
+    case Hint::kTemplate:
+      return "--template";
   }
   return "";
 }

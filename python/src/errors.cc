@@ -47,6 +47,7 @@ std::string_view argument_of(Hint hint) {
     case Hint::kInputs:
     case Hint::kCheckpoint:
     case Hint::kResume:
+    case Hint::kTemplate:
       break;
   }
   return "";
