@@ -28,6 +28,7 @@ enum class Hint {
   kNone,
   kBatch,       ///< samples per step or run
   kCheckpoint,  ///< the checkpoint of a training
+  kContext,     ///< tokens that a language model remembers
   kInputs,      ///< the tensors or files that a network receives
   kRecipe,      ///< number systems and bits of layers
   kReference,   ///< a network to compare with

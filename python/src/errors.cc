@@ -46,6 +46,7 @@ std::string_view argument_of(Hint hint) {
     case Hint::kNone:
     case Hint::kInputs:
     case Hint::kCheckpoint:
+    case Hint::kContext:
     case Hint::kResume:
     case Hint::kTemplate:
       break;
