@@ -28,17 +28,38 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TokenTag = hn::CappedTag<float, CacheShape::kPanelTokens>;
 /// Vectors of a panel.
 constexpr std::size_t kTokenVectors = CacheShape::kPanelTokens / hn::MaxLanes(TokenTag());
-/// Queries of a tile, at most.
-constexpr std::size_t kTileQueries = 4;
+/// Queries of a tile, at most. AVX-512 multiplies by a number in memory, for which one vector times
+/// many queries is best; others load it first, and have half the registers.
+constexpr std::size_t kTileQueries = kTokenVectors == 1 ? 12 : 4;
+/// The next smaller tile.
+constexpr std::size_t SmallerTile(std::size_t queries) {
+  return queries > 4 ? queries - 4 : queries - 1;
+}
 /// Panels of a tile: 8 sums hide the latency of an addition. More than 4 streams, whose distance is
 /// often a power of two, would share too few lines of the cache.
 constexpr std::size_t TilePanels(std::size_t queries) {
+  if (kTokenVectors == 1) return queries > 2 ? 1 : 4;
   return std::clamp<std::size_t>(8 / (queries * kTokenVectors), 1, 4);
 }
-/// Vectors of values of a tile, beside which the registers hold what the sums are made of.
+/// Vectors of values of a tile.
 constexpr std::size_t TileVectors(std::size_t queries) {
-  const std::size_t vectors = kTokenVectors == 1 ? 16 : 8;
-  return std::min<std::size_t>(vectors / queries, 8);
+  if (kTokenVectors == 1) return queries > 4 ? 1 : queries > 2 ? 4 : 8;
+  return 8 / queries;
+}
+
+/// A number of queries that is known when this is compiled.
+template <std::size_t kQueries>
+struct TileSize {
+  static constexpr std::size_t value = kQueries;
+};
+
+/// Calls visit(first query, TileSize) for tiles of `count` queries.
+template <std::size_t kQueries = kTileQueries, class Visit>
+HWY_INLINE void ForTiles(std::size_t count, const Visit& visit, std::size_t begin = 0) {
+  for (; count - begin >= kQueries; begin += kQueries) visit(begin, TileSize<kQueries>());
+  if constexpr (kQueries > 1) {
+    if (begin < count) ForTiles<SmallerTile(kQueries)>(count, visit, begin);
+  }
 }
 
 /// The arithmetic of stored floats: a lane is a number.
@@ -123,16 +144,10 @@ HALFTONE_VNNI HWY_NOINLINE void ScoreTile(const FactorOf<T>* const* queries,
   }
 }
 
-/// Some panels for up to kQueries queries.
-template <class T, std::size_t kQueries = kTileQueries>
-HWY_INLINE void ScorePanels(const FactorOf<T>* const* queries, std::size_t count, const T* panels,
-                            std::size_t step, std::size_t size, float* const* scores,
-                            std::size_t num_panels) {
-  if constexpr (kQueries > 1) {
-    if (count < kQueries) {
-      return ScorePanels<T, kQueries - 1>(queries, count, panels, step, size, scores, num_panels);
-    }
-  }
+/// Some panels for kQueries queries.
+template <std::size_t kQueries, class T>
+HWY_INLINE void ScorePanels(const FactorOf<T>* const* queries, const T* panels, std::size_t step,
+                            std::size_t size, float* const* scores, std::size_t num_panels) {
   constexpr std::size_t kPanels = TilePanels(kQueries);
   float* to[kQueries];
   for (std::size_t p = 0; p < num_panels;) {
@@ -198,18 +213,6 @@ HWY_NOINLINE void AddValueRows(const float* const* weights, const T* values, std
   }
 }
 
-/// The same for up to kQueries queries.
-template <class T, std::size_t kQueries = kTileQueries>
-HWY_INLINE void AddValues(const float* const* weights, std::size_t count, const T* values,
-                          std::size_t row, std::size_t tokens, float* const* sums) {
-  if constexpr (kQueries > 1) {
-    if (count < kQueries) {
-      return AddValues<T, kQueries - 1>(weights, count, values, row, tokens, sums);
-    }
-  }
-  AddValueRows<kQueries>(weights, values, row, tokens, sums);
-}
-
 /// sums[r][i] += scales[r] (sum_t weights[r][t] values[t][i]) for kVectors vectors of i; the inner
 /// sum is exact.
 /// @param row     numbers from one value to the next
@@ -265,19 +268,6 @@ HALFTONE_VNNI HWY_NOINLINE void AddGroupRows(const std::int16_t* const* weights,
   for (; i < row; i += lanes) {
     AddGroupTile<kQueries, 1>(weights, values, row, tokens, scales, sums, i);
   }
-}
-
-/// The same for up to kQueries queries.
-template <class T, std::size_t kQueries = kTileQueries>
-HWY_INLINE void AddGroup(const std::int16_t* const* weights, std::size_t count, const T* values,
-                         std::size_t row, std::size_t tokens, const float* scales,
-                         float* const* sums) {
-  if constexpr (kQueries > 1) {
-    if (count < kQueries) {
-      return AddGroup<T, kQueries - 1>(weights, count, values, row, tokens, scales, sums);
-    }
-  }
-  AddGroupRows<kQueries>(weights, values, row, tokens, scales, sums);
 }
 
 /// Converts stored numbers to the type that their products are made of.
