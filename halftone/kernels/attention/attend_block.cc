@@ -59,7 +59,7 @@ template <class T>
 HWY_INLINE void ScoreTiles(const QueryBlock& block, const Factors<FactorOf<T>>& factors,
                            const T* panels, std::size_t position, std::size_t num_panels) {
   const std::size_t step = kTokens * block.key_row;
-  ForTiles(block.count, [&](std::size_t i, auto tile) HWY_ATTR {
+  ForTiles<Products<T>::kQueries>(block.count, [&](std::size_t i, auto tile) HWY_ATTR {
     constexpr std::size_t kQueries = decltype(tile)::value;
     const std::size_t begin = std::max(position, block.first[i] / kTokens * kTokens);
     const std::size_t end = std::min(position + num_panels * kTokens,
@@ -84,7 +84,9 @@ HWY_INLINE void ScoreKeys(const QueryBlock& block, float* scales) {
   const std::size_t begin = block.base();
   const std::size_t panels = (block.end() - begin) / kTokens;
   const T* first = reinterpret_cast<const T*>(block.keys) + begin / kTokens * step;
-  if (block.count <= kTileQueries) return ScoreTiles(block, factors, first, begin, panels);
+  if (block.count <= Products<T>::kQueries && !Widens<T>(block)) {
+    return ScoreTiles(block, factors, first, begin, panels);
+  }
   Wide* const wide = reinterpret_cast<Wide*>(block.converted);
   for (std::size_t p = 0; p < panels; p += QueryBlock::kKeyPanels) {
     const std::size_t count = std::min(QueryBlock::kKeyPanels, panels - p);
@@ -197,7 +199,7 @@ template <class T>
 HWY_INLINE void AddRange(const QueryBlock& block, const Values<T>& values, std::size_t query,
                          std::size_t count, std::size_t begin, std::size_t end) {
   const T* first = values.data + (begin - values.begin) * values.row;
-  ForTiles(count, [&](std::size_t i, auto tile) HWY_ATTR {
+  ForTiles<Products<T>::kQueries>(count, [&](std::size_t i, auto tile) HWY_ATTR {
     constexpr std::size_t kQueries = decltype(tile)::value;
     const float* weights[kQueries];
     float* sums[kQueries];
@@ -237,8 +239,9 @@ void AddToTile(const QueryBlock& block, const Values<T>& values, std::size_t que
 
 template <class T>
 HWY_INLINE void AddToTiles(const QueryBlock& block, const Values<T>& values) {
-  for (std::size_t i = 0; i < block.count; i += kTileQueries) {
-    AddToTile(block, values, i, std::min(kTileQueries, block.count - i), values.begin, values.end);
+  constexpr std::size_t kQueries = Products<T>::kQueries;
+  for (std::size_t i = 0; i < block.count; i += kQueries) {
+    AddToTile(block, values, i, std::min(kQueries, block.count - i), values.begin, values.end);
   }
 }
 
@@ -288,7 +291,7 @@ HWY_INLINE void AddGroupToTiles(const QueryBlock& block, const T* values, std::s
                                 std::size_t end) {
   const std::size_t from = begin - block.group_base();
   const std::size_t groups = block.weight_stride() / kWeightGroup;
-  ForTiles(block.count, [&](std::size_t i, auto tile) HWY_ATTR {
+  ForTiles<Products<T>::kQueries>(block.count, [&](std::size_t i, auto tile) HWY_ATTR {
     constexpr std::size_t kQueries = decltype(tile)::value;
     if (block.first[i] >= end || block.last[i + kQueries - 1] < begin) return;
     const std::int16_t* weights[kQueries];

@@ -28,23 +28,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TokenTag = hn::CappedTag<float, CacheShape::kPanelTokens>;
 /// Vectors of a panel.
 constexpr std::size_t kTokenVectors = CacheShape::kPanelTokens / hn::MaxLanes(TokenTag());
-/// Queries of a tile, at most. AVX-512 multiplies by a number in memory, for which one vector times
-/// many queries is best; others load it first, and have half the registers.
-constexpr std::size_t kTileQueries = kTokenVectors == 1 ? 12 : 4;
 /// The next smaller tile.
 constexpr std::size_t SmallerTile(std::size_t queries) {
   return queries > 4 ? queries - 4 : queries - 1;
-}
-/// Panels of a tile: 8 sums hide the latency of an addition. More than 4 streams, whose distance is
-/// often a power of two, would share too few lines of the cache.
-constexpr std::size_t TilePanels(std::size_t queries) {
-  if (kTokenVectors == 1) return queries > 2 ? 1 : 4;
-  return std::clamp<std::size_t>(8 / (queries * kTokenVectors), 1, 4);
-}
-/// Vectors of values of a tile.
-constexpr std::size_t TileVectors(std::size_t queries) {
-  if (kTokenVectors == 1) return queries > 4 ? 1 : queries > 2 ? 4 : 8;
-  return 8 / queries;
 }
 
 /// A number of queries that is known when this is compiled.
@@ -53,14 +39,25 @@ struct TileSize {
   static constexpr std::size_t value = kQueries;
 };
 
-/// Calls visit(first query, TileSize) for tiles of `count` queries.
-template <std::size_t kQueries = kTileQueries, class Visit>
+/// Calls visit(first query, TileSize) for tiles of `count` queries, of at most kQueries.
+template <std::size_t kQueries, class Visit>
 HWY_INLINE void ForTiles(std::size_t count, const Visit& visit, std::size_t begin = 0) {
   for (; count - begin >= kQueries; begin += kQueries) visit(begin, TileSize<kQueries>());
   if constexpr (kQueries > 1) {
     if (begin < count) ForTiles<SmallerTile(kQueries)>(count, visit, begin);
   }
 }
+
+/// Vectors of a tile whose registers hold 8 sums, which hide the latency of an addition, or 16.
+constexpr std::size_t TileVectors(std::size_t queries, std::size_t sums) {
+  return std::clamp<std::size_t>(sums / queries, 1, 8);
+}
+/// Panels of a tile of 8 sums. More than 4 streams, whose distance is often a power of two, would
+/// share too few lines of the cache.
+constexpr std::size_t TilePanels(std::size_t queries) {
+  return std::clamp<std::size_t>(TileVectors(queries, 8) / kTokenVectors, 1, 4);
+}
+constexpr std::size_t kManyRegisters = kTokenVectors == 1 ? 16 : 8;
 
 /// The arithmetic of stored floats: a lane is a number.
 template <class T>
@@ -69,6 +66,15 @@ struct Products {
   using Factor = float;                       ///< what stored numbers are multiplied by
   using Wide = float;                         ///< what many queries convert them to first
   static constexpr std::size_t kNumbers = 1;  ///< of a lane
+  /// Queries of a tile, at most. AVX-512 adds the product with a number in memory fastest for one
+  /// vector and many queries.
+  static constexpr std::size_t kQueries = kTokenVectors == 1 ? 12 : 4;
+  static constexpr std::size_t Panels(std::size_t queries) {
+    return kTokenVectors == 1 && queries > 2 ? 1 : TilePanels(queries);
+  }
+  static constexpr std::size_t Vectors(std::size_t queries) {
+    return kTokenVectors == 1 && queries > 4 ? 1 : TileVectors(queries, kManyRegisters);
+  }
 
   static HWY_INLINE hn::Vec<Tag> Broadcast(const float* factor) { return hn::Set(Tag(), *factor); }
   static HWY_INLINE hn::Vec<Tag> Add(hn::Vec<Tag> sum, hn::Vec<Tag> a, hn::Vec<Tag> b) {
@@ -83,6 +89,11 @@ struct PairProducts {
   using Factor = std::int16_t;
   using Wide = std::int16_t;
   static constexpr std::size_t kNumbers = 2;
+  static constexpr std::size_t kQueries = 4;
+  static constexpr std::size_t Panels(std::size_t queries) { return TilePanels(queries); }
+  static constexpr std::size_t Vectors(std::size_t queries) {
+    return TileVectors(queries, kManyRegisters);
+  }
 
   static HWY_INLINE hn::Vec<Tag> Broadcast(const std::int16_t* factors) {
     std::int32_t pair;
@@ -148,7 +159,7 @@ HALFTONE_VNNI HWY_NOINLINE void ScoreTile(const FactorOf<T>* const* queries,
 template <std::size_t kQueries, class T>
 HWY_INLINE void ScorePanels(const FactorOf<T>* const* queries, const T* panels, std::size_t step,
                             std::size_t size, float* const* scores, std::size_t num_panels) {
-  constexpr std::size_t kPanels = TilePanels(kQueries);
+  constexpr std::size_t kPanels = Products<T>::Panels(kQueries);
   float* to[kQueries];
   for (std::size_t p = 0; p < num_panels;) {
     for (std::size_t r = 0; r < kQueries; ++r) to[r] = scores[r] + p * CacheShape::kPanelTokens;
@@ -202,7 +213,7 @@ HWY_INLINE void AddValueTile(const float* const* weights, const T* HWY_RESTRICT 
 template <std::size_t kQueries, class T>
 HWY_NOINLINE void AddValueRows(const float* const* weights, const T* values, std::size_t row,
                                std::size_t tokens, float* const* sums) {
-  constexpr std::size_t kVectors = TileVectors(kQueries);
+  constexpr std::size_t kVectors = Products<T>::Vectors(kQueries);
   const std::size_t lanes = hn::Lanes(TokenTag());
   std::size_t i = 0;
   for (; i + kVectors * lanes <= row; i += kVectors * lanes) {
@@ -259,7 +270,7 @@ template <std::size_t kQueries, class T>
 HALFTONE_VNNI HWY_NOINLINE void AddGroupRows(const std::int16_t* const* weights, const T* values,
                                              std::size_t row, std::size_t tokens,
                                              const float* scales, float* const* sums) {
-  constexpr std::size_t kVectors = TileVectors(kQueries);
+  constexpr std::size_t kVectors = Products<T>::Vectors(kQueries);
   const std::size_t lanes = hn::Lanes(TokenTag());
   std::size_t i = 0;
   for (; i + kVectors * lanes <= row; i += kVectors * lanes) {
