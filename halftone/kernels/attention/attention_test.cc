@@ -298,9 +298,10 @@ ExactScores exact_scores(const AttentionCase& of, std::size_t row, std::size_t h
     exact.scores.push_back(score);
     exact.error = std::max(exact.error, error);
   }
-  const auto [low, high] = std::minmax_element(exact.scores.begin(), exact.scores.end());
-  exact.error = 2 * exact.error + 0x1p-24 * (*high - *low);
-  for (double& score : exact.scores) score -= *high;
+  const double low = *std::min_element(exact.scores.begin(), exact.scores.end());
+  const double high = *std::max_element(exact.scores.begin(), exact.scores.end());
+  exact.error = 2 * exact.error + 0x1p-24 * (high - low);
+  for (double& score : exact.scores) score -= high;
   return exact;
 }
 
