@@ -273,7 +273,7 @@ void RoundWeights(const QueryBlock& block, std::size_t query) {
     const std::size_t end = std::clamp(t + kWeightGroup, seen.begin, seen.end) - t;
     std::fill_n(to, kWeightGroup, std::int16_t{0});
     *scale = 0;
-    if (begin < end && end <= kWeightGroup) {
+    if (begin < end) {
       const float* weights = block.score(query, t + begin);
       const RowSteps row = StepsOfRow(weights, end - begin, kWeightSteps);
       QuantizeRow(weights, end - begin, row.steps, to + begin);
