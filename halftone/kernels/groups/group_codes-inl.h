@@ -162,7 +162,8 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
 // Codes are a class
 //
 //     struct Codes {
-//       kUnitBytes;  // of the planes of a unit
+//       kUnitBytes;   // of the planes of a unit
+//       kInputBytes;  // of what Sum() takes, per input
 //       kSigned;     // Bytes() gives levels + kLevelBias, else codes of at most 6 bits
 //       kStepShift;  // a level is its byte 2^kStepShift + bias
 //       bias;
@@ -177,6 +178,7 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
 template <int kLow, int kHigh>
 struct EvenCodes {
   static constexpr int kBits = kLow + kHigh;
+  static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * kBits;
   static constexpr std::size_t kHighPlane = kPlaneVector * kLow;
   static constexpr bool kSigned = false;
@@ -213,6 +215,7 @@ struct EvenCodes {
 
 /// 16 levels in a table.
 struct TableCodes {
+  static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * 4;
   static constexpr bool kSigned = true;
   static constexpr int kStepShift = 0;
@@ -266,6 +269,7 @@ struct TableCodes {
 
 /// Levels + 128 in a byte each.
 struct ByteCodes {
+  static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * 8;
   static constexpr bool kSigned = true;
   static constexpr int kStepShift = 0;
