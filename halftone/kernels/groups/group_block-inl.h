@@ -25,11 +25,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 struct StripBlock {
   const std::uint8_t* planes;
   const std::uint8_t* ahead;  ///< as many bytes, to prefetch
-  const float* scales;       ///< [groups, 64]
-  const float* offsets;      ///< the same, or null
-  std::size_t pieces;        ///< of the block
-  std::size_t first_piece;   ///< its index in the row
-  unsigned group_shift;      ///< log2 of the pieces of a group
+  const float* scales;        ///< [groups, 64]
+  const float* offsets;       ///< the same, or null
+  std::size_t pieces;         ///< of the block
+  std::size_t first_piece;    ///< its index in the row
+  unsigned group_shift;       ///< log2 of the pieces of a group
 };
 
 /// Of one row of activations, from a piece on.
@@ -92,7 +92,8 @@ HALFTONE_VNNI void AddStripBlock(const Codes& codes, const StripBlock& w, const 
   const std::uint8_t* ahead = w.ahead;
   for (std::size_t p = 0; p < w.pieces; p += kUnitPieces) {
     PrefetchFar(ahead, kStepBytes);
-    const PieceInputs inputs{x.codes + p * kPiece * Codes::kInputBytes, x.scales + p, x.shares + p, x.sums + p};
+    const PieceInputs inputs{x.codes + p * kPiece * Codes::kInputBytes, x.scales + p, x.shares + p,
+                             x.sums + p};
     const std::size_t at = (p >> w.group_shift) * kStripRows;
     const float* offsets = w.offsets == nullptr ? nullptr : w.offsets + at;
     AddPiece<Codes, QuadsOf(kPiece, 0)>(codes, planes, w.scales + at, offsets, inputs, acc);

@@ -141,8 +141,7 @@ void MultiplyBand(const PackedGroups& w, const EncodedRows& x, std::size_t strip
   std::fill_n(sums, band.count * kStripRows, 0.0F);
   const std::uint8_t* block = w.strip(strip);
   for (std::size_t b = 0; b < w.num_blocks(); ++b) {
-    const StripBlock scaled =
-        DecodeBlockScales<kPiece>(w, b, block, block + kGroupsAhead, decoded);
+    const StripBlock scaled = DecodeBlockScales<kPiece>(w, b, block, block + kGroupsAhead, decoded);
     AddBandBlock<Codes, kPiece>(codes, scaled, x, band, decoded.bytes, sums);
     block += w.layout(b).bytes;
   }
@@ -197,8 +196,7 @@ HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, const EncodedRows& x, st
     for (std::size_t b = some.blocks.begin; b < some.blocks.end; ++b) {
       PieceInputs inputs = InputsOf(x, row, b * (kGroupBlockInputs / kPiece));
       inputs.codes = tables + (b - some.blocks.begin) * kTableBytes;
-      const StripBlock block =
-          DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
+      const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
       AddStripBlock<SignCodes, kPiece>(codes, block, inputs, sums);
       from += w.layout(b).bytes;
     }

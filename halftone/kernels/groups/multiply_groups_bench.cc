@@ -73,8 +73,7 @@ void BM_MultiplyGroups(benchmark::State& state) {
     state.SetIterationTime(seconds);
     best = std::min(best, seconds);
     const PackedGroups& other = copies[next++ % copies.size()];
-    best_read = std::min(best_read,
-                         seconds_of([&] { benchmark::DoNotOptimize(read_all(other)); }));
+    best_read = std::min(best_read, seconds_of([&] { benchmark::DoNotOptimize(read_all(other)); }));
   }
   const auto bytes = static_cast<double>(copies.front().size_bytes());
   state.counters["us"] = 1e6 * best;

@@ -165,8 +165,8 @@ void PackedGroups::pack_codes(std::size_t row, std::span<const std::uint8_t> cod
   const PlaneBits bits = plane_bits(format_.bits);
   for (std::size_t b = 0; b < num_blocks_; ++b) {
     const std::size_t units = layout(b).inputs / kGroupUnitInputs;
-    std::uint8_t* planes = block(row / kStripRows, b) + layout(b).bytes - layout(b).plane_bytes +
-                           row % kStripRows * 4;
+    std::uint8_t* planes =
+        block(row / kStripRows, b) + layout(b).bytes - layout(b).plane_bytes + row % kStripRows * 4;
     for (std::size_t unit = 0; unit < units; ++unit, planes += unit_bytes()) {
       const auto of_unit =
           codes.subspan(b * kGroupBlockInputs + unit * kGroupUnitInputs, kGroupUnitInputs);
