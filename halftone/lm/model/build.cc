@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/build.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
+#include "halftone/ir/tensor.h"
+#include "halftone/lm/model/rotary_tables.h"
 
 namespace halftone::lm {
 namespace {
@@ -379,6 +382,13 @@ class SamplesBuilder : public GraphBuilder {
   }
 };
 
+/// Memory of the constants of a graph.
+void require_constants(const Description& d, const Weights& weights, std::size_t context) {
+  std::size_t floats = d.positions == Positions::kRotary ? context * d.rotary_dims : 0;
+  for (const WeightId& id : needed_weights(d)) floats += weights.at(id).num_elements();
+  require_memory(floats * sizeof(float), "weights of a language model as float32");
+}
+
 /// Rotary positions go on for ever; learned ones end with their table.
 void check_context(const Description& d, std::size_t context) {
   const std::size_t max = d.positions == Positions::kLearned ? d.context : std::size_t{1} << 31;
@@ -395,6 +405,7 @@ DecoderGraphs build_decoder(const Description& description, const Weights& weigh
   if (used.context == 0) used.context = description.context;
   check_context(description, used.context);
   if (used.sequences == 0) fail(ErrorKind::kUsage, "sequences: expected 1 or more, found 0");
+  require_constants(description, weights, used.context);
   SharedConstants constants;
   return {RowsBuilder(description, weights, constants, used).body(),
           RowsBuilder(description, weights, constants, used).head()};
@@ -403,33 +414,10 @@ DecoderGraphs build_decoder(const Description& description, const Weights& weigh
 DecoderGraphs build_samples(const Description& description, const Weights& weights,
                             std::size_t tokens) {
   check_context(description, tokens);
+  require_constants(description, weights, tokens);
   SharedConstants constants;
   return {SamplesBuilder(description, weights, constants, tokens).body(),
           SamplesBuilder(description, weights, constants, tokens).head()};
-}
-
-RotaryTables rotary_tables(const Description& description, const RotaryAngles& angles,
-                           std::size_t context) {
-  const std::size_t pairs = description.rotary_dims / 2;
-  const bool is_long = !angles.long_divisors.empty() && context > description.original_context;
-  const std::vector<double>& divisors = is_long ? angles.long_divisors : angles.divisors;
-  const Shape shape{dim(context), dim(pairs)};
-  RotaryTables tables{ir::Tensor(ir::ElementType::kFloat32, shape),
-                      ir::Tensor(ir::ElementType::kFloat32, shape)};
-  const auto cos = tables.cos.as<float>();
-  const auto sin = tables.sin.as<float>();
-  for (std::size_t i = 0; i < pairs; ++i) {
-    const double exponent = 2 * static_cast<double>(i) / static_cast<double>(2 * pairs);
-    const double turned = elementary::pow(angles.base, exponent);
-    const double divisor = divisors.empty() ? turned : turned * divisors[i];
-    for (std::size_t position = 0; position < context; ++position) {
-      const double angle = static_cast<double>(position) / divisor;
-      const double factor = description.rotary_factor;
-      cos[position * pairs + i] = static_cast<float>(factor * elementary::cos(angle));
-      sin[position * pairs + i] = static_cast<float>(factor * elementary::sin(angle));
-    }
-  }
-  return tables;
 }
 
 }  // namespace halftone::lm
