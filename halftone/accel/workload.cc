@@ -10,6 +10,7 @@ namespace halftone::accel {
 namespace {
 
 Number number_of(const ir::Encoding& encoding) {
+  if (encoding.blocks != nullptr) return {static_cast<int>(encoding.blocks->bits()), false};
   if (!encoding.is_dense()) return {encoding.codes->bits, false};
   const auto bits = static_cast<int>(8 * size_bytes(encoding.element));
   return {bits, !is_integer(encoding.element) && encoding.element != ir::ElementType::kBool};

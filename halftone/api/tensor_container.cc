@@ -131,7 +131,7 @@ StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view n
     const formats::GgufFile file = formats::GgufFile::open(path);
     const formats::GgufTensor& tensor = tensor_of(file, path, name);
     return write_decoded(tensor, output, [&](std::span<float> values) {
-      formats::decode_gguf(*tensor.type, tensor.bytes.bytes, values);
+      numerics::decode_blocks(*tensor.type, tensor.bytes.bytes, values);
     });
   }
   const formats::SafetensorsFile file = formats::SafetensorsFile::open(path);

@@ -47,7 +47,8 @@ bool is_tensor_container(const std::filesystem::path& path);
 ContainerInspection inspect_container(const std::filesystem::path& path);
 
 /// Writes a tensor, decoded to float32, to a .npy file.
-/// @throws Error kUsage if there is no such tensor; as inspect_container(), formats::decode_gguf()
+/// @throws Error kUsage if there is no such tensor; as inspect_container(),
+/// numerics::decode_blocks()
 ///         and data::write_npy()
 StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view tensor,
                            const std::filesystem::path& output);

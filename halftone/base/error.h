@@ -28,11 +28,13 @@ enum class Hint {
   kNone,
   kBatch,       ///< samples per step or run
   kCheckpoint,  ///< the checkpoint of a training
+  kContext,     ///< tokens that a language model remembers
   kInputs,      ///< the tensors or files that a network receives
   kRecipe,      ///< number systems and bits of layers
   kReference,   ///< a network to compare with
   kResume,      ///< whether a training continues from its checkpoint
   kScale,       ///< the factor on pixels
+  kTemplate,    ///< how a language model writes conversations
 };
 
 /// The name of a kind in messages: "usage", "io", ...

@@ -15,6 +15,8 @@ std::string_view option_of(Hint hint) {
       return "--batch";
     case Hint::kCheckpoint:
       return "--checkpoint";
+    case Hint::kContext:
+      return "--context";
     case Hint::kInputs:
       return "--input";
     case Hint::kRecipe:
@@ -25,6 +27,8 @@ std::string_view option_of(Hint hint) {
       return "--resume";
     case Hint::kScale:
       return "--scale";
+    case Hint::kTemplate:
+      return "--template";
   }
   return "";
 }

@@ -38,10 +38,22 @@ Encoding input_encoding(const Graph& graph, const Node& node) {
   return graph.value(node.inputs[0]).type.encoding;
 }
 
+std::string stored_in_blocks(const LayerCodes& codes) {
+  return "the weights are stored in blocks of " + std::string(codes.blocks->name);
+}
+
+std::optional<std::string> why_no_groups(const LayerCodes& codes) {
+  if (codes.blocks == nullptr) return "the weights are not stored in blocks";
+  if (codes.blocks->group == 0) return std::string(codes.blocks->name) + " has no codes";
+  if (codes.input_bits != 0) return "the input is encoded";
+  return std::nullopt;
+}
+
 std::optional<std::string> why_no_bits(const Operator& op, const LayerCodes& codes) {
   if (codes.input_bits == 0) {
     return is_recurrent(op) ? "the states are not encoded" : "the input is not encoded";
   }
+  if (codes.blocks != nullptr) return stored_in_blocks(codes);
   if (codes.weight_bits == 0) return "the weights are not encoded";
   for (const numerics::Codebook* codebook : {codes.unsummed_input, codes.unsummed_weights}) {
     if (codebook == nullptr) continue;
@@ -54,6 +66,7 @@ std::optional<std::string> why_no_bits(const Operator& op, const LayerCodes& cod
 }
 
 std::optional<std::string> why_no_integers(const Operator& op, const LayerCodes& codes) {
+  if (codes.blocks != nullptr) return stored_in_blocks(codes);
   if (codes.weight_bits == 0) return "the weights are not encoded";
   if (std::holds_alternative<Conv>(op) && codes.input_bits == 0) return "the input is not encoded";
   if (codes.off_grid != nullptr) {
@@ -62,9 +75,9 @@ std::optional<std::string> why_no_integers(const Operator& op, const LayerCodes&
   return std::nullopt;
 }
 
-/// @param wanted  kBits or kIntegers
+/// @param wanted  kBits, kIntegers or kGroups
 std::size_t max_inputs(Arithmetic wanted, const Operator& op) {
-  if (wanted == Arithmetic::kIntegers) return kMaxIntegerInputs;
+  if (wanted != Arithmetic::kBits) return kMaxIntegerInputs;
   return std::holds_alternative<Conv>(op) ? kMaxBitConvInputs : kMaxBitInputs;
 }
 
@@ -140,7 +153,8 @@ LayerCodes layer_codes(const Graph& graph, const Node& node) {
     }
   }
   const Encoding& w = graph.value(node.inputs[kWeights]).type.encoding;
-  if (!w.is_dense()) codes.set_weights(*w.codes);
+  codes.blocks = w.blocks;
+  if (w.codes != nullptr) codes.set_weights(*w.codes);
   return codes;
 }
 
@@ -153,6 +167,7 @@ int number_bits(const Graph& graph, ValueId value) {
     if (is_widened || std::holds_alternative<DequantizeLinear>(node.op)) value = node.inputs[0];
   }
   const Encoding& encoding = graph.value(value).type.encoding;
+  if (encoding.blocks != nullptr) return static_cast<int>(encoding.blocks->bits());
   if (!encoding.is_dense()) return encoding.codes->bits;
   return static_cast<int>(8 * size_bytes(encoding.element));
 }
@@ -183,6 +198,7 @@ std::optional<std::string> why_not(Arithmetic wanted, const Operator& op, const 
   if (std::holds_alternative<ConvTranspose>(op)) {
     return "a transposed convolution multiplies float32 numbers";
   }
+  if (wanted == Arithmetic::kGroups) return why_no_groups(codes);
   return wanted == Arithmetic::kBits ? why_no_bits(op, codes) : why_no_integers(op, codes);
 }
 
@@ -201,8 +217,9 @@ std::optional<std::string> why_not(Arithmetic wanted, const Graph& graph, const 
 std::optional<std::string> why_not_by_rule(Arithmetic wanted, const Graph& graph, const Node& node,
                                            bool int8_activations) {
   if (auto reason = why_not(wanted, graph, node)) return reason;
-  if (wanted == Arithmetic::kIntegers && !int8_activations) return "8-bit activations are disabled";
-  if (wanted == Arithmetic::kIntegers && has_rounded_input(graph, node)) {
+  const bool rounds_input = wanted == Arithmetic::kIntegers || wanted == Arithmetic::kGroups;
+  if (rounds_input && !int8_activations) return "8-bit activations are disabled";
+  if (rounds_input && has_rounded_input(graph, node)) {
     return "the input is rounded to another number system";
   }
   const LayerCodes codes = layer_codes(graph, node);
@@ -218,7 +235,7 @@ std::optional<Arithmetic> arithmetic_by_rule(const Graph& graph, const Node& nod
   if (graph.value(node.inputs[kWeights]).type.encoding.element != ElementType::kFloat32) {
     return std::nullopt;
   }
-  for (const Arithmetic each : {Arithmetic::kBits, Arithmetic::kIntegers}) {
+  for (const Arithmetic each : {Arithmetic::kGroups, Arithmetic::kBits, Arithmetic::kIntegers}) {
     if (!why_not_by_rule(each, graph, node, int8_activations)) return each;
   }
   return Arithmetic::kFloat;
@@ -226,7 +243,8 @@ std::optional<Arithmetic> arithmetic_by_rule(const Graph& graph, const Node& nod
 
 bool follows_rule(const Operator& op, bool int8_activations) {
   const Arithmetic stored = *arithmetic(op);
-  return stored == Arithmetic::kAuto || (stored == Arithmetic::kIntegers && !int8_activations);
+  const bool rounds_input = stored == Arithmetic::kIntegers || stored == Arithmetic::kGroups;
+  return stored == Arithmetic::kAuto || (rounds_input && !int8_activations);
 }
 
 std::optional<Arithmetic> arithmetic_of(const Graph& graph, const Node& node,

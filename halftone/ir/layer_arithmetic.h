@@ -17,6 +17,7 @@ struct LayerCodes {
                                ///< groups them (numerics::split_digits())
   int weight_bits = 0;         ///< 0: float32
   std::size_t group_size = 0;  ///< inputs that share a scale of the weights; 0: all of an output
+  const numerics::BlockEncoding* blocks = nullptr;  ///< how the weights are stored in blocks, if so
   /// Codebooks that exclude an arithmetic; null where there is none.
   const numerics::Codebook* unsummed_input = nullptr;    ///< bits are no signs of coefficients
   const numerics::Codebook* unsummed_weights = nullptr;  ///< the same
@@ -67,6 +68,7 @@ std::optional<std::string> why_not(Arithmetic wanted, const Graph& graph, const 
 
 /// The arithmetic of a layer without the attribute. With p pairs of bit planes:
 ///
+///     groups    if the weights are stored in blocks of codes
 ///     bits      if input and weights have codes, a basis per output or larger, and p <= 5
 ///     integers  else, if the weights have codes and, for a Conv, the input, and no FakeQuantize
 ///               has rounded it
@@ -76,15 +78,17 @@ std::optional<std::string> why_not(Arithmetic wanted, const Graph& graph, const 
 /// on a grid of 8 bits (MatrixEncoding::is_summed(), fits_integers()). A depthwise Conv has no
 /// bits, a ConvTranspose and a Conv with few outputs per group are float. Depends on the network
 /// alone: not on the batch, the processor or costs.
-/// @param int8_activations  whether integers are allowed; if not, p <= 9 is computed as bits
+/// @param int8_activations  whether integers and groups are allowed; if not, p <= 9 is computed as
+///                          bits
 /// @return not kAuto; nothing for an operator without this choice and for products of integers
 std::optional<Arithmetic> arithmetic_by_rule(const Graph& graph, const Node& node,
                                              bool int8_activations = true);
-/// Why the rule does not say kBits or kIntegers; nothing if it may. Bits come first.
+/// Why the rule does not say kGroups, kBits or kIntegers; nothing if it may. The first of these
+/// three that may be is what it says.
 std::optional<std::string> why_not_by_rule(Arithmetic wanted, const Graph& graph, const Node& node,
                                            bool int8_activations = true);
-/// Whether the rule decides about a layer: it has no attribute, or that of integers where these are
-/// not allowed. @pre arithmetic(op) is not null
+/// Whether the rule decides about a layer: it has no attribute, or that of integers or groups where
+/// these are not allowed. @pre arithmetic(op) is not null
 bool follows_rule(const Operator& op, bool int8_activations = true);
 /// The arithmetic of a layer: its attribute, or by the rule. If integers are not allowed, a layer
 /// of integers gets what the rule then says.

@@ -43,6 +43,7 @@ void require_graph_element(ElementType type) {
 
 std::string Encoding::to_string() const {
   if (is_dense()) return std::string(ir::to_string(element));
+  if (blocks != nullptr) return std::string(blocks->name);
   std::string text = std::string(system_name(*codes)) + "(" + std::to_string(codes->bits) +
                      (codes->bits == 1 ? " bit" : " bits");
   if (codes->granularity == numerics::Granularity::kGroup) {
@@ -63,8 +64,9 @@ std::string Encoding::to_string() const {
 }
 
 bool Encoding::operator==(const Encoding& other) const {
-  if (element != other.element || is_dense() != other.is_dense()) return false;
-  return is_dense() || codes == other.codes || *codes == *other.codes;
+  if (element != other.element || blocks != other.blocks) return false;
+  if (codes == nullptr || other.codes == nullptr) return codes == other.codes;
+  return codes == other.codes || *codes == *other.codes;
 }
 
 std::string ValueType::to_string() const { return encoding.to_string() + shape.to_string(); }
@@ -184,6 +186,11 @@ Tensor to_float(const Constant& constant) {
     }
     return dense->cast(ElementType::kFloat32);
   }
+  if (const auto* blocks = std::get_if<BlockTensor>(&constant)) {
+    Tensor values(ElementType::kFloat32, blocks->shape);
+    numerics::decode_blocks(*blocks->encoding, blocks->bytes.bytes, values.as<float>());
+    return values;
+  }
   const auto& encoded = std::get<EncodedTensor>(constant);
   Tensor values(ElementType::kFloat32, encoded.shape);
   numerics::decode(encoded.codes, *encoded.encoding, values.as<float>());
@@ -192,6 +199,7 @@ Tensor to_float(const Constant& constant) {
 
 std::size_t storage_bytes(const Constant& constant) {
   if (const auto* dense = std::get_if<Tensor>(&constant)) return dense->bytes().size();
+  if (const auto* blocks = std::get_if<BlockTensor>(&constant)) return blocks->bytes.bytes.size();
   const auto& encoded = std::get<EncodedTensor>(constant);
   const auto [rows, cols] = matrix_extent(encoded.shape);
   const auto bits = static_cast<std::size_t>(encoded.encoding->bits);

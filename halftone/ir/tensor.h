@@ -16,6 +16,7 @@
 #include "halftone/base/element_type.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/ir/shape.h"
+#include "halftone/numerics/block_encoding.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::ir {
@@ -30,10 +31,13 @@ struct Encoding {
   ElementType element = ElementType::kFloat32;  ///< type of an element, or of a decoded code
   /// What the codes mean; null if dense. Shared, because types are copied often and a large weight
   /// has many scales.
-  std::shared_ptr<const numerics::MatrixEncoding> codes;
+  std::shared_ptr<const numerics::MatrixEncoding> codes{};
+  /// How a file stores a constant in blocks; null if it does not. Lives as long as the program.
+  const numerics::BlockEncoding* blocks = nullptr;
 
-  [[nodiscard]] bool is_dense() const { return codes == nullptr; }
-  [[nodiscard]] std::string to_string() const;  ///< "float32", "basis(2 bits, channel, offset)"
+  [[nodiscard]] bool is_dense() const { return codes == nullptr && blocks == nullptr; }
+  /// "float32", "basis(2 bits, channel, offset)", "Q4_0"
+  [[nodiscard]] std::string to_string() const;
 
   bool operator==(const Encoding& other) const;
 };
@@ -129,8 +133,26 @@ struct EncodedTensor {
   [[nodiscard]] ValueType type() const { return {shape, {ElementType::kFloat32, encoding}}; }
 };
 
+/// A matrix as a file stores it: rows of blocks, in memory that somebody else owns.
+struct BlockTensor {
+  Shape shape;  ///< the last extent is a multiple of the block
+  const numerics::BlockEncoding* encoding = nullptr;
+  SharedBytes bytes;
+
+  [[nodiscard]] ValueType type() const {
+    return {shape, {ElementType::kFloat32, nullptr, encoding}};
+  }
+  [[nodiscard]] std::size_t row_bytes() const {
+    return encoding->bytes_of(matrix_extent(shape).cols);
+  }
+  /// The blocks of a row of the matrix_extent().
+  [[nodiscard]] std::span<const std::byte> row(std::size_t index) const {
+    return bytes.bytes.subspan(index * row_bytes(), row_bytes());
+  }
+};
+
 /// The contents of a constant value.
-using Constant = std::variant<Tensor, EncodedTensor>;
+using Constant = std::variant<Tensor, EncodedTensor, BlockTensor>;
 
 [[nodiscard]] ValueType type_of(const Constant& constant);
 /// The elements as float32, decoded if they are codes.

@@ -46,6 +46,16 @@ void verify_codes(const EncodedTensor& encoded) {
   verify_numbers(encoded);
 }
 
+void verify_blocks(const BlockTensor& blocks) {
+  const auto [rows, cols] = matrix_extent(blocks.shape);
+  const numerics::BlockEncoding& encoding = *blocks.encoding;
+  check(encoding.can_decode(), "blocks of " + std::string(encoding.name) + " cannot be decoded");
+  check(cols % encoding.block == 0, "rows of " + std::to_string(cols) + " elements are no whole " +
+                                        "blocks of " + std::to_string(encoding.block));
+  check(blocks.bytes.bytes.size() == rows * encoding.bytes_of(cols),
+        "blocks do not fit " + blocks.type().to_string());
+}
+
 void verify_constant(const Value& value) {
   with_context("constant '" + value.name + "'", [&] {
     check(type_of(*value.constant) == value.type,
@@ -53,6 +63,7 @@ void verify_constant(const Value& value) {
     if (const auto* encoded = std::get_if<EncodedTensor>(value.constant.get())) {
       verify_codes(*encoded);
     }
+    if (const auto* blocks = std::get_if<BlockTensor>(value.constant.get())) verify_blocks(*blocks);
   });
 }
 
@@ -76,6 +87,15 @@ void verify_arithmetic(const Graph& graph, const Node& node) {
   if (const auto reason = why_not(*stored, node.op, layer_codes(graph, node))) complain(*reason);
 }
 
+/// Blocks are the weights of a FullyConnected, or the table of a Gather.
+void verify_reads_blocks(const Graph& graph, const Node& node, ValueId input) {
+  const bool reads = std::holds_alternative<FullyConnected>(node.op) || is_table(node.op);
+  check(reads && node.inputs[weights_input(node.op)] == input &&
+            std::ranges::count(node.inputs, input) == 1,
+        describe(node) + ": reads '" + graph.value(input).name +
+            "': only a FullyConnected and a Gather along axis 0 read blocks, as weights");
+}
+
 void verify_node(const Graph& graph, const Node& node) {
   std::vector<const ValueType*> types;
   for (const ValueId input : node.inputs) {
@@ -84,6 +104,9 @@ void verify_node(const Graph& graph, const Node& node) {
       check(std::holds_alternative<Cast>(node.op) && graph.constant(input) != nullptr,
             describe(node) + ": reads '" + graph.value(input).name +
                 "': floats of 16 bits are stored in constants, and only a Cast reads them");
+    }
+    if (input != kAbsent && graph.value(input).type.encoding.blocks != nullptr) {
+      verify_reads_blocks(graph, node, input);
     }
     types.push_back(input == kAbsent ? nullptr : &graph.value(input).type);
   }

@@ -105,10 +105,10 @@ Traffic traffic_of(const Graph& graph, ValueId id, std::size_t batch) {
     traffic.bytes = static_cast<double>(storage_bytes(*constant));
     return traffic;
   }
-  const auto elements = static_cast<double>(type.shape.with_batch(batch).element_count());
-  traffic.bytes = type.encoding.is_dense()
-                      ? elements * static_cast<double>(size_bytes(type.encoding.element))
-                      : elements * type.encoding.codes->bits / 8;
+  double bits = 8 * static_cast<double>(size_bytes(type.encoding.element));
+  if (type.encoding.blocks != nullptr) bits = type.encoding.blocks->bits();
+  if (type.encoding.codes != nullptr) bits = type.encoding.codes->bits;
+  traffic.bytes = static_cast<double>(type.shape.with_batch(batch).element_count()) * bits / 8;
   return traffic;
 }
 

@@ -12,8 +12,9 @@ namespace {
 
 using Align = Table::Align;
 
-/// "float32", "int8", "2 bits".
+/// "float32", "int8", "2 bits", "Q4_0".
 std::string encoding_text(const ir::Encoding& encoding) {
+  if (encoding.blocks != nullptr) return std::string(encoding.blocks->name);
   if (encoding.is_dense()) return std::string(to_string(encoding.element));
   const int bits = encoding.codes->bits;
   return fmt::format("{} bit{}", bits, bits == 1 ? "" : "s");

@@ -16,6 +16,7 @@ enum class Arithmetic {
   kOperator,      ///< fixed by the definition of the operator: every kernel has its bits
   kBits,          ///< inputs and weights bit by bit, exactly; then the bases
   kIntegers,      ///< inputs and levels of the weights as 8-bit integers; then scales
+  kGroups,        ///< 8-bit inputs, the integers of groups of weights; then scales
   kFixedFloat,    ///< float32 in one order of sums
   kFastestFloat,  ///< float32 in the order of sums that is fastest on the processor
 };
@@ -27,6 +28,8 @@ constexpr bool computes(Arithmetic kernel, ir::Arithmetic layer) {
       return layer == ir::Arithmetic::kBits;
     case Arithmetic::kIntegers:
       return layer == ir::Arithmetic::kIntegers;
+    case Arithmetic::kGroups:
+      return layer == ir::Arithmetic::kGroups;
     case Arithmetic::kOperator:
     case Arithmetic::kFixedFloat:
     case Arithmetic::kFastestFloat:
@@ -44,6 +47,8 @@ constexpr std::string_view text_of(Arithmetic arithmetic) {
       return "bits: inputs and weights bit by bit";
     case Arithmetic::kIntegers:
       return "integers: 8-bit inputs, 8-bit levels of the weights";
+    case Arithmetic::kGroups:
+      return "groups: 8-bit inputs, integers of groups of weights";
     case Arithmetic::kFixedFloat:
       return "float: one order of sums";
     case Arithmetic::kFastestFloat:

@@ -46,7 +46,9 @@ std::string_view argument_of(Hint hint) {
     case Hint::kNone:
     case Hint::kInputs:
     case Hint::kCheckpoint:
+    case Hint::kContext:
     case Hint::kResume:
+    case Hint::kTemplate:
       break;
   }
   return "";

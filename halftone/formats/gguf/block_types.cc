@@ -2,16 +2,17 @@
 #include "halftone/formats/gguf/block_types.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
-#include <cstring>
-#include <string>
 
-#include "halftone/base/error.h"
 #include "halftone/base/half.h"
 
 namespace halftone::formats {
 namespace {
 
+using numerics::BlockScales;
+using numerics::CodeBlock;
 using Bytes = const std::byte*;
 
 unsigned byte_at(Bytes bytes, std::size_t i) { return std::to_integer<unsigned>(bytes[i]); }
@@ -30,6 +31,8 @@ T little(Bytes bytes) {
 }
 
 float half_at(Bytes bytes) { return float_from_half(little<std::uint16_t>(bytes)); }
+float bfloat_at(Bytes bytes) { return float_from_bfloat16(little<std::uint16_t>(bytes)); }
+float float_at(Bytes bytes) { return std::bit_cast<float>(little<std::uint32_t>(bytes)); }
 
 /// How codes of `bits` bits lie in `bytes` bytes: of every `chunk` bytes the lowest bits of all are
 /// the first `chunk` codes, the next bits the codes after them, and so on.
@@ -40,7 +43,7 @@ struct Planes {
   int first = 0;  ///< the value of code 0
 };
 
-void unpack_planes(Bytes bytes, const Planes& how, GgufBlock& block) {
+void unpack_planes(Bytes bytes, const Planes& how, CodeBlock& block) {
   const std::size_t planes = 8 / how.bits;
   for (std::size_t i = 0; i < how.bytes; ++i) {
     for (std::size_t plane = 0; plane < planes; ++plane) {
@@ -53,7 +56,7 @@ void unpack_planes(Bytes bytes, const Planes& how, GgufBlock& block) {
 
 /// Adds `value` where the bit of an element is `set`: bit k of byte j is that of element
 /// `chunk` k + j.
-void add_bits(Bytes bytes, std::size_t chunk, bool set, int value, GgufBlock& block) {
+void add_bits(Bytes bytes, std::size_t chunk, bool set, int value, CodeBlock& block) {
   for (std::size_t i = 0; i < 8 * chunk; ++i) {
     const bool bit = ((byte_at(bytes, i % chunk) >> (i / chunk)) & 1) != 0;
     if (bit == set) block.codes[i] = static_cast<std::int8_t>(block.codes[i] + value);
@@ -61,44 +64,44 @@ void add_bits(Bytes bytes, std::size_t chunk, bool set, int value, GgufBlock& bl
 }
 
 /// Adds 16 where bit i of a little-endian number of 32 bits is set.
-void add_fifth_bits(Bytes bytes, GgufBlock& block) {
+void add_fifth_bits(Bytes bytes, CodeBlock& block) {
   const auto bits = little<std::uint32_t>(bytes);
   for (std::size_t i = 0; i < 32; ++i) {
     if (((bits >> i) & 1) != 0) block.codes[i] = static_cast<std::int8_t>(block.codes[i] + 16);
   }
 }
 
-void unpack_q4_0(Bytes b, GgufBlock& block) {
+void unpack_q4_0(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes(b + 2, {16, 16, 4, -8}, block);
 }
 
-void unpack_q4_1(Bytes b, GgufBlock& block) {
+void unpack_q4_1(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
   unpack_planes(b + 4, {16, 16, 4, 0}, block);
 }
 
-void unpack_q5_0(Bytes b, GgufBlock& block) {
+void unpack_q5_0(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes(b + 6, {16, 16, 4, -16}, block);
   add_fifth_bits(b + 2, block);
 }
 
-void unpack_q5_1(Bytes b, GgufBlock& block) {
+void unpack_q5_1(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
   unpack_planes(b + 8, {16, 16, 4, 0}, block);
   add_fifth_bits(b + 4, block);
 }
 
-void unpack_q8_0(Bytes b, GgufBlock& block) {
+void unpack_q8_0(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   for (std::size_t i = 0; i < 32; ++i) block.codes[i] = signed_byte(b, 2 + i);
 }
 
 /// Codes of `bits` bits one after another, the lowest bits of a byte first.
-void unpack_in_order(Bytes bytes, std::size_t count, unsigned bits, GgufBlock& block) {
+void unpack_in_order(Bytes bytes, std::size_t count, unsigned bits, CodeBlock& block) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t bit = i * bits;
     const unsigned code = (byte_at(bytes, bit / 8) >> (bit % 8)) & ((1U << bits) - 1);
@@ -106,19 +109,19 @@ void unpack_in_order(Bytes bytes, std::size_t count, unsigned bits, GgufBlock& b
   }
 }
 
-void unpack_q1_0(Bytes b, GgufBlock& block) {
+void unpack_q1_0(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_in_order(b + 2, 128, 1, block);
   for (std::size_t i = 0; i < 128; ++i) block.codes[i] = block.codes[i] != 0 ? 1 : -1;
 }
 
-void unpack_q2_0(Bytes b, GgufBlock& block) {
+void unpack_q2_0(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_in_order(b + 2, 64, 2, block);
   for (std::size_t i = 0; i < 64; ++i) --block.codes[i];
 }
 
-void unpack_q2_k(Bytes b, GgufBlock& block) {
+void unpack_q2_k(Bytes b, CodeBlock& block) {
   const float scale = half_at(b + 80);
   const float offset = half_at(b + 82);
   for (std::size_t g = 0; g < 16; ++g) {
@@ -128,7 +131,7 @@ void unpack_q2_k(Bytes b, GgufBlock& block) {
   unpack_planes(b + 16, {64, 32, 2, 0}, block);
 }
 
-void unpack_q3_k(Bytes b, GgufBlock& block) {
+void unpack_q3_k(Bytes b, CodeBlock& block) {
   const float scale = half_at(b + 108);
   const Bytes packed = b + 96;  // 16 numbers of 6 bits: the low four, then the high two
   for (std::size_t g = 0; g < 16; ++g) {
@@ -141,7 +144,7 @@ void unpack_q3_k(Bytes b, GgufBlock& block) {
 }
 
 /// The scales and offsets of Q4_K and Q5_K: 8 pairs of numbers of 6 bits in 12 bytes.
-void unpack_six_bit_pairs(Bytes b, GgufBlock& block) {
+void unpack_six_bit_pairs(Bytes b, CodeBlock& block) {
   const float scale = half_at(b);
   const float offset = half_at(b + 2);
   const Bytes packed = b + 4;
@@ -160,23 +163,23 @@ void unpack_six_bit_pairs(Bytes b, GgufBlock& block) {
   }
 }
 
-void unpack_q4_k(Bytes b, GgufBlock& block) {
+void unpack_q4_k(Bytes b, CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
   unpack_planes(b + 16, {128, 32, 4, 0}, block);
 }
 
-void unpack_q5_k(Bytes b, GgufBlock& block) {
+void unpack_q5_k(Bytes b, CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
   unpack_planes(b + 48, {128, 32, 4, 0}, block);
   add_bits(b + 16, 32, true, 16, block);
 }
 
-void unpack_q6_k(Bytes b, GgufBlock& block) {
+void unpack_q6_k(Bytes b, CodeBlock& block) {
   const float scale = half_at(b + 208);
   for (std::size_t g = 0; g < 16; ++g) {
     block.scales[g] = scale * static_cast<float>(signed_byte(b, 192 + g));
   }
-  GgufBlock high;
+  CodeBlock high;
   unpack_planes(b + 128, {64, 32, 2, 0}, high);
   unpack_planes(b, {128, 64, 4, 0}, block);
   for (std::size_t i = 0; i < 256; ++i) {
@@ -191,19 +194,19 @@ constexpr std::array<std::int8_t, 16> kCurvedLevels = {-127, -104, -83, -65, -49
 constexpr std::array<std::int8_t, 16> kE2m1Levels = {0, 1,  2,  3,  4,  6,  8,  12,
                                                      0, -1, -2, -3, -4, -6, -8, -12};
 
-void take_levels(const std::array<std::int8_t, 16>& levels, std::size_t count, GgufBlock& block) {
+void take_levels(const std::array<std::int8_t, 16>& levels, std::size_t count, CodeBlock& block) {
   for (std::size_t i = 0; i < count; ++i) {
     block.codes[i] = levels[static_cast<std::size_t>(block.codes[i])];
   }
 }
 
-void unpack_iq4_nl(Bytes b, GgufBlock& block) {
+void unpack_iq4_nl(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes(b + 2, {16, 16, 4, 0}, block);
   take_levels(kCurvedLevels, 32, block);
 }
 
-void unpack_iq4_xs(Bytes b, GgufBlock& block) {
+void unpack_iq4_xs(Bytes b, CodeBlock& block) {
   const float scale = half_at(b);
   const unsigned high = little<std::uint16_t>(b + 2);
   for (std::size_t g = 0; g < 8; ++g) {
@@ -226,19 +229,19 @@ void unpack_thirds(Bytes bytes, std::size_t chunk, std::size_t planes, std::int8
   }
 }
 
-void unpack_tq1_0(Bytes b, GgufBlock& block) {
+void unpack_tq1_0(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b + 52);
   unpack_thirds(b, 32, 5, block.codes.data());
   unpack_thirds(b + 32, 16, 5, block.codes.data() + 160);
   unpack_thirds(b + 48, 4, 4, block.codes.data() + 240);
 }
 
-void unpack_tq2_0(Bytes b, GgufBlock& block) {
+void unpack_tq2_0(Bytes b, CodeBlock& block) {
   block.scales[0] = half_at(b + 64);
   unpack_planes(b, {64, 32, 2, -1}, block);
 }
 
-void unpack_mxfp4(Bytes b, GgufBlock& block) {
+void unpack_mxfp4(Bytes b, CodeBlock& block) {
   block.scales[0] = std::ldexp(1.0F, static_cast<int>(byte_at(b, 0)) - 128);
   unpack_planes(b + 1, {16, 16, 4, 0}, block);
   take_levels(kE2m1Levels, 32, block);
@@ -252,7 +255,7 @@ float half_of_e4m3(unsigned bits) {
   return exponent == 0 ? std::ldexp(fraction, -10) : std::ldexp(1 + fraction / 8, exponent - 8);
 }
 
-void unpack_nvfp4(Bytes b, GgufBlock& block) {
+void unpack_nvfp4(Bytes b, CodeBlock& block) {
   for (std::size_t g = 0; g < 4; ++g) block.scales[g] = half_of_e4m3(byte_at(b, g));
   unpack_planes(b + 4, {32, 8, 4, 0}, block);
   take_levels(kE2m1Levels, 64, block);
@@ -260,64 +263,50 @@ void unpack_nvfp4(Bytes b, GgufBlock& block) {
 
 // Those without a group are numbers, or codes that need grids which are not here.
 constexpr std::array kTypes = {
-    GgufType{0, "F32", 1, 4},
-    GgufType{1, "F16", 1, 2},
-    GgufType{2, "Q4_0", 32, 18, 32, false, unpack_q4_0},
-    GgufType{3, "Q4_1", 32, 20, 32, true, unpack_q4_1},
-    GgufType{6, "Q5_0", 32, 22, 32, false, unpack_q5_0},
-    GgufType{7, "Q5_1", 32, 24, 32, true, unpack_q5_1},
-    GgufType{8, "Q8_0", 32, 34, 32, false, unpack_q8_0},
-    GgufType{10, "Q2_K", 256, 84, 16, true, unpack_q2_k},
-    GgufType{11, "Q3_K", 256, 110, 16, false, unpack_q3_k},
-    GgufType{12, "Q4_K", 256, 144, 32, true, unpack_q4_k},
-    GgufType{13, "Q5_K", 256, 176, 32, true, unpack_q5_k},
-    GgufType{14, "Q6_K", 256, 210, 16, false, unpack_q6_k},
-    GgufType{16, "IQ2_XXS", 256, 66},
-    GgufType{17, "IQ2_XS", 256, 74},
-    GgufType{18, "IQ3_XXS", 256, 98},
-    GgufType{19, "IQ1_S", 256, 50},
-    GgufType{20, "IQ4_NL", 32, 18, 32, false, unpack_iq4_nl},
-    GgufType{21, "IQ3_S", 256, 110},
-    GgufType{22, "IQ2_S", 256, 82},
-    GgufType{23, "IQ4_XS", 256, 136, 32, false, unpack_iq4_xs},
-    GgufType{24, "I8", 1, 1},
-    GgufType{25, "I16", 1, 2},
-    GgufType{26, "I32", 1, 4},
-    GgufType{27, "I64", 1, 8},
-    GgufType{28, "F64", 1, 8},
-    GgufType{29, "IQ1_M", 256, 56},
-    GgufType{30, "BF16", 1, 2},
-    GgufType{34, "TQ1_0", 256, 54, 256, false, unpack_tq1_0},
-    GgufType{35, "TQ2_0", 256, 66, 256, false, unpack_tq2_0},
-    GgufType{39, "MXFP4", 32, 17, 32, false, unpack_mxfp4},
-    GgufType{40, "NVFP4", 64, 36, 16, false, unpack_nvfp4},
-    GgufType{41, "Q1_0", 128, 18, 128, false, unpack_q1_0},
-    GgufType{42, "Q2_0", 64, 18, 64, false, unpack_q2_0},
+    GgufType{{"F32", 1, 4, 0, false, nullptr, {}, {}, float_at}, 0},
+    GgufType{{"F16", 1, 2, 0, false, nullptr, {}, {}, half_at}, 1},
+    GgufType{{"Q4_0", 32, 18, 32, false, unpack_q4_0, {4, -8}}, 2},
+    GgufType{{"Q4_1", 32, 20, 32, true, unpack_q4_1, {4, 0}}, 3},
+    GgufType{{"Q5_0", 32, 22, 32, false, unpack_q5_0, {5, -16}}, 6},
+    GgufType{{"Q5_1", 32, 24, 32, true, unpack_q5_1, {5, 0}}, 7},
+    GgufType{{"Q8_0", 32, 34, 32, false, unpack_q8_0, {8, -128}}, 8},
+    GgufType{{"Q2_K", 256, 84, 16, true, unpack_q2_k, {2, 0}, BlockScales::kHalfTimesByte}, 10},
+    GgufType{{"Q3_K", 256, 110, 16, false, unpack_q3_k, {3, -4}, BlockScales::kHalfTimesByte}, 11},
+    GgufType{{"Q4_K", 256, 144, 32, true, unpack_q4_k, {4, 0}, BlockScales::kHalfTimesByte}, 12},
+    GgufType{{"Q5_K", 256, 176, 32, true, unpack_q5_k, {5, 0}, BlockScales::kHalfTimesByte}, 13},
+    GgufType{{"Q6_K", 256, 210, 16, false, unpack_q6_k, {6, -32}, BlockScales::kHalfTimesByte}, 14},
+    GgufType{{"IQ2_XXS", 256, 66}, 16},
+    GgufType{{"IQ2_XS", 256, 74}, 17},
+    GgufType{{"IQ3_XXS", 256, 98}, 18},
+    GgufType{{"IQ1_S", 256, 50}, 19},
+    GgufType{{"IQ4_NL", 32, 18, 32, false, unpack_iq4_nl, {4, 0, &kCurvedLevels}}, 20},
+    GgufType{{"IQ3_S", 256, 110}, 21},
+    GgufType{{"IQ2_S", 256, 82}, 22},
+    GgufType{{"IQ4_XS",
+              256,
+              136,
+              32,
+              false,
+              unpack_iq4_xs,
+              {4, 0, &kCurvedLevels},
+              BlockScales::kHalfTimesByte},
+             23},
+    GgufType{{"I8", 1, 1}, 24},
+    GgufType{{"I16", 1, 2}, 25},
+    GgufType{{"I32", 1, 4}, 26},
+    GgufType{{"I64", 1, 8}, 27},
+    GgufType{{"F64", 1, 8}, 28},
+    GgufType{{"IQ1_M", 256, 56}, 29},
+    GgufType{{"BF16", 1, 2, 0, false, nullptr, {}, {}, bfloat_at}, 30},
+    GgufType{{"TQ1_0", 256, 54, 256, false, unpack_tq1_0, {2, -1}}, 34},
+    GgufType{{"TQ2_0", 256, 66, 256, false, unpack_tq2_0, {2, -1}}, 35},
+    GgufType{
+        {"MXFP4", 32, 17, 32, false, unpack_mxfp4, {4, 0, &kE2m1Levels}, BlockScales::kPowerOfTwo},
+        39},
+    GgufType{{"NVFP4", 64, 36, 16, false, unpack_nvfp4, {4, 0, &kE2m1Levels}}, 40},
+    GgufType{{"Q1_0", 128, 18, 128, false, unpack_q1_0, {1, -1}}, 41},
+    GgufType{{"Q2_0", 64, 18, 64, false, unpack_q2_0, {2, -1}}, 42},
 };
-
-void decode_blocks(const GgufType& type, Bytes bytes, std::span<float> values) {
-  GgufBlock block;
-  for (std::size_t first = 0; first < values.size(); first += type.block) {
-    type.unpack(bytes, block);
-    bytes += type.block_bytes;
-    for (std::size_t i = 0; i < type.block; ++i) {
-      const std::size_t g = i / type.group;
-      float value = block.scales[g] * static_cast<float>(block.codes[i]);
-      if (type.has_offsets) value += block.offsets[g];
-      values[first + i] = value;
-    }
-  }
-}
-
-/// A number of a type without codes.
-float number_at(const GgufType& type, Bytes bytes) {
-  if (type.name == "F16") return half_at(bytes);
-  if (type.name == "BF16") return float_from_bfloat16(little<std::uint16_t>(bytes));
-  float value = 0;
-  const auto bits = little<std::uint32_t>(bytes);
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 }  // namespace
 
@@ -326,24 +315,6 @@ std::span<const GgufType> gguf_types() { return kTypes; }
 const GgufType* gguf_type(std::uint32_t id) {
   const auto found = std::ranges::find(kTypes, id, &GgufType::id);
   return found == kTypes.end() ? nullptr : &*found;
-}
-
-void decode_gguf(const GgufType& type, std::span<const std::byte> bytes, std::span<float> values) {
-  if (values.size() % type.block != 0 ||
-      bytes.size() / type.block_bytes != values.size() / type.block ||
-      bytes.size() % type.block_bytes != 0) {
-    fail(ErrorKind::kShape, "tensor of " + std::string(type.name) + ": expected blocks of " +
-                                std::to_string(type.block_bytes) + " bytes for " +
-                                std::to_string(values.size()) + " elements, found " +
-                                std::to_string(bytes.size()) + " bytes");
-  }
-  if (type.unpack != nullptr) return decode_blocks(type, bytes.data(), values);
-  if (type.name != "F32" && type.name != "F16" && type.name != "BF16") {
-    fail(ErrorKind::kUnsupported, "tensor type " + std::string(type.name) + ": not decoded yet");
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = number_at(type, bytes.data() + i * type.block_bytes);
-  }
 }
 
 }  // namespace halftone::formats

@@ -37,7 +37,7 @@ class Block {
   }
   [[nodiscard]] std::vector<float> values() const {
     std::vector<float> values(type_.block);
-    decode_gguf(type_, bytes_, values);
+    numerics::decode_blocks(type_, bytes_, values);
     return values;
   }
 
@@ -46,14 +46,14 @@ class Block {
   std::vector<std::byte> bytes_;
 };
 
-TEST(GgufBlocks, HaveTheBitsOfTheirTypes) {
+TEST(numerics::CodeBlocks, HaveTheBitsOfTheirTypes) {
   std::set<std::uint32_t> ids;
   for (const GgufType& type : gguf_types()) {
     EXPECT_EQ(gguf_type(type.id), &type);
     EXPECT_TRUE(ids.insert(type.id).second) << type.name;
     EXPECT_EQ(type.group == 0, type.unpack == nullptr) << type.name;
     EXPECT_EQ(type.block % std::max<std::size_t>(type.group, 1), 0U) << type.name;
-    EXPECT_LE(type.block, kMaxGgufBlock);
+    EXPECT_LE(type.block, kMaxnumerics::CodeBlock);
   }
   EXPECT_EQ(gguf_type(4), nullptr);
   EXPECT_EQ(type_named("Q4_0").bits(), 4.5);
@@ -61,7 +61,7 @@ TEST(GgufBlocks, HaveTheBitsOfTheirTypes) {
   EXPECT_EQ(type_named("Q4_K").bits(), 4.5);
 }
 
-TEST(GgufBlocks, OfFourBitsHaveLowNibblesFirst) {
+TEST(numerics::CodeBlocks, OfFourBitsHaveLowNibblesFirst) {
   const std::vector<float> values =
       Block("Q4_0").half(0, 0.5F).byte(2, 0x9F).byte(17, 0x30).values();
   EXPECT_EQ(values[0], 0.5F * 7);    // 15 - 8
@@ -73,14 +73,14 @@ TEST(GgufBlocks, OfFourBitsHaveLowNibblesFirst) {
   EXPECT_EQ(offset[1], -1);
 }
 
-TEST(GgufBlocks, OfFiveBitsHaveTheFifthApart) {
+TEST(numerics::CodeBlocks, OfFiveBitsHaveTheFifthApart) {
   const std::vector<float> values = Block("Q5_0").half(0, 1).byte(2, 1).byte(6, 0x02).values();
   EXPECT_EQ(values[0], 2);    // 2 + 16 - 16
   EXPECT_EQ(values[1], -16);  // 0 - 16
   EXPECT_EQ(Block("Q5_1").half(0, 1).half(2, 3).byte(7, 0x80).values()[31], 19);
 }
 
-TEST(GgufBlocks, OfOneAndTwoBitsAreInOrder) {
+TEST(numerics::CodeBlocks, OfOneAndTwoBitsAreInOrder) {
   const std::vector<float> signs = Block("Q1_0").half(0, 3).byte(2, 0x05).values();
   EXPECT_EQ(signs[0], 3);
   EXPECT_EQ(signs[1], -3);
@@ -90,7 +90,7 @@ TEST(GgufBlocks, OfOneAndTwoBitsAreInOrder) {
               testing::ElementsAre(-3, 0, 3, 6, -3));
 }
 
-TEST(GgufBlocks, OfThirdsHaveTheDigitsOfBaseThree) {
+TEST(numerics::CodeBlocks, OfThirdsHaveTheDigitsOfBaseThree) {
   // 2 x 81 + 0 x 27 + 1 x 9 + 2 x 3 + 1 = 178 of 243; files have ceil(178 x 256 / 243) = 188.
   const std::vector<float> values = Block("TQ1_0").half(52, 2).byte(0, 188).values();
   EXPECT_EQ(values[0], 2);
@@ -100,7 +100,7 @@ TEST(GgufBlocks, OfThirdsHaveTheDigitsOfBaseThree) {
   EXPECT_EQ(values[128], 0);
 }
 
-TEST(GgufBlocks, OfStandardFloatsHaveTheirLevels) {
+TEST(numerics::CodeBlocks, OfStandardFloatsHaveTheirLevels) {
   // Scale 2^(127 - 127) = 1; levels are E2M1.
   const std::vector<float> mx = Block("MXFP4").byte(0, 127).byte(1, 0xF7).values();
   EXPECT_EQ(mx[0], 6);
@@ -135,7 +135,7 @@ constexpr std::pair<std::string_view, std::uint64_t> kHashes[] = {
     {"NVFP4", 0x19002E32E0FC10BD},
 };
 
-TEST(GgufBlocks, OfRandomBytesAreThoseOfAnotherImplementation) {
+TEST(numerics::CodeBlocks, OfRandomBytesAreThoseOfAnotherImplementation) {
   for (const auto& [name, expected] : kHashes) {
     const GgufType& type = type_named(name);
     std::uint64_t state = type.id;
@@ -145,17 +145,19 @@ TEST(GgufBlocks, OfRandomBytesAreThoseOfAnotherImplementation) {
       byte = static_cast<std::byte>(state >> 56);
     }
     std::vector<float> values(16 * type.block);
-    decode_gguf(type, bytes, values);
+    numerics::decode_blocks(type, bytes, values);
     EXPECT_EQ(hash_of(values), expected) << name;
   }
 }
 
-TEST(GgufBlocks, AreRefusedWhereTheyAreNotKnown) {
+TEST(numerics::CodeBlocks, AreRefusedWhereTheyAreNotKnown) {
   std::vector<float> values(256);
-  expect_error(ErrorKind::kUnsupported, "tensor type IQ2_XXS: not decoded yet",
-               [&] { decode_gguf(type_named("IQ2_XXS"), std::vector<std::byte>(66), values); });
-  expect_error(ErrorKind::kShape, "expected blocks of 34 bytes for 256 elements, found 66 bytes",
-               [&] { decode_gguf(type_named("Q8_0"), std::vector<std::byte>(66), values); });
+  expect_error(ErrorKind::kUnsupported, "tensor type IQ2_XXS: not decoded yet", [&] {
+    numerics::decode_blocks(type_named("IQ2_XXS"), std::vector<std::byte>(66), values);
+  });
+  expect_error(
+      ErrorKind::kShape, "expected blocks of 34 bytes for 256 elements, found 66 bytes",
+      [&] { numerics::decode_blocks(type_named("Q8_0"), std::vector<std::byte>(66), values); });
 }
 
 }  // namespace

@@ -34,11 +34,11 @@ TEST(Gguf, HasKeysAndTensors) {
   ASSERT_NE(a, nullptr);
   EXPECT_THAT(a->shape, ElementsAre(2, 3));
   std::vector<float> values(6);
-  decode_gguf(*a->type, a->bytes.bytes, values);
+  numerics::decode_blocks(*a->type, a->bytes.bytes, values);
   EXPECT_THAT(values, ElementsAre(0, 1, 2, 3, 4, 5));
   const GgufTensor* b = file.tensor("b");
   values.resize(32);
-  decode_gguf(*b->type, b->bytes.bytes, values);
+  numerics::decode_blocks(*b->type, b->bytes.bytes, values);
   EXPECT_EQ(values[0], -16);
   EXPECT_EQ(values[31], 15);
   EXPECT_EQ(file.tensor("c"), nullptr);
@@ -167,7 +167,7 @@ TEST_F(GgufParts, AreOneModel) {
   const GgufFile file = GgufFile::open(path("m-00002-of-00002.gguf"));
   ASSERT_EQ(file.tensors().size(), 2U);
   float value = 0;
-  decode_gguf(*file.tensor("t1")->type, file.tensor("t1")->bytes.bytes, {&value, 1});
+  numerics::decode_blocks(*file.tensor("t1")->type, file.tensor("t1")->bytes.bytes, {&value, 1});
   EXPECT_EQ(value, 1);
   expect_error(ErrorKind::kUnsupported, "one of 2 parts",
                [&] { GgufFile::parse(map_file(path("m-00001-of-00002.gguf"))); });

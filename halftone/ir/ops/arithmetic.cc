@@ -11,6 +11,8 @@ std::string_view to_string(Arithmetic arithmetic) {
       return "bits";
     case Arithmetic::kIntegers:
       return "integers";
+    case Arithmetic::kGroups:
+      return "groups";
     case Arithmetic::kFloat:
       return "float";
   }
@@ -18,8 +20,8 @@ std::string_view to_string(Arithmetic arithmetic) {
 }
 
 std::optional<Arithmetic> arithmetic_named(std::string_view name) {
-  for (const auto each :
-       {Arithmetic::kAuto, Arithmetic::kBits, Arithmetic::kIntegers, Arithmetic::kFloat}) {
+  for (const auto each : {Arithmetic::kAuto, Arithmetic::kBits, Arithmetic::kIntegers,
+                          Arithmetic::kGroups, Arithmetic::kFloat}) {
     if (name == to_string(each)) return each;
   }
   return std::nullopt;

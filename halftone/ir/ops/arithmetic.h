@@ -15,10 +15,12 @@ enum class Arithmetic : std::uint8_t {
   kAuto,      ///< as the rule says: arithmetic_by_rule()
   kBits,      ///< inputs and weights bit by bit, exactly; then the bases
   kIntegers,  ///< inputs and levels of the weights as 8-bit integers; then scales
+  kGroups,    ///< inputs as 8-bit integers with a scale for neighbours, weights as the integers of
+              ///< their groups; then scales: see kernels::multiply_groups()
   kFloat,     ///< decoded values in float32
 };
 
-/// "auto", "bits", "integers", "float"
+/// "auto", "bits", "integers", "groups", "float"
 std::string_view to_string(Arithmetic arithmetic);
 /// The arithmetic with this name; nothing if there is none.
 std::optional<Arithmetic> arithmetic_named(std::string_view name);

@@ -11,7 +11,8 @@
 namespace halftone::ir {
 
 /// y[a..., i..., b...] = x[a..., indices[i...], b...], where the axis lies between a and b. Along
-/// axis 0, x may be codes of a basis at any granularity (an embedding table); then y is float32.
+/// axis 0, x may be codes of a basis at any granularity, or blocks (an embedding table); then y is
+/// float32.
 struct Gather {
   static constexpr std::string_view kName = "Gather";
   static constexpr std::size_t kMinInputs = 2;

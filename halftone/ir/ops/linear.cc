@@ -151,8 +151,9 @@ ValueType infer_types(const FullyConnected& op, InputTypes inputs) {
   const Shape& x = inputs[0]->shape;
   const Shape& w = inputs[1]->shape;
   check_operands(inputs, op.zero_points, w.rank() == 2 ? w[0] : 0);
-  require(inputs[0]->encoding.is_dense() ||
-              inputs[0]->encoding.codes->granularity == numerics::Granularity::kTensor,
+  const Encoding& encoding = inputs[0]->encoding;
+  require(encoding.is_dense() || (encoding.codes != nullptr &&
+                                  encoding.codes->granularity == numerics::Granularity::kTensor),
           "input 0: expected one scale for the tensor, found " + inputs[0]->to_string());
   require(w.rank() == 2, "weights: expected [outputs, inputs], found " + w.to_string());
   require(x.rank() >= 1 && x.back() == w[1],

@@ -10,8 +10,9 @@
 namespace halftone::ir {
 
 /// y[..., o] = activation(sum_k x[..., k] w[o, k] + bias[o]).
-/// Inputs: x [..., n], float32 or codes of one basis; w [o, n], float32 or codes of a basis at any
-/// granularity; bias [o] float32, optional. Output float32 [..., o]. Integers: see ZeroPoints.
+/// Inputs: x [..., n], float32 or codes of one basis; w [o, n], float32, codes of a basis at any
+/// granularity, or blocks (BlockTensor); bias [o] float32, optional. Output float32 [..., o].
+/// Integers: see ZeroPoints.
 struct FullyConnected {
   static constexpr std::string_view kName = "FullyConnected";
   static constexpr std::size_t kMinInputs = 2;

@@ -19,69 +19,82 @@ namespace halftone::kernels::HWY_NAMESPACE {
 constexpr std::size_t kPiece = 256;
 
 /// The stored numbers of a part of a row.
-HWY_INLINE void StorePiece(const float* x, std::size_t count, float, float* to) {
+/// @param steps  for integers: as QuantizeRow()'s
+HWY_INLINE void StorePiece(const float* x, std::size_t count, float /*steps*/, float* to) {
   std::memcpy(to, x, count * sizeof(float));
 }
-HWY_INLINE void StorePiece(const float* x, std::size_t count, float, std::uint16_t* to) {
+HWY_INLINE void StorePiece(const float* x, std::size_t count, float /*steps*/, std::uint16_t* to) {
   StoreHalves(x, count, to);
 }
 HWY_INLINE void StorePiece(const float* x, std::size_t count, float steps, std::int8_t* to) {
   QuantizeRow(x, count, steps, to);
 }
 
-/// The scale of a row, stored in the head's table, and its steps per unit; 1 without scales.
-HWY_INLINE float StoreScale(const CacheShape& shape, const float* x, std::size_t position,
+/// Stores the scale of a row, if it has one; returns its steps per unit.
+HWY_INLINE float StoreScale(const CacheShape& shape, const float* x, std::size_t token,
                             std::byte* head) {
   if (shape.type != CacheType::kInt8) return 1;
   const RowSteps row = StepsOfRow(x, shape.size);
-  float* const scales = reinterpret_cast<float*>(head + shape.scales_offset());
-  scales[position] = row.scale;
+  reinterpret_cast<float*>(head + shape.scales_offset())[token] = row.scale;
   return row.steps;
 }
 
 template <class T>
-void AppendKey(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
-  constexpr std::size_t kTokens = CacheShape::kPanelTokens;
-  const float steps = StoreScale(shape, x, position, head);
-  T* to = reinterpret_cast<T*>(head) + position / kTokens * kTokens * shape.row_size() +
-          position % kTokens;
+void AppendKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  const float steps = StoreScale(shape, x, token, head);
+  T* const numbers = reinterpret_cast<T*>(head);
   T piece[kPiece];
   for (std::size_t i = 0; i < shape.size; i += kPiece) {
     const std::size_t count = std::min(kPiece, shape.size - i);
     StorePiece(x + i, count, steps, piece);
-    for (std::size_t j = 0; j < count; ++j, to += kTokens) *to = piece[j];
+    T* to = numbers + shape.key_index(token, i);
+    if constexpr (sizeof(T) == 1) {
+      // In pairs, the last of which may have one number.
+      if (count % 2 != 0) piece[count] = 0;
+      for (std::size_t j = 0; j < count; j += 2, to += 2 * CacheShape::kPanelTokens) {
+        std::memcpy(to, piece + j, 2);
+      }
+    } else {
+      for (std::size_t j = 0; j < count; ++j, to += CacheShape::kPanelTokens) *to = piece[j];
+    }
   }
 }
 
 template <class T>
-void AppendValue(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
-  const float steps = StoreScale(shape, x, position, head);
-  T* const to = reinterpret_cast<T*>(head) + position * shape.row_size();
-  StorePiece(x, shape.size, steps, to);
-  std::fill(to + shape.size, to + shape.row_size(), T{});
+void AppendValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  const float steps = StoreScale(shape, x, token, head);
+  T* const to = reinterpret_cast<T*>(head) + shape.value_index(token, 0);
+  if constexpr (sizeof(T) == 1) {
+    T piece[kPiece];
+    for (std::size_t i = 0; i < shape.size; i += kPiece) {
+      const std::size_t count = std::min(kPiece, shape.size - i);
+      StorePiece(x + i, count, steps, piece);
+      for (std::size_t j = 0; j < count; ++j) to[2 * (i + j)] = piece[j];
+    }
+    for (std::size_t i = shape.size; i < shape.row_size(); ++i) to[2 * i] = 0;
+  } else {
+    StorePiece(x, shape.size, steps, to);
+    std::fill(to + shape.size, to + shape.row_size(), T{});
+  }
 }
 
-void AppendFloatKey(const CacheShape& shape, const float* x, std::size_t position,
-                    std::byte* head) {
-  AppendKey<float>(shape, x, position, head);
+void AppendFloatKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  AppendKey<float>(shape, x, token, head);
 }
-void AppendHalfKey(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
-  AppendKey<std::uint16_t>(shape, x, position, head);
+void AppendHalfKey(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  AppendKey<std::uint16_t>(shape, x, token, head);
 }
-void AppendInt8Key(const CacheShape& shape, const float* x, std::size_t position, std::byte* head) {
-  AppendKey<std::int8_t>(shape, x, position, head);
+void AppendInt8Key(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  AppendKey<std::int8_t>(shape, x, token, head);
 }
-void AppendFloatValue(const CacheShape& shape, const float* x, std::size_t position,
-                      std::byte* head) {
-  AppendValue<float>(shape, x, position, head);
+void AppendFloatValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  AppendValue<float>(shape, x, token, head);
 }
-void AppendHalfValue(const CacheShape& shape, const float* x, std::size_t position,
-                     std::byte* head) {
-  AppendValue<std::uint16_t>(shape, x, position, head);
+void AppendHalfValue(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  AppendValue<std::uint16_t>(shape, x, token, head);
 }
-void AppendInt8Value(const CacheShape& shape, const float* x, std::size_t position,
-                     std::byte* head) {
-  AppendValue<std::int8_t>(shape, x, position, head);
+void AppendInt8Value(const CacheShape& shape, const float* x, std::size_t token, std::byte* head) {
+  AppendValue<std::int8_t>(shape, x, token, head);
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

@@ -12,6 +12,7 @@
 #include "halftone/kernels/activation/math-inl.h"
 #include "halftone/kernels/attention/attend_tiles-inl.h"
 #include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/encode/quantize_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -27,13 +28,44 @@ HWY_INLINE void ForTiles(const QueryBlock& block, const Visit& visit) {
   }
 }
 
+/// What the stored keys are multiplied by.
+template <class Factor>
+struct Factors {
+  const Factor* queries[QueryBlock::kMaxQueries];
+  std::size_t size;  ///< of each
+};
+
+HWY_INLINE void FactorsOf(const QueryBlock& block, float* /*scales*/, Factors<float>& factors) {
+  std::copy_n(block.queries, block.count, factors.queries);
+  factors.size = block.key_size;
+}
+/// Rounds the queries; their scales are multiplied to `scales`.
+HWY_INLINE void FactorsOf(const QueryBlock& block, float* scales, Factors<std::int16_t>& factors) {
+  const auto range = static_cast<float>(query_steps(block.key_size));
+  for (std::size_t i = 0; i < block.count; ++i) {
+    std::int16_t* const to = block.rounded_queries + i * block.key_row;
+    const RowSteps row = StepsOfRow(block.queries[i], block.key_size, range);
+    QuantizeRow(block.queries[i], block.key_size, row.steps, to);
+    std::fill(to + block.key_size, to + block.key_row, std::int16_t{0});
+    factors.queries[i] = to;
+    scales[i] *= row.scale;
+  }
+  factors.size = block.key_size;
+}
+
+/// Whether stored numbers are converted once for all queries.
+template <class T>
+HWY_INLINE bool Widens(const QueryBlock& block) {
+  return sizeof(T) < sizeof(typename Products<T>::Wide) && block.count >= QueryBlock::kMinConverted;
+}
+
 /// The products of all queries with the keys of some panels, of which a tile computes those that
 /// its queries see.
 /// @param panels    the first of them
 /// @param position  of the first key
 template <class T>
-HWY_INLINE void ScoreTiles(const QueryBlock& block, const T* panels, std::size_t position,
-                           std::size_t num_panels) {
+HWY_INLINE void ScoreTiles(const QueryBlock& block, const Factors<FactorOf<T>>& factors,
+                           const T* panels, std::size_t position, std::size_t num_panels) {
   const std::size_t step = kTokens * block.key_row;
   ForTiles(block, [&](std::size_t i, std::size_t count) HWY_ATTR {
     const std::size_t begin = std::max(position, block.first[i] / kTokens * kTokens);
@@ -42,44 +74,48 @@ HWY_INLINE void ScoreTiles(const QueryBlock& block, const T* panels, std::size_t
     if (begin >= end) return;
     float* scores[kTileQueries];
     for (std::size_t r = 0; r < count; ++r) scores[r] = block.score(i + r, begin);
-    ScorePanels(block.queries + i, count, panels + (begin - position) / kTokens * step, step,
-                block.key_size, scores, (end - begin) / kTokens);
+    ScorePanels(factors.queries + i, count, panels + (begin - position) / kTokens * step, step,
+                factors.size, scores, (end - begin) / kTokens);
   });
 }
 
 /// The products of all queries with the keys that they see.
+/// @param scales  [count] what these are to be multiplied by
 template <class T>
-void ScoreKeys(const QueryBlock& block) {
-  const T* keys = reinterpret_cast<const T*>(block.keys);
+HWY_INLINE void ScoreKeys(const QueryBlock& block, float* scales) {
+  using Wide = typename Products<T>::Wide;
+  Factors<FactorOf<T>> factors;
+  std::fill_n(scales, block.count, block.scale);
+  FactorsOf(block, scales, factors);
   const std::size_t step = kTokens * block.key_row;
   const std::size_t begin = block.base();
   const std::size_t panels = (block.end() - begin) / kTokens;
-  const T* first = keys + begin / kTokens * step;
-  const bool convert = sizeof(T) < sizeof(float) && block.count >= QueryBlock::kMinConverted;
-  if (!convert && block.count <= kTileQueries) return ScoreTiles(block, first, begin, panels);
+  const T* first = reinterpret_cast<const T*>(block.keys) + begin / kTokens * step;
+  if (block.count <= kTileQueries) return ScoreTiles(block, factors, first, begin, panels);
+  Wide* const wide = reinterpret_cast<Wide*>(block.converted);
   for (std::size_t p = 0; p < panels; p += QueryBlock::kKeyPanels) {
     const std::size_t count = std::min(QueryBlock::kKeyPanels, panels - p);
-    if (convert) {
-      Convert(first + p * step, count * step, block.converted);
-      ScoreTiles<float>(block, block.converted, begin + p * kTokens, count);
+    if (Widens<T>(block)) {
+      Widen(first + p * step, count * step, wide);
+      ScoreTiles<Wide>(block, factors, wide, begin + p * kTokens, count);
     } else {
-      ScoreTiles(block, first + p * step, begin + p * kTokens, count);
+      ScoreTiles(block, factors, first + p * step, begin + p * kTokens, count);
     }
   }
 }
 
 /// Scores from products, in place: with the scales and the cap.
 /// @param key_scales  of the first key, or null
-HWY_INLINE void ScaleScores(const QueryBlock& block, const float* key_scales, float* scores,
+HWY_INLINE void ScaleScores(float factor, const float* key_scales, float softcap, float* scores,
                             std::size_t count) {
   const TokenTag d;
-  const auto scale = hn::Set(d, block.scale);
-  const auto cap = hn::Set(d, block.softcap);
+  const auto scale = hn::Set(d, factor);
+  const auto cap = hn::Set(d, softcap);
   for (std::size_t t = 0; t < count; t += hn::Lanes(d)) {
     auto score = hn::LoadU(d, scores + t);
     if (key_scales != nullptr) score = hn::Mul(score, hn::LoadU(d, key_scales + t));
     score = hn::Mul(score, scale);
-    if (block.softcap != 0) score = hn::Mul(cap, Tanh(d, hn::Div(score, cap)));
+    if (softcap != 0) score = hn::Mul(cap, Tanh(d, hn::Div(score, cap)));
     hn::StoreU(score, d, scores + t);
   }
 }
@@ -117,26 +153,40 @@ HWY_INLINE float Exponentials(float* scores, std::size_t count, float largest) {
   return partial[0];
 }
 
-/// Turns a query's products with keys into weights of values; returns the sum that they are to be
-/// divided by. Positions that the query does not see, but which lie in its panels, count as -inf.
-float WeightsOf(const QueryBlock& block, std::size_t query) {
+/// Panels that a query sees a part of.
+struct SeenPanels {
+  std::size_t begin;
+  std::size_t end;
+};
+
+HWY_INLINE SeenPanels PanelsOf(const QueryBlock& block, std::size_t query) {
+  return {block.first[query] / kTokens * kTokens, (block.last[query] / kTokens + 1) * kTokens};
+}
+
+/// Sets the scores at positions of its panels that a query does not see.
+HWY_INLINE void FillUnseen(const QueryBlock& block, std::size_t query, float value) {
+  const SeenPanels seen = PanelsOf(block, query);
+  std::fill(block.score(query, seen.begin), block.score(query, block.first[query]), value);
+  std::fill(block.score(query, block.last[query] + 1), block.score(query, seen.end), value);
+}
+
+/// Turns a query's products with keys into weights of values, which are 0 where the query does not
+/// see a position of its panels; returns the sum that they are to be divided by.
+float WeightsOf(const QueryBlock& block, std::size_t query, float factor) {
   const TokenTag d;
-  const std::size_t first = block.first[query];
-  const std::size_t last = block.last[query];
-  const std::size_t begin = first / kTokens * kTokens;
-  const std::size_t count = (last / kTokens + 1) * kTokens - begin;
-  float* const scores = block.score(query, begin);
-  const float* key_scales = block.key_scales == nullptr ? nullptr : block.key_scales + begin;
-  ScaleScores(block, key_scales, scores, count);
-  constexpr float kUnseen = -std::numeric_limits<float>::infinity();
-  std::fill(scores, scores + (first - begin), kUnseen);
-  std::fill(scores + (last + 1 - begin), scores + count, kUnseen);
+  const SeenPanels seen = PanelsOf(block, query);
+  const std::size_t count = seen.end - seen.begin;
+  float* const scores = block.score(query, seen.begin);
+  const float* key_scales = block.key_scales == nullptr ? nullptr : block.key_scales + seen.begin;
+  ScaleScores(factor, key_scales, block.softcap, scores, count);
+  FillUnseen(block, query, -std::numeric_limits<float>::infinity());
   const float sum = Exponentials(scores, count, LargestScore(scores, count));
   if (block.value_scales == nullptr) return sum;
   for (std::size_t t = 0; t < count; t += hn::Lanes(d)) {
-    const auto scale = hn::LoadU(d, block.value_scales + begin + t);
+    const auto scale = hn::LoadU(d, block.value_scales + seen.begin + t);
     hn::StoreU(hn::Mul(hn::LoadU(d, scores + t), scale), d, scores + t);
   }
+  FillUnseen(block, query, 0);
   return sum;
 }
 
@@ -185,20 +235,80 @@ HWY_INLINE void AddToTiles(const QueryBlock& block, const Values<T>& values) {
 
 /// The sums of weights times values.
 template <class T>
-void SumValues(const QueryBlock& block) {
+HWY_INLINE void SumValues(const QueryBlock& block) {
   const T* data = reinterpret_cast<const T*>(block.values);
+  float* const wide = reinterpret_cast<float*>(block.converted);
   const std::size_t row = block.value_row;
   const std::size_t end = block.last[block.count - 1] + 1;
-  const bool convert = sizeof(T) < sizeof(float) && block.count >= QueryBlock::kMinConverted;
-  std::fill_n(block.sums, block.count * row, 0.0F);
   for (std::size_t t = block.first[0]; t < end; t += QueryBlock::kValueTokens) {
     const std::size_t count = std::min(QueryBlock::kValueTokens, end - t);
-    if (convert) {
-      Convert(data + t * row, count * row, block.converted);
-      AddToTiles(block, Values<float>{block.converted, row, t, t + count});
+    if (Widens<T>(block)) {
+      Widen(data + t * row, count * row, wide);
+      AddToTiles(block, Values<float>{wide, row, t, t + count});
     } else {
       AddToTiles(block, Values<T>{data + t * row, row, t, t + count});
     }
+  }
+}
+
+/// Rounds the weights of a query in the groups of a block; those outside of its panels are 0.
+void RoundWeights(const QueryBlock& block, std::size_t query) {
+  const SeenPanels seen = PanelsOf(block, query);
+  std::int16_t* to = block.weights + query * block.weight_stride();
+  float* scale = block.weight_scales + query * (block.weight_stride() / kWeightGroup);
+  for (std::size_t t = block.group_base(); t < block.end(); t += kWeightGroup) {
+    const std::size_t begin = std::clamp(t, seen.begin, seen.end) - t;
+    const std::size_t end = std::clamp(t + kWeightGroup, seen.begin, seen.end) - t;
+    std::fill_n(to, kWeightGroup, std::int16_t{0});
+    *scale = 0;
+    if (begin < end && end <= kWeightGroup) {
+      const float* weights = block.score(query, t + begin);
+      const RowSteps row = StepsOfRow(weights, end - begin, kWeightSteps);
+      QuantizeRow(weights, end - begin, row.steps, to + begin);
+      *scale = row.scale;
+    }
+    to += kWeightGroup;
+    ++scale;
+  }
+}
+
+/// Adds the values of a group of tokens to the sums of all queries that see one of them.
+/// @param values  of the tokens from `begin` on
+template <class T>
+HWY_INLINE void AddGroupToTiles(const QueryBlock& block, const T* values, std::size_t begin,
+                                std::size_t end) {
+  const std::size_t from = begin - block.group_base();
+  const std::size_t groups = block.weight_stride() / kWeightGroup;
+  ForTiles(block, [&](std::size_t i, std::size_t count) HWY_ATTR {
+    if (block.first[i] >= end || block.last[i + count - 1] < begin) return;
+    const std::int16_t* weights[kTileQueries];
+    float scales[kTileQueries];
+    float* sums[kTileQueries];
+    for (std::size_t r = 0; r < count; ++r) {
+      weights[r] = block.weights + (i + r) * block.weight_stride() + from;
+      scales[r] = block.weight_scales[(i + r) * groups + from / kWeightGroup];
+      sums[r] = block.sums + (i + r) * block.value_row;
+    }
+    AddGroup(weights, count, values, block.value_row, end - begin, scales, sums);
+  });
+}
+
+/// The same for stored integers.
+template <>
+HWY_INLINE void SumValues<std::int8_t>(const QueryBlock& block) {
+  const auto* data = reinterpret_cast<const std::int8_t*>(block.values);
+  auto* const wide = reinterpret_cast<std::int16_t*>(block.converted);
+  for (std::size_t i = 0; i < block.count; ++i) RoundWeights(block, i);
+  for (std::size_t t = block.base(); t < block.end();) {
+    const std::size_t end = std::min(block.end(), (t / kWeightGroup + 1) * kWeightGroup);
+    const std::int8_t* values = data + t * block.value_row;
+    if (Widens<std::int8_t>(block)) {
+      Widen(values, (end - t) * block.value_row, wide);
+      AddGroupToTiles(block, wide, t, end);
+    } else {
+      AddGroupToTiles(block, values, t, end);
+    }
+    t = end;
   }
 }
 
@@ -219,19 +329,21 @@ HWY_INLINE void DivideRow(const float* x, float divisor, std::size_t n, float* y
 }
 
 void AttendBlock(const QueryBlock& block) {
-  float divisors[QueryBlock::kMaxQueries];
+  float scales[QueryBlock::kMaxQueries];
   switch (block.key_type) {
     case CacheType::kFloat32:
-      ScoreKeys<float>(block);
+      ScoreKeys<float>(block, scales);
       break;
     case CacheType::kFloat16:
-      ScoreKeys<std::uint16_t>(block);
+      ScoreKeys<std::uint16_t>(block, scales);
       break;
     case CacheType::kInt8:
-      ScoreKeys<std::int8_t>(block);
+      ScoreKeys<std::int8_t>(block, scales);
       break;
   }
-  for (std::size_t i = 0; i < block.count; ++i) divisors[i] = WeightsOf(block, i);
+  float divisors[QueryBlock::kMaxQueries];
+  for (std::size_t i = 0; i < block.count; ++i) divisors[i] = WeightsOf(block, i, scales[i]);
+  std::fill_n(block.sums, block.count * block.value_row, 0.0F);
   switch (block.value_type) {
     case CacheType::kFloat32:
       SumValues<float>(block);

@@ -14,8 +14,9 @@ namespace halftone::kernels {
 struct QueryBlock {
   /// More reuse what is read no better, and have more scores than the caches of a core hold.
   static constexpr std::size_t kMaxQueries = 32;
-  /// Keys whose values the sums of all queries take up before those of the next keys.
-  static constexpr std::size_t kValueTokens = 32;
+  /// Keys whose values the sums of all queries take up before those of the next keys; also those
+  /// whose weights are rounded to integers together.
+  static constexpr std::size_t kValueTokens = kWeightGroup;
   /// Panels of keys that are converted at a time.
   static constexpr std::size_t kKeyPanels = 2;
   /// From this number on, stored numbers are converted once for all queries.
@@ -42,8 +43,14 @@ struct QueryBlock {
 
   float* scores = nullptr;  ///< [count, score_stride], from position `base()` on
   std::size_t score_stride = 0;
-  float* sums = nullptr;       ///< [count, value_row]
-  float* converted = nullptr;  ///< [kKeyPanels * 16 * key_row] or [kValueTokens * value_row]
+  float* sums = nullptr;  ///< [count, value_row]
+  std::byte* converted =
+      nullptr;  ///< floats [kKeyPanels * 16 * key_row] or [kValueTokens * value_row]
+
+  // For stored integers. Groups of weights begin at multiples of kWeightGroup.
+  std::int16_t* rounded_queries = nullptr;  ///< [count, key_row]
+  std::int16_t* weights = nullptr;          ///< [count, weight_stride()], from group_base() on
+  float* weight_scales = nullptr;           ///< [count, weight_stride() / kWeightGroup]
 
   /// The first position of the first panel.
   [[nodiscard]] std::size_t base() const {
@@ -52,6 +59,12 @@ struct QueryBlock {
   /// The first position after the last panel.
   [[nodiscard]] std::size_t end() const {
     return (last[count - 1] / CacheShape::kPanelTokens + 1) * CacheShape::kPanelTokens;
+  }
+  /// The first position of the first group of weights.
+  [[nodiscard]] std::size_t group_base() const { return first[0] / kWeightGroup * kWeightGroup; }
+  [[nodiscard]] std::size_t weight_stride() const { return weight_stride_of(score_stride); }
+  static constexpr std::size_t weight_stride_of(std::size_t score_stride) {
+    return (score_stride / kWeightGroup + 2) * kWeightGroup;
   }
   /// The score of a query at a position.
   [[nodiscard]] float* score(std::size_t query, std::size_t position) const {

@@ -13,10 +13,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 #include "halftone/kernels/attention/cache.h"
 #include "halftone/kernels/attention/stored-inl.h"
 #include "halftone/kernels/keep-inl.h"
+#include "halftone/kernels/pair_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -38,40 +41,91 @@ constexpr std::size_t TileVectors(std::size_t queries) {
   return std::min<std::size_t>(vectors / queries, 8);
 }
 
+/// The arithmetic of stored floats: a lane is a number.
+template <class T>
+struct Products {
+  using Tag = TokenTag;
+  using Factor = float;                       ///< what stored numbers are multiplied by
+  using Wide = float;                         ///< what many queries convert them to first
+  static constexpr std::size_t kNumbers = 1;  ///< of a lane
+
+  static HWY_INLINE hn::Vec<Tag> Broadcast(const float* factor) { return hn::Set(Tag(), *factor); }
+  static HWY_INLINE hn::Vec<Tag> Add(hn::Vec<Tag> sum, hn::Vec<Tag> a, hn::Vec<Tag> b) {
+    return hn::Add(sum, hn::Mul(a, b));
+  }
+  static HWY_INLINE hn::Vec<TokenTag> ToFloats(hn::Vec<Tag> sum) { return sum; }
+};
+
+/// The arithmetic of stored integers: a lane is a pair.
+struct PairProducts {
+  using Tag = hn::RebindToSigned<TokenTag>;
+  using Factor = std::int16_t;
+  using Wide = std::int16_t;
+  static constexpr std::size_t kNumbers = 2;
+
+  static HWY_INLINE hn::Vec<Tag> Broadcast(const std::int16_t* factors) {
+    std::int32_t pair;
+    std::memcpy(&pair, factors, sizeof(pair));
+    return hn::Set(Tag(), pair);
+  }
+  HALFTONE_VNNI static HWY_INLINE hn::Vec<Tag> Add(hn::Vec<Tag> sum, hn::Vec<Tag> a,
+                                                   hn::Vec<Tag> b) {
+    return AddPairProducts(sum, a, b);
+  }
+  static HWY_INLINE hn::Vec<TokenTag> ToFloats(hn::Vec<Tag> sum) {
+    return hn::ConvertTo(TokenTag(), sum);
+  }
+};
+template <>
+struct Products<std::int8_t> : PairProducts {};
+template <>
+struct Products<std::int16_t> : PairProducts {};
+
+/// What a tile multiplies stored numbers of type T by.
+template <class T>
+using FactorOf = typename Products<T>::Factor;
+
 /// scores[r][panel t] = q_r . k_t for the keys of some panels.
-/// @param step  numbers from one panel to the next
+/// @param step   numbers from one panel to the next
+/// @param size   factors of a query
 template <std::size_t kQueries, std::size_t kPanels, class T>
-HWY_NOINLINE void ScoreTile(const float* const* queries, const T* HWY_RESTRICT panels,
-                            std::size_t step, std::size_t size, float* const* scores) {
+HALFTONE_VNNI HWY_NOINLINE void ScoreTile(const FactorOf<T>* const* queries,
+                                          const T* HWY_RESTRICT panels, std::size_t step,
+                                          std::size_t size, float* const* scores) {
+  using P = Products<T>;
   constexpr std::size_t kVectors = kPanels * kTokenVectors;
-  const TokenTag d;
+  const typename P::Tag d;
   const std::size_t lanes = hn::Lanes(d);
-  hn::Vec<TokenTag> sums[kQueries][kVectors];
-  const float* HWY_RESTRICT q[kQueries];
+  hn::Vec<typename P::Tag> sums[kQueries][kVectors];
+  const FactorOf<T>* HWY_RESTRICT q[kQueries];
   for (std::size_t r = 0; r < kQueries; ++r) {
     q[r] = queries[r];
     for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  for (std::size_t i = 0; i < size; ++i, panels += CacheShape::kPanelTokens) {
-    hn::Vec<TokenTag> keys[kVectors];
+  for (std::size_t i = 0; i < size;
+       i += P::kNumbers, panels += P::kNumbers * CacheShape::kPanelTokens) {
+    hn::Vec<typename P::Tag> keys[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) {
-      keys[v] = Keep(LoadStored(d, panels + v / kTokenVectors * step + v % kTokenVectors * lanes));
+      const T* from = panels + v / kTokenVectors * step + v % kTokenVectors * lanes * P::kNumbers;
+      keys[v] = Keep(LoadStored(d, from));
     }
     for (std::size_t r = 0; r < kQueries; ++r) {
-      const auto number = hn::Set(d, q[r][i]);
+      const auto factor = P::Broadcast(q[r] + i);
       for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[r][v] = Keep(hn::Add(sums[r][v], hn::Mul(number, keys[v])));
+        sums[r][v] = Keep(P::Add(sums[r][v], factor, keys[v]));
       }
     }
   }
   for (std::size_t r = 0; r < kQueries; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, scores[r] + v * lanes);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(P::ToFloats(sums[r][v]), TokenTag(), scores[r] + v * lanes);
+    }
   }
 }
 
 /// Some panels for up to kQueries queries.
 template <class T, std::size_t kQueries = kTileQueries>
-HWY_INLINE void ScorePanels(const float* const* queries, std::size_t count, const T* panels,
+HWY_INLINE void ScorePanels(const FactorOf<T>* const* queries, std::size_t count, const T* panels,
                             std::size_t step, std::size_t size, float* const* scores,
                             std::size_t num_panels) {
   if constexpr (kQueries > 1) {
@@ -156,13 +210,86 @@ HWY_INLINE void AddValues(const float* const* weights, std::size_t count, const 
   AddValueRows<kQueries>(weights, values, row, tokens, sums);
 }
 
-/// Numbers to floats.
-/// @param count  a multiple of 16
-template <class T>
-HWY_NOINLINE void Convert(const T* HWY_RESTRICT from, std::size_t count, float* HWY_RESTRICT to) {
+/// sums[r][i] += scales[r] (sum_t weights[r][t] values[t][i]) for kVectors vectors of i; the inner
+/// sum is exact.
+/// @param row     numbers from one value to the next
+/// @param tokens  even
+template <std::size_t kQueries, std::size_t kVectors, class T>
+HALFTONE_VNNI HWY_INLINE void AddGroupTile(const std::int16_t* const* weights,
+                                           const T* HWY_RESTRICT values, std::size_t row,
+                                           std::size_t tokens, const float* scales,
+                                           float* const* sums, std::size_t begin) {
+  using P = Products<T>;
   const TokenTag d;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    hn::StoreU(LoadStored(d, from + i), d, to + i);
+  const typename P::Tag d32;
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<typename P::Tag> sum[kQueries][kVectors];
+  const std::int16_t* HWY_RESTRICT w[kQueries];
+  for (std::size_t r = 0; r < kQueries; ++r) {
+    w[r] = weights[r];
+    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d32);
+  }
+  values += 2 * begin;
+  for (std::size_t t = 0; t < tokens; t += 2, values += 2 * row) {
+    hn::Vec<typename P::Tag> numbers[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      numbers[v] = Keep(LoadStored(d32, values + 2 * v * lanes));
+    }
+    for (std::size_t r = 0; r < kQueries; ++r) {
+      const auto pair = P::Broadcast(w[r] + t);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        sum[r][v] = Keep(P::Add(sum[r][v], pair, numbers[v]));
+      }
+    }
+  }
+  for (std::size_t r = 0; r < kQueries; ++r) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      float* const to = sums[r] + begin + v * lanes;
+      const auto product = hn::Mul(hn::Set(d, scales[r]), P::ToFloats(sum[r][v]));
+      hn::StoreU(hn::Add(hn::LoadU(d, to), product), d, to);
+    }
+  }
+}
+
+/// The same for all numbers of the values.
+template <std::size_t kQueries, class T>
+HALFTONE_VNNI HWY_NOINLINE void AddGroupRows(const std::int16_t* const* weights, const T* values,
+                                             std::size_t row, std::size_t tokens,
+                                             const float* scales, float* const* sums) {
+  constexpr std::size_t kVectors = TileVectors(kQueries);
+  const std::size_t lanes = hn::Lanes(TokenTag());
+  std::size_t i = 0;
+  for (; i + kVectors * lanes <= row; i += kVectors * lanes) {
+    AddGroupTile<kQueries, kVectors>(weights, values, row, tokens, scales, sums, i);
+  }
+  for (; i < row; i += lanes) {
+    AddGroupTile<kQueries, 1>(weights, values, row, tokens, scales, sums, i);
+  }
+}
+
+/// The same for up to kQueries queries.
+template <class T, std::size_t kQueries = kTileQueries>
+HWY_INLINE void AddGroup(const std::int16_t* const* weights, std::size_t count, const T* values,
+                         std::size_t row, std::size_t tokens, const float* scales,
+                         float* const* sums) {
+  if constexpr (kQueries > 1) {
+    if (count < kQueries) {
+      return AddGroup<T, kQueries - 1>(weights, count, values, row, tokens, scales, sums);
+    }
+  }
+  AddGroupRows<kQueries>(weights, values, row, tokens, scales, sums);
+}
+
+/// Converts stored numbers to the type that their products are made of.
+/// @param count  a multiple of 32
+template <class T>
+HWY_NOINLINE void Widen(const T* HWY_RESTRICT from, std::size_t count,
+                        typename Products<T>::Wide* HWY_RESTRICT to) {
+  using P = Products<T>;
+  const typename P::Tag d;
+  const std::size_t numbers = hn::Lanes(d) * P::kNumbers;
+  for (std::size_t i = 0; i < count; i += numbers) {
+    StoreStored(d, LoadStored(d, from + i), to + i);
   }
 }
 

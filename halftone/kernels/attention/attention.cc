@@ -36,6 +36,9 @@ struct ScratchParts {
   std::size_t scores;
   std::size_t sums;
   std::size_t converted;
+  std::size_t rounded_queries;  // with two numbers to a float, as weights
+  std::size_t weights;
+  std::size_t weight_scales;
 
   ScratchParts(const AttentionShape& shape, std::size_t context)
       : tokens(max_tokens(shape, context)),
@@ -43,7 +46,14 @@ struct ScratchParts {
         scores(queries * tokens),
         sums(queries * padded(shape.value_size)),
         converted(std::max(QueryBlock::kKeyPanels * kTokens * padded(shape.key_size),
-                           QueryBlock::kValueTokens * padded(shape.value_size))) {}
+                           QueryBlock::kValueTokens * padded(shape.value_size))),
+        rounded_queries(queries * padded(shape.key_size) / 2),
+        weights(queries * QueryBlock::weight_stride_of(tokens) / 2),
+        weight_scales(queries * QueryBlock::weight_stride_of(tokens) / kWeightGroup) {}
+
+  [[nodiscard]] std::size_t bytes() const {
+    return (scores + sums + converted + rounded_queries + weights + weight_scales) * sizeof(float);
+  }
 };
 
 const float* scales_of(const CacheView& cache, const std::byte* head) {
@@ -71,7 +81,11 @@ QueryBlock block_on(const AttentionInputs& in, std::size_t slot, std::size_t kv_
   block.scores = reinterpret_cast<float*>(scratch.data());
   block.score_stride = parts.tokens;
   block.sums = block.scores + parts.scores;
-  block.converted = block.sums + parts.sums;
+  block.converted = reinterpret_cast<std::byte*>(block.sums + parts.sums);
+  std::byte* const integers = block.converted + parts.converted * sizeof(float);
+  block.rounded_queries = reinterpret_cast<std::int16_t*>(integers);
+  block.weights = block.rounded_queries + 2 * parts.rounded_queries;
+  block.weight_scales = reinterpret_cast<float*>(block.weights + 2 * parts.weights);
   return block;
 }
 
@@ -156,8 +170,7 @@ void attend(const AttentionInputs& in, BlockRange pairs, std::span<std::byte> sc
 }
 
 std::size_t attend_scratch_bytes(const AttentionShape& shape, std::size_t context) {
-  const ScratchParts parts(shape, context);
-  return (parts.scores + parts.sums + parts.converted) * sizeof(float);
+  return ScratchParts(shape, context).bytes();
 }
 
 void attend_causal(const AttentionShape& shape, const SampleInputs& in, BlockRange kv_heads,

@@ -29,6 +29,17 @@ struct AttentionShape {
   }
 };
 
+/// Tokens whose weights are rounded together where values are stored as integers.
+inline constexpr std::size_t kWeightGroup = 32;
+/// Steps of rounded weights.
+inline constexpr int kWeightSteps = 32767;
+/// Steps of rounded queries: as many as 16 bits and the sum of `size` products, in 32, have room
+/// for.
+constexpr int query_steps(std::size_t size) {
+  const std::size_t most = size == 0 ? 0x7fff : 0x7fffffff / (127 * size);
+  return most < 0x7fff ? static_cast<int>(most) : 0x7fff;
+}
+
 /// A cache with its contents.
 struct CacheView {
   CacheShape shape;
@@ -51,11 +62,19 @@ struct AttentionInputs {
 ///     e_t = exp(s_t - max s)   with exp and tanh as in activation.h
 ///
 /// Every operation is rounded to float32, and no sum depends on the other rows, on the ranges or on
-/// the vector length. q . k_t starts from 0 and adds the products in order; stored integers are
-/// multiplied by q, and their scale multiplies the sum. e_t is added to partial sum t mod 16, in
-/// ascending order; then partial sum l + h is added to l, for h = 8, 4, 2, 1. The sum of values
-/// starts from 0 and adds the products in the order of t; a scale of stored integers multiplies e_t
-/// first. A head with NaN, +infinity or only -infinity among its scores becomes NaN.
+/// the vector length. q . k_t starts from 0 and adds the products in order. e_t is added to partial
+/// sum t mod 16, in ascending order; then partial sum l + h is added to l, for h = 8, 4, 2, 1. The
+/// sum of values starts from 0 and adds the products e_t v_t in the order of t. A head with NaN,
+/// +infinity or only -infinity among its scores becomes NaN.
+///
+/// Stored integers, with scales k'_t and v'_t, are multiplied by integers of 16 bits, whose sums
+/// are exact. x is rounded to n steps on either side of zero as quantize_rows() does to 127, with a
+/// scale x'. For keys, q is rounded with n = query_steps(key_size), and
+///
+///     s_t = (sum_i q_i k_ti) k'_t (q' scale)
+///
+/// from left to right. For values, w_t = e_t v'_t is rounded with n = 32767 per group of tokens
+/// 32 g to 32 g + 31, and the sum of values is that of (sum_t w_t v_t) w'_g in the order of g.
 /// @param pairs    pairs of a row and a head of keys to compute: pair i is row i mod N and head
 ///                 i / N, with the group() heads of queries that read it. Pairs of neighbouring
 ///                 rows of a prompt share what they read

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -17,44 +19,104 @@ struct OneQuery {
   CachePosition last;
 };
 
+/// Rounds numbers to integers, in place; returns their scale. As quantize_rows_reference().
+float round_to_steps(std::span<float> x, int steps) {
+  float largest = 0;
+  for (const float value : x) {
+    if (!std::isfinite(value)) largest = std::numeric_limits<float>::infinity();
+    largest = std::max(largest, std::abs(value));
+  }
+  const float per_unit = static_cast<float>(steps) / largest;
+  const bool zero = std::isinf(largest) || std::isinf(per_unit);
+  for (float& value : x) value = zero ? 0 : std::nearbyint(value * per_unit);
+  if (zero) return std::isinf(largest) ? std::numeric_limits<float>::quiet_NaN() : 0;
+  return largest / static_cast<float>(steps);
+}
+
 /// Scores of the positions that a query sees; before them, none.
 std::vector<float> scores_of(const AttentionInputs& in, const OneQuery& one) {
-  std::vector<float> key(in.shape.key_size);
+  const bool integers = in.keys.shape.type == CacheType::kInt8;
+  std::vector<float> query(one.query.begin(), one.query.end());
+  float scale = in.shape.scale;
+  if (integers) scale *= round_to_steps(query, query_steps(query.size()));
+  std::vector<float> key(query.size());
   std::vector<float> scores(one.last.position + 1);
-  for (std::size_t t = in.shape.first_seen(one.last.position); t <= one.last.position; ++t) {
+  for (std::size_t t = in.shape.first_seen(one.last.position); t < scores.size(); ++t) {
     const float key_scale =
         read_key(in.keys.shape, in.keys.bytes, {one.last.sequence, t, one.last.head}, key);
     float sum = 0;
-    for (std::size_t i = 0; i < key.size(); ++i) sum += one.query[i] * key[i];
-    scores[t] = sum * key_scale * in.shape.scale;
+    std::int64_t exact = 0;
+    for (std::size_t i = 0; i < key.size(); ++i) {
+      if (integers) {
+        exact += static_cast<std::int64_t>(query[i]) * static_cast<std::int64_t>(key[i]);
+      } else {
+        sum += query[i] * key[i];
+      }
+    }
+    scores[t] = (integers ? static_cast<float>(exact) : sum) * key_scale * scale;
     const float cap = in.shape.softcap;
     if (cap != 0) scores[t] = cap * tanh_reference(scores[t] / cap);
   }
   return scores;
 }
 
-void attend_one(const AttentionInputs& in, const OneQuery& one) {
-  const std::vector<float> scores = scores_of(in, one);
-  const std::size_t first = in.shape.first_seen(one.last.position);
+/// Turns scores from `first` on into weights; returns the sum of these.
+float exponentials(std::span<float> scores, std::size_t first) {
   float largest = -std::numeric_limits<float>::infinity();
-  for (std::size_t t = first; t < scores.size(); ++t) {
-    largest = scores[t] > largest ? scores[t] : largest;
-  }
+  for (const float score : scores.subspan(first)) largest = score > largest ? score : largest;
   std::array<float, 16> partial{};
-  std::vector<float> value(in.shape.value_size);
-  std::vector<float> sums(in.shape.value_size);
   for (std::size_t t = first; t < scores.size(); ++t) {
-    const float e = exp_reference(scores[t] - largest);
-    partial[t % 16] += e;
-    const float weight = e * read_value(in.values.shape, in.values.bytes,
-                                        {one.last.sequence, t, one.last.head}, value);
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += weight * value[i];
+    scores[t] = exp_reference(scores[t] - largest);
+    partial[t % 16] += scores[t];
   }
   for (std::size_t h = 8; h != 0; h /= 2) {
     for (std::size_t l = 0; l < h; ++l) partial[l] += partial[l + h];
   }
+  return partial[0];
+}
+
+/// Adds e_t v_t for t in [begin, end) to `sums`: in order, or as a product of integers.
+void add_values(const AttentionInputs& in, const OneQuery& one, std::span<const float> e,
+                std::size_t begin, std::span<float> sums) {
+  std::vector<float> value(sums.size());
+  std::vector<float> weights(e.begin(), e.end());
+  const bool integers = in.values.shape.type == CacheType::kInt8;
+  const auto read = [&](std::size_t t) {
+    return read_value(in.values.shape, in.values.bytes, {one.last.sequence, t, one.last.head},
+                      value);
+  };
+  if (integers) {
+    for (std::size_t k = 0; k < e.size(); ++k) weights[k] *= read(begin + k);
+  }
+  const float scale = integers ? round_to_steps(weights, kWeightSteps) : 1;
+  std::vector<std::int64_t> exact(sums.size());
+  for (std::size_t k = 0; k < e.size(); ++k) {
+    read(begin + k);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (integers) {
+        exact[i] += static_cast<std::int64_t>(weights[k]) * static_cast<std::int64_t>(value[i]);
+      } else {
+        sums[i] += weights[k] * value[i];
+      }
+    }
+  }
+  for (std::size_t i = 0; i < sums.size() && integers; ++i) {
+    sums[i] += static_cast<float>(exact[i]) * scale;
+  }
+}
+
+void attend_one(const AttentionInputs& in, const OneQuery& one) {
+  std::vector<float> scores = scores_of(in, one);
+  const std::size_t first = in.shape.first_seen(one.last.position);
+  const float total = exponentials(scores, first);
+  std::vector<float> sums(in.shape.value_size);
+  for (std::size_t t = first; t < scores.size();) {
+    const std::size_t end = std::min(scores.size(), (t / kWeightGroup + 1) * kWeightGroup);
+    add_values(in, one, std::span(scores).subspan(t, end - t), t, sums);
+    t = end;
+  }
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    const float y = sums[i] / partial[0];
+    const float y = sums[i] / total;
     one.out[i] = std::isnan(y) ? std::numeric_limits<float>::quiet_NaN() : y;
   }
 }

@@ -58,12 +58,9 @@ void require_positions(std::span<const std::int32_t> positions, std::size_t cont
 
 float read_key(const CacheShape& shape, std::span<const std::byte> cache, const CachePosition& at,
                std::span<float> key) noexcept {
-  constexpr std::size_t kTokens = CacheShape::kPanelTokens;
   const std::byte* head = cache.data() + shape.head_offset(at.sequence, at.head);
-  const std::size_t first =
-      at.position / kTokens * kTokens * shape.row_size() + at.position % kTokens;
   for (std::size_t i = 0; i < shape.size; ++i) {
-    key[i] = stored_number(shape, head, first + i * kTokens);
+    key[i] = stored_number(shape, head, shape.key_index(at.position, i));
   }
   return stored_scale(shape, head, at.position);
 }
@@ -72,7 +69,7 @@ float read_value(const CacheShape& shape, std::span<const std::byte> cache, cons
                  std::span<float> value) noexcept {
   const std::byte* head = cache.data() + shape.head_offset(at.sequence, at.head);
   for (std::size_t i = 0; i < shape.size; ++i) {
-    value[i] = stored_number(shape, head, at.position * shape.row_size() + i);
+    value[i] = stored_number(shape, head, shape.value_index(at.position, i));
   }
   return stored_scale(shape, head, at.position);
 }

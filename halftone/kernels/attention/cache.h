@@ -26,8 +26,12 @@ enum class CacheType {
 ///     keys     panel 0:  number 0 [token 0 ... 15]  number 1 [token 0 ... 15]  ...  panel 1: ...
 ///     values   token 0:  [number 0 ... row_size() - 1]  token 1: ...
 ///
-/// Then come the scales of kInt8, one per token. So neither a product with a key nor a sum of
-/// values adds numbers within a vector.
+/// so neither a product with a key nor a sum of values adds numbers within a vector. kInt8 has
+/// pairs of integers in the place of each number, two numbers of a token in a key, a number of two
+/// tokens in a value. The scales come after all integers, one per token:
+///
+///     keys     panel 0:  numbers 0, 1 [token 0, 0, 1, 1 ... 15, 15]  numbers 2, 3 ...
+///     values   tokens 0, 1:  [number 0, 0, 1, 1 ... row_size() - 1]  tokens 2, 3: ...
 struct CacheShape {
   static constexpr std::size_t kPanelTokens = 16;
 
@@ -52,6 +56,18 @@ struct CacheShape {
   /// From the start of a head to its scales.
   [[nodiscard]] constexpr std::size_t scales_offset() const {
     return tokens() * row_size() * number_bytes();
+  }
+  /// From the start of a head's numbers to number `i` of the key of a token, in numbers.
+  [[nodiscard]] constexpr std::size_t key_index(std::size_t token, std::size_t i) const {
+    const std::size_t panel = token / kPanelTokens * kPanelTokens * row_size();
+    const std::size_t lane = token % kPanelTokens;
+    if (type != CacheType::kInt8) return panel + i * kPanelTokens + lane;
+    return panel + (i / 2 * kPanelTokens + lane) * 2 + i % 2;
+  }
+  /// The same for number `i` of the value of a token.
+  [[nodiscard]] constexpr std::size_t value_index(std::size_t token, std::size_t i) const {
+    if (type != CacheType::kInt8) return token * row_size() + i;
+    return token / 2 * 2 * row_size() + 2 * i + token % 2;
   }
   /// From the start of the cache to a head of a sequence.
   [[nodiscard]] constexpr std::size_t head_offset(std::size_t sequence, std::size_t head) const {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "halftone/base/half.h"
@@ -25,7 +26,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A vector of stored numbers as floats.
+/// A vector of stored numbers as floats, exactly.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadStored(D d, const float* from) {
   return hn::LoadU(d, from);
@@ -54,10 +55,45 @@ HWY_INLINE hn::Vec<D> LoadStored(D d, const std::uint16_t* from) {
 #endif
 }
 
+/// Pairs of stored integers, each in a lane of 32 bits.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadStored(D d, const std::int16_t* from) {
+#if HWY_TARGET == HWY_SCALAR
+  std::int32_t pair;
+  std::memcpy(&pair, from, sizeof(pair));
+  return hn::Set(d, pair);
+#else
+  const hn::Repartition<std::int16_t, D> d16;
+  return hn::BitCast(d, hn::LoadU(d16, from));
+#endif
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> LoadStored(D d, const std::int8_t* from) {
-  const hn::RebindToSigned<D> d32;
-  return hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(hn::Rebind<std::int8_t, D>(), from)));
+#if HWY_TARGET == HWY_SCALAR
+  const std::int16_t pair[] = {from[0], from[1]};
+  return LoadStored(d, pair);
+#else
+  const hn::Repartition<std::int16_t, D> d16;
+  return hn::BitCast(d,
+                     hn::PromoteTo(d16, hn::LoadU(hn::Rebind<std::int8_t, decltype(d16)>(), from)));
+#endif
+}
+
+/// Stores what LoadStored() returns for floats or for integers of 16 bits.
+template <class D>
+HWY_INLINE void StoreStored(D d, hn::Vec<D> v, float* to) {
+  hn::StoreU(v, d, to);
+}
+template <class D>
+HWY_INLINE void StoreStored(D /*d*/, hn::Vec<D> v, std::int16_t* to) {
+#if HWY_TARGET == HWY_SCALAR
+  const std::int32_t pair = hn::GetLane(v);
+  std::memcpy(to, &pair, sizeof(pair));
+#else
+  const hn::Repartition<std::int16_t, D> d16;
+  hn::StoreU(hn::BitCast(d16, v), d16, to);
+#endif
 }
 
 /// As half_from_float().

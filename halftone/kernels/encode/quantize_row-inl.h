@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes one row to 8-bit integers, once per target; see quantize_rows.h.
+// Quantizes one row to integers, once per target; see quantize_rows.h.
 #if defined(HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_
 #undef HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_
@@ -37,9 +37,7 @@ HWY_INLINE float LargestMagnitude(const float* HWY_RESTRICT x, std::size_t count
   for (; i + lanes <= count; i += lanes) {
     largest = hn::Max(largest, hn::BitCast(di, hn::Abs(hn::LoadU(d, x + i))));
   }
-  alignas(64) std::int32_t bits[hn::MaxLanes(DInt())];
-  hn::Store(largest, di, bits);
-  std::int32_t max_bits = *std::max_element(bits, bits + lanes);
+  std::int32_t max_bits = hn::GetLane(hn::MaxOfLanes(di, largest));
   for (; i < count; ++i) max_bits = std::max(max_bits, std::bit_cast<std::int32_t>(std::abs(x[i])));
   return std::bit_cast<float>(max_bits);
 }
@@ -58,38 +56,41 @@ struct RowSteps {
   float scale;  ///< units per step; NaN for a row with an infinity or NaN
 };
 
-HWY_INLINE RowSteps StepsOfRow(const float* x, std::size_t count) {
+/// @param range  steps on either side of zero, < 2^22
+HWY_INLINE RowSteps StepsOfRow(const float* x, std::size_t count, float range = kInt8Range) {
   const float largest = LargestMagnitude(x, count);
-  const float steps = kInt8Range / largest;
+  const float steps = range / largest;
   const bool finite = std::isfinite(largest);
-  if (finite && !std::isinf(steps)) return {steps, largest / kInt8Range};
+  if (finite && !std::isinf(steps)) return {steps, largest / range};
   return {0, finite ? 0 : std::numeric_limits<float>::quiet_NaN()};
 }
 
 /// A row or a part of it.
+/// @tparam T  std::int8_t or std::int16_t
+template <class T>
 HWY_INLINE void QuantizeRow(const float* HWY_RESTRICT x, std::size_t count, float steps,
-                            std::int8_t* HWY_RESTRICT q) {
+                            T* HWY_RESTRICT q) {
   if (steps == 0) {
-    std::fill_n(q, count, std::int8_t{0});
+    std::fill_n(q, count, T{0});
     return;
   }
   const DFloat d;
   const hn::Rebind<std::int32_t, DFloat> d32;
-  const hn::Rebind<std::int8_t, DFloat> d8;
+  const hn::Rebind<T, DFloat> d_small;
   const std::size_t lanes = hn::Lanes(d);
   const auto factor = hn::Set(d, steps);
-  const auto quantize = [&](const float* from, std::int8_t* to) {
+  const auto quantize = [&](const float* from, T* to) HWY_ATTR {
     const auto rounded = RoundSmall(d, hn::Mul(hn::LoadU(d, from), factor));
-    hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(d32, rounded)), d8, to);
+    hn::StoreU(hn::DemoteTo(d_small, hn::ConvertTo(d32, rounded)), d_small, to);
   };
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) quantize(x + i, q + i);
   if (i == count) return;
   float rest[hn::MaxLanes(DFloat())] = {};
-  std::int8_t rest_q[hn::MaxLanes(DFloat())];
+  T rest_q[hn::MaxLanes(DFloat())];
   std::memcpy(rest, x + i, (count - i) * sizeof(float));
   quantize(rest, rest_q);
-  std::memcpy(q + i, rest_q, count - i);
+  std::memcpy(q + i, rest_q, (count - i) * sizeof(T));
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

@@ -6,6 +6,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/formats/gguf/testing.h"
+#include "halftone/lm/text/testing.h"
 #include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
@@ -14,19 +15,6 @@ namespace {
 using formats::GgufBytes;
 using formats::GgufFile;
 using testing::ElementsAre;
-
-/// A list of texts as a key.
-void add_texts(GgufBytes& file, std::string_view key, const std::vector<std::string>& texts) {
-  file.text(key).number<std::uint32_t>(9).number<std::uint32_t>(8);
-  file.number<std::uint64_t>(texts.size());
-  for (const std::string& text : texts) file.text(text);
-}
-
-void add_kinds(GgufBytes& file, const std::vector<std::int32_t>& kinds) {
-  file.text("tokenizer.ggml.token_type").number<std::uint32_t>(9).number<std::uint32_t>(5);
-  file.number<std::uint64_t>(kinds.size());
-  for (const std::int32_t kind : kinds) file.number(kind);
-}
 
 /// 256 bytes as characters, " a" (256), "bc" (257), <|end|> (258, control), "<tab>" (259).
 GgufFile byte_level(std::string_view rule = "gpt-2") {

@@ -3,6 +3,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -51,6 +52,20 @@ std::size_t utf8_length(std::string_view text) {
   const bool is_surrogate = code_point >= 0xD800 && code_point < 0xE000;
   const bool is_right = code_point <= 0x10FFFF && !is_surrogate && bytes_of(code_point) == length;
   return is_right ? length : 0;
+}
+
+std::size_t utf8_begun_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const std::size_t length = announced_length(static_cast<unsigned char>(text[0]));
+  for (std::size_t begun = std::min(length, text.size() + 1); begun-- > 1;) {
+    // What follows is from 80 to BF, and any of these will do if one of the ends does.
+    for (const char byte : {'\x80', '\xBF'}) {
+      std::string whole(text.substr(0, begun));
+      whole.resize(length, byte);
+      if (utf8_length(whole) == length) return begun;
+    }
+  }
+  return 0;
 }
 
 void check_utf8(std::string_view text) {

@@ -11,6 +11,10 @@ namespace halftone::lm {
 /// Bytes of the first character: a valid sequence of UTF-8 (no surrogates, nothing longer than
 /// needed), or 0 if there is none.
 std::size_t utf8_length(std::string_view text);
+/// Bytes of the longest beginning of the text that more bytes could make one character; 0 if no
+/// character begins so. Source: Unicode 15, section 3.9, "maximal subpart".
+/// @pre utf8_length(text) == 0
+std::size_t utf8_begun_length(std::string_view text);
 /// @throws Error kFormat "text: expected UTF-8, found byte 0xff at offset 3"
 void check_utf8(std::string_view text);
 /// The code point of the first character. @pre utf8_length(text) > 0

@@ -27,5 +27,22 @@ TEST(Utf8, RefusesOtherBytes) {
                [] { check_utf8("ab!\xFF"); });
 }
 
+TEST(Utf8, KnowsBytesThatBeginACharacter) {
+  for (const char* text : {"\xC3", "\xE2\x96", "\xE0", "\xE0\xA0", "\xED\x9F", "\xF0",
+                           "\xF0\x90\x80", "\xF4\x8F\xBF"}) {
+    EXPECT_EQ(utf8_begun_length(text), std::string_view(text).size())
+        << testing::PrintToString(text);
+  }
+  for (const char* text : {"", "\x80", "\xC0", "\xFF", "\xF5\x80"}) {
+    EXPECT_EQ(utf8_begun_length(text), 0U) << testing::PrintToString(text);
+  }
+  EXPECT_EQ(utf8_begun_length("\xE2\x96"
+                              "a"),
+            2U);
+  EXPECT_EQ(utf8_begun_length("\xE0\x80\x80"), 1U) << "longer than needed";
+  EXPECT_EQ(utf8_begun_length("\xED\xA0\x80"), 1U) << "a surrogate";
+  EXPECT_EQ(utf8_begun_length("\xF4\x90\x80\x80"), 1U) << "above U+10FFFF";
+}
+
 }  // namespace
 }  // namespace halftone::lm

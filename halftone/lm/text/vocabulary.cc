@@ -58,4 +58,10 @@ TokenId Vocabulary::special(std::string_view text, bool with_control) const {
   return kNoToken;
 }
 
+TokenId Vocabulary::control(std::string_view text) const {
+  const TokenId found = special(text, true);
+  const bool is_control = found != kNoToken && token(found).kind == TokenKind::kControl;
+  return is_control && token(found).text == text ? found : kNoToken;
+}
+
 }  // namespace halftone::lm

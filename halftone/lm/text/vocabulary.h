@@ -48,6 +48,8 @@ class Vocabulary {
   /// The longest control or user-defined token that a text begins with; kNoToken if there is none.
   /// @param with_control  else user-defined tokens only
   [[nodiscard]] TokenId special(std::string_view text, bool with_control) const;
+  /// The control token of this text; kNoToken if there is none.
+  [[nodiscard]] TokenId control(std::string_view text) const;
 
  private:
   std::vector<Token> tokens_;

@@ -21,6 +21,8 @@ extern const Implementation kFullyConnectedBits;
 /// scale per row; codes arrive as integers. Multiplies them by the levels of the weights, rounded
 /// to 8 bits unless they are evenly spaced.
 extern const Implementation kFullyConnectedLevels;
+/// Constant weights in blocks of codes, with kernels::multiply_groups().
+extern const Implementation kFullyConnectedGroups;
 /// Constant weights, with kernels::float_matmul(), whose order of sums is fixed. Decodes weights
 /// once, and an encoded input in every run.
 extern const Implementation kFullyConnectedFixed;

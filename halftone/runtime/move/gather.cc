@@ -67,6 +67,21 @@ struct CodedTable {
   }
 };
 
+/// A table in blocks: each run decodes the rows that it looks up.
+struct BlockTable {
+  std::shared_ptr<const ir::Constant> constant;  ///< shared with the graph, which may release it
+  std::size_t count = 0;                         ///< of the indices
+
+  void run(Indices indices, float* y) const {
+    const auto& table = std::get<ir::BlockTensor>(*constant);
+    const auto [rows, cols] = ir::matrix_extent(table.shape);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t row = ir::resolve_index(indices[i], rows);
+      numerics::decode_blocks(*table.encoding, table.row(row), {y + i * cols, cols});
+    }
+  }
+};
+
 Verdict judge_gather(const NodeContext& context) {
   if (!context.input(0).encoding.is_dense()) return refuse("the table is encoded");
   return accept("copies of rows");
@@ -88,7 +103,7 @@ Kernel create_gather(const NodeContext& context) {
 }
 
 Verdict judge_gather_codes(const NodeContext& context) {
-  if (context.input(0).encoding.is_dense()) return refuse("the table is not encoded");
+  if (context.input(0).encoding.codes == nullptr) return refuse("the table has no codes");
   if (context.constant(0) == nullptr) return refuse("the table is not constant");
   return accept(std::to_string(context.input(0).encoding.codes->bits) +
                 "-bit table, the rows gathered are decoded");
@@ -114,11 +129,36 @@ Kernel create_gather_codes(const NodeContext& context) {
   return kernel;
 }
 
+Verdict judge_gather_blocks(const NodeContext& context) {
+  const numerics::BlockEncoding* blocks = context.input(0).encoding.blocks;
+  if (blocks == nullptr) return refuse("the table is not stored in blocks");
+  if (context.constant(0) == nullptr) return refuse("the table is not constant");
+  return accept("a table of " + std::string(blocks->name) + ", the rows gathered are decoded");
+}
+
+Kernel create_gather_blocks(const NodeContext& context) {
+  const BlockTable table{context.graph.value(context.node.inputs[0]).constant,
+                         context.input(1).shape.element_count()};
+  const bool wide = has_wide_indices(context);
+  Kernel kernel;
+  kernel.packed_inputs = {0};  // nothing is packed: the kernel reads the constant itself
+  kernel.bind = [table, wide](const Buffers& buffers) -> Call {
+    return
+        [table, wide, indices = buffers.inputs[1], y = reinterpret_cast<float*>(buffers.output)] {
+          table.run({indices, wide}, y);
+        };
+  };
+  return kernel;
+}
+
 }  // namespace
 
 constinit const Implementation kGatherRows{
     .name = "row_copy", .judge = judge_gather, .create = create_gather};
 constinit const Implementation kGatherCodes{
     .name = "decoded_rows", .judge = judge_gather_codes, .create = create_gather_codes};
+
+constinit const Implementation kGatherBlocks{
+    .name = "gather_blocks", .judge = judge_gather_blocks, .create = create_gather_blocks};
 
 }  // namespace halftone::runtime

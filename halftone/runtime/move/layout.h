@@ -12,5 +12,7 @@ extern const Implementation kStridedCopy;
 extern const Implementation kGatherRows;
 /// Gather from a constant table of codes: only the rows that are looked up are decoded.
 extern const Implementation kGatherCodes;
+/// Rows of a constant table in blocks, decoded in every run.
+extern const Implementation kGatherBlocks;
 
 }  // namespace halftone::runtime

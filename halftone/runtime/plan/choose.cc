@@ -28,7 +28,8 @@ Verdict with_layouts(const Implementation& candidate, const NodeContext& context
 
 /// The arithmetic of a layer that a kernel of codes computes; nothing for other kernels.
 std::optional<ir::Arithmetic> arithmetic_of_codes(const Implementation& candidate) {
-  for (const auto each : {ir::Arithmetic::kBits, ir::Arithmetic::kIntegers}) {
+  for (const auto each :
+       {ir::Arithmetic::kGroups, ir::Arithmetic::kBits, ir::Arithmetic::kIntegers}) {
     if (computes(candidate.arithmetic, each)) return each;
   }
   return std::nullopt;

@@ -33,8 +33,8 @@ struct FloatLists {
 
 FloatLists make_float_lists() {
   const OneDnnImplementations onednn = onednn_implementations();
-  FloatLists lists{{&kFullyConnectedBits, &kFullyConnectedLevels, onednn.fully_connected,
-                    &kFullyConnectedFixed, &kIntegerLayer, &kReference},
+  FloatLists lists{{&kFullyConnectedBits, &kFullyConnectedLevels, &kFullyConnectedGroups,
+                    onednn.fully_connected, &kFullyConnectedFixed, &kIntegerLayer, &kReference},
                    {onednn.matmul, &kMatMulFixed, &kReference},
                    {&kConvBits, &kConvInt8, onednn.conv, &kConvFixed, &kIntegerLayer, &kReference},
                    {onednn.conv_transpose, &kConvTransposeFixed, &kReference},
@@ -57,7 +57,7 @@ constexpr std::array kWhere = {&kWhereRows, &kReference};
 constexpr std::array kSoftmax = {&kSoftmaxRows, &kReference};
 constexpr std::array kEncode = {&kEncodePlanes, &kEncodeInt8};
 constexpr std::array kCopies = {&kStridedCopy, &kReference};
-constexpr std::array kGather = {&kGatherRows, &kGatherCodes, &kReference};
+constexpr std::array kGather = {&kGatherRows, &kGatherCodes, &kGatherBlocks, &kReference};
 constexpr std::array kReduce = {&kReduceFloats, &kSumIntegers, &kReference};
 constexpr std::array kNormalize = {&kNormalizeFloats, &kReference};
 constexpr std::array kReshape = {&kAlias};

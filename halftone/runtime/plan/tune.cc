@@ -30,6 +30,7 @@ bool has_ways(Arithmetic arithmetic) {
     case Arithmetic::kFixedFloat:
       return true;
     case Arithmetic::kOperator:
+    case Arithmetic::kGroups:
     case Arithmetic::kFastestFloat:
       return false;
   }

@@ -88,8 +88,7 @@ struct CachedAttention {
   }
 
   void run(const Buffers& buffers) const {
-    const kernels::CacheRows rows =
-        cache_rows(buffers.inputs[3], buffers.inputs[4], queries.rows);
+    const kernels::CacheRows rows = cache_rows(buffers.inputs[3], buffers.inputs[4], queries.rows);
     kernels::require_rows(caches.keys, rows);
     const kernels::AttentionInputs in{
         .shape = shape,
@@ -99,11 +98,11 @@ struct CachedAttention {
         .rows = rows};
     const MatrixView<float> y =
         float_matrix(buffers.output, {queries.rows, shape.heads * shape.value_size});
-    divide(queries.rows * shape.kv_heads, shares(rows),
-           [&](std::size_t share, kernels::BlockRange pairs) {
-             kernels::attend(in, pairs, {buffers.scratch + share * scratch_bytes, scratch_bytes},
-                             y);
-           });
+    divide(
+        queries.rows * shape.kv_heads, shares(rows),
+        [&](std::size_t share, kernels::BlockRange pairs) {
+          kernels::attend(in, pairs, {buffers.scratch + share * scratch_bytes, scratch_bytes}, y);
+        });
   }
 };
 
@@ -150,12 +149,12 @@ struct SampleAttention {
       for (std::size_t pair = pairs.begin; pair < pairs.end; ++pair) {
         const std::size_t sample = pair / shape.kv_heads;
         const std::size_t head = pair % shape.kv_heads;
-        kernels::attend_causal(
-            shape,
-            {rows(buffers.inputs[0], sample, shape.heads * shape.key_size),
-             rows(buffers.inputs[1], sample, shape.kv_heads * shape.key_size),
-             rows(buffers.inputs[2], sample, shape.kv_heads * shape.value_size)},
-            {head, head + 1}, rows(buffers.output, sample, shape.heads * shape.value_size));
+        kernels::attend_causal(shape,
+                               {rows(buffers.inputs[0], sample, shape.heads * shape.key_size),
+                                rows(buffers.inputs[1], sample, shape.kv_heads * shape.key_size),
+                                rows(buffers.inputs[2], sample, shape.kv_heads * shape.value_size)},
+                               {head, head + 1},
+                               rows(buffers.output, sample, shape.heads * shape.value_size));
       }
     };
     divide(samples * shape.kv_heads, threads, body);

@@ -23,7 +23,8 @@ struct Rotation {
     for (std::size_t first = 0; first < rows.rows; first += positions) {
       const std::size_t offset = first * rows.cols * sizeof(float);
       kernels::rotate(shape, float_matrix(buffers.inputs[0] + offset, {positions, rows.cols}),
-                      places, angles, float_matrix(buffers.output + offset, {positions, rows.cols}));
+                      places, angles,
+                      float_matrix(buffers.output + offset, {positions, rows.cols}));
     }
   }
 };

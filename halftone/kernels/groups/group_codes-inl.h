@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes of weights in groups: their products with activations, and their bytes.
+// Included once per target; no #pragma once.
+#if defined(HALFTONE_KERNELS_GROUPS_GROUP_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_GROUPS_GROUP_CODES_INL_H_
+#undef HALFTONE_KERNELS_GROUPS_GROUP_CODES_INL_H_
+#else
+#define HALFTONE_KERNELS_GROUPS_GROUP_CODES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/groups/packed_groups.h"
+
+#undef HALFTONE_UNROLL
+#define HALFTONE_UNROLL _Pragma("GCC unroll 16")
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+
+/// Bytes of a vector of a plane, for the 64 rows of a strip.
+constexpr std::size_t kPlaneVector = 4 * kStripRows;
+constexpr std::size_t kGroupLanes = hn::MaxLanes(DInts());
+constexpr std::size_t kGroupBytes = hn::MaxLanes(DBytes());
+/// Vectors of one input per row of a strip.
+constexpr std::size_t kStripVectors = kStripRows / kGroupLanes;
+/// Whether unsigned bytes above 127 are multiplied exactly.
+constexpr bool kHasVnni = HWY_TARGET == HWY_AVX3_DL;
+/// What is added to a level of int8 to get the byte that AddLevelProducts() takes.
+constexpr int kLevelBias = kHasVnni ? 128 : 0;
+
+/// Code vectors of a piece: of each unit `count` from `first` on, each of 4 inputs.
+struct PieceQuads {
+  std::size_t first;
+  std::size_t count;
+  std::size_t units;
+};
+
+/// acc + sums of four products, of levels + kLevelBias.
+HALFTONE_VNNI HWY_INLINE VInts AddLevelProducts(VInts acc, VBytes levels, Quad x) {
+#if HWY_TARGET == HWY_AVX3
+  // Levels of -128 become 128, and 2 128 127 fits 16 bits with a sign.
+  const __mmask64 negative = _mm512_movepi8_mask(levels.raw);
+  const VSigned signed_x{_mm512_mask_sub_epi8(x.raw, negative, _mm512_setzero_si512(), x.raw)};
+  return AddByteProducts(acc, VBytes{_mm512_abs_epi8(levels.raw)}, signed_x);
+#elif HWY_TARGET == HWY_AVX2
+  const VSigned signed_x{_mm256_sign_epi8(x.raw, levels.raw)};
+  return AddByteProducts(acc, VBytes{_mm256_abs_epi8(levels.raw)}, signed_x);
+#elif HWY_TARGET == HWY_SSE4
+  const VSigned signed_x{_mm_sign_epi8(x.raw, levels.raw)};
+  return AddByteProducts(acc, VBytes{_mm_abs_epi8(levels.raw)}, signed_x);
+#else
+  return AddByteProducts(acc, levels, x);
+#endif
+}
+
+/// The bits of bytes, moved down within lanes of 16 bits.
+template <int kBits>
+HWY_INLINE VBytes ShiftBytesDown(VBytes bytes) {
+  if constexpr (kBits == 0) return bytes;
+  return hn::BitCast(DBytes(), hn::ShiftRight<kBits>(hn::BitCast(DShorts(), bytes)));
+}
+template <int kBits>
+HWY_INLINE VBytes ShiftBytesUp(VBytes bytes) {
+  return hn::BitCast(DBytes(), hn::ShiftLeft<kBits>(hn::BitCast(DShorts(), bytes)));
+}
+
+/// Field kQuad of a plane of codes of kWidth bits.
+template <int kWidth, std::size_t kQuad>
+HWY_INLINE VBytes PlaneBytes(const std::uint8_t* HWY_RESTRICT plane) {
+  constexpr std::size_t kFields = 8 / kWidth;
+  const VBytes bytes = hn::Load(DBytes(), plane + kQuad / kFields * kPlaneVector);
+  if constexpr (kWidth == 8) return bytes;
+  const VBytes mask = hn::Set(DBytes(), static_cast<std::uint8_t>((1 << kWidth) - 1));
+  return hn::And(ShiftBytesDown<static_cast<int>(kQuad % kFields) * kWidth>(bytes), mask);
+}
+
+/// Sums of products of fields that stay where they are in their bytes: those of field f are 2^(f w)
+/// times too large, which one shift at the end removes exactly. Only fields that are too large for
+/// the products of bytes move down, by 4 bits.
+template <int kWidth>
+struct PlaneFields {
+  static constexpr std::size_t kFields = 8 / kWidth;
+  static constexpr std::size_t kInPlace = kWidth == 1 ? 4 : kHasVnni ? kFields : kFields / 2;
+#if HALFTONE_SUMS_SHORTS
+  using Sum = VShorts;
+  static HWY_INLINE Sum Zero() { return hn::Zero(DShorts()); }
+  static HWY_INLINE Sum Add(Sum sum, VBytes u, VSigned x) { return AddSmallProducts(sum, u, x); }
+  static HWY_INLINE VInts Widen(Sum sum) {
+    return WidenSmallSums(sum, hn::Set(DShorts(), std::uint16_t{1}));
+  }
+#else
+  using Sum = VInts;
+  static HWY_INLINE Sum Zero() { return hn::Zero(DInts()); }
+  static HALFTONE_VNNI HWY_INLINE Sum Add(Sum sum, VBytes u, Quad x) {
+    return AddByteProducts(sum, u, x);
+  }
+  static HWY_INLINE VInts Widen(Sum sum) { return sum; }
+#endif
+
+  template <std::size_t kField>
+  static HWY_INLINE void AddDown(Sum* sums) {
+    if constexpr (kField > 0) {
+      const hn::RebindToSigned<hn::DFromV<Sum>> d;
+      const auto down = hn::ShiftRight<kWidth>(hn::BitCast(d, sums[kField]));
+      sums[kField - 1] = hn::Add(sums[kField - 1], hn::BitCast(hn::DFromV<Sum>(), down));
+      AddDown<kField - 1>(sums);
+    }
+  }
+  /// The sum of the products of all fields.
+  static HWY_INLINE VInts Finish(Sum* sums) {
+    AddDown<kInPlace - 1>(sums);
+    return Widen(sums[0]);
+  }
+};
+
+/// sums[v] += products of a plane's codes.
+/// @tparam kUnitBytes  from a unit to the next
+/// @param x            of the first unit
+template <int kWidth, PieceQuads kPiece, std::size_t kUnitBytes, std::size_t kVectors>
+HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
+                                       const std::int8_t* HWY_RESTRICT x, VInts* sums) {
+  using Fields = PlaneFields<kWidth>;
+  constexpr std::size_t kInPlace = Fields::kInPlace;
+  // Sums of 16 bits hold the products of one unit.
+  constexpr std::size_t kUnits = kSumsShorts ? 1 : kPiece.units;
+  VBytes masks[kInPlace];
+  for (std::size_t p = 0; p < kInPlace; ++p) {
+    masks[p] = hn::Set(DBytes(), static_cast<std::uint8_t>(((1 << kWidth) - 1) << (p * kWidth)));
+  }
+  for (std::size_t first = 0; first < kPiece.units; first += kUnits) {
+    typename Fields::Sum acc[kVectors][kInPlace];
+    HALFTONE_UNROLL for (auto& vector : acc) {
+      HALFTONE_UNROLL for (auto& sum : vector) sum = Fields::Zero();
+    }
+    HALFTONE_UNROLL for (std::size_t q = 0; q < kUnits * kPiece.count; q += kInPlace) {
+      const std::size_t unit = first + q / kPiece.count;
+      const std::size_t quad = kPiece.first + q % kPiece.count;
+      const std::uint8_t* from = plane + unit * kUnitBytes + quad / Fields::kFields * kPlaneVector;
+      Quad inputs[kInPlace];
+      HALFTONE_UNROLL for (std::size_t p = 0; p < kInPlace; ++p) {
+        inputs[p] = LoadQuad(x + unit * kGroupUnitInputs + (quad + p) * 4);
+      }
+      HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        VBytes bytes = hn::Load(DBytes(), from + v * kGroupBytes);
+        if (quad % Fields::kFields >= kInPlace) bytes = ShiftBytesDown<4>(bytes);
+        HALFTONE_UNROLL for (std::size_t p = 0; p < kInPlace; ++p) {
+          acc[v][p] = Fields::Add(acc[v][p], hn::And(bytes, masks[p]), inputs[p]);
+        }
+      }
+    }
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::Add(sums[v], Fields::Finish(acc[v]));
+    }
+  }
+}
+
+// Codes are a class
+//
+//     struct Codes {
+//       kUnitBytes;  // of the planes of a unit
+//       kSigned;     // Bytes() gives levels + kLevelBias, else codes of at most 6 bits
+//       kStepShift;  // a level is its byte 2^kStepShift + bias
+//       bias;
+//       explicit Codes(const GroupFormat& format);
+//       /// sums[v] = products of the bytes of a piece, times 2^kStepShift.
+//       void Sum<kPiece, kVectors>(planes, x, sums);
+//       /// Bytes of 4 inputs of the rows of a vector.
+//       VBytes Bytes<kQuad>(planes);
+//     };
+
+/// Evenly spaced levels, in one plane or two.
+template <int kLow, int kHigh>
+struct EvenCodes {
+  static constexpr int kBits = kLow + kHigh;
+  static constexpr std::size_t kUnitBytes = kPlaneVector * kBits;
+  static constexpr std::size_t kHighPlane = kPlaneVector * kLow;
+  static constexpr bool kSigned = false;
+  static constexpr int kStepShift = kBits == 1 ? 1 : 0;
+
+  explicit EvenCodes(const GroupFormat& format) : bias(format.first_level) {}
+
+  template <PieceQuads kPiece, std::size_t kVectors>
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+                                    const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(DInts());
+    if constexpr (kHigh > 0) {
+      SumPlane<kHigh, kPiece, kUnitBytes, kVectors>(planes + kHighPlane, x, sums);
+      HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[v] = hn::ShiftLeft<kLow>(sums[v]);
+      }
+    }
+    SumPlane<kLow, kPiece, kUnitBytes, kVectors>(planes, x, sums);
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::ShiftLeft<kStepShift>(sums[v]);
+    }
+  }
+
+  template <std::size_t kQuad>
+  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes) const {
+    const VBytes low = PlaneBytes<kLow, kQuad>(planes);
+    if constexpr (kHigh == 0) return low;
+    const VBytes high = PlaneBytes < kHigh == 0 ? 1 : kHigh, kQuad > (planes + kHighPlane);
+    return hn::Or(low, ShiftBytesUp<kLow>(high));
+  }
+
+  int bias;
+};
+
+/// 16 levels in a table.
+struct TableCodes {
+  static constexpr std::size_t kUnitBytes = kPlaneVector * 4;
+  static constexpr bool kSigned = true;
+  static constexpr int kStepShift = 0;
+  static constexpr int bias = -kLevelBias;
+
+  explicit TableCodes(const GroupFormat& format) {
+    alignas(16) std::uint8_t bytes[16];
+    for (std::size_t code = 0; code < 16; ++code) {
+      bytes[code] = static_cast<std::uint8_t>(format.level(code) + kLevelBias);
+    }
+    table = hn::LoadDup128(DBytes(), bytes);
+  }
+
+  template <PieceQuads kPiece, std::size_t kVectors>
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+                                    const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(DInts());
+    HALFTONE_UNROLL for (std::size_t q = 0; q < kPiece.units * kPiece.count; q += 2) {
+      const std::size_t unit = q / kPiece.count;
+      const std::size_t quad = kPiece.first + q % kPiece.count;
+      const std::uint8_t* from = planes + unit * kUnitBytes + quad / 2 * kPlaneVector;
+      const std::int8_t* inputs = x + unit * kGroupUnitInputs + quad * 4;
+      const Quad low = LoadQuad(inputs);
+      const Quad high = LoadQuad(inputs + 4);
+      HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        const VBytes bytes = hn::Load(DBytes(), from + v * kGroupBytes);
+        sums[v] = AddLevelProducts(sums[v], Look(bytes), low);
+        sums[v] = AddLevelProducts(sums[v], Look(ShiftBytesDown<4>(bytes)), high);
+      }
+    }
+  }
+
+  template <std::size_t kQuad>
+  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes) const {
+    const VBytes bytes = hn::Load(DBytes(), planes + kQuad / 2 * kPlaneVector);
+    return Look(ShiftBytesDown<kQuad % 2 * 4>(bytes));
+  }
+
+  /// Levels of the low four bits.
+  HWY_INLINE VBytes Look(VBytes bytes) const {
+#if HWY_TARGET == HWY_AVX3_DL
+    // Ignores the two upper bits; the table repeats.
+    return VBytes{_mm512_permutexvar_epi8(bytes.raw, table.raw)};
+#else
+    return hn::TableLookupBytes(table, hn::And(bytes, hn::Set(DBytes(), std::uint8_t{15})));
+#endif
+  }
+
+  VBytes table;
+};
+
+/// Levels + 128 in a byte each.
+struct ByteCodes {
+  static constexpr std::size_t kUnitBytes = kPlaneVector * 8;
+  static constexpr bool kSigned = true;
+  static constexpr int kStepShift = 0;
+  static constexpr int bias = -kLevelBias;
+
+  explicit ByteCodes(const GroupFormat& /*format*/) {}
+
+  template <PieceQuads kPiece, std::size_t kVectors>
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+                                    const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(DInts());
+    HALFTONE_UNROLL for (std::size_t q = 0; q < kPiece.units * kPiece.count; ++q) {
+      const std::size_t quad = q / kPiece.count * 8 + kPiece.first + q % kPiece.count;
+      const Quad inputs = LoadQuad(x + quad * 4);
+      HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        const std::uint8_t* from = planes + quad * kPlaneVector + v * kGroupBytes;
+        sums[v] = AddLevelProducts(sums[v], Biased(hn::Load(DBytes(), from)), inputs);
+      }
+    }
+  }
+
+  template <std::size_t kQuad>
+  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes) const {
+    return Biased(PlaneBytes<8, kQuad>(planes));
+  }
+
+  static HWY_INLINE VBytes Biased(VBytes bytes) {
+    return LessOffset < kHasVnni ? 0 : 128 > (bytes);
+  }
+};
+
+#endif
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

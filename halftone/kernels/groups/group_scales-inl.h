@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scales of the groups of a block as float32.
+// Included once per target; no #pragma once.
+#if defined(HALFTONE_KERNELS_GROUPS_GROUP_SCALES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_GROUPS_GROUP_SCALES_INL_H_
+#undef HALFTONE_KERNELS_GROUPS_GROUP_SCALES_INL_H_
+#else
+#define HALFTONE_KERNELS_GROUPS_GROUP_SCALES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "halftone/kernels/groups/group_codes-inl.h"
+#include "halftone/kernels/groups/group_layout.h"
+#include "halftone/kernels/prefetch-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+
+using DGroupFloats = hn::RebindToFloat<DInts>;
+using VGroupFloats = hn::Vec<DGroupFloats>;
+
+/// Prefetch distance in bytes.
+constexpr std::size_t kGroupsAhead = 8192;
+
+HWY_INLINE VGroupFloats LoadHalves(const std::uint8_t* HWY_RESTRICT from) {
+  const hn::Rebind<hwy::float16_t, DGroupFloats> d;
+  return hn::PromoteTo(DGroupFloats(), hn::LoadU(d, reinterpret_cast<const hwy::float16_t*>(from)));
+}
+
+HWY_INLINE VGroupFloats LoadSignedBytes(const std::uint8_t* HWY_RESTRICT from) {
+  const hn::Rebind<std::int8_t, DInts> d;
+  const auto bytes = hn::LoadU(d, reinterpret_cast<const std::int8_t*>(from));
+  return hn::ConvertTo(DGroupFloats(), hn::PromoteTo(DInts(), bytes));
+}
+
+HWY_INLINE VGroupFloats LoadExponents(const std::uint8_t* HWY_RESTRICT from) {
+  const hn::Rebind<std::uint8_t, DInts> d;
+  return hn::BitCast(DGroupFloats(), hn::ShiftLeft<23>(hn::PromoteTo(DInts(), hn::LoadU(d, from))));
+}
+
+/// Of groups with a float16 for all.
+inline void DecodeScaleProducts(const std::uint8_t* HWY_RESTRICT from, std::size_t groups,
+                                float* HWY_RESTRICT scales) {
+  const std::uint8_t* factors = from + 2 * kStripRows;
+  for (std::size_t r = 0; r < kStripRows; r += kGroupLanes) {
+    const VGroupFloats half = LoadHalves(from + 2 * r);
+    for (std::size_t at = r; at < groups * kStripRows; at += kStripRows) {
+      hn::Store(hn::Mul(half, LoadSignedBytes(factors + at)), DGroupFloats(), scales + at);
+    }
+  }
+}
+
+/// Scales as store_group_scales() stored them.
+/// @param scales  [groups, 64]
+inline void DecodeGroupScales(GroupScales how, const std::uint8_t* HWY_RESTRICT from,
+                              std::size_t groups, float* HWY_RESTRICT scales) {
+  if (how == GroupScales::kHalfTimesByte) return DecodeScaleProducts(from, groups, scales);
+  const DGroupFloats d;
+  for (std::size_t i = 0; i < groups * kStripRows; i += kGroupLanes) {
+    if (how == GroupScales::kHalf) {
+      hn::Store(LoadHalves(from + 2 * i), d, scales + i);
+    } else if (how == GroupScales::kPowerOfTwo) {
+      hn::Store(LoadExponents(from + i), d, scales + i);
+    } else {
+      hn::Store(hn::LoadU(d, reinterpret_cast<const float*>(from) + i), d, scales + i);
+    }
+  }
+}
+
+/// sums + (scale x_scale) I + offset x_share, each product and sum rounded.
+/// @param offsets  null if there are none
+HWY_INLINE VGroupFloats FoldPiece(VGroupFloats sums, VInts integers, VGroupFloats scale,
+                                  VGroupFloats x_scale) {
+  const VGroupFloats product =
+      hn::Mul(hn::Mul(scale, x_scale), hn::ConvertTo(DGroupFloats(), integers));
+  return hn::Add(sums, product);
+}
+
+#endif
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats of files and random weights, for tests and benchmarks. Only these include this.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/base/half.h"
+#include "halftone/base/random.h"
+#include "halftone/kernels/groups/encoded_rows.h"
+#include "halftone/kernels/groups/packed_groups.h"
+
+namespace halftone::kernels {
+
+struct NamedFormat {
+  std::string name;
+  GroupFormat format;
+};
+
+/// The tensor types of GGUF, and combinations that no file has.
+inline std::vector<NamedFormat> group_formats() {
+  using enum GroupScales;
+  const std::array<std::int8_t, 16> curved = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                              1,    13,   25,  38,  53,  69,  89,  113};
+  const std::array<std::int8_t, 16> e2m1 = {0, 1,  2,  3,  4,  6,  8,  12,
+                                            0, -1, -2, -3, -4, -6, -8, -12};
+  return {
+      {"Q1_0", {1, 128, false, -1, {}, kHalf}},
+      {"Q2_0", {2, 64, false, -1, {}, kHalf}},
+      {"Q4_0", {4, 32, false, -8, {}, kHalf}},
+      {"Q4_1", {4, 32, true, 0, {}, kHalf}},
+      {"Q8_0", {8, 32, false, -128, {}, kHalf}},
+      {"TQ2_0", {2, 256, false, -1, {}, kHalf}},
+      {"Q4_K", {4, 32, true, 0, {}, kHalfTimesByte}},
+      {"Q5_K", {5, 32, true, 0, {}, kHalfTimesByte}},
+      {"Q2_K", {2, 16, true, 0, {}, kHalfTimesByte}},
+      {"Q3_K", {3, 16, false, -4, {}, kHalfTimesByte}},
+      {"Q6_K", {6, 16, false, -32, {}, kHalfTimesByte}},
+      {"Q5_0", {5, 32, false, -16, {}, kHalf}},
+      {"Q5_1", {5, 32, true, 0, {}, kHalf}},
+      {"IQ4_NL", {4, 32, false, 0, curved, kHalf}},
+      {"IQ4_XS", {4, 32, false, 0, curved, kHalfTimesByte}},
+      {"MXFP4", {4, 32, false, 0, e2m1, kPowerOfTwo}},
+      {"NVFP4", {4, 16, false, 0, e2m1, kHalf}},
+      {"3 bits per 64", {3, 64, false, -4, {}, kFloat}},
+      {"6 bits per 128", {6, 128, true, -32, {}, kFloat}},
+      {"8 bits per 16", {8, 16, true, -128, {}, kFloat}},
+      {"1 bit per 16", {1, 16, false, -1, {}, kHalf}},
+      {"table per 64", {4, 64, true, 0, curved, kHalf}},
+  };
+}
+
+/// Random weights with scales that the format stores exactly.
+struct RandomGroups {
+  RandomGroups(const GroupFormat& format_in, std::size_t rows_in, std::size_t cols_in,
+               std::uint64_t seed)
+      : format(format_in), rows(rows_in), extents{cols_in, format_in.group} {
+    Random random(seed);
+    for (std::size_t i = 0; i < rows * cols_in; ++i) {
+      levels.push_back(
+          static_cast<std::int8_t>(format.level(random.below(std::uint64_t{1} << format.bits))));
+    }
+    for (std::vector<float>* all : {&scales, &offsets}) {
+      for (std::size_t row = 0; row < rows; ++row) add_scales(random, *all);
+    }
+  }
+
+  void add_scales(Random& random, std::vector<float>& to) const {
+    float half = 0;
+    for (std::size_t g = 0; g < extents.num_groups(); ++g) {
+      if (g * format.group % kGroupBlockInputs == 0) {
+        half = float_from_half(half_from_float(static_cast<float>(random.normal()) / 64));
+      }
+      const auto byte = static_cast<float>(static_cast<int>(random.below(256)) - 128);
+      switch (format.scales) {
+        case GroupScales::kHalf:
+          to.push_back(float_from_half(half_from_float(static_cast<float>(random.normal()) / 8)));
+          break;
+        case GroupScales::kHalfTimesByte:
+          to.push_back(half * byte);
+          break;
+        case GroupScales::kPowerOfTwo:
+          to.push_back(std::ldexp(1.0F, static_cast<int>(random.below(12)) - 8));
+          break;
+        case GroupScales::kFloat:
+          to.push_back(static_cast<float>(random.normal()));
+          break;
+      }
+    }
+  }
+
+  void unpack(std::size_t row, std::span<std::int8_t> codes, std::span<float> some_scales,
+              std::span<float> some_offsets) const {
+    const std::size_t groups = extents.num_groups();
+    std::copy_n(levels.data() + row * codes.size(), codes.size(), codes.data());
+    std::copy_n(scales.data() + row * groups, groups, some_scales.data());
+    if (format.has_offsets) {
+      std::copy_n(offsets.data() + row * groups, groups, some_offsets.data());
+    }
+  }
+  [[nodiscard]] PackedGroups::Unpack unpacker() const {
+    return [this](std::size_t row, std::span<std::int8_t> codes, std::span<float> some_scales,
+                  std::span<float> some_offsets) { unpack(row, codes, some_scales, some_offsets); };
+  }
+  [[nodiscard]] PackedGroups packed() const {
+    return PackedGroups::pack(rows, extents.cols, format, unpacker());
+  }
+
+  GroupFormat format;
+  std::size_t rows;
+  GroupExtents extents;
+  std::vector<std::int8_t> levels;
+  std::vector<float> scales;
+  std::vector<float> offsets;
+};
+
+/// Encoded rows with memory of their own.
+struct OwnedRows {
+  OwnedRows(std::size_t rows, const GroupExtents& extents)
+      : memory(EncodedRows::size_bytes(rows, extents)), view(memory.bytes(), rows, extents) {}
+  AlignedBuffer memory;
+  EncodedRows view;
+};
+
+}  // namespace halftone::kernels

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights in groups, hot (one matrix again and again) and cold (copies that no cache holds), beside
+// the time that only reading the same bytes takes.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+
+#include "halftone/kernels/groups/group_testing.h"
+#include "halftone/kernels/groups/multiply_groups.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+constexpr std::size_t kColdBytes = std::size_t{128} << 20;
+
+/// Copies of a matrix; all rows are alike in strips, which saves the time to make them.
+std::vector<PackedGroups> copies_of(const GroupFormat& format, std::size_t extent, bool cold) {
+  const RandomGroups w(format, kStripRows, extent, 1);
+  const auto unpack = [&](std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
+                          std::span<float> offsets) {
+    w.unpack(row % kStripRows, codes, scales, offsets);
+  };
+  std::vector<PackedGroups> copies;
+  do {
+    copies.push_back(PackedGroups::pack(extent, extent, format, unpack));
+  } while (cold && copies.size() * copies.front().size_bytes() < kColdBytes);
+  return copies;
+}
+
+/// Reads all bytes of a matrix with a prefetch as far ahead as the kernels'.
+std::uint64_t read_all(const PackedGroups& w) {
+  std::uint64_t sums[8] = {};
+  const std::uint8_t* at = w.strip(0);
+  for (const std::uint8_t* end = at + w.size_bytes(); at < end; at += 64) {
+    __builtin_prefetch(at + 8192, 0, 3);
+    const auto* words = reinterpret_cast<const std::uint64_t*>(at);
+    for (std::size_t i = 0; i < 8; ++i) sums[i] |= words[i];
+  }
+  return sums[0] ^ sums[1] ^ sums[2] ^ sums[3] ^ sums[4] ^ sums[5] ^ sums[6] ^ sums[7];
+}
+
+/// Arguments: index of the format, rows, cold or not. The rate is that of the packed bytes.
+void BM_MultiplyGroups(benchmark::State& state) {
+  constexpr std::size_t kExtent = 4096;
+  const NamedFormat named = group_formats()[static_cast<std::size_t>(state.range(0))];
+  const auto rows = static_cast<std::size_t>(state.range(1));
+  const auto copies = copies_of(named.format, kExtent, state.range(2) != 0);
+  Random random(2);
+  const auto values = numerics::random_floats(random, rows * kExtent);
+  OwnedRows x(rows, copies.front().extents());
+  std::vector<float> y(rows * kExtent);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const PackedGroups& w = copies[next++ % copies.size()];
+    encode_group_rows(MatrixView<const float>(values, rows, kExtent), {0, rows}, x.view);
+    multiply_groups(w, x.view, {0, w.num_strips()}, MatrixView<float>(y, rows, kExtent));
+    benchmark::ClobberMemory();
+  }
+  const auto bytes = static_cast<double>(copies.front().size_bytes());
+  state.counters["GB/s"] =
+      benchmark::Counter(1e-9 * bytes, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GOP/s"] = benchmark::Counter(2e-9 * static_cast<double>(rows * kExtent * kExtent),
+                                               benchmark::Counter::kIsIterationInvariantRate);
+  state.SetLabel(named.name);
+}
+
+/// Arguments: index of the format, cold or not.
+void BM_ReadGroups(benchmark::State& state) {
+  const NamedFormat named = group_formats()[static_cast<std::size_t>(state.range(0))];
+  const auto copies = copies_of(named.format, 4096, state.range(1) != 0);
+  std::size_t next = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(read_all(copies[next++ % copies.size()]));
+  state.counters["GB/s"] =
+      benchmark::Counter(1e-9 * static_cast<double>(copies.front().size_bytes()),
+                         benchmark::Counter::kIsIterationInvariantRate);
+  state.SetLabel("reading " + named.name);
+}
+
+BENCHMARK(BM_ReadGroups)
+    ->ArgNames({"format", "cold"})
+    ->ArgsProduct({{0, 1, 2, 4}, {0, 1}})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_MultiplyGroups)
+    ->ArgNames({"format", "m", "cold"})
+    ->ArgsProduct({benchmark::CreateDenseRange(0, 15, 1), {1}, {0, 1}})
+    ->ArgsProduct({benchmark::CreateDenseRange(0, 15, 1), {4, 16, 256}, {0}})
+    ->Unit(benchmark::kMicrosecond);
+
+void BM_EncodeGroupRows(benchmark::State& state) {
+  Random random(3);
+  const auto values = numerics::random_floats(random, 4096);
+  OwnedRows x(1, {4096, static_cast<std::size_t>(state.range(0))});
+  for (auto _ : state) {
+    encode_group_rows(MatrixView<const float>(values, 1, 4096), {0, 1}, x.view);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_EncodeGroupRows)->ArgName("group")->Arg(32)->Arg(64);
+
+}  // namespace
+}  // namespace halftone::kernels

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matrix of weights in groups, as kernels read it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "halftone/base/buffer.h"
+#include "halftone/kernels/groups/group_layout.h"
+
+namespace halftone::kernels {
+
+/// A block of one row of weights, with all inputs of its groups and units.
+struct GroupBlock {
+  std::size_t inputs = 0;
+  std::size_t groups = 0;
+  std::array<std::int8_t, kGroupBlockInputs> levels;
+  std::array<float, kGroupBlockInputs / 16> scales;
+  std::array<float, kGroupBlockInputs / 16> offsets;  ///< 0 if the format has none
+};
+
+/// Weights [rows, cols] in about the bits that a file takes:
+///
+///     strip of 64 rows: block of 256 inputs | block | ...   (the last block may be shorter)
+///     block:            scales | offsets, if there are any | units of 32 inputs
+///     scales, offsets:  [groups][64 rows], with kHalfTimesByte after [64 rows] float16
+///     unit:             planes, the one of the lowest bits first
+///     plane:            vectors of 256 bytes, as many as a code has bits in it
+///     vector:           row 0: byte 0, 1, 2, 3 | row 1: ... | row 63: ...
+///
+/// Codes of 1, 2, 4 and 8 bits are one plane; 3 bits are planes of 2 and 1, 5 bits of 4 and 1,
+/// 6 bits of 4 and 2. A byte of a plane of w bits has 8 / w fields, the first in its lowest bits:
+/// field f of byte i in vector v is the code of input 4 (v 8 / w + f) + i of the unit. So a lane of
+/// 32 bits belongs to one row, and inputs need no permutation. Codes of 8 bits are levels + 128.
+/// Rows and groups that are missing have scale 0.
+class PackedGroups {
+ public:
+  /// Gives row `row` of the weights.
+  /// @param codes    [cols] levels
+  /// @param scales   [num_groups]
+  /// @param offsets  [num_groups], empty if the format has none
+  using Unpack = std::function<void(std::size_t row, std::span<std::int8_t> codes,
+                                    std::span<float> scales, std::span<float> offsets)>;
+
+  PackedGroups() = default;
+  /// Packs all rows. Where a scale or offset is not exact as the format stores them, all are stored
+  /// as float32.
+  /// @throws Error kUnsupported as GroupFormat::check(); kFormat if a level is none of the
+  ///         format's; kMemory as AlignedBuffer
+  static PackedGroups pack(std::size_t rows, std::size_t cols, const GroupFormat& format,
+                           const Unpack& unpack);
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t cols() const { return extents_.cols; }
+  [[nodiscard]] const GroupExtents& extents() const { return extents_; }
+  /// As given, except that `scales` is how they are stored.
+  [[nodiscard]] const GroupFormat& format() const { return format_; }
+  [[nodiscard]] std::size_t num_strips() const { return (rows_ + kStripRows - 1) / kStripRows; }
+  [[nodiscard]] std::size_t size_bytes() const { return bytes_.size_bytes(); }
+
+  /// The first block of a strip.
+  [[nodiscard]] const std::uint8_t* strip(std::size_t s) const {
+    return bytes_.as<std::uint8_t>().data() + s * strip_bytes();
+  }
+  /// Bytes of the scales of a block with so many groups; of its offsets as many, if there are any.
+  [[nodiscard]] std::size_t scale_bytes(std::size_t groups) const;
+  /// Bytes of the planes of a unit.
+  [[nodiscard]] std::size_t unit_bytes() const {
+    return kStripRows * kGroupUnitInputs / 8 * static_cast<std::size_t>(format_.bits);
+  }
+  [[nodiscard]] std::size_t block_bytes(std::size_t block) const;
+
+  /// The inverse of pack(): row `row` as an Unpack gives it.
+  void unpack(std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
+              std::span<float> offsets) const;
+  void unpack_block(std::size_t row, std::size_t block, GroupBlock& to) const noexcept;
+
+ private:
+  PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format);
+  [[nodiscard]] std::size_t strip_bytes() const;
+  std::uint8_t* block(std::size_t strip, std::size_t block);
+  bool pack_scales(std::size_t row, std::span<const float> values, bool offsets);
+  void pack_codes(std::size_t row, std::span<const std::uint8_t> codes);
+  bool pack_rows(const Unpack& unpack);
+
+  std::size_t rows_ = 0;
+  GroupFormat format_;
+  GroupExtents extents_;
+  AlignedBuffer bytes_;
+};
+
+}  // namespace halftone::kernels

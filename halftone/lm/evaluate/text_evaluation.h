@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures a language model on a text.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/base/progress.h"
+#include "halftone/lm/evaluate/measures.h"
+#include "halftone/lm/generate/token_model.h"
+
+namespace halftone::lm {
+
+/// The windows of a text of T tokens: those that begin at 0, stride, 2 stride, ... have `context`
+/// tokens, the last one perhaps fewer. Each is a sequence of its own. A token that windows share
+/// counts once, in the first one that has tokens in front of it; the first token of a text, and
+/// without overlap of each window, is not predicted and does not count.
+struct WindowOptions {
+  std::size_t context = 512;  ///< at least 2
+  std::size_t stride = 0;     ///< 1 to context; 0: context
+  /// Counts only the tokens behind the middle, context / 2 + 1 and up, of whole windows without
+  /// overlap: what llama.cpp's program llama-perplexity does.
+  bool second_half = false;
+  std::size_t limit = 0;  ///< windows to use, from the front; 0: all
+};
+
+struct Window {
+  std::size_t begin = 0;    ///< index of its first token
+  std::size_t size = 0;     ///< tokens
+  std::size_t counted = 0;  ///< tokens from this one on count, within the window; at least 1
+
+  bool operator==(const Window&) const = default;
+};
+
+/// @throws Error kUsage if the options are out of range or contradict each other, or no token
+/// counts
+std::vector<Window> windows_of(std::size_t num_tokens, const WindowOptions& options);
+
+/// Closeness to a reference.
+struct TextComparison {
+  Estimate perplexity;  ///< of the reference
+  Estimate ratio;       ///< perplexity of the model / of the reference
+  Estimate mean_kl;     ///< KL(reference || model) in nats for each token
+  Estimate kl_99;       ///< 99 % of the tokens have no greater one
+  Estimate same_top;    ///< share of tokens with the same most probable one
+};
+
+/// Standard errors take tokens for independent.
+struct TextEvaluation {
+  std::size_t num_tokens = 0;  ///< that count
+  std::size_t num_windows = 0;
+  Estimate loss;  ///< mean of -log p in nats
+  Estimate perplexity;
+  std::optional<TextComparison> reference{};
+};
+
+struct TextEvaluationJob {
+  TokenModel& model;
+  TokenModel* reference = nullptr;  ///< null: none
+  std::span<const TokenId>
+      tokens;                ///< of the whole text, with the begin token if the model has one
+  TokenId begin = kNoToken;  ///< in place of the first token of each window, if the text
+                             ///< begins with it
+  WindowOptions windows{};
+  std::filesystem::path state{};  ///< keeps what was measured after each window; empty: nothing
+  std::string identity{};         ///< of models and text: a state of others is refused
+  ProgressSink progress{};        ///< may be empty
+};
+
+/// Runs each window through the models. With a state file an evaluation that was interrupted
+/// continues; the result has the same bits.
+/// @throws Error kUsage as windows_of(), or if the context of a model is shorter than a window;
+///         kShape if the models have vocabularies of different sizes; kFormat if logits are no
+///         numbers, or the state is not such a file or belongs to another evaluation
+TextEvaluation evaluate_text(const TextEvaluationJob& job);
+
+}  // namespace halftone::lm

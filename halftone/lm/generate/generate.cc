@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/generate/generate.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "halftone/base/error.h"
+
+namespace halftone::lm {
+namespace {
+
+/// Tokens of a prompt between two questions whether to stop.
+constexpr std::size_t kPromptPart = 256;
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+double per_second(std::size_t count, double seconds) {
+  return count > 0 && seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// A generation in progress.
+class Run {
+ public:
+  Run(TokenModel& model, const Tokenizer& tokenizer, std::vector<TokenId>& known,
+      const GenerateOptions& options)
+      : model_(model),
+        known_(known),
+        options_(options),
+        sampler_(options.sampling),
+        stream_(tokenizer, options.stops, options.is_begin),
+        num_tokens_(std::min(model.vocabulary(), tokenizer.vocabulary().size())) {}
+
+  Generation operator()(std::span<const TokenId> prompt) {
+    for (const TokenId token : prompt) sampler_.accept(token);
+    const std::vector<float> logits = read(prompt);
+    result_.prompt_seconds = watch_.seconds();
+    if (!logits.empty() && options_.max_tokens > 0) write(logits);
+    show(stream_.finish());
+    return std::move(result_);
+  }
+
+ private:
+  /// Appends tokens to the sequence. @return  logits behind the last one
+  std::vector<float> append(std::span<const TokenId> tokens) {
+    std::vector<float> logits = model_.append(options_.sequence, tokens, false);
+    known_.insert(known_.end(), tokens.begin(), tokens.end());
+    return logits;
+  }
+  /// Runs what the model does not have of the prompt. @return  logits; none if interrupted
+  std::vector<float> read(std::span<const TokenId> prompt) {
+    const auto differs = std::ranges::mismatch(prompt, known_).in1;
+    // The logits behind the last token are needed in any case.
+    const std::size_t same =
+        std::min(static_cast<std::size_t>(differs - prompt.begin()), prompt.size() - 1);
+    model_.truncate(options_.sequence, same);
+    known_.resize(same);
+    result_.reused_tokens = same;
+    std::vector<float> logits;
+    for (std::size_t at = same; at < prompt.size(); at += kPromptPart) {
+      if (is_interrupted()) return {};
+      const std::size_t count = std::min(kPromptPart, prompt.size() - at);
+      logits = append(prompt.subspan(at, count));
+      result_.computed_tokens += count;
+    }
+    return logits;
+  }
+  void write(std::vector<float> logits) {
+    for (;;) {
+      // Some models have logits without a token, which pad their number.
+      const TokenId token = sampler_.sample(std::span(logits).first(num_tokens_));
+      sampler_.accept(token);
+      result_.tokens.push_back(token);
+      if (result_.tokens.size() == 1) result_.seconds_to_first = watch_.seconds();
+      show(stream_.push(token));
+      if (has_ended()) break;
+      logits = append({&token, 1});
+    }
+    result_.generate_seconds = watch_.seconds() - result_.seconds_to_first;
+  }
+  bool has_ended() {
+    const auto end = [&](EndReason reason) {
+      result_.reason = reason;
+      return true;
+    };
+    if (stream_.stop_reason() == StopReason::kToken) return end(EndReason::kToken);
+    if (stream_.stop_reason() == StopReason::kText) return end(EndReason::kText);
+    if (result_.tokens.size() >= options_.max_tokens) return end(EndReason::kCount);
+    if (known_.size() >= model_.context()) return end(EndReason::kContext);
+    return is_interrupted();
+  }
+  bool is_interrupted() {
+    if (!options_.is_interrupted || !options_.is_interrupted()) return false;
+    result_.reason = EndReason::kInterrupted;
+    return true;
+  }
+  void show(const std::string& piece) {
+    result_.text += piece;
+    if (options_.show && !piece.empty()) options_.show(piece);
+  }
+
+  TokenModel& model_;
+  std::vector<TokenId>& known_;
+  const GenerateOptions& options_;
+  Sampler sampler_;
+  TextStream stream_;
+  std::size_t num_tokens_;
+  Stopwatch watch_;
+  Generation result_;
+};
+
+}  // namespace
+
+std::string_view to_string(EndReason reason) {
+  switch (reason) {
+    case EndReason::kCount:
+      return "count";
+    case EndReason::kToken:
+      return "token";
+    case EndReason::kText:
+      return "text";
+    case EndReason::kContext:
+      return "context";
+    case EndReason::kInterrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+double Generation::prompt_tokens_per_second() const {
+  return per_second(computed_tokens, prompt_seconds);
+}
+
+double Generation::tokens_per_second() const {
+  return tokens.empty() ? 0 : per_second(tokens.size() - 1, generate_seconds);
+}
+
+Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
+                    std::vector<TokenId>& known, const GenerateOptions& options) {
+  if (prompt.empty()) {
+    fail(ErrorKind::kUsage,
+         "prompt: expected a token at least, found none: the model has no token "
+         "that begins a text; give it some text");
+  }
+  if (prompt.size() > model.context()) {
+    fail(ErrorKind::kUsage,
+         "prompt: expected at most " + std::to_string(model.context()) +
+             " tokens, which is the context, found " + std::to_string(prompt.size()),
+         Hint::kContext);
+  }
+  return Run(model, tokenizer, known, options)(prompt);
+}
+
+}  // namespace halftone::lm

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Continues a text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/lm/generate/sampler.h"
+#include "halftone/lm/generate/text_stream.h"
+#include "halftone/lm/generate/token_model.h"
+
+namespace halftone::lm {
+
+/// Why a generation ended.
+enum class EndReason : std::uint8_t {
+  kCount,        ///< it has as many tokens as were asked for
+  kToken,        ///< an end token
+  kText,         ///< a stop text
+  kContext,      ///< the context is full
+  kInterrupted,  ///< it was asked to stop
+};
+
+/// "count", "token", "text", "context", "interrupted"
+std::string_view to_string(EndReason reason);
+
+struct GenerateOptions {
+  std::size_t max_tokens = 128;
+  SamplingOptions sampling{};
+  StopRules stops{};
+  bool is_begin = false;                         ///< the result is a text of its own: an answer
+  std::size_t sequence = 0;                      ///< of the model
+  std::function<void(std::string_view)> show{};  ///< gets the text piece by piece; may be empty
+  std::function<bool()> is_interrupted{};        ///< asked before every run of the model; or empty
+};
+
+struct Generation {
+  std::string text;             ///< without end token and stop text
+  std::vector<TokenId> tokens;  ///< with the end token
+  EndReason reason = EndReason::kCount;
+  std::size_t reused_tokens = 0;    ///< of the prompt, which the model had already
+  std::size_t computed_tokens = 0;  ///< of the prompt
+  double prompt_seconds = 0;
+  double seconds_to_first = 0;  ///< from the beginning to the first token
+  double generate_seconds = 0;  ///< for the tokens after the first one
+
+  /// 0 if there were none.
+  [[nodiscard]] double prompt_tokens_per_second() const;
+  [[nodiscard]] double tokens_per_second() const;
+};
+
+/// Continues a text token by token. The sequence begins anew, except where it has the tokens of the
+/// prompt already; after this it has the prompt and the tokens but the last one.
+/// @param prompt   the whole text so far, not empty
+/// @param known    what the sequence has now, as the last call left it; updated
+/// @throws Error   kUsage if the prompt is empty or longer than the context, before anything is
+///                 run; as Sampler
+Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
+                    std::vector<TokenId>& known, const GenerateOptions& options);
+
+}  // namespace halftone::lm

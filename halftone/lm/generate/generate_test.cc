@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/generate/generate.h"
+
+#include "halftone/base/testing.h"
+#include "halftone/lm/generate/testing.h"
+#include "halftone/lm/text/testing.h"
+
+namespace halftone::lm {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr TokenId kEnd = 256;
+
+class Generations : public testing::Test {
+ protected:
+  Generations() { options_.sampling.temperature = 0; }
+
+  [[nodiscard]] Generation continued(std::string_view prompt) {
+    return generate(model_, tokenizer_, tokenizer_.encode(prompt), known_, options_);
+  }
+
+  Tokenizer tokenizer_ = Tokenizer::from_gguf(byte_tokens({"</s>"}));
+  ParrotModel model_{257, 20, {'H', 'a', 'l', 'f', 't', 'o', 'n', 'e', kEnd}};
+  GenerateOptions options_;
+  std::vector<TokenId> known_;
+};
+
+TEST_F(Generations, EndAtTheEndToken) {
+  std::vector<std::string> pieces;
+  options_.stops.tokens = {kEnd};
+  options_.show = [&](std::string_view piece) { pieces.emplace_back(piece); };
+  const Generation found = continued("Ha");
+  EXPECT_EQ(found.text, "lftone");
+  EXPECT_THAT(found.tokens, ElementsAre('l', 'f', 't', 'o', 'n', 'e', kEnd));
+  EXPECT_THAT(pieces, ElementsAre("l", "f", "t", "o", "n", "e"));
+  EXPECT_EQ(to_string(found.reason), "token");
+  EXPECT_EQ(found.computed_tokens, 2U);
+  EXPECT_EQ(model_.length(0), 8U) << "all but the end token";
+  EXPECT_EQ(known_, tokenizer_.encode("Halftone"));
+  EXPECT_GT(found.seconds_to_first, 0);
+  EXPECT_GE(found.prompt_tokens_per_second(), 0);
+}
+
+TEST_F(Generations, EndForOtherReasons) {
+  options_.max_tokens = 3;
+  Generation found = continued("Ha");
+  EXPECT_EQ(found.text, "lft");
+  EXPECT_EQ(to_string(found.reason), "count");
+  options_.max_tokens = 100;
+  options_.stops.texts = {"ne"};
+  found = continued("Ha");
+  EXPECT_EQ(found.text, "lfto");
+  EXPECT_EQ(to_string(found.reason), "text");
+  options_.stops.texts = {};
+  found = continued("Ha");
+  EXPECT_EQ(to_string(found.reason), "context");
+  EXPECT_EQ(found.tokens.size(), 19U) << "18 fit behind the prompt; one is not run";
+  options_.is_interrupted = [&] { return model_.length(0) > 3; };
+  found = continued("Ha");
+  EXPECT_EQ(to_string(found.reason), "interrupted");
+  EXPECT_EQ(found.text, "lft");
+  options_.is_interrupted = [] { return true; };
+  found = continued("x");
+  EXPECT_EQ(to_string(found.reason), "interrupted");
+  EXPECT_TRUE(found.tokens.empty());
+  EXPECT_EQ(model_.length(0), 0U);
+  EXPECT_EQ(found.tokens_per_second(), 0);
+}
+
+TEST_F(Generations, RunOnlyWhatTheModelDoesNotHave) {
+  options_.max_tokens = 2;
+  EXPECT_EQ(continued("Ha").text, "lf");
+  model_.runs.clear();
+  Generation found = continued("Halt");
+  EXPECT_EQ(found.reused_tokens, 3U);
+  EXPECT_EQ(model_.runs.front(), tokenizer_.encode("t"));
+  EXPECT_EQ(found.text, "on");
+  model_.runs.clear();
+  found = continued("Halt");
+  EXPECT_EQ(found.reused_tokens, 3U) << "the last token is run again for its logits";
+  EXPECT_EQ(found.text, "on");
+}
+
+TEST_F(Generations, RunLongPromptsInParts) {
+  ParrotModel model(257, 1000, {'a', 'b'});
+  options_.max_tokens = 1;
+  const std::string prompt(600, 'a');
+  EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), known_, options_).text, "b");
+  EXPECT_EQ(model.runs.size(), 3U);
+  EXPECT_EQ(known_.size(), 600U);
+  options_.max_tokens = 0;
+  EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), known_, options_).text, "");
+}
+
+TEST_F(Generations, EndWithBytesThatAreNoCharacter) {
+  ParrotModel model(257, 20, {'a', 0xC3, kEnd});
+  options_.stops.tokens = {kEnd};
+  std::string shown;
+  options_.show = [&](std::string_view piece) { shown += piece; };
+  const Generation found = generate(model, tokenizer_, tokenizer_.encode("a"), known_, options_);
+  EXPECT_EQ(found.text, "\xEF\xBF\xBD");
+  EXPECT_EQ(shown, found.text);
+}
+
+TEST_F(Generations, RefusePromptsThatDoNotFit) {
+  expect_error(ErrorKind::kUsage, "expected at most 20 tokens, which is the context, found 21",
+               [&] { (void)continued(std::string(21, 'a')); });
+  expect_error(ErrorKind::kUsage, "expected a token at least", [&] { (void)continued(""); });
+  EXPECT_TRUE(model_.runs.empty());
+}
+
+}  // namespace
+}  // namespace halftone::lm

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/numerics/block_encoding.h"
+
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone::numerics {
+
+void decode_blocks(const BlockEncoding& encoding, std::span<const std::byte> bytes,
+                   std::span<float> values) {
+  if (values.size() % encoding.block != 0 || bytes.size() != encoding.bytes_of(values.size())) {
+    fail(ErrorKind::kShape, "tensor of " + std::string(encoding.name) + ": expected blocks of " +
+                                std::to_string(encoding.block_bytes) + " bytes for " +
+                                std::to_string(values.size()) + " elements, found " +
+                                std::to_string(bytes.size()) + " bytes");
+  }
+  if (!encoding.can_decode()) {
+    fail(ErrorKind::kUnsupported,
+         "tensor type " + std::string(encoding.name) + ": not decoded yet");
+  }
+  const std::byte* from = bytes.data();
+  CodeBlock block;
+  for (std::size_t first = 0; first < values.size(); first += encoding.block) {
+    if (encoding.number != nullptr) {
+      values[first] = encoding.number(from);
+    } else {
+      encoding.unpack(from, block);
+      for (std::size_t i = 0; i < encoding.block; ++i) {
+        const std::size_t g = i / encoding.group;
+        float value = block.scales[g] * static_cast<float>(block.codes[i]);
+        if (encoding.has_offsets) value += block.offsets[g];
+        values[first + i] = value;
+      }
+    }
+    from += encoding.block_bytes;
+  }
+}
+
+}  // namespace halftone::numerics

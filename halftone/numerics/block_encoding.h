@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes in blocks that hold their scales, as files of language models store weights.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace halftone::numerics {
+
+/// Elements of the longest block.
+inline constexpr std::size_t kMaxBlock = 256;
+
+/// A block as the numbers that it represents: element i of group g = i / group is
+///
+///     scales[g] * codes[i] + offsets[g]
+///
+/// in float32, the product rounded before the sum; without offsets there is no sum.
+struct CodeBlock {
+  std::array<std::int8_t, kMaxBlock> codes;
+  std::array<float, kMaxBlock / 16> scales;
+  std::array<float, kMaxBlock / 16> offsets;
+};
+
+/// The levels of codes: level(c) = table[c], or first + c step, where the step of 1 bit is 2 and
+/// that of more bits is 1.
+struct CodeLevels {
+  int bits = 0;
+  int first = 0;
+  const std::array<std::int8_t, 16>* table = nullptr;
+};
+
+/// What the scales and offsets of groups are, beside numbers of a type of 32 bits.
+enum class BlockScales : std::uint8_t {
+  kHalf,           ///< float16
+  kHalfTimesByte,  ///< a float16 that a block shares times a small integer of the group
+  kPowerOfTwo,
+};
+
+/// How a row of numbers is stored: block after block of `block` elements. Codes have groups; blocks
+/// of one element without a group are numbers, such as float16.
+struct BlockEncoding {
+  std::string_view name;
+  std::size_t block = 1;        ///< elements of a block
+  std::size_t block_bytes = 0;  ///< with scales
+  std::size_t group = 0;        ///< elements that share a scale; 0: not codes, or not known here
+  bool has_offsets = false;
+  /// Unpacks a block of `block_bytes`; null where `group` is 0.
+  void (*unpack)(const std::byte* bytes, CodeBlock& block) = nullptr;
+  CodeLevels levels{};
+  BlockScales scales = BlockScales::kHalf;
+  /// A block of one element; null where there is none, or it is no floating-point number.
+  float (*number)(const std::byte* bytes) = nullptr;
+
+  /// Bits of an element, with its share of the scales.
+  [[nodiscard]] double bits() const {
+    return 8 * static_cast<double>(block_bytes) / static_cast<double>(block);
+  }
+  /// Bytes of so many elements. @pre a multiple of the block
+  [[nodiscard]] std::size_t bytes_of(std::size_t elements) const {
+    return elements / block * block_bytes;
+  }
+  [[nodiscard]] bool can_decode() const { return unpack != nullptr || number != nullptr; }
+};
+
+/// The elements of blocks as float32.
+/// @param bytes   blocks
+/// @param values  [blocks * encoding.block]
+/// @throws Error kUnsupported unless encoding.can_decode(); kShape if the sizes differ
+void decode_blocks(const BlockEncoding& encoding, std::span<const std::byte> bytes,
+                   std::span<float> values);
+
+}  // namespace halftone::numerics
