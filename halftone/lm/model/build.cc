@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/base/memory.h"
 #include "halftone/ir/tensor.h"
 #include "halftone/lm/model/rotary_tables.h"
 
@@ -382,13 +381,6 @@ class SamplesBuilder : public GraphBuilder {
   }
 };
 
-/// Memory of the constants of a graph.
-void require_constants(const Description& d, const Weights& weights, std::size_t context) {
-  std::size_t floats = d.positions == Positions::kRotary ? context * d.rotary_dims : 0;
-  for (const WeightId& id : needed_weights(d)) floats += weights.at(id).num_elements();
-  require_memory(floats * sizeof(float), "weights of a language model as float32");
-}
-
 /// Rotary positions go on for ever; learned ones end with their table.
 void check_context(const Description& d, std::size_t context) {
   const std::size_t max = d.positions == Positions::kLearned ? d.context : std::size_t{1} << 31;
@@ -405,7 +397,6 @@ DecoderGraphs build_decoder(const Description& description, const Weights& weigh
   if (used.context == 0) used.context = description.context;
   check_context(description, used.context);
   if (used.sequences == 0) fail(ErrorKind::kUsage, "sequences: expected 1 or more, found 0");
-  require_constants(description, weights, used.context);
   SharedConstants constants;
   return {RowsBuilder(description, weights, constants, used).body(),
           RowsBuilder(description, weights, constants, used).head()};
@@ -414,7 +405,6 @@ DecoderGraphs build_decoder(const Description& description, const Weights& weigh
 DecoderGraphs build_samples(const Description& description, const Weights& weights,
                             std::size_t tokens) {
   check_context(description, tokens);
-  require_constants(description, weights, tokens);
   SharedConstants constants;
   return {SamplesBuilder(description, weights, constants, tokens).body(),
           SamplesBuilder(description, weights, constants, tokens).head()};

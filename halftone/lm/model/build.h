@@ -20,7 +20,7 @@ struct BuildOptions {
 /// The graphs that lm::Decoder runs. The final norm is in the head. Weights are float32 constants
 /// with the names of the file, those of a tied table shared by both.
 /// @throws Error kUsage for a context that the positions of the model do not reach, or no
-///         sequences; kMemory if the weights as float32 do not fit; as Weight::decode()
+///         sequences; as Weight::decode()
 DecoderGraphs build_decoder(const Description& description, const Weights& weights,
                             const BuildOptions& options = {});
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "halftone/base/testing.h"
-#include "halftone/base/thread_settings.h"
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/verify.h"
 #include "halftone/lm/model/architectures.h"
@@ -187,9 +186,6 @@ TEST(Build, RejectsWhatDoesNotFit) {
                [&] { build_samples(d, weights, 0); });
   expect_error(ErrorKind::kUsage, "sequences: expected 1 or more, found 0",
                [&] { build_decoder(d, weights, {.sequences = 0}); });
-  const UseThreadSettings little({.memory_bytes = 1000});
-  expect_error(ErrorKind::kMemory, "weights of a language model as float32",
-               [&] { build_decoder(d, weights); });
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ std::vector<double> factors_of(const GgufFile& file, const char* name) {
   if (tensor == nullptr) return {};
   std::vector<float> values(tensor->num_elements());
   with_context("tensor '" + std::string(name) + "'",
-               [&] { formats::decode_gguf(*tensor->type, tensor->bytes.bytes, values); });
+               [&] { numerics::decode_blocks(*tensor->type, tensor->bytes.bytes, values); });
   return {values.begin(), values.end()};
 }
 

@@ -39,7 +39,7 @@ std::size_t bytes_of(const StorageType& type, std::size_t elements) {
 
 void decode_elements(const StorageType& type, const SharedBytes& bytes, std::span<float> values) {
   if (const auto* blocks = std::get_if<const formats::GgufType*>(&type)) {
-    return formats::decode_gguf(**blocks, bytes.bytes, values);
+    return numerics::decode_blocks(**blocks, bytes.bytes, values);
   }
   formats::decode_safetensors(
       {"", std::get<formats::SafetensorsType>(type), {values.size()}, bytes}, values);
