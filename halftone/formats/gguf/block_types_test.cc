@@ -46,14 +46,14 @@ class Block {
   std::vector<std::byte> bytes_;
 };
 
-TEST(numerics::CodeBlocks, HaveTheBitsOfTheirTypes) {
+TEST(GgufBlocks, HaveTheBitsOfTheirTypes) {
   std::set<std::uint32_t> ids;
   for (const GgufType& type : gguf_types()) {
     EXPECT_EQ(gguf_type(type.id), &type);
     EXPECT_TRUE(ids.insert(type.id).second) << type.name;
     EXPECT_EQ(type.group == 0, type.unpack == nullptr) << type.name;
     EXPECT_EQ(type.block % std::max<std::size_t>(type.group, 1), 0U) << type.name;
-    EXPECT_LE(type.block, kMaxnumerics::CodeBlock);
+    EXPECT_LE(type.block, numerics::kMaxBlock);
   }
   EXPECT_EQ(gguf_type(4), nullptr);
   EXPECT_EQ(type_named("Q4_0").bits(), 4.5);
@@ -61,7 +61,7 @@ TEST(numerics::CodeBlocks, HaveTheBitsOfTheirTypes) {
   EXPECT_EQ(type_named("Q4_K").bits(), 4.5);
 }
 
-TEST(numerics::CodeBlocks, OfFourBitsHaveLowNibblesFirst) {
+TEST(GgufBlocks, OfFourBitsHaveLowNibblesFirst) {
   const std::vector<float> values =
       Block("Q4_0").half(0, 0.5F).byte(2, 0x9F).byte(17, 0x30).values();
   EXPECT_EQ(values[0], 0.5F * 7);    // 15 - 8
@@ -73,14 +73,14 @@ TEST(numerics::CodeBlocks, OfFourBitsHaveLowNibblesFirst) {
   EXPECT_EQ(offset[1], -1);
 }
 
-TEST(numerics::CodeBlocks, OfFiveBitsHaveTheFifthApart) {
+TEST(GgufBlocks, OfFiveBitsHaveTheFifthApart) {
   const std::vector<float> values = Block("Q5_0").half(0, 1).byte(2, 1).byte(6, 0x02).values();
   EXPECT_EQ(values[0], 2);    // 2 + 16 - 16
   EXPECT_EQ(values[1], -16);  // 0 - 16
   EXPECT_EQ(Block("Q5_1").half(0, 1).half(2, 3).byte(7, 0x80).values()[31], 19);
 }
 
-TEST(numerics::CodeBlocks, OfOneAndTwoBitsAreInOrder) {
+TEST(GgufBlocks, OfOneAndTwoBitsAreInOrder) {
   const std::vector<float> signs = Block("Q1_0").half(0, 3).byte(2, 0x05).values();
   EXPECT_EQ(signs[0], 3);
   EXPECT_EQ(signs[1], -3);
@@ -90,7 +90,7 @@ TEST(numerics::CodeBlocks, OfOneAndTwoBitsAreInOrder) {
               testing::ElementsAre(-3, 0, 3, 6, -3));
 }
 
-TEST(numerics::CodeBlocks, OfThirdsHaveTheDigitsOfBaseThree) {
+TEST(GgufBlocks, OfThirdsHaveTheDigitsOfBaseThree) {
   // 2 x 81 + 0 x 27 + 1 x 9 + 2 x 3 + 1 = 178 of 243; files have ceil(178 x 256 / 243) = 188.
   const std::vector<float> values = Block("TQ1_0").half(52, 2).byte(0, 188).values();
   EXPECT_EQ(values[0], 2);
@@ -100,7 +100,7 @@ TEST(numerics::CodeBlocks, OfThirdsHaveTheDigitsOfBaseThree) {
   EXPECT_EQ(values[128], 0);
 }
 
-TEST(numerics::CodeBlocks, OfStandardFloatsHaveTheirLevels) {
+TEST(GgufBlocks, OfStandardFloatsHaveTheirLevels) {
   // Scale 2^(127 - 127) = 1; levels are E2M1.
   const std::vector<float> mx = Block("MXFP4").byte(0, 127).byte(1, 0xF7).values();
   EXPECT_EQ(mx[0], 6);
@@ -135,7 +135,7 @@ constexpr std::pair<std::string_view, std::uint64_t> kHashes[] = {
     {"NVFP4", 0x19002E32E0FC10BD},
 };
 
-TEST(numerics::CodeBlocks, OfRandomBytesAreThoseOfAnotherImplementation) {
+TEST(GgufBlocks, OfRandomBytesAreThoseOfAnotherImplementation) {
   for (const auto& [name, expected] : kHashes) {
     const GgufType& type = type_named(name);
     std::uint64_t state = type.id;
@@ -150,7 +150,7 @@ TEST(numerics::CodeBlocks, OfRandomBytesAreThoseOfAnotherImplementation) {
   }
 }
 
-TEST(numerics::CodeBlocks, AreRefusedWhereTheyAreNotKnown) {
+TEST(GgufBlocks, AreRefusedWhereTheyAreNotKnown) {
   std::vector<float> values(256);
   expect_error(ErrorKind::kUnsupported, "tensor type IQ2_XXS: not decoded yet", [&] {
     numerics::decode_blocks(type_named("IQ2_XXS"), std::vector<std::byte>(66), values);

@@ -129,6 +129,14 @@ void Decoder::truncate(std::size_t sequence, std::size_t length) {
   lengths_[sequence] = length;
 }
 
+std::size_t Decoder::bytes_per_token(std::size_t length) const {
+  std::size_t bytes = bodies_.at(1)->plan().packed_weight_bytes();
+  const auto head = heads_.find(1);
+  if (head != heads_.end()) bytes += head->second->plan().packed_weight_bytes();
+  const std::size_t tokens = lengths_.size() * context_;
+  return bytes + states_->size_bytes() / tokens * length;
+}
+
 void Decoder::run(std::span<const Row> rows, std::span<float> logits) {
   for (const Row& row : rows) {
     if (row.token >= 0 && static_cast<std::size_t>(row.token) < vocabulary_) continue;

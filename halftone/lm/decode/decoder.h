@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halftone/lm/model/decoder_graphs.h"
-#include "halftone/lm/text/vocabulary.h"
+#include "halftone/lm/generate/token_model.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::lm {
@@ -29,31 +29,28 @@ struct SequenceToken {
 /// A model with the states of its sequences. Logits depend on the tokens of their sequence alone:
 /// not on how these were divided into runs, nor on other sequences, threads or the processor, bit
 /// for bit. One thread at a time may use it.
-class Decoder {
+class Decoder final : public TokenModel {
  public:
   /// @throws Error kFormat or kShape if the graphs are not those of a decoder; kUnsupported if
   /// there
   ///         is not enough memory; as runtime::make_plan()
   Decoder(DecoderGraphs graphs, const DecoderOptions& options);
 
-  [[nodiscard]] std::size_t vocabulary() const { return vocabulary_; }
-  [[nodiscard]] std::size_t context() const { return context_; }
-  [[nodiscard]] std::size_t sequences() const { return lengths_.size(); }
-  /// Tokens of a sequence.
-  [[nodiscard]] std::size_t length(std::size_t sequence) const { return lengths_.at(sequence); }
+  [[nodiscard]] std::size_t vocabulary() const override { return vocabulary_; }
+  [[nodiscard]] std::size_t context() const override { return context_; }
+  [[nodiscard]] std::size_t sequences() const override { return lengths_.size(); }
+  [[nodiscard]] std::size_t length(std::size_t sequence) const override {
+    return lengths_.at(sequence);
+  }
 
-  /// Appends tokens to a sequence.
-  /// @return the logits of the last one, or of all: [rows, vocabulary]
-  /// @throws Error kUsage for no token, one that the vocabulary lacks, or no such sequence;
-  ///         kUnsupported if the context is full. Nothing is appended then.
   std::vector<float> append(std::size_t sequence, std::span<const TokenId> tokens,
-                            bool all_logits = false);
+                            bool all_logits) override;
   /// Appends one token to each of several sequences, in one run.
   /// @return the logits of each: [tokens, vocabulary]
   /// @throws Error as append(); kUsage if a sequence is named twice
   std::vector<float> append_each(std::span<const SequenceToken> tokens);
-  /// Forgets what follows. @throws Error kUsage if the sequence is shorter
-  void truncate(std::size_t sequence, std::size_t length);
+  void truncate(std::size_t sequence, std::size_t length) override;
+  [[nodiscard]] std::size_t bytes_per_token(std::size_t length) const override;
 
   /// Memory of the states of all sequences.
   [[nodiscard]] std::size_t state_bytes() const { return states_->size_bytes(); }

@@ -124,7 +124,7 @@ TEST(Decoder, DoesNotDependOnHowAPromptIsDivided) {
     }
     EXPECT_EQ(found, all) << step;
   }
-  const std::vector<float> last = decoder().append(0, tokens);
+  const std::vector<float> last = decoder().append(0, tokens, false);
   EXPECT_TRUE(std::ranges::equal(last, std::span(all).last(kTokens)));
 }
 
@@ -132,11 +132,11 @@ TEST(Decoder, KeepsSequencesApart) {
   std::vector<std::vector<float>> alone;
   for (int s = 0; s < 3; ++s) {
     Decoder one = decoder();
-    one.append(0, some_tokens(4 + static_cast<std::size_t>(s), s));
-    alone.push_back(one.append(0, std::vector<TokenId>{TokenId{s}}));
+    one.append(0, some_tokens(4 + static_cast<std::size_t>(s), s), false);
+    alone.push_back(one.append(0, std::vector<TokenId>{TokenId{s}}, false));
   }
   Decoder all = decoder();
-  for (std::size_t s = 0; s < 3; ++s) all.append(s, some_tokens(4 + s, static_cast<int>(s)));
+  for (std::size_t s = 0; s < 3; ++s) all.append(s, some_tokens(4 + s, static_cast<int>(s)), false);
   const std::vector<float> found =
       all.append_each(std::vector<SequenceToken>{{2, 2}, {0, 0}, {1, 1}});
   const auto row = [&](std::size_t i) {
@@ -150,27 +150,27 @@ TEST(Decoder, KeepsSequencesApart) {
 
 TEST(Decoder, ForgetsWhatIsTruncated) {
   Decoder model = decoder();
-  const std::vector<float> expected = model.append(1, some_tokens(6));
-  model.append(1, some_tokens(5, 3));
+  const std::vector<float> expected = model.append(1, some_tokens(6), false);
+  model.append(1, some_tokens(5, 3), false);
   model.truncate(1, 5);
   const std::vector<TokenId> tokens = some_tokens(6);
-  EXPECT_EQ(model.append(1, std::span(tokens).last(1)), expected);
+  EXPECT_EQ(model.append(1, std::span(tokens).last(1), false), expected);
 }
 
 TEST(Decoder, DescribesWhatIsWrong) {
   Decoder model = decoder();
   const auto append = [&](std::size_t sequence, std::vector<TokenId> tokens) {
-    return [&model, sequence, tokens] { model.append(sequence, tokens); };
+    return [&model, sequence, tokens] { model.append(sequence, tokens, false); };
   };
   expect_error(ErrorKind::kUsage, "expected at least one token", append(0, {}));
   expect_error(ErrorKind::kUsage, "token: expected 0 to 29, found 30", append(0, {30}));
   expect_error(ErrorKind::kUsage, "sequence: expected 0 to 3, found 4", append(4, {0}));
-  model.append(0, some_tokens(60));
+  model.append(0, some_tokens(60), false);
   expect_error(ErrorKind::kUnsupported,
                "the context is full: it has room for 64 tokens, 60 are there and 5 follow",
                append(0, some_tokens(5)));
   EXPECT_EQ(model.length(0), 60U);
-  EXPECT_NO_THROW(model.append(0, some_tokens(4)));
+  EXPECT_NO_THROW(model.append(0, some_tokens(4), false));
   expect_error(ErrorKind::kUsage, "sequence 1 is named twice", [&] {
     model.append_each(std::vector<SequenceToken>{{1, 1}, {1, 2}});
   });

@@ -120,7 +120,8 @@ class GraphBuilder {
   /// A weight of the file as a constant: here alone weights enter graphs.
   ValueId add_weight(const WeightId& id) {
     const Weight& weight = weights_.at(id);
-    return shared_constant(weight.name, [&] {
+    return shared_constant(weight.name, [&]() -> ir::Constant {
+      if (auto stored = weight.stored()) return std::move(*stored);
       std::vector<ir::Dim> dims;
       for (const std::size_t extent : weight.shape) dims.push_back(dim(extent));
       ir::Tensor tensor(ir::ElementType::kFloat32, Shape(std::move(dims)));

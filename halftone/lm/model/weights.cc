@@ -45,6 +45,16 @@ void decode_elements(const StorageType& type, const SharedBytes& bytes, std::spa
       {"", std::get<formats::SafetensorsType>(type), {values.size()}, bytes}, values);
 }
 
+/// How a GGUF file would store what a file stores; null if it has no such type.
+const numerics::BlockEncoding* encoding_of(const StorageType& type) {
+  if (const auto* blocks = std::get_if<const formats::GgufType*>(&type)) return *blocks;
+  const std::string_view name = formats::to_string(std::get<formats::SafetensorsType>(type));
+  for (const formats::GgufType& each : formats::gguf_types()) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
 /// A tensor of any container.
 struct StoredTensor {
   Extents shape;
@@ -258,6 +268,19 @@ void Weight::decode(std::size_t first, std::span<float> values) const {
   }
   if (factor == 1) return;
   for (float& value : values) value *= factor;
+}
+
+std::optional<ir::Constant> Weight::stored() const {
+  if (shape.size() != 2 || is_transposed || factor != 1) return std::nullopt;
+  const numerics::BlockEncoding* encoding = encoding_of(type);
+  if (encoding == nullptr || !encoding->can_decode() || inputs() % encoding->block != 0) {
+    return std::nullopt;
+  }
+  ir::Shape extents{static_cast<ir::Dim>(outputs()), static_cast<ir::Dim>(inputs())};
+  if (encoding->name == "F32") {
+    return ir::Tensor::view(ElementType::kFloat32, std::move(extents), bytes);
+  }
+  return ir::BlockTensor{std::move(extents), encoding, bytes};
 }
 
 std::vector<float> Weight::decode() const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/safetensors/safetensors_file.h"
+#include "halftone/ir/tensor.h"
 #include "halftone/lm/model/description.h"
 #include "halftone/lm/model/llama2c.h"
 #include "halftone/lm/model/tensor_names.h"
@@ -38,6 +40,9 @@ struct Weight {
   [[nodiscard]] std::size_t inputs() const { return shape.back(); }
   [[nodiscard]] std::size_t num_elements() const { return outputs() * inputs(); }
 
+  /// The matrix as the file stores it, which layers read: floats, or blocks of numbers or codes.
+  /// Nothing for a vector, a transposed matrix, one with a factor, and other types.
+  [[nodiscard]] std::optional<ir::Constant> stored() const;
   /// Rows of the matrix as float32; a vector is one row.
   /// @param first   row
   /// @param values  [rows * inputs()], which says how many rows

@@ -48,11 +48,12 @@ kernels::PackedGroups pack(const ir::BlockTensor& weights) {
     const std::span<const std::byte> bytes = weights.row(row);
     for (std::size_t b = 0; b < codes.size() / encoding.block; ++b) {
       encoding.unpack(bytes.data() + b * encoding.block_bytes, block);
-      std::copy_n(block.codes.begin(), encoding.block, codes.begin() + b * encoding.block);
-      std::copy_n(block.scales.begin(), groups, scales.begin() + b * groups);
-      if (encoding.has_offsets) {
-        std::copy_n(block.offsets.begin(), groups, offsets.begin() + b * groups);
-      }
+      const auto put = [&](const auto& from, std::size_t count, auto to) {
+        std::ranges::copy(std::span(from).first(count), to.subspan(b * count).begin());
+      };
+      put(block.codes, encoding.block, codes);
+      put(block.scales, groups, scales);
+      if (encoding.has_offsets) put(block.offsets, groups, offsets);
     }
   };
   return kernels::PackedGroups::pack(rows, cols, format_of(encoding), unpack);

@@ -9,8 +9,7 @@ std::size_t Plan::constant_bytes() const {
     const ir::Constant* constant = graph().constant(ir::ValueId{static_cast<std::uint32_t>(v)});
     if (constant == nullptr) continue;
     const auto* codes = std::get_if<ir::EncodedTensor>(constant);
-    sum += codes != nullptr ? codes->codes.planes.words().size_bytes()
-                            : std::get<ir::Tensor>(*constant).bytes().size();
+    sum += codes != nullptr ? codes->codes.planes.words().size_bytes() : storage_bytes(*constant);
   }
   return sum;
 }
