@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto file = formats::GgufFile::parse({nullptr, {first, size}});
     for (const formats::GgufTensor& tensor : file.tensors()) {
       std::vector<float> values(tensor.num_elements());
-      formats::decode_gguf(*tensor.type, tensor.bytes.bytes, values);
+      numerics::decode_blocks(*tensor.type, tensor.bytes.bytes, values);
     }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInternal) throw;

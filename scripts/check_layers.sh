@@ -21,7 +21,7 @@ awk '
     may["runtime"] = "base numerics ir kernels spmd"
     may["compress"] = may["runtime"] " data formats gradient passes runtime"
     may["train"] = may["compress"] " compress"
-    may["accel"] = may["train"]
+    may["accel"] = may["train"] " lm"
     may["api"] = may["train"] " train accel"
     may["library"] = "base numerics ir kernels spmd formats runtime api"
     may["cpp"] = may["train"] " train accel api"

@@ -31,12 +31,20 @@ using halftone::ir::Tensor;
 using halftone::lm::DecoderGraphs;
 using Tokens = std::vector<halftone::lm::TokenId>;
 
+/// A prompt in two parts, so that the second reads what the first left.
+std::vector<Tokens> parts_of(const Tokens& tokens) {
+  if (tokens.size() < 2) return {tokens};
+  const auto middle = tokens.begin() + static_cast<std::ptrdiff_t>(tokens.size() / 3 + 1);
+  return {Tokens(tokens.begin(), middle), Tokens(middle, tokens.end())};
+}
+
 std::vector<float> by_decoder(DecoderGraphs graphs, const Tokens& tokens) {
   halftone::lm::Decoder decoder(std::move(graphs), {.rows = 16});
-  const std::size_t first = tokens.size() / 3;
-  std::vector<float> logits = decoder.append(0, std::span(tokens).first(first), true);
-  const std::vector<float> rest = decoder.append(0, std::span(tokens).subspan(first), true);
-  logits.insert(logits.end(), rest.begin(), rest.end());
+  std::vector<float> logits;
+  for (const Tokens& part : parts_of(tokens)) {
+    const std::vector<float> rows = decoder.append(0, part, true);
+    logits.insert(logits.end(), rows.begin(), rows.end());
+  }
   return logits;
 }
 
@@ -56,12 +64,11 @@ std::vector<float> by_reference(const DecoderGraphs& graphs, const Tokens& token
     states.emplace_back(ElementType::kFloat32, graphs.body.value(state.before).type.shape);
   }
   std::vector<float> logits;
-  const std::size_t first = tokens.size() / 3;
-  for (const std::size_t begin : {std::size_t{0}, first}) {
-    Tokens ids(tokens.begin() + static_cast<std::ptrdiff_t>(begin), tokens.end());
-    if (begin == 0) ids.resize(first);
+  std::int32_t begin = 0;
+  for (const Tokens& ids : parts_of(tokens)) {
     Tokens positions(ids.size());
-    std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(begin));
+    std::iota(positions.begin(), positions.end(), begin);
+    begin += static_cast<std::int32_t>(ids.size());
     std::vector<Tensor> inputs;
     for (const Tokens& values : {ids, Tokens(ids.size(), 0), positions}) {
       inputs.push_back(integers(values, {static_cast<Dim>(values.size())}));

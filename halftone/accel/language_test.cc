@@ -67,7 +67,7 @@ TEST(LanguageModel, NamesWhatIsWrongWithAFile) {
                [&] { parse_language_model(with("num_key_value_heads", "7"), "c"); });
   expect_error(ErrorKind::kFormat, "expected 1 to 8 experts per token, found 9",
                [&] { parse_language_model(with("num_experts_per_tok", "9"), "c"); });
-  expect_error(ErrorKind::kFormat, "'tie_word_embeddings' is no boolean", [&] {
+  expect_error(ErrorKind::kFormat, "'tie_word_embeddings': expected a boolean", [&] {
     std::string text(kLlama);
     parse_language_model(text.replace(text.find("false"), 5, "3"), "c");
   });

@@ -4,9 +4,7 @@
 
 #include <cstddef>
 
-#include "halftone/ir/graph.h"
 #include "halftone/ir/ops/sequence.h"
-#include "halftone/ir/tensor.h"
 #include "halftone/lm/model/decoder_graphs.h"
 #include "halftone/lm/model/description.h"
 #include "halftone/lm/model/weights.h"
@@ -33,15 +31,5 @@ DecoderGraphs build_decoder(const Description& description, const Weights& weigh
 /// @throws Error as build_decoder()
 DecoderGraphs build_samples(const Description& description, const Weights& weights,
                             std::size_t tokens);
-
-/// cos and sin of the angles of rotary positions times `rotary_factor`, [context, rotary_dims / 2]
-/// each, computed in double precision.
-struct RotaryTables {
-  ir::Tensor cos;
-  ir::Tensor sin;
-};
-/// @param angles  of the description: `rotary` or `window_rotary`
-RotaryTables rotary_tables(const Description& description, const RotaryAngles& angles,
-                           std::size_t context);
 
 }  // namespace halftone::lm

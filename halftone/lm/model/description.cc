@@ -74,6 +74,7 @@ void check_positions(const Description& d) {
 void check_experts(const Description& d) {
   if (d.experts == 0) return;
   check_extent(d, "experts", d.experts, 1 << 12);
+  check_extent(d, "experts of all blocks", d.blocks * d.experts, 1 << 17);
   check_extent(d, "experts per token", d.active_experts, d.experts);
   if (d.shared_inner != 0) check_extent(d, "width of the shared expert", d.shared_inner);
 }

@@ -74,6 +74,10 @@ TEST(Description, RejectsNumbersThatDoNotFit) {
   expect("base of rotary positions", [](Description& d) { d.rotary.base = NAN; });
   expect("epsilon of norms", [](Description& d) { d.norm_epsilon = 0; });
   expect("scale of scores", [](Description& d) { d.score_scale = -1; });
+  expect("experts of all blocks: expected 1 to 131072, found 1048576", [](Description& d) {
+    d.blocks = 1024;
+    d.experts = 1024;
+  });
   expect("experts per token: expected 1 to 4, found 5", [](Description& d) {
     d.experts = 4;
     d.active_experts = 5;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "halftone/base/elementary.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/config_reader.h"
@@ -143,7 +144,7 @@ std::vector<double> llama3_divisors(const ConfigReader& keys, std::size_t dims, 
   std::vector<double> divisors(dims / 2, 1);
   for (std::size_t i = 0; i < divisors.size(); ++i) {
     const double exponent = 2 * static_cast<double>(i) / static_cast<double>(dims);
-    const double turns = original / (2 * std::numbers::pi * std::pow(base, exponent));
+    const double turns = original / (2 * std::numbers::pi * elementary::pow(base, exponent));
     const double share = (turns - low) / (high - low);
     if (turns < low) divisors[i] = factor;
     if (turns >= low && turns <= high) divisors[i] = 1 / ((1 - share) / factor + share);
@@ -160,7 +161,8 @@ void read_long_factors(const ConfigReader& config, const ConfigReader& keys, Des
   const auto context = static_cast<double>(d.context);
   const auto trained = static_cast<double>(d.original_context);
   const double factor = keys.number({"factor"}).value_or(context / trained);
-  d.rotary_factor = factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(trained)) : 1;
+  d.rotary_factor =
+      factor > 1 ? std::sqrt(1 + elementary::log(factor) / elementary::log(trained)) : 1;
   d.rotary_factor = keys.number({"attention_factor"}).value_or(d.rotary_factor);
 }
 

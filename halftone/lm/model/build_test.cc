@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/language_models_test.py compares the logits of every architecture; here are the graphs.
+#include "halftone/lm/model/build.h"
+
+#include <cmath>
+
+#include "halftone/base/testing.h"
+#include "halftone/ir/evaluate_graph.h"
+#include "halftone/ir/verify.h"
+#include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/testing.h"
+
+namespace halftone::lm {
+namespace {
+
+Description sizes_of(const std::string& architecture_name) {
+  const Architecture& architecture = architecture_of_gguf(architecture_name);
+  Description d = start_description(architecture);
+  d.blocks = 2;
+  d.width = 8;
+  d.vocabulary = 11;
+  d.context = 16;
+  d.heads = 4;
+  d.kv_heads = 2;
+  d.head_width = 4;
+  d.inner = 12;
+  d.ties_embeddings = true;
+  complete(d, architecture);
+  return d;
+}
+
+/// A tensor for each that the description needs, with small numbers.
+Weights weights_of(const Description& d) {
+  GgufModel model(d.architecture);
+  for (const WeightId& id : needed_weights(d)) {
+    const Place place = places_of(d, Naming::kGguf, id)[0];
+    auto shape = shape_of(d, id);
+    if (place.has_experts) {
+      if (id.expert != 0) continue;
+      shape.insert(shape.begin(), d.experts);
+    }
+    NamedTensor tensor = counting(place.name, shape);
+    for (float& value : tensor.values) value = std::sin(value + static_cast<float>(id.block));
+    model.tensor(std::move(tensor));
+  }
+  return {d, model.file()};
+}
+
+ir::Tensor integers(const std::vector<std::int32_t>& values, ir::Shape shape) {
+  return ir::Tensor::from<std::int32_t>(std::move(shape), values);
+}
+
+/// Hidden rows of whole samples.
+std::vector<float> hidden_of_samples(const Description& d, const std::vector<std::int32_t>& ids) {
+  const DecoderGraphs graphs = build_samples(d, weights_of(d), ids.size());
+  std::vector<ir::Tensor> inputs;
+  inputs.push_back(integers(ids, {1, static_cast<ir::Dim>(ids.size())}));
+  const auto rows = ir::evaluate_graph(graphs.body, inputs)[0].clone();
+  const auto values = rows.as<float>();
+  return {values.begin(), values.end()};
+}
+
+/// Hidden rows of the last token, which reads what the states keep of the others. Both sequences
+/// of the states get tokens; the second is asked.
+std::vector<float> hidden_of_rows(const Description& d, const std::vector<std::int32_t>& ids) {
+  const DecoderGraphs graphs = build_decoder(d, weights_of(d), {.sequences = 2, .context = 8});
+  std::vector<ir::Tensor> states;
+  for (const ir::State& state : graphs.body.states()) {
+    states.emplace_back(ir::ElementType::kFloat32, graphs.body.value(state.before).type.shape);
+  }
+  std::vector<float> last;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    std::vector<ir::Tensor> inputs;
+    inputs.push_back(integers({3, ids[i]}, {2}));
+    inputs.push_back(integers({0, 1}, {2}));
+    inputs.push_back(integers(std::vector<std::int32_t>(2, static_cast<std::int32_t>(i)), {2}));
+    std::move(states.begin(), states.end(), std::back_inserter(inputs));
+    auto outputs = ir::evaluate_graph(graphs.body, inputs);
+    states.assign(std::make_move_iterator(outputs.begin() + 1),
+                  std::make_move_iterator(outputs.end()));
+    const auto rows = std::as_const(outputs[0]).as<float>();
+    last.assign(rows.begin() + static_cast<std::ptrdiff_t>(d.width), rows.end());
+  }
+  return last;
+}
+
+TEST(Build, GraphsAreThoseOfADecoder) {
+  const Description d = sizes_of("llama");
+  const Weights weights = weights_of(d);
+  const DecoderGraphs graphs = build_decoder(d, weights, {.sequences = 3, .context = 5});
+  ir::verify(graphs.body);
+  ir::verify(graphs.head);
+  EXPECT_EQ(graphs.body.value(graphs.body.inputs()[0]).name, "ids");
+  EXPECT_EQ(graphs.body.value(graphs.body.inputs()[1]).name, "slots");
+  EXPECT_EQ(graphs.body.value(graphs.body.inputs()[2]).name, "positions");
+  EXPECT_EQ(graphs.body.value(graphs.body.outputs()[0]).type.shape, (ir::Shape{ir::kBatch, 8}));
+  ASSERT_EQ(graphs.body.states().size(), 4U);
+  EXPECT_EQ(graphs.body.value(graphs.body.states()[0].before).name, "blk.0/keys");
+  EXPECT_EQ(graphs.body.value(graphs.body.states()[0].before).type.shape, (ir::Shape{3, 5, 8}));
+  EXPECT_EQ(graphs.head.value(graphs.head.outputs()[0]).type.shape, (ir::Shape{ir::kBatch, 11}));
+}
+
+/// The constant with this name; null if there is none.
+std::shared_ptr<const ir::Constant> constant(const ir::Graph& graph, const std::string& name) {
+  for (std::uint32_t i = 0; i < graph.num_values(); ++i) {
+    const ir::Value& value = graph.value(ir::ValueId{i});
+    if (value.name == name) return value.constant;
+  }
+  return nullptr;
+}
+
+TEST(Build, GraphsShareATiedTable) {
+  Description d = sizes_of("llama");
+  const DecoderGraphs tied = build_decoder(d, weights_of(d));
+  ASSERT_NE(constant(tied.body, "token_embd.weight"), nullptr);
+  EXPECT_EQ(constant(tied.body, "token_embd.weight"), constant(tied.head, "token_embd.weight"));
+  d.ties_embeddings = false;
+  const DecoderGraphs own = build_decoder(d, weights_of(d));
+  EXPECT_EQ(constant(own.head, "token_embd.weight"), nullptr);
+  EXPECT_NE(constant(own.head, "output.weight"), nullptr);
+}
+
+TEST(Build, OffsetsCountForGainsOfNormsOnly) {
+  Description d = sizes_of("gemma");
+  const DecoderGraphs plain = build_decoder(d, weights_of(d));
+  d.norm_offset = 1;
+  const DecoderGraphs shifted = build_decoder(d, weights_of(d));
+  const auto first = [](const DecoderGraphs& graphs, const std::string& name) {
+    return std::get<ir::Tensor>(*constant(graphs.body, name)).as<float>()[1];
+  };
+  EXPECT_EQ(first(shifted, "blk.1.attn_norm.weight"), first(plain, "blk.1.attn_norm.weight") + 1);
+  EXPECT_EQ(first(shifted, "blk.1.attn_q.weight"), first(plain, "blk.1.attn_q.weight"));
+}
+
+/// Sums of both forms have the same terms: of order 1, in float32, over at most 16 elements and
+/// some thirty operators. 2^-23 * 16 * 30 is 6e-5.
+TEST(Build, StatesGiveWhatWholeSamplesGive) {
+  const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
+  for (const char* name : {"llama", "qwen2", "qwen3", "gemma2", "gemma3", "gpt2", "bitnet"}) {
+    Description d = sizes_of(name);
+    d.window = 3;
+    complete(d, architecture_of_gguf(name));
+    const std::vector<float> all = hidden_of_samples(d, ids);
+    const std::vector<float> last = hidden_of_rows(d, ids);
+    ASSERT_EQ(all.size(), ids.size() * d.width);
+    for (std::size_t i = 0; i < d.width; ++i) {
+      const float expected = all[(ids.size() - 1) * d.width + i];
+      EXPECT_NEAR(last[i], expected, 6e-5 * std::max(1.0F, std::abs(expected))) << name;
+    }
+  }
+}
+
+/// Two equal experts whose shares add up to 1 are one of them.
+TEST(Build, EqualExpertsAreOneNetwork) {
+  Description d = sizes_of("llama");
+  d.blocks = 1;
+  const std::vector<float> one = hidden_of_samples(d, {1, 2, 3});
+  d.experts = d.active_experts = 1;
+  d.renormalizes = true;
+  const std::vector<float> chosen = hidden_of_samples(d, {1, 2, 3});
+  ASSERT_EQ(one.size(), chosen.size());
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_FLOAT_EQ(one[i], chosen[i]);
+}
+
+TEST(Build, SoftmaxMayFollowTheChoice) {
+  Description d = sizes_of("llama");
+  d.experts = 4;
+  d.active_experts = 2;
+  d.renormalizes = true;
+  const std::vector<float> before = hidden_of_samples(d, {1, 2, 3});
+  d.renormalizes = false;
+  d.softmax_after_choice = true;
+  const std::vector<float> after = hidden_of_samples(d, {1, 2, 3});
+  // p_i / (p_1 + p_2) over all is the softmax over both.
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_NEAR(after[i], before[i], 6e-5 * std::max(1.0F, std::abs(before[i])));
+  }
+}
+
+TEST(Build, RejectsWhatDoesNotFit) {
+  const Description d = sizes_of("gpt2");
+  const Weights weights = weights_of(d);
+  expect_error(ErrorKind::kUsage, "context: expected 1 to 16 tokens, found 17",
+               [&] { build_decoder(d, weights, {.context = 17}); });
+  expect_error(ErrorKind::kUsage, "context: expected 1 to 16 tokens, found 0",
+               [&] { build_samples(d, weights, 0); });
+  expect_error(ErrorKind::kUsage, "sequences: expected 1 or more, found 0",
+               [&] { build_decoder(d, weights, {.sequences = 0}); });
+}
+
+}  // namespace
+}  // namespace halftone::lm
