@@ -56,6 +56,7 @@ void run(const ChatVerbOptions& options, const Machine& machine) {
     if (reason == lm::EndReason::kInterrupted && !is_terminal)
       fail(ErrorKind::kInterrupted, "the conversation was stopped");
   }
+  if (is_terminal) std::cerr << "\n";
 }
 
 }  // namespace

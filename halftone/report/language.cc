@@ -59,7 +59,7 @@ std::string to_json_line(const lm::Generation& generation) {
 std::string to_text(const lm::TextEvaluation& evaluation) {
   std::string text = fmt::format("perplexity {} of {} tokens in {} windows\n",
                                  estimate_text(evaluation.perplexity, 4), evaluation.num_tokens,
-                                 evaluation.num_windows);
+                                 evaluation.num_windows, evaluation.num_windows == 1 ? "" : "s");
   if (!evaluation.reference) return text;
   const lm::TextComparison& reference = *evaluation.reference;
   text += fmt::format("reference {}, ratio {}\n", estimate_text(reference.perplexity, 4),
