@@ -10,6 +10,8 @@
 #include "halftone/data/npy.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/safetensors/safetensors_file.h"
+#include "halftone/lm/model/gguf_keys.h"
+#include "halftone/lm/model/open_model.h"
 
 namespace halftone {
 namespace {
@@ -61,6 +63,32 @@ void add_tensors(ContainerInspection& result, const Tensors& tensors) {
   std::ranges::stable_sort(result.types, std::greater(), &TensorTypeUse::bytes);
 }
 
+LanguageModelSummary summary_of(const lm::Description& d) {
+  constexpr std::size_t kHalfBytes = 2;
+  return {.blocks = d.blocks,
+          .width = d.width,
+          .heads = d.heads,
+          .kv_heads = d.kv_heads,
+          .inner = d.inner,
+          .experts = d.experts,
+          .active_experts = d.active_experts,
+          .vocabulary = d.vocabulary,
+          .context = d.context,
+          .cache_bytes = d.blocks * d.kv_heads * (d.head_width + d.value_width) * kHalfBytes};
+}
+
+/// Adds what a file says of a language model.
+template <typename Describe>
+void add_model(ContainerInspection& result, const Describe& describe_model) {
+  try {
+    const lm::Description description = describe_model();
+    result.model = summary_of(description);
+    result.architecture = description.architecture;
+  } catch (const Error& error) {
+    result.why_not_run = error.what();
+  }
+}
+
 ContainerInspection inspect_gguf(const std::filesystem::path& path) {
   const formats::GgufFile file = formats::GgufFile::open(path);
   ContainerInspection result;
@@ -74,7 +102,14 @@ ContainerInspection inspect_gguf(const std::filesystem::path& path) {
     result.keys.emplace_back(key, std::visit(ValueText(), value));
   }
   add_tensors(result, file.tensors());
+  if (!result.architecture.empty()) add_model(result, [&] { return lm::describe_gguf(file); });
   return result;
+}
+
+/// The safetensors file of a folder of Hugging Face.
+std::filesystem::path tensors_in(const std::filesystem::path& folder) {
+  const std::filesystem::path index = folder / "model.safetensors.index.json";
+  return std::filesystem::exists(index) ? index : folder / "model.safetensors";
 }
 
 ContainerInspection inspect_safetensors(const std::filesystem::path& path) {
@@ -117,11 +152,16 @@ StoredTensor write_decoded(const Tensor& tensor, const std::filesystem::path& ou
 }  // namespace
 
 bool is_tensor_container(const std::filesystem::path& path) {
-  return is_gguf(path) || path.extension() == ".safetensors" ||
+  return is_gguf(path) || std::filesystem::exists(path / "config.json") || path.extension() == ".safetensors" ||
          path.string().ends_with(".safetensors.index.json");
 }
 
 ContainerInspection inspect_container(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) {
+    ContainerInspection result = inspect_safetensors(tensors_in(path));
+    add_model(result, [&] { return lm::open_model(path).description; });
+    return result;
+  }
   return is_gguf(path) ? inspect_gguf(path) : inspect_safetensors(path);
 }
 
@@ -134,7 +174,8 @@ StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view n
       numerics::decode_blocks(*tensor.type, tensor.bytes.bytes, values);
     });
   }
-  const formats::SafetensorsFile file = formats::SafetensorsFile::open(path);
+  const formats::SafetensorsFile file = formats::SafetensorsFile::open(
+      std::filesystem::is_directory(path) ? tensors_in(path) : path);
   const formats::SafetensorsTensor& tensor = tensor_of(file, path, name);
   return write_decoded(tensor, output, [&](std::span<float> values) {
     formats::decode_safetensors(tensor, values);

@@ -29,7 +29,7 @@ struct RunOptions {
 TiedNames tied_names(const std::string& text) {
   const std::size_t at = text.find('=');
   if (at == 0 || at == std::string::npos || at + 1 == text.size()) {
-    fail(ErrorKind::kUsage, "--state: expected INPUT=OUTPUT, found '" + text + "'");
+    fail(ErrorKind::kUsage, "--tie: expected INPUT=OUTPUT, found '" + text + "'");
   }
   return {text.substr(0, at), text.substr(at + 1)};
 }
@@ -71,7 +71,7 @@ void add_run(CLI::App& app, Action& action) {
       verb->add_flag("--stream", options->is_stream,
                      "Inputs are streams: run on one part after the other, and keep what recurrent "
                      "layers and inputs that take an output remember");
-  verb->add_option("--state", options->states,
+  verb->add_option("--tie", options->states,
                    "INPUT=OUTPUT: in a stream, an input that takes what an output gave in the run "
                    "before; repeatable")
       ->needs(stream)

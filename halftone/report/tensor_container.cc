@@ -17,6 +17,33 @@ double bits_of(std::size_t bytes, std::size_t elements) {
   return 8 * static_cast<double>(bytes) / static_cast<double>(elements);
 }
 
+std::string model_text(const LanguageModelSummary& model) {
+  std::string text = fmt::format("{} blocks of width {}, {} heads", model.blocks, model.width,
+                                 model.heads);
+  if (model.kv_heads != model.heads) text += fmt::format(" on {} of keys", model.kv_heads);
+  text += fmt::format(", feed-forward width {}", model.inner);
+  if (model.experts != 0) {
+    text += fmt::format(", {} of {} experts", model.active_experts, model.experts);
+  }
+  return text + fmt::format("\n{} tokens in the vocabulary, context {}; a cache of float16 takes {} "
+                            "per token, {} for the context\n",
+                            model.vocabulary, model.context, format_bytes(model.cache_bytes),
+                            format_bytes(model.context * model.cache_bytes));
+}
+
+Json model_json(const LanguageModelSummary& model) {
+  return {{"blocks", model.blocks},
+          {"width", model.width},
+          {"heads", model.heads},
+          {"kv_heads", model.kv_heads},
+          {"inner", model.inner},
+          {"experts", model.experts},
+          {"active_experts", model.active_experts},
+          {"vocabulary", model.vocabulary},
+          {"context", model.context},
+          {"cache_bytes_per_token", model.cache_bytes}};
+}
+
 }  // namespace
 
 std::string to_text(const ContainerInspection& inspection) {
@@ -24,8 +51,11 @@ std::string to_text(const ContainerInspection& inspection) {
       fmt::format("{} file, {}", inspection.format, format_bytes(inspection.file_bytes));
   if (!inspection.architecture.empty()) text += ", " + inspection.architecture;
   if (!inspection.name.empty()) text += ": " + inspection.name;
-  text += fmt::format("\n{} weights, {} bits each with scales\n\n", inspection.parameters,
+  text += fmt::format("\n{} weights, {} bits each with scales\n", inspection.parameters,
                       format_number(inspection.bits_per_weight, 3));
+  if (inspection.model) text += model_text(*inspection.model);
+  if (!inspection.why_not_run.empty()) text += "not run: " + inspection.why_not_run + "\n";
+  text += "\n";
   Table keys({{"key", Table::Align::kLeft}, {"value", Table::Align::kLeft}});
   for (const auto& [key, value] : inspection.keys) {
     const std::string line = value.substr(0, value.find('\n'));
@@ -76,6 +106,8 @@ std::string to_json(const ContainerInspection& inspection) {
   }
   Json keys = Json::object();
   for (const auto& [key, value] : inspection.keys) keys[key] = value;
+  Json model = nullptr;
+  if (inspection.model) model = model_json(*inspection.model);
   return dump({{"format", inspection.format},
                {"architecture", inspection.architecture},
                {"name", inspection.name},
@@ -84,7 +116,9 @@ std::string to_json(const ContainerInspection& inspection) {
                {"bytes", inspection.file_bytes},
                {"types", types},
                {"keys", keys},
-               {"tensors", tensors}});
+               {"tensors", tensors},
+               {"model", model},
+               {"why_not_run", inspection.why_not_run}});
 }
 
 }  // namespace halftone::report
