@@ -169,6 +169,33 @@ TEST(Weights, ExpertsAreMatrices) {
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 
+/// As newer versions of transformers hold them: gate and up of an expert follow each other.
+TEST(Weights, ExpertsOfOneTensorAreParts) {
+  Description d = one_block();
+  d.experts = d.active_experts = 2;
+  std::vector<NamedTensor> tensors = {counting("embed_tokens.weight", {3, 2}),
+                                      counting("norm.weight", {2}),
+                                      counting("layers.0.input_layernorm.weight", {2}),
+                                      counting("layers.0.self_attn.q_proj.weight", {2, 2}),
+                                      counting("layers.0.self_attn.k_proj.weight", {1, 2}),
+                                      counting("layers.0.self_attn.v_proj.weight", {1, 2}),
+                                      counting("layers.0.self_attn.o_proj.weight", {2, 2}),
+                                      counting("layers.0.post_attention_layernorm.weight", {2}),
+                                      counting("layers.0.mlp.gate.weight", {2, 2}),
+                                      counting("layers.0.mlp.experts.gate_up_proj", {2, 6, 2}),
+                                      counting("layers.0.mlp.experts.down_proj", {2, 2, 3})};
+  for (NamedTensor& tensor : tensors) tensor.name = "language_model.model." + tensor.name;
+  const Weights weights(d, safetensors_of(tensors));
+  const Weight& up = weights.at({.role = Role::kExpertUp, .expert = 1});
+  EXPECT_EQ(up.name, "language_model.model.layers.0.mlp.experts.gate_up_proj[1][3:6]");
+  EXPECT_THAT(up.decode(), ElementsAre(18, 19, 20, 21, 22, 23));
+  EXPECT_THAT(weights.at({.role = Role::kExpertGate, .expert = 1}).decode(),
+              ElementsAre(12, 13, 14, 15, 16, 17));
+  EXPECT_THAT(weights.at({.role = Role::kExpertDown, .expert = 1}).decode(),
+              ElementsAre(6, 7, 8, 9, 10, 11));
+  EXPECT_THAT(weights.unused(), testing::IsEmpty());
+}
+
 TEST(Weights, FactorsBesideTensorsCount) {
   auto tensors = tensors_without({});
   tensors.push_back({"blk.0.ffn_up.scale", {1}, {0.5F}});
