@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "halftone/api/stream.h"
 #include "halftone/api/tensor_files.h"
 #include "halftone/base/error.h"
 
@@ -61,13 +62,17 @@ std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,
 
 std::vector<OutputFile> run_files(const RunJob& job) {
   Network network = load(job.network, job.import);
-  check_number_of_inputs(network, job.inputs.size());
+  if (!job.stream || job.inputs.size() > network.graph.inputs().size()) {
+    check_number_of_inputs(network, job.inputs.size());
+  }
   std::vector<ir::Tensor> inputs;
   for (std::size_t i = 0; i < job.inputs.size(); ++i) {
     const ir::ValueType& type = network.graph.value(network.graph.inputs()[i]).type;
     inputs.push_back(read_tensor(job.inputs[i], type.encoding.element));
   }
-  const std::vector<ir::Tensor> outputs = run(std::move(network), inputs, job.options);
+  const std::vector<ir::Tensor> outputs =
+      job.stream ? run_stream(std::move(network), inputs, {*job.stream, job.options})
+                 : run(std::move(network), inputs, job.options);
   create_folder(job.folder);
   std::vector<OutputFile> files;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

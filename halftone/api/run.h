@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,12 @@ runtime::Session make_session(Network network, std::size_t batch, const RunOptio
 std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,
                             const RunOptions& options = {});
 
+/// An input of a network that takes what an output gave in the run before.
+struct TiedNames {
+  std::string input;
+  std::string output;
+};
+
 /// Files for one run.
 struct RunJob {
   std::filesystem::path network;
@@ -45,6 +52,8 @@ struct RunJob {
   std::filesystem::path folder;               ///< for out0.npy, out1.npy, ...; created if missing
   RunOptions options{};
   formats::ImportOptions import{};  ///< shapes and values for inputs
+  /// If set, the inputs are streams, and these their states beside those that run_stream() finds.
+  std::optional<std::vector<TiedNames>> stream{};
 };
 
 struct OutputFile {

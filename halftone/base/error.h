@@ -34,6 +34,7 @@ enum class Hint {
   kReference,   ///< a network to compare with
   kResume,      ///< whether a training continues from its checkpoint
   kScale,       ///< the factor on pixels
+  kTokenizer,   ///< the tokenizer of a language model
   kTemplate,    ///< how a language model writes conversations
 };
 

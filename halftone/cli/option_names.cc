@@ -27,6 +27,8 @@ std::string_view option_of(Hint hint) {
       return "--resume";
     case Hint::kScale:
       return "--scale";
+    case Hint::kTokenizer:
+      return "--tokenizer";
     case Hint::kTemplate:
       return "--template";
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/report/report.h"
@@ -19,18 +20,34 @@ struct RunOptions {
   ModelOptions model_options;
   std::vector<std::string> inputs;
   std::string output;
+  bool is_stream = false;
+  std::vector<std::string> states;
   runtime::ExecutionOptions execution;
 };
+
+/// "IN=OUT"
+TiedNames tied_names(const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == 0 || at == std::string::npos || at + 1 == text.size()) {
+    fail(ErrorKind::kUsage, "--state: expected INPUT=OUTPUT, found '" + text + "'");
+  }
+  return {text.substr(0, at), text.substr(at + 1)};
+}
 
 void run(const RunOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   // One thread, so that the results do not depend on the number of threads.
-  const std::vector<OutputFile> files = run_files({options.model,
-                                                   {options.inputs.begin(), options.inputs.end()},
-                                                   options.output,
-                                                   {.execution = options.execution},
-                                                   options.model_options.parse()});
+  RunJob job{options.model,
+             {options.inputs.begin(), options.inputs.end()},
+             options.output,
+             {.execution = options.execution},
+             options.model_options.parse()};
+  if (options.is_stream) {
+    job.stream.emplace();
+    for (const std::string& each : options.states) job.stream->push_back(tied_names(each));
+  }
+  const std::vector<OutputFile> files = run_files(job);
   std::cout << (options.common.json ? report::to_json(files) : printable(report::to_text(files)));
 }
 
@@ -50,6 +67,15 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_option("-o,--output", options->output, "Folder for out0.npy, out1.npy, ...")
       ->required()
       ->check(some_path("FOLDER"));
+  CLI::Option* stream =
+      verb->add_flag("--stream", options->is_stream,
+                     "Inputs are streams: run on one part after the other, and keep what recurrent "
+                     "layers and inputs that take an output remember");
+  verb->add_option("--state", options->states,
+                   "INPUT=OUTPUT: in a stream, an input that takes what an output gave in the run "
+                   "before; repeatable")
+      ->needs(stream)
+      ->allow_extra_args(false);
   add_execution_options(*verb, options->execution);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

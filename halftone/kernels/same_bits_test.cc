@@ -8,6 +8,8 @@
 #include "halftone/base/hash.h"
 #include "halftone/kernels/activation/activation.h"
 #include "halftone/kernels/activation/softmax.h"
+#include "halftone/kernels/attention/attention.h"
+#include "halftone/kernels/attention/rotary.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/byte_conv.h"
@@ -327,6 +329,60 @@ TEST_P(SameBits, FloatConvTranspose) {
     add(hash, y);
   }
   EXPECT_EQ(hash.value(), 0xc21625c55ac294abu);
+}
+
+/// The outputs of attention inside a sample whose keys and values are stored as `type`.
+std::vector<float> same_bits_attention(CacheType type, Random& random) {
+  constexpr std::size_t kTokens = 37;
+  AttentionShape shape{4, 2, 20, 12, 0.25F, 3, 30};
+  const CacheShape key_shape{1, kTokens, 2, 20, type};
+  const CacheShape value_shape{1, kTokens, 2, 12, type};
+  AlignedBuffer keys(key_shape.bytes());
+  AlignedBuffer values(value_shape.bytes());
+  const std::vector<std::int32_t> slots(kTokens, 0);
+  std::vector<std::int32_t> positions;
+  for (std::size_t t = 0; t < kTokens; ++t) positions.push_back(static_cast<std::int32_t>(t));
+  const CacheRows rows{slots, positions};
+  const auto k = uniform_floats(random, kTokens * 2 * 20);
+  const auto v = uniform_floats(random, kTokens * 2 * 12);
+  const auto q = uniform_floats(random, kTokens * 4 * 20);
+  append_keys(key_shape, MatrixView<const float>(k, kTokens, 2 * 20), rows, {0, 2}, keys.bytes());
+  append_values(value_shape, MatrixView<const float>(v, kTokens, 2 * 12), rows, {0, 2},
+                values.bytes());
+  AlignedBuffer scratch(attend_scratch_bytes(shape, kTokens));
+  std::vector<float> out(kTokens * 4 * 12);
+  attend({shape,
+          MatrixView<const float>(q, kTokens, 4 * 20),
+          {key_shape, keys.bytes()},
+          {value_shape, values.bytes()},
+          rows},
+         {0, 2 * kTokens}, scratch.bytes(), MatrixView<float>(out, kTokens, 4 * 12));
+  return out;
+}
+
+TEST_P(SameBits, Attention) {
+  Random random(53);
+  Hash hash;
+  for (const CacheType type : {CacheType::kFloat32, CacheType::kFloat16, CacheType::kInt8}) {
+    add(hash, same_bits_attention(type, random));
+  }
+  EXPECT_EQ(hash.value(), 0x21b3c7d11301e56au);
+}
+
+TEST_P(SameBits, Rotary) {
+  Random random(54);
+  Hash hash;
+  const auto table = uniform_floats(random, 2 * 22);
+  const RotaryTables tables{MatrixView<const float>(table.data(), 1, 22, 22),
+                            MatrixView<const float>(table.data() + 22, 1, 22, 22)};
+  const std::int32_t position = 0;
+  for (const RotaryPairing pairing : {RotaryPairing::kNeighbours, RotaryPairing::kHalves}) {
+    auto x = uniform_floats(random, 3 * 50);
+    const MatrixView<float> view(x, 1, 3 * 50);
+    rotate({3, 44, pairing}, view, {&position, 1}, tables, view);
+    add(hash, x);
+  }
+  EXPECT_EQ(hash.value(), 0x73cd4eb0910af75au);
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(SameBits);

@@ -49,6 +49,7 @@ std::string_view argument_of(Hint hint) {
     case Hint::kContext:
     case Hint::kResume:
     case Hint::kTemplate:
+    case Hint::kTokenizer:
       break;
   }
   return "";

@@ -112,7 +112,7 @@ HALFTONE_EXPORT(AppendHalfValue);
 HALFTONE_EXPORT(AppendInt8Value);
 
 /// Stores one row of a head of one sequence.
-using AppendRow = decltype(HALFTONE_DISPATCH(AppendFloatKey));
+using AppendRow = void (*)(const CacheShape&, const float*, std::size_t, std::byte*);
 
 struct AppendedRows {
   MatrixView<const float> values;

@@ -20,14 +20,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kTokens = CacheShape::kPanelTokens;
 
-/// Calls visit(first query, count) for each tile of a block.
-template <class Visit>
-HWY_INLINE void ForTiles(const QueryBlock& block, const Visit& visit) {
-  for (std::size_t i = 0; i < block.count; i += kTileQueries) {
-    visit(i, std::min(kTileQueries, block.count - i));
-  }
-}
-
 /// What the stored keys are multiplied by.
 template <class Factor>
 struct Factors {
@@ -67,15 +59,16 @@ template <class T>
 HWY_INLINE void ScoreTiles(const QueryBlock& block, const Factors<FactorOf<T>>& factors,
                            const T* panels, std::size_t position, std::size_t num_panels) {
   const std::size_t step = kTokens * block.key_row;
-  ForTiles(block, [&](std::size_t i, std::size_t count) HWY_ATTR {
+  ForTiles<Products<T>::kQueries>(block.count, [&](std::size_t i, auto tile) HWY_ATTR {
+    constexpr std::size_t kQueries = decltype(tile)::value;
     const std::size_t begin = std::max(position, block.first[i] / kTokens * kTokens);
     const std::size_t end = std::min(position + num_panels * kTokens,
-                                     (block.last[i + count - 1] / kTokens + 1) * kTokens);
+                                     (block.last[i + kQueries - 1] / kTokens + 1) * kTokens);
     if (begin >= end) return;
-    float* scores[kTileQueries];
-    for (std::size_t r = 0; r < count; ++r) scores[r] = block.score(i + r, begin);
-    ScorePanels(factors.queries + i, count, panels + (begin - position) / kTokens * step, step,
-                factors.size, scores, (end - begin) / kTokens);
+    float* scores[kQueries];
+    for (std::size_t r = 0; r < kQueries; ++r) scores[r] = block.score(i + r, begin);
+    ScorePanels<kQueries>(factors.queries + i, panels + (begin - position) / kTokens * step, step,
+                          factors.size, scores, (end - begin) / kTokens);
   });
 }
 
@@ -91,7 +84,9 @@ HWY_INLINE void ScoreKeys(const QueryBlock& block, float* scales) {
   const std::size_t begin = block.base();
   const std::size_t panels = (block.end() - begin) / kTokens;
   const T* first = reinterpret_cast<const T*>(block.keys) + begin / kTokens * step;
-  if (block.count <= kTileQueries) return ScoreTiles(block, factors, first, begin, panels);
+  if (block.count <= Products<T>::kQueries && !Widens<T>(block)) {
+    return ScoreTiles(block, factors, first, begin, panels);
+  }
   Wide* const wide = reinterpret_cast<Wide*>(block.converted);
   for (std::size_t p = 0; p < panels; p += QueryBlock::kKeyPanels) {
     const std::size_t count = std::min(QueryBlock::kKeyPanels, panels - p);
@@ -203,34 +198,51 @@ struct Values {
 template <class T>
 HWY_INLINE void AddRange(const QueryBlock& block, const Values<T>& values, std::size_t query,
                          std::size_t count, std::size_t begin, std::size_t end) {
-  begin = std::max(begin, values.begin);
-  end = std::min(end, values.end);
-  if (begin >= end) return;
-  const float* weights[kTileQueries];
-  float* sums[kTileQueries];
-  for (std::size_t r = 0; r < count; ++r) {
-    weights[r] = block.score(query + r, begin);
-    sums[r] = block.sums + (query + r) * values.row;
-  }
-  AddValues(weights, count, values.data + (begin - values.begin) * values.row, values.row,
-            end - begin, sums);
+  const T* first = values.data + (begin - values.begin) * values.row;
+  ForTiles<Products<T>::kQueries>(count, [&](std::size_t i, auto tile) HWY_ATTR {
+    constexpr std::size_t kQueries = decltype(tile)::value;
+    const float* weights[kQueries];
+    float* sums[kQueries];
+    for (std::size_t r = 0; r < kQueries; ++r) {
+      weights[r] = block.score(query + i + r, begin);
+      sums[r] = block.sums + (query + i + r) * values.row;
+    }
+    AddValueRows<kQueries>(weights, first, values.row, end - begin, sums);
+  });
 }
 
-/// Adds some values to the sums of all queries: those that all queries of a tile see, for the tile;
-/// those before and after for each query.
+/// Adds the values in [begin, end) that they see to the sums of a tile: to those of all queries
+/// where all see them, before and after that to those of halves of the tile.
+template <class T>
+void AddToTile(const QueryBlock& block, const Values<T>& values, std::size_t query,
+               std::size_t count, std::size_t begin, std::size_t end) {
+  begin = std::max(begin, block.first[query]);
+  end = std::min(end, block.last[query + count - 1] + 1);
+  if (begin >= end) return;
+  const std::size_t all_end = std::min(end, block.last[query] + 1);
+  const std::size_t all_begin = std::clamp(block.first[query + count - 1], begin, end);
+  if (all_begin == begin && all_end == end) {
+    AddRange(block, values, query, count, begin, end);
+    return;
+  }
+  const auto add_halves = [&](std::size_t from, std::size_t to) HWY_ATTR {
+    const std::size_t half = count / 2;
+    if (from >= to) return;
+    AddToTile(block, values, query, half, from, to);
+    AddToTile(block, values, query + half, count - half, from, to);
+  };
+  if (all_begin >= all_end) return add_halves(begin, end);
+  add_halves(begin, all_begin);
+  AddRange(block, values, query, count, all_begin, all_end);
+  add_halves(all_end, end);
+}
+
 template <class T>
 HWY_INLINE void AddToTiles(const QueryBlock& block, const Values<T>& values) {
-  ForTiles(block, [&](std::size_t i, std::size_t count) HWY_ATTR {
-    const std::size_t end = block.last[i] + 1;
-    const std::size_t begin = std::min(block.first[i + count - 1], end);
-    for (std::size_t r = i; r < i + count; ++r) {
-      AddRange(block, values, r, 1, block.first[r], begin);
-    }
-    AddRange(block, values, i, count, begin, end);
-    for (std::size_t r = i; r < i + count; ++r) {
-      AddRange(block, values, r, 1, std::max(end, block.first[r]), block.last[r] + 1);
-    }
-  });
+  constexpr std::size_t kQueries = Products<T>::kQueries;
+  for (std::size_t i = 0; i < block.count; i += kQueries) {
+    AddToTile(block, values, i, std::min(kQueries, block.count - i), values.begin, values.end);
+  }
 }
 
 /// The sums of weights times values.
@@ -261,7 +273,7 @@ void RoundWeights(const QueryBlock& block, std::size_t query) {
     const std::size_t end = std::clamp(t + kWeightGroup, seen.begin, seen.end) - t;
     std::fill_n(to, kWeightGroup, std::int16_t{0});
     *scale = 0;
-    if (begin < end && end <= kWeightGroup) {
+    if (begin < end) {
       const float* weights = block.score(query, t + begin);
       const RowSteps row = StepsOfRow(weights, end - begin, kWeightSteps);
       QuantizeRow(weights, end - begin, row.steps, to + begin);
@@ -279,17 +291,18 @@ HWY_INLINE void AddGroupToTiles(const QueryBlock& block, const T* values, std::s
                                 std::size_t end) {
   const std::size_t from = begin - block.group_base();
   const std::size_t groups = block.weight_stride() / kWeightGroup;
-  ForTiles(block, [&](std::size_t i, std::size_t count) HWY_ATTR {
-    if (block.first[i] >= end || block.last[i + count - 1] < begin) return;
-    const std::int16_t* weights[kTileQueries];
-    float scales[kTileQueries];
-    float* sums[kTileQueries];
-    for (std::size_t r = 0; r < count; ++r) {
+  ForTiles<Products<T>::kQueries>(block.count, [&](std::size_t i, auto tile) HWY_ATTR {
+    constexpr std::size_t kQueries = decltype(tile)::value;
+    if (block.first[i] >= end || block.last[i + kQueries - 1] < begin) return;
+    const std::int16_t* weights[kQueries];
+    float scales[kQueries];
+    float* sums[kQueries];
+    for (std::size_t r = 0; r < kQueries; ++r) {
       weights[r] = block.weights + (i + r) * block.weight_stride() + from;
       scales[r] = block.weight_scales[(i + r) * groups + from / kWeightGroup];
       sums[r] = block.sums + (i + r) * block.value_row;
     }
-    AddGroup(weights, count, values, block.value_row, end - begin, scales, sums);
+    AddGroupRows<kQueries>(weights, values, block.value_row, end - begin, scales, sums);
   });
 }
 

@@ -13,7 +13,7 @@ namespace halftone::kernels {
 /// Queries of consecutive tokens of a sequence, and the heads of each that read one head of keys.
 struct QueryBlock {
   /// More reuse what is read no better, and have more scores than the caches of a core hold.
-  static constexpr std::size_t kMaxQueries = 32;
+  static constexpr std::size_t kMaxQueries = 36;
   /// Keys whose values the sums of all queries take up before those of the next keys; also those
   /// whose weights are rounded to integers together.
   static constexpr std::size_t kValueTokens = kWeightGroup;

@@ -28,18 +28,36 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TokenTag = hn::CappedTag<float, CacheShape::kPanelTokens>;
 /// Vectors of a panel.
 constexpr std::size_t kTokenVectors = CacheShape::kPanelTokens / hn::MaxLanes(TokenTag());
-/// Queries of a tile, at most.
-constexpr std::size_t kTileQueries = 4;
-/// Panels of a tile: 8 sums hide the latency of an addition. More than 4 streams, whose distance is
-/// often a power of two, would share too few lines of the cache.
+/// The next smaller tile.
+constexpr std::size_t SmallerTile(std::size_t queries) {
+  return queries > 4 ? queries - 4 : queries - 1;
+}
+
+/// A number of queries that is known when this is compiled.
+template <std::size_t kQueries>
+struct TileSize {
+  static constexpr std::size_t value = kQueries;
+};
+
+/// Calls visit(first query, TileSize) for tiles of `count` queries, of at most kQueries.
+template <std::size_t kQueries, class Visit>
+HWY_INLINE void ForTiles(std::size_t count, const Visit& visit, std::size_t begin = 0) {
+  for (; count - begin >= kQueries; begin += kQueries) visit(begin, TileSize<kQueries>());
+  if constexpr (kQueries > 1) {
+    if (begin < count) ForTiles<SmallerTile(kQueries)>(count, visit, begin);
+  }
+}
+
+/// Vectors of a tile whose registers hold 8 sums, which hide the latency of an addition, or 16.
+constexpr std::size_t TileVectors(std::size_t queries, std::size_t sums) {
+  return std::clamp<std::size_t>(sums / queries, 1, 8);
+}
+/// Panels of a tile of 8 sums. More than 4 streams, whose distance is often a power of two, would
+/// share too few lines of the cache.
 constexpr std::size_t TilePanels(std::size_t queries) {
-  return std::clamp<std::size_t>(8 / (queries * kTokenVectors), 1, 4);
+  return std::clamp<std::size_t>(TileVectors(queries, 8) / kTokenVectors, 1, 4);
 }
-/// Vectors of values of a tile, beside which the registers hold what the sums are made of.
-constexpr std::size_t TileVectors(std::size_t queries) {
-  const std::size_t vectors = kTokenVectors == 1 ? 16 : 8;
-  return std::min<std::size_t>(vectors / queries, 8);
-}
+constexpr std::size_t kManyRegisters = kTokenVectors == 1 ? 16 : 8;
 
 /// The arithmetic of stored floats: a lane is a number.
 template <class T>
@@ -48,6 +66,15 @@ struct Products {
   using Factor = float;                       ///< what stored numbers are multiplied by
   using Wide = float;                         ///< what many queries convert them to first
   static constexpr std::size_t kNumbers = 1;  ///< of a lane
+  /// Queries of a tile, at most. AVX-512 adds the product with a number in memory fastest for one
+  /// vector and many queries.
+  static constexpr std::size_t kQueries = kTokenVectors == 1 ? 12 : 4;
+  static constexpr std::size_t Panels(std::size_t queries) {
+    return kTokenVectors == 1 && queries > 2 ? 1 : TilePanels(queries);
+  }
+  static constexpr std::size_t Vectors(std::size_t queries) {
+    return kTokenVectors == 1 && queries > 4 ? 1 : TileVectors(queries, kManyRegisters);
+  }
 
   static HWY_INLINE hn::Vec<Tag> Broadcast(const float* factor) { return hn::Set(Tag(), *factor); }
   static HWY_INLINE hn::Vec<Tag> Add(hn::Vec<Tag> sum, hn::Vec<Tag> a, hn::Vec<Tag> b) {
@@ -62,6 +89,11 @@ struct PairProducts {
   using Factor = std::int16_t;
   using Wide = std::int16_t;
   static constexpr std::size_t kNumbers = 2;
+  static constexpr std::size_t kQueries = 4;
+  static constexpr std::size_t Panels(std::size_t queries) { return TilePanels(queries); }
+  static constexpr std::size_t Vectors(std::size_t queries) {
+    return TileVectors(queries, kManyRegisters);
+  }
 
   static HWY_INLINE hn::Vec<Tag> Broadcast(const std::int16_t* factors) {
     std::int32_t pair;
@@ -123,17 +155,11 @@ HALFTONE_VNNI HWY_NOINLINE void ScoreTile(const FactorOf<T>* const* queries,
   }
 }
 
-/// Some panels for up to kQueries queries.
-template <class T, std::size_t kQueries = kTileQueries>
-HWY_INLINE void ScorePanels(const FactorOf<T>* const* queries, std::size_t count, const T* panels,
-                            std::size_t step, std::size_t size, float* const* scores,
-                            std::size_t num_panels) {
-  if constexpr (kQueries > 1) {
-    if (count < kQueries) {
-      return ScorePanels<T, kQueries - 1>(queries, count, panels, step, size, scores, num_panels);
-    }
-  }
-  constexpr std::size_t kPanels = TilePanels(kQueries);
+/// Some panels for kQueries queries.
+template <std::size_t kQueries, class T>
+HWY_INLINE void ScorePanels(const FactorOf<T>* const* queries, const T* panels, std::size_t step,
+                            std::size_t size, float* const* scores, std::size_t num_panels) {
+  constexpr std::size_t kPanels = Products<T>::Panels(kQueries);
   float* to[kQueries];
   for (std::size_t p = 0; p < num_panels;) {
     for (std::size_t r = 0; r < kQueries; ++r) to[r] = scores[r] + p * CacheShape::kPanelTokens;
@@ -187,7 +213,7 @@ HWY_INLINE void AddValueTile(const float* const* weights, const T* HWY_RESTRICT 
 template <std::size_t kQueries, class T>
 HWY_NOINLINE void AddValueRows(const float* const* weights, const T* values, std::size_t row,
                                std::size_t tokens, float* const* sums) {
-  constexpr std::size_t kVectors = TileVectors(kQueries);
+  constexpr std::size_t kVectors = Products<T>::Vectors(kQueries);
   const std::size_t lanes = hn::Lanes(TokenTag());
   std::size_t i = 0;
   for (; i + kVectors * lanes <= row; i += kVectors * lanes) {
@@ -196,18 +222,6 @@ HWY_NOINLINE void AddValueRows(const float* const* weights, const T* values, std
   for (; i < row; i += lanes) {
     AddValueTile<kQueries, 1>(weights, values, row, tokens, sums, i);
   }
-}
-
-/// The same for up to kQueries queries.
-template <class T, std::size_t kQueries = kTileQueries>
-HWY_INLINE void AddValues(const float* const* weights, std::size_t count, const T* values,
-                          std::size_t row, std::size_t tokens, float* const* sums) {
-  if constexpr (kQueries > 1) {
-    if (count < kQueries) {
-      return AddValues<T, kQueries - 1>(weights, count, values, row, tokens, sums);
-    }
-  }
-  AddValueRows<kQueries>(weights, values, row, tokens, sums);
 }
 
 /// sums[r][i] += scales[r] (sum_t weights[r][t] values[t][i]) for kVectors vectors of i; the inner
@@ -256,7 +270,7 @@ template <std::size_t kQueries, class T>
 HALFTONE_VNNI HWY_NOINLINE void AddGroupRows(const std::int16_t* const* weights, const T* values,
                                              std::size_t row, std::size_t tokens,
                                              const float* scales, float* const* sums) {
-  constexpr std::size_t kVectors = TileVectors(kQueries);
+  constexpr std::size_t kVectors = Products<T>::Vectors(kQueries);
   const std::size_t lanes = hn::Lanes(TokenTag());
   std::size_t i = 0;
   for (; i + kVectors * lanes <= row; i += kVectors * lanes) {
@@ -265,19 +279,6 @@ HALFTONE_VNNI HWY_NOINLINE void AddGroupRows(const std::int16_t* const* weights,
   for (; i < row; i += lanes) {
     AddGroupTile<kQueries, 1>(weights, values, row, tokens, scales, sums, i);
   }
-}
-
-/// The same for up to kQueries queries.
-template <class T, std::size_t kQueries = kTileQueries>
-HWY_INLINE void AddGroup(const std::int16_t* const* weights, std::size_t count, const T* values,
-                         std::size_t row, std::size_t tokens, const float* scales,
-                         float* const* sums) {
-  if constexpr (kQueries > 1) {
-    if (count < kQueries) {
-      return AddGroup<T, kQueries - 1>(weights, count, values, row, tokens, scales, sums);
-    }
-  }
-  AddGroupRows<kQueries>(weights, values, row, tokens, scales, sums);
 }
 
 /// Converts stored numbers to the type that their products are made of.

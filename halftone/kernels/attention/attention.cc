@@ -21,10 +21,12 @@ std::size_t max_tokens(const AttentionShape& shape, std::size_t context) {
   return (seen + 2 * kTokens - 1) / kTokens * kTokens;  // they may start within a panel
 }
 
-/// Queries of a block: as many as have scores that fit a second-level cache.
+/// Queries of a block, in whole tiles: as many as have scores that fit a second-level cache.
 std::size_t max_queries(std::size_t tokens) {
   constexpr std::size_t kScores = std::size_t{1} << 17;
-  return std::clamp<std::size_t>(kScores / tokens, 4, QueryBlock::kMaxQueries);
+  constexpr std::size_t kTile = 12;
+  const std::size_t tiles = std::clamp<std::size_t>(kScores / tokens / kTile, 0, 3);
+  return tiles == 0 ? 4 : tiles * kTile;
 }
 
 std::size_t padded(std::size_t size) { return CacheShape{1, 0, 1, size}.row_size(); }

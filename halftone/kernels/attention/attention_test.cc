@@ -256,62 +256,104 @@ TEST_P(Attention, OfASampleIsThatOfAFloatCache) {
   }
 }
 
+/// Scores of one head of one row, in float64.
+struct ExactScores {
+  std::vector<double> scores;
+  double error = 0;  ///< bound of the error of a score less the largest one
+};
+
+ExactScores exact_scores(const AttentionCase& of, std::size_t row, std::size_t head) {
+  const AttentionShape& shape = of.shape;
+  const auto last = static_cast<std::size_t>(of.positions[row]);
+  const std::span<const float> q = std::span(of.queries)
+                                       .subspan((row * shape.heads + head) * shape.key_size)
+                                       .first(shape.key_size);
+  double q_rounding = 0;
+  if (of.keys.shape.type == CacheType::kInt8) {
+    for (const float x : q) q_rounding = std::max(q_rounding, std::abs(double{x}) / 65534);
+  }
+  ExactScores exact;
+  std::vector<float> key(shape.key_size);
+  for (std::size_t t = shape.first_seen(last); t <= last; ++t) {
+    const double scale =
+        double{read_key(of.keys.shape, of.keys.bytes.bytes(),
+                        {static_cast<std::size_t>(of.slots[row]), t, head / shape.group()}, key)} *
+        shape.scale;
+    double sum = 0;
+    double magnitude = 0;
+    double rounding = 0;
+    for (std::size_t i = 0; i < shape.key_size; ++i) {
+      sum += double{q[i]} * key[i];
+      magnitude += std::abs(double{q[i]} * key[i]);
+      rounding += q_rounding * std::abs(double{key[i]});
+    }
+    // Products, their sum, a scale of the query, and two factors.
+    const double n = static_cast<double>(shape.key_size) + 4;
+    double score = sum * scale;
+    double error = (n * 0x1p-24 * magnitude + rounding) * scale;
+    if (shape.softcap != 0) {
+      score = shape.softcap * std::tanh(score / shape.softcap);
+      error += (0x1p-24 + 9e-8 + 0x1p-24) * shape.softcap;  // quotient, tanh, product
+    }
+    exact.scores.push_back(score);
+    exact.error = std::max(exact.error, error);
+  }
+  const double low = *std::min_element(exact.scores.begin(), exact.scores.end());
+  const double high = *std::max_element(exact.scores.begin(), exact.scores.end());
+  exact.error = 2 * exact.error + 0x1p-24 * (high - low);
+  for (double& score : exact.scores) score -= high;
+  return exact;
+}
+
 /// One head of one row, in float64.
 struct ExactHead {
   std::vector<double> out;
-  std::vector<double> magnitude;  ///< the same with magnitudes of values
-  double score_error = 0;         ///< bound of the error of a score before the softmax
-  std::size_t seen = 0;
+  std::vector<double> bound;
 };
 
 ExactHead exact_head(const AttentionCase& of, std::size_t row, std::size_t head) {
   const AttentionShape& shape = of.shape;
-  const auto slot = static_cast<std::size_t>(of.slots[row]);
-  const auto last = static_cast<std::size_t>(of.positions[row]);
-  const std::size_t kv_head = head / shape.group();
-  const float* q = of.queries.data() + (row * shape.heads + head) * shape.key_size;
-  std::vector<float> numbers(std::max(shape.key_size, shape.value_size));
-  std::vector<double> scores;
-  ExactHead exact;
-  const double n = static_cast<double>(shape.key_size) + 3;  // products, their sum, two scales
-  for (std::size_t t = shape.first_seen(last); t <= last; ++t) {
-    const double scale = read_key(of.keys.shape, of.keys.bytes.bytes(), {slot, t, kv_head},
-                                  std::span(numbers).first(shape.key_size));
-    double sum = 0;
-    double magnitude = 0;
-    for (std::size_t i = 0; i < shape.key_size; ++i) {
-      sum += double{q[i]} * numbers[i];
-      magnitude += std::abs(double{q[i]} * numbers[i]);
-    }
-    double score = sum * scale * shape.scale;
-    double error = n * 0x1p-24 * magnitude * scale * shape.scale;
-    if (shape.softcap != 0) {
-      score = shape.softcap * std::tanh(score / shape.softcap);
-      error += 4 * 0x1p-24 * shape.softcap;  // a quotient, tanh within 9e-8, a product
-    }
-    scores.push_back(score);
-    exact.score_error = std::max(exact.score_error, error);
-  }
-  const double largest = *std::max_element(scores.begin(), scores.end());
-  exact.seen = scores.size();
-  exact.score_error += 0x1p-24 * (largest - *std::min_element(scores.begin(), scores.end()));
-  exact.out.resize(shape.value_size);
-  exact.magnitude.resize(shape.value_size);
+  const auto first = shape.first_seen(static_cast<std::size_t>(of.positions[row]));
+  const ExactScores exact = exact_scores(of, row, head);
+  const std::size_t tokens = exact.scores.size();
+  const bool integers = of.values.shape.type == CacheType::kInt8;
+  std::vector<float> value(shape.value_size);
+  std::vector<double> magnitude(shape.value_size);
+  ExactHead result{std::vector<double>(shape.value_size), std::vector<double>(shape.value_size)};
   double total = 0;
-  for (std::size_t k = 0; k < scores.size(); ++k) {
-    const double scale = read_value(of.values.shape, of.values.bytes.bytes(),
-                                    {slot, shape.first_seen(last) + k, kv_head},
-                                    std::span(numbers).first(shape.value_size));
-    const double e = std::exp(scores[k] - largest);
-    total += e;
-    for (std::size_t i = 0; i < shape.value_size; ++i) {
-      exact.out[i] += e * scale * numbers[i];
-      exact.magnitude[i] += e * scale * std::abs(double{numbers[i]});
+  for (std::size_t begin = first; begin < first + tokens;) {
+    const std::size_t end = std::min(first + tokens, (begin / kWeightGroup + 1) * kWeightGroup);
+    double largest = 0;
+    std::vector<double> sums(shape.value_size);
+    for (std::size_t t = begin; t < end; ++t) {
+      const double e = std::exp(exact.scores[t - first]);
+      const double weight =
+          e * read_value(of.values.shape, of.values.bytes.bytes(),
+                         {static_cast<std::size_t>(of.slots[row]), t, head / shape.group()}, value);
+      total += e;
+      largest = std::max(largest, weight);
+      for (std::size_t i = 0; i < shape.value_size; ++i) {
+        result.out[i] += weight * value[i];
+        magnitude[i] += weight * std::abs(double{value[i]});
+        sums[i] += std::abs(double{value[i]});
+      }
     }
+    for (std::size_t i = 0; i < shape.value_size && integers; ++i) {
+      result.bound[i] += largest / 65534 * sums[i];  // a weight is off by half a step
+    }
+    begin = end;
   }
-  for (double& value : exact.out) value /= total;
-  for (double& value : exact.magnitude) value /= total;
-  return exact;
+  // Errors of scores multiply weights by up to e^error; e^x is within 1.1 ulp. A sum of n terms has
+  // up to n roundings, the divisor n / 16 + 4. Three products and a quotient remain.
+  const auto n = static_cast<double>(tokens);
+  const double relative =
+      2 * (std::expm1(exact.error) + 2.2 * 0x1p-24) + (n + n / 16 + 4 + 4) * 0x1p-24;
+  for (std::size_t i = 0; i < shape.value_size; ++i) {
+    result.out[i] /= total;
+    // What these bounds leave out is a product of two of them.
+    result.bound[i] = (result.bound[i] + relative * magnitude[i]) / total * (1 + 2 * relative);
+  }
+  return result;
 }
 
 TEST_P(Attention, StaysWithinItsBound) {
@@ -323,16 +365,10 @@ TEST_P(Attention, StaysWithinItsBound) {
       AttentionCase of(shape, 1, 700, type, random);
       for (const std::size_t p : {0U, 17U, 300U, 699U}) of.add_row(0, p, random);
       const auto out = attend_all(of);
-      for (std::size_t i = 0; i < out.size(); i += shape.value_size) {
-        const ExactHead exact = exact_head(of, i / (4 * 64), i % (4 * 64) / shape.value_size);
-        // The largest score and a score err by at most the same, which e^x multiplies; e^x is
-        // within 1.1 ulp. Sums of n terms err by n - 1 roundings, of n / 16 + 4 for the divisor.
-        const auto n = static_cast<double>(exact.seen);
-        const double weight = std::expm1(2 * exact.score_error) + 2.2 * 0x1p-24;
-        const double bound = 2 * weight + (n + 2 + n / 16 + 4 + 1) * 0x1p-24;
-        for (std::size_t v = 0; v < shape.value_size; ++v) {
-          ASSERT_NEAR(out[i + v], exact.out[v], bound * exact.magnitude[v] * (1 + 1e-3))
-              << i << ", " << v;
+      for (std::size_t i = 0; i < out.size(); i += 64) {
+        const ExactHead exact = exact_head(of, i / (4 * 64), i / 64 % 4);
+        for (std::size_t v = 0; v < 64; ++v) {
+          ASSERT_NEAR(out[i + v], exact.out[v], exact.bound[v]) << i << ", " << v;
         }
       }
     }

@@ -24,11 +24,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Weights of a strip and block.
 struct StripBlock {
   const std::uint8_t* planes;
-  const float* scales;       ///< [groups, 64]
-  const float* offsets;      ///< the same, or null
-  std::size_t pieces;        ///< of the block
-  std::size_t first_piece;   ///< its index in the row
-  std::size_t group_pieces;  ///< pieces of a group
+  const std::uint8_t* ahead;  ///< as many bytes, to prefetch
+  const float* scales;        ///< [groups, 64]
+  const float* offsets;       ///< the same, or null
+  std::size_t pieces;         ///< of the block
+  std::size_t first_piece;    ///< its index in the row
+  unsigned group_shift;       ///< log2 of the pieces of a group
 };
 
 /// Of one row of activations, from a piece on.
@@ -88,10 +89,12 @@ HALFTONE_VNNI void AddStripBlock(const Codes& codes, const StripBlock& w, const 
   VGroupFloats acc[kStripVectors];
   for (std::size_t v = 0; v < kStripVectors; ++v) acc[v] = hn::Load(d, sums + v * kGroupLanes);
   const std::uint8_t* planes = w.planes;
-  for (std::size_t p = 0; p < w.pieces; p += kUnitPieces, planes += kStepBytes) {
-    PrefetchFar(planes + kGroupsAhead, kStepBytes);
-    const PieceInputs inputs{x.codes + p * kPiece, x.scales + p, x.shares + p, x.sums + p};
-    const std::size_t at = p / w.group_pieces * kStripRows;
+  const std::uint8_t* ahead = w.ahead;
+  for (std::size_t p = 0; p < w.pieces; p += kUnitPieces) {
+    PrefetchFar(ahead, kStepBytes);
+    const PieceInputs inputs{x.codes + p * kPiece * Codes::kInputBytes, x.scales + p, x.shares + p,
+                             x.sums + p};
+    const std::size_t at = (p >> w.group_shift) * kStripRows;
     const float* offsets = w.offsets == nullptr ? nullptr : w.offsets + at;
     AddPiece<Codes, QuadsOf(kPiece, 0)>(codes, planes, w.scales + at, offsets, inputs, acc);
     if constexpr (kUnitPieces == 2) {
@@ -100,6 +103,8 @@ HALFTONE_VNNI void AddStripBlock(const Codes& codes, const StripBlock& w, const 
       AddPiece<Codes, QuadsOf(kPiece, 1)>(codes, planes, w.scales + at + kStripRows, offsets, next,
                                           acc);
     }
+    planes += kStepBytes;
+    ahead += kStepBytes;
   }
   for (std::size_t v = 0; v < kStripVectors; ++v) hn::Store(acc[v], d, sums + v * kGroupLanes);
 }

@@ -10,6 +10,8 @@
 
 #include <hwy/highway.h>
 
+#include <utility>
+
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/groups/packed_groups.h"
 
@@ -162,7 +164,8 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
 // Codes are a class
 //
 //     struct Codes {
-//       kUnitBytes;  // of the planes of a unit
+//       kUnitBytes;   // of the planes of a unit
+//       kInputBytes;  // of what Sum() takes, per input
 //       kSigned;     // Bytes() gives levels + kLevelBias, else codes of at most 6 bits
 //       kStepShift;  // a level is its byte 2^kStepShift + bias
 //       bias;
@@ -173,10 +176,55 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
 //       VBytes Bytes<kQuad>(planes);
 //     };
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// Codes of two planes, field kQuad of both: the high bits move above the low ones.
+template <int kLow, int kHigh, std::size_t kQuad>
+HWY_INLINE VBytes JoinPlanes(const std::uint8_t* HWY_RESTRICT low,
+                             const std::uint8_t* HWY_RESTRICT high) {
+  constexpr auto kFrom = static_cast<int>(kQuad % (8 / kHigh)) * kHigh;
+  const VBytes low_bits = ShiftBytesDown<static_cast<int>(kQuad % (8 / kLow)) * kLow>(
+      hn::Load(DBytes(), low + kQuad / (8 / kLow) * kPlaneVector));
+  VBytes high_bits = hn::Load(DBytes(), high + kQuad / (8 / kHigh) * kPlaneVector);
+  if constexpr (kFrom >= kLow) {
+    high_bits = ShiftBytesDown<kFrom - kLow>(high_bits);
+  } else {
+    high_bits = ShiftBytesUp<kLow - kFrom>(high_bits);
+  }
+  const __m512i mask = _mm512_set1_epi8((1 << kLow) - 1);
+  // mask ? low_bits : high_bits
+  const VBytes joined{_mm512_ternarylogic_epi32(mask, low_bits.raw, high_bits.raw, 0xCA)};
+  return hn::And(joined, hn::Set(DBytes(), std::uint8_t{(1 << (kLow + kHigh)) - 1}));
+}
+
+/// sums[v] += products of codes of two planes, which are joined first: with AVX-512 VNNI that takes
+/// less than products of either.
+template <int kLow, int kHigh, std::size_t kVectors, std::size_t... kQuads>
+HALFTONE_VNNI HWY_INLINE void SumJoined(const std::uint8_t* HWY_RESTRICT low,
+                                        const std::uint8_t* HWY_RESTRICT high,
+                                        const std::int8_t* HWY_RESTRICT x, VInts* sums,
+                                        std::index_sequence<kQuads...> /*quads*/) {
+  HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    const std::size_t at = v * kGroupBytes;
+    ((sums[v] = AddByteProducts(sums[v], JoinPlanes<kLow, kHigh, kQuads>(low + at, high + at),
+                                LoadQuad(x + kQuads * 4))),
+     ...);
+  }
+}
+
+/// The indices of the quads of a piece.
+template <PieceQuads kPiece, std::size_t... kIndices>
+constexpr auto QuadIndices(std::index_sequence<kIndices...> /*indices*/) {
+  return std::index_sequence<kPiece.first + kIndices...>();
+}
+
+#endif
+
 /// Evenly spaced levels, in one plane or two.
 template <int kLow, int kHigh>
 struct EvenCodes {
   static constexpr int kBits = kLow + kHigh;
+  static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * kBits;
   static constexpr std::size_t kHighPlane = kPlaneVector * kLow;
   static constexpr bool kSigned = false;
@@ -188,6 +236,17 @@ struct EvenCodes {
   HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
     HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(DInts());
+#if HWY_TARGET == HWY_AVX3_DL
+    if constexpr (kHigh > 0) {
+      constexpr auto kQuads = QuadIndices<kPiece>(std::make_index_sequence<kPiece.count>());
+      HALFTONE_UNROLL for (std::size_t unit = 0; unit < kPiece.units; ++unit) {
+        const std::uint8_t* from = planes + unit * kUnitBytes;
+        SumJoined<kLow, kHigh, kVectors>(from, from + kHighPlane, x + unit * kGroupUnitInputs, sums,
+                                         kQuads);
+      }
+      return;
+    }
+#endif
     if constexpr (kHigh > 0) {
       SumPlane<kHigh, kPiece, kUnitBytes, kVectors>(planes + kHighPlane, x, sums);
       HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
@@ -213,6 +272,7 @@ struct EvenCodes {
 
 /// 16 levels in a table.
 struct TableCodes {
+  static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * 4;
   static constexpr bool kSigned = true;
   static constexpr int kStepShift = 0;
@@ -266,6 +326,7 @@ struct TableCodes {
 
 /// Levels + 128 in a byte each.
 struct ByteCodes {
+  static constexpr std::size_t kInputBytes = 1;
   static constexpr std::size_t kUnitBytes = kPlaneVector * 8;
   static constexpr bool kSigned = true;
   static constexpr int kStepShift = 0;

@@ -36,10 +36,11 @@ HWY_INLINE void DecodeUnit(const Codes& codes, const std::uint8_t* HWY_RESTRICT 
 
 /// Writes the bytes of a block, [inputs / 4, 64, 4].
 template <class Codes>
-void DecodeTile(const Codes& codes, const std::uint8_t* HWY_RESTRICT planes, std::size_t units,
+void DecodeTile(const Codes& codes, const StripBlock& w, std::size_t units,
                 std::uint8_t* HWY_RESTRICT bytes) {
+  const std::uint8_t* HWY_RESTRICT planes = w.planes;
   for (std::size_t unit = 0; unit < units; ++unit) {
-    PrefetchFar(planes + kGroupsAhead, Codes::kUnitBytes);
+    PrefetchFar(w.ahead + unit * Codes::kUnitBytes, Codes::kUnitBytes);
     for (std::size_t at = 0; at < kPlaneVector; at += kGroupBytes) {
       DecodeUnit(codes, planes + at, bytes + at, std::make_index_sequence<kGroupUnitInputs / 4>());
     }
@@ -105,7 +106,7 @@ HALFTONE_VNNI void AddTileRows(const StripBlock& w, const std::uint8_t* HWY_REST
       VInts integers[kRows][kTileVectors];
       SumTilePiece<Bytes, kPiece, kRows>(bytes + p * kPiece * kStripRows + first * kGroupBytes,
                                          codes, p * kPiece, integers);
-      const std::size_t at = p / w.group_pieces * kStripRows + first * kGroupLanes;
+      const std::size_t at = (p >> w.group_shift) * kStripRows + first * kGroupLanes;
       HALFTONE_UNROLL for (std::size_t i = 0; i < kRows * kTileVectors; ++i) {
         const std::size_t r = i % kRows;
         const std::size_t v = i / kRows;

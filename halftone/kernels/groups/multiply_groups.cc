@@ -7,11 +7,13 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/groups/group_block-inl.h"
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/group_scales-inl.h"
+#include "halftone/kernels/groups/group_signs-inl.h"
 #include "halftone/kernels/groups/group_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -42,7 +44,7 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
   const std::size_t end = std::min(strips.end * kStripRows, w.rows());
   for (std::size_t o = strips.begin * kStripRows; o < end; ++o) {
     for (std::size_t row = 0; row < x.rows(); ++row) y(row, o) = 0;
-    for (std::size_t b = 0; b < w.extents().num_blocks(); ++b) {
+    for (std::size_t b = 0; b < w.num_blocks(); ++b) {
       GroupBlock block;
       w.unpack_block(o, b, block);
       const std::size_t piece = b * kGroupBlockInputs / w.extents().piece();
@@ -70,25 +72,27 @@ struct DecodedBlock {
 
 /// Decodes the scales of block `b` of a strip.
 /// @param block  its first byte
+/// @param ahead  the first of as many bytes to prefetch while it is read
+template <std::size_t kPiece>
 HWY_INLINE StripBlock DecodeBlockScales(const PackedGroups& w, std::size_t b,
-                                        const std::uint8_t* block, DecodedBlock& decoded) {
-  const GroupExtents& extents = w.extents();
-  const std::size_t inputs = extents.block_inputs(b);
-  const std::size_t groups = inputs / extents.group;
-  const std::size_t scale_bytes = w.scale_bytes(groups);
+                                        const std::uint8_t* block, const std::uint8_t* ahead,
+                                        DecodedBlock& decoded) {
+  const GroupBlockLayout& layout = w.layout(b);
   const bool has_offsets = w.format().has_offsets;
-  const std::size_t all = (has_offsets ? 2 : 1) * scale_bytes;
-  PrefetchFar(block + kGroupsAhead, all);
-  DecodeGroupScales(w.format().scales, block, groups, decoded.scales);
+  const std::size_t all = (has_offsets ? 2 : 1) * layout.scale_bytes;
+  PrefetchFar(ahead, all);
+  DecodeGroupScales(w.format().scales, block, layout.groups, decoded.scales);
   if (has_offsets) {
-    DecodeGroupScales(w.format().scales, block + scale_bytes, groups, decoded.offsets);
+    DecodeGroupScales(w.format().scales, block + layout.scale_bytes, layout.groups,
+                      decoded.offsets);
   }
   return {block + all,
+          ahead + all,
           decoded.scales,
           has_offsets ? decoded.offsets : nullptr,
-          inputs / extents.piece(),
-          b * kGroupBlockInputs / extents.piece(),
-          extents.group / extents.piece()};
+          layout.inputs / kPiece,
+          b * (kGroupBlockInputs / kPiece),
+          static_cast<unsigned>(std::countr_zero(w.format().group / kPiece))};
 }
 
 /// Rows of activations that are multiplied together.
@@ -110,7 +114,7 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
     return;
   }
   using Bytes = TileBytes<Codes::kSigned, Codes::kStepShift>;
-  DecodeTile(codes, w.planes, w.pieces * kPiece / kGroupUnitInputs, bytes);
+  DecodeTile(codes, w, w.pieces * kPiece / kGroupUnitInputs, bytes);
   for (std::size_t r = 0; r < band.count; r += kTileRows) {
     const std::size_t rows = std::min(kTileRows, band.count - r);
     PieceInputs inputs[kTileRows];
@@ -121,6 +125,13 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
   }
 }
 
+/// Writes the products of a strip with a row, without those of rows that the weights do not have.
+HWY_INLINE void StoreStrip(const PackedGroups& w, std::size_t strip, const float* sums,
+                           std::span<float> y) {
+  const std::size_t first = strip * kStripRows;
+  std::copy_n(sums, std::min(kStripRows, w.rows() - first), &y[first]);
+}
+
 template <class Codes, std::size_t kPiece>
 void MultiplyBand(const PackedGroups& w, const EncodedRows& x, std::size_t strip, RowBand band,
                   const MatrixView<float>& y) {
@@ -129,15 +140,13 @@ void MultiplyBand(const PackedGroups& w, const EncodedRows& x, std::size_t strip
   alignas(64) float sums[kBandRows * kStripRows];
   std::fill_n(sums, band.count * kStripRows, 0.0F);
   const std::uint8_t* block = w.strip(strip);
-  for (std::size_t b = 0; b < w.extents().num_blocks(); ++b) {
-    const StripBlock scaled = DecodeBlockScales(w, b, block, decoded);
+  for (std::size_t b = 0; b < w.num_blocks(); ++b) {
+    const StripBlock scaled = DecodeBlockScales<kPiece>(w, b, block, block + kGroupsAhead, decoded);
     AddBandBlock<Codes, kPiece>(codes, scaled, x, band, decoded.bytes, sums);
-    block += w.block_bytes(b);
+    block += w.layout(b).bytes;
   }
-  const std::size_t first = strip * kStripRows;
-  const std::size_t count = std::min(kStripRows, w.rows() - first);
   for (std::size_t r = 0; r < band.count; ++r) {
-    std::copy_n(sums + r * kStripRows, count, y.row(band.first + r).data() + first);
+    StoreStrip(w, strip, sums + r * kStripRows, y.row(band.first + r));
   }
 }
 
@@ -154,6 +163,69 @@ void MultiplyPieces(const PackedGroups& w, const EncodedRows& x, BlockRange stri
   }
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// Strips and blocks that share tables. With more blocks, tables leave the second-level cache; with
+/// fewer, the memory is not read in order.
+constexpr std::size_t kSignStrips = 16;
+constexpr std::size_t kSignBlocks = 16;
+
+/// Blocks of at most kSignStrips strips.
+struct SignBlocks {
+  BlockRange strips;
+  BlockRange blocks;
+  std::size_t offset;  ///< of the first of `blocks` in a strip
+};
+
+/// sums += the products of blocks with a row.
+/// @param sums  [strips, 64]
+HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, const EncodedRows& x, std::size_t row,
+                                 const SignBlocks& some, float* sums) {
+  constexpr std::size_t kPiece = 64;
+  constexpr std::size_t kTableBytes = kGroupBlockInputs * kSignTableBytes;
+  const SignCodes codes(w.format());
+  DecodedBlock decoded;
+  alignas(64) std::int8_t tables[kSignBlocks * kTableBytes];
+  for (std::size_t b = some.blocks.begin; b < some.blocks.end; ++b) {
+    const PieceInputs inputs = InputsOf(x, row, b * (kGroupBlockInputs / kPiece));
+    MakeSignTables(inputs.codes, w.layout(b).inputs,
+                   reinterpret_cast<std::uint8_t*>(tables + (b - some.blocks.begin) * kTableBytes));
+  }
+  for (std::size_t s = some.strips.begin; s < some.strips.end; ++s, sums += kStripRows) {
+    const std::uint8_t* from = w.strip(s) + some.offset;
+    for (std::size_t b = some.blocks.begin; b < some.blocks.end; ++b) {
+      PieceInputs inputs = InputsOf(x, row, b * (kGroupBlockInputs / kPiece));
+      inputs.codes = tables + (b - some.blocks.begin) * kTableBytes;
+      const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
+      AddStripBlock<SignCodes, kPiece>(codes, block, inputs, sums);
+      from += w.layout(b).bytes;
+    }
+  }
+}
+
+void MultiplySigns(const PackedGroups& w, const EncodedRows& x, std::size_t row, BlockRange strips,
+                   std::span<float> y) {
+  alignas(64) float sums[kSignStrips * kStripRows] = {};
+  for (std::size_t b = 0; b < w.num_blocks(); b += kSignBlocks) {
+    const BlockRange blocks{b, std::min(b + kSignBlocks, w.num_blocks())};
+    AddSignBlocks(w, x, row, {strips, blocks, b * w.layout(0).bytes}, sums);
+  }
+  for (std::size_t s = strips.begin; s < strips.end; ++s) {
+    StoreStrip(w, s, sums + (s - strips.begin) * kStripRows, y);
+  }
+}
+
+/// For few rows and pieces of 64 inputs.
+void MultiplyFewSigns(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
+                      const MatrixView<float>& y) {
+  for (std::size_t s = strips.begin; s < strips.end; s += kSignStrips) {
+    const BlockRange some{s, std::min(s + kSignStrips, strips.end)};
+    for (std::size_t row = 0; row < x.rows(); ++row) MultiplySigns(w, x, row, some, y.row(row));
+  }
+}
+
+#endif
+
 template <class Codes>
 void MultiplyCodes(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
                    const MatrixView<float>& y) {
@@ -169,6 +241,11 @@ void MultiplyCodes(const PackedGroups& w, const EncodedRows& x, BlockRange strip
 
 void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
                     MatrixView<float> y) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (w.format().bits == 1 && w.extents().piece() == 64 && x.rows() < kMinTileRows) {
+    return MultiplyFewSigns(w, x, strips, y);
+  }
+#endif
   if (w.format().levels) return MultiplyCodes<TableCodes>(w, x, strips, y);
   switch (w.format().bits) {
     case 1:

@@ -121,37 +121,38 @@ void GroupFormat::check() const {
 
 PackedGroups::PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format)
     : rows_(rows), format_(format), extents_{cols, format.group} {
-  bytes_ = AlignedBuffer(num_strips() * strip_bytes());
+  num_blocks_ = extents_.num_blocks();
+  full_ = layout_of(kGroupBlockInputs);
+  if (num_blocks_ > 0) {
+    last_ = layout_of(extents_.block_inputs(num_blocks_ - 1));
+    strip_bytes_ = (num_blocks_ - 1) * full_.bytes + last_.bytes;
+  }
+  bytes_ = AlignedBuffer(num_strips() * strip_bytes_);
 }
 
-std::size_t PackedGroups::scale_bytes(std::size_t groups) const {
-  return group_scale_bytes(format_.scales, groups);
-}
-
-std::size_t PackedGroups::block_bytes(std::size_t block) const {
-  const std::size_t inputs = extents_.block_inputs(block);
-  const std::size_t scales = scale_bytes(inputs / format_.group);
-  return (format_.has_offsets ? 2 : 1) * scales + inputs / kGroupUnitInputs * unit_bytes();
-}
-
-std::size_t PackedGroups::strip_bytes() const {
-  const std::size_t blocks = extents_.num_blocks();
-  return blocks == 0 ? 0 : (blocks - 1) * block_bytes(0) + block_bytes(blocks - 1);
+GroupBlockLayout PackedGroups::layout_of(std::size_t inputs) const {
+  GroupBlockLayout layout;
+  layout.inputs = inputs;
+  layout.groups = inputs / format_.group;
+  layout.scale_bytes = group_scale_bytes(format_.scales, layout.groups);
+  layout.plane_bytes = inputs / kGroupUnitInputs * unit_bytes();
+  layout.bytes = (format_.has_offsets ? 2 : 1) * layout.scale_bytes + layout.plane_bytes;
+  return layout;
 }
 
 std::uint8_t* PackedGroups::block(std::size_t strip, std::size_t block) {
-  return bytes_.as<std::uint8_t>().data() + strip * strip_bytes() + block * block_bytes(0);
+  return bytes_.as<std::uint8_t>().data() + strip * strip_bytes_ + block * full_.bytes;
 }
 
 bool PackedGroups::pack_scales(std::size_t row, std::span<const float> values, bool offsets) {
   constexpr std::size_t kMaxGroups = kGroupBlockInputs / 16;
-  for (std::size_t b = 0; b < extents_.num_blocks(); ++b) {
-    const std::size_t groups = extents_.block_inputs(b) / format_.group;
+  for (std::size_t b = 0; b < num_blocks_; ++b) {
+    const std::size_t groups = layout(b).groups;
     const std::size_t first = b * kGroupBlockInputs / format_.group;
     std::array<float, kMaxGroups> scales = {};
     std::ranges::copy(values.subspan(first, std::min(groups, values.size() - first)),
                       scales.begin());
-    std::uint8_t* to = block(row / kStripRows, b) + (offsets ? scale_bytes(groups) : 0);
+    std::uint8_t* to = block(row / kStripRows, b) + (offsets ? layout(b).scale_bytes : 0);
     if (!store_group_scales(format_.scales, std::span(scales).first(groups), row % kStripRows,
                             to)) {
       return false;
@@ -162,10 +163,10 @@ bool PackedGroups::pack_scales(std::size_t row, std::span<const float> values, b
 
 void PackedGroups::pack_codes(std::size_t row, std::span<const std::uint8_t> codes) {
   const PlaneBits bits = plane_bits(format_.bits);
-  for (std::size_t b = 0; b < extents_.num_blocks(); ++b) {
-    const std::size_t units = extents_.block_inputs(b) / kGroupUnitInputs;
+  for (std::size_t b = 0; b < num_blocks_; ++b) {
+    const std::size_t units = layout(b).inputs / kGroupUnitInputs;
     std::uint8_t* planes =
-        block(row / kStripRows, b) + block_bytes(b) - units * unit_bytes() + row % kStripRows * 4;
+        block(row / kStripRows, b) + layout(b).bytes - layout(b).plane_bytes + row % kStripRows * 4;
     for (std::size_t unit = 0; unit < units; ++unit, planes += unit_bytes()) {
       const auto of_unit =
           codes.subspan(b * kGroupBlockInputs + unit * kGroupUnitInputs, kGroupUnitInputs);
@@ -205,16 +206,17 @@ PackedGroups PackedGroups::pack(std::size_t rows, std::size_t cols, const GroupF
 }
 
 void PackedGroups::unpack_block(std::size_t row, std::size_t block, GroupBlock& to) const noexcept {
-  to.inputs = extents_.block_inputs(block);
-  to.groups = to.inputs / format_.group;
+  const GroupBlockLayout& how = layout(block);
+  to.inputs = how.inputs;
+  to.groups = how.groups;
   const std::size_t in_strip = row % kStripRows;
-  const std::uint8_t* from = strip(row / kStripRows) + block * block_bytes(0);
+  const std::uint8_t* from = strip(row / kStripRows) + block * full_.bytes;
   load_group_scales(format_.scales, from, in_strip, std::span(to.scales).first(to.groups));
-  from += scale_bytes(to.groups);
+  from += how.scale_bytes;
   to.offsets.fill(0);
   if (format_.has_offsets) {
     load_group_scales(format_.scales, from, in_strip, std::span(to.offsets).first(to.groups));
-    from += scale_bytes(to.groups);
+    from += how.scale_bytes;
   }
   const PlaneBits bits = plane_bits(format_.bits);
   for (std::size_t i = 0; i < to.inputs; ++i) {
@@ -231,7 +233,7 @@ void PackedGroups::unpack_block(std::size_t row, std::size_t block, GroupBlock& 
 void PackedGroups::unpack(std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
                           std::span<float> offsets) const {
   GroupBlock block;
-  for (std::size_t b = 0; b < extents_.num_blocks(); ++b) {
+  for (std::size_t b = 0; b < num_blocks_; ++b) {
     unpack_block(row, b, block);
     const std::size_t input = b * kGroupBlockInputs;
     const std::size_t group = input / format_.group;

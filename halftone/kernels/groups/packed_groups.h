@@ -13,6 +13,15 @@
 
 namespace halftone::kernels {
 
+/// How a block of a strip is laid out.
+struct GroupBlockLayout {
+  std::size_t inputs = 0;  ///< with those of missing columns
+  std::size_t groups = 0;
+  std::size_t scale_bytes = 0;  ///< of the scales; the offsets take as many, if there are any
+  std::size_t plane_bytes = 0;  ///< of all units
+  std::size_t bytes = 0;        ///< of the block
+};
+
 /// A block of one row of weights, with all inputs of its groups and units.
 struct GroupBlock {
   std::size_t inputs = 0;
@@ -63,15 +72,16 @@ class PackedGroups {
 
   /// The first block of a strip.
   [[nodiscard]] const std::uint8_t* strip(std::size_t s) const {
-    return bytes_.as<std::uint8_t>().data() + s * strip_bytes();
+    return bytes_.as<std::uint8_t>().data() + s * strip_bytes_;
   }
-  /// Bytes of the scales of a block with so many groups; of its offsets as many, if there are any.
-  [[nodiscard]] std::size_t scale_bytes(std::size_t groups) const;
   /// Bytes of the planes of a unit.
   [[nodiscard]] std::size_t unit_bytes() const {
     return kStripRows * kGroupUnitInputs / 8 * static_cast<std::size_t>(format_.bits);
   }
-  [[nodiscard]] std::size_t block_bytes(std::size_t block) const;
+  [[nodiscard]] std::size_t num_blocks() const { return num_blocks_; }
+  [[nodiscard]] const GroupBlockLayout& layout(std::size_t block) const {
+    return block + 1 == num_blocks_ ? last_ : full_;
+  }
 
   /// The inverse of pack(): row `row` as an Unpack gives it.
   void unpack(std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
@@ -80,7 +90,7 @@ class PackedGroups {
 
  private:
   PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format);
-  [[nodiscard]] std::size_t strip_bytes() const;
+  [[nodiscard]] GroupBlockLayout layout_of(std::size_t inputs) const;
   std::uint8_t* block(std::size_t strip, std::size_t block);
   bool pack_scales(std::size_t row, std::span<const float> values, bool offsets);
   void pack_codes(std::size_t row, std::span<const std::uint8_t> codes);
@@ -89,6 +99,10 @@ class PackedGroups {
   std::size_t rows_ = 0;
   GroupFormat format_;
   GroupExtents extents_;
+  std::size_t num_blocks_ = 0;
+  GroupBlockLayout full_;
+  GroupBlockLayout last_;
+  std::size_t strip_bytes_ = 0;
   AlignedBuffer bytes_;
 };
 

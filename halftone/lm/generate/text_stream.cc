@@ -2,7 +2,6 @@
 #include "halftone/lm/generate/text_stream.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -82,21 +81,6 @@ std::string TextStream::finish() {
   const std::size_t stop = first_of(text_, rules_.texts);
   if (stop != std::string_view::npos) reason_ = StopReason::kText;
   return std::exchange(text_, {}).substr(0, stop);
-}
-
-std::vector<TokenId> end_tokens(const Tokenizer& tokenizer) {
-  constexpr std::array<std::string_view, 10> kEnds = {
-      "<|im_end|>",    "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>",
-      "<|endoftext|>", "<|eot|>",    "</s>",       "<|return|>",    "<|end_of_text|>"};
-  std::vector<TokenId> tokens;
-  if (tokenizer.end() != kNoToken) tokens.push_back(tokenizer.end());
-  for (const std::string_view end : kEnds) {
-    const TokenId token = tokenizer.vocabulary().control(end);
-    if (token != kNoToken) tokens.push_back(token);
-  }
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
-  return tokens;
 }
 
 }  // namespace halftone::lm

@@ -45,8 +45,4 @@ class TextStream {
   StopReason reason_ = StopReason::kNone;
 };
 
-/// The tokens that end texts of a model: its end token, and control tokens that are known to end
-/// an answer ("<|im_end|>", "<|eot_id|>", ...), in the order of ids.
-std::vector<TokenId> end_tokens(const Tokenizer& tokenizer);
-
 }  // namespace halftone::lm

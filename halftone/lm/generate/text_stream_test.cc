@@ -112,9 +112,5 @@ TEST(TextStreams, LeaveOutTheFirstSpaceOfSentencePiece) {
   EXPECT_EQ(middle.push(1), " a");
 }
 
-TEST(TextStreams, KnowTheEndTokensOfAModel) {
-  EXPECT_THAT(end_tokens(bytes()), ElementsAre(256, 257));
-}
-
 }  // namespace
 }  // namespace halftone::lm

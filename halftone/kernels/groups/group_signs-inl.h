@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of codes of one bit with one row of activations, by look-up: four codes are the index
+// of the sum of their four activations. Half the products of bytes that masks need.
+// Included once per target; no #pragma once.
+#if defined(HALFTONE_KERNELS_GROUPS_GROUP_SIGNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_GROUPS_GROUP_SIGNS_INL_H_
+#undef HALFTONE_KERNELS_GROUPS_GROUP_SIGNS_INL_H_
+#else
+#define HALFTONE_KERNELS_GROUPS_GROUP_SIGNS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "halftone/kernels/groups/group_block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// Inputs of a table, and its bytes per input.
+constexpr std::size_t kSignInputs = 16;
+constexpr std::size_t kSignTableBytes = 8;
+
+/// Writes a table of 128 bytes for each 16 inputs. Entry 16 i + n of both halves is for byte i of a
+/// vector's lanes and the four codes n in it: their sum t = sum_b n_b x[4 b + i], as t mod 128 and,
+/// in the second half, floor(t / 128).
+HALFTONE_VNNI inline void MakeSignTables(const std::int8_t* HWY_RESTRICT x, std::size_t inputs,
+                                         std::uint8_t* HWY_RESTRICT tables) {
+  alignas(64) std::uint8_t bits[64];
+  for (std::size_t i = 0; i < 64; ++i) bits[i] = i / 4 >> i % 4 & 1;
+  const __m512i codes = _mm512_load_si512(bits);
+  const __m128i transpose = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  for (std::size_t i = 0; i < inputs; i += kSignInputs, tables += 128) {
+    alignas(16) std::int32_t quads[4];
+    const __m128i inputs16 = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i));
+    _mm_store_si128(reinterpret_cast<__m128i*>(quads), _mm_shuffle_epi8(inputs16, transpose));
+    for (std::size_t j = 0; j < 4; ++j) {
+      const __m512i sums =
+          _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, _mm512_set1_epi32(quads[j]));
+      const __m512i low = _mm512_and_si512(sums, _mm512_set1_epi32(127));
+      auto* to = reinterpret_cast<__m128i*>(tables + 16 * j);
+      _mm_store_si128(to, _mm512_cvtepi32_epi8(low));
+      _mm_store_si128(to + 4, _mm512_cvtepi32_epi8(_mm512_srai_epi32(sums, 7)));
+    }
+  }
+}
+
+/// Codes of one bit, whose activations are tables.
+struct SignCodes : EvenCodes<1, 0> {
+  static constexpr std::size_t kInputBytes = kSignTableBytes;
+
+  using EvenCodes::EvenCodes;
+
+  template <PieceQuads kPiece, std::size_t kVectors>
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+                                    const std::int8_t* HWY_RESTRICT tables, VInts* sums) const {
+    static_assert(kPiece.count * 4 == kGroupUnitInputs);
+    const __m512i nibble = _mm512_set1_epi8(15);
+    const __m512i position = _mm512_set1_epi32(0x30201000);
+    const __m512i ones = _mm512_set1_epi8(1);
+    const __m512i large = _mm512_set1_epi8(-128);  // 128, without a sign
+    __m512i low[kVectors];
+    __m512i high[kVectors];
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      low[v] = high[v] = _mm512_setzero_si512();
+    }
+    HALFTONE_UNROLL for (std::size_t half = 0; half < 2 * kPiece.units; ++half) {
+      const __m512i low_table = _mm512_load_si512(tables + half * 128);
+      const __m512i high_table = _mm512_load_si512(tables + half * 128 + 64);
+      HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        __m512i bytes = _mm512_load_si512(planes + half / 2 * kUnitBytes + v * kGroupBytes);
+        if (half % 2 == 1) bytes = _mm512_srli_epi16(bytes, 4);
+        // (bytes & nibble) | position
+        const __m512i index = _mm512_ternarylogic_epi32(bytes, nibble, position, 0xEA);
+        low[v] = _mm512_dpbusd_epi32(low[v], _mm512_permutexvar_epi8(index, low_table), ones);
+        high[v] = _mm512_dpbusd_epi32(high[v], large, _mm512_permutexvar_epi8(index, high_table));
+      }
+    }
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::ShiftLeft<1>(VInts{_mm512_add_epi32(low[v], high[v])});
+    }
+  }
+};
+
+#endif
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

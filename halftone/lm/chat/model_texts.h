@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of a language model say of its text.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "halftone/lm/chat/chat_template.h"
+#include "halftone/lm/text/tokenizer.h"
+
+namespace halftone::lm {
+
+struct ModelTexts {
+  Tokenizer tokenizer;
+  std::string chat_template;        ///< Jinja; empty if the files have none
+  ChatMarks marks;                  ///< the texts that a template writes for begin and end
+  std::vector<TokenId> end_tokens;  ///< in the order of ids
+};
+
+/// Reads a GGUF file, or a folder of Hugging Face with tokenizer.json and, where they are there,
+/// tokenizer_config.json, chat_template.jinja and generation_config.json.
+/// @param tokenizer  of a model of llama2.c, a file such as tokenizer.bin; else empty
+/// @throws Error kUsage if a file of llama2.c comes without a tokenizer, or another model with one;
+///         kIo if a file is missing; kFormat if one is malformed; kUnsupported as Tokenizer's
+///         functions
+ModelTexts read_model_texts(const std::filesystem::path& model,
+                            const std::filesystem::path& tokenizer);
+
+/// The end token of a tokenizer, and control tokens that are known to end an answer ("<|im_end|>",
+/// "<|eot_id|>", ...), in the order of ids.
+std::vector<TokenId> end_tokens(const Tokenizer& tokenizer);
+
+}  // namespace halftone::lm

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/chat/model_texts.h"
+
+#include "halftone/base/file.h"
+#include "halftone/base/testing.h"
+#include "halftone/lm/text/testing.h"
+
+namespace halftone::lm {
+namespace {
+
+using testing::ElementsAre;
+
+class ModelTextsTest : public WithFolder {
+ protected:
+  void write(const std::string& name, std::string_view text) const { write_file(path(name), text); }
+  void write_tokenizer() const {
+    write("tokenizer.json", R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+        "added_tokens": [{"id": 1, "content": "<|end|>", "special": true},
+                         {"id": 2, "content": "<s>", "special": true}],
+        "model": {"type": "BPE", "merges": [], "vocab": {"a": 0, "b": 3}}})");
+  }
+  [[nodiscard]] ModelTexts folder() const { return read_model_texts(folder_, ""); }
+};
+
+TEST_F(ModelTextsTest, OfAGgufFile) {
+  formats::GgufBytes file;
+  file.head(0, 6).text_key("tokenizer.ggml.model", "llama");
+  add_texts(file, "tokenizer.ggml.tokens", {"a", "<s>", "</s>", "stop"});
+  add_kinds(file, {1, 3, 3, 1});
+  file.text_key("tokenizer.chat_template", "{{ x }}").int_key("tokenizer.ggml.eot_token_id", 3);
+  file.int_key("tokenizer.ggml.bos_token_id", 1);
+  write_file(path("m.gguf"), file.bytes());
+  const ModelTexts texts = read_model_texts(path("m.gguf"), "");
+  EXPECT_EQ(texts.chat_template, "{{ x }}");
+  EXPECT_EQ(texts.marks.begin, "<s>");
+  EXPECT_THAT(texts.end_tokens, ElementsAre(2, 3));
+  write("broken.gguf", "GGUF");
+  expect_error(ErrorKind::kFormat,
+               "broken.gguf: ", [&] { read_model_texts(path("broken.gguf"), ""); });
+}
+
+TEST_F(ModelTextsTest, OfAFolder) {
+  write_tokenizer();
+  EXPECT_EQ(folder().chat_template, "");
+  EXPECT_THAT(folder().end_tokens, ElementsAre(1)) << "<|end|> is known";
+  write("tokenizer_config.json", R"({"bos_token": {"content": "<s>"}, "eos_token": "<s>",
+        "chat_template": [{"name": "other"}, {"name": "default", "template": "{{ a }}"}]})");
+  write("generation_config.json", R"({"eos_token_id": [3, 99, "x"]})");
+  EXPECT_EQ(folder().chat_template, "{{ a }}");
+  EXPECT_EQ(folder().marks.begin, "<s>");
+  EXPECT_THAT(folder().end_tokens, ElementsAre(1, 2, 3));
+  write("tokenizer_config.json", R"({"chat_template": "{{ b }}"})");
+  write("generation_config.json", R"({"eos_token_id": 0})");
+  EXPECT_EQ(folder().chat_template, "{{ b }}");
+  EXPECT_THAT(folder().end_tokens, ElementsAre(0, 1));
+  write("chat_template.jinja", "{{ c }}");
+  EXPECT_EQ(folder().chat_template, "{{ c }}");
+  write("generation_config.json", "[]");
+  expect_error(ErrorKind::kFormat, "generation_config.json: expected an object",
+               [&] { (void)folder(); });
+  write("tokenizer.json", "1");
+  expect_error(ErrorKind::kFormat, folder_.string() + ": tokenizer.json: expected an object",
+               [&] { (void)folder(); });
+}
+
+TEST_F(ModelTextsTest, OfLlama2c) {
+  formats::GgufBytes file;
+  file.number<std::int32_t>(6);
+  for (const char* text : {"<unk>", "\n<s>\n", "\n</s>\n", "a"}) {
+    file.number(0.0F).number(static_cast<std::int32_t>(std::string_view(text).size())).raw(text);
+  }
+  write_file(path("tok.bin"), file.bytes());
+  EXPECT_THAT(read_model_texts("stories.bin", path("tok.bin")).end_tokens, ElementsAre(1, 2));
+  expect_error(ErrorKind::kUsage, "stories.bin: a model of llama2.c: expected a tokenizer",
+               [] { read_model_texts("stories.bin", ""); });
+  expect_error(ErrorKind::kUsage, "m.gguf: has a tokenizer of its own",
+               [&] { read_model_texts("m.gguf", path("tok.bin")); });
+  expect_error(ErrorKind::kIo, "none.gguf", [] { read_model_texts("none.gguf", ""); });
+}
+
+TEST(EndTokens, AreThoseThatAreKnown) {
+  const formats::GgufFile file = byte_tokens({"<|im_end|>", "<|other|>", "<eos>"});
+  EXPECT_THAT(end_tokens(Tokenizer::from_gguf(file)), ElementsAre(256, 258));
+}
+
+}  // namespace
+}  // namespace halftone::lm

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/recurrent_states.h"
+
+#include "halftone/ir/evaluate_graph.h"
+#include "halftone/ir/test_data.h"
+#include "halftone/ir/testing.h"
+#include "halftone/ir/verify.h"
+
+namespace halftone::passes {
+namespace {
+
+using ir::kBatch;
+using ir::Recurrent;
+using ir::RecurrentKind;
+using ir::Tensor;
+using ir::ValueId;
+using ir::test::expect_error;
+
+constexpr ir::Dim kSize = 3;
+
+struct Layer {
+  Recurrent op;
+  ir::Dim steps = 4;
+
+  [[nodiscard]] ir::Graph graph() const {
+    Random random(4);
+    const auto gates = static_cast<ir::Dim>(num_gates(op.kind)) * kSize;
+    ir::Graph graph;
+    const ir::Shape shape = op.batch_major ? ir::Shape{2, steps, gates} : ir::Shape{steps, 2, gates};
+    const ValueId x = graph.add_input("x", ir::test::float_type(shape));
+    const ValueId w =
+        graph.add_constant("w", ir::test::uniform_tensor({gates, kSize}, random, -1, 1));
+    graph.add_output(graph.add_node("layer", op, {x, w}, "y"));
+    return graph;
+  }
+};
+
+/// Steps [first, first + count) of x.
+Tensor steps(const Tensor& x, std::size_t axis, std::size_t first, std::size_t count) {
+  return ir::test::evaluate(ir::Slice{axis, first, 1, count}, x.clone());
+}
+
+void expect_same_in_parts(const Recurrent& op, std::size_t num_states) {
+  Random random(9);
+  const std::size_t time = 1 - batch_axis(op);
+  const ir::Graph whole = Layer{op, 4}.graph();
+  ir::Graph part = Layer{op, 2}.graph();
+  ASSERT_EQ(keep_recurrent_states(part), num_states);
+  EXPECT_NO_THROW(ir::verify(part));
+  EXPECT_EQ(part.value(part.outputs()[0]).name, "y");
+  const Tensor x = ir::test::uniform_tensor(whole.value(whole.inputs()[0]).type.shape, random, -1, 1);
+  const Tensor expected = ir::evaluate_graph(whole, ir::test::list(x.clone()))[0].clone();
+  std::vector<Tensor> states;
+  for (const ir::State& state : part.states()) {
+    states.emplace_back(ir::ElementType::kFloat32, part.value(state.before).type.shape);
+  }
+  for (const std::size_t first : {0U, 2U}) {
+    std::vector<Tensor> inputs = ir::test::list(steps(x, time, first, 2));
+    for (const Tensor& state : states) inputs.push_back(state.clone());
+    std::vector<Tensor> outputs = ir::evaluate_graph(part, inputs);
+    EXPECT_EQ(ir::test::elements<float>(outputs[0]),
+              ir::test::elements<float>(steps(expected, time, first, 2)));
+    states.clear();
+    for (std::size_t i = 1; i < outputs.size(); ++i) states.push_back(outputs[i].clone());
+  }
+}
+
+TEST(RecurrentStates, GoOnWhereTheLastRunEnded) {
+  for (const bool batch_major : {false, true}) {
+    expect_same_in_parts({.kind = RecurrentKind::kRnn,
+                          .batch_major = batch_major,
+                          .activations = {ir::Activation{ir::ActivationKind::kTanh}}},
+                         1);
+    expect_same_in_parts({.kind = RecurrentKind::kGru, .batch_major = batch_major}, 1);
+    expect_same_in_parts({.kind = RecurrentKind::kLstm, .batch_major = batch_major}, 2);
+    expect_same_in_parts(
+        {.kind = RecurrentKind::kLstm, .batch_major = batch_major, .with_cell = true}, 2);
+  }
+}
+
+TEST(RecurrentStates, RefuseWhatCannotGoOn) {
+  ir::Graph reversed = Layer{{.kind = RecurrentKind::kGru, .reverse = true}}.graph();
+  expect_error(ErrorKind::kUnsupported,
+               "node 'layer' (Recurrent): it reads its sequence backwards, so it cannot go on",
+               [&] { keep_recurrent_states(reversed); });
+}
+
+}  // namespace
+}  // namespace halftone::passes
