@@ -22,10 +22,10 @@ awk '
     may["compress"] = may["runtime"] " data formats gradient passes runtime"
     may["train"] = may["compress"] " compress"
     may["accel"] = may["train"] " lm"
-    may["api"] = may["train"] " train accel"
+    may["api"] = may["train"] " train accel lm"
     may["library"] = "base numerics ir kernels spmd formats runtime api"
     may["cpp"] = may["train"] " train accel api"
-    may["report"] = may["compress"] " compress accel api"
+    may["report"] = may["compress"] " compress accel api lm"
     may["cli"] = may["report"] " report"
   }
   match($0, /^[ \t]*#[ \t]*include[ \t]*"halftone\/[a-z_]+\//) {

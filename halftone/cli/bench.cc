@@ -4,9 +4,13 @@
 #include <iostream>
 #include <optional>
 
+#include "halftone/api/language_speed.h"
 #include "halftone/api/measure.h"
+#include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/language_options.h"
+#include "halftone/report/language.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -25,7 +29,61 @@ struct BenchOptions {
   bool explain = false;
   runtime::ExecutionOptions execution;
   TuneOptions tune;
+  LanguageSpeedOptions speed;  ///< of language models
+  std::string tokenizer;
 };
+
+void run_on_language_model(const BenchOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  LanguageSpeedOptions how = options.speed;
+  how.seed = options.common.seed;
+  LanguageModel model = LanguageModel::open(
+      options.model, {.tokenizer = options.tokenizer, .context = context_for(how)});
+  const LanguageSpeed speed = [&] {
+    Progress progress(options.common, machine);
+    how.progress = progress.sink();
+    return measure_language_speed(model, how);
+  }();
+  std::cout << (options.common.json ? report::to_json(speed) : printable(report::to_text(speed)));
+}
+
+/// Adds the options of language models. @return  all of them
+std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& options) {
+  LanguageSpeedOptions& speed = options.speed;
+  CLI::Option* prompt =
+      verb.add_option("--prompt", speed.prompt, "Language models: tokens to read at once; 0: none")
+          ->check(whole_from(0))
+          ->capture_default_str();
+  CLI::Option* generate = verb.add_option("--generate", speed.generate,
+                                          "Language models: tokens to write one by one; 0: none")
+                              ->check(whole_from(0))
+                              ->capture_default_str();
+  CLI::Option* depth = verb.add_option("--depth", speed.depths,
+                                       "Language models: tokens in front of these, as in 0,4096")
+                           ->delimiter(',')
+                           ->check(whole_from(0))
+                           ->default_str("0");
+  add_tokenizer_option(verb, options.tokenizer);
+  return {prompt, generate, depth, verb.get_option("--tokenizer")};
+}
+
+/// @throws CLI::ParseError if options are not of the kind of model
+void check_kind(const CLI::App& verb, const std::string& model,
+                const std::vector<CLI::Option*>& of_language) {
+  const auto check = [&](const CLI::Option& option, const char* kind) {
+    if (!option.empty())
+      throw CLI::ValidationError(option.get_name(), "only of " + std::string(kind));
+  };
+  if (!is_language_model(model)) {
+    for (const CLI::Option* option : of_language) check(*option, "language models");
+    return;
+  }
+  for (const char* name : {"--batch", "--devices", "--seconds", "--explain", "--shape",
+                           "--constant", "--tune", "--float-order", "--float-activations"}) {
+    check(*verb.get_option(name), "networks without states");
+  }
+}
 
 void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
@@ -49,10 +107,12 @@ void run(const BenchOptions& options, const Machine& machine) {
 
 void add_bench(CLI::App& app, Action& action) {
   const auto options = std::make_shared<BenchOptions>();
-  CLI::App* verb =
-      add_verb(app, "bench", "Measure the latency of a network and of each layer",
-               "halftone bench model.circle --batch 1 --threads 1 --explain", options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+  CLI::App* verb = add_verb(
+      app, "bench", "Measure the latency of a network and its layers, or tokens per second",
+      "halftone bench model.circle --batch 1 --threads 1 --explain", options->common);
+  verb->add_option("model", options->model,
+                   "ONNX, TFLite or circle file; or a language model: GGUF file, folder of Hugging "
+                   "Face, .bin file of llama2.c")
       ->required()
       ->check(some_path());
   add_model_options(*verb, options->model_options);
@@ -68,8 +128,13 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_execution_options(*verb, options->execution);
   add_tune_options(*verb, options->tune);
-  verb->final_callback([options, &action] {
-    action = [options](const Machine& machine) { run(*options, machine); };
+  const std::vector<CLI::Option*> of_language = add_speed_options(*verb, *options);
+  verb->final_callback([options, &action, verb, of_language] {
+    check_kind(*verb, options->model, of_language);
+    action = [options](const Machine& machine) {
+      is_language_model(options->model) ? run_on_language_model(*options, machine)
+                                        : run(*options, machine);
+    };
   });
 }
 

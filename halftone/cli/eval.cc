@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "halftone/api/evaluate.h"
+#include "halftone/api/text_evaluation.h"
+#include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/language_options.h"
+#include "halftone/report/language.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -20,7 +24,47 @@ struct EvalOptions {
   std::string reference;
   runtime::ExecutionOptions execution;
   TuneOptions tune;
+  TextEvaluationJob text;  ///< of a language model
+  std::string tokenizer;
 };
+
+void run_on_text(const EvalOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  TextEvaluationJob job = options.text;
+  job.model = options.model;
+  job.reference = options.reference;
+  job.open.tokenizer = options.tokenizer;
+  const lm::TextEvaluation evaluation = [&] {
+    Progress progress(options.common, machine);
+    job.progress = progress.sink();
+    return evaluate_text_file(job);
+  }();
+  std::cout << (options.common.json ? report::to_json(evaluation)
+                                    : printable(report::to_text(evaluation)));
+}
+
+/// Adds the options of language models. @return  --text
+CLI::Option* add_text_evaluation_options(CLI::App& verb, TextEvaluationJob& job) {
+  CLI::Option* text = verb.add_option("--text", job.text,
+                                      "Text in UTF-8: measure a language model's perplexity on it")
+                          ->check(some_path());
+  const auto add = [&](const char* name, std::size_t& value, const char* help, std::size_t low) {
+    return verb.add_option(name, value, help)->check(whole_from(low))->needs(text);
+  };
+  add("--context", job.windows.context, "Tokens of a window of the text", 2)->capture_default_str();
+  add("--stride", job.windows.stride,
+      "Tokens from one window to the next (default: a window, without overlap)", 1);
+  add("--windows", job.windows.limit, "Use only so many windows, from the front", 1);
+  verb.add_flag("--second-half", job.windows.second_half,
+                "Count the tokens behind the middle of each window only, as llama.cpp does")
+      ->needs(text);
+  verb.add_option("--state", job.state,
+                  "File that keeps what was measured, so that an interrupted run continues")
+      ->check(some_path())
+      ->needs(text);
+  return text;
+}
 
 void run(const EvalOptions& options, const Machine& machine) {
   apply(options.common);
@@ -49,11 +93,14 @@ void run(const EvalOptions& options, const Machine& machine) {
 
 void add_eval(CLI::App& app, Action& action) {
   const auto options = std::make_shared<EvalOptions>();
-  CLI::App* verb = add_verb(app, "eval", "Measure accuracy, and closeness to another network",
-                            "halftone eval model.circle --data examples/mnist "
-                            "--reference model.onnx",
-                            options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+  CLI::App* verb =
+      add_verb(app, "eval", "Measure accuracy or perplexity, and closeness to another network",
+               "halftone eval model.circle --data examples/mnist "
+               "--reference model.onnx",
+               options->common);
+  verb->add_option("model", options->model,
+                   "ONNX, TFLite or circle file; with --text a GGUF file, a folder of Hugging Face "
+                   "or a .bin file of llama2.c")
       ->required()
       ->check(some_path());
   add_model_options(*verb, options->model_options);
@@ -62,8 +109,14 @@ void add_eval(CLI::App& app, Action& action) {
       ->check(some_path());
   add_execution_options(*verb, options->execution);
   add_tune_options(*verb, options->tune);
-  verb->final_callback([options, &action] {
-    action = [options](const Machine& machine) { run(*options, machine); };
+  CLI::Option* data = verb->get_option("--data")->required(false);
+  CLI::Option* text = add_text_evaluation_options(*verb, options->text)->excludes(data);
+  add_tokenizer_option(*verb, options->tokenizer);
+  verb->final_callback([options, &action, data, text] {
+    if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
+    action = [options](const Machine& machine) {
+      options->text.text.empty() ? run(*options, machine) : run_on_text(*options, machine);
+    };
   });
 }
 

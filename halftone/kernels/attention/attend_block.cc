@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "halftone/kernels/activation/math-inl.h"
 #include "halftone/kernels/attention/attend_tiles-inl.h"
@@ -48,7 +49,9 @@ HWY_INLINE void FactorsOf(const QueryBlock& block, float* scales, Factors<std::i
 /// Whether stored numbers are converted once for all queries.
 template <class T>
 HWY_INLINE bool Widens(const QueryBlock& block) {
-  return sizeof(T) < sizeof(typename Products<T>::Wide) && block.count >= QueryBlock::kMinConverted;
+  constexpr bool kSlow = std::is_same_v<T, std::uint16_t> && !HALFTONE_NATIVE_HALVES;
+  constexpr std::size_t kMinQueries = kSlow ? 2 : 9;
+  return sizeof(T) < sizeof(typename Products<T>::Wide) && block.count >= kMinQueries;
 }
 
 /// The products of all queries with the keys of some panels, of which a tile computes those that

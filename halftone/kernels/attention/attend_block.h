@@ -19,8 +19,6 @@ struct QueryBlock {
   static constexpr std::size_t kValueTokens = kWeightGroup;
   /// Panels of keys that are converted at a time.
   static constexpr std::size_t kKeyPanels = 2;
-  /// From this number on, stored numbers are converted once for all queries.
-  static constexpr std::size_t kMinConverted = 9;
 
   std::size_t count = 0;
   const float* queries[kMaxQueries];  ///< [key_size] each

@@ -19,8 +19,9 @@
 /// Whether the processor converts vectors of halves itself. Highway's own conversions for others
 /// lose infinities.
 #undef HALFTONE_NATIVE_HALVES
-#define HALFTONE_NATIVE_HALVES \
-  (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL)
+#define HALFTONE_NATIVE_HALVES                                                      \
+  (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || \
+   (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64))
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

@@ -23,10 +23,6 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-double per_second(std::size_t count, double seconds) {
-  return count > 0 && seconds > 0 ? static_cast<double>(count) / seconds : 0;
-}
-
 /// A generation in progress.
 class Run {
  public:
@@ -118,30 +114,6 @@ class Run {
 };
 
 }  // namespace
-
-std::string_view to_string(EndReason reason) {
-  switch (reason) {
-    case EndReason::kCount:
-      return "count";
-    case EndReason::kToken:
-      return "token";
-    case EndReason::kText:
-      return "text";
-    case EndReason::kContext:
-      return "context";
-    case EndReason::kInterrupted:
-      break;
-  }
-  return "interrupted";
-}
-
-double Generation::prompt_tokens_per_second() const {
-  return per_second(computed_tokens, prompt_seconds);
-}
-
-double Generation::tokens_per_second() const {
-  return tokens.empty() ? 0 : per_second(tokens.size() - 1, generate_seconds);
-}
 
 Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
                     std::vector<TokenId>& known, const GenerateOptions& options) {

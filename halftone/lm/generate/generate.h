@@ -26,7 +26,21 @@ enum class EndReason : std::uint8_t {
 };
 
 /// "count", "token", "text", "context", "interrupted"
-std::string_view to_string(EndReason reason);
+constexpr std::string_view to_string(EndReason reason) {
+  switch (reason) {
+    case EndReason::kCount:
+      return "count";
+    case EndReason::kToken:
+      return "token";
+    case EndReason::kText:
+      return "text";
+    case EndReason::kContext:
+      return "context";
+    case EndReason::kInterrupted:
+      break;
+  }
+  return "interrupted";
+}
 
 struct GenerateOptions {
   std::size_t max_tokens = 128;
@@ -49,8 +63,17 @@ struct Generation {
   double generate_seconds = 0;  ///< for the tokens after the first one
 
   /// 0 if there were none.
-  [[nodiscard]] double prompt_tokens_per_second() const;
-  [[nodiscard]] double tokens_per_second() const;
+  [[nodiscard]] double prompt_tokens_per_second() const {
+    return per_second(computed_tokens, prompt_seconds);
+  }
+  [[nodiscard]] double tokens_per_second() const {
+    return tokens.empty() ? 0 : per_second(tokens.size() - 1, generate_seconds);
+  }
+
+ private:
+  static double per_second(std::size_t count, double seconds) {
+    return count > 0 && seconds > 0 ? static_cast<double>(count) / seconds : 0;
+  }
 };
 
 /// Continues a text token by token. The sequence begins anew, except where it has the tokens of the

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language models as programs handle them.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "halftone/lm/chat/model_texts.h"
+#include "halftone/lm/generate/token_model.h"
+#include "halftone/runtime/execution_options.h"
+
+namespace halftone {
+
+struct LanguageModelOptions {
+  std::filesystem::path tokenizer{};  ///< of a model of llama2.c; else empty
+  std::size_t context = 0;  ///< tokens of a sequence; 0: as many as the model knows, 4096 at most
+  int threads = 0;          ///< 0: those of the process
+  runtime::ExecutionOptions execution{};
+};
+
+/// A model with its tokenizer. Functions that take it run on one thread at a time.
+class LanguageModel {
+ public:
+  /// Opens a GGUF file, a folder of Hugging Face, or a file of llama2.c.
+  /// @throws Error as lm::read_model_texts() and open_token_model(); kUnsupported if this build has
+  ///         no tokenizers
+  static LanguageModel open(const std::filesystem::path& path,
+                            const LanguageModelOptions& options = {});
+  /// @param name  in messages
+  LanguageModel(std::string name, lm::ModelTexts texts, std::unique_ptr<lm::TokenModel> model)
+      : name_(std::move(name)), texts_(std::move(texts)), model_(std::move(model)) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const lm::ModelTexts& texts() const { return texts_; }
+  [[nodiscard]] const lm::Tokenizer& tokenizer() const { return texts_.tokenizer; }
+  [[nodiscard]] lm::TokenModel& model() { return *model_; }
+  /// @param name  of a family; empty: the one of the template in the file
+  /// @throws Error kUnsupported if there is no such family, or the file has no template that is
+  ///         known
+  [[nodiscard]] lm::ChatTemplate chat_template(std::string_view name = "") const;
+
+ private:
+  std::string name_;
+  lm::ModelTexts texts_;
+  std::unique_ptr<lm::TokenModel> model_;
+};
+
+/// Whether a path is read as a language model: *.gguf, *.bin, a folder.
+inline bool is_language_model(const std::filesystem::path& path) {
+  return path.extension() == ".gguf" || path.extension() == ".bin" ||
+         std::filesystem::is_directory(path);
+}
+
+}  // namespace halftone

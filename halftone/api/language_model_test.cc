@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of language models, on one that knows a text by heart.
+#include "halftone/api/language_model.h"
+
+#include "halftone/api/language_speed.h"
+#include "halftone/api/memory_speed.h"
+#include "halftone/api/text_evaluation.h"
+#include "halftone/api/text_generation.h"
+#include "halftone/base/file.h"
+#include "halftone/base/testing.h"
+#include "halftone/lm/generate/testing.h"
+#include "halftone/lm/text/testing.h"
+
+namespace halftone {
+namespace {
+
+using testing::HasSubstr;
+
+/// Its tokens are bytes, <|im_start|> (256), <|im_end|> (257) and </s> (258).
+LanguageModel parrot(const std::string& text, std::size_t context = 200,
+                     const std::string& chat_template = "") {
+  const lm::Tokenizer tokenizer =
+      lm::Tokenizer::from_gguf(lm::byte_tokens({"<|im_start|>", "<|im_end|>", "</s>"}));
+  lm::ModelTexts texts{tokenizer, chat_template, lm::chat_marks(tokenizer),
+                       lm::end_tokens(tokenizer)};
+  return {
+      "parrot", std::move(texts),
+      std::make_unique<lm::ParrotModel>(259, context, tokenizer.encode(text, {.control = true}))};
+}
+
+lm::GenerateOptions greedy(std::size_t max_tokens = 100) {
+  lm::GenerateOptions options{.max_tokens = max_tokens};
+  options.sampling.temperature = 0;
+  return options;
+}
+
+TEST(LanguageModels, ContinueAText) {
+  LanguageModel model = parrot("Halftone</s>");
+  EXPECT_EQ(generate_text(model, "Ha", {greedy()}).text, "lftone");
+  EXPECT_EQ(generate_text(model, "ft", {greedy(2)}).text, "on");
+  EXPECT_EQ(generate_text(model, "x</s>", {greedy(1)}).computed_tokens, 5U);
+  EXPECT_EQ(generate_text(model, "x</s>", {greedy(1), true}).computed_tokens, 2U);
+}
+
+TEST(LanguageModels, Converse) {
+  LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
+  Chat chat(model, {.system = "S", .template_name = "chatml", .generate = greedy(0)});
+  // "\n" is in the text once, so what follows it is the answer.
+  const lm::Generation first = chat.answer("Hi");
+  EXPECT_EQ(first.text, "Aye!");
+  EXPECT_EQ(first.reused_tokens, 0U);
+  const lm::Generation second = chat.answer("Ho");
+  EXPECT_EQ(second.text, "Aye!");
+  // What was read of the first turn is not read again.
+  EXPECT_EQ(second.reused_tokens, first.computed_tokens + 4);
+  ASSERT_EQ(chat.messages().size(), 5U);
+  EXPECT_EQ(chat.messages()[2].content, "Aye!");
+  expect_error(ErrorKind::kUsage, "expected at most 200 tokens, which is the context",
+               [&] { chat.answer(std::string(200, 'x')); });
+  EXPECT_EQ(chat.messages().size(), 5U) << "as it was";
+  EXPECT_EQ(chat.answer("Ha").text, "Aye!");
+}
+
+TEST(LanguageModels, HaveAChatTemplateOrNone) {
+  EXPECT_EQ(parrot("ab", 9, "{{ '<|im_start|>' + '<|im_end|>' }}").chat_template().name(),
+            "chatml");
+  expect_error(ErrorKind::kUnsupported, "parrot: has no chat template",
+               [] { (void)parrot("ab").chat_template(); });
+  expect_error(ErrorKind::kUnsupported, "parrot: chat template: this one, of 7 bytes",
+               [] { (void)parrot("ab", 9, "{{ x }}").chat_template(); });
+  EXPECT_EQ(parrot("ab").chat_template("gemma").name(), "gemma");
+}
+
+TEST(LanguageModels, AreMeasuredOnAText) {
+  LanguageModel model = parrot("abcdabcd");
+  LanguageModel reference = parrot("abcdabcd");
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "abcd";
+  const lm::TextEvaluation found = evaluate_text(model, &reference, text, {{.context = 60}});
+  EXPECT_EQ(found.num_tokens, 118U);
+  EXPECT_EQ(found.reference->mean_kl.value, 0);
+  const lm::Tokenizer other = lm::Tokenizer::from_gguf(lm::byte_tokens({"ab"}));
+  EXPECT_EQ(evaluate_text(model, nullptr, text, {{.context = 60}}).loss.value, found.loss.value);
+}
+
+TEST(LanguageModels, RefuseAReferenceWithOtherTokens) {
+  LanguageModel model = parrot("ab");
+  formats::GgufBytes file;
+  file.head(0, 3).text_key("tokenizer.ggml.model", "llama");
+  lm::add_texts(file, "tokenizer.ggml.tokens", {"a", "b"});
+  file.text("tokenizer.ggml.add_space_prefix").number<std::uint32_t>(7).number<std::uint8_t>(0);
+  const lm::Tokenizer tokenizer = lm::Tokenizer::from_gguf(formats::GgufFile::parse(file.file()));
+  LanguageModel other("other", {tokenizer, "", {}, {}},
+                      std::make_unique<lm::ParrotModel>(2, 9, std::vector<lm::TokenId>{0, 1}));
+  expect_error(ErrorKind::kUsage, "other: expected the tokens that parrot has",
+               [&] { evaluate_text(model, &other, "abab"); });
+}
+
+TEST(LanguageModels, AreTimed) {
+  LanguageModel model = parrot("ab");
+  LanguageSpeedOptions options{.prompt = 10, .generate = 6, .depths = {0, 20}};
+  EXPECT_EQ(context_for(options), 30U);
+  const LanguageSpeed speed = measure_language_speed(model, options);
+  ASSERT_EQ(speed.depths.size(), 2U);
+  EXPECT_GT(speed.depths[1].prompt_tokens_per_second, 0);
+  EXPECT_EQ(speed.depths[1].bytes_per_token, 1023U) << "as the model says of 20 + 3 tokens";
+  const SpeedAtDepth& first = speed.depths[0];
+  EXPECT_EQ(first.bandwidth_share, 1003 * first.tokens_per_second / speed.memory_bytes_per_second);
+  options.prompt = 0;
+  options.depths = {1};
+  EXPECT_EQ(measure_language_speed(model, options).depths[0].prompt_tokens_per_second, 0);
+  options.depths = {195};
+  expect_error(ErrorKind::kUsage, "expected at most 200 tokens, which is the context, found 201",
+               [&] { measure_language_speed(model, options); });
+  options.generate = 0;
+  expect_error(ErrorKind::kUsage, "nothing to measure",
+               [&] { measure_language_speed(model, options); });
+}
+
+TEST(LanguageModels, AreFilesOfThreeKinds) {
+  EXPECT_TRUE(is_language_model("a.gguf"));
+  EXPECT_TRUE(is_language_model("a.bin"));
+  EXPECT_TRUE(is_language_model(std::filesystem::temp_directory_path()));
+  EXPECT_FALSE(is_language_model("a.onnx"));
+  expect_error(ErrorKind::kIo, "none.gguf", [] { (void)LanguageModel::open("none.gguf"); });
+}
+
+class TextEvaluationFiles : public WithFolder {};
+
+TEST_F(TextEvaluationFiles, AreRead) {
+  expect_error(ErrorKind::kIo, "none.txt",
+               [] { (void)evaluate_text_file({.model = "m.gguf", .text = "none.txt"}); });
+  write_file(path("t.txt"), std::string_view("ab"));
+  expect_error(ErrorKind::kIo, "none.gguf",
+               [&] { (void)evaluate_text_file({.model = "none.gguf", .text = path("t.txt")}); });
+}
+
+}  // namespace
+}  // namespace halftone

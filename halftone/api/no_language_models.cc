@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of language models where a build has no libraries for their text.
+#include "halftone/api/language_model.h"
+#include "halftone/api/language_speed.h"
+#include "halftone/api/text_evaluation.h"
+#include "halftone/api/text_generation.h"
+#include "halftone/base/error.h"
+
+namespace halftone {
+namespace {
+
+[[noreturn]] void fail_without_text() {
+  fail(
+      ErrorKind::kUnsupported,
+      "language models: this build has none: install libpcre2-dev, libutf8proc-dev and pkg-config, "
+      "and build it again");
+}
+
+}  // namespace
+
+LanguageModel LanguageModel::open(const std::filesystem::path& /*path*/,
+                                  const LanguageModelOptions& /*options*/) {
+  fail_without_text();
+}
+
+lm::ChatTemplate LanguageModel::chat_template(std::string_view /*name*/) const {
+  fail_without_text();
+}
+
+lm::Generation generate_text(LanguageModel& /*model*/, std::string_view /*prompt*/,
+                             const TextGenerationOptions& /*options*/) {
+  fail_without_text();
+}
+
+Chat::Chat(LanguageModel& model, ChatOptions /*options*/)
+    : model_(model), template_(model.chat_template()) {}
+
+lm::Generation Chat::answer(std::string_view /*message*/) { fail_without_text(); }
+
+lm::TextEvaluation evaluate_text_file(const TextEvaluationJob& /*job*/) { fail_without_text(); }
+
+std::size_t context_for(const LanguageSpeedOptions& /*options*/) { fail_without_text(); }
+
+LanguageSpeed measure_language_speed(LanguageModel& /*model*/,
+                                     const LanguageSpeedOptions& /*options*/) {
+  fail_without_text();
+}
+
+}  // namespace halftone

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/token_model.h"
+
+#include <algorithm>
+
+#include "halftone/base/parallel.h"
+#include "halftone/lm/decode/decoder.h"
+#include "halftone/lm/model/build.h"
+#include "halftone/lm/model/open_model.h"
+
+namespace halftone {
+namespace {
+
+/// Caches of long contexts take much memory: more than this is to be asked for.
+constexpr std::size_t kUsualContext = 4096;
+
+}  // namespace
+
+std::unique_ptr<lm::TokenModel> open_token_model(const std::filesystem::path& path,
+                                                 const LanguageModelOptions& options) {
+  const lm::Model model = lm::open_model(path);
+  const std::size_t context = options.context != 0
+                                  ? options.context
+                                  : std::min(kUsualContext, model.description.context);
+  lm::DecoderGraphs graphs = with_context(path.string(), [&] {
+    return lm::build_decoder(model.description, model.weights,
+                             {.context = context, .cache = ir::CacheNumbers::kFloat16});
+  });
+  return std::make_unique<lm::Decoder>(
+      std::move(graphs),
+      lm::DecoderOptions{.threads = options.threads != 0 ? options.threads : num_threads(),
+                         .execution = options.execution});
+}
+
+}  // namespace halftone

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "halftone/api/text_generation.h"
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/cli/interruption.h"
+#include "halftone/cli/language_options.h"
+#include "halftone/report/language.h"
+
+namespace halftone::cli {
+namespace {
+
+struct GenerateVerbOptions {
+  CommonOptions common;
+  LanguageOptions language;
+  std::optional<std::string> prompt;
+  std::string file;
+  TextGenerationOptions generation;
+};
+
+std::string prompt_of(const GenerateVerbOptions& options) {
+  if (options.prompt.has_value() == !options.file.empty())
+    fail(ErrorKind::kUsage, "expected a prompt: either --prompt or --file");
+  if (options.prompt) return *options.prompt;
+  if (options.file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  const std::vector<std::byte> bytes = read_file(options.file);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void run(const GenerateVerbOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  const std::string prompt = prompt_of(options);
+  TextGenerationOptions generation = options.generation;
+  generation.generate.sampling.seed = options.common.seed;
+  LanguageModel model =
+      LanguageModel::open(options.language.model, options.language.open_options());
+  if (!options.common.json) generation.generate.show = TextOutput();
+  const Interruption interruption;
+  generation.generate.is_interrupted = Interruption::is_wanted;
+  const lm::Generation found = generate_text(model, prompt, generation);
+  if (options.common.json) {
+    std::cout << report::to_json(found);
+  } else {
+    if (!found.text.ends_with('\n')) std::cout << "\n";
+    Progress(options.common, machine).print_line(report::to_line(found));
+  }
+  if (found.reason == lm::EndReason::kInterrupted)
+    fail(ErrorKind::kInterrupted, "the generation was stopped");
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<GenerateVerbOptions>();
+  CLI::App* verb =
+      add_verb(app, "generate", "Continue a text with a language model",
+               "halftone generate model.gguf -p \"Once upon a time\" -n 64", options->common);
+  add_language_options(*verb, options->language);
+  CLI::Option* prompt = verb->add_option("-p,--prompt", options->prompt, "Text to continue");
+  verb->add_option("-f,--file", options->file, "File with the text; -: standard input")
+      ->check(some_path())
+      ->excludes(prompt);
+  verb->add_option("-n,--tokens", options->generation.generate.max_tokens,
+                   "Tokens to generate at most")
+      ->check(whole_from(0))
+      ->capture_default_str();
+  add_generate_options(*verb, options->generation.generate);
+  verb->add_flag(
+      "--control-tokens", options->generation.reads_control,
+      "Read control tokens such as <|im_start|> in the prompt; else they are plain text");
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/cli/language_options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "halftone/base/printable.h"
+
+namespace halftone::cli {
+
+void add_tokenizer_option(CLI::App& verb, std::string& tokenizer) {
+  verb.add_option("--tokenizer", tokenizer, "Tokenizer of a .bin file of llama2.c")
+      ->check(some_path());
+}
+
+void add_language_options(CLI::App& verb, LanguageOptions& options) {
+  verb.add_option("model", options.model, kLanguageModelText)->required()->check(some_path());
+  add_tokenizer_option(verb, options.tokenizer);
+  verb.add_option("--context", options.context,
+                  "Tokens that the model remembers, which take memory (default: as many as it was "
+                  "made for, 4096 at most)")
+      ->check(whole_from(1));
+}
+
+void add_generate_options(CLI::App& verb, lm::GenerateOptions& options) {
+  lm::SamplingOptions& sampling = options.sampling;
+  verb.add_option("--temperature", sampling.temperature,
+                  "Divides the logits before a token is drawn; 0: always the most probable token")
+      ->check(non_negative_number())
+      ->capture_default_str();
+  verb.add_option("--top-k", sampling.top_k, "Draw from the K most probable tokens; 0: from all")
+      ->check(whole_from(0))
+      ->capture_default_str();
+  verb.add_option("--top-p", sampling.top_p,
+                  "Draw from the fewest tokens that together have this probability; 1: from all")
+      ->check(number_from(1e-9, 1))
+      ->capture_default_str();
+  verb.add_option("--min-p", sampling.min_p,
+                  "Leave out tokens below this share of the highest probability; 0: none")
+      ->check(number_from(0, 1))
+      ->capture_default_str();
+  verb.add_option("--repeat-penalty", sampling.repeat_penalty,
+                  "Above 1: makes tokens of the last --repeat-window less probable")
+      ->check(positive_number())
+      ->capture_default_str();
+  verb.add_option("--repeat-window", sampling.repeat_window,
+                  "Tokens that --repeat-penalty looks back")
+      ->check(whole_from(0))
+      ->capture_default_str();
+  verb.add_option("--stop", options.stops.texts, "End in front of this text; repeatable")
+      ->allow_extra_args(false);
+}
+
+TextOutput::TextOutput() : is_terminal_(::isatty(STDOUT_FILENO) == 1) {}
+
+void TextOutput::operator()(std::string_view piece) const {
+  while (is_terminal_ && !piece.empty()) {
+    const std::size_t tab = std::min(piece.find('\t'), piece.size());
+    std::cout << printable(piece.substr(0, tab)) << (tab < piece.size() ? "\t" : "");
+    piece.remove_prefix(std::min(tab + 1, piece.size()));
+  }
+  std::cout << piece << std::flush;
+}
+
+}  // namespace halftone::cli

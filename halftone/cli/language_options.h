@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of the verbs that run language models.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/api/language_model.h"
+#include "halftone/cli/command.h"
+#include "halftone/lm/generate/generate.h"
+
+namespace halftone::cli {
+
+struct LanguageOptions {
+  std::string model;
+  std::string tokenizer;
+  std::size_t context = 0;
+
+  [[nodiscard]] LanguageModelOptions open_options() const {
+    return {.tokenizer = tokenizer, .context = context};
+  }
+};
+
+/// The help of a model's argument, and of --tokenizer.
+inline constexpr const char* kLanguageModelText =
+    "GGUF file, folder of Hugging Face, or a .bin file of llama2.c";
+
+/// Adds --tokenizer.
+void add_tokenizer_option(CLI::App& verb, std::string& tokenizer);
+/// Adds the model, --tokenizer and --context.
+void add_language_options(CLI::App& verb, LanguageOptions& options);
+/// Adds -n, the options of sampling and --stop.
+void add_generate_options(CLI::App& verb, lm::GenerateOptions& options);
+
+/// Writes text to standard output as it comes. On a terminal, control characters but tabs and line
+/// feeds are shown as \xHH: what a model writes must not move the cursor.
+class TextOutput {
+ public:
+  TextOutput();
+  void operator()(std::string_view piece) const;
+
+ private:
+  bool is_terminal_;
+};
+
+}  // namespace halftone::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/language.h"
+
+#include <fmt/format.h>
+
+#include "halftone/report/json.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report {
+namespace {
+
+/// A measured number; null where it is not known.
+Json known(double value) { return value > 0 ? Json(value) : Json(); }
+
+Json generation_json(const lm::Generation& generation) {
+  return {{"text", generation.text},
+          {"tokens", generation.tokens},
+          {"end", lm::to_string(generation.reason)},
+          {"prompt_tokens", generation.reused_tokens + generation.computed_tokens},
+          {"reused_tokens", generation.reused_tokens},
+          {"prompt_tokens_per_second", known(generation.prompt_tokens_per_second())},
+          {"tokens_per_second", known(generation.tokens_per_second())},
+          {"seconds_to_first_token", known(generation.seconds_to_first)},
+          {"seconds", generation.prompt_seconds + generation.generate_seconds}};
+}
+
+Json estimate_json(const lm::Estimate& estimate) {
+  return {{"value", estimate.value}, {"standard_error", estimate.standard_error}};
+}
+
+/// "12.345 +- 0.067"
+std::string estimate_text(const lm::Estimate& estimate, int digits) {
+  return fmt::format("{} +- {}", format_number(estimate.value, digits),
+                     format_number(estimate.standard_error, digits));
+}
+
+std::string speed_text(double per_second) {
+  return per_second > 0 ? format_number(per_second, 1) : "-";
+}
+
+}  // namespace
+
+std::string to_line(const lm::Generation& generation) {
+  return fmt::format(
+      "prompt {} tokens ({} known), {} tokens/s; first token after {:.2f} s; {} tokens, {} "
+      "tokens/s; end: {}",
+      generation.reused_tokens + generation.computed_tokens, generation.reused_tokens,
+      speed_text(generation.prompt_tokens_per_second()), generation.seconds_to_first,
+      generation.tokens.size(), speed_text(generation.tokens_per_second()),
+      lm::to_string(generation.reason));
+}
+
+std::string to_json(const lm::Generation& generation) { return dump(generation_json(generation)); }
+
+std::string to_json_line(const lm::Generation& generation) {
+  return generation_json(generation).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_text(const lm::TextEvaluation& evaluation) {
+  std::string text = fmt::format("perplexity {} of {} tokens in {} windows\n",
+                                 estimate_text(evaluation.perplexity, 4), evaluation.num_tokens,
+                                 evaluation.num_windows, evaluation.num_windows == 1 ? "" : "s");
+  if (!evaluation.reference) return text;
+  const lm::TextComparison& reference = *evaluation.reference;
+  text += fmt::format("reference {}, ratio {}\n", estimate_text(reference.perplexity, 4),
+                      estimate_text(reference.ratio, 5));
+  text += fmt::format("KL divergence {}, 99 % of the tokens at most {}\n",
+                      estimate_text(reference.mean_kl, 6), estimate_text(reference.kl_99, 5));
+  const lm::Estimate percent{100 * reference.same_top.value,
+                             100 * reference.same_top.standard_error};
+  return text + fmt::format("same most probable token {} %\n", estimate_text(percent, 2));
+}
+
+std::string to_json(const lm::TextEvaluation& evaluation) {
+  Json json = {{"metric", "perplexity"},
+               {"value", evaluation.perplexity.value},
+               {"standard_error", evaluation.perplexity.standard_error},
+               {"loss", estimate_json(evaluation.loss)},
+               {"tokens", evaluation.num_tokens},
+               {"windows", evaluation.num_windows}};
+  if (evaluation.reference) {
+    const lm::TextComparison& reference = *evaluation.reference;
+    json["reference"] = {{"value", reference.perplexity.value},
+                         {"standard_error", reference.perplexity.standard_error},
+                         {"ratio", estimate_json(reference.ratio)},
+                         {"kl_divergence", estimate_json(reference.mean_kl)},
+                         {"kl_divergence_99", estimate_json(reference.kl_99)},
+                         {"same_top", estimate_json(reference.same_top)}};
+  }
+  return dump(json);
+}
+
+std::string to_text(const LanguageSpeed& speed) {
+  std::string text =
+      fmt::format("{} thread{}; memory {:.1f} GB/s\n\n", speed.threads,
+                  speed.threads == 1 ? "" : "s", speed.memory_bytes_per_second / 1e9);
+  Table table({{"tokens in front"},
+               {fmt::format("{} read, tokens/s", speed.prompt_tokens)},
+               {fmt::format("{} written, tokens/s", speed.generated_tokens)},
+               {"bytes per token"},
+               {"share of memory speed"}});
+  for (const SpeedAtDepth& each : speed.depths) {
+    const bool knows_bytes = each.bytes_per_token > 0;
+    table.add_row({std::to_string(each.depth), speed_text(each.prompt_tokens_per_second),
+                   speed_text(each.tokens_per_second),
+                   knows_bytes ? format_bytes(each.bytes_per_token) : "-",
+                   knows_bytes ? format_number(100 * each.bandwidth_share, 1) + " %" : "-"});
+  }
+  return text + table.to_text();
+}
+
+std::string to_json(const LanguageSpeed& speed) {
+  Json depths = Json::array();
+  for (const SpeedAtDepth& each : speed.depths) {
+    depths.push_back(
+        {{"depth", each.depth},
+         {"prompt_tokens_per_second", known(each.prompt_tokens_per_second)},
+         {"tokens_per_second", known(each.tokens_per_second)},
+         {"bytes_per_token", each.bytes_per_token > 0 ? Json(each.bytes_per_token) : Json()},
+         {"bandwidth_share", known(each.bandwidth_share)}});
+  }
+  return dump({{"threads", speed.threads},
+               {"prompt_tokens", speed.prompt_tokens},
+               {"generated_tokens", speed.generated_tokens},
+               {"memory_bytes_per_second", speed.memory_bytes_per_second},
+               {"depths", depths}});
+}
+
+}  // namespace halftone::report

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of language models for people and for scripts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "halftone/api/language_speed.h"
+#include "halftone/lm/evaluate/text_evaluation.h"
+#include "halftone/lm/generate/generate.h"
+
+namespace halftone::report {
+
+/// One line about speed, without a line feed.
+std::string to_line(const lm::Generation& generation);
+std::string to_json(const lm::Generation& generation);
+/// An answer of a conversation: the same in one line.
+std::string to_json_line(const lm::Generation& generation);
+
+std::string to_text(const lm::TextEvaluation& evaluation);
+std::string to_json(const lm::TextEvaluation& evaluation);
+
+std::string to_text(const LanguageSpeed& speed);
+std::string to_json(const LanguageSpeed& speed);
+
+}  // namespace halftone::report

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/language.h"
+
+#include <nlohmann/json.hpp>
+
+#include "halftone/base/testing.h"
+
+namespace halftone::report {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(LanguageReports, SayHowATextWasGenerated) {
+  lm::Generation generation;
+  generation.text = "a\xC3\xA4\n";
+  generation.tokens = {3, 4, 5};
+  generation.reason = lm::EndReason::kText;
+  generation.reused_tokens = 2;
+  generation.computed_tokens = 10;
+  generation.prompt_seconds = 0.5;
+  generation.seconds_to_first = 0.625;
+  generation.generate_seconds = 0.25;
+  EXPECT_EQ(to_line(generation),
+            "prompt 12 tokens (2 known), 20.0 tokens/s; first token after 0.62 s; 3 tokens, 8.0 "
+            "tokens/s; end: text");
+  const json found = json::parse(to_json(generation));
+  EXPECT_EQ(found["text"], "a\xC3\xA4\n");
+  EXPECT_EQ(found["tokens"], json::array({3, 4, 5}));
+  EXPECT_EQ(found["end"], "text");
+  EXPECT_EQ(found["prompt_tokens"], 12);
+  EXPECT_EQ(found["tokens_per_second"], 8);
+  EXPECT_EQ(found["seconds_to_first_token"], 0.625);
+  const std::string line = to_json_line(generation);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_EQ(json::parse(line), found);
+  EXPECT_TRUE(json::parse(to_json(lm::Generation()))["tokens_per_second"].is_null());
+}
+
+TEST(LanguageReports, ShowEvaluationsWithErrors) {
+  lm::TextEvaluation evaluation{100, 2, {2, 0.5}, {7.5, 0.25}};
+  EXPECT_EQ(to_text(evaluation), "perplexity 7.5000 +- 0.2500 of 100 tokens in 2 windows\n");
+  EXPECT_FALSE(json::parse(to_json(evaluation)).contains("reference"));
+  evaluation.reference = {{6, 0.5}, {1.25, 0.125}, {0.5, 0.0625}, {4, 1}, {0.75, 0.25}};
+  EXPECT_THAT(to_text(evaluation), HasSubstr("reference 6.0000 +- 0.5000, ratio 1.25000"));
+  EXPECT_THAT(to_text(evaluation), HasSubstr("same most probable token 75.00 +- 25.00 %"));
+  const json found = json::parse(to_json(evaluation));
+  EXPECT_EQ(found["metric"], "perplexity");
+  EXPECT_EQ(found["value"], 7.5);
+  EXPECT_EQ(found["loss"]["value"], 2);
+  EXPECT_EQ(found["reference"]["kl_divergence_99"]["value"], 4);
+  EXPECT_EQ(found["reference"]["same_top"]["standard_error"], 0.25);
+}
+
+TEST(LanguageReports, ShowSpeeds) {
+  const LanguageSpeed speed{2, 512, 128, 2e10, {{0, 100, 50, 200 << 20, 0.5}, {64, 0, 0, 0, 0}}};
+  const std::string text = to_text(speed);
+  EXPECT_THAT(text, HasSubstr("2 threads; memory 20.0 GB/s"));
+  EXPECT_THAT(text, HasSubstr("200.0 MiB"));
+  EXPECT_THAT(text, HasSubstr("50.0 %"));
+  const json found = json::parse(to_json(speed));
+  EXPECT_EQ(found["depths"][0]["bandwidth_share"], 0.5);
+  EXPECT_TRUE(found["depths"][1]["bytes_per_token"].is_null());
+  EXPECT_EQ(found["memory_bytes_per_second"], 2e10);
+}
+
+}  // namespace
+}  // namespace halftone::report
