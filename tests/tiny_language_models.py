@@ -34,13 +34,15 @@ class Tiny:
     config: transformers.PretrainedConfig
     gguf: str
     keys: Callable[["Writer"], None] = lambda writer: None  # beside the common ones
+    is_bfloat16: bool = False  # the matrices of both files
 
 
 class Writer:
     """Writes keys and tensors of a GGUF file."""
 
-    def __init__(self, path: pathlib.Path, architecture: str):
+    def __init__(self, path: pathlib.Path, architecture: str, is_bfloat16: bool):
         self.arch = architecture
+        self.is_bfloat16 = is_bfloat16
         self.file = gguf.GGUFWriter(path, architecture)
 
     def whole(self, key: str, value: int) -> None:
@@ -56,7 +58,12 @@ class Writer:
         self.file.add_bool(f"{self.arch}.{key}", value)
 
     def tensor(self, name: str, values: np.ndarray) -> None:
-        self.file.add_tensor(name, np.ascontiguousarray(values, dtype=np.float32))
+        values = np.ascontiguousarray(values, dtype=np.float32)
+        if self.is_bfloat16 and values.ndim > 1:
+            kind = gguf.GGMLQuantizationType.BF16
+            self.file.add_tensor(name, gguf.quants.quantize(values, kind), raw_dtype=kind)
+        else:
+            self.file.add_tensor(name, values)
 
     def close(self) -> None:
         self.file.write_header_to_file()
@@ -88,6 +95,7 @@ def models() -> dict[str, Tiny]:
         "mixtral": Tiny(t.MixtralConfig(**SIZES, num_local_experts=4, num_experts_per_tok=2,
                                         **rope(1e6)), "llama", expert_keys(4, 2)),
         "qwen2": Tiny(t.Qwen2Config(**SIZES, **rope(1e6)), "qwen2"),
+        "qwen2_bfloat16": Tiny(t.Qwen2Config(**SIZES, **rope(1e6)), "qwen2", is_bfloat16=True),
         "qwen2_moe": Tiny(t.Qwen2MoeConfig(**SIZES, **experts, shared_expert_intermediate_size=56,
                                            norm_topk_prob=False, **rope(1e6)), "qwen2moe",
                           expert_keys(4, 2, 40, 56)),
@@ -284,17 +292,20 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
     model = transformers.AutoModelForCausalLM.from_config(tiny.config, attn_implementation="eager")
     model = model.float().eval()
     randomize(model)
+    if tiny.is_bfloat16:
+        for values in model.parameters():  # and no tables of angles
+            values.data = values.data.bfloat16().float()
     tokens = np.random.default_rng(3).integers(0, VOCABULARY, TOKENS)
     with torch.no_grad():
         logits = model(torch.tensor(tokens)[None]).logits[0]
     (folder / f"{name}.logits").write_bytes(logits.numpy().astype(np.float32).tobytes())
     (folder / f"{name}.tokens").write_text(" ".join(map(str, tokens)), encoding="utf-8")
-    model.save_pretrained(folder / name)
-    writer = Writer(folder / f"{name}.gguf", tiny.gguf)
+    writer = Writer(folder / f"{name}.gguf", tiny.gguf, tiny.is_bfloat16)
     common_keys(writer, tiny.config)
     tiny.keys(writer)
     write_tensors(writer, model)
     writer.close()
+    (model.bfloat16() if tiny.is_bfloat16 else model).save_pretrained(folder / name)
 
 
 def write_models(folder: pathlib.Path) -> list[str]:

@@ -150,8 +150,23 @@ TEST(Build, StatesGiveWhatWholeSamplesGive) {
   }
 }
 
-/// Two equal experts whose shares add up to 1 are one of them.
-TEST(Build, EqualExpertsAreOneNetwork) {
+TEST(Build, SamplesDoNotSeeEachOther) {
+  const Description d = sizes_of("gemma3");
+  const DecoderGraphs graphs = build_samples(d, weights_of(d), 3);
+  ir::verify(graphs.body);
+  ir::verify(graphs.head);
+  std::vector<ir::Tensor> inputs;
+  inputs.push_back(integers({4, 0, 9, 1, 2, 3}, {2, 3}));
+  const auto outputs = ir::evaluate_graph(graphs.body, inputs);
+  const auto both = outputs[0].as<float>();
+  const std::vector<float> first = hidden_of_samples(d, {4, 0, 9});
+  const std::vector<float> second = hidden_of_samples(d, {1, 2, 3});
+  EXPECT_TRUE(std::ranges::equal(both.first(first.size()), first));
+  EXPECT_TRUE(std::ranges::equal(both.last(second.size()), second));
+}
+
+/// One expert, whose share is 1, is a network without a choice.
+TEST(Build, OneExpertIsANetworkWithoutAChoice) {
   Description d = sizes_of("llama");
   d.blocks = 1;
   const std::vector<float> one = hidden_of_samples(d, {1, 2, 3});

@@ -109,7 +109,8 @@ void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) 
   d.score_scale = keys.number("attention.scale").value_or(0);
   d.score_cap = keys.number("attn_logit_softcapping").value_or(d.score_cap);
   d.logit_cap = keys.number("final_logit_softcapping").value_or(d.logit_cap);
-  d.has_qkv_bias = d.has_qkv_bias || has_tensor(file, "blk.0.attn_q.bias");
+  d.has_qkv_bias = d.has_qkv_bias || has_tensor(file, "blk.0.attn_q.bias") ||
+                   has_tensor(file, "blk.0.attn_qkv.bias");
   d.has_output_bias = d.has_output_bias || has_tensor(file, "blk.0.attn_output.bias");
   d.has_ffn_bias = d.has_ffn_bias || has_tensor(file, "blk.0.ffn_down.bias");
   d.normalizes_heads = d.normalizes_heads || has_tensor(file, "blk.0.attn_q_norm.weight");

@@ -2,7 +2,9 @@
 #include "halftone/lm/model/weights.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -234,11 +236,38 @@ class WeightFinder {
   std::size_t problems_ = 0;
 };
 
+/// Tensors that files have for programs of their own: masks and frequencies of positions.
+bool is_harmless(std::string_view name) {
+  constexpr std::string_view kEnds[] = {"rotary_emb.inv_freq", "attn_rot_embd.weight", ".attn.bias",
+                                        ".attn.masked_bias"};
+  return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+/// Whether a name is that of a tensor in a block of the description.
+bool is_in_block(const Description& d, const Container& container, std::string_view name) {
+  constexpr std::string_view kWords[] = {"blk.", "layers.", "h."};
+  if (!name.starts_with(container.prefix)) return false;
+  name.remove_prefix(container.prefix.size());
+  for (const std::string_view word : kWords) {
+    if (!name.starts_with(word)) continue;
+    std::size_t block = d.blocks;
+    std::from_chars(name.data() + word.size(), name.data() + name.size(), block);
+    return block < d.blocks;
+  }
+  return false;
+}
+
 std::map<WeightId, Weight> find_weights(const Description& description, Container container,
                                         std::vector<std::string>& unused) {
   auto weights = WeightFinder(description, container).find_all();
   for (const std::string& name : container.order) {
-    if (!container.tensors.at(name).is_used) unused.push_back(name);
+    if (container.tensors.at(name).is_used) continue;
+    if (is_in_block(description, container, name) && !is_harmless(name)) {
+      fail(ErrorKind::kUnsupported, "tensor '" + printable(name) + "': the blocks of " +
+                                        description.architecture +
+                                        " that are described here do not read it");
+    }
+    unused.push_back(name);
   }
   return weights;
 }

@@ -56,7 +56,9 @@ struct Weight {
 /// The tensors that a description needs, as views of a file. Any number of threads may use it.
 class Weights {
  public:
-  /// @throws Error kFormat if tensors are missing or have other shapes: the first few by name
+  /// @throws Error kFormat if tensors are missing or have other shapes: the first few by name;
+  ///         kUnsupported if a block has a tensor that the description does not read, because such
+  ///         a model computes something else
   Weights(const Description& description, const formats::GgufFile& file);
   Weights(const Description& description, const formats::SafetensorsFile& file);
   Weights(const Description& description, const Llama2cFile& file);

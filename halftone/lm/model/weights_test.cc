@@ -75,9 +75,20 @@ TEST(Weights, ListUnusedTensors) {
   auto tensors = tensors_without({});
   tensors.push_back(counting("rope_freqs.weight", {1}));
   tensors.push_back(counting("blk.1.ffn_up.weight", {3, 2}));
-  tensors.push_back(counting("blk.0.other", {3}));
+  tensors.push_back(counting("vision.blk.0.other", {3}));
+  tensors.push_back(counting("blk.0.attn_rot_embd.weight", {1}));
   const Weights weights(one_block(), gguf_of(tensors));
-  EXPECT_THAT(weights.unused(), ElementsAre("blk.1.ffn_up.weight", "blk.0.other"));
+  EXPECT_THAT(weights.unused(), ElementsAre("blk.1.ffn_up.weight", "vision.blk.0.other",
+                                            "blk.0.attn_rot_embd.weight"));
+}
+
+TEST(Weights, RefuseBlocksWithMoreThanIsRead) {
+  auto tensors = tensors_without({});
+  tensors.push_back(counting("blk.0.attn_sinks.weight", {2}));
+  expect_error(ErrorKind::kUnsupported,
+               "tensor 'blk.0.attn_sinks.weight': the blocks of llama that are described here do "
+               "not read it",
+               [&] { Weights(one_block(), gguf_of(tensors)); });
 }
 
 TEST(Weights, SplitFusedTensors) {
@@ -166,6 +177,33 @@ TEST(Weights, ExpertsAreMatrices) {
   EXPECT_THAT(up.decode(), ElementsAre(26, 27, 28, 29, 30, 31));
   EXPECT_EQ(weights.at({.role = Role::kExpertDown, .expert = 1}).name, "blk.0.ffn_down.1.weight");
   EXPECT_THAT(weights.at({.role = Role::kSharedRouter}).shape, ElementsAre(1, 2));
+  EXPECT_THAT(weights.unused(), testing::IsEmpty());
+}
+
+/// As newer versions of transformers hold them: gate and up of an expert follow each other.
+TEST(Weights, ExpertsOfOneTensorAreParts) {
+  Description d = one_block();
+  d.experts = d.active_experts = 2;
+  std::vector<NamedTensor> tensors = {counting("embed_tokens.weight", {3, 2}),
+                                      counting("norm.weight", {2}),
+                                      counting("layers.0.input_layernorm.weight", {2}),
+                                      counting("layers.0.self_attn.q_proj.weight", {2, 2}),
+                                      counting("layers.0.self_attn.k_proj.weight", {1, 2}),
+                                      counting("layers.0.self_attn.v_proj.weight", {1, 2}),
+                                      counting("layers.0.self_attn.o_proj.weight", {2, 2}),
+                                      counting("layers.0.post_attention_layernorm.weight", {2}),
+                                      counting("layers.0.mlp.gate.weight", {2, 2}),
+                                      counting("layers.0.mlp.experts.gate_up_proj", {2, 6, 2}),
+                                      counting("layers.0.mlp.experts.down_proj", {2, 2, 3})};
+  for (NamedTensor& tensor : tensors) tensor.name = "language_model.model." + tensor.name;
+  const Weights weights(d, safetensors_of(tensors));
+  const Weight& up = weights.at({.role = Role::kExpertUp, .expert = 1});
+  EXPECT_EQ(up.name, "language_model.model.layers.0.mlp.experts.gate_up_proj[1][3:6]");
+  EXPECT_THAT(up.decode(), ElementsAre(18, 19, 20, 21, 22, 23));
+  EXPECT_THAT(weights.at({.role = Role::kExpertGate, .expert = 1}).decode(),
+              ElementsAre(12, 13, 14, 15, 16, 17));
+  EXPECT_THAT(weights.at({.role = Role::kExpertDown, .expert = 1}).decode(),
+              ElementsAre(6, 7, 8, 9, 10, 11));
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 
