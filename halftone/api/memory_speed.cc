@@ -14,7 +14,7 @@ namespace halftone {
 namespace {
 
 constexpr std::size_t kWords = (std::size_t{256} << 20) / sizeof(std::uint64_t);
-constexpr double kMinSeconds = 0.5;
+constexpr double kMinSeconds = 0.25;
 constexpr int kMinPasses = 3;
 
 /// Eight sums, so that additions do not wait for each other.

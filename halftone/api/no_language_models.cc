@@ -32,8 +32,11 @@ lm::Generation generate_text(LanguageModel& /*model*/, std::string_view /*prompt
   fail_without_text();
 }
 
-Chat::Chat(LanguageModel& model, ChatOptions /*options*/)
-    : model_(model), template_(model.chat_template()) {}
+struct Chat::State {};
+
+Chat::Chat(LanguageModel& /*model*/, const ChatOptions& /*options*/) { fail_without_text(); }
+
+Chat::~Chat() = default;
 
 lm::Generation Chat::answer(std::string_view /*message*/) { fail_without_text(); }
 

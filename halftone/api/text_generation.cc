@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "halftone/base/error.h"
-
 namespace halftone {
 namespace {
 
@@ -24,32 +22,47 @@ lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
   return lm::generate(model.model(), model.tokenizer(), tokens, known, generate);
 }
 
-Chat::Chat(LanguageModel& model, ChatOptions options)
-    : model_(model),
-      options_(std::move(options)),
-      template_(model.chat_template(options_.template_name)) {
-  if (!options_.system.empty()) messages_.push_back({lm::Role::kSystem, options_.system});
-  lm::GenerateOptions& generate = options_.generate;
+struct Chat::State {
+  LanguageModel& model;
+  lm::GenerateOptions options;
+  lm::ChatTemplate chat_template;
+  std::vector<lm::Message> messages{};
+  std::vector<lm::TokenId> known{};  ///< what the model has read
+  std::size_t num_answers = 0;
+};
+
+Chat::Chat(LanguageModel& model, const ChatOptions& options)
+    : state_(std::make_unique<State>(
+          State{model, options.generate, model.chat_template(options.template_name)})) {
+  if (!options.system.empty()) state_->messages.push_back({lm::Role::kSystem, options.system});
+  lm::GenerateOptions& generate = state_->options;
   if (generate.max_tokens == 0) generate.max_tokens = model.model().context();
   generate.is_begin = true;
   add_ends(generate.stops, model);
-  const lm::TokenId end = model.tokenizer().vocabulary().control(template_.end_of_turn());
+  const lm::TokenId end =
+      model.tokenizer().vocabulary().control(state_->chat_template.end_of_turn());
   if (end != lm::kNoToken) generate.stops.tokens.push_back(end);
 }
 
+Chat::~Chat() = default;
+
+const std::vector<lm::Message>& Chat::messages() const { return state_->messages; }
+
 lm::Generation Chat::answer(std::string_view message) {
-  messages_.push_back({lm::Role::kUser, std::string(message)});
+  State& state = *state_;
+  const lm::Tokenizer& tokenizer = state.model.tokenizer();
+  state.messages.push_back({lm::Role::kUser, std::string(message)});
   try {
-    const lm::ChatText text = template_.render(messages_, model_.texts().marks);
-    lm::GenerateOptions generate = options_.generate;
-    generate.sampling.seed += num_answers_;
-    lm::Generation answer = lm::generate(model_.model(), model_.tokenizer(),
-                                         lm::encode(model_.tokenizer(), text), known_, generate);
-    messages_.push_back({lm::Role::kAssistant, answer.text});
-    ++num_answers_;
+    const lm::ChatText text = state.chat_template.render(state.messages, state.model.texts().marks);
+    lm::GenerateOptions generate = state.options;
+    generate.sampling.seed += state.num_answers;
+    lm::Generation answer = lm::generate(state.model.model(), tokenizer,
+                                         lm::encode(tokenizer, text), state.known, generate);
+    state.messages.push_back({lm::Role::kAssistant, answer.text});
+    ++state.num_answers;
     return answer;
   } catch (...) {
-    messages_.pop_back();
+    state.messages.pop_back();
     throw;
   }
 }

@@ -2,7 +2,7 @@
 // Continues texts, and converses.
 #pragma once
 
-#include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,21 +35,18 @@ class Chat {
  public:
   /// @param model  must outlive this
   /// @throws Error as LanguageModel::chat_template()
-  Chat(LanguageModel& model, ChatOptions options);
+  Chat(LanguageModel& model, const ChatOptions& options);
+  ~Chat();
 
   /// Answers a message of the user. If this throws, the conversation is as it was.
   /// @throws Error kUsage if the conversation no longer fits the context; as
   ///         lm::ChatTemplate::render() and lm::generate()
   lm::Generation answer(std::string_view message);
-  [[nodiscard]] const std::vector<lm::Message>& messages() const { return messages_; }
+  [[nodiscard]] const std::vector<lm::Message>& messages() const;
 
  private:
-  LanguageModel& model_;
-  ChatOptions options_;
-  lm::ChatTemplate template_;
-  std::vector<lm::Message> messages_;
-  std::vector<lm::TokenId> known_;  ///< what the model has read
-  std::size_t num_answers_ = 0;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace halftone

@@ -14,11 +14,6 @@
 namespace halftone::lm {
 namespace {
 
-struct Candidate {
-  double logit = 0;
-  TokenId id = 0;
-};
-
 bool is_before(const Candidate& a, const Candidate& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
 }
@@ -28,9 +23,8 @@ bool is_before(const Candidate& a, const Candidate& b) {
 class Candidates {
  public:
   /// @pre there are some, in the order of ids, with finite logits
-  explicit Candidates(std::vector<Candidate> candidates)
-      : all_(std::move(candidates)),
-        highest_(std::ranges::max(all_, {}, &Candidate::logit).logit) {}
+  explicit Candidates(std::vector<Candidate>& candidates)
+      : all_(candidates), highest_(std::ranges::min_element(all_, is_before)->logit) {}
 
   void keep_top(std::size_t count) {
     if (count == 0 || count >= all_.size()) return;
@@ -76,17 +70,18 @@ class Candidates {
     }
     return all_.size() - 1;
   }
-  /// Puts the `count` highest in order, and more in advance.
+  /// Puts the `count` highest in order, and more in advance: each time four times as many.
   void sort_first(std::size_t count) {
     if (count <= sorted_) return;
-    const std::size_t end =
-        std::min(all_.size(), std::max(count, std::max<std::size_t>(128, 4 * sorted_)));
-    const auto from = all_.begin() + static_cast<std::ptrdiff_t>(sorted_);
-    std::partial_sort(from, all_.begin() + static_cast<std::ptrdiff_t>(end), all_.end(), is_before);
+    std::size_t end = std::max({count, std::size_t{128}, 4 * sorted_});
+    if (end > all_.size() / 4) end = all_.size();
+    const auto at = [&](std::size_t i) { return all_.begin() + static_cast<std::ptrdiff_t>(i); };
+    if (end < all_.size()) std::nth_element(at(sorted_), at(end), all_.end(), is_before);
+    std::sort(at(sorted_), at(end), is_before);
     sorted_ = end;
   }
 
-  std::vector<Candidate> all_;
+  std::vector<Candidate>& all_;
   double highest_;
   std::size_t sorted_ = 0;
 };
@@ -116,31 +111,42 @@ void Sampler::accept(TokenId token) {
   last_.push_back(token);
 }
 
-TokenId Sampler::sample(std::span<const float> logits) {
-  std::vector<Candidate> all(logits.size());
+/// The tokens that have logits, in the order of ids.
+void Sampler::collect(std::span<const float> logits) {
+  candidates_.resize(logits.size());
+  std::size_t count = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (std::isnan(logits[i]) || logits[i] == std::numeric_limits<float>::infinity()) {
+    const float logit = logits[i];
+    if (!(logit < std::numeric_limits<float>::infinity())) {
       fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
-                                   ": expected a number, found " + number_text(logits[i]) +
+                                   ": expected a number, found " + number_text(logit) +
                                    "; the model is broken");
     }
-    all[i] = {logits[i], static_cast<TokenId>(i)};
+    candidates_[count] = {logit, static_cast<TokenId>(i)};
+    if (logit > -std::numeric_limits<float>::infinity()) ++count;
   }
-  if (options_.repeat_penalty != 1) {
-    std::vector<TokenId> repeated(last_.begin(), last_.end());
-    std::ranges::sort(repeated);
-    repeated.erase(std::ranges::unique(repeated).begin(), repeated.end());
-    for (const TokenId token : repeated) {
-      if (token < 0 || static_cast<std::size_t>(token) >= all.size()) continue;
-      double& logit = all[static_cast<std::size_t>(token)].logit;
-      logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;
-    }
-  }
-  std::erase_if(all, [](const Candidate& each) { return !std::isfinite(each.logit); });
-  if (all.empty())
+  if (count == 0)
     fail(ErrorKind::kFormat, "logits: expected a number, found none; the model is broken");
-  if (options_.temperature == 0) return std::ranges::min_element(all, is_before)->id;
-  Candidates candidates(std::move(all));
+  candidates_.resize(count);
+}
+
+void Sampler::lower_repeated() {
+  std::vector<TokenId> repeated(last_.begin(), last_.end());
+  std::ranges::sort(repeated);
+  repeated.erase(std::ranges::unique(repeated).begin(), repeated.end());
+  for (const TokenId token : repeated) {
+    const auto found = std::ranges::lower_bound(candidates_, token, {}, &Candidate::id);
+    if (found == candidates_.end() || found->id != token) continue;
+    const double logit = found->logit;
+    found->logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;
+  }
+}
+
+TokenId Sampler::sample(std::span<const float> logits) {
+  collect(logits);
+  if (options_.repeat_penalty != 1) lower_repeated();
+  if (options_.temperature == 0) return std::ranges::min_element(candidates_, is_before)->id;
+  Candidates candidates(candidates_);
   candidates.keep_top(options_.top_k);
   candidates.keep_probable(options_.top_p);
   candidates.keep_near_highest(options_.min_p);

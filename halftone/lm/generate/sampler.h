@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <vector>
 
 #include "halftone/base/random.h"
 #include "halftone/lm/text/vocabulary.h"
@@ -35,6 +36,12 @@ struct SamplingOptions {
   std::uint64_t seed = 0;
 };
 
+/// A token that may be drawn.
+struct Candidate {
+  double logit = 0;
+  TokenId id = 0;
+};
+
 /// Draws tokens. The same options and logits give the same tokens on every processor.
 class Sampler {
  public:
@@ -49,9 +56,13 @@ class Sampler {
   [[nodiscard]] TokenId sample(std::span<const float> logits);
 
  private:
+  void collect(std::span<const float> logits);
+  void lower_repeated();
+
   SamplingOptions options_;
   Random random_;
   std::deque<TokenId> last_;
+  std::vector<Candidate> candidates_;  ///< kept for its memory
 };
 
 /// The highest logit, of equal ones the lowest id. @throws Error as Sampler::sample()

@@ -78,7 +78,7 @@ TEST(Samplers, DrawWithTheProbabilitiesOfTheTemperature) {
 }
 
 TEST(Samplers, DrawFromManyTokensWithoutSortingThem) {
-  constexpr std::size_t kDraws = 20000;
+  constexpr std::size_t kDraws = 5000;
   constexpr std::size_t kTokens = 1000;
   std::vector<double> p(kTokens);
   for (std::size_t i = 0; i < kTokens; ++i) p[i] = static_cast<double>(i % 7 + 1);
@@ -89,7 +89,7 @@ TEST(Samplers, DrawFromManyTokensWithoutSortingThem) {
   expect_distribution(counts(plain(), logits, kDraws), p, kDraws);
   SamplingOptions half = plain();
   half.top_p = 0.5;
-  const auto found = counts(half, logits, 2000);
+  const auto found = counts(half, logits, 500);
   for (const auto& [token, count] : found) EXPECT_GE(token % 7, 4) << token;
 }
 
