@@ -63,8 +63,8 @@ void tie_inputs(ir::Graph& graph, std::span<const TiedNames> states, std::size_t
     }
   }
   if (left > 0) {
-    fail(ErrorKind::kUsage, "expected " + std::to_string(given - left) + " inputs, found " +
-                                std::to_string(given));
+    fail(ErrorKind::kUsage,
+         "expected " + std::to_string(given - left) + " inputs, found " + std::to_string(given));
   }
 }
 
@@ -77,7 +77,8 @@ struct Parts {
 };
 
 /// The parts of a shape along an axis, if it has whole ones there.
-std::optional<Parts> parts_along(const ir::Shape& wanted, const ir::Shape& found, std::size_t axis) {
+std::optional<Parts> parts_along(const ir::Shape& wanted, const ir::Shape& found,
+                                 std::size_t axis) {
   Parts parts{.axis = axis};
   if (wanted.rank() != found.rank()) return std::nullopt;
   for (std::size_t i = 0; i < wanted.rank(); ++i) {

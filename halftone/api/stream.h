@@ -14,10 +14,10 @@ struct StreamOptions {
   RunOptions run{};
 };
 
-/// Runs a network on the parts of its inputs, one after the other. Recurrent layers go on where they
-/// stopped; inputs with a state begin with zeros and then take the output that they are tied to. If
-/// fewer inputs are given than the network has, each of those that follow is tied to the one output
-/// of its type that no other state has.
+/// Runs a network on the parts of its inputs, one after the other. Recurrent layers go on where
+/// they stopped; inputs with a state begin with zeros and then take the output that they are tied
+/// to. If fewer inputs are given than the network has, each of those that follow is tied to the one
+/// output of its type that no other state has.
 ///
 /// Input 0 says what the parts are: its extent along one axis is a multiple of the network's, where
 /// a network that leaves its batch open has 1, or that of the input if another axis has the parts.

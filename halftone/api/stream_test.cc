@@ -38,8 +38,8 @@ Network with_state() {
   ir::Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({1, 3}));
   const ValueId sum = graph.add_input("sum", ir::test::float_type({3}));
-  const ValueId next = graph.add_node("next", ir::Reshape{{3}},
-                                      {graph.add_node("add", ir::Binary{}, {x, sum})});
+  const ValueId next =
+      graph.add_node("next", ir::Reshape{{3}}, {graph.add_node("add", ir::Binary{}, {x, sum})});
   const float half = 0.5F;
   const ValueId factor = graph.add_constant("half", Tensor::from<float>({}, {&half, 1}));
   graph.add_output(graph.add_node("y", ir::Binary{ir::BinaryKind::kMul, {}},
@@ -104,7 +104,8 @@ TEST_F(Stream, DescribesWhatIsWrong) {
 
 /// One second of noise in frames of 257 numbers, the states passed by hand.
 TEST_F(Stream, OfANoiseSuppressorIsItsFramesOneByOne) {
-  const std::string file = std::string(HALFTONE_SOURCE_DIR) + "/../shared/data/models/dtln_1.tflite";
+  const std::string file =
+      std::string(HALFTONE_SOURCE_DIR) + "/../shared/data/models/dtln_1.tflite";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file;
   const Network network = load(file);
   Random random(5);
@@ -115,7 +116,8 @@ TEST_F(Stream, OfANoiseSuppressorIsItsFramesOneByOne) {
                network.graph.value(network.graph.inputs()[1]).type.shape.with_batch(1));
   std::vector<float> expected;
   for (Dim frame = 0; frame < kFrames; ++frame) {
-    Tensor part = ir::test::evaluate(ir::Slice{0, static_cast<std::size_t>(frame), 1, 1}, x.clone());
+    Tensor part =
+        ir::test::evaluate(ir::Slice{0, static_cast<std::size_t>(frame), 1, 1}, x.clone());
     std::vector<Tensor> outputs = run(network, list(std::move(part), std::move(state)), kFixed);
     const auto rows = outputs[0].as<float>();
     expected.insert(expected.end(), rows.begin(), rows.end());

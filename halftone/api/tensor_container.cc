@@ -152,8 +152,8 @@ StoredTensor write_decoded(const Tensor& tensor, const std::filesystem::path& ou
 }  // namespace
 
 bool is_tensor_container(const std::filesystem::path& path) {
-  return is_gguf(path) || std::filesystem::exists(path / "config.json") || path.extension() == ".safetensors" ||
-         path.string().ends_with(".safetensors.index.json");
+  return is_gguf(path) || std::filesystem::exists(path / "config.json") ||
+         path.extension() == ".safetensors" || path.string().ends_with(".safetensors.index.json");
 }
 
 ContainerInspection inspect_container(const std::filesystem::path& path) {
@@ -174,8 +174,8 @@ StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view n
       numerics::decode_blocks(*tensor.type, tensor.bytes.bytes, values);
     });
   }
-  const formats::SafetensorsFile file = formats::SafetensorsFile::open(
-      std::filesystem::is_directory(path) ? tensors_in(path) : path);
+  const formats::SafetensorsFile file =
+      formats::SafetensorsFile::open(std::filesystem::is_directory(path) ? tensors_in(path) : path);
   const formats::SafetensorsTensor& tensor = tensor_of(file, path, name);
   return write_decoded(tensor, output, [&](std::span<float> values) {
     formats::decode_safetensors(tensor, values);

@@ -19,9 +19,8 @@ constexpr std::size_t kUsualContext = 4096;
 std::unique_ptr<lm::TokenModel> open_token_model(const std::filesystem::path& path,
                                                  const LanguageModelOptions& options) {
   const lm::Model model = lm::open_model(path);
-  const std::size_t context = options.context != 0
-                                  ? options.context
-                                  : std::min(kUsualContext, model.description.context);
+  const std::size_t context =
+      options.context != 0 ? options.context : std::min(kUsualContext, model.description.context);
   lm::DecoderGraphs graphs = with_context(path.string(), [&] {
     return lm::build_decoder(model.description, model.weights,
                              {.context = context, .cache = ir::CacheNumbers::kFloat16});

@@ -62,9 +62,9 @@ class StateKeeper {
     const ValueId last = graph_.add_node(
         name + "/last", ir::Slice{time, static_cast<std::size_t>(shape[time]) - 1, 1, 1}, {y});
     const ir::Shape& state = graph_.value(before).type.shape;
-    const ValueId after = graph_.add_node(
-        name + "/after", ir::Reshape{state},
-        {part(name + "/part", last, first, static_cast<std::size_t>(state[1]))});
+    const ValueId after =
+        graph_.add_node(name + "/after", ir::Reshape{state},
+                        {part(name + "/part", last, first, static_cast<std::size_t>(state[1]))});
     graph_.tie(before, after);
     ++kept_;
   }
@@ -72,9 +72,9 @@ class StateKeeper {
   ValueId add_state(const ir::Node& node, const char* what, std::size_t size) {
     const auto& op = std::get<Recurrent>(node.op);
     const Dim batch = graph_.value(node.inputs[ir::kGates]).type.shape[batch_axis(op)];
-    return graph_.add_input(node.name + "/" + what,
-                            ir::dense_type(ir::ElementType::kFloat32,
-                                           {batch, static_cast<Dim>(size)}));
+    return graph_.add_input(
+        node.name + "/" + what,
+        ir::dense_type(ir::ElementType::kFloat32, {batch, static_cast<Dim>(size)}));
   }
 
   void keep_node(ir::NodeId id) {

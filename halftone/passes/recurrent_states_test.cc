@@ -26,7 +26,8 @@ struct Layer {
     Random random(4);
     const auto gates = static_cast<ir::Dim>(num_gates(op.kind)) * kSize;
     ir::Graph graph;
-    const ir::Shape shape = op.batch_major ? ir::Shape{2, steps, gates} : ir::Shape{steps, 2, gates};
+    const ir::Shape shape =
+        op.batch_major ? ir::Shape{2, steps, gates} : ir::Shape{steps, 2, gates};
     const ValueId x = graph.add_input("x", ir::test::float_type(shape));
     const ValueId w =
         graph.add_constant("w", ir::test::uniform_tensor({gates, kSize}, random, -1, 1));
@@ -48,7 +49,8 @@ void expect_same_in_parts(const Recurrent& op, std::size_t num_states) {
   ASSERT_EQ(keep_recurrent_states(part), num_states);
   EXPECT_NO_THROW(ir::verify(part));
   EXPECT_EQ(part.value(part.outputs()[0]).name, "y");
-  const Tensor x = ir::test::uniform_tensor(whole.value(whole.inputs()[0]).type.shape, random, -1, 1);
+  const Tensor x =
+      ir::test::uniform_tensor(whole.value(whole.inputs()[0]).type.shape, random, -1, 1);
   const Tensor expected = ir::evaluate_graph(whole, ir::test::list(x.clone()))[0].clone();
   std::vector<Tensor> states;
   for (const ir::State& state : part.states()) {

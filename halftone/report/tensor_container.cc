@@ -18,17 +18,18 @@ double bits_of(std::size_t bytes, std::size_t elements) {
 }
 
 std::string model_text(const LanguageModelSummary& model) {
-  std::string text = fmt::format("{} blocks of width {}, {} heads", model.blocks, model.width,
-                                 model.heads);
+  std::string text =
+      fmt::format("{} blocks of width {}, {} heads", model.blocks, model.width, model.heads);
   if (model.kv_heads != model.heads) text += fmt::format(" on {} of keys", model.kv_heads);
   text += fmt::format(", feed-forward width {}", model.inner);
   if (model.experts != 0) {
     text += fmt::format(", {} of {} experts", model.active_experts, model.experts);
   }
-  return text + fmt::format("\n{} tokens in the vocabulary, context {}; a cache of float16 takes {} "
-                            "per token, {} for the context\n",
-                            model.vocabulary, model.context, format_bytes(model.cache_bytes),
-                            format_bytes(model.context * model.cache_bytes));
+  return text + fmt::format(
+                    "\n{} tokens in the vocabulary, context {}; a cache of float16 takes {} "
+                    "per token, {} for the context\n",
+                    model.vocabulary, model.context, format_bytes(model.cache_bytes),
+                    format_bytes(model.context * model.cache_bytes));
 }
 
 Json model_json(const LanguageModelSummary& model) {

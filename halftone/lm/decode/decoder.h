@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "halftone/lm/model/decoder_graphs.h"
 #include "halftone/lm/generate/token_model.h"
+#include "halftone/lm/model/decoder_graphs.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::lm {

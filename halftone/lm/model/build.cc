@@ -55,10 +55,10 @@ class GraphBuilder {
     ValueId x = embedding();
     for (block_ = 0; block_ < d_.blocks; ++block_) {
       prefix_ = "blk." + std::to_string(block_) + "/";
-      x = add_branch("attention", x, Role::kAttentionPostNorm,
-                     attention(norm(x, Role::kAttentionNorm)));
-      const ValueId rows = norm(x, Role::kFeedForwardNorm);
-      x = add_branch("feed_forward", x, Role::kFeedForwardPostNorm,
+      x = add_branch("attention", x, WeightRole::kAttentionPostNorm,
+                     attention(norm(x, WeightRole::kAttentionNorm)));
+      const ValueId rows = norm(x, WeightRole::kFeedForwardNorm);
+      x = add_branch("feed_forward", x, WeightRole::kFeedForwardPostNorm,
                      d_.experts == 0 ? feed_forward(rows) : experts(rows));
     }
     graph_.add_output(x);
@@ -69,8 +69,8 @@ class GraphBuilder {
   ir::Graph head() {
     prefix_ = "";
     ValueId x = graph_.add_input("rows", float_type(d_.width));
-    x = norm(x, Role::kFinalNorm);
-    x = product("head", x, {.role = Role::kHead});
+    x = norm(x, WeightRole::kFinalNorm);
+    x = product("head", x, {.role = WeightRole::kHead});
     if (d_.logit_cap != 0) {
       const ValueId cap = scalar("logit_cap", d_.logit_cap);
       x = binary("logits/divided", ir::BinaryKind::kDiv, x, cap, {ir::ActivationKind::kTanh});
@@ -133,7 +133,8 @@ class GraphBuilder {
       return tensor;
     });
   }
-  [[nodiscard]] WeightId here(Role role, Part part = Part::kWeight, std::size_t expert = 0) const {
+  [[nodiscard]] WeightId here(WeightRole role, Part part = Part::kWeight,
+                              std::size_t expert = 0) const {
     return {role, block_, part, expert};
   }
   ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
@@ -143,7 +144,7 @@ class GraphBuilder {
     return node(name, ir::FullyConnected{.activation = activation}, std::move(inputs));
   }
   /// Over the last axis.
-  ValueId norm(ValueId x, Role role) {
+  ValueId norm(ValueId x, WeightRole role) {
     const std::string name(to_string(role));
     const std::size_t axis = graph_.value(x).type.shape.rank() - 1;
     ValueId y = node(name + "/normalized",
@@ -151,20 +152,20 @@ class GraphBuilder {
                                    .epsilon = static_cast<float>(d_.norm_epsilon),
                                    .subtract_mean = d_.norm == Norm::kLayer},
                      {x});
-    const WeightId id = role == Role::kFinalNorm ? WeightId{.role = role} : here(role);
+    const WeightId id = role == WeightRole::kFinalNorm ? WeightId{.role = role} : here(role);
     y = binary(name, ir::BinaryKind::kMul, y, add_weight(id));
     if (d_.norm != Norm::kLayer) return y;
     return binary(name + "/biased", ir::BinaryKind::kAdd, y,
                   add_weight({id.role, id.block, Part::kBias, 0}));
   }
   /// x plus what a branch gives, which may have a norm of its own.
-  ValueId add_branch(const std::string& name, ValueId x, Role post_norm, ValueId branch) {
+  ValueId add_branch(const std::string& name, ValueId x, WeightRole post_norm, ValueId branch) {
     if (d_.has_post_norms) branch = norm(branch, post_norm);
     return binary(name + "/sum", ir::BinaryKind::kAdd, x, branch);
   }
 
   ValueId embedding() {
-    const ValueId table = add_weight({.role = Role::kTokenEmbedding});
+    const ValueId table = add_weight({.role = WeightRole::kTokenEmbedding});
     ValueId x = graph_.add_node("embedding", ir::Gather{.axis = 0}, {table, ids_});
     if (d_.embedding_factor != 1) {
       x = binary("embedding/scaled", ir::BinaryKind::kMul, x,
@@ -173,30 +174,31 @@ class GraphBuilder {
     if (d_.positions == Positions::kLearned) {
       const ValueId rows =
           graph_.add_node("positions/embedding", ir::Gather{.axis = 0},
-                          {add_weight({.role = Role::kPositionEmbedding}), positions_});
+                          {add_weight({.role = WeightRole::kPositionEmbedding}), positions_});
       x = binary("embedding/placed", ir::BinaryKind::kAdd, x, rows);
     }
     return x;
   }
 
   ValueId attention(ValueId x) {
-    const auto part = [&](const char* name, Role role) {
+    const auto part = [&](const char* name, WeightRole role) {
       return product(name, x, here(role), d_.has_qkv_bias);
     };
-    ValueId q = part("query", Role::kQuery);
-    ValueId k = part("key", Role::kKey);
-    const ValueId v = part("value", Role::kValue);
+    ValueId q = part("query", WeightRole::kQuery);
+    ValueId k = part("key", WeightRole::kKey);
+    const ValueId v = part("value", WeightRole::kValue);
     if (d_.normalizes_heads) {
-      q = normalized_heads("query", q, d_.heads, Role::kQueryNorm);
-      k = normalized_heads("key", k, d_.kv_heads, Role::kKeyNorm);
+      q = normalized_heads("query", q, d_.heads, WeightRole::kQueryNorm);
+      k = normalized_heads("key", k, d_.kv_heads, WeightRole::kKeyNorm);
     }
     if (d_.positions == Positions::kRotary) {
       q = rotated("query", q, d_.heads);
       k = rotated("key", k, d_.kv_heads);
     }
     ValueId mixed = mix(q, k, v);
-    if (d_.has_sub_norms) mixed = norm(mixed, Role::kAttentionSubNorm);
-    return product("attention/output", mixed, here(Role::kAttentionOutput), d_.has_output_bias);
+    if (d_.has_sub_norms) mixed = norm(mixed, WeightRole::kAttentionSubNorm);
+    return product("attention/output", mixed, here(WeightRole::kAttentionOutput),
+                   d_.has_output_bias);
   }
   [[nodiscard]] ir::Attention attention_operator() const {
     return {.heads = d_.heads,
@@ -205,7 +207,7 @@ class GraphBuilder {
             .softcap = static_cast<float>(d_.score_cap),
             .window = d_.is_windowed(block_) ? d_.window : 0};
   }
-  ValueId normalized_heads(const std::string& name, ValueId x, std::size_t heads, Role role) {
+  ValueId normalized_heads(const std::string& name, ValueId x, std::size_t heads, WeightRole role) {
     const Shape rows = graph_.value(x).type.shape;
     std::vector<ir::Dim> dims = lead_;
     dims.push_back(dim(heads));
@@ -230,9 +232,9 @@ class GraphBuilder {
 
   /// The matrices of a feed-forward network.
   struct NetworkRoles {
-    Role gate = Role::kGate;
-    Role up = Role::kUp;
-    Role down = Role::kDown;
+    WeightRole gate = WeightRole::kGate;
+    WeightRole up = WeightRole::kUp;
+    WeightRole down = WeightRole::kDown;
   };
   ValueId feed_forward(ValueId x) { return network("", x, {}, 0); }
   /// down(function(gate x) * (up x)), or down(function(up x)).
@@ -253,7 +255,7 @@ class GraphBuilder {
     } else {
       y = squared(product(name + "up", x, up, d_.has_ffn_bias, activation));
     }
-    if (d_.has_sub_norms) y = norm(y, Role::kFeedForwardSubNorm);
+    if (d_.has_sub_norms) y = norm(y, WeightRole::kFeedForwardSubNorm);
     return product(name + "down", y, here(roles.down, Part::kWeight, expert), d_.has_ffn_bias);
   }
 
@@ -261,7 +263,7 @@ class GraphBuilder {
   ValueId shares(ValueId x) {
     const std::size_t axis = lead_.size();
     const ir::Softmax softmax{.axis = axis};
-    const ValueId scores = product("router", x, here(Role::kRouter));
+    const ValueId scores = product("router", x, here(WeightRole::kRouter));
     const ValueId all =
         d_.softmax_after_choice ? scores : node("router/softmax", softmax, {scores});
     const ValueId chosen =
@@ -288,15 +290,18 @@ class GraphBuilder {
       const std::string name = "expert." + std::to_string(i) + "/";
       const ValueId share =
           node(name + "router", ir::Slice{.axis = lead_.size(), .begin = i, .count = 1}, {all});
-      add(name, network(name, x, {Role::kExpertGate, Role::kExpertUp, Role::kExpertDown}, i),
+      add(name,
+          network(name, x,
+                  {WeightRole::kExpertGate, WeightRole::kExpertUp, WeightRole::kExpertDown}, i),
           share);
     }
     if (d_.shared_inner == 0) return sum;
     const std::string name = "shared_expert/";
-    const ValueId y = network(name, x, {Role::kSharedGate, Role::kSharedUp, Role::kSharedDown}, 0);
+    const ValueId y = network(
+        name, x, {WeightRole::kSharedGate, WeightRole::kSharedUp, WeightRole::kSharedDown}, 0);
     if (!d_.has_shared_gate) return binary(name + "sum", ir::BinaryKind::kAdd, sum, y);
     add(name, y,
-        product(name + "router", x, here(Role::kSharedRouter), false,
+        product(name + "router", x, here(WeightRole::kSharedRouter), false,
                 {ir::ActivationKind::kSigmoid}));
     return sum;
   }

@@ -18,103 +18,105 @@ enum class Holds : std::uint8_t {
 };
 
 struct NameRow {
-  Role role;
+  WeightRole role;
   Naming naming;
   const char* pattern;  ///< {} is the block, {e} the expert
   Holds holds = Holds::kOne;
 };
 
 constexpr NameRow kGgufNames[] = {
-    {Role::kTokenEmbedding, Naming::kGguf, "token_embd"},
-    {Role::kPositionEmbedding, Naming::kGguf, "position_embd"},
-    {Role::kFinalNorm, Naming::kGguf, "output_norm"},
-    {Role::kHead, Naming::kGguf, "output"},
-    {Role::kAttentionNorm, Naming::kGguf, "blk.{}.attn_norm"},
-    {Role::kQuery, Naming::kGguf, "blk.{}.attn_q"},
-    {Role::kQuery, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
-    {Role::kKey, Naming::kGguf, "blk.{}.attn_k"},
-    {Role::kKey, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
-    {Role::kValue, Naming::kGguf, "blk.{}.attn_v"},
-    {Role::kValue, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
-    {Role::kQueryNorm, Naming::kGguf, "blk.{}.attn_q_norm"},
-    {Role::kKeyNorm, Naming::kGguf, "blk.{}.attn_k_norm"},
-    {Role::kAttentionSubNorm, Naming::kGguf, "blk.{}.attn_sub_norm"},
-    {Role::kAttentionOutput, Naming::kGguf, "blk.{}.attn_output"},
-    {Role::kAttentionPostNorm, Naming::kGguf, "blk.{}.post_attention_norm"},
-    {Role::kFeedForwardNorm, Naming::kGguf, "blk.{}.ffn_norm"},
-    {Role::kGate, Naming::kGguf, "blk.{}.ffn_gate"},
-    {Role::kGate, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
-    {Role::kUp, Naming::kGguf, "blk.{}.ffn_up"},
-    {Role::kUp, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
-    {Role::kFeedForwardSubNorm, Naming::kGguf, "blk.{}.ffn_sub_norm"},
-    {Role::kDown, Naming::kGguf, "blk.{}.ffn_down"},
-    {Role::kFeedForwardPostNorm, Naming::kGguf, "blk.{}.post_ffw_norm"},
-    {Role::kRouter, Naming::kGguf, "blk.{}.ffn_gate_inp"},
-    {Role::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate_exps", Holds::kExperts},
-    {Role::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate.{e}"},
-    {Role::kExpertUp, Naming::kGguf, "blk.{}.ffn_up_exps", Holds::kExperts},
-    {Role::kExpertUp, Naming::kGguf, "blk.{}.ffn_up.{e}"},
-    {Role::kExpertDown, Naming::kGguf, "blk.{}.ffn_down_exps", Holds::kExperts},
-    {Role::kExpertDown, Naming::kGguf, "blk.{}.ffn_down.{e}"},
-    {Role::kSharedGate, Naming::kGguf, "blk.{}.ffn_gate_shexp"},
-    {Role::kSharedUp, Naming::kGguf, "blk.{}.ffn_up_shexp"},
-    {Role::kSharedDown, Naming::kGguf, "blk.{}.ffn_down_shexp"},
-    {Role::kSharedRouter, Naming::kGguf, "blk.{}.ffn_gate_inp_shexp"},
+    {WeightRole::kTokenEmbedding, Naming::kGguf, "token_embd"},
+    {WeightRole::kPositionEmbedding, Naming::kGguf, "position_embd"},
+    {WeightRole::kFinalNorm, Naming::kGguf, "output_norm"},
+    {WeightRole::kHead, Naming::kGguf, "output"},
+    {WeightRole::kAttentionNorm, Naming::kGguf, "blk.{}.attn_norm"},
+    {WeightRole::kQuery, Naming::kGguf, "blk.{}.attn_q"},
+    {WeightRole::kQuery, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
+    {WeightRole::kKey, Naming::kGguf, "blk.{}.attn_k"},
+    {WeightRole::kKey, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
+    {WeightRole::kValue, Naming::kGguf, "blk.{}.attn_v"},
+    {WeightRole::kValue, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
+    {WeightRole::kQueryNorm, Naming::kGguf, "blk.{}.attn_q_norm"},
+    {WeightRole::kKeyNorm, Naming::kGguf, "blk.{}.attn_k_norm"},
+    {WeightRole::kAttentionSubNorm, Naming::kGguf, "blk.{}.attn_sub_norm"},
+    {WeightRole::kAttentionOutput, Naming::kGguf, "blk.{}.attn_output"},
+    {WeightRole::kAttentionPostNorm, Naming::kGguf, "blk.{}.post_attention_norm"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.ffn_norm"},
+    {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_gate"},
+    {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
+    {WeightRole::kUp, Naming::kGguf, "blk.{}.ffn_up"},
+    {WeightRole::kUp, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
+    {WeightRole::kFeedForwardSubNorm, Naming::kGguf, "blk.{}.ffn_sub_norm"},
+    {WeightRole::kDown, Naming::kGguf, "blk.{}.ffn_down"},
+    {WeightRole::kFeedForwardPostNorm, Naming::kGguf, "blk.{}.post_ffw_norm"},
+    {WeightRole::kRouter, Naming::kGguf, "blk.{}.ffn_gate_inp"},
+    {WeightRole::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate_exps", Holds::kExperts},
+    {WeightRole::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate.{e}"},
+    {WeightRole::kExpertUp, Naming::kGguf, "blk.{}.ffn_up_exps", Holds::kExperts},
+    {WeightRole::kExpertUp, Naming::kGguf, "blk.{}.ffn_up.{e}"},
+    {WeightRole::kExpertDown, Naming::kGguf, "blk.{}.ffn_down_exps", Holds::kExperts},
+    {WeightRole::kExpertDown, Naming::kGguf, "blk.{}.ffn_down.{e}"},
+    {WeightRole::kSharedGate, Naming::kGguf, "blk.{}.ffn_gate_shexp"},
+    {WeightRole::kSharedUp, Naming::kGguf, "blk.{}.ffn_up_shexp"},
+    {WeightRole::kSharedDown, Naming::kGguf, "blk.{}.ffn_down_shexp"},
+    {WeightRole::kSharedRouter, Naming::kGguf, "blk.{}.ffn_gate_inp_shexp"},
 };
 
 constexpr NameRow kHfNames[] = {
-    {Role::kTokenEmbedding, Naming::kHf, "embed_tokens"},
-    {Role::kFinalNorm, Naming::kHf, "norm"},
-    {Role::kHead, Naming::kHf, "lm_head"},
-    {Role::kAttentionNorm, Naming::kHf, "layers.{}.input_layernorm"},
-    {Role::kQuery, Naming::kHf, "layers.{}.self_attn.q_proj"},
-    {Role::kQuery, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
-    {Role::kKey, Naming::kHf, "layers.{}.self_attn.k_proj"},
-    {Role::kKey, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
-    {Role::kValue, Naming::kHf, "layers.{}.self_attn.v_proj"},
-    {Role::kValue, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
-    {Role::kQueryNorm, Naming::kHf, "layers.{}.self_attn.q_norm"},
-    {Role::kKeyNorm, Naming::kHf, "layers.{}.self_attn.k_norm"},
-    {Role::kAttentionSubNorm, Naming::kHf, "layers.{}.self_attn.attn_sub_norm"},
-    {Role::kAttentionOutput, Naming::kHf, "layers.{}.self_attn.o_proj"},
-    {Role::kAttentionPostNorm, Naming::kHf, "layers.{}.post_attention_layernorm"},
-    {Role::kFeedForwardNorm, Naming::kHf, "layers.{}.post_attention_layernorm",
+    {WeightRole::kTokenEmbedding, Naming::kHf, "embed_tokens"},
+    {WeightRole::kFinalNorm, Naming::kHf, "norm"},
+    {WeightRole::kHead, Naming::kHf, "lm_head"},
+    {WeightRole::kAttentionNorm, Naming::kHf, "layers.{}.input_layernorm"},
+    {WeightRole::kQuery, Naming::kHf, "layers.{}.self_attn.q_proj"},
+    {WeightRole::kQuery, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
+    {WeightRole::kKey, Naming::kHf, "layers.{}.self_attn.k_proj"},
+    {WeightRole::kKey, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
+    {WeightRole::kValue, Naming::kHf, "layers.{}.self_attn.v_proj"},
+    {WeightRole::kValue, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
+    {WeightRole::kQueryNorm, Naming::kHf, "layers.{}.self_attn.q_norm"},
+    {WeightRole::kKeyNorm, Naming::kHf, "layers.{}.self_attn.k_norm"},
+    {WeightRole::kAttentionSubNorm, Naming::kHf, "layers.{}.self_attn.attn_sub_norm"},
+    {WeightRole::kAttentionOutput, Naming::kHf, "layers.{}.self_attn.o_proj"},
+    {WeightRole::kAttentionPostNorm, Naming::kHf, "layers.{}.post_attention_layernorm"},
+    {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.post_attention_layernorm",
      Holds::kFeedForwardNorm},
-    {Role::kFeedForwardNorm, Naming::kHf, "layers.{}.pre_feedforward_layernorm"},
-    {Role::kGate, Naming::kHf, "layers.{}.mlp.gate_proj"},
-    {Role::kGate, Naming::kHf, "layers.{}.mlp.gate_up_proj", Holds::kGateUp},
-    {Role::kUp, Naming::kHf, "layers.{}.mlp.up_proj"},
-    {Role::kUp, Naming::kHf, "layers.{}.mlp.gate_up_proj", Holds::kGateUp},
-    {Role::kFeedForwardSubNorm, Naming::kHf, "layers.{}.mlp.ffn_sub_norm"},
-    {Role::kDown, Naming::kHf, "layers.{}.mlp.down_proj"},
-    {Role::kFeedForwardPostNorm, Naming::kHf, "layers.{}.post_feedforward_layernorm"},
-    {Role::kRouter, Naming::kHf, "layers.{}.mlp.gate"},
-    {Role::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.gate"},
-    {Role::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.{e}.gate_proj"},
-    {Role::kExpertGate, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w1"},
-    {Role::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj", Holds::kExpertsGateUp},
-    {Role::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.{e}.up_proj"},
-    {Role::kExpertUp, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w3"},
-    {Role::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj", Holds::kExpertsGateUp},
-    {Role::kExpertDown, Naming::kHf, "layers.{}.mlp.experts.{e}.down_proj"},
-    {Role::kExpertDown, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w2"},
-    {Role::kExpertDown, Naming::kHf, "layers.{}.mlp.experts.down_proj", Holds::kExperts},
-    {Role::kSharedGate, Naming::kHf, "layers.{}.mlp.shared_expert.gate_proj"},
-    {Role::kSharedUp, Naming::kHf, "layers.{}.mlp.shared_expert.up_proj"},
-    {Role::kSharedDown, Naming::kHf, "layers.{}.mlp.shared_expert.down_proj"},
-    {Role::kSharedRouter, Naming::kHf, "layers.{}.mlp.shared_expert_gate"},
-    {Role::kTokenEmbedding, Naming::kHfGpt2, "wte"},
-    {Role::kPositionEmbedding, Naming::kHfGpt2, "wpe"},
-    {Role::kFinalNorm, Naming::kHfGpt2, "ln_f"},
-    {Role::kHead, Naming::kHfGpt2, "lm_head"},
-    {Role::kAttentionNorm, Naming::kHfGpt2, "h.{}.ln_1"},
-    {Role::kQuery, Naming::kHfGpt2, "h.{}.attn.c_attn", Holds::kQueryKeyValue},
-    {Role::kKey, Naming::kHfGpt2, "h.{}.attn.c_attn", Holds::kQueryKeyValue},
-    {Role::kValue, Naming::kHfGpt2, "h.{}.attn.c_attn", Holds::kQueryKeyValue},
-    {Role::kAttentionOutput, Naming::kHfGpt2, "h.{}.attn.c_proj"},
-    {Role::kFeedForwardNorm, Naming::kHfGpt2, "h.{}.ln_2"},
-    {Role::kUp, Naming::kHfGpt2, "h.{}.mlp.c_fc"},
-    {Role::kDown, Naming::kHfGpt2, "h.{}.mlp.c_proj"},
+    {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.pre_feedforward_layernorm"},
+    {WeightRole::kGate, Naming::kHf, "layers.{}.mlp.gate_proj"},
+    {WeightRole::kGate, Naming::kHf, "layers.{}.mlp.gate_up_proj", Holds::kGateUp},
+    {WeightRole::kUp, Naming::kHf, "layers.{}.mlp.up_proj"},
+    {WeightRole::kUp, Naming::kHf, "layers.{}.mlp.gate_up_proj", Holds::kGateUp},
+    {WeightRole::kFeedForwardSubNorm, Naming::kHf, "layers.{}.mlp.ffn_sub_norm"},
+    {WeightRole::kDown, Naming::kHf, "layers.{}.mlp.down_proj"},
+    {WeightRole::kFeedForwardPostNorm, Naming::kHf, "layers.{}.post_feedforward_layernorm"},
+    {WeightRole::kRouter, Naming::kHf, "layers.{}.mlp.gate"},
+    {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.gate"},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.{e}.gate_proj"},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w1"},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
+     Holds::kExpertsGateUp},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.{e}.up_proj"},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w3"},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
+     Holds::kExpertsGateUp},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.mlp.experts.{e}.down_proj"},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w2"},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.mlp.experts.down_proj", Holds::kExperts},
+    {WeightRole::kSharedGate, Naming::kHf, "layers.{}.mlp.shared_expert.gate_proj"},
+    {WeightRole::kSharedUp, Naming::kHf, "layers.{}.mlp.shared_expert.up_proj"},
+    {WeightRole::kSharedDown, Naming::kHf, "layers.{}.mlp.shared_expert.down_proj"},
+    {WeightRole::kSharedRouter, Naming::kHf, "layers.{}.mlp.shared_expert_gate"},
+    {WeightRole::kTokenEmbedding, Naming::kHfGpt2, "wte"},
+    {WeightRole::kPositionEmbedding, Naming::kHfGpt2, "wpe"},
+    {WeightRole::kFinalNorm, Naming::kHfGpt2, "ln_f"},
+    {WeightRole::kHead, Naming::kHfGpt2, "lm_head"},
+    {WeightRole::kAttentionNorm, Naming::kHfGpt2, "h.{}.ln_1"},
+    {WeightRole::kQuery, Naming::kHfGpt2, "h.{}.attn.c_attn", Holds::kQueryKeyValue},
+    {WeightRole::kKey, Naming::kHfGpt2, "h.{}.attn.c_attn", Holds::kQueryKeyValue},
+    {WeightRole::kValue, Naming::kHfGpt2, "h.{}.attn.c_attn", Holds::kQueryKeyValue},
+    {WeightRole::kAttentionOutput, Naming::kHfGpt2, "h.{}.attn.c_proj"},
+    {WeightRole::kFeedForwardNorm, Naming::kHfGpt2, "h.{}.ln_2"},
+    {WeightRole::kUp, Naming::kHfGpt2, "h.{}.mlp.c_fc"},
+    {WeightRole::kDown, Naming::kHfGpt2, "h.{}.mlp.c_proj"},
 };
 
 std::size_t width(const Description& d) { return d.width; }
@@ -132,62 +134,62 @@ std::size_t one(const Description& /*d*/) { return 1; }
 
 /// @param inputs  null: a vector
 struct RoleRow {
-  Role role;
+  WeightRole role;
   std::string_view name;
   std::size_t (*outputs)(const Description&);
   std::size_t (*inputs)(const Description&) = nullptr;
 };
 
 constexpr RoleRow kRoles[] = {
-    {Role::kTokenEmbedding, "token embedding", vocabulary, width},
-    {Role::kPositionEmbedding, "position embedding", context, width},
-    {Role::kFinalNorm, "final norm", width},
-    {Role::kHead, "head", vocabulary, width},
-    {Role::kAttentionNorm, "attention norm", width},
-    {Role::kQuery, "attention query", query_width, width},
-    {Role::kKey, "attention key", key_width, width},
-    {Role::kValue, "attention value", value_width, width},
-    {Role::kQueryNorm, "query norm", head_width},
-    {Role::kKeyNorm, "key norm", head_width},
-    {Role::kAttentionSubNorm, "attention sub-norm", mixed_width},
-    {Role::kAttentionOutput, "attention output", width, mixed_width},
-    {Role::kAttentionPostNorm, "attention post-norm", width},
-    {Role::kFeedForwardNorm, "feed-forward norm", width},
-    {Role::kGate, "feed-forward gate", inner, width},
-    {Role::kUp, "feed-forward up", inner, width},
-    {Role::kFeedForwardSubNorm, "feed-forward sub-norm", inner},
-    {Role::kDown, "feed-forward down", width, inner},
-    {Role::kFeedForwardPostNorm, "feed-forward post-norm", width},
-    {Role::kRouter, "router", experts, width},
-    {Role::kSharedGate, "gate of the shared expert", shared_inner, width},
-    {Role::kSharedUp, "up of the shared expert", shared_inner, width},
-    {Role::kSharedDown, "down of the shared expert", width, shared_inner},
-    {Role::kSharedRouter, "router of the shared expert", one, width},
-    {Role::kExpertGate, "gate of an expert", inner, width},
-    {Role::kExpertUp, "up of an expert", inner, width},
-    {Role::kExpertDown, "down of an expert", width, inner},
+    {WeightRole::kTokenEmbedding, "token embedding", vocabulary, width},
+    {WeightRole::kPositionEmbedding, "position embedding", context, width},
+    {WeightRole::kFinalNorm, "final norm", width},
+    {WeightRole::kHead, "head", vocabulary, width},
+    {WeightRole::kAttentionNorm, "attention norm", width},
+    {WeightRole::kQuery, "attention query", query_width, width},
+    {WeightRole::kKey, "attention key", key_width, width},
+    {WeightRole::kValue, "attention value", value_width, width},
+    {WeightRole::kQueryNorm, "query norm", head_width},
+    {WeightRole::kKeyNorm, "key norm", head_width},
+    {WeightRole::kAttentionSubNorm, "attention sub-norm", mixed_width},
+    {WeightRole::kAttentionOutput, "attention output", width, mixed_width},
+    {WeightRole::kAttentionPostNorm, "attention post-norm", width},
+    {WeightRole::kFeedForwardNorm, "feed-forward norm", width},
+    {WeightRole::kGate, "feed-forward gate", inner, width},
+    {WeightRole::kUp, "feed-forward up", inner, width},
+    {WeightRole::kFeedForwardSubNorm, "feed-forward sub-norm", inner},
+    {WeightRole::kDown, "feed-forward down", width, inner},
+    {WeightRole::kFeedForwardPostNorm, "feed-forward post-norm", width},
+    {WeightRole::kRouter, "router", experts, width},
+    {WeightRole::kSharedGate, "gate of the shared expert", shared_inner, width},
+    {WeightRole::kSharedUp, "up of the shared expert", shared_inner, width},
+    {WeightRole::kSharedDown, "down of the shared expert", width, shared_inner},
+    {WeightRole::kSharedRouter, "router of the shared expert", one, width},
+    {WeightRole::kExpertGate, "gate of an expert", inner, width},
+    {WeightRole::kExpertUp, "up of an expert", inner, width},
+    {WeightRole::kExpertDown, "down of an expert", width, inner},
 };
 
 constexpr bool has_all_roles() {
   for (std::size_t i = 0; i < std::size(kRoles); ++i) {
-    if (kRoles[i].role != static_cast<Role>(i)) return false;
+    if (kRoles[i].role != static_cast<WeightRole>(i)) return false;
   }
-  return std::size(kRoles) == static_cast<std::size_t>(Role::kCount);
+  return std::size(kRoles) == static_cast<std::size_t>(WeightRole::kCount);
 }
 static_assert(has_all_roles());
 
-const RoleRow& row_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
+const RoleRow& row_of(WeightRole role) { return kRoles[static_cast<std::size_t>(role)]; }
 
 /// Adds the tensors of one model or block.
 class WeightList {
  public:
-  void add(Role role, bool has_bias = false, std::size_t experts = 1) {
+  void add(WeightRole role, bool has_bias = false, std::size_t experts = 1) {
     for (std::size_t expert = 0; expert < experts; ++expert) {
       ids_.push_back({role, block, Part::kWeight, expert});
     }
     if (has_bias) ids_.push_back({role, block, Part::kBias, 0});
   }
-  void add_if(bool is_there, Role role, bool has_bias = false) {
+  void add_if(bool is_there, WeightRole role, bool has_bias = false) {
     if (is_there) add(role, has_bias);
   }
   std::vector<WeightId> take() { return std::move(ids_); }
@@ -200,34 +202,37 @@ class WeightList {
 
 void list_attention(const Description& d, WeightList& list) {
   const bool has_norm_bias = d.norm == Norm::kLayer;
-  list.add(Role::kAttentionNorm, has_norm_bias);
-  for (const Role role : {Role::kQuery, Role::kKey, Role::kValue}) list.add(role, d.has_qkv_bias);
-  list.add_if(d.normalizes_heads, Role::kQueryNorm);
-  list.add_if(d.normalizes_heads, Role::kKeyNorm);
-  list.add_if(d.has_sub_norms, Role::kAttentionSubNorm, has_norm_bias);
-  list.add(Role::kAttentionOutput, d.has_output_bias);
-  list.add_if(d.has_post_norms, Role::kAttentionPostNorm, has_norm_bias);
+  list.add(WeightRole::kAttentionNorm, has_norm_bias);
+  for (const WeightRole role : {WeightRole::kQuery, WeightRole::kKey, WeightRole::kValue})
+    list.add(role, d.has_qkv_bias);
+  list.add_if(d.normalizes_heads, WeightRole::kQueryNorm);
+  list.add_if(d.normalizes_heads, WeightRole::kKeyNorm);
+  list.add_if(d.has_sub_norms, WeightRole::kAttentionSubNorm, has_norm_bias);
+  list.add(WeightRole::kAttentionOutput, d.has_output_bias);
+  list.add_if(d.has_post_norms, WeightRole::kAttentionPostNorm, has_norm_bias);
 }
 
 void list_feed_forward(const Description& d, WeightList& list) {
   const bool has_norm_bias = d.norm == Norm::kLayer;
-  list.add(Role::kFeedForwardNorm, has_norm_bias);
+  list.add(WeightRole::kFeedForwardNorm, has_norm_bias);
   if (d.experts == 0) {
-    list.add_if(d.is_gated, Role::kGate, d.has_ffn_bias);
-    list.add(Role::kUp, d.has_ffn_bias);
-    list.add_if(d.has_sub_norms, Role::kFeedForwardSubNorm, has_norm_bias);
-    list.add(Role::kDown, d.has_ffn_bias);
+    list.add_if(d.is_gated, WeightRole::kGate, d.has_ffn_bias);
+    list.add(WeightRole::kUp, d.has_ffn_bias);
+    list.add_if(d.has_sub_norms, WeightRole::kFeedForwardSubNorm, has_norm_bias);
+    list.add(WeightRole::kDown, d.has_ffn_bias);
   } else {
-    list.add(Role::kRouter);
-    list.add(Role::kExpertGate, false, d.experts);
-    list.add(Role::kExpertUp, false, d.experts);
-    list.add(Role::kExpertDown, false, d.experts);
+    list.add(WeightRole::kRouter);
+    list.add(WeightRole::kExpertGate, false, d.experts);
+    list.add(WeightRole::kExpertUp, false, d.experts);
+    list.add(WeightRole::kExpertDown, false, d.experts);
   }
   if (d.shared_inner != 0) {
-    for (const Role role : {Role::kSharedGate, Role::kSharedUp, Role::kSharedDown}) list.add(role);
-    list.add_if(d.has_shared_gate, Role::kSharedRouter);
+    for (const WeightRole role :
+         {WeightRole::kSharedGate, WeightRole::kSharedUp, WeightRole::kSharedDown})
+      list.add(role);
+    list.add_if(d.has_shared_gate, WeightRole::kSharedRouter);
   }
-  list.add_if(d.has_post_norms, Role::kFeedForwardPostNorm, has_norm_bias);
+  list.add_if(d.has_post_norms, WeightRole::kFeedForwardPostNorm, has_norm_bias);
 }
 
 std::string filled(std::string pattern, const WeightId& id) {
@@ -242,15 +247,17 @@ std::string filled(std::string pattern, const WeightId& id) {
 
 /// The outputs of a role within a tensor that holds several.
 Place place_in(const Description& d, const WeightId& id, Holds holds) {
-  const auto outputs_of = [&](Role role) { return row_of(role).outputs(d); };
+  const auto outputs_of = [&](WeightRole role) { return row_of(role).outputs(d); };
   Place place;
   if (holds == Holds::kQueryKeyValue) {
-    const std::size_t query = outputs_of(Role::kQuery);
-    const std::size_t key = outputs_of(Role::kKey);
-    place.begin = id.role == Role::kQuery ? 0 : id.role == Role::kKey ? query : query + key;
-    place.outputs = query + key + outputs_of(Role::kValue);
+    const std::size_t query = outputs_of(WeightRole::kQuery);
+    const std::size_t key = outputs_of(WeightRole::kKey);
+    place.begin = id.role == WeightRole::kQuery ? 0
+                  : id.role == WeightRole::kKey ? query
+                                                : query + key;
+    place.outputs = query + key + outputs_of(WeightRole::kValue);
   } else if (holds == Holds::kGateUp || holds == Holds::kExpertsGateUp) {
-    place.begin = id.role == Role::kGate || id.role == Role::kExpertGate ? 0 : d.inner;
+    place.begin = id.role == WeightRole::kGate || id.role == WeightRole::kExpertGate ? 0 : d.inner;
     place.outputs = 2 * d.inner;
   } else {
     place.outputs = outputs_of(id.role);
@@ -261,24 +268,24 @@ Place place_in(const Description& d, const WeightId& id, Holds holds) {
 
 }  // namespace
 
-std::string_view to_string(Role role) { return row_of(role).name; }
+std::string_view to_string(WeightRole role) { return row_of(role).name; }
 
-bool is_norm(Role role) { return to_string(role).ends_with("norm"); }
+bool is_norm(WeightRole role) { return to_string(role).ends_with("norm"); }
 
 std::string to_string(const WeightId& id) {
   std::string text(id.part == Part::kBias ? "bias of the " : "");
   text += to_string(id.role);
-  if (id.role >= Role::kAttentionNorm) text += " of block " + std::to_string(id.block);
-  if (id.role >= Role::kExpertGate) text += ", expert " + std::to_string(id.expert);
+  if (id.role >= WeightRole::kAttentionNorm) text += " of block " + std::to_string(id.block);
+  if (id.role >= WeightRole::kExpertGate) text += ", expert " + std::to_string(id.expert);
   return text;
 }
 
 std::vector<WeightId> needed_weights(const Description& d) {
   WeightList list;
-  list.add(Role::kTokenEmbedding);
-  list.add_if(d.positions == Positions::kLearned, Role::kPositionEmbedding);
-  list.add(Role::kFinalNorm, d.norm == Norm::kLayer);
-  list.add_if(!d.ties_embeddings, Role::kHead);
+  list.add(WeightRole::kTokenEmbedding);
+  list.add_if(d.positions == Positions::kLearned, WeightRole::kPositionEmbedding);
+  list.add(WeightRole::kFinalNorm, d.norm == Norm::kLayer);
+  list.add_if(!d.ties_embeddings, WeightRole::kHead);
   for (list.block = 0; list.block < d.blocks; ++list.block) {
     list_attention(d, list);
     list_feed_forward(d, list);
@@ -300,7 +307,7 @@ std::vector<Place> places_of(const Description& d, Naming naming, const WeightId
     if (row.role != id.role || row.naming != naming || is_other_norm) return;
     Place place = place_in(d, id, row.holds);
     place.name = filled(row.pattern, id);
-    place.is_transposed = naming == Naming::kHfGpt2 && id.role > Role::kHead &&
+    place.is_transposed = naming == Naming::kHfGpt2 && id.role > WeightRole::kHead &&
                           id.part == Part::kWeight && !is_norm(id.role);
     // Experts in one tensor have no suffix in Hugging Face's files.
     if (!(place.has_experts && naming == Naming::kHf)) {

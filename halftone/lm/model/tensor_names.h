@@ -12,7 +12,7 @@
 
 namespace halftone::lm {
 
-enum class Role : std::uint8_t {
+enum class WeightRole : std::uint8_t {
   kTokenEmbedding,
   kPositionEmbedding,
   kFinalNorm,
@@ -45,15 +45,15 @@ enum class Role : std::uint8_t {
   kCount,  ///< the number of roles; itself none
 };
 /// "attention query", "up of an expert", ...
-std::string_view to_string(Role role);
+std::string_view to_string(WeightRole role);
 /// Whether it is the gain or bias of a norm.
-bool is_norm(Role role);
+bool is_norm(WeightRole role);
 
 enum class Part : std::uint8_t { kWeight, kBias };
 
 /// Which tensor of a model.
 struct WeightId {
-  Role role = Role::kTokenEmbedding;
+  WeightRole role = WeightRole::kTokenEmbedding;
   std::size_t block = 0;
   Part part = Part::kWeight;
   std::size_t expert = 0;

@@ -30,11 +30,11 @@ std::vector<std::string> names_of(const Description& d, Naming naming, const Wei
 }
 
 TEST(TensorNames, EveryRoleHasNamesInBothKindsOfFiles) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Role::kCount); ++i) {
-    const WeightId id{.role = static_cast<Role>(i)};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(WeightRole::kCount); ++i) {
+    const WeightId id{.role = static_cast<WeightRole>(i)};
     EXPECT_THAT(names_of(of_sizes(), Naming::kGguf, id), testing::Not(testing::IsEmpty()))
         << to_string(id);
-    if (id.role == Role::kPositionEmbedding) continue;  // gpt2's alone
+    if (id.role == WeightRole::kPositionEmbedding) continue;  // gpt2's alone
     EXPECT_THAT(names_of(of_sizes(), Naming::kHf, id), testing::Not(testing::IsEmpty()))
         << to_string(id);
   }
@@ -42,21 +42,21 @@ TEST(TensorNames, EveryRoleHasNamesInBothKindsOfFiles) {
 
 TEST(TensorNames, HaveBlocksAndExperts) {
   const Description d = of_sizes();
-  EXPECT_THAT(names_of(d, Naming::kGguf, {.role = Role::kDown, .block = 11}),
+  EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kDown, .block = 11}),
               ElementsAre("blk.11.ffn_down.weight"));
-  EXPECT_THAT(names_of(d, Naming::kGguf, {.role = Role::kExpertUp, .block = 1, .expert = 3}),
+  EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kExpertUp, .block = 1, .expert = 3}),
               ElementsAre("blk.1.ffn_up_exps.weight", "blk.1.ffn_up.3.weight"));
-  EXPECT_THAT(names_of(d, Naming::kHf, {.role = Role::kExpertDown, .block = 1, .expert = 3}),
+  EXPECT_THAT(names_of(d, Naming::kHf, {.role = WeightRole::kExpertDown, .block = 1, .expert = 3}),
               ElementsAre("layers.1.mlp.experts.3.down_proj.weight",
                           "layers.1.block_sparse_moe.experts.3.w2.weight",
                           "layers.1.mlp.experts.down_proj"));
-  EXPECT_THAT(names_of(d, Naming::kGguf, {.role = Role::kQuery, .part = Part::kBias}),
+  EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kQuery, .part = Part::kBias}),
               ElementsAre("blk.0.attn_q.bias", "blk.0.attn_qkv.bias"));
 }
 
 TEST(TensorNames, FeedForwardNormDependsOnPostNorms) {
   Description d = of_sizes();
-  const WeightId id{.role = Role::kFeedForwardNorm};
+  const WeightId id{.role = WeightRole::kFeedForwardNorm};
   EXPECT_EQ(names_of(d, Naming::kHf, id)[0], "layers.0.post_attention_layernorm.weight");
   d.has_post_norms = true;
   EXPECT_THAT(names_of(d, Naming::kHf, id),
@@ -65,37 +65,39 @@ TEST(TensorNames, FeedForwardNormDependsOnPostNorms) {
 
 TEST(TensorNames, PartsOfFusedTensorsFollowEachOther) {
   const Description d = of_sizes();
-  const auto fused = [&](Role role) { return places_of(d, Naming::kGguf, {.role = role}).back(); };
-  EXPECT_EQ(fused(Role::kQuery).begin, 0U);
-  EXPECT_EQ(fused(Role::kKey).begin, 12U);
-  EXPECT_EQ(fused(Role::kValue).begin, 18U);
-  EXPECT_EQ(fused(Role::kValue).outputs, 28U);
-  EXPECT_EQ(fused(Role::kGate).begin, 0U);
-  EXPECT_EQ(fused(Role::kUp).begin, 7U);
-  EXPECT_EQ(fused(Role::kUp).outputs, 14U);
+  const auto fused = [&](WeightRole role) {
+    return places_of(d, Naming::kGguf, {.role = role}).back();
+  };
+  EXPECT_EQ(fused(WeightRole::kQuery).begin, 0U);
+  EXPECT_EQ(fused(WeightRole::kKey).begin, 12U);
+  EXPECT_EQ(fused(WeightRole::kValue).begin, 18U);
+  EXPECT_EQ(fused(WeightRole::kValue).outputs, 28U);
+  EXPECT_EQ(fused(WeightRole::kGate).begin, 0U);
+  EXPECT_EQ(fused(WeightRole::kUp).begin, 7U);
+  EXPECT_EQ(fused(WeightRole::kUp).outputs, 14U);
 }
 
 TEST(TensorNames, MatricesOfGpt2AreTransposed) {
   const auto is_transposed = [](const WeightId& id) {
     return places_of(of_sizes(), Naming::kHfGpt2, id)[0].is_transposed;
   };
-  EXPECT_TRUE(is_transposed({.role = Role::kUp}));
-  EXPECT_TRUE(is_transposed({.role = Role::kValue}));
-  EXPECT_FALSE(is_transposed({.role = Role::kValue, .part = Part::kBias}));
-  EXPECT_FALSE(is_transposed({.role = Role::kAttentionNorm}));
-  EXPECT_FALSE(is_transposed({.role = Role::kTokenEmbedding}));
-  EXPECT_FALSE(is_transposed({.role = Role::kPositionEmbedding}));
+  EXPECT_TRUE(is_transposed({.role = WeightRole::kUp}));
+  EXPECT_TRUE(is_transposed({.role = WeightRole::kValue}));
+  EXPECT_FALSE(is_transposed({.role = WeightRole::kValue, .part = Part::kBias}));
+  EXPECT_FALSE(is_transposed({.role = WeightRole::kAttentionNorm}));
+  EXPECT_FALSE(is_transposed({.role = WeightRole::kTokenEmbedding}));
+  EXPECT_FALSE(is_transposed({.role = WeightRole::kPositionEmbedding}));
 }
 
 TEST(TensorNames, ShapesAreOutputsByInputs) {
   Description d = of_sizes();
   d.experts = 6;
-  EXPECT_THAT(shape_of(d, {.role = Role::kHead}), ElementsAre(20, 8));
-  EXPECT_THAT(shape_of(d, {.role = Role::kQuery}), ElementsAre(12, 8));
-  EXPECT_THAT(shape_of(d, {.role = Role::kValue, .part = Part::kBias}), ElementsAre(10));
-  EXPECT_THAT(shape_of(d, {.role = Role::kAttentionOutput}), ElementsAre(8, 20));
-  EXPECT_THAT(shape_of(d, {.role = Role::kQueryNorm}), ElementsAre(3));
-  EXPECT_THAT(shape_of(d, {.role = Role::kRouter}), ElementsAre(6, 8));
+  EXPECT_THAT(shape_of(d, {.role = WeightRole::kHead}), ElementsAre(20, 8));
+  EXPECT_THAT(shape_of(d, {.role = WeightRole::kQuery}), ElementsAre(12, 8));
+  EXPECT_THAT(shape_of(d, {.role = WeightRole::kValue, .part = Part::kBias}), ElementsAre(10));
+  EXPECT_THAT(shape_of(d, {.role = WeightRole::kAttentionOutput}), ElementsAre(8, 20));
+  EXPECT_THAT(shape_of(d, {.role = WeightRole::kQueryNorm}), ElementsAre(3));
+  EXPECT_THAT(shape_of(d, {.role = WeightRole::kRouter}), ElementsAre(6, 8));
 }
 
 TEST(TensorNames, NeededAreThoseOfTheDescriptionOnce) {
@@ -114,13 +116,13 @@ TEST(TensorNames, NeededAreThoseOfTheDescriptionOnce) {
 }
 
 TEST(TensorNames, MessagesNameBlockAndExpert) {
-  EXPECT_EQ(to_string(WeightId{.role = Role::kHead, .block = 3}), "head");
-  EXPECT_EQ(to_string(WeightId{.role = Role::kKey, .block = 3, .part = Part::kBias}),
+  EXPECT_EQ(to_string(WeightId{.role = WeightRole::kHead, .block = 3}), "head");
+  EXPECT_EQ(to_string(WeightId{.role = WeightRole::kKey, .block = 3, .part = Part::kBias}),
             "bias of the attention key of block 3");
-  EXPECT_EQ(to_string(WeightId{.role = Role::kExpertUp, .block = 3, .expert = 2}),
+  EXPECT_EQ(to_string(WeightId{.role = WeightRole::kExpertUp, .block = 3, .expert = 2}),
             "up of an expert of block 3, expert 2");
-  EXPECT_TRUE(is_norm(Role::kFeedForwardSubNorm));
-  EXPECT_FALSE(is_norm(Role::kRouter));
+  EXPECT_TRUE(is_norm(WeightRole::kFeedForwardSubNorm));
+  EXPECT_FALSE(is_norm(WeightRole::kRouter));
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ class WeightFinder {
   }
 
   [[nodiscard]] const std::string& prefix_of(const WeightId& id) const {
-    return id.role == Role::kHead ? container_.head_prefix : container_.prefix;
+    return id.role == WeightRole::kHead ? container_.head_prefix : container_.prefix;
   }
   /// The shape that the tensor of a place has in the file.
   [[nodiscard]] Extents stored_shape(const Place& place, Extents shape) const {
@@ -331,8 +331,8 @@ Weights::Weights(const Description& description, const Llama2cFile& file)
 const Weight& Weights::at(const WeightId& id) const {
   auto found = weights_.find(id);
   // The head of a tied model is its table.
-  if (found == weights_.end() && id == WeightId{.role = Role::kHead}) {
-    found = weights_.find({.role = Role::kTokenEmbedding});
+  if (found == weights_.end() && id == WeightId{.role = WeightRole::kHead}) {
+    found = weights_.find({.role = WeightRole::kTokenEmbedding});
   }
   if (found == weights_.end()) fail(ErrorKind::kInternal, to_string(id) + ": is not needed");
   return found->second;

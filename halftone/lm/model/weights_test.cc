@@ -56,7 +56,7 @@ SafetensorsFile safetensors_of(const std::vector<NamedTensor>& tensors) {
 TEST(Weights, AreViewsOfTheFile) {
   const auto file = gguf_of(tensors_without({}));
   const Weights weights(one_block(), file);
-  const Weight& up = weights.at({.role = Role::kUp});
+  const Weight& up = weights.at({.role = WeightRole::kUp});
   EXPECT_EQ(up.name, "blk.0.ffn_up.weight");
   EXPECT_THAT(up.shape, ElementsAre(3, 2));
   EXPECT_EQ(std::get<const formats::GgufType*>(up.type)->name, "F32");
@@ -65,9 +65,10 @@ TEST(Weights, AreViewsOfTheFile) {
   std::vector<float> rows(4);
   up.decode(1, rows);
   EXPECT_THAT(rows, ElementsAre(52, 53, 54, 55));
-  EXPECT_EQ(&weights.at({.role = Role::kHead}), &weights.at({.role = Role::kTokenEmbedding}));
-  EXPECT_EQ(weights.at({.role = Role::kFinalNorm}).outputs(), 1U);
-  EXPECT_EQ(weights.at({.role = Role::kFinalNorm}).inputs(), 2U);
+  EXPECT_EQ(&weights.at({.role = WeightRole::kHead}),
+            &weights.at({.role = WeightRole::kTokenEmbedding}));
+  EXPECT_EQ(weights.at({.role = WeightRole::kFinalNorm}).outputs(), 1U);
+  EXPECT_EQ(weights.at({.role = WeightRole::kFinalNorm}).inputs(), 2U);
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 
@@ -101,13 +102,13 @@ TEST(Weights, SplitFusedTensors) {
   Description d = one_block();
   d.has_qkv_bias = true;
   const Weights weights(d, gguf_of(tensors));
-  EXPECT_THAT(weights.at({.role = Role::kQuery}).decode(), ElementsAre(0, 1, 2, 3));
-  const Weight& value = weights.at({.role = Role::kValue});
+  EXPECT_THAT(weights.at({.role = WeightRole::kQuery}).decode(), ElementsAre(0, 1, 2, 3));
+  const Weight& value = weights.at({.role = WeightRole::kValue});
   EXPECT_EQ(value.name, "blk.0.attn_qkv.weight[3:4]");
   EXPECT_THAT(value.decode(), ElementsAre(6, 7));
-  EXPECT_THAT(weights.at({.role = Role::kKey, .part = Part::kBias}).decode(), ElementsAre(2));
-  EXPECT_THAT(weights.at({.role = Role::kGate}).decode(), ElementsAre(0, 1, 2, 3, 4, 5));
-  EXPECT_THAT(weights.at({.role = Role::kUp}).decode(), ElementsAre(6, 7, 8, 9, 10, 11));
+  EXPECT_THAT(weights.at({.role = WeightRole::kKey, .part = Part::kBias}).decode(), ElementsAre(2));
+  EXPECT_THAT(weights.at({.role = WeightRole::kGate}).decode(), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(weights.at({.role = WeightRole::kUp}).decode(), ElementsAre(6, 7, 8, 9, 10, 11));
 }
 
 /// Tensors of Hugging Face's gpt2 with one block.
@@ -141,15 +142,16 @@ TEST(Weights, TransposeMatricesOfGpt2) {
   d.is_gated = false;
   for (const std::string prefix : {"", "transformer."}) {
     const Weights weights(d, safetensors_of(gpt2_tensors(prefix)));
-    EXPECT_EQ(weights.at({.role = Role::kKey}).name, prefix + "h.0.attn.c_attn.weight[2:3]");
+    EXPECT_EQ(weights.at({.role = WeightRole::kKey}).name, prefix + "h.0.attn.c_attn.weight[2:3]");
     // [2, 4]: 0 1 2 3, 4 5 6 7.
-    EXPECT_THAT(weights.at({.role = Role::kQuery}).decode(), ElementsAre(0, 4, 1, 5));
-    EXPECT_THAT(weights.at({.role = Role::kValue}).decode(), ElementsAre(3, 7));
-    EXPECT_THAT(weights.at({.role = Role::kUp}).decode(), ElementsAre(0, 3, 1, 4, 2, 5));
+    EXPECT_THAT(weights.at({.role = WeightRole::kQuery}).decode(), ElementsAre(0, 4, 1, 5));
+    EXPECT_THAT(weights.at({.role = WeightRole::kValue}).decode(), ElementsAre(3, 7));
+    EXPECT_THAT(weights.at({.role = WeightRole::kUp}).decode(), ElementsAre(0, 3, 1, 4, 2, 5));
     std::vector<float> row(2);
-    weights.at({.role = Role::kUp}).decode(2, row);
+    weights.at({.role = WeightRole::kUp}).decode(2, row);
     EXPECT_THAT(row, ElementsAre(2, 5));
-    EXPECT_THAT(weights.at({.role = Role::kValue, .part = Part::kBias}).decode(), ElementsAre(3));
+    EXPECT_THAT(weights.at({.role = WeightRole::kValue, .part = Part::kBias}).decode(),
+                ElementsAre(3));
     EXPECT_THAT(weights.unused(), testing::IsEmpty());
   }
 }
@@ -172,11 +174,12 @@ TEST(Weights, ExpertsAreMatrices) {
   tensors.push_back(counting("blk.0.ffn_down_shexp.weight", {2, 1}));
   tensors.push_back(counting("blk.0.ffn_gate_inp_shexp.weight", {2}));
   const Weights weights(d, gguf_of(tensors));
-  const Weight& up = weights.at({.role = Role::kExpertUp, .expert = 1});
+  const Weight& up = weights.at({.role = WeightRole::kExpertUp, .expert = 1});
   EXPECT_EQ(up.name, "blk.0.ffn_up_exps.weight[1]");
   EXPECT_THAT(up.decode(), ElementsAre(26, 27, 28, 29, 30, 31));
-  EXPECT_EQ(weights.at({.role = Role::kExpertDown, .expert = 1}).name, "blk.0.ffn_down.1.weight");
-  EXPECT_THAT(weights.at({.role = Role::kSharedRouter}).shape, ElementsAre(1, 2));
+  EXPECT_EQ(weights.at({.role = WeightRole::kExpertDown, .expert = 1}).name,
+            "blk.0.ffn_down.1.weight");
+  EXPECT_THAT(weights.at({.role = WeightRole::kSharedRouter}).shape, ElementsAre(1, 2));
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 
@@ -197,12 +200,12 @@ TEST(Weights, ExpertsOfOneTensorAreParts) {
                                       counting("layers.0.mlp.experts.down_proj", {2, 2, 3})};
   for (NamedTensor& tensor : tensors) tensor.name = "language_model.model." + tensor.name;
   const Weights weights(d, safetensors_of(tensors));
-  const Weight& up = weights.at({.role = Role::kExpertUp, .expert = 1});
+  const Weight& up = weights.at({.role = WeightRole::kExpertUp, .expert = 1});
   EXPECT_EQ(up.name, "language_model.model.layers.0.mlp.experts.gate_up_proj[1][3:6]");
   EXPECT_THAT(up.decode(), ElementsAre(18, 19, 20, 21, 22, 23));
-  EXPECT_THAT(weights.at({.role = Role::kExpertGate, .expert = 1}).decode(),
+  EXPECT_THAT(weights.at({.role = WeightRole::kExpertGate, .expert = 1}).decode(),
               ElementsAre(12, 13, 14, 15, 16, 17));
-  EXPECT_THAT(weights.at({.role = Role::kExpertDown, .expert = 1}).decode(),
+  EXPECT_THAT(weights.at({.role = WeightRole::kExpertDown, .expert = 1}).decode(),
               ElementsAre(6, 7, 8, 9, 10, 11));
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
@@ -211,8 +214,9 @@ TEST(Weights, FactorsBesideTensorsCount) {
   auto tensors = tensors_without({});
   tensors.push_back({"blk.0.ffn_up.scale", {1}, {0.5F}});
   const Weights weights(one_block(), gguf_of(tensors));
-  EXPECT_EQ(weights.at({.role = Role::kUp}).factor, 0.5F);
-  EXPECT_THAT(weights.at({.role = Role::kUp}).decode(), ElementsAre(25, 25.5, 26, 26.5, 27, 27.5));
+  EXPECT_EQ(weights.at({.role = WeightRole::kUp}).factor, 0.5F);
+  EXPECT_THAT(weights.at({.role = WeightRole::kUp}).decode(),
+              ElementsAre(25, 25.5, 26, 26.5, 27, 27.5));
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 
@@ -238,10 +242,10 @@ TEST(Weights, NameWhatIsMissingOrOfAnotherShape) {
   });
   const Weights weights(one_block(), gguf_of(tensors_without({})));
   expect_error(ErrorKind::kInternal, "router of block 0: is not needed",
-               [&] { static_cast<void>(weights.at({.role = Role::kRouter})); });
+               [&] { static_cast<void>(weights.at({.role = WeightRole::kRouter})); });
   std::vector<float> values(4);
   expect_error(ErrorKind::kShape, "has 3 rows of 2, asked for 4 elements from row 2",
-               [&] { weights.at({.role = Role::kUp}).decode(2, values); });
+               [&] { weights.at({.role = WeightRole::kUp}).decode(2, values); });
 }
 
 class OpenModel : public WithFolder {};
@@ -260,7 +264,7 @@ TEST_F(OpenModel, ReadsAFolderOfHuggingFace) {
   write_file(path("model.safetensors"), safetensors_bytes(tensors));
   const Model model = open_model(folder_);
   EXPECT_EQ(model.description.architecture, "gpt2");
-  EXPECT_THAT(model.weights.at({.role = Role::kKey}).decode(), ElementsAre(2, 8, 3, 9));
+  EXPECT_THAT(model.weights.at({.role = WeightRole::kKey}).decode(), ElementsAre(2, 8, 3, 9));
   write_file(path("model.safetensors"), safetensors_bytes(gpt2_tensors("")));
   expect_error(ErrorKind::kFormat, folder_.string() + ": tensor 'h.0.attn.c_attn.weight': expected",
                [&] { open_model(folder_); });
@@ -273,7 +277,7 @@ TEST_F(OpenModel, ReadsACheckpointOfLlama2c) {
   for (std::size_t i = 0; i < floats; ++i) bytes.number(static_cast<float>(i));
   write_file(path("tiny.bin"), bytes.bytes());
   const Model model = open_model(path("tiny.bin"));
-  EXPECT_THAT(model.weights.at({.role = Role::kValue}).decode(), ElementsAre(16, 17, 18, 19));
+  EXPECT_THAT(model.weights.at({.role = WeightRole::kValue}).decode(), ElementsAre(16, 17, 18, 19));
   write_file(path("tiny.bin"), std::vector<std::byte>(3));
   expect_error(ErrorKind::kFormat, path("tiny.bin") + ": llama2.c checkpoint",
                [&] { open_model(path("tiny.bin")); });
