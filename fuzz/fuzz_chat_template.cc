@@ -10,14 +10,14 @@
 #include "halftone/lm/chat/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using halftone::lm::ChatRole;
   using halftone::lm::Message;
-  using halftone::lm::Role;
   const std::string_view jinja(reinterpret_cast<const char*>(data), size);
   const std::string content(jinja.substr(0, 40));
   try {
     const auto found = halftone::lm::ChatTemplate::recognized(jinja);
     const std::vector<Message> messages{
-        {Role::kUser, content}, {Role::kAssistant, content}, {Role::kUser, content}};
+        {ChatRole::kUser, content}, {ChatRole::kAssistant, content}, {ChatRole::kUser, content}};
     const auto chat = found.render(messages, {"<s>", "</s>"});
     if (chat.text.size() != chat.is_template.size()) __builtin_trap();
   } catch (const halftone::Error&) {

@@ -17,9 +17,9 @@
 
 namespace {
 
+using halftone::lm::ChatRole;
 using halftone::lm::ChatTemplate;
 using halftone::lm::Message;
-using halftone::lm::Role;
 using nlohmann::json;
 
 json answer(const json& job) {
@@ -29,9 +29,9 @@ json answer(const json& job) {
   std::vector<Message> messages;
   for (const json& message : job["messages"]) {
     const std::string role = message["role"];
-    messages.push_back({role == "system"      ? Role::kSystem
-                        : role == "assistant" ? Role::kAssistant
-                                              : Role::kUser,
+    messages.push_back({role == "system"      ? ChatRole::kSystem
+                        : role == "assistant" ? ChatRole::kAssistant
+                                              : ChatRole::kUser,
                         message["content"]});
   }
   return {

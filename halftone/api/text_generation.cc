@@ -34,7 +34,7 @@ struct Chat::State {
 Chat::Chat(LanguageModel& model, const ChatOptions& options)
     : state_(std::make_unique<State>(
           State{model, options.generate, model.chat_template(options.template_name)})) {
-  if (!options.system.empty()) state_->messages.push_back({lm::Role::kSystem, options.system});
+  if (!options.system.empty()) state_->messages.push_back({lm::ChatRole::kSystem, options.system});
   lm::GenerateOptions& generate = state_->options;
   if (generate.max_tokens == 0) generate.max_tokens = model.model().context();
   generate.is_begin = true;
@@ -51,14 +51,14 @@ const std::vector<lm::Message>& Chat::messages() const { return state_->messages
 lm::Generation Chat::answer(std::string_view message) {
   State& state = *state_;
   const lm::Tokenizer& tokenizer = state.model.tokenizer();
-  state.messages.push_back({lm::Role::kUser, std::string(message)});
+  state.messages.push_back({lm::ChatRole::kUser, std::string(message)});
   try {
     const lm::ChatText text = state.chat_template.render(state.messages, state.model.texts().marks);
     lm::GenerateOptions generate = state.options;
     generate.sampling.seed += state.num_answers;
     lm::Generation answer = lm::generate(state.model.model(), tokenizer,
                                          lm::encode(tokenizer, text), state.known, generate);
-    state.messages.push_back({lm::Role::kAssistant, answer.text});
+    state.messages.push_back({lm::ChatRole::kAssistant, answer.text});
     ++state.num_answers;
     return answer;
   } catch (...) {

@@ -146,14 +146,14 @@ void check_messages(const ChatFamily& family, std::span<const Message> messages)
     fail(kind, "chat template " + family.name + ": " + what);
   };
   if (messages.empty()) fail_order(ErrorKind::kUsage, "expected a message, found none");
-  const bool has_system = messages.front().role == Role::kSystem;
+  const bool has_system = messages.front().role == ChatRole::kSystem;
   if (has_system && family.system_use == SystemUse::kNone)
     fail_order(ErrorKind::kUnsupported, "this model has no system messages; leave it out");
   messages = messages.subspan(has_system ? 1 : 0);
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role == Role::kSystem)
+    if (messages[i].role == ChatRole::kSystem)
       fail_order(ErrorKind::kUsage, "expected a system message as the first only");
-    if (family.alternates && (messages[i].role == Role::kUser) != (i % 2 == 0))
+    if (family.alternates && (messages[i].role == ChatRole::kUser) != (i % 2 == 0))
       fail_order(ErrorKind::kUsage, "expected messages of the user and the assistant in turn");
   }
 }
@@ -161,7 +161,7 @@ void check_messages(const ChatFamily& family, std::span<const Message> messages)
 /// One behind the last message of the user, or behind all if there is none.
 std::size_t end_of_queries(std::span<const Message> messages) {
   const auto last =
-      std::ranges::find(messages.rbegin(), messages.rend(), Role::kUser, &Message::role);
+      std::ranges::find(messages.rbegin(), messages.rend(), ChatRole::kUser, &Message::role);
   return last == messages.rend() ? messages.size()
                                  : static_cast<std::size_t>(messages.rend() - last);
 }
@@ -173,7 +173,7 @@ void write_messages(Writer& writer, const ChatFamily& family, std::span<const Me
                     const std::string* system, bool closes_last) {
   const std::size_t queries = end_of_queries(messages);
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const bool is_user = messages[i].role == Role::kUser;
+    const bool is_user = messages[i].role == ChatRole::kUser;
     const bool is_last = i + 1 == messages.size();
     const bool is_system_here = (family.system_use == SystemUse::kFirstUser && i == 0) ||
                                 (family.system_use == SystemUse::kLastUser && is_last);
@@ -231,7 +231,7 @@ ChatText ChatTemplate::render(std::span<const Message> messages, const ChatMarks
   Writer writer(family, marks);
   writer.add_template(family.begin);
   const std::string* system = nullptr;
-  if (messages.front().role == Role::kSystem) {
+  if (messages.front().role == ChatRole::kSystem) {
     system = &messages.front().content;
     messages = messages.subspan(1);
   }

@@ -13,10 +13,10 @@
 
 namespace halftone::lm {
 
-enum class Role : std::uint8_t { kSystem, kUser, kAssistant };
+enum class ChatRole : std::uint8_t { kSystem, kUser, kAssistant };
 
 struct Message {
-  Role role = Role::kUser;
+  ChatRole role = ChatRole::kUser;
   std::string content;
 };
 

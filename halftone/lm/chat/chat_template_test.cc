@@ -16,11 +16,11 @@ std::string text_of(std::string_view family, const std::vector<Message>& message
   return ChatTemplate::named(family).render(messages, kMarks, adds_answer).text;
 }
 
-const std::vector<Message> kAsk{{Role::kUser, " Hi\n"}};
-const std::vector<Message> kWhole{{Role::kSystem, "Be brief."},
-                                  {Role::kUser, "Hi"},
-                                  {Role::kAssistant, "Ho"},
-                                  {Role::kUser, "Why?"}};
+const std::vector<Message> kAsk{{ChatRole::kUser, " Hi\n"}};
+const std::vector<Message> kWhole{{ChatRole::kSystem, "Be brief."},
+                                  {ChatRole::kUser, "Hi"},
+                                  {ChatRole::kAssistant, "Ho"},
+                                  {ChatRole::kUser, "Why?"}};
 
 TEST(ChatTemplates, WriteTheMarksOfTheirFamily) {
   EXPECT_EQ(text_of("chatml", kWhole),
@@ -39,18 +39,18 @@ TEST(ChatTemplates, WriteTheMarksOfTheirFamily) {
 
 TEST(ChatTemplates, TrimAsPythonDoes) {
   const std::string spaces = "\xE3\x80\x80 \xC2\xA0\x1C\t";
-  EXPECT_EQ(text_of("bitnet", {{Role::kUser, spaces + "H i" + spaces}}),
+  EXPECT_EQ(text_of("bitnet", {{ChatRole::kUser, spaces + "H i" + spaces}}),
             "User: H i<|eot_id|>Assistant: ");
-  EXPECT_EQ(text_of("bitnet", {{Role::kUser, spaces}}), "User: <|eot_id|>Assistant: ");
-  EXPECT_EQ(text_of("llama2", {{Role::kSystem, "S"}, {Role::kUser, " \n"}}),
+  EXPECT_EQ(text_of("bitnet", {{ChatRole::kUser, spaces}}), "User: <|eot_id|>Assistant: ");
+  EXPECT_EQ(text_of("llama2", {{ChatRole::kSystem, "S"}, {ChatRole::kUser, " \n"}}),
             "<s>[INST] <<SYS>>\nS\n<</SYS>> [/INST]");
 }
 
 TEST(ChatTemplates, LeaveOutThoughtsOfEarlierAnswers) {
-  const std::vector<Message> messages{{Role::kUser, "a"},
-                                      {Role::kAssistant, "<think>\nx\n</think>\n\nb"},
-                                      {Role::kUser, "c"},
-                                      {Role::kAssistant, "<think>\ny\n</think>\n\nd"}};
+  const std::vector<Message> messages{{ChatRole::kUser, "a"},
+                                      {ChatRole::kAssistant, "<think>\nx\n</think>\n\nb"},
+                                      {ChatRole::kUser, "c"},
+                                      {ChatRole::kAssistant, "<think>\ny\n</think>\n\nd"}};
   EXPECT_EQ(text_of("qwen3", messages, false),
             "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n<|im_start|>user\nc"
             "<|im_end|>\n<|im_start|>assistant\n<think>\ny\n</think>\n\nd<|im_end|>\n");
@@ -109,7 +109,7 @@ TEST(ChatTemplates, TakeControlTokensFromTheTemplateOnly) {
   EXPECT_EQ(marks.begin, "");
   EXPECT_EQ(marks.end, "</s>");
   const auto tokens_of = [&](const std::string& content) {
-    return encode(tokenizer, chat.render(std::vector<Message>{{Role::kUser, content}}, marks));
+    return encode(tokenizer, chat.render(std::vector<Message>{{ChatRole::kUser, content}}, marks));
   };
   EXPECT_THAT(tokens_of("a"), ElementsAre(256, 'u', 's', 'e', 'r', '\n', 'a', 257, '\n', 256, 'a',
                                           's', 's', 'i', 's', 't', 'a', 'n', 't', '\n'));

@@ -14,7 +14,7 @@
 namespace halftone::lm {
 namespace {
 
-bool is_before(const Candidate& a, const Candidate& b) {
+bool is_before(const TokenLogit& a, const TokenLogit& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
 }
 
@@ -23,7 +23,7 @@ bool is_before(const Candidate& a, const Candidate& b) {
 class Candidates {
  public:
   /// @pre there are some, in the order of ids, with finite logits
-  explicit Candidates(std::vector<Candidate>& candidates)
+  explicit Candidates(std::vector<TokenLogit>& candidates)
       : all_(candidates), highest_(std::ranges::min_element(all_, is_before)->logit) {}
 
   void keep_top(std::size_t count) {
@@ -40,7 +40,7 @@ class Candidates {
     const double least = highest_ + elementary::log(min_p);
     // The highest one stays even if `least` was rounded up.
     std::erase_if(
-        all_, [&](const Candidate& each) { return each.logit < least && each.logit < highest_; });
+        all_, [&](const TokenLogit& each) { return each.logit < least && each.logit < highest_; });
     sorted_ = std::min(sorted_, all_.size());
   }
   /// @pre temperature > 0
@@ -54,14 +54,14 @@ class Candidates {
     all_.resize(count);
     sorted_ = count;
   }
-  [[nodiscard]] double weight(const Candidate& candidate, double temperature) const {
+  [[nodiscard]] double weight(const TokenLogit& candidate, double temperature) const {
     return elementary::exp((candidate.logit - highest_) / temperature);
   }
   /// The index, from the highest logit down, at which the sum of probabilities is `share` or more.
   std::size_t first_of_sum(double temperature, double share) {
     // In the order of ids if nothing was sorted: an order that no library chooses.
     double total = 0;
-    for (const Candidate& each : all_) total += weight(each, temperature);
+    for (const TokenLogit& each : all_) total += weight(each, temperature);
     double sum = 0;
     for (std::size_t i = 0; i < all_.size(); ++i) {
       sort_first(i + 1);
@@ -81,7 +81,7 @@ class Candidates {
     sorted_ = end;
   }
 
-  std::vector<Candidate>& all_;
+  std::vector<TokenLogit>& all_;
   double highest_;
   std::size_t sorted_ = 0;
 };
@@ -135,7 +135,7 @@ void Sampler::lower_repeated() {
   std::ranges::sort(repeated);
   repeated.erase(std::ranges::unique(repeated).begin(), repeated.end());
   for (const TokenId token : repeated) {
-    const auto found = std::ranges::lower_bound(candidates_, token, {}, &Candidate::id);
+    const auto found = std::ranges::lower_bound(candidates_, token, {}, &TokenLogit::id);
     if (found == candidates_.end() || found->id != token) continue;
     const double logit = found->logit;
     found->logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;

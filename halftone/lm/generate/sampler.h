@@ -37,7 +37,7 @@ struct SamplingOptions {
 };
 
 /// A token that may be drawn.
-struct Candidate {
+struct TokenLogit {
   double logit = 0;
   TokenId id = 0;
 };
@@ -62,7 +62,7 @@ class Sampler {
   SamplingOptions options_;
   Random random_;
   std::deque<TokenId> last_;
-  std::vector<Candidate> candidates_;  ///< kept for its memory
+  std::vector<TokenLogit> candidates_;  ///< kept for its memory
 };
 
 /// The highest logit, of equal ones the lowest id. @throws Error as Sampler::sample()
