@@ -66,10 +66,11 @@ HALFTONE_VNNI HWY_INLINE void AddPiece(const Codes& codes, const std::uint8_t* H
   const VGroupFloats x_scale = hn::Set(d, *x.scales);
   for (std::size_t v = 0; v < kStripVectors; v += kVectorsAtOnce) {
     VInts integers[kVectorsAtOnce];
+    HALFTONE_UNROLL for (VInts& sum : integers) sum = bias;
     codes.template Sum<kPiece, kVectorsAtOnce>(planes + v * kGroupBytes, x.codes, integers);
     HALFTONE_UNROLL for (std::size_t i = 0; i < kVectorsAtOnce; ++i) {
       const VGroupFloats scale = hn::Load(d, scales + (v + i) * kGroupLanes);
-      sums[v + i] = FoldPiece(sums[v + i], hn::Add(integers[i], bias), scale, x_scale);
+      sums[v + i] = FoldPiece(sums[v + i], integers[i], scale, x_scale);
     }
   }
   if (offsets == nullptr) return;

@@ -82,12 +82,12 @@ HWY_INLINE VBytes PlaneBytes(const std::uint8_t* HWY_RESTRICT plane) {
 }
 
 /// Sums of products of fields that stay where they are in their bytes: those of field f are 2^(f w)
-/// times too large, which one shift at the end removes exactly. Only fields that are too large for
-/// the products of bytes move down, by 4 bits.
+/// times too large, which one shift at the end removes exactly. Fields above the first kInPlace
+/// move down by 4 bits first: they would be too large, or take too many sums.
 template <int kWidth>
 struct PlaneFields {
   static constexpr std::size_t kFields = 8 / kWidth;
-  static constexpr std::size_t kInPlace = kWidth == 1 ? 4 : kHasVnni ? kFields : kFields / 2;
+  static constexpr std::size_t kInPlace = kWidth == 1 ? 4 : kWidth == 4 && !kHasVnni ? 1 : 2;
 #if HALFTONE_SUMS_SHORTS
   using Sum = VShorts;
   static HWY_INLINE Sum Zero() { return hn::Zero(DShorts()); }
@@ -139,6 +139,9 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
     HALFTONE_UNROLL for (auto& vector : acc) {
       HALFTONE_UNROLL for (auto& sum : vector) sum = Fields::Zero();
     }
+    if constexpr (!kSumsShorts) {
+      HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) acc[v][0] = sums[v];
+    }
     HALFTONE_UNROLL for (std::size_t q = 0; q < kUnits * kPiece.count; q += kInPlace) {
       const std::size_t unit = first + q / kPiece.count;
       const std::size_t quad = kPiece.first + q % kPiece.count;
@@ -156,7 +159,8 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
       }
     }
     HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[v] = hn::Add(sums[v], Fields::Finish(acc[v]));
+      const VInts sum = Fields::Finish(acc[v]);
+      sums[v] = kSumsShorts ? hn::Add(sums[v], sum) : sum;
     }
   }
 }
@@ -166,11 +170,11 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
 //     struct Codes {
 //       kUnitBytes;   // of the planes of a unit
 //       kInputBytes;  // of what Sum() takes, per input
-//       kSigned;     // Bytes() gives levels + kLevelBias, else codes of at most 6 bits
-//       kStepShift;  // a level is its byte 2^kStepShift + bias
+//       kSigned;      // Bytes() gives levels + kLevelBias, else codes of at most 6 bits
+//       kStepShift;   // a level is its byte 2^kStepShift + bias
 //       bias;
 //       explicit Codes(const GroupFormat& format);
-//       /// sums[v] = products of the bytes of a piece, times 2^kStepShift.
+//       /// sums[v] += products of the bytes of a piece, times 2^kStepShift.
 //       void Sum<kPiece, kVectors>(planes, x, sums);
 //       /// Bytes of 4 inputs of the rows of a vector.
 //       VBytes Bytes<kQuad>(planes);
@@ -235,7 +239,6 @@ struct EvenCodes {
   template <PieceQuads kPiece, std::size_t kVectors>
   HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
-    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(DInts());
 #if HWY_TARGET == HWY_AVX3_DL
     if constexpr (kHigh > 0) {
       constexpr auto kQuads = QuadIndices<kPiece>(std::make_index_sequence<kPiece.count>());
@@ -247,23 +250,25 @@ struct EvenCodes {
       return;
     }
 #endif
-    if constexpr (kHigh > 0) {
-      SumPlane<kHigh, kPiece, kUnitBytes, kVectors>(planes + kHighPlane, x, sums);
+    constexpr bool kTwice = kStepShift > 0;
+    if constexpr (kHigh > 0 || kTwice) {
+      constexpr int kWidth = kTwice ? kLow : kHigh;
+      VInts shifted[kVectors];
+      HALFTONE_UNROLL for (VInts& sum : shifted) sum = hn::Zero(DInts());
+      SumPlane<kWidth, kPiece, kUnitBytes, kVectors>(planes + (kTwice ? 0 : kHighPlane), x,
+                                                     shifted);
       HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[v] = hn::ShiftLeft<kLow>(sums[v]);
+        sums[v] = hn::Add(sums[v], hn::ShiftLeft < kTwice ? kStepShift : kLow > (shifted[v]));
       }
     }
-    SumPlane<kLow, kPiece, kUnitBytes, kVectors>(planes, x, sums);
-    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[v] = hn::ShiftLeft<kStepShift>(sums[v]);
-    }
+    if constexpr (!kTwice) SumPlane<kLow, kPiece, kUnitBytes, kVectors>(planes, x, sums);
   }
 
   template <std::size_t kQuad>
   HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes) const {
     const VBytes low = PlaneBytes<kLow, kQuad>(planes);
     if constexpr (kHigh == 0) return low;
-    const VBytes high = PlaneBytes < kHigh == 0 ? 1 : kHigh, kQuad > (planes + kHighPlane);
+    const VBytes high = PlaneBytes<(kHigh == 0 ? 1 : kHigh), kQuad>(planes + kHighPlane);
     return hn::Or(low, ShiftBytesUp<kLow>(high));
   }
 
@@ -289,7 +294,6 @@ struct TableCodes {
   template <PieceQuads kPiece, std::size_t kVectors>
   HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
-    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(DInts());
     HALFTONE_UNROLL for (std::size_t q = 0; q < kPiece.units * kPiece.count; q += 2) {
       const std::size_t unit = q / kPiece.count;
       const std::size_t quad = kPiece.first + q % kPiece.count;
@@ -337,7 +341,6 @@ struct ByteCodes {
   template <PieceQuads kPiece, std::size_t kVectors>
   HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
-    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(DInts());
     HALFTONE_UNROLL for (std::size_t q = 0; q < kPiece.units * kPiece.count; ++q) {
       const std::size_t quad = q / kPiece.count * 8 + kPiece.first + q % kPiece.count;
       const Quad inputs = LoadQuad(x + quad * 4);
@@ -353,9 +356,7 @@ struct ByteCodes {
     return Biased(PlaneBytes<8, kQuad>(planes));
   }
 
-  static HWY_INLINE VBytes Biased(VBytes bytes) {
-    return LessOffset < kHasVnni ? 0 : 128 > (bytes);
-  }
+  static HWY_INLINE VBytes Biased(VBytes bytes) { return LessOffset<(kHasVnni ? 0 : 128)>(bytes); }
 };
 
 #endif

@@ -71,8 +71,7 @@ inline void DecodeGroupScales(GroupScales how, const std::uint8_t* HWY_RESTRICT 
   }
 }
 
-/// sums + (scale x_scale) I + offset x_share, each product and sum rounded.
-/// @param offsets  null if there are none
+/// sums + (scale x_scale) I, each product and sum rounded.
 HWY_INLINE VGroupFloats FoldPiece(VGroupFloats sums, VInts integers, VGroupFloats scale,
                                   VGroupFloats x_scale) {
   const VGroupFloats product =

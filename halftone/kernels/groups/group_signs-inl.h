@@ -78,7 +78,8 @@ struct SignCodes : EvenCodes<1, 0> {
       }
     }
     HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[v] = hn::ShiftLeft<1>(VInts{_mm512_add_epi32(low[v], high[v])});
+      const VInts sum{_mm512_add_epi32(low[v], high[v])};
+      sums[v] = hn::Add(sums[v], hn::ShiftLeft<1>(sum));
     }
   }
 };

@@ -115,13 +115,15 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
   }
   using Bytes = TileBytes<Codes::kSigned, Codes::kStepShift>;
   DecodeTile(codes, w, w.pieces * kPiece / kGroupUnitInputs, bytes);
-  for (std::size_t r = 0; r < band.count; r += kTileRows) {
-    const std::size_t rows = std::min(kTileRows, band.count - r);
+  const std::size_t parts = (band.count + kTileRows - 1) / kTileRows;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = part * band.count / parts;
+    const std::size_t rows = (part + 1) * band.count / parts - first;
     PieceInputs inputs[kTileRows];
     for (std::size_t i = 0; i < rows; ++i) {
-      inputs[i] = InputsOf(x, band.first + r + i, w.first_piece);
+      inputs[i] = InputsOf(x, band.first + first + i, w.first_piece);
     }
-    AddTileTail<Bytes, kPiece>(rows, w, bytes, codes.bias, inputs, sums + r * kStripRows);
+    AddTileTail<Bytes, kPiece>(rows, w, bytes, codes.bias, inputs, sums + first * kStripRows);
   }
 }
 

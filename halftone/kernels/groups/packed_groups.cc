@@ -121,6 +121,7 @@ void GroupFormat::check() const {
 
 PackedGroups::PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format)
     : rows_(rows), format_(format), extents_{cols, format.group} {
+  format.check();
   num_blocks_ = extents_.num_blocks();
   full_ = layout_of(kGroupBlockInputs);
   if (num_blocks_ > 0) {
@@ -178,12 +179,13 @@ void PackedGroups::pack_codes(std::size_t row, std::span<const std::uint8_t> cod
   }
 }
 
-bool PackedGroups::pack_rows(const Unpack& unpack) {
+bool PackedGroups::pack_strips(BlockRange strips, const Unpack& unpack) {
   std::vector<std::int8_t> levels(extents_.cols);
   std::vector<std::uint8_t> codes(extents_.padded_cols());
   std::vector<float> scales(extents_.num_groups());
   std::vector<float> offsets(format_.has_offsets ? extents_.num_groups() : 0);
-  for (std::size_t row = 0; row < rows_; ++row) {
+  const std::size_t end = std::min(strips.end * kStripRows, rows_);
+  for (std::size_t row = strips.begin * kStripRows; row < end; ++row) {
     unpack(row, levels, scales, offsets);
     if (!pack_scales(row, scales, false)) return false;
     if (format_.has_offsets && !pack_scales(row, offsets, true)) return false;
@@ -195,13 +197,13 @@ bool PackedGroups::pack_rows(const Unpack& unpack) {
 
 PackedGroups PackedGroups::pack(std::size_t rows, std::size_t cols, const GroupFormat& format,
                                 const Unpack& unpack) {
-  format.check();
   PackedGroups packed(rows, cols, format);
-  if (packed.pack_rows(unpack)) return packed;
+  const BlockRange all{0, packed.num_strips()};
+  if (packed.pack_strips(all, unpack)) return packed;
   GroupFormat exact = format;
   exact.scales = GroupScales::kFloat;
   packed = PackedGroups(rows, cols, exact);
-  packed.pack_rows(unpack);
+  if (!packed.pack_strips(all, unpack)) fail(ErrorKind::kInternal, "float32 scales are not exact");
   return packed;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "halftone/base/buffer.h"
+#include "halftone/kernels/block_range.h"
 #include "halftone/kernels/groups/group_layout.h"
 
 namespace halftone::kernels {
@@ -55,6 +56,14 @@ class PackedGroups {
                                     std::span<float> scales, std::span<float> offsets)>;
 
   PackedGroups() = default;
+  /// Weights whose strips are packed next, all scales 0 until then.
+  /// @throws Error kUnsupported as GroupFormat::check(); kMemory as AlignedBuffer
+  PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format);
+  /// Packs strips that are not packed yet. Threads may pack different strips at the same time.
+  /// @return false if a scale or offset is not exact as the format stores them: then all strips
+  ///         must be packed anew, in weights with GroupScales::kFloat
+  /// @throws Error kFormat if a level is none of the format's
+  [[nodiscard]] bool pack_strips(BlockRange strips, const Unpack& unpack);
   /// Packs all rows. Where a scale or offset is not exact as the format stores them, all are stored
   /// as float32.
   /// @throws Error kUnsupported as GroupFormat::check(); kFormat if a level is none of the
@@ -89,12 +98,10 @@ class PackedGroups {
   void unpack_block(std::size_t row, std::size_t block, GroupBlock& to) const noexcept;
 
  private:
-  PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format);
   [[nodiscard]] GroupBlockLayout layout_of(std::size_t inputs) const;
   std::uint8_t* block(std::size_t strip, std::size_t block);
   bool pack_scales(std::size_t row, std::span<const float> values, bool offsets);
   void pack_codes(std::size_t row, std::span<const std::uint8_t> codes);
-  bool pack_rows(const Unpack& unpack);
 
   std::size_t rows_ = 0;
   GroupFormat format_;

@@ -104,6 +104,22 @@ TEST(PackedGroups, RefuseWhatTheyCannotHold) {
   expect_error(ErrorKind::kUnsupported, "in a table only for 4 bits", packing(table));
 }
 
+TEST(PackedGroups, PackStripsInAnyOrder) {
+  const RandomGroups w(group_formats().front().format, 150, 256, 5);
+  PackedGroups parts(150, 256, w.format);
+  ASSERT_TRUE(parts.pack_strips({1, 3}, w.unpacker()));
+  ASSERT_TRUE(parts.pack_strips({0, 1}, w.unpacker()));
+  const PackedGroups all = w.packed();
+  ASSERT_EQ(parts.size_bytes(), all.size_bytes());
+  EXPECT_TRUE(std::equal(all.strip(0), all.strip(0) + all.size_bytes(), parts.strip(0)));
+  GroupFormat halves;
+  RandomGroups odd(halves, 70, 256, 6);
+  odd.scales.back() = 0.1F;
+  PackedGroups rounded(70, 256, halves);
+  EXPECT_TRUE(rounded.pack_strips({0, 1}, odd.unpacker()));
+  EXPECT_FALSE(rounded.pack_strips({1, 2}, odd.unpacker()));
+}
+
 TEST(PackedGroups, MayBeEmpty) {
   const auto none = [](auto...) {};
   EXPECT_EQ(PackedGroups::pack(0, 64, {}, none).size_bytes(), 0U);
