@@ -196,6 +196,26 @@ TEST_P(Attention, DoesNotDependOnTheOrderOfRows) {
   }
 }
 
+TEST_P(Attention, SumsOfTheLargestIntegersFit) {
+  Random random(73);
+  for (const std::size_t size : {516U, 517U, 1000U}) {
+    AttentionCase of(attention_shape(2, 1, size), 1, 40, CacheType::kInt8, random);
+    of.add_row(0, 39, random);
+    std::fill(of.queries.begin(), of.queries.end(), -1.0F);
+    const std::vector<float> ones(40 * size, 1.0F);
+    const std::vector<std::int32_t> slots(40, 0);
+    std::vector<std::int32_t> positions(40);
+    std::iota(positions.begin(), positions.end(), 0);
+    const MatrixView<const float> rows(ones, 40, size);
+    append_keys(of.keys.shape, rows, {slots, positions}, {0, 1}, of.keys.bytes.bytes());
+    append_values(of.values.shape, rows, {slots, positions}, {0, 1}, of.values.bytes.bytes());
+    expect_attention_matches(of);
+    // Weights are equal. Two scales, their products with weights and sums of two groups, the sum of
+    // groups and the quotient are rounded: fewer than 16 roundings of half an ulp.
+    for (const float y : attend_all(of)) EXPECT_NEAR(y, 1, 16 * 0x1p-24) << size;
+  }
+}
+
 /// What lies behind the last token of a sequence may be left from another one.
 TEST_P(Attention, IgnoresWhatItDoesNotSee) {
   Random random(69);
