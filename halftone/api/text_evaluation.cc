@@ -57,7 +57,11 @@ lm::TextEvaluation evaluate_text_file(const TextEvaluationJob& job) {
   open.context = job.windows.context;
   LanguageModel model = LanguageModel::open(job.model, open);
   std::optional<LanguageModel> reference;
-  if (!job.reference.empty()) reference.emplace(LanguageModel::open(job.reference, open));
+  if (!job.reference.empty()) {
+    open.execution.int8_activations = false;
+    open.cache = ir::CacheNumbers::kFloat32;
+    reference.emplace(LanguageModel::open(job.reference, open));
+  }
   return evaluate_text(
       model, reference ? &*reference : nullptr, text,
       {job.windows, job.state,

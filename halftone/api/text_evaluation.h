@@ -26,7 +26,7 @@ lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
 
 struct TextEvaluationJob {
   std::filesystem::path model;
-  std::filesystem::path reference{};  ///< empty: none
+  std::filesystem::path reference{};  ///< decoded to float32; empty: none
   std::filesystem::path text;         ///< a file in UTF-8
   LanguageModelOptions open{};        ///< its context is that of the windows
   lm::WindowOptions windows{};

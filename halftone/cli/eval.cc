@@ -35,6 +35,7 @@ void run_on_text(const EvalOptions& options, const Machine& machine) {
   job.model = options.model;
   job.reference = options.reference;
   job.open.tokenizer = options.tokenizer;
+  job.open.execution = options.execution;
   const lm::TextEvaluation evaluation = [&] {
     Progress progress(options.common, machine);
     job.progress = progress.sink();
@@ -112,6 +113,7 @@ void add_eval(CLI::App& app, Action& action) {
   CLI::Option* data = verb->get_option("--data")->required(false);
   CLI::Option* text = add_text_evaluation_options(*verb, options->text)->excludes(data);
   add_tokenizer_option(*verb, options->tokenizer);
+  add_cache_option(*verb, options->text.open.cache)->needs(text);
   verb->final_callback([options, &action, data, text] {
     if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
     action = [options](const Machine& machine) {

@@ -18,10 +18,27 @@ void add_tokenizer_option(CLI::App& verb, std::string& tokenizer) {
 void add_language_options(CLI::App& verb, LanguageOptions& options) {
   verb.add_option("model", options.model, kLanguageModelText)->required()->check(some_path());
   add_tokenizer_option(verb, options.tokenizer);
-  verb.add_option("--context", options.context,
+  verb.add_option("--context", options.open.context,
                   "Tokens that the model remembers, which take memory (default: as many as it was "
                   "made for, 4096 at most)")
       ->check(whole_from(1));
+  add_cache_option(verb, options.open.cache);
+  verb.add_flag("--float-activations{false}", options.open.execution.int8_activations,
+                "Round no activations to 8 bits: codes of weights are decoded to float32");
+}
+
+CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache) {
+  const auto set = [&cache](const std::string& name) {
+    for (const auto each : {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16,
+                            ir::CacheNumbers::kInt8}) {
+      if (name == to_string(each)) cache = each;
+    }
+  };
+  return verb
+      .add_option_function<std::string>("--cache", set,
+                                        "How a language model keeps keys and values")
+      ->check(CLI::IsMember({"float32", "float16", "int8"}))
+      ->default_str(std::string(to_string(cache)));
 }
 
 void add_generate_options(CLI::App& verb, lm::GenerateOptions& options) {

@@ -17,10 +17,12 @@ namespace halftone::cli {
 struct LanguageOptions {
   std::string model;
   std::string tokenizer;
-  std::size_t context = 0;
+  LanguageModelOptions open;  ///< but for the tokenizer
 
   [[nodiscard]] LanguageModelOptions open_options() const {
-    return {.tokenizer = tokenizer, .context = context};
+    LanguageModelOptions options = open;
+    options.tokenizer = tokenizer;
+    return options;
   }
 };
 
@@ -30,7 +32,10 @@ inline constexpr const char* kLanguageModelText =
 
 /// Adds --tokenizer.
 void add_tokenizer_option(CLI::App& verb, std::string& tokenizer);
-/// Adds the model, --tokenizer and --context.
+/// Adds --cache.
+/// @return  the option
+CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache);
+/// Adds the model, --tokenizer, --context, --cache and --float-activations.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
 void add_generate_options(CLI::App& verb, lm::GenerateOptions& options);

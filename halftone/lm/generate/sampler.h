@@ -27,7 +27,7 @@ namespace halftone::lm {
 /// ACL 2018 (arXiv:1805.04833); Holtzman et al., ICLR 2020 (arXiv:1904.09751); Nguyen et al., ICLR
 /// 2025 (arXiv:2407.01082).
 struct SamplingOptions {
-  double temperature = 0.8;        ///< at least 0; 0: the highest logit
+  double temperature = 0;          ///< at least 0; 0: the highest logit
   std::size_t top_k = 40;          ///< 0: all
   double top_p = 0.95;             ///< above 0; 1: all
   double min_p = 0.05;             ///< 0 to 1; 0: all
