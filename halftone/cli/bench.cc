@@ -30,6 +30,7 @@ struct BenchOptions {
   runtime::ExecutionOptions execution;
   TuneOptions tune;
   LanguageSpeedOptions speed;  ///< of language models
+  ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;
   std::string tokenizer;
 };
 
@@ -39,7 +40,10 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   LanguageSpeedOptions how = options.speed;
   how.seed = options.common.seed;
   LanguageModel model = LanguageModel::open(
-      options.model, {.tokenizer = options.tokenizer, .context = context_for(how)});
+      options.model, {.tokenizer = options.tokenizer,
+                      .context = context_for(how),
+                      .cache = options.cache,
+                      .execution = options.execution});
   const LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);
     how.progress = progress.sink();
@@ -65,7 +69,8 @@ std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& option
                            ->check(whole_from(0))
                            ->default_str("0");
   add_tokenizer_option(verb, options.tokenizer);
-  return {prompt, generate, depth, verb.get_option("--tokenizer")};
+  CLI::Option* cache = add_cache_option(verb, options.cache);
+  return {prompt, generate, depth, cache, verb.get_option("--tokenizer")};
 }
 
 /// @throws CLI::ParseError if options are not of the kind of model
@@ -80,7 +85,7 @@ void check_kind(const CLI::App& verb, const std::string& model,
     return;
   }
   for (const char* name : {"--batch", "--devices", "--seconds", "--explain", "--shape",
-                           "--constant", "--tune", "--float-order", "--float-activations"}) {
+                           "--constant", "--tune", "--float-order"}) {
     check(*verb.get_option(name), "networks without states");
   }
 }
