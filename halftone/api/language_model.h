@@ -20,7 +20,7 @@ struct LanguageModelOptions {
   std::filesystem::path tokenizer{};  ///< of a model of llama2.c; else empty
   std::size_t context = 0;  ///< tokens of a sequence; 0: as many as the model knows, 4096 at most
   ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;  ///< how keys and values are kept
-  int threads = 0;          ///< 0: those of the process
+  int threads = 0;                                      ///< 0: those of the process
   runtime::ExecutionOptions execution{};
 };
 

@@ -39,11 +39,10 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   apply(options.common);
   LanguageSpeedOptions how = options.speed;
   how.seed = options.common.seed;
-  LanguageModel model = LanguageModel::open(
-      options.model, {.tokenizer = options.tokenizer,
-                      .context = context_for(how),
-                      .cache = options.cache,
-                      .execution = options.execution});
+  LanguageModel model = LanguageModel::open(options.model, {.tokenizer = options.tokenizer,
+                                                            .context = context_for(how),
+                                                            .cache = options.cache,
+                                                            .execution = options.execution});
   const LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);
     how.progress = progress.sink();

@@ -29,8 +29,8 @@ void add_language_options(CLI::App& verb, LanguageOptions& options) {
 
 CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache) {
   const auto set = [&cache](const std::string& name) {
-    for (const auto each : {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16,
-                            ir::CacheNumbers::kInt8}) {
+    for (const auto each :
+         {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16, ir::CacheNumbers::kInt8}) {
       if (name == to_string(each)) cache = each;
     }
   };
