@@ -16,7 +16,7 @@ using ir::Tensor;
 using ir::ValueId;
 using ir::test::list;
 
-constexpr RunOptions kFixed{.execution = {.float_order = runtime::FloatOrder::kFixed}};
+const RunOptions kFixed{.execution = {.float_order = runtime::FloatOrder::kFixed}};
 
 /// x [steps, 2, 5] through an LSTM of 4 to y [steps, 2, 3].
 Network recurrent(Dim steps) {

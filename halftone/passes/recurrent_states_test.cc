@@ -68,20 +68,23 @@ void expect_same_in_parts(const Recurrent& op, std::size_t num_states) {
 }
 
 TEST(RecurrentStates, GoOnWhereTheLastRunEnded) {
-  for (const bool batch_major : {false, true}) {
-    expect_same_in_parts({.kind = RecurrentKind::kRnn,
-                          .batch_major = batch_major,
-                          .activations = {ir::Activation{ir::ActivationKind::kTanh}}},
-                         1);
-    expect_same_in_parts({.kind = RecurrentKind::kGru, .batch_major = batch_major}, 1);
-    expect_same_in_parts({.kind = RecurrentKind::kLstm, .batch_major = batch_major}, 2);
-    expect_same_in_parts(
-        {.kind = RecurrentKind::kLstm, .batch_major = batch_major, .with_cell = true}, 2);
+  for (const auto kind : {RecurrentKind::kRnn, RecurrentKind::kGru, RecurrentKind::kLstm}) {
+    for (const bool batch_major : {false, true}) {
+      Recurrent op;
+      op.kind = kind;
+      op.batch_major = batch_major;
+      const bool has_cell = kind == RecurrentKind::kLstm;
+      expect_same_in_parts(op, has_cell ? 2 : 1);
+      op.with_cell = has_cell;
+      if (has_cell) expect_same_in_parts(op, 2);
+    }
   }
 }
 
 TEST(RecurrentStates, RefuseWhatCannotGoOn) {
-  ir::Graph reversed = Layer{{.kind = RecurrentKind::kGru, .reverse = true}}.graph();
+  Recurrent op;
+  op.reverse = true;
+  ir::Graph reversed = Layer{op}.graph();
   expect_error(ErrorKind::kUnsupported,
                "node 'layer' (Recurrent): it reads its sequence backwards, so it cannot go on",
                [&] { keep_recurrent_states(reversed); });

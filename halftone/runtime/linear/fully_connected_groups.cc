@@ -37,15 +37,16 @@ kernels::GroupFormat format_of(const numerics::BlockEncoding& encoding) {
   return format;
 }
 
-/// The groups of a matrix in blocks.
-kernels::PackedGroups pack(const ir::BlockTensor& weights) {
-  const auto [rows, cols] = ir::matrix_extent(weights.shape);
-  const numerics::BlockEncoding& encoding = *weights.encoding;
-  const std::size_t groups = encoding.block / encoding.group;
-  const auto unpack = [&](std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
-                          std::span<float> offsets) {
-    numerics::CodeBlock block;
+/// Unpacks rows of a matrix in blocks.
+struct BlockRows {
+  const ir::BlockTensor& weights;
+
+  void operator()(std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
+                  std::span<float> offsets) const {
+    const numerics::BlockEncoding& encoding = *weights.encoding;
+    const std::size_t groups = encoding.block / encoding.group;
     const std::span<const std::byte> bytes = weights.row(row);
+    numerics::CodeBlock block;
     for (std::size_t b = 0; b < codes.size() / encoding.block; ++b) {
       encoding.unpack(bytes.data() + b * encoding.block_bytes, block);
       const auto put = [&](const auto& from, std::size_t count, auto to) {
@@ -55,8 +56,28 @@ kernels::PackedGroups pack(const ir::BlockTensor& weights) {
       put(block.scales, groups, scales);
       if (encoding.has_offsets) put(block.offsets, groups, offsets);
     }
-  };
-  return kernels::PackedGroups::pack(rows, cols, format_of(encoding), unpack);
+  }
+};
+
+/// The groups of a matrix in blocks. Threads divide its strips.
+kernels::PackedGroups pack(const ir::BlockTensor& weights, int threads) {
+  const auto [rows, cols] = ir::matrix_extent(weights.shape);
+  kernels::GroupFormat format = format_of(*weights.encoding);
+  for (;;) {
+    kernels::PackedGroups packed(rows, cols, format);
+    const std::size_t strips = packed.num_strips();
+    const auto shares = std::clamp<std::size_t>(static_cast<std::size_t>(threads), 1, strips);
+    std::vector<std::uint8_t> is_exact(shares);
+    parallel_for(shares, [&](std::size_t s) {
+      is_exact[s] =
+          packed.pack_strips({strips * s / shares, strips * (s + 1) / shares}, BlockRows{weights})
+              ? 1
+              : 0;
+    });
+    const bool all = std::ranges::count(is_exact, 0) == 0;
+    if (all || format.scales == kernels::GroupScales::kFloat) return packed;
+    format.scales = kernels::GroupScales::kFloat;
+  }
 }
 
 /// A layer of weights in groups. Threads divide the rows of x to encode them, then the strips of
@@ -116,7 +137,7 @@ Kernel create_fully_connected_groups(const NodeContext& context) {
   const auto outputs = static_cast<std::size_t>(context.output().shape.back());
   auto layer = std::make_shared<GroupLayer>();
   layer->weights = context.packed<kernels::PackedGroups>(
-      1, [&] { return pack(std::get<ir::BlockTensor>(*context.constant(1))); });
+      1, [&] { return pack(std::get<ir::BlockTensor>(*context.constant(1)), context.threads); });
   const std::span<const float> bias = constant_floats(context, 2);
   layer->bias.assign(bias.begin(), bias.end());
   layer->activation = context.op<ir::FullyConnected>().activation;
