@@ -1,14 +1,141 @@
 // SPDX-License-Identifier: Apache-2.0
 // Language models, as users run them.
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "halftone/base/file.h"
 #include "tests/program.h"
 
 namespace halftone {
 namespace {
 
+using nlohmann::json;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class ProgramLanguage : public Program {};
+
+/// On the model stories260K of llama2.c, which writes stories for children.
+class ProgramStories : public Program {
+ protected:
+  void SetUp() override {
+    Program::SetUp();
+    const char* set = std::getenv("HALFTONE_DATA");
+    const std::filesystem::path folder =
+        set != nullptr ? set : std::string(HALFTONE_SOURCE_DIR) + "/../shared/data";
+    const std::filesystem::path file = folder / "models" / "stories260K.bin";
+    if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file << "; set HALFTONE_DATA";
+    model_ = file.string() + " --tokenizer " + (folder / "models" / "tok512.bin").string();
+  }
+  [[nodiscard]] Outcome run_well(const std::string& arguments) const {
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 0) << arguments << "\n" << outcome.err;
+    return outcome;
+  }
+  [[nodiscard]] json generate(const std::string& options) const {
+    return json::parse(run_well("generate " + model_ + " --json " + options).out);
+  }
+  [[nodiscard]] std::string write_text() const {
+    std::string text;
+    for (int i = 0; i < 20; ++i) {
+      text += "Lily and Tom went to the park. They saw a big, red ball in story ";
+      text += std::to_string(i * i) + ".\n";
+    }
+    write_file(path("t.txt"), std::string_view(text));
+    return path("t.txt");
+  }
+
+  std::string model_;
+};
+
+const std::string kOnce = "-p \"Once upon a time\" ";
+
+TEST_F(ProgramStories, AreToldGreedily) {
+  const Outcome found = run_well("generate " + model_ + " " + kOnce + "-n 40 --temperature 0");
+  // As `run stories260K.bin -t 0` of llama2.c tells it.
+  EXPECT_THAT(found.out,
+              StartsWith(", there was a little girl named Lily. She loved to play outside "
+                         "in the park."));
+  EXPECT_THAT(found.err, HasSubstr("40 tokens, "));
+  EXPECT_EQ(run_well("generate " + model_ + " -q -n 2 " + kOnce).err, "");
+}
+
+TEST_F(ProgramStories, AreTheSameForTheSameSeed) {
+  const std::string draw = kOnce + "-n 30 --temperature 1 ";
+  const json tokens = generate(draw + "--seed 3 --threads 1")["tokens"];
+  EXPECT_EQ(tokens.size(), 30U);
+  EXPECT_EQ(tokens, generate(draw + "--seed 3 --threads 2")["tokens"]);
+  EXPECT_NE(tokens, generate(draw + "--seed 4")["tokens"]);
+}
+
+TEST_F(ProgramStories, EndWhereTheyAreToldTo) {
+  const json stopped = generate(kOnce + "--temperature 0 --stop \" Lily\"");
+  EXPECT_EQ(stopped["text"], ", there was a little girl named");
+  EXPECT_EQ(stopped["end"], "text");
+  EXPECT_EQ(generate(kOnce + "-n 100 --context 20")["end"], "context");
+  const json counted = generate(kOnce + "-n 3");
+  EXPECT_EQ(counted["end"], "count");
+  EXPECT_EQ(counted["tokens"].size(), 3U);
+  EXPECT_EQ(counted["prompt_tokens"], 5);
+  EXPECT_GT(counted["seconds_to_first_token"], 0);
+  expect_failure("generate " + model_ + " " + kOnce + "--context 4", 2,
+                 "expected at most 4 tokens, which is the context, found 5 (--context)");
+}
+
+TEST_F(ProgramStories, BeginFromAFileOrAPipe) {
+  write_file(path("p.txt"), std::string_view("Once upon a time"));
+  const std::string rest = "-n 10 --temperature 0 -f ";
+  const json expected = generate(kOnce + "-n 10 --temperature 0")["text"];
+  EXPECT_EQ(generate(rest + path("p.txt"))["text"], expected);
+  EXPECT_EQ(generate(rest + "- < " + path("p.txt"))["text"], expected);
+}
+
+TEST_F(ProgramStories, AreAnsweredLineByLine) {
+  write_file(path("lines.txt"), std::string_view("Tell me a story.\n\nAnother one!\n"));
+  const std::string chat = "chat " + model_ + " --template zephyr -n 8 --json < ";
+  const Outcome found = run_well(chat + path("lines.txt"));
+  std::istringstream lines(found.out);
+  std::vector<json> answers;
+  for (std::string line; std::getline(lines, line);) answers.push_back(json::parse(line));
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[0]["reused_tokens"], 0);
+  EXPECT_GT(answers[1]["reused_tokens"], answers[0]["prompt_tokens"]);
+  EXPECT_EQ(run_well(chat + path("lines.txt")).out.substr(0, 40), found.out.substr(0, 40));
+  expect_failure("chat " + model_ + " < /dev/null", 4, "has no chat template");
+  expect_failure("chat " + model_ + " --template x < /dev/null", 4, "expected one of chatml");
+}
+
+TEST_F(ProgramStories, AreMeasuredOnAText) {
+  const std::string eval = "eval " + model_ + " --text " + write_text() + " --context 64 ";
+  EXPECT_THAT(run_well(eval).out, StartsWith("perplexity "));
+  const json whole = json::parse(run_well(eval + "--json --threads 1").out);
+  EXPECT_GT(whole["value"], 1);
+  EXPECT_GT(whole["standard_error"], 0);
+  const std::string state = eval + "--json --state " + path("state.json");
+  // The windows of a state are not measured again, and their number is part of it.
+  EXPECT_EQ(run_well(state).out, run_well(state).out);
+  EXPECT_EQ(json::parse(run_well(state).out), whole);
+  expect_failure(state + " --stride 32", 3, "state.json: has the state of other models");
+  const json half = json::parse(run_well(eval + "--json --second-half").out);
+  EXPECT_EQ(half["tokens"], half["windows"].get<int>() * 31);
+  const std::string file = model_.substr(0, model_.find(' '));
+  const json same = json::parse(run_well(eval + "--json --reference " + file).out);
+  EXPECT_EQ(same["value"], whole["value"]);
+  EXPECT_GE(same["reference"]["kl_divergence"]["value"], 0);
+}
+
+TEST_F(ProgramStories, AreTimed) {
+  const std::string bench = "bench " + model_ + " --prompt 16 --generate 4 --depth 0,32";
+  const json found = json::parse(run_well(bench + " --json").out);
+  ASSERT_EQ(found["depths"].size(), 2U);
+  EXPECT_EQ(found["depths"][1]["depth"], 32);
+  EXPECT_GT(found["depths"][1]["tokens_per_second"], 0);
+  EXPECT_GT(found["memory_bytes_per_second"], 0);
+  EXPECT_THAT(run_well(bench).out, HasSubstr("tokens in front"));
+}
 
 TEST_F(ProgramLanguage, RefusesOptionsThatDoNotFit) {
   write_file(path("t.txt"), std::string_view("Once upon a time"));

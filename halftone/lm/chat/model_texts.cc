@@ -62,7 +62,7 @@ void add_end(std::vector<TokenId>& ends, std::int64_t id, const Tokenizer& token
 
 void sort_ends(std::vector<TokenId>& ends) {
   std::ranges::sort(ends);
-  ends.erase(std::ranges::unique(ends).begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
 }
 
 ModelTexts texts_of_gguf(const std::filesystem::path& path) {

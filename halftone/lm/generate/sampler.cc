@@ -133,7 +133,7 @@ void Sampler::collect(std::span<const float> logits) {
 void Sampler::lower_repeated() {
   std::vector<TokenId> repeated(last_.begin(), last_.end());
   std::ranges::sort(repeated);
-  repeated.erase(std::ranges::unique(repeated).begin(), repeated.end());
+  repeated.erase(std::unique(repeated.begin(), repeated.end()), repeated.end());
   for (const TokenId token : repeated) {
     const auto found = std::ranges::lower_bound(candidates_, token, {}, &TokenLogit::id);
     if (found == candidates_.end() || found->id != token) continue;

@@ -153,6 +153,7 @@ TEST(Samplers, AreTheSameForTheSameSeed) {
   for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i * i % 97) / 10;
   const auto tokens = [&](std::uint64_t seed) {
     SamplingOptions options;
+    options.temperature = 0.8;
     options.seed = seed;
     Sampler sampler(options);
     std::vector<TokenId> drawn;
