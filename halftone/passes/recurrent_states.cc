@@ -56,12 +56,12 @@ class StateKeeper {
   /// A state for the numbers [first, first + H) of the last step.
   void tie(const ir::Node& node, const char* what, ValueId before, ValueId y, std::size_t first) {
     const auto& op = std::get<Recurrent>(node.op);
-    const ir::Shape& shape = graph_.value(y).type.shape;
+    const ir::Shape shape = graph_.value(y).type.shape;  // copies: nodes follow
     const std::size_t time = 1 - batch_axis(op);
     const std::string name = node.name + "/" + what;
     const ValueId last = graph_.add_node(
         name + "/last", ir::Slice{time, static_cast<std::size_t>(shape[time]) - 1, 1, 1}, {y});
-    const ir::Shape& state = graph_.value(before).type.shape;
+    const ir::Shape state = graph_.value(before).type.shape;
     const ValueId after =
         graph_.add_node(name + "/after", ir::Reshape{state},
                         {part(name + "/part", last, first, static_cast<std::size_t>(state[1]))});
@@ -86,7 +86,7 @@ class StateKeeper {
     const bool hidden = starts_from_zeros(node, ir::kInitialHidden);
     const bool cell = has_cell && starts_from_zeros(node, ir::kInitialCell);
     if (!hidden && !cell) return;
-    const ir::Shape& gates = graph_.value(node.inputs[ir::kGates]).type.shape;
+    const ir::Shape gates = graph_.value(node.inputs[ir::kGates]).type.shape;
     const std::size_t size = static_cast<std::size_t>(gates[2]) / num_gates(op.kind);
     if (gates[1 - batch_axis(op)] < 1) refuse(node, "its sequence is empty");
     std::vector<ValueId> inputs = node.inputs;

@@ -166,11 +166,10 @@ OperatorTraits traits(const Normalize& /*op*/) {
 OperatorTraits traits(const LocalNormalize& /*op*/) {
   return {.pattern = Pattern::kNormalize, .axes = AxisMap::kAligned};
 }
-OperatorTraits traits(const AppendRows& op) {
+OperatorTraits traits(const AppendRows& /*op*/) {
   return {.pattern = Pattern::kMove,
-          .selects = false,
-          .inputs = {InputRole::kState, InputRole::kData, InputRole::kIndices, InputRole::kIndices},
-          .copies = op.numbers == CacheNumbers::kFloat32};
+          .inputs = {InputRole::kState, InputRole::kData, InputRole::kIndices,
+                     InputRole::kIndices}};
 }
 OperatorTraits traits(const Attention& /*op*/) {
   return {.pattern = Pattern::kProduct,

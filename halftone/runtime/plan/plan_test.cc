@@ -168,10 +168,11 @@ TEST(Plan, ExplainsItsChoices) {
   EXPECT_EQ(step.kernel, testing::float_kernel());
   EXPECT_EQ(step.reason, step.kernel == "onednn_f32" ? "dense input, constant weights"
                                                      : "sums in the order of the inputs");
-  ASSERT_EQ(step.refused.size(), 2U);
+  ASSERT_EQ(step.refused.size(), 3U);
   EXPECT_EQ(step.refused[0].kernel, "xnor_popcount");
   EXPECT_EQ(step.refused[0].reason, "the input is not encoded");
   EXPECT_EQ(step.refused[1].reason, "the weights are not encoded");
+  EXPECT_EQ(step.refused[2].reason, "the weights are not stored in blocks");
 }
 
 TEST(Plan, ExplainsWhyPopcountRejectsALayer) {
