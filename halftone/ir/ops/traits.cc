@@ -167,9 +167,9 @@ OperatorTraits traits(const LocalNormalize& /*op*/) {
   return {.pattern = Pattern::kNormalize, .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const AppendRows& /*op*/) {
-  return {.pattern = Pattern::kMove,
-          .inputs = {InputRole::kState, InputRole::kData, InputRole::kIndices,
-                     InputRole::kIndices}};
+  return {
+      .pattern = Pattern::kMove,
+      .inputs = {InputRole::kState, InputRole::kData, InputRole::kIndices, InputRole::kIndices}};
 }
 OperatorTraits traits(const Attention& /*op*/) {
   return {.pattern = Pattern::kProduct,
