@@ -127,6 +127,17 @@ TEST_F(ProgramStories, AreMeasuredOnAText) {
   EXPECT_GE(same["reference"]["kl_divergence"]["value"], 0);
 }
 
+TEST_F(ProgramStories, HaveTheSameBitsOnEveryProcessor) {
+  const std::string eval = "eval " + model_ + " --text " + write_text() + " --context 64 --json ";
+  const std::string expected = run_well(eval).out;
+  for (const char* how : {"--threads 1", "--simd SCALAR", "--simd SCALAR --threads 2"}) {
+    EXPECT_EQ(run_well(eval + how).out, expected) << how;
+  }
+  const std::string rounded = run_well(eval + "--cache int8").out;
+  EXPECT_NE(rounded, expected);
+  EXPECT_EQ(run_well(eval + "--cache int8 --simd SCALAR").out, rounded);
+}
+
 TEST_F(ProgramStories, AreTimed) {
   const std::string bench = "bench " + model_ + " --prompt 16 --generate 4 --depth 0,32";
   const json found = json::parse(run_well(bench + " --json").out);
