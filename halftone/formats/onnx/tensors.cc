@@ -103,8 +103,9 @@ ir::Tensor decode_stored(const TensorProto& proto, const ReadExternal& external,
   if (auto bytes = stored_bytes(proto, count * sizeof(Stored), external)) {
     return ir::Tensor::view(element, std::move(shape), std::move(*bytes));
   }
+  const auto elements = typed_elements<Stored>(proto, count);  // checks the count before it is used
   ir::Tensor result(element, shape);
-  std::ranges::copy(typed_elements<Stored>(proto, count), result.as<Stored>().begin());
+  std::ranges::copy(elements, result.as<Stored>().begin());
   return result;
 }
 
