@@ -63,10 +63,12 @@ TEST(Attention, WeighsByTheExponentialOfScores) {
   const float ln2 = std::log(2.0F);
   const Tensor y = evaluate(Attention{.scale = 0.5F}, floats({1, 2, 1}, {0, 2}),
                             floats({1, 2, 1}, {0, ln2}), floats({1, 2, 1}, {0, 3}));
-  EXPECT_NEAR(y.as<float>()[1], 2, 1e-6);
+  constexpr float kUlp = 0x1p-22F;  // of the result, about 2; six roundings precede it
+  EXPECT_NEAR(y.as<float>()[1], 2, 6 * kUlp);
   const Tensor capped = evaluate(Attention{.softcap = 1e-6F}, floats({1, 2, 1}, {0, 2}),
                                  floats({1, 2, 1}, {0, ln2}), floats({1, 2, 1}, {0, 3}));
-  EXPECT_NEAR(capped.as<float>()[1], 1.5, 1e-5);
+  // Scores are within 1e-6 of each other, so a weight is within 0.25e-6 of a half.
+  EXPECT_NEAR(capped.as<float>()[1], 1.5, 3 * 0.25e-6 + 6 * kUlp);
 }
 
 TEST(Attention, SharesKeysAmongHeads) {

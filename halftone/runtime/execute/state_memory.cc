@@ -17,7 +17,6 @@ std::size_t StateMemory::bytes_for(const Plan& plan) {
 StateMemory::StateMemory(const Plan& plan) {
   require_memory(bytes_for(plan), "the states of the network");
   for (const PlanState& state : plan.states()) buffers_.emplace_back(state.bytes);
-  clear();
 }
 
 std::size_t StateMemory::size_bytes() const {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "halftone/base/parallel.h"
 #include "halftone/kernels/groups/multiply_groups.h"
 #include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/shares.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -65,15 +65,11 @@ kernels::PackedGroups pack(const ir::BlockTensor& weights, int threads) {
   kernels::GroupFormat format = format_of(*weights.encoding);
   for (;;) {
     kernels::PackedGroups packed(rows, cols, format);
-    const std::size_t strips = packed.num_strips();
-    const auto shares = std::clamp<std::size_t>(static_cast<std::size_t>(threads), 1, strips);
-    std::vector<std::uint8_t> is_exact(shares);
-    parallel_for(shares, [&](std::size_t s) {
-      is_exact[s] =
-          packed.pack_strips({strips * s / shares, strips * (s + 1) / shares}, BlockRows{weights})
-              ? 1
-              : 0;
-    });
+    std::vector<std::uint8_t> is_exact(static_cast<std::size_t>(threads), 1);
+    divide(packed.num_strips(), is_exact.size(),
+           [&](std::size_t share, kernels::BlockRange strips) {
+             is_exact[share] = packed.pack_strips(strips, BlockRows{weights}) ? 1 : 0;
+           });
     const bool all = std::ranges::count(is_exact, 0) == 0;
     if (all || format.scales == kernels::GroupScales::kFloat) return packed;
     format.scales = kernels::GroupScales::kFloat;
@@ -91,25 +87,16 @@ struct GroupLayer {
   void run(MatrixView<const float> x, std::byte* scratch, MatrixView<float> y) const {
     const std::size_t bytes = kernels::EncodedRows::size_bytes(x.rows(), weights->extents());
     const kernels::EncodedRows rows({scratch, bytes}, x.rows(), weights->extents());
-    divide(x.rows(),
-           [&](kernels::BlockRange range) { kernels::encode_group_rows(x, range, rows); });
-    divide(weights->num_strips(), [&](kernels::BlockRange strips) {
+    divide(x.rows(), threads, [&](std::size_t /*share*/, kernels::BlockRange range) {
+      kernels::encode_group_rows(x, range, rows);
+    });
+    divide(weights->num_strips(), threads, [&](std::size_t /*share*/, kernels::BlockRange strips) {
       kernels::multiply_groups(*weights, rows, strips, y);
       finish(strips, y);
     });
   }
 
  private:
-  template <typename Body>
-  void divide(std::size_t count, const Body& body) const {
-    const std::size_t shares = std::clamp<std::size_t>(count, 1, threads);
-    const auto share = [&](std::size_t s) {
-      body(kernels::BlockRange{count * s / shares, count * (s + 1) / shares});
-    };
-    if (shares == 1) return share(0);
-    parallel_for(shares, std::ref(share));  // by reference: allocates nothing
-  }
-
   /// Adds the bias and applies the activation.
   void finish(kernels::BlockRange strips, MatrixView<float> y) const {
     const std::size_t first = strips.begin * kernels::kStripRows;

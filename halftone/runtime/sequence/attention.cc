@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/kernels/attention/attention.h"
 
-#include <algorithm>
-#include <functional>
 #include <memory>
 
 #include "halftone/base/buffer.h"
-#include "halftone/base/parallel.h"
 #include "halftone/runtime/sequence/cache.h"
 #include "halftone/runtime/sequence/sequence.h"
+#include "halftone/runtime/shares.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -29,17 +27,6 @@ kernels::AttentionShape attention_shape(const ir::Attention& op, std::size_t key
           .scale = op.scale,
           .softcap = op.softcap,
           .window = op.window};
-}
-
-/// Calls body(range) for equal parts of [0, count) on up to `threads` threads.
-template <typename Body>
-void divide(std::size_t count, std::size_t threads, const Body& body) {
-  const std::size_t shares = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(count, 1));
-  const auto share = [&](std::size_t s) {
-    body(s, kernels::BlockRange{count * s / shares, count * (s + 1) / shares});
-  };
-  if (shares == 1) return share(0);
-  parallel_for(shares, std::ref(share));  // by reference: allocates nothing
 }
 
 Verdict judge_append(const NodeContext& context) {
