@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -36,14 +37,24 @@ SharedBytes map_descriptor(int fd, const std::filesystem::path& path) {
   if (::mmap(memory, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
     fail_errno(path, "map", errno);
   }
-  return {std::move(owner), {static_cast<const std::byte*>(memory), size}, total - size};
+  return {std::move(owner), {static_cast<const std::byte*>(memory), size}, total - size, true};
 }
 
 }  // namespace
 
+void SharedBytes::release_pages() const {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t end = (begin + bytes.size()) / page * page;
+  if (!is_file || first >= end) return;
+  // A refusal costs memory only.
+  static_cast<void>(::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED));
+}
+
 SharedBytes own_bytes(std::vector<std::byte> bytes) {
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  return {owner, *owner, 0};
+  return {owner, *owner};
 }
 
 SharedBytes map_file(const std::filesystem::path& path) {

@@ -15,11 +15,16 @@ struct SharedBytes {
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
   std::size_t readable_behind = 0;  ///< bytes after these that may be read
+  bool is_file = false;             ///< of a mapped file
 
   /// `count` bytes from `first` on. @pre they are within
   [[nodiscard]] SharedBytes part(std::size_t first, std::size_t count) const {
-    return {owner, bytes.subspan(first, count), readable_behind + bytes.size() - first - count};
+    return {owner, bytes.subspan(first, count), readable_behind + bytes.size() - first - count,
+            is_file};
   }
+  /// Gives the memory of a mapped file back, where these bytes have whole pages: the next read of
+  /// them takes it again, from the file. Other bytes stay. Safe while others read.
+  void release_pages() const;
 };
 
 /// Takes ownership of bytes in memory.

@@ -2,7 +2,9 @@
 #include "halftone/base/shared_bytes.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "halftone/base/address_space_testing.h"
@@ -45,6 +47,38 @@ TEST_F(SharedBytesTest, PartsKeepTheOwnerAlive) {
   whole = {};
   EXPECT_EQ(part.bytes[0], std::byte{2});
   EXPECT_EQ(part.readable_behind, 1U);
+}
+
+/// Pages in memory that this process shares with others, as those of mapped files. 0: not known.
+std::size_t shared_pages() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  std::size_t shared = 0;
+  statm >> size >> resident >> shared;
+  return shared;
+}
+
+TEST_F(SharedBytesTest, GiveTheMemoryOfAMappedFileBack) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  std::ofstream(path("a.bin")) << std::string(kBytes, 'a');
+  const SharedBytes file = map_file(path("a.bin"));
+  const SharedBytes part = file.part(1, kBytes - 2);
+  const auto count = [&] { return std::ranges::count(part.bytes, std::byte{'a'}); };
+  EXPECT_EQ(count(), kBytes - 2);
+  const std::size_t before = shared_pages();
+  part.release_pages();
+  const std::size_t after = shared_pages();
+  EXPECT_EQ(count(), kBytes - 2);
+  if (before == 0) GTEST_SKIP() << "this system does not say how many pages there are";
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  EXPECT_LE(after + kBytes / page / 2, before);
+}
+
+TEST_F(SharedBytesTest, KeepBytesThatAreNoFile) {
+  const SharedBytes bytes = own_bytes(std::vector(std::size_t{1} << 20, std::byte{5}));
+  bytes.release_pages();
+  EXPECT_EQ(std::ranges::count(bytes.bytes, std::byte{5}), std::ptrdiff_t{1} << 20);
 }
 
 }  // namespace

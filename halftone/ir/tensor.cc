@@ -207,4 +207,9 @@ std::size_t storage_bytes(const Constant& constant) {
   return rows * bits * ((cols + 7) / 8) + number_bytes;
 }
 
+void release_pages(const Constant& constant) {
+  if (const auto* tensor = std::get_if<Tensor>(&constant)) tensor->release_pages();
+  if (const auto* blocks = std::get_if<BlockTensor>(&constant)) blocks->bytes.release_pages();
+}
+
 }  // namespace halftone::ir

@@ -88,6 +88,8 @@ class Tensor {
     return view_.owner != nullptr ? view_.bytes : buffer_.bytes();
   }
   [[nodiscard]] bool is_view() const { return view_.owner != nullptr; }
+  /// SharedBytes::release_pages() of a view.
+  void release_pages() const { view_.release_pages(); }
 
   /// The elements; of floats of 16 bits, std::uint16_t with their bits.
   /// @throws Error kInternal if T is not the element type
@@ -153,6 +155,9 @@ struct BlockTensor {
 
 /// The contents of a constant value.
 using Constant = std::variant<Tensor, EncodedTensor, BlockTensor>;
+
+/// SharedBytes::release_pages() of a constant that is a view of a mapped file.
+void release_pages(const Constant& constant);
 
 [[nodiscard]] ValueType type_of(const Constant& constant);
 /// The elements as float32, decoded if they are codes.

@@ -20,16 +20,18 @@ void decode_blocks(const BlockEncoding& encoding, std::span<const std::byte> byt
          "tensor type " + std::string(encoding.name) + ": not decoded yet");
   }
   const std::byte* from = bytes.data();
-  CodeBlock block;
+  std::array<std::int8_t, kMaxBlock> codes;
+  std::array<float, kMaxBlock / 16> scales;
+  std::array<float, kMaxBlock / 16> offsets;
   for (std::size_t first = 0; first < values.size(); first += encoding.block) {
     if (encoding.number != nullptr) {
       values[first] = encoding.number(from);
     } else {
-      encoding.unpack(from, block);
+      encoding.unpack(from, {codes.data(), scales.data(), offsets.data()});
       for (std::size_t i = 0; i < encoding.block; ++i) {
         const std::size_t g = i / encoding.group;
-        float value = block.scales[g] * static_cast<float>(block.codes[i]);
-        if (encoding.has_offsets) value += block.offsets[g];
+        float value = scales[g] * static_cast<float>(codes[i]);
+        if (encoding.has_offsets) value += offsets[g];
         values[first + i] = value;
       }
     }

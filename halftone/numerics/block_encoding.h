@@ -13,15 +13,15 @@ namespace halftone::numerics {
 /// Elements of the longest block.
 inline constexpr std::size_t kMaxBlock = 256;
 
-/// A block as the numbers that it represents: element i of group g = i / group is
+/// Where a block puts the numbers that it represents: element i of group g = i / group is
 ///
 ///     scales[g] * codes[i] + offsets[g]
 ///
 /// in float32, the product rounded before the sum; without offsets there is no sum.
 struct CodeBlock {
-  std::array<std::int8_t, kMaxBlock> codes;
-  std::array<float, kMaxBlock / 16> scales;
-  std::array<float, kMaxBlock / 16> offsets;
+  std::int8_t* codes;
+  float* scales;
+  float* offsets;  ///< not used where there are none
 };
 
 /// The levels of codes: level(c) = table[c], or first + c step, where the step of 1 bit is 2 and
@@ -48,7 +48,7 @@ struct BlockEncoding {
   std::size_t group = 0;        ///< elements that share a scale; 0: not codes, or not known here
   bool has_offsets = false;
   /// Unpacks a block of `block_bytes`; null where `group` is 0.
-  void (*unpack)(const std::byte* bytes, CodeBlock& block) = nullptr;
+  void (*unpack)(const std::byte* bytes, const CodeBlock& block) = nullptr;
   CodeLevels levels{};
   BlockScales scales = BlockScales::kHalf;
   /// A block of one element; null where there is none, or it is no floating-point number.

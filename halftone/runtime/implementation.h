@@ -51,12 +51,18 @@ struct NodeContext {
   [[nodiscard]] const ir::Constant* constant(std::size_t i) const {
     return has_input(i) ? graph.constant(node.inputs[i]) : nullptr;
   }
-  /// The packed form of a constant input, shared with other plans if the options say so.
+  /// The packed form of a constant input, shared with other plans if the options say so. Memory
+  /// that a mapped file takes for the constant is given back.
   /// @param make  gives a T
   template <typename T, typename Make>
   [[nodiscard]] std::shared_ptr<const T> packed(std::size_t i, Make&& make) const {
-    if (packed_weights == nullptr) return std::make_shared<const T>(make());
-    return packed_weights->get<T>(graph.value(node.inputs[i]).constant, make);
+    const auto pack = [&] {
+      T form = make();
+      ir::release_pages(*constant(i));
+      return form;
+    };
+    if (packed_weights == nullptr) return std::make_shared<const T>(pack());
+    return packed_weights->get<T>(graph.value(node.inputs[i]).constant, pack);
   }
   template <typename Op>
   [[nodiscard]] const Op& op() const {

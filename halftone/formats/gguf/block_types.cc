@@ -43,7 +43,7 @@ struct Planes {
   int first = 0;  ///< the value of code 0
 };
 
-void unpack_planes(Bytes bytes, const Planes& how, CodeBlock& block) {
+void unpack_planes(Bytes bytes, const Planes& how, const CodeBlock& block) {
   const std::size_t planes = 8 / how.bits;
   for (std::size_t i = 0; i < how.bytes; ++i) {
     for (std::size_t plane = 0; plane < planes; ++plane) {
@@ -56,7 +56,7 @@ void unpack_planes(Bytes bytes, const Planes& how, CodeBlock& block) {
 
 /// Adds `value` where the bit of an element is `set`: bit k of byte j is that of element
 /// `chunk` k + j.
-void add_bits(Bytes bytes, std::size_t chunk, bool set, int value, CodeBlock& block) {
+void add_bits(Bytes bytes, std::size_t chunk, bool set, int value, const CodeBlock& block) {
   for (std::size_t i = 0; i < 8 * chunk; ++i) {
     const bool bit = ((byte_at(bytes, i % chunk) >> (i / chunk)) & 1) != 0;
     if (bit == set) block.codes[i] = static_cast<std::int8_t>(block.codes[i] + value);
@@ -64,44 +64,44 @@ void add_bits(Bytes bytes, std::size_t chunk, bool set, int value, CodeBlock& bl
 }
 
 /// Adds 16 where bit i of a little-endian number of 32 bits is set.
-void add_fifth_bits(Bytes bytes, CodeBlock& block) {
+void add_fifth_bits(Bytes bytes, const CodeBlock& block) {
   const auto bits = little<std::uint32_t>(bytes);
   for (std::size_t i = 0; i < 32; ++i) {
     if (((bits >> i) & 1) != 0) block.codes[i] = static_cast<std::int8_t>(block.codes[i] + 16);
   }
 }
 
-void unpack_q4_0(Bytes b, CodeBlock& block) {
+void unpack_q4_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes(b + 2, {16, 16, 4, -8}, block);
 }
 
-void unpack_q4_1(Bytes b, CodeBlock& block) {
+void unpack_q4_1(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
   unpack_planes(b + 4, {16, 16, 4, 0}, block);
 }
 
-void unpack_q5_0(Bytes b, CodeBlock& block) {
+void unpack_q5_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes(b + 6, {16, 16, 4, -16}, block);
   add_fifth_bits(b + 2, block);
 }
 
-void unpack_q5_1(Bytes b, CodeBlock& block) {
+void unpack_q5_1(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
   unpack_planes(b + 8, {16, 16, 4, 0}, block);
   add_fifth_bits(b + 4, block);
 }
 
-void unpack_q8_0(Bytes b, CodeBlock& block) {
+void unpack_q8_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   for (std::size_t i = 0; i < 32; ++i) block.codes[i] = signed_byte(b, 2 + i);
 }
 
 /// Codes of `bits` bits one after another, the lowest bits of a byte first.
-void unpack_in_order(Bytes bytes, std::size_t count, unsigned bits, CodeBlock& block) {
+void unpack_in_order(Bytes bytes, std::size_t count, unsigned bits, const CodeBlock& block) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t bit = i * bits;
     const unsigned code = (byte_at(bytes, bit / 8) >> (bit % 8)) & ((1U << bits) - 1);
@@ -109,19 +109,19 @@ void unpack_in_order(Bytes bytes, std::size_t count, unsigned bits, CodeBlock& b
   }
 }
 
-void unpack_q1_0(Bytes b, CodeBlock& block) {
+void unpack_q1_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_in_order(b + 2, 128, 1, block);
   for (std::size_t i = 0; i < 128; ++i) block.codes[i] = block.codes[i] != 0 ? 1 : -1;
 }
 
-void unpack_q2_0(Bytes b, CodeBlock& block) {
+void unpack_q2_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_in_order(b + 2, 64, 2, block);
   for (std::size_t i = 0; i < 64; ++i) --block.codes[i];
 }
 
-void unpack_q2_k(Bytes b, CodeBlock& block) {
+void unpack_q2_k(Bytes b, const CodeBlock& block) {
   const float scale = half_at(b + 80);
   const float offset = half_at(b + 82);
   for (std::size_t g = 0; g < 16; ++g) {
@@ -131,7 +131,7 @@ void unpack_q2_k(Bytes b, CodeBlock& block) {
   unpack_planes(b + 16, {64, 32, 2, 0}, block);
 }
 
-void unpack_q3_k(Bytes b, CodeBlock& block) {
+void unpack_q3_k(Bytes b, const CodeBlock& block) {
   const float scale = half_at(b + 108);
   const Bytes packed = b + 96;  // 16 numbers of 6 bits: the low four, then the high two
   for (std::size_t g = 0; g < 16; ++g) {
@@ -144,7 +144,7 @@ void unpack_q3_k(Bytes b, CodeBlock& block) {
 }
 
 /// The scales and offsets of Q4_K and Q5_K: 8 pairs of numbers of 6 bits in 12 bytes.
-void unpack_six_bit_pairs(Bytes b, CodeBlock& block) {
+void unpack_six_bit_pairs(Bytes b, const CodeBlock& block) {
   const float scale = half_at(b);
   const float offset = half_at(b + 2);
   const Bytes packed = b + 4;
@@ -163,27 +163,27 @@ void unpack_six_bit_pairs(Bytes b, CodeBlock& block) {
   }
 }
 
-void unpack_q4_k(Bytes b, CodeBlock& block) {
+void unpack_q4_k(Bytes b, const CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
   unpack_planes(b + 16, {128, 32, 4, 0}, block);
 }
 
-void unpack_q5_k(Bytes b, CodeBlock& block) {
+void unpack_q5_k(Bytes b, const CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
   unpack_planes(b + 48, {128, 32, 4, 0}, block);
   add_bits(b + 16, 32, true, 16, block);
 }
 
-void unpack_q6_k(Bytes b, CodeBlock& block) {
+void unpack_q6_k(Bytes b, const CodeBlock& block) {
   const float scale = half_at(b + 208);
   for (std::size_t g = 0; g < 16; ++g) {
     block.scales[g] = scale * static_cast<float>(signed_byte(b, 192 + g));
   }
-  CodeBlock high;
-  unpack_planes(b + 128, {64, 32, 2, 0}, high);
+  std::array<std::int8_t, 256> high;
+  unpack_planes(b + 128, {64, 32, 2, 0}, {high.data(), nullptr, nullptr});
   unpack_planes(b, {128, 64, 4, 0}, block);
   for (std::size_t i = 0; i < 256; ++i) {
-    block.codes[i] = static_cast<std::int8_t>((block.codes[i] | (high.codes[i] << 4)) - 32);
+    block.codes[i] = static_cast<std::int8_t>((block.codes[i] | (high[i] << 4)) - 32);
   }
 }
 
@@ -194,19 +194,20 @@ constexpr std::array<std::int8_t, 16> kCurvedLevels = {-127, -104, -83, -65, -49
 constexpr std::array<std::int8_t, 16> kE2m1Levels = {0, 1,  2,  3,  4,  6,  8,  12,
                                                      0, -1, -2, -3, -4, -6, -8, -12};
 
-void take_levels(const std::array<std::int8_t, 16>& levels, std::size_t count, CodeBlock& block) {
+void take_levels(const std::array<std::int8_t, 16>& levels, std::size_t count,
+                 const CodeBlock& block) {
   for (std::size_t i = 0; i < count; ++i) {
     block.codes[i] = levels[static_cast<std::size_t>(block.codes[i])];
   }
 }
 
-void unpack_iq4_nl(Bytes b, CodeBlock& block) {
+void unpack_iq4_nl(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes(b + 2, {16, 16, 4, 0}, block);
   take_levels(kCurvedLevels, 32, block);
 }
 
-void unpack_iq4_xs(Bytes b, CodeBlock& block) {
+void unpack_iq4_xs(Bytes b, const CodeBlock& block) {
   const float scale = half_at(b);
   const unsigned high = little<std::uint16_t>(b + 2);
   for (std::size_t g = 0; g < 8; ++g) {
@@ -229,19 +230,19 @@ void unpack_thirds(Bytes bytes, std::size_t chunk, std::size_t planes, std::int8
   }
 }
 
-void unpack_tq1_0(Bytes b, CodeBlock& block) {
+void unpack_tq1_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b + 52);
-  unpack_thirds(b, 32, 5, block.codes.data());
-  unpack_thirds(b + 32, 16, 5, block.codes.data() + 160);
-  unpack_thirds(b + 48, 4, 4, block.codes.data() + 240);
+  unpack_thirds(b, 32, 5, block.codes);
+  unpack_thirds(b + 32, 16, 5, block.codes + 160);
+  unpack_thirds(b + 48, 4, 4, block.codes + 240);
 }
 
-void unpack_tq2_0(Bytes b, CodeBlock& block) {
+void unpack_tq2_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b + 64);
   unpack_planes(b, {64, 32, 2, -1}, block);
 }
 
-void unpack_mxfp4(Bytes b, CodeBlock& block) {
+void unpack_mxfp4(Bytes b, const CodeBlock& block) {
   block.scales[0] = std::ldexp(1.0F, static_cast<int>(byte_at(b, 0)) - 128);
   unpack_planes(b + 1, {16, 16, 4, 0}, block);
   take_levels(kE2m1Levels, 32, block);
@@ -255,7 +256,7 @@ float half_of_e4m3(unsigned bits) {
   return exponent == 0 ? std::ldexp(fraction, -10) : std::ldexp(1 + fraction / 8, exponent - 8);
 }
 
-void unpack_nvfp4(Bytes b, CodeBlock& block) {
+void unpack_nvfp4(Bytes b, const CodeBlock& block) {
   for (std::size_t g = 0; g < 4; ++g) block.scales[g] = half_of_e4m3(byte_at(b, g));
   unpack_planes(b + 4, {32, 8, 4, 0}, block);
   take_levels(kE2m1Levels, 64, block);

@@ -2,6 +2,7 @@
 #include "halftone/kernels/groups/packed_groups.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -45,14 +46,20 @@ Field field_of(std::size_t input, unsigned bits) {
   return {quad / fields * kVectorBytes + input % 4, static_cast<unsigned>(quad % fields) * bits};
 }
 
-/// Stores `kBits` bits of the codes of a unit, from bit `shift` on, in a plane of one row.
+/// Stores `kBits` bits of the codes of a unit, from bit `shift` on, in a plane of one row: four
+/// codes at a time, none of whose bits leave their byte.
 template <unsigned kBits>
 void store_bits(std::span<const std::uint8_t> codes, unsigned shift, std::uint8_t* plane) {
-  constexpr unsigned kMask = (1U << kBits) - 1;
-  for (std::size_t input = 0; input < kGroupUnitInputs; ++input) {
-    const Field field = field_of(input, kBits);
-    const unsigned code = unsigned{codes[input]} >> shift & kMask;
-    plane[field.byte] |= static_cast<std::uint8_t>(code << field.shift);
+  constexpr std::size_t kFields = 8 / kBits;
+  constexpr std::uint32_t kMask = ((1U << kBits) - 1) * 0x01010101U;
+  for (std::size_t v = 0; v < kGroupUnitInputs / 4 / kFields; ++v) {
+    std::uint32_t lane = 0;
+    for (std::size_t field = 0; field < kFields; ++field) {
+      std::uint32_t four = 0;
+      std::memcpy(&four, codes.data() + 4 * (v * kFields + field), sizeof four);
+      lane |= (four >> shift & kMask) << (field * kBits);
+    }
+    std::memcpy(plane + v * kVectorBytes, &lane, sizeof lane);
   }
 }
 
@@ -75,8 +82,8 @@ unsigned load_field(const std::uint8_t* plane, std::size_t input, unsigned bits)
   return unsigned{plane[field.byte]} >> field.shift & ((1U << bits) - 1);
 }
 
-/// Of each level, as an unsigned byte, the code; kNoCode where there is none, which with 8 bits is
-/// a code. Of codes with equal levels the lowest.
+/// Of each level, as an unsigned byte, the code; kNoCode where there is none. Of codes with equal
+/// levels the lowest.
 std::array<std::uint8_t, 256> codes_of_levels(const GroupFormat& format) {
   std::array<std::uint8_t, 256> codes;
   codes.fill(kNoCode);
@@ -86,12 +93,26 @@ std::array<std::uint8_t, 256> codes_of_levels(const GroupFormat& format) {
   return codes;
 }
 
+/// The codes of levels one apart. @return whether all are levels
+bool code_even_levels(std::span<const std::int8_t> levels, const GroupFormat& format,
+                      std::span<std::uint8_t> codes) {
+  const auto first = static_cast<std::uint8_t>(format.first_level);
+  std::uint8_t bits = 0;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    codes[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(levels[i]) - first);
+    bits |= codes[i];
+  }
+  return bits >> format.bits == 0;
+}
+
 void code_row(std::span<const std::int8_t> levels, const GroupFormat& format, std::size_t row,
               std::span<std::uint8_t> codes) {
+  const bool is_even = !format.levels && format.level_step() == 1;
+  if (is_even && code_even_levels(levels, format, codes)) return;
   const auto table = codes_of_levels(format);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     codes[i] = table[static_cast<std::uint8_t>(levels[i])];
-    if (codes[i] == kNoCode && format.bits != 8) {
+    if (codes[i] == kNoCode) {
       fail(ErrorKind::kFormat, "packed weights: row " + std::to_string(row) + ", input " +
                                    std::to_string(i) + ": expected a level of a code of " +
                                    std::to_string(format.bits) + " bits, found " +

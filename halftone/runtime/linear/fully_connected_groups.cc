@@ -46,15 +46,10 @@ struct BlockRows {
     const numerics::BlockEncoding& encoding = *weights.encoding;
     const std::size_t groups = encoding.block / encoding.group;
     const std::span<const std::byte> bytes = weights.row(row);
-    numerics::CodeBlock block;
     for (std::size_t b = 0; b < codes.size() / encoding.block; ++b) {
-      encoding.unpack(bytes.data() + b * encoding.block_bytes, block);
-      const auto put = [&](const auto& from, std::size_t count, auto to) {
-        std::ranges::copy(std::span(from).first(count), to.subspan(b * count).begin());
-      };
-      put(block.codes, encoding.block, codes);
-      put(block.scales, groups, scales);
-      if (encoding.has_offsets) put(block.offsets, groups, offsets);
+      encoding.unpack(bytes.data() + b * encoding.block_bytes,
+                      {codes.data() + b * encoding.block, scales.data() + b * groups,
+                       encoding.has_offsets ? offsets.data() + b * groups : nullptr});
     }
   }
 };
