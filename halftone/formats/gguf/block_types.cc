@@ -35,7 +35,8 @@ float bfloat_at(Bytes bytes) { return float_from_bfloat16(little<std::uint16_t>(
 float float_at(Bytes bytes) { return std::bit_cast<float>(little<std::uint32_t>(bytes)); }
 
 /// How codes of `bits` bits lie in `bytes` bytes: of every `chunk` bytes the lowest bits of all are
-/// the first `chunk` codes, the next bits the codes after them, and so on.
+/// the first `chunk` codes, the next bits the codes after them, and so on. Known when this is
+/// compiled, so that loops become vectors.
 struct Planes {
   std::size_t bytes = 0;
   std::size_t chunk = 0;
@@ -43,56 +44,62 @@ struct Planes {
   int first = 0;  ///< the value of code 0
 };
 
-void unpack_planes(Bytes bytes, const Planes& how, const CodeBlock& block) {
-  const std::size_t planes = 8 / how.bits;
-  for (std::size_t i = 0; i < how.bytes; ++i) {
-    for (std::size_t plane = 0; plane < planes; ++plane) {
-      const unsigned code = (byte_at(bytes, i) >> (plane * how.bits)) & ((1U << how.bits) - 1);
-      const std::size_t at = (i / how.chunk * planes + plane) * how.chunk + i % how.chunk;
-      block.codes[at] = static_cast<std::int8_t>(static_cast<int>(code) + how.first);
+template <Planes kHow>
+void unpack_planes(Bytes bytes, std::int8_t* codes) {
+  constexpr unsigned kPlanes = 8 / kHow.bits;
+  constexpr unsigned kMask = (1U << kHow.bits) - 1;
+  for (std::size_t begin = 0; begin < kHow.bytes; begin += kHow.chunk) {
+    for (unsigned plane = 0; plane < kPlanes; ++plane) {
+      for (std::size_t i = 0; i < kHow.chunk; ++i) {
+        const unsigned code = byte_at(bytes, begin + i) >> (plane * kHow.bits) & kMask;
+        *codes++ = static_cast<std::int8_t>(static_cast<int>(code) + kHow.first);
+      }
     }
   }
 }
 
 /// Adds `value` where the bit of an element is `set`: bit k of byte j is that of element
 /// `chunk` k + j.
-void add_bits(Bytes bytes, std::size_t chunk, bool set, int value, const CodeBlock& block) {
-  for (std::size_t i = 0; i < 8 * chunk; ++i) {
-    const bool bit = ((byte_at(bytes, i % chunk) >> (i / chunk)) & 1) != 0;
-    if (bit == set) block.codes[i] = static_cast<std::int8_t>(block.codes[i] + value);
+template <std::size_t kChunk>
+void add_bits(Bytes bytes, bool set, int value, std::int8_t* codes) {
+  for (unsigned k = 0; k < 8; ++k) {
+    for (std::size_t j = 0; j < kChunk; ++j, ++codes) {
+      const bool bit = (byte_at(bytes, j) >> k & 1) != 0;
+      *codes = static_cast<std::int8_t>(*codes + (bit == set ? value : 0));
+    }
   }
 }
 
 /// Adds 16 where bit i of a little-endian number of 32 bits is set.
-void add_fifth_bits(Bytes bytes, const CodeBlock& block) {
+void add_fifth_bits(Bytes bytes, std::int8_t* codes) {
   const auto bits = little<std::uint32_t>(bytes);
   for (std::size_t i = 0; i < 32; ++i) {
-    if (((bits >> i) & 1) != 0) block.codes[i] = static_cast<std::int8_t>(block.codes[i] + 16);
+    codes[i] = static_cast<std::int8_t>(codes[i] + static_cast<int>((bits >> i & 1) << 4));
   }
 }
 
 void unpack_q4_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
-  unpack_planes(b + 2, {16, 16, 4, -8}, block);
+  unpack_planes<Planes{16, 16, 4, -8}>(b + 2, block.codes);
 }
 
 void unpack_q4_1(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
-  unpack_planes(b + 4, {16, 16, 4, 0}, block);
+  unpack_planes<Planes{16, 16, 4, 0}>(b + 4, block.codes);
 }
 
 void unpack_q5_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
-  unpack_planes(b + 6, {16, 16, 4, -16}, block);
-  add_fifth_bits(b + 2, block);
+  unpack_planes<Planes{16, 16, 4, -16}>(b + 6, block.codes);
+  add_fifth_bits(b + 2, block.codes);
 }
 
 void unpack_q5_1(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
-  unpack_planes(b + 8, {16, 16, 4, 0}, block);
-  add_fifth_bits(b + 4, block);
+  unpack_planes<Planes{16, 16, 4, 0}>(b + 8, block.codes);
+  add_fifth_bits(b + 4, block.codes);
 }
 
 void unpack_q8_0(Bytes b, const CodeBlock& block) {
@@ -100,25 +107,28 @@ void unpack_q8_0(Bytes b, const CodeBlock& block) {
   for (std::size_t i = 0; i < 32; ++i) block.codes[i] = signed_byte(b, 2 + i);
 }
 
-/// Codes of `bits` bits one after another, the lowest bits of a byte first.
-void unpack_in_order(Bytes bytes, std::size_t count, unsigned bits, const CodeBlock& block) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t bit = i * bits;
-    const unsigned code = (byte_at(bytes, bit / 8) >> (bit % 8)) & ((1U << bits) - 1);
-    block.codes[i] = static_cast<std::int8_t>(code);
+/// Codes of `kBits` bits one after another, the lowest bits of a byte first.
+template <unsigned kBits>
+void unpack_in_order(Bytes bytes, std::size_t count, int first, std::int8_t* codes) {
+  constexpr unsigned kFields = 8 / kBits;
+  constexpr unsigned kMask = (1U << kBits) - 1;
+  constexpr int kStep = kBits == 1 ? 2 : 1;
+  for (std::size_t i = 0; i < count / kFields; ++i) {
+    for (unsigned field = 0; field < kFields; ++field) {
+      const auto code = static_cast<int>(byte_at(bytes, i) >> (field * kBits) & kMask);
+      *codes++ = static_cast<std::int8_t>(code * kStep + first);
+    }
   }
 }
 
 void unpack_q1_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
-  unpack_in_order(b + 2, 128, 1, block);
-  for (std::size_t i = 0; i < 128; ++i) block.codes[i] = block.codes[i] != 0 ? 1 : -1;
+  unpack_in_order<1>(b + 2, 128, -1, block.codes);
 }
 
 void unpack_q2_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
-  unpack_in_order(b + 2, 64, 2, block);
-  for (std::size_t i = 0; i < 64; ++i) --block.codes[i];
+  unpack_in_order<2>(b + 2, 64, -1, block.codes);
 }
 
 void unpack_q2_k(Bytes b, const CodeBlock& block) {
@@ -128,7 +138,7 @@ void unpack_q2_k(Bytes b, const CodeBlock& block) {
     block.scales[g] = scale * static_cast<float>(byte_at(b, g) & 15);
     block.offsets[g] = -(offset * static_cast<float>(byte_at(b, g) >> 4));
   }
-  unpack_planes(b + 16, {64, 32, 2, 0}, block);
+  unpack_planes<Planes{64, 32, 2, 0}>(b + 16, block.codes);
 }
 
 void unpack_q3_k(Bytes b, const CodeBlock& block) {
@@ -139,8 +149,8 @@ void unpack_q3_k(Bytes b, const CodeBlock& block) {
     const unsigned high = (byte_at(packed, 8 + g % 4) >> (2 * (g / 4))) & 3;
     block.scales[g] = scale * static_cast<float>(static_cast<int>(low | (high << 4)) - 32);
   }
-  unpack_planes(b + 32, {64, 32, 2, 0}, block);
-  add_bits(b, 32, false, -4, block);
+  unpack_planes<Planes{64, 32, 2, 0}>(b + 32, block.codes);
+  add_bits<32>(b, false, -4, block.codes);
 }
 
 /// The scales and offsets of Q4_K and Q5_K: 8 pairs of numbers of 6 bits in 12 bytes.
@@ -165,13 +175,13 @@ void unpack_six_bit_pairs(Bytes b, const CodeBlock& block) {
 
 void unpack_q4_k(Bytes b, const CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
-  unpack_planes(b + 16, {128, 32, 4, 0}, block);
+  unpack_planes<Planes{128, 32, 4, 0}>(b + 16, block.codes);
 }
 
 void unpack_q5_k(Bytes b, const CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
-  unpack_planes(b + 48, {128, 32, 4, 0}, block);
-  add_bits(b + 16, 32, true, 16, block);
+  unpack_planes<Planes{128, 32, 4, 0}>(b + 48, block.codes);
+  add_bits<32>(b + 16, true, 16, block.codes);
 }
 
 void unpack_q6_k(Bytes b, const CodeBlock& block) {
@@ -180,8 +190,8 @@ void unpack_q6_k(Bytes b, const CodeBlock& block) {
     block.scales[g] = scale * static_cast<float>(signed_byte(b, 192 + g));
   }
   std::array<std::int8_t, 256> high;
-  unpack_planes(b + 128, {64, 32, 2, 0}, {high.data(), nullptr, nullptr});
-  unpack_planes(b, {128, 64, 4, 0}, block);
+  unpack_planes<Planes{64, 32, 2, 0}>(b + 128, high.data());
+  unpack_planes<Planes{128, 64, 4, 0}>(b, block.codes);
   for (std::size_t i = 0; i < 256; ++i) {
     block.codes[i] = static_cast<std::int8_t>((block.codes[i] | (high[i] << 4)) - 32);
   }
@@ -203,7 +213,7 @@ void take_levels(const std::array<std::int8_t, 16>& levels, std::size_t count,
 
 void unpack_iq4_nl(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
-  unpack_planes(b + 2, {16, 16, 4, 0}, block);
+  unpack_planes<Planes{16, 16, 4, 0}>(b + 2, block.codes);
   take_levels(kCurvedLevels, 32, block);
 }
 
@@ -215,7 +225,7 @@ void unpack_iq4_xs(Bytes b, const CodeBlock& block) {
     const unsigned bits = low | (((high >> (2 * g)) & 3) << 4);
     block.scales[g] = scale * static_cast<float>(static_cast<int>(bits) - 32);
   }
-  unpack_planes(b + 8, {128, 16, 4, 0}, block);
+  unpack_planes<Planes{128, 16, 4, 0}>(b + 8, block.codes);
   take_levels(kCurvedLevels, 256, block);
 }
 
@@ -239,12 +249,12 @@ void unpack_tq1_0(Bytes b, const CodeBlock& block) {
 
 void unpack_tq2_0(Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b + 64);
-  unpack_planes(b, {64, 32, 2, -1}, block);
+  unpack_planes<Planes{64, 32, 2, -1}>(b, block.codes);
 }
 
 void unpack_mxfp4(Bytes b, const CodeBlock& block) {
   block.scales[0] = std::ldexp(1.0F, static_cast<int>(byte_at(b, 0)) - 128);
-  unpack_planes(b + 1, {16, 16, 4, 0}, block);
+  unpack_planes<Planes{16, 16, 4, 0}>(b + 1, block.codes);
   take_levels(kE2m1Levels, 32, block);
 }
 
@@ -258,7 +268,7 @@ float half_of_e4m3(unsigned bits) {
 
 void unpack_nvfp4(Bytes b, const CodeBlock& block) {
   for (std::size_t g = 0; g < 4; ++g) block.scales[g] = half_of_e4m3(byte_at(b, g));
-  unpack_planes(b + 4, {32, 8, 4, 0}, block);
+  unpack_planes<Planes{32, 8, 4, 0}>(b + 4, block.codes);
   take_levels(kE2m1Levels, 64, block);
 }
 

@@ -25,12 +25,15 @@ struct OddTimesPower {
 
 OddTimesPower odd_times_power(float value) {
   if (value == 0) return {};
-  constexpr int kDigits = std::numeric_limits<float>::digits;
-  int exponent = 0;
-  const auto mantissa =
-      static_cast<std::int64_t>(std::ldexp(std::frexp(value, &exponent), kDigits));
-  const int zeros = std::countr_zero(static_cast<std::uint64_t>(mantissa));
-  return {mantissa / (std::int64_t{1} << zeros), exponent - kDigits + zeros};
+  constexpr int kFraction = std::numeric_limits<float>::digits - 1;
+  constexpr int kBias = std::numeric_limits<float>::max_exponent - 1 + kFraction;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const int exponent = static_cast<int>(bits >> kFraction & 255);
+  const std::uint32_t fraction = bits & ((1U << kFraction) - 1);
+  const std::uint32_t mantissa = exponent == 0 ? fraction : fraction | 1U << kFraction;
+  const int zeros = std::countr_zero(mantissa);
+  const auto odd = static_cast<std::int64_t>(mantissa >> zeros);
+  return {value < 0 ? -odd : odd, std::max(exponent, 1) - kBias + zeros};
 }
 
 /// A float16 and an int8 per scale.
@@ -74,11 +77,11 @@ bool factor_scales(std::span<const float> scales, Factors& factors) {
     const int shift = parts[g].exponent - exponent;
     if (shift > kMaxShift) return false;
     multiples[g] = parts[g].odd * (std::int64_t{1} << shift);
-    divisor = std::gcd(divisor, multiples[g]);
+    if (divisor == 0 || multiples[g] % divisor != 0) divisor = std::gcd(divisor, multiples[g]);
   }
   factors = {};
   if (divisor == 0) return true;
-  for (std::int64_t& multiple : multiples) multiple /= divisor;
+  for (std::int64_t& multiple : std::span(multiples).first(scales.size())) multiple /= divisor;
   const double base = std::ldexp(static_cast<double>(divisor), exponent);
   if (fit_factors(base, multiples, factors)) return true;
   for (std::int64_t& multiple : multiples) multiple = -multiple;  // -128 is an int8, 128 is none
