@@ -5,6 +5,7 @@
 #include "halftone/base/file.h"
 #include "halftone/data/npy.h"
 #include "halftone/formats/gguf/testing.h"
+#include "halftone/lm/model/testing.h"
 #include "tests/program.h"
 
 namespace halftone {
@@ -41,6 +42,48 @@ TEST_F(ProgramGguf, InspectsKeysAndTensors) {
   EXPECT_EQ(json["keys"]["llama.block_count"], "1");
   EXPECT_EQ(json["types"][0]["type"], "Q8_0");
   EXPECT_EQ(json["tensors"][0]["shape"], nlohmann::json::array({2, 3}));
+}
+
+/// A llama of one block, without its tensors.
+lm::GgufModel one_block() {
+  lm::GgufModel model("llama");
+  model.whole("block_count", 1).whole("context_length", 16).whole("embedding_length", 8);
+  model.whole("feed_forward_length", 12).whole("attention.head_count", 2).whole("vocab_size", 5);
+  model.number("attention.layer_norm_rms_epsilon", 1e-5F);
+  return model;
+}
+
+TEST_F(ProgramGguf, SaysWhatALanguageModelIsMadeOf) {
+  lm::GgufModel model = one_block();
+  for (const char* name : {"token_embd", "output"}) {
+    model.tensor(lm::counting(std::string(name) + ".weight", {5, 8}));
+  }
+  for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output"}) {
+    model.tensor(lm::counting("blk.0." + std::string(name) + ".weight", {8, 8}));
+  }
+  model.tensor(lm::counting("blk.0.ffn_gate.weight", {12, 8}));
+  model.tensor(lm::counting("blk.0.ffn_up.weight", {12, 8}));
+  model.tensor(lm::counting("blk.0.ffn_down.weight", {8, 12}));
+  for (const char* name : {"blk.0.attn_norm", "blk.0.ffn_norm", "output_norm"}) {
+    model.tensor(lm::counting(std::string(name) + ".weight", {8}));
+  }
+  model.tensor(lm::counting("vision.weight", {4}));
+  write_file(path("m.gguf"), model.bytes());
+  const Outcome text = run("inspect " + path("m.gguf"));
+  EXPECT_THAT(text.out, HasSubstr("1 blocks of width 8, 2 heads, feed-forward width 12\n"));
+  EXPECT_THAT(text.out, HasSubstr("a cache of float16 takes 32 B per token"));
+  EXPECT_THAT(text.out, HasSubstr("\nnot read: vision.weight\n"));
+  const auto json = nlohmann::json::parse(run("inspect " + path("m.gguf") + " --json").out);
+  EXPECT_EQ(json["model"]["vocabulary"], 5);
+  EXPECT_EQ(json["why_not_run"], "");
+  EXPECT_EQ(json["unread_tensors"], nlohmann::json::array({"vision.weight"}));
+}
+
+TEST_F(ProgramGguf, SaysWhyALanguageModelIsNotRun) {
+  write_file(path("m.gguf"), one_block().bytes());
+  const auto json = nlohmann::json::parse(run("inspect " + path("m.gguf") + " --json").out);
+  EXPECT_EQ(json["model"]["blocks"], 1);
+  EXPECT_THAT(std::string(json["why_not_run"]), HasSubstr("token_embd.weight"));
 }
 
 TEST_F(ProgramGguf, DecodesATensor) {

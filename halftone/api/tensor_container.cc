@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <optional>
 #include <variant>
 
 #include "halftone/base/error.h"
@@ -78,12 +80,17 @@ LanguageModelSummary summary_of(const lm::Description& d) {
 }
 
 /// Adds what a file says of a language model.
-template <typename Describe>
-void add_model(ContainerInspection& result, const Describe& describe_model) {
+/// @param describe_model  gives its description
+/// @param find_weights    finds what the description needs
+template <typename Describe, typename Find>
+void add_model(ContainerInspection& result, const Describe& describe_model,
+               const Find& find_weights) {
   try {
     const lm::Description description = describe_model();
     result.model = summary_of(description);
     result.architecture = description.architecture;
+    const lm::Weights weights = find_weights(description);
+    result.unread_tensors.assign(weights.unused().begin(), weights.unused().end());
   } catch (const Error& error) {
     result.why_not_run = error.what();
   }
@@ -102,7 +109,11 @@ ContainerInspection inspect_gguf(const std::filesystem::path& path) {
     result.keys.emplace_back(key, std::visit(ValueText(), value));
   }
   add_tensors(result, file.tensors());
-  if (!result.architecture.empty()) add_model(result, [&] { return lm::describe_gguf(file); });
+  if (!result.architecture.empty()) {
+    add_model(
+        result, [&] { return lm::describe_gguf(file); },
+        [&](const lm::Description& description) { return lm::Weights(description, file); });
+  }
   return result;
 }
 
@@ -159,7 +170,10 @@ bool is_tensor_container(const std::filesystem::path& path) {
 ContainerInspection inspect_container(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) {
     ContainerInspection result = inspect_safetensors(tensors_in(path));
-    add_model(result, [&] { return lm::open_model(path).description; });
+    std::optional<lm::Model> model;
+    add_model(
+        result, [&] { return model.emplace(lm::open_model(path)).description; },
+        [&](const lm::Description&) { return model->weights; });
     return result;
   }
   return is_gguf(path) ? inspect_gguf(path) : inspect_safetensors(path);

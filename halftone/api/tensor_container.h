@@ -53,8 +53,9 @@ struct ContainerInspection {
   /// Keys and their values as text; of lists their number of elements: "32000 texts".
   std::vector<std::pair<std::string, std::string>> keys;
   std::vector<StoredTensor> tensors;
-  std::optional<LanguageModelSummary> model{};  ///< if it is one that Halftone runs
-  std::string why_not_run{};  ///< else why it does not, where the file says what it is
+  std::optional<LanguageModelSummary> model{};  ///< if it is one that Halftone describes
+  std::string why_not_run{};  ///< if Halftone does not, where the file says what it is
+  std::vector<std::string> unread_tensors{};  ///< of a model that is run
 };
 
 /// Whether a file name ends in .gguf, .safetensors or .safetensors.index.json, or it is a folder of

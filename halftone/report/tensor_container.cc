@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "halftone/report/json.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
@@ -45,6 +48,16 @@ Json model_json(const LanguageModelSummary& model) {
           {"cache_bytes_per_token", model.cache_bytes}};
 }
 
+std::string unread_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 5;
+  const std::size_t shown = std::min(names.size(), kMost);
+  std::string text = fmt::format(
+      "not read: {}",
+      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (shown < names.size()) text += fmt::format(" and {} more tensors", names.size() - shown);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string to_text(const ContainerInspection& inspection) {
@@ -56,6 +69,7 @@ std::string to_text(const ContainerInspection& inspection) {
                       format_number(inspection.bits_per_weight, 3));
   if (inspection.model) text += model_text(*inspection.model);
   if (!inspection.why_not_run.empty()) text += "not run: " + inspection.why_not_run + "\n";
+  if (!inspection.unread_tensors.empty()) text += unread_text(inspection.unread_tensors);
   text += "\n";
   Table keys({{"key", Table::Align::kLeft}, {"value", Table::Align::kLeft}});
   for (const auto& [key, value] : inspection.keys) {
@@ -119,7 +133,8 @@ std::string to_json(const ContainerInspection& inspection) {
                {"keys", keys},
                {"tensors", tensors},
                {"model", model},
-               {"why_not_run", inspection.why_not_run}});
+               {"why_not_run", inspection.why_not_run},
+               {"unread_tensors", inspection.unread_tensors}});
 }
 
 }  // namespace halftone::report

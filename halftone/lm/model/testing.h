@@ -65,6 +65,9 @@ class GgufModel {
   }
 
   [[nodiscard]] formats::GgufFile file() const {
+    return formats::GgufFile::parse(own_bytes(bytes()));
+  }
+  [[nodiscard]] std::vector<std::byte> bytes() const {
     formats::GgufBytes bytes;
     bytes.head(tensors_.size(), num_keys_).raw(keys_.bytes());
     std::uint64_t offset = 0;
@@ -77,7 +80,7 @@ class GgufModel {
       for (const float value : tensor.values) bytes.number(value);
       bytes.align(32);
     }
-    return formats::GgufFile::parse(bytes.file());
+    return bytes.bytes();
   }
 
  private:
