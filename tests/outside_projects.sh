@@ -127,6 +127,16 @@ printf 'no image' > "$work/images/a.pgm"
 refusal=$("$work/cpp/classify" "$model" "$work/images" 2>&1) && fail "classify: no error"
 [[ $refusal == "classify: "*a.pgm* ]] || fail "message: $refusal"
 
+# The answer of the program to a message.
+if [ -s "$work/text" ]; then
+  "$work/cpp/chat" "$tiny" "$tiny.tokenizer" zephyr <<< Hi > "$work/answer" 2> /dev/null
+  "$build/halftone" chat "$tiny" --tokenizer "$tiny.tokenizer" --template zephyr <<< Hi \
+    2> /dev/null | cmp - "$work/answer"
+else
+  refusal=$("$work/cpp/chat" "$work/none.gguf" 2>&1 < /dev/null) && fail "chat: no error"
+  [[ $refusal == "chat: "*"$wanted"* ]] || fail "message: $refusal"
+fi
+
 # The program that was installed.
 expect "version" "$("$build/halftone" --version)" "$("$prefix/bin/halftone" --version)"
 
