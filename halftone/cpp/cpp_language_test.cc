@@ -97,8 +97,8 @@ TEST_F(CppLanguage, ContinuesTextsAndTokens) {
   EXPECT_EQ(same.reused_tokens, 5U);
   const Generation stopped =
       model().generate("Once", {}, [](Token token, std::string_view) { return token == kNoToken; });
-  EXPECT_EQ(stopped.end, End::kStopped);
-  EXPECT_EQ(to_string(stopped.end), "stopped");
+  EXPECT_EQ(stopped.end, End::kInterrupted);
+  EXPECT_EQ(to_string(stopped.end), "interrupted");
   EXPECT_EQ(to_string(found.end), "count");
   EXPECT_THAT(stopped.tokens, ElementsAre(found.tokens[0]));
   GenerateOptions draw{.max_tokens = 9, .sampling = {.temperature = 1, .seed = 4}};

@@ -16,7 +16,7 @@ namespace halftone::v0 {
 
 static_assert(static_cast<int>(CacheNumbers::kInt8) == static_cast<int>(ir::CacheNumbers::kInt8));
 static_assert(static_cast<int>(Role::kAssistant) == static_cast<int>(lm::ChatRole::kAssistant));
-static_assert(static_cast<int>(End::kStopped) == static_cast<int>(lm::EndReason::kInterrupted));
+static_assert(static_cast<int>(End::kInterrupted) == static_cast<int>(lm::EndReason::kInterrupted));
 
 struct LanguageModel::State {
   State(const ThreadSettings& the_settings, halftone::LanguageModel the_model)
@@ -67,9 +67,14 @@ std::vector<lm::Message> inside(std::span<const Message> conversation) {
 }
 
 Generation outside(lm::Generation found) {
-  return {std::move(found.text),  std::move(found.tokens), static_cast<End>(found.reason),
-          found.computed_tokens,  found.reused_tokens,     found.prompt_seconds,
-          found.seconds_to_first, found.generate_seconds};
+  return {std::move(found.text),
+          std::move(found.tokens),
+          static_cast<End>(found.reason),
+          found.reused_tokens + found.computed_tokens,
+          found.reused_tokens,
+          found.prompt_seconds,
+          found.seconds_to_first,
+          found.generate_seconds};
 }
 
 Estimate outside(const lm::Estimate& found) { return {found.value, found.standard_error}; }
@@ -94,9 +99,7 @@ void check_sequence(const halftone::LanguageModel& model, std::size_t sequence) 
 
 }  // namespace
 
-std::string_view to_string(End end) {
-  return end == End::kStopped ? "stopped" : lm::to_string(static_cast<lm::EndReason>(end));
-}
+std::string_view to_string(End end) { return lm::to_string(static_cast<lm::EndReason>(end)); }
 
 LanguageModel::LanguageModel(std::shared_ptr<State> state) : state_(std::move(state)) {}
 

@@ -55,7 +55,7 @@ halftone_end end_of(lm::EndReason reason) {
     case lm::EndReason::kInterrupted:
       break;
   }
-  return HALFTONE_END_STOPPED;
+  return HALFTONE_END_INTERRUPTED;
 }
 
 /// Generates by `body` and gives the caller the result.
@@ -67,11 +67,12 @@ void generate_into(halftone_language_model* model, halftone_generation* result, 
     language.last = body(language.model);
     if (result == nullptr) return;
     const lm::Generation& last = language.last;
-    give_result(halftone_generation{0, last.text.c_str(), last.text.size(), last.tokens.data(),
-                                    last.tokens.size(), end_of(last.reason), last.computed_tokens,
-                                    last.reused_tokens, last.prompt_seconds, last.seconds_to_first,
-                                    last.generate_seconds},
-                *result);
+    give_result(
+        halftone_generation{0, last.text.c_str(), last.text.size(), last.tokens.data(),
+                            last.tokens.size(), end_of(last.reason),
+                            last.reused_tokens + last.computed_tokens, last.reused_tokens,
+                            last.prompt_seconds, last.seconds_to_first, last.generate_seconds},
+        *result);
   });
 }
 
@@ -123,8 +124,8 @@ const char* halftone_end_name(halftone_end end) noexcept {
       return "text";
     case HALFTONE_END_CONTEXT:
       return "context";
-    case HALFTONE_END_STOPPED:
-      return "stopped";
+    case HALFTONE_END_INTERRUPTED:
+      return "interrupted";
   }
   return "unknown";
 }

@@ -239,7 +239,7 @@ TEST_F(CLanguage, CallsBackForEachTokenUntilItIsStopped) {
 
   heard = {.most = 4};  // one call is before the prompt
   ASSERT_OK(halftone_language_model_generate(model_, "x", &options, &result));
-  EXPECT_EQ(result.end, HALFTONE_END_STOPPED);
+  EXPECT_EQ(result.end, HALFTONE_END_INTERRUPTED);
   EXPECT_EQ(std::vector<std::int32_t>(result.tokens, result.tokens + result.num_tokens),
             std::vector<std::int32_t>(drawn.begin(), drawn.begin() + 3))
       << "the same seed";
@@ -247,7 +247,7 @@ TEST_F(CLanguage, CallsBackForEachTokenUntilItIsStopped) {
 
   heard = {.most = 1};
   ASSERT_OK(halftone_language_model_generate(model_, "y", &options, &result));
-  EXPECT_EQ(result.end, HALFTONE_END_STOPPED);
+  EXPECT_EQ(result.end, HALFTONE_END_INTERRUPTED);
   EXPECT_EQ(result.num_tokens, 0U);
   options.seed = 6;
   options.on_token = nullptr;
@@ -277,7 +277,7 @@ TEST_F(CLanguage, EndsForOtherReasons) {
   EXPECT_STREQ(halftone_end_name(HALFTONE_END_COUNT), "count");
   EXPECT_STREQ(halftone_end_name(HALFTONE_END_TOKEN), "token");
   EXPECT_STREQ(halftone_end_name(HALFTONE_END_CONTEXT), "context");
-  EXPECT_STREQ(halftone_end_name(HALFTONE_END_STOPPED), "stopped");
+  EXPECT_STREQ(halftone_end_name(HALFTONE_END_INTERRUPTED), "interrupted");
   EXPECT_STREQ(halftone_end_name(static_cast<halftone_end>(5)), "unknown");
 }
 
@@ -298,7 +298,7 @@ TEST_F(CLanguage, AnswersTheLastMessage) {
   EXPECT_EQ(result.num_tokens, 2U);
   EXPECT_EQ(result.reused_tokens, 0U);
   ASSERT_OK(halftone_language_model_answer(model_, first, 2, &options, &result));
-  EXPECT_EQ(result.prompt_tokens, 1U) << "the others are there";
+  EXPECT_EQ(result.prompt_tokens, result.reused_tokens + 1) << "the others are there";
   const halftone_message wrong[] = {{static_cast<halftone_role>(3), "Hi"}};
   EXPECT_FAILS(halftone_language_model_answer(model_, wrong, 1, &options, &result), HALFTONE_USAGE,
                "messages.role: expected a halftone_role, 0 to 2, found 3");

@@ -175,7 +175,7 @@ HALFTONE_API halftone_status halftone_language_model_truncate(halftone_language_
  *  there is one; and HALFTONE_NO_TOKEN without text before each 256 tokens of the prompt.
  *  @param user   halftone_generate_options::user
  *  @param text   [bytes], and a terminating zero; it lives during the call only
- *  @return 0 to go on, nonzero to stop: HALFTONE_END_STOPPED */
+ *  @return 0 to go on, nonzero to stop: HALFTONE_END_INTERRUPTED */
 typedef int (*halftone_token_callback)(void* user, int32_t token, const char* text, size_t bytes);
 
 /** For halftone_language_model_generate() and halftone_language_model_answer().
@@ -212,15 +212,15 @@ typedef struct halftone_generate_options {
 
 /** Why a generation ended. */
 typedef enum halftone_end {
-  HALFTONE_END_COUNT = 0,   /**< it has as many tokens as were asked for */
-  HALFTONE_END_TOKEN = 1,   /**< an end token of the model, which has no text */
-  HALFTONE_END_TEXT = 2,    /**< a stop text */
-  HALFTONE_END_CONTEXT = 3, /**< the context is full */
-  HALFTONE_END_STOPPED = 4  /**< the callback stopped it */
+  HALFTONE_END_COUNT = 0,      /**< it has as many tokens as were asked for */
+  HALFTONE_END_TOKEN = 1,      /**< an end token of the model, which has no text */
+  HALFTONE_END_TEXT = 2,       /**< a stop text */
+  HALFTONE_END_CONTEXT = 3,    /**< the context is full */
+  HALFTONE_END_INTERRUPTED = 4 /**< the callback stopped it */
 } halftone_end;
 
-/** "count", "token", "text", "context" or "stopped"; "unknown" for any other number. The text is
- *  never freed. */
+/** "count", "token", "text", "context" or "interrupted"; "unknown" for any other number. The text
+ * is never freed. */
 HALFTONE_API const char* halftone_end_name(halftone_end end) HALFTONE_NOEXCEPT;
 
 /** What was generated. Text and tokens belong to the model and live until its next generation. */
@@ -232,7 +232,7 @@ typedef struct halftone_generation {
   const int32_t* tokens;   /**< [num_tokens], with the end token */
   size_t num_tokens;       /**< that were generated */
   halftone_end end;        /**< why it ended */
-  size_t prompt_tokens;    /**< that were computed */
+  size_t prompt_tokens;    /**< of the prompt, with those that the sequence had already */
   size_t reused_tokens;    /**< of the prompt, which the sequence had already */
   double prompt_seconds;   /**< for the prompt */
   double first_seconds;    /**< from the beginning to the first token */

@@ -71,8 +71,8 @@ HALFTONE_VERSIONED namespace v0 {
   /// empty and ends between two characters; at the end kNoToken and the rest of the text, if there
   /// is one; and kNoToken without text before each 256 tokens of the prompt. It runs on the calling
   /// thread.
-  /// @return  whether to go on; if not, the generation ends with End::kStopped. What the function
-  ///          throws leaves the call unchanged.
+  /// @return  whether to go on; if not, the generation ends with End::kInterrupted. What the
+  ///          function throws leaves the call unchanged.
   using OnToken = std::function<bool(Token token, std::string_view text)>;
 
   /// For LanguageModel::generate().
@@ -86,13 +86,13 @@ HALFTONE_VERSIONED namespace v0 {
 
   /// Why a generation ended.
   enum class End : std::uint8_t {
-    kCount,    ///< it has as many tokens as were asked for
-    kToken,    ///< an end token of the model, which has no text
-    kText,     ///< a stop text
-    kContext,  ///< the context is full
-    kStopped,  ///< OnToken stopped it
+    kCount,        ///< it has as many tokens as were asked for
+    kToken,        ///< an end token of the model, which has no text
+    kText,         ///< a stop text
+    kContext,      ///< the context is full
+    kInterrupted,  ///< OnToken ended it
   };
-  /// "count", "token", "text", "context" or "stopped".
+  /// "count", "token", "text", "context" or "interrupted".
   HALFTONE_CPP_API std::string_view to_string(End end);
 
   /// What was generated.
@@ -100,7 +100,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::string text;           ///< without the stop text; bytes that are no UTF-8 became U+FFFD
     std::vector<Token> tokens;  ///< with the end token
     End end = End::kCount;      ///< why it ended
-    std::size_t prompt_tokens = 0;  ///< that were computed
+    std::size_t prompt_tokens = 0;  ///< of the prompt, with those that are reused
     std::size_t reused_tokens = 0;  ///< of the prompt, which the sequence had already
     double prompt_seconds = 0;      ///< for the prompt
     double first_seconds = 0;       ///< from the beginning to the first token
