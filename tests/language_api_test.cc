@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <halftone/language.h>
 
+#include <optional>
+
 #include "halftone/api/language_model.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
@@ -15,35 +17,38 @@ namespace {
 
 class LanguageApi : public WithFolder {
  protected:
-  LanguageApi() {
-    const std::string tokenizer = tiny_.tokenizer();
+  void SetUp() override {
+    WithFolder::SetUp();
+    const TinyLanguageModel tiny(path("tiny.bin"));
+    inside_.emplace(LanguageModel::open(tiny.path(), {.tokenizer = tiny.tokenizer()}));
+    const std::string tokenizer = tiny.tokenizer();
     halftone_language_options options{};
     options.struct_bytes = sizeof options;
     options.tokenizer = tokenizer.c_str();
     EXPECT_EQ(halftone_context_create(nullptr, &context_), HALFTONE_OK);
-    EXPECT_EQ(halftone_language_model_load(context_, tiny_.path().c_str(), &options, &c_),
+    EXPECT_EQ(halftone_language_model_load(context_, tiny.path().c_str(), &options, &c_),
               HALFTONE_OK)
         << halftone_error_message();
   }
-  ~LanguageApi() override {
+  void TearDown() override {
     halftone_language_model_destroy(c_);
     halftone_context_destroy(context_);
+    WithFolder::TearDown();
   }
 
-  TinyLanguageModel tiny_{path("tiny.bin")};
-  LanguageModel inside_ = LanguageModel::open(tiny_.path(), {.tokenizer = tiny_.tokenizer()});
+  std::optional<LanguageModel> inside_;
   halftone_context* context_ = nullptr;
   halftone_language_model* c_ = nullptr;
 };
 
 TEST_F(LanguageApi, HasTheTokensAndLogitsOfTheDecoder) {
-  const std::vector<lm::TokenId> expected = inside_.tokenize("Hello");
+  const std::vector<lm::TokenId> expected = inside_->tokenize("Hello");
   std::vector<lm::TokenId> tokens(20);
   halftone_tokens room = {tokens.data(), tokens.size(), 0};
   ASSERT_EQ(halftone_language_model_tokenize(c_, "Hello", nullptr, &room), HALFTONE_OK);
   tokens.resize(room.count);
   EXPECT_EQ(tokens, expected);
-  const std::vector<float> logits = inside_.model().append(0, expected, true);
+  const std::vector<float> logits = inside_->model().append(0, expected, true);
   std::vector<float> found(logits.size());
   const halftone_output out = {found.data(), found.size() * sizeof(float)};
   ASSERT_EQ(halftone_language_model_append(c_, 0, tokens.data(), tokens.size(), &out), HALFTONE_OK);
@@ -63,7 +68,7 @@ TEST_F(LanguageApi, DrawsTheSameTokens) {
     halftone_generation result{};
     result.struct_bytes = sizeof result;
     ASSERT_EQ(halftone_language_model_generate(c_, "Once", &options, &result), HALFTONE_OK);
-    const lm::Generation expected = generate_text(inside_, "Once", {inside});
+    const lm::Generation expected = generate_text(*inside_, "Once", {inside});
     EXPECT_EQ(std::vector(result.tokens, result.tokens + result.num_tokens), expected.tokens);
     EXPECT_EQ(result.text, expected.text);
     EXPECT_EQ(halftone_end_name(result.end), to_string(expected.reason));
@@ -80,7 +85,7 @@ TEST_F(LanguageApi, HasThePerplexity) {
   found.struct_bytes = sizeof found;
   ASSERT_EQ(halftone_language_model_evaluate(c_, text.c_str(), &options, &found), HALFTONE_OK);
   const lm::TextEvaluation expected =
-      evaluate_text(inside_, nullptr, text, {{.context = 30, .stride = 15}});
+      evaluate_text(*inside_, nullptr, text, {{.context = 30, .stride = 15}});
   EXPECT_EQ(found.loss, expected.loss.value);
   EXPECT_EQ(found.perplexity_error, expected.perplexity.standard_error);
   EXPECT_EQ(found.num_tokens, expected.num_tokens);
