@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <halftone/language.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -428,6 +430,31 @@ TEST_F(CLanguage, IsForOneCallAtATime) {
   options.on_token = call_again;
   options.user = model_;
   EXPECT_OK(halftone_language_model_generate(model_, "a", &options, nullptr));
+}
+
+TEST_F(CLanguage, RunsModelsInManyThreads) {
+  const std::vector<std::int32_t> expected = generate("Once", 20);
+  std::vector<halftone_language_model*> models;
+  for (int i = 0; i < 4; ++i) models.push_back(open(1));
+  halftone_context_destroy(context_);  // in any order
+  context_ = nullptr;
+  std::atomic<int> same = 0;
+  std::vector<std::thread> threads;
+  for (halftone_language_model* model : models) {
+    threads.emplace_back([&expected, &same, model] {
+      auto options = sized<halftone_generate_options>();
+      options.max_tokens = 20;
+      auto result = sized<halftone_generation>();
+      EXPECT_OK(halftone_language_model_generate(model, "Once", &options, &result));
+      if (std::equal(expected.begin(), expected.end(), result.tokens,
+                     result.tokens + result.num_tokens)) {
+        ++same;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(same, 4);
+  for (halftone_language_model* model : models) halftone_language_model_destroy(model);
 }
 
 TEST_F(CLanguage, GivesAnOldCallerTheStructThatItKnows) {

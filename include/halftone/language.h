@@ -17,9 +17,9 @@
 ///     }
 ///
 /// Sequences. A model remembers the tokens of some sequences, with what it has computed for them.
-/// Functions that are given a text, a conversation or an empty sequence reuse the tokens at the
-/// front that are the same. Logits depend on the tokens of their sequence alone, bit for bit: not
-/// on how they were divided into calls, nor on threads, other sequences or the processor.
+/// Functions that are given a prompt or a conversation reuse the tokens at its front that the
+/// sequence has already. Logits depend on the tokens of their sequence alone, bit for bit: not on
+/// how these were divided into calls, nor on threads, other sequences or the processor.
 ///
 /// Threads. A model is for one thread at a time; what overlaps is HALFTONE_USAGE. Only
 /// tokenize(), detokenize(), token_text(), chat_prompt() and the functions without a status may run
