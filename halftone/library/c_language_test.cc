@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Language models in C, through the installed header alone.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <halftone/language.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "halftone/library/testing.h"
 #include "tests/tiny_language_model.h"
 
 namespace {
@@ -21,21 +20,6 @@ namespace {
 using halftone::TinyLanguageModel;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-#define EXPECT_OK(call) EXPECT_EQ(call, HALFTONE_OK) << halftone_error_message()
-#define ASSERT_OK(call) ASSERT_EQ(call, HALFTONE_OK) << halftone_error_message()
-#define EXPECT_FAILS(call, status, text)                    \
-  do {                                                      \
-    EXPECT_EQ(call, status);                                \
-    EXPECT_THAT(halftone_error_message(), HasSubstr(text)); \
-  } while (false)
-
-template <typename Struct>
-Struct sized() {
-  Struct value{};
-  value.struct_bytes = sizeof value;
-  return value;
-}
 
 /// What a callback got.
 struct Heard {
