@@ -183,7 +183,7 @@ halftone_status halftone_language_model_length(const halftone_language_model* mo
     std::size_t& result = required(length, "length");
     use_alone(language, [&] {
       check_sequence(language, sequence);
-      result = language.model.model().tokens(sequence).size();
+      result = language.model.model().length(sequence);
     });
   });
 }

@@ -113,7 +113,7 @@ TEST(Decoder, DoesNotDependOnHowAPromptIsDivided) {
   const std::vector<TokenId> tokens = some_tokens(29);
   Decoder whole = decoder();
   const std::vector<float> all = whole.append(0, tokens, true);
-  EXPECT_EQ(whole.tokens(0).size(), 29U);
+  EXPECT_EQ(whole.length(0), 29U);
   for (const std::size_t step : {1U, 3U, 28U}) {
     Decoder parts = decoder(16, 2);
     std::vector<float> found;
@@ -169,7 +169,7 @@ TEST(Decoder, DescribesWhatIsWrong) {
   expect_error(ErrorKind::kUnsupported,
                "the context is full: it has room for 64 tokens, 60 are there and 5 follow",
                append(0, some_tokens(5)));
-  EXPECT_EQ(model.tokens(0).size(), 60U);
+  EXPECT_EQ(model.length(0), 60U);
   EXPECT_NO_THROW(model.append(0, some_tokens(4), false));
   expect_error(ErrorKind::kUsage, "sequence 1 is named twice", [&] {
     model.append_each(std::vector<SequenceToken>{{1, 1}, {1, 2}});

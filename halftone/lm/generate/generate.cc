@@ -95,9 +95,7 @@ class Run {
     if (stream_.stop_reason() == StopReason::kToken) return end(EndReason::kToken);
     if (stream_.stop_reason() == StopReason::kText) return end(EndReason::kText);
     if (result_.tokens.size() >= options_.max_tokens) return end(EndReason::kCount);
-    if (model_.tokens(options_.sequence).size() >= model_.context()) {
-      return end(EndReason::kContext);
-    }
+    if (model_.length(options_.sequence) >= model_.context()) return end(EndReason::kContext);
     return false;
   }
 

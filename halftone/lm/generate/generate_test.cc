@@ -94,7 +94,7 @@ TEST_F(Generations, RunLongPromptsInParts) {
   const std::string prompt(600, 'a');
   EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), options_).text, "b");
   EXPECT_EQ(model.runs.size(), 3U);
-  EXPECT_EQ(model.tokens(0).size(), 600U);
+  EXPECT_EQ(model.length(0), 600U);
   options_.max_tokens = 0;
   EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), options_).text, "");
 }
