@@ -44,12 +44,15 @@ function(halftone_package component package)
 endfunction()
 set(CPACK_COMPONENTS_ALL "")
 set(soversion ${PROJECT_VERSION_MAJOR})
+if(TARGET halftone_lm_text)
+  set(text_packages "libpcre2-dev, libutf8proc-dev, ")
+endif()
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/triggers)
 halftone_package(runtime libhalftone${soversion} SECTION libs
   ABOUT "This package has the shared library with the C API.")
 halftone_package(development libhalftone-dev SECTION libdevel
-  # The second and third are for the static library, whose C++ is linked into a C program.
-  DEPENDS "libhalftone${soversion} ${same}, libprotobuf-dev, g++ | libstdc++-dev"
+  # All but the first are for the static library, whose C++ is linked into a C program.
+  DEPENDS "libhalftone${soversion} ${same}, libprotobuf-dev, ${text_packages}g++ | libstdc++-dev"
   ABOUT "This package has the headers, the static library, and what CMake and\npkg-config need.")
 halftone_package(programs halftone SUGGESTS "halftone-train ${same}, openmpi-bin"
   ABOUT "This package has the program, its manual, and completion of bash and zsh.")

@@ -32,13 +32,13 @@ export PKG_CONFIG_PATH=$library/pkgconfig LD_LIBRARY_PATH=$library
 
 # C, on the 10,000 images of MNIST.
 pixels() { gzip -dc "$data/t10k-images-idx3-ubyte.gz" | tail -c +17; }
-build_sensor() { # build_sensor NAME ARGUMENT...
-  local name=$1
-  shift
-  cc -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 "$source/examples/c/sensor.c" -o "$work/$name" "$@"
+build_c() { # build_c EXAMPLE NAME ARGUMENT...
+  local example=$1 name=$2
+  shift 2
+  cc -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 "$source/examples/c/$example.c" -o "$work/$name" "$@"
 }
 mapfile -t -d ' ' shared < <(pkg-config --cflags --libs halftone | tr -d '\n')
-build_sensor sensor "${shared[@]}"
+build_c sensor sensor "${shared[@]}"
 pixels | "$work/sensor" "$model" > "$work/classes"
 gzip -dc "$data/t10k-labels-idx1-ubyte.gz" | tail -c +9 | od -An -v -tu1 -w1 | tr -d ' ' \
   > "$work/labels"
@@ -54,8 +54,8 @@ refusal=$(message sensor)
 # C with the static library: alone, and with no shared library at all. It gives the same answers,
 # catches its exceptions, and shows the C API only.
 mapfile -t -d ' ' static < <(pkg-config --static --cflags --libs halftone | tr -d '\n')
-build_sensor sensor_static -Wl,-Bstatic "${static[@]:0:3}" -Wl,-Bdynamic "${static[@]:3}"
-build_sensor sensor_alone -static "${static[@]}"
+build_c sensor sensor_static -Wl,-Bstatic "${static[@]:0:3}" -Wl,-Bdynamic "${static[@]:3}"
+build_c sensor sensor_alone -static "${static[@]}"
 ldd "$work/sensor_static" | grep -q libhalftone && fail "sensor_static needs libhalftone.so"
 for sensor in sensor_static sensor_alone; do
   pixels | env -u LD_LIBRARY_PATH "$work/$sensor" "$model" | cmp - "$work/classes"
@@ -65,6 +65,28 @@ nm --defined-only "$library/libhalftone.a" | awk '$2 ~ /[A-Zuvw]/ { print "shows
   LC_ALL=C sort > "$work/shown"
 grep '^shows' "$source/halftone/library/abi.txt" | diff - "$work/shown" ||
   fail "libhalftone.a shows other symbols than the C API (>)"
+
+# A language model, with both libraries: the text of the program.
+c++ -std=c++20 -I "$source" -x c++ -o "$work/make_model" - << 'END'
+#include "tests/tiny_language_model.h"
+int main(int, char** argv) { halftone::TinyLanguageModel model(argv[1]); }
+END
+tiny=$work/tiny.bin
+"$work/make_model" "$tiny"
+build_c generate generate "${shared[@]}"
+build_c generate generate_alone -static "${static[@]}"
+if "$build/halftone" generate "$tiny" --tokenizer "$tiny.tokenizer" -p Once -n 64 > "$work/text" \
+  2> "$work/message"; then
+  for generate in generate generate_alone; do
+    "$work/$generate" Once "$tiny" "$tiny.tokenizer" 2> /dev/null | cmp - "$work/text"
+  done
+  wanted=none.gguf
+else
+  wanted="this build has none"
+  grep -q "$wanted" "$work/message" || fail "$(cat "$work/message")"
+fi
+refusal=$("$work/generate" Once "$work/none.gguf" 2>&1) && fail "generate: no error"
+[[ $refusal == "generate: "*"$wanted"* ]] || fail "message: $refusal"
 
 # C++ against what was installed.
 find_component() { # find_component NAME
@@ -104,6 +126,16 @@ head -n 10 "$work/classes" | cmp - "$work/classified"
 printf 'no image' > "$work/images/a.pgm"
 refusal=$("$work/cpp/classify" "$model" "$work/images" 2>&1) && fail "classify: no error"
 [[ $refusal == "classify: "*a.pgm* ]] || fail "message: $refusal"
+
+# The answer of the program to a message.
+if [ -s "$work/text" ]; then
+  "$work/cpp/chat" "$tiny" "$tiny.tokenizer" zephyr <<< Hi > "$work/answer" 2> /dev/null
+  "$build/halftone" chat "$tiny" --tokenizer "$tiny.tokenizer" --template zephyr <<< Hi \
+    2> /dev/null | cmp - "$work/answer"
+else
+  refusal=$("$work/cpp/chat" "$work/none.gguf" 2>&1 < /dev/null) && fail "chat: no error"
+  [[ $refusal == "chat: "*"$wanted"* ]] || fail "message: $refusal"
+fi
 
 # The program that was installed.
 expect "version" "$("$build/halftone" --version)" "$("$prefix/bin/halftone" --version)"

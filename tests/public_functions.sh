@@ -14,7 +14,7 @@ functions() { # functions NM_OPTION FILE: names that C++ people read, once each
 }
 
 # What only the library itself can call has a type in its arguments that no header defines.
-shown=$(functions --defined-only "$library" | grep -v '::State const>')
+shown=$(functions --defined-only "$library" | grep -v -E '::State( const)?>')
 [ "$(wc -l <<< "$shown")" -gt 10 ] || { echo "public_functions.sh: $library shows nothing" >&2; exit 1; }
 called=$(for program in "$@"; do functions --undefined-only "$program"; done | LC_ALL=C sort -u)
 missing=$(LC_ALL=C comm -23 <(printf '%s\n' "$shown") <(printf '%s\n' "$called"))

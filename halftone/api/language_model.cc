@@ -12,6 +12,19 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path,
   return {path.string(), std::move(texts), open_token_model(path, options)};
 }
 
+std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view text,
+                                                 const lm::EncodeOptions& options) const {
+  return tokenizer().encode(text, options);
+}
+
+std::string LanguageModel::detokenize(std::span<const lm::TokenId> tokens) const {
+  return tokenizer().decode(tokens);
+}
+
+std::string LanguageModel::token_text(lm::TokenId token) const { return tokenizer().text(token); }
+
+lm::TokenId LanguageModel::begin_token() const { return tokenizer().begin(); }
+
 lm::ChatTemplate LanguageModel::chat_template(std::string_view name) const {
   if (!name.empty()) return lm::ChatTemplate::named(name);
   if (texts_.chat_template.empty()) {

@@ -2,12 +2,15 @@
 // Language models as programs handle them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "halftone/ir/ops/sequence.h"
 #include "halftone/lm/chat/model_texts.h"
@@ -18,7 +21,8 @@ namespace halftone {
 
 struct LanguageModelOptions {
   std::filesystem::path tokenizer{};  ///< of a model of llama2.c; else empty
-  std::size_t context = 0;  ///< tokens of a sequence; 0: as many as the model knows, 4096 at most
+  std::size_t context = 0;    ///< tokens of a sequence; 0: as many as the model knows, 4096 at most
+  std::size_t sequences = 1;  ///< that the model remembers, each in memory of its own
   ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;  ///< how keys and values are kept
   int threads = 0;                                      ///< 0: those of the process
   runtime::ExecutionOptions execution{};
@@ -40,6 +44,23 @@ class LanguageModel {
   [[nodiscard]] const lm::ModelTexts& texts() const { return texts_; }
   [[nodiscard]] const lm::Tokenizer& tokenizer() const { return texts_.tokenizer; }
   [[nodiscard]] lm::TokenModel& model() { return *model_; }
+  [[nodiscard]] const lm::TokenModel& model() const { return *model_; }
+
+  /// @throws Error as lm::Tokenizer::encode()
+  [[nodiscard]] std::vector<lm::TokenId> tokenize(std::string_view text,
+                                                  const lm::EncodeOptions& options = {}) const;
+  /// The text of tokens; control tokens have none. It may end inside a character.
+  /// @throws Error as lm::Tokenizer::decode()
+  [[nodiscard]] std::string detokenize(std::span<const lm::TokenId> tokens) const;
+  /// @throws Error as lm::Tokenizer::text()
+  [[nodiscard]] std::string token_text(lm::TokenId token) const;
+  /// The token in front of texts; lm::kNoToken if there is none.
+  [[nodiscard]] lm::TokenId begin_token() const;
+  /// Whether a text or an answer ends with the token.
+  [[nodiscard]] bool is_end_token(lm::TokenId token) const {
+    return std::ranges::find(texts_.end_tokens, token) != texts_.end_tokens.end();
+  }
+
   /// @param name  of a family; empty: the one of the template in the file
   /// @throws Error kUnsupported if there is no such family, or the file has no template that is
   ///         known

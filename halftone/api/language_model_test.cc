@@ -39,12 +39,12 @@ TEST(LanguageModels, ContinueAText) {
   EXPECT_EQ(generate_text(model, "Ha", {greedy()}).text, "lftone");
   EXPECT_EQ(generate_text(model, "ft", {greedy(2)}).text, "on");
   EXPECT_EQ(generate_text(model, "x</s>", {greedy(1)}).computed_tokens, 5U);
-  EXPECT_EQ(generate_text(model, "x</s>", {greedy(1), true}).computed_tokens, 2U);
+  EXPECT_EQ(generate_text(model, "x</s>", {greedy(1), true}).reused_tokens, 1U);
 }
 
 TEST(LanguageModels, Converse) {
   LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
-  Chat chat(model, {.system = "S", .template_name = "chatml", .generate = greedy(0)});
+  Chat chat(model, {.system = "S", .answer = {.template_name = "chatml", .generate = greedy(0)}});
   // "\n" is in the text once, so what follows it is the answer.
   const lm::Generation first = chat.answer("Hi");
   EXPECT_EQ(first.text, "Aye!");

@@ -23,6 +23,19 @@ LanguageModel LanguageModel::open(const std::filesystem::path& /*path*/,
   fail_without_text();
 }
 
+std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view /*text*/,
+                                                 const lm::EncodeOptions& /*options*/) const {
+  fail_without_text();
+}
+
+std::string LanguageModel::detokenize(std::span<const lm::TokenId> /*tokens*/) const {
+  fail_without_text();
+}
+
+std::string LanguageModel::token_text(lm::TokenId /*token*/) const { fail_without_text(); }
+
+lm::TokenId LanguageModel::begin_token() const { fail_without_text(); }
+
 lm::ChatTemplate LanguageModel::chat_template(std::string_view /*name*/) const {
   fail_without_text();
 }
@@ -32,13 +45,37 @@ lm::Generation generate_text(LanguageModel& /*model*/, std::string_view /*prompt
   fail_without_text();
 }
 
-struct Chat::State {};
+lm::Generation generate_from_tokens(LanguageModel& /*model*/,
+                                    std::optional<std::vector<lm::TokenId>> /*prompt*/,
+                                    lm::GenerateOptions /*options*/) {
+  fail_without_text();
+}
 
-Chat::Chat(LanguageModel& /*model*/, const ChatOptions& /*options*/) { fail_without_text(); }
+lm::Generation answer(LanguageModel& /*model*/, std::span<const lm::Message> /*conversation*/,
+                      const AnswerOptions& /*options*/) {
+  fail_without_text();
+}
 
-Chat::~Chat() = default;
+std::string chat_prompt(const LanguageModel& /*model*/,
+                        std::span<const lm::Message> /*conversation*/,
+                        std::string_view /*template_name*/) {
+  fail_without_text();
+}
 
-lm::Generation Chat::answer(std::string_view /*message*/) { fail_without_text(); }
+Chat::Chat(LanguageModel& model, const ChatOptions& /*options*/) : model_(model) {
+  fail_without_text();
+}
+
+lm::Generation Chat::answer(std::string_view /*message*/) {
+  (void)model_;
+  fail_without_text();
+}
+
+lm::TextEvaluation evaluate_text(LanguageModel& /*model*/, LanguageModel* /*reference*/,
+                                 std::string_view /*text*/,
+                                 const TextEvaluationOptions& /*options*/) {
+  fail_without_text();
+}
 
 lm::TextEvaluation evaluate_text_file(const TextEvaluationJob& /*job*/) { fail_without_text(); }
 

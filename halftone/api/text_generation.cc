@@ -11,58 +11,64 @@ void add_ends(lm::StopRules& stops, const LanguageModel& model) {
   stops.tokens.insert(stops.tokens.end(), ends.begin(), ends.end());
 }
 
+lm::ChatText chat_text(const LanguageModel& model, const lm::ChatTemplate& chat_template,
+                       std::span<const lm::Message> conversation) {
+  return chat_template.render(conversation, model.texts().marks);
+}
+
 }  // namespace
+
+lm::Generation generate_from_tokens(LanguageModel& model,
+                                    std::optional<std::vector<lm::TokenId>> prompt,
+                                    lm::GenerateOptions options) {
+  add_ends(options.stops, model);
+  if (!prompt && options.sequence < model.model().sequences()) {
+    const std::span<const lm::TokenId> tokens = model.model().tokens(options.sequence);
+    prompt.emplace(tokens.begin(), tokens.end());
+  }
+  const std::vector<lm::TokenId> tokens = std::move(prompt).value_or(std::vector<lm::TokenId>{});
+  return lm::generate(model.model(), model.tokenizer(), tokens, options);
+}
 
 lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
                              const TextGenerationOptions& options) {
-  lm::GenerateOptions generate = options.generate;
-  add_ends(generate.stops, model);
-  const auto tokens = model.tokenizer().encode(prompt, {.control = options.reads_control});
-  std::vector<lm::TokenId> known;
-  return lm::generate(model.model(), model.tokenizer(), tokens, known, generate);
+  return generate_from_tokens(model, model.tokenize(prompt, {.control = options.reads_control}),
+                              options.generate);
 }
 
-struct Chat::State {
-  LanguageModel& model;
-  lm::GenerateOptions options;
-  lm::ChatTemplate chat_template;
-  std::vector<lm::Message> messages{};
-  std::vector<lm::TokenId> known{};  ///< what the model has read
-  std::size_t num_answers = 0;
-};
-
-Chat::Chat(LanguageModel& model, const ChatOptions& options)
-    : state_(std::make_unique<State>(
-          State{model, options.generate, model.chat_template(options.template_name)})) {
-  if (!options.system.empty()) state_->messages.push_back({lm::ChatRole::kSystem, options.system});
-  lm::GenerateOptions& generate = state_->options;
+lm::Generation answer(LanguageModel& model, std::span<const lm::Message> conversation,
+                      const AnswerOptions& options) {
+  const lm::ChatTemplate chat_template = model.chat_template(options.template_name);
+  lm::GenerateOptions generate = options.generate;
   if (generate.max_tokens == 0) generate.max_tokens = model.model().context();
   generate.is_begin = true;
-  add_ends(generate.stops, model);
-  const lm::TokenId end =
-      model.tokenizer().vocabulary().control(state_->chat_template.end_of_turn());
+  const lm::TokenId end = model.tokenizer().vocabulary().control(chat_template.end_of_turn());
   if (end != lm::kNoToken) generate.stops.tokens.push_back(end);
+  return generate_from_tokens(
+      model, lm::encode(model.tokenizer(), chat_text(model, chat_template, conversation)),
+      std::move(generate));
 }
 
-Chat::~Chat() = default;
+std::string chat_prompt(const LanguageModel& model, std::span<const lm::Message> conversation,
+                        std::string_view template_name) {
+  return chat_text(model, model.chat_template(template_name), conversation).text;
+}
 
-const std::vector<lm::Message>& Chat::messages() const { return state_->messages; }
+Chat::Chat(LanguageModel& model, const ChatOptions& options)
+    : model_(model), options_(options.answer) {
+  (void)model.chat_template(options_.template_name);  // whether there is one
+  if (!options.system.empty()) messages_.push_back({lm::ChatRole::kSystem, options.system});
+}
 
 lm::Generation Chat::answer(std::string_view message) {
-  State& state = *state_;
-  const lm::Tokenizer& tokenizer = state.model.tokenizer();
-  state.messages.push_back({lm::ChatRole::kUser, std::string(message)});
+  messages_.push_back({lm::ChatRole::kUser, std::string(message)});
   try {
-    const lm::ChatText text = state.chat_template.render(state.messages, state.model.texts().marks);
-    lm::GenerateOptions generate = state.options;
-    generate.sampling.seed += state.num_answers;
-    lm::Generation answer = lm::generate(state.model.model(), tokenizer,
-                                         lm::encode(tokenizer, text), state.known, generate);
-    state.messages.push_back({lm::ChatRole::kAssistant, answer.text});
-    ++state.num_answers;
-    return answer;
+    lm::Generation found = halftone::answer(model_, messages_, options_);
+    messages_.push_back({lm::ChatRole::kAssistant, found.text});
+    ++options_.generate.sampling.seed;
+    return found;
   } catch (...) {
-    state.messages.pop_back();
+    messages_.pop_back();
     throw;
   }
 }

@@ -2,7 +2,8 @@
 // Continues texts, and converses.
 #pragma once
 
-#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,32 +22,52 @@ struct TextGenerationOptions {
 /// @throws Error as lm::Tokenizer::encode() and lm::generate()
 lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
                              const TextGenerationOptions& options = {});
+/// Continues tokens.
+/// @param prompt  nullopt: those that the sequence has
+/// @param options  the end tokens of the model are added
+/// @throws Error as lm::generate()
+lm::Generation generate_from_tokens(LanguageModel& model,
+                                    std::optional<std::vector<lm::TokenId>> prompt,
+                                    lm::GenerateOptions options);
 
-struct ChatOptions {
-  std::string system{};         ///< the system message; empty: none, or the template's own
+struct AnswerOptions {
   std::string template_name{};  ///< empty: the one of the file
   /// Answers end at the end tokens of the model and of the template. max_tokens 0: where the
-  /// context ends. The seed of answer i is `seed + i`.
+  /// context ends.
   lm::GenerateOptions generate{.max_tokens = 0};
 };
 
-/// A conversation. The model keeps what it has read of it.
+/// Answers the last message of a conversation. The model keeps what it has read of it.
+/// @throws Error kUsage if the conversation does not fit the context; as chat_prompt() and
+///         lm::generate()
+lm::Generation answer(LanguageModel& model, std::span<const lm::Message> conversation,
+                      const AnswerOptions& options = {});
+/// The text that answer() has the model continue.
+/// @throws Error as LanguageModel::chat_template() and lm::ChatTemplate::render()
+std::string chat_prompt(const LanguageModel& model, std::span<const lm::Message> conversation,
+                        std::string_view template_name = "");
+
+struct ChatOptions {
+  std::string system{};    ///< the system message; empty: none, or the template's own
+  AnswerOptions answer{};  ///< the seed of answer i is `seed + i`
+};
+
+/// A conversation.
 class Chat {
  public:
   /// @param model  must outlive this
   /// @throws Error as LanguageModel::chat_template()
   Chat(LanguageModel& model, const ChatOptions& options);
-  ~Chat();
 
   /// Answers a message of the user. If this throws, the conversation is as it was.
-  /// @throws Error kUsage if the conversation no longer fits the context; as
-  ///         lm::ChatTemplate::render() and lm::generate()
+  /// @throws Error as halftone::answer()
   lm::Generation answer(std::string_view message);
-  [[nodiscard]] const std::vector<lm::Message>& messages() const;
+  [[nodiscard]] const std::vector<lm::Message>& messages() const { return messages_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  LanguageModel& model_;
+  AnswerOptions options_;
+  std::vector<lm::Message> messages_;
 };
 
 }  // namespace halftone

@@ -23,7 +23,7 @@ std::unique_ptr<lm::TokenModel> open_token_model(const std::filesystem::path& pa
       options.context != 0 ? options.context : std::min(kUsualContext, model.description.context);
   lm::DecoderGraphs graphs = with_context(path.string(), [&] {
     return lm::build_decoder(model.description, model.weights,
-                             {.context = context, .cache = options.cache});
+                             {options.sequences, context, options.cache});
   });
   return std::make_unique<lm::Decoder>(
       std::move(graphs),

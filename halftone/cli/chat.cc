@@ -44,9 +44,8 @@ void run(const ChatVerbOptions& options, const Machine& machine) {
   LanguageModel model =
       LanguageModel::open(options.language.model, options.language.open_options());
   ChatOptions how = options.chat;
-  how.generate.sampling.seed = options.common.seed;
-  how.generate.is_interrupted = Interruption::is_wanted;
-  if (!options.common.json) how.generate.show = TextOutput();
+  how.answer.generate.sampling.seed = options.common.seed;
+  how.answer.generate.on_token = token_output(options.common.json);
   Chat chat(model, how);
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
   for (std::string message; read_message(is_terminal, message);) {
@@ -69,13 +68,13 @@ void add_chat(CLI::App& app, Action& action) {
   add_language_options(*verb, options->language);
   verb->add_option("--system", options->chat.system,
                    "What the model is told first (default: nothing, or what its template says)");
-  verb->add_option("--template", options->chat.template_name,
+  verb->add_option("--template", options->chat.answer.template_name,
                    "How conversations are written (default: as the file says)");
-  verb->add_option("-n,--tokens", options->chat.generate.max_tokens,
+  verb->add_option("-n,--tokens", options->chat.answer.generate.max_tokens,
                    "Tokens of an answer at most; 0: until it ends or the context is full")
       ->check(whole_from(0))
       ->capture_default_str();
-  add_generate_options(*verb, options->chat.generate);
+  add_generate_options(*verb, options->chat.answer.generate);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -40,9 +40,8 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
   generation.generate.sampling.seed = options.common.seed;
   LanguageModel model =
       LanguageModel::open(options.language.model, options.language.open_options());
-  if (!options.common.json) generation.generate.show = TextOutput();
+  generation.generate.on_token = token_output(options.common.json);
   const Interruption interruption;
-  generation.generate.is_interrupted = Interruption::is_wanted;
   const lm::Generation found = generate_text(model, prompt, generation);
   if (options.common.json) {
     std::cout << report::to_json(found);

@@ -7,8 +7,21 @@
 #include <iostream>
 
 #include "halftone/base/printable.h"
+#include "halftone/cli/interruption.h"
 
 namespace halftone::cli {
+namespace {
+
+void write(std::string_view text, bool is_terminal) {
+  while (is_terminal && !text.empty()) {
+    const std::size_t tab = std::min(text.find('\t'), text.size());
+    std::cout << printable(text.substr(0, tab)) << (tab < text.size() ? "\t" : "");
+    text.remove_prefix(std::min(tab + 1, text.size()));
+  }
+  std::cout << text << std::flush;
+}
+
+}  // namespace
 
 void add_tokenizer_option(CLI::App& verb, std::string& tokenizer) {
   verb.add_option("--tokenizer", tokenizer, "Tokenizer of a .bin file of llama2.c")
@@ -70,15 +83,12 @@ void add_generate_options(CLI::App& verb, lm::GenerateOptions& options) {
       ->allow_extra_args(false);
 }
 
-TextOutput::TextOutput() : is_terminal_(::isatty(STDOUT_FILENO) == 1) {}
-
-void TextOutput::operator()(std::string_view piece) const {
-  while (is_terminal_ && !piece.empty()) {
-    const std::size_t tab = std::min(piece.find('\t'), piece.size());
-    std::cout << printable(piece.substr(0, tab)) << (tab < piece.size() ? "\t" : "");
-    piece.remove_prefix(std::min(tab + 1, piece.size()));
-  }
-  std::cout << piece << std::flush;
+std::function<bool(lm::TokenId, std::string_view)> token_output(bool quiet) {
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  return [quiet, is_terminal](lm::TokenId /*token*/, std::string_view text) {
+    if (!quiet && !text.empty()) write(text, is_terminal);
+    return !Interruption::is_wanted();
+  };
 }
 
 }  // namespace halftone::cli

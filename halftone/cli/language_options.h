@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,15 +41,10 @@ void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
 void add_generate_options(CLI::App& verb, lm::GenerateOptions& options);
 
-/// Writes text to standard output as it comes. On a terminal, control characters but tabs and line
-/// feeds are shown as \xHH: what a model writes must not move the cursor.
-class TextOutput {
- public:
-  TextOutput();
-  void operator()(std::string_view piece) const;
-
- private:
-  bool is_terminal_;
-};
+/// Writes text to standard output as it comes, until Ctrl-C. On a terminal, control characters but
+/// tabs and line feeds are shown as \xHH: what a model writes must not move the cursor.
+/// @param quiet  writes nothing
+/// @return       for lm::GenerateOptions::on_token
+std::function<bool(lm::TokenId, std::string_view)> token_output(bool quiet);
 
 }  // namespace halftone::cli

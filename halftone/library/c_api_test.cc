@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API through the shared library, as others see it.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <halftone/halftone.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +7,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "halftone/library/testing.h"
 
 namespace {
 
@@ -25,24 +23,6 @@ std::vector<char> bytes_of(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
-
-/// Options that say what they are, with defaults.
-template <typename Options>
-Options options_of() {
-  Options options{};
-  options.struct_bytes = sizeof options;
-  return options;
-}
-
-/// A call that must succeed.
-#define EXPECT_OK(call) EXPECT_EQ(call, HALFTONE_OK) << halftone_error_message()
-#define ASSERT_OK(call) ASSERT_EQ(call, HALFTONE_OK) << halftone_error_message()
-/// A call that must fail with a message.
-#define EXPECT_FAILS(call, status, text)                    \
-  do {                                                      \
-    EXPECT_EQ(call, status);                                \
-    EXPECT_THAT(halftone_error_message(), HasSubstr(text)); \
-  } while (false)
 
 class CApi : public testing::Test {
  protected:
@@ -117,7 +97,7 @@ TEST_F(CApi, DescribesInputsAndOutputs) {
   EXPECT_EQ(info.extents[1], 784);
   EXPECT_EQ(info.bytes, 0u);
   halftone_plan* plan = nullptr;
-  auto options = options_of<halftone_plan_options>();
+  auto options = sized<halftone_plan_options>();
   options.batch = 3;
   ASSERT_OK(halftone_plan_create(model_, &options, &plan));
   ASSERT_OK(halftone_plan_input(plan, 0, &info));
@@ -142,7 +122,7 @@ TEST_F(CApi, RunsTheSameFromAFileAndFromMemory) {
   for (const int borrows : {-1, 0, 1}) {
     halftone_model* model = nullptr;
     std::vector<char> copy = bytes;
-    auto options = options_of<halftone_load_options>();
+    auto options = sized<halftone_load_options>();
     options.borrows = borrows;
     if (borrows < 0) {
       ASSERT_OK(halftone_model_load(context_, kModel.c_str(), nullptr, &model));
@@ -167,7 +147,7 @@ TEST_F(CApi, GivesEachSampleTheSameInAnyBatch) {
   const std::vector<float> x = pixels(4);
   std::vector<std::vector<float>> results;
   for (const std::size_t batch : {std::size_t{1}, std::size_t{4}}) {
-    auto options = options_of<halftone_plan_options>();
+    auto options = sized<halftone_plan_options>();
     options.batch = batch;
     options.float_order = HALFTONE_FIXED_ORDER;
     halftone_plan* plan = nullptr;
@@ -206,7 +186,7 @@ TEST_F(CApi, HandlesLiveInAnyOrder) {
 
 TEST_F(CApi, RunsManySessionsOfAPlanInManyThreads) {
   halftone_plan* plan = nullptr;
-  auto options = options_of<halftone_plan_options>();
+  auto options = sized<halftone_plan_options>();
   options.threads = 1;
   ASSERT_OK(halftone_plan_create(model_, &options, &plan));
   constexpr unsigned kThreads = 8;
@@ -229,7 +209,7 @@ TEST_F(CApi, RunsManySessionsOfAPlanInManyThreads) {
 TEST_F(CApi, RefusesASessionThatRunsInAnotherThread) {
   halftone_plan* plan = nullptr;
   halftone_session* session = nullptr;
-  auto options = options_of<halftone_plan_options>();
+  auto options = sized<halftone_plan_options>();
   options.batch = 256;
   ASSERT_OK(halftone_plan_create(model_, &options, &plan));
   ASSERT_OK(halftone_session_create(plan, &session));
@@ -253,7 +233,7 @@ TEST_F(CApi, RefusesASessionThatRunsInAnotherThread) {
 }
 
 TEST_F(CApi, ContextsDoNotDisturbEachOther) {
-  auto options = options_of<halftone_context_options>();
+  auto options = sized<halftone_context_options>();
   options.threads = 1;
   options.memory_bytes = 1 << 20;
   halftone_context* small = nullptr;
@@ -314,7 +294,7 @@ TEST_F(CApi, MeasuresSteps) {
 TEST_F(CApi, WritesWhatItMeasured) {
   const std::string file = testing::TempDir() + "halftone_c_api_tuning.txt";
   std::remove(file.c_str());
-  auto options = options_of<halftone_context_options>();
+  auto options = sized<halftone_context_options>();
   options.tuning_file = file.c_str();
   halftone_context* context = nullptr;
   ASSERT_OK(halftone_context_create(&options, &context));
@@ -332,7 +312,7 @@ TEST_F(CApi, GivesAnInputAnotherShape) {
   ASSERT_OK(halftone_model_input(model_, 0, &info));
   const std::string name = info.name;
   const halftone_input_shape shape = {name.c_str(), extents, 2};
-  auto options = options_of<halftone_load_options>();
+  auto options = sized<halftone_load_options>();
   options.shapes = &shape;
   options.num_shapes = 1;
   halftone_model* model = nullptr;
@@ -341,7 +321,7 @@ TEST_F(CApi, GivesAnInputAnotherShape) {
   EXPECT_EQ(info.extents[0], 5);
   halftone_model_destroy(model);
   const halftone_input_shape wrong = {"nobody", extents, 2};
-  auto bad = options_of<halftone_load_options>();
+  auto bad = sized<halftone_load_options>();
   bad.shapes = &wrong;
   bad.num_shapes = 1;
   EXPECT_FAILS(halftone_model_load(context_, kModel.c_str(), &bad, &model), HALFTONE_USAGE,
@@ -352,11 +332,11 @@ TEST_F(CApi, RefusesBadArgumentsInOneLine) {
   halftone_context* context = nullptr;
   EXPECT_FAILS(halftone_context_create(nullptr, nullptr), HALFTONE_USAGE,
                "context: expected a pointer, found NULL");
-  auto options = options_of<halftone_context_options>();
+  auto options = sized<halftone_context_options>();
   options.threads = -1;
   EXPECT_FAILS(halftone_context_create(&options, &context), HALFTONE_USAGE,
                "threads: expected 0 to 1024, found -1");
-  options = options_of<decltype(options)>();
+  options = sized<decltype(options)>();
   options.simd = "MMX";
   EXPECT_FAILS(halftone_context_create(&options, &context), HALFTONE_USAGE, "found 'MMX'");
   options.struct_bytes = sizeof options + 8;
@@ -379,10 +359,10 @@ TEST_F(CApi, RefusesBadArgumentsInOneLine) {
                "data: expected a pointer");
   EXPECT_EQ(model, nullptr);
   halftone_plan* plan = nullptr;
-  auto how = options_of<halftone_plan_options>();
+  auto how = sized<halftone_plan_options>();
   how.threads = 4096;
   EXPECT_FAILS(halftone_plan_create(model_, &how, &plan), HALFTONE_USAGE, "threads: expected 0 to");
-  how = options_of<decltype(how)>();
+  how = sized<decltype(how)>();
   how.float_order = 3;
   EXPECT_FAILS(halftone_plan_create(model_, &how, &plan), HALFTONE_USAGE, "float_order");
   EXPECT_FAILS(halftone_plan_create(nullptr, nullptr, &plan), HALFTONE_USAGE, "model: expected");

@@ -46,20 +46,34 @@ T& required(T* pointer, const char* name) {
   return *pointer;
 }
 
+/// @param struct_bytes  of a struct of the caller's
+/// @throws Error kUsage if it is the size of no version of the struct
+template <typename Struct>
+void check_version(std::size_t struct_bytes, const char* name) {
+  if (struct_bytes < sizeof(std::size_t) || struct_bytes > sizeof(Struct)) {
+    fail(ErrorKind::kUsage,
+         std::string(name) + ".struct_bytes: expected " + std::to_string(sizeof(Struct)) +
+             ", found " + std::to_string(struct_bytes) + "; a newer header needs a newer library");
+  }
+}
+
 /// A copy of options of which the caller may have an older, shorter version, or none.
-/// @throws Error kUsage if the caller's size is that of no version
+/// @throws Error as check_version()
 template <typename Options>
 Options known(const Options* options, const char* name) {
   Options mine{};
   if (options == nullptr) return mine;
-  const std::size_t bytes = options->struct_bytes;
-  if (bytes < sizeof(options->struct_bytes) || bytes > sizeof(Options)) {
-    fail(ErrorKind::kUsage, std::string(name) + ".struct_bytes: expected " +
-                                std::to_string(sizeof(Options)) + ", found " +
-                                std::to_string(bytes) + "; a newer header needs a newer library");
-  }
-  std::memcpy(&mine, options, bytes);
+  check_version<Options>(options->struct_bytes, name);
+  std::memcpy(&mine, options, options->struct_bytes);
   return mine;
+}
+
+/// Gives the caller, who may have an older version of the struct, a result.
+/// @pre check_version() has passed
+template <typename Result>
+void give_result(Result result, Result& callers) {
+  result.struct_bytes = callers.struct_bytes;
+  std::memcpy(&callers, &result, result.struct_bytes);
 }
 
 }  // namespace halftone::library

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole C++ API: load, run, quantize, evaluate, distill. Link Halftone::compress, or
-// Halftone::train, which has the same and the functions of train.hpp. Programs that only run
-// networks may link Halftone::runtime and include halftone.h, the C API.
+// The whole C++ API: load, run, quantize, evaluate, distill, language models. Link
+// Halftone::compress, or Halftone::train, which has the same and the functions of train.hpp.
+// Programs that only run networks or language models may link Halftone::runtime and include
+// halftone.h or language.h, the C API.
 //
 // Errors are exceptions of class Error. Functions may be called on any thread; objects that are not
 // const, on one at a time.
@@ -10,6 +11,7 @@
 #include "halftone/data.hpp"
 #include "halftone/error.hpp"
 #include "halftone/evaluate.hpp"
+#include "halftone/language.hpp"
 #include "halftone/model.hpp"
 #include "halftone/number_systems.hpp"
 #include "halftone/options.hpp"

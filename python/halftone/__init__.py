@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Few-bit neural networks: quantize, evaluate and run them.
+"""Few-bit neural networks: quantize, evaluate and run them; language models.
 
 >>> import halftone as ht, numpy as np
 >>> model = ht.load("examples/mnist/mnist_mlp_700.onnx")
@@ -11,25 +11,32 @@ from __future__ import annotations
 
 from . import _halftone as native
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
+from ._language import Chat, GenerateOptions, LanguageModel
 from ._model import Model, Port, Session, load
 from ._reports import (
     Comparison,
     Evaluation,
+    Generation,
     Inspection,
     Layer,
     LayerReport,
     Measurement,
     QuantizeReport,
+    TextEvaluation,
 )
 from ._systems import Encoding, NumberSystem, decode, encode, fit, levels, number_systems
 
 __version__: str = native.version
 
 __all__ = [
+    "Chat",
     "Comparison",
     "Encoding",
     "Evaluation",
+    "GenerateOptions",
+    "Generation",
     "Inspection",
+    "LanguageModel",
     "Layer",
     "LayerReport",
     "Measurement",
@@ -39,6 +46,7 @@ __all__ = [
     "QuantizeReport",
     "Quantized",
     "Session",
+    "TextEvaluation",
     "bench",
     "convert",
     "decode",

@@ -51,7 +51,7 @@ def _recipe(recipe: Path | None, settings: native.Settings) -> native.Recipe:
         raise FileNotFoundError(str(error)) from None
 
 
-def _check_threads(threads: int | None) -> int:
+def check_threads(threads: int | None) -> int:
     if threads is not None and threads < 1:
         raise ValueError(f"threads: expected at least 1, or None for all cores, found {threads}")
     return threads or 0
@@ -129,7 +129,7 @@ def quantize(
         "calibrator": calibrator,
     }
     wanted = _recipe(recipe, _settings(weight_bits, activation_bits, names))
-    workers = _check_threads(threads)
+    workers = check_threads(threads)
     network = as_model(model, example)
     if output is not None:
         native.check_output(network._network, os.fsdecode(output))
@@ -168,7 +168,7 @@ def evaluate(
     'accuracy'
     """
     order = execution(float_activations, float_order)
-    workers = _check_threads(threads)
+    workers = check_threads(threads)
     network = as_model(model, example)
     other = None if reference is None else as_model(reference)._network
     samples = samples_of(data, _input_names(network), DataOptions(limit, scale, split), labels)
@@ -196,7 +196,7 @@ def bench(
     1
     """
     order = execution(float_activations, float_order)
-    workers = _check_threads(threads)
+    workers = check_threads(threads)
     network = as_model(model, example)._network
     with Progress(progress) as callback:
         how = native.RunHow(workers, callback, order)

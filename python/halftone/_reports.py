@@ -241,3 +241,79 @@ class Measurement(Result):
 
     def __repr__(self) -> str:
         return f"<halftone.Measurement: batch {self.batch}, median {self.median_us:.1f} us>"
+
+
+class Generation(Result):
+    """A text that a language model has written; str() is the text."""
+
+    @property
+    def text(self) -> str:
+        """Without the stop text; bytes of the model that are no UTF-8 became U+FFFD."""
+        return str(self)
+
+    @property
+    def tokens(self) -> list[int]:
+        """With the end token."""
+        return list(self._facts["tokens"])
+
+    @property
+    def end(self) -> str:
+        """Why it ended: "count", "token", "text", "context" or "interrupted"."""
+        return str(self._facts["end"])
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of the prompt, with those that the sequence had already."""
+        return int(self._facts["prompt_tokens"])
+
+    @property
+    def reused_tokens(self) -> int:
+        """Of the prompt, which the sequence had already."""
+        return int(self._facts["reused_tokens"])
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """After the first token; None if there were none."""
+        speed: float | None = self._facts["tokens_per_second"]
+        return speed
+
+    @property
+    def seconds(self) -> float:
+        return float(self._facts["seconds"])
+
+    def __repr__(self) -> str:
+        return f"<halftone.Generation: {len(self.tokens)} tokens, end: {self.end}>"
+
+
+class TextEvaluation(Result):
+    """How well a language model predicts a text."""
+
+    @property
+    def perplexity(self) -> float:
+        """e^(mean of -log p(token))."""
+        return float(self._facts["value"])
+
+    @property
+    def standard_error(self) -> float:
+        """Of the perplexity; takes tokens for independent."""
+        return float(self._facts["standard_error"])
+
+    @property
+    def tokens(self) -> int:
+        """That count."""
+        return int(self._facts["tokens"])
+
+    @property
+    def windows(self) -> int:
+        """Of the text, each of which was a sequence."""
+        return int(self._facts["windows"])
+
+    @property
+    def reference(self) -> dict[str, Any] | None:
+        """Closeness to the reference, as `halftone eval --json` prints it: "kl_divergence", ..."""
+        facts: dict[str, Any] | None = self.to_dict().get("reference")
+        return facts
+
+    def __repr__(self) -> str:
+        about = f"perplexity {self.perplexity:.4f} of {self.tokens} tokens"
+        return f"<halftone.TextEvaluation: {about}>"

@@ -43,13 +43,16 @@ std::string_view argument_of(Hint hint) {
       return "reference=";
     case Hint::kScale:
       return "scale=";
+    case Hint::kContext:
+      return "context=";
+    case Hint::kTemplate:
+      return "template=";
+    case Hint::kTokenizer:
+      return "tokenizer=";
     case Hint::kNone:
     case Hint::kInputs:
     case Hint::kCheckpoint:
-    case Hint::kContext:
     case Hint::kResume:
-    case Hint::kTemplate:
-    case Hint::kTokenizer:
       break;
   }
   return "";

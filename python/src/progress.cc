@@ -12,14 +12,9 @@ void Reporter::report(double fraction, std::string_view activity) {
   if (now < next_ && activity == activity_) return;
   activity_ = activity;
   next_ = now + kInterval;
-  const nb::gil_scoped_acquire gil;
-  try {
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  with_python([&] {
     if (!callback_.is_none()) callback_(fraction, nb::str(activity.data(), activity.size()));
-  } catch (const nb::python_error& error) {
-    raised_.emplace(error);
-  }
-  if (raised_) fail(ErrorKind::kInterrupted, "stopped");
+  });
 }
 
 }  // namespace halftone::python

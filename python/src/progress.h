@@ -42,6 +42,20 @@ class Reporter {
     }
   }
 
+  /// Runs `body` with the GIL, from within run().
+  /// @throws Error kInterrupted if a signal handler or the body has raised
+  template <typename Body>
+  void with_python(const Body& body) {
+    const nanobind::gil_scoped_acquire gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+      body();
+    } catch (const nanobind::python_error& error) {
+      raised_.emplace(error);
+    }
+    if (raised_) fail(ErrorKind::kInterrupted, "stopped");
+  }
+
  private:
   void report(double fraction, std::string_view activity);
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
+from typing import Any, is_typeddict
 
 import halftone as ht
 
@@ -18,9 +18,10 @@ Made from its docstrings by a test. [The guide](../guides/python.md) shows how t
 def members(cls: type) -> list[tuple[str, Any]]:
     """Methods and properties of a class that it defines and documents itself, in its order."""
     return [
-        (name, value)
+        (name, getattr(cls, name))
         for name, value in vars(cls).items()
-        if not name.startswith("_") and (callable(value) or isinstance(value, property))
+        if not name.startswith("_")
+        and (callable(value) or isinstance(value, (property, classmethod)))
     ]
 
 
@@ -29,9 +30,16 @@ def signature(name: str, value: Any) -> str:
     if isinstance(value, property):
         returns = inspect.signature(value.fget).return_annotation if value.fget else ""
         return f"{name}: {returns}"
+    if is_typeddict(value):
+        return f"{name}({', '.join(f'{key}: {kind}' for key, kind in options(value))})"
     text = re.sub(r"ForwardRef\(([^()]*)\)", r"\1", str(inspect.signature(value)))
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
     return name + re.sub(r"\(self(, )?", "(", text)
+
+
+def options(cls: type) -> list[tuple[str, str]]:
+    """The keys of a dictionary of options, and their types."""
+    return [(key, kind.__forward_arg__) for key, kind in cls.__annotations__.items()]
 
 
 def first_paragraph(value: Any) -> str:
@@ -42,7 +50,7 @@ def entry(name: str) -> str:
     value = getattr(ht, name)
     text = f"## {name}\n\n```python\n{signature(name, value)}\n```\n\n"
     text += f"```\n{inspect.getdoc(value)}\n```\n"
-    if isinstance(value, type) and (listed := members(value)):
+    if isinstance(value, type) and not is_typeddict(value) and (listed := members(value)):
         for each, one in listed:
             meaning = first_paragraph(one)
             text += f"\n- `{signature(each, one)}`" + (f": {meaning}" if meaning else "")

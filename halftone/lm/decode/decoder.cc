@@ -46,7 +46,8 @@ Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options)
   const ir::Shape& state = state_shape(graphs_.body);
   context_ = static_cast<std::size_t>(state[1]);
   vocabulary_ = last_extent(graphs_.head);
-  lengths_.resize(static_cast<std::size_t>(state[0]));
+  tokens_.resize(static_cast<std::size_t>(state[0]));
+  for (std::vector<TokenId>& tokens : tokens_) tokens.reserve(context_);
   options_.execution.float_order = runtime::FloatOrder::kFixed;
   if (options_.execution.packed_weights == nullptr) {
     options_.execution.packed_weights = std::make_shared<runtime::PackedWeights>();
@@ -78,14 +79,15 @@ runtime::Session& Decoder::head_of(std::size_t rows) {
 }
 
 void Decoder::check_room(std::size_t sequence, std::size_t count) const {
-  if (sequence >= lengths_.size()) {
-    fail(ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(lengths_.size() - 1) +
+  if (sequence >= tokens_.size()) {
+    fail(ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(tokens_.size() - 1) +
                                 ", found " + std::to_string(sequence));
   }
-  if (count <= context_ - lengths_[sequence]) return;
+  const std::size_t length = tokens_[sequence].size();
+  if (count <= context_ - length) return;
   fail(ErrorKind::kUnsupported, "the context is full: it has room for " + std::to_string(context_) +
-                                    " tokens, " + std::to_string(lengths_[sequence]) +
-                                    " are there and " + std::to_string(count) +
+                                    " tokens, " + std::to_string(length) + " are there and " +
+                                    std::to_string(count) +
                                     " follow; make it longer or begin anew");
 }
 
@@ -96,11 +98,11 @@ std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId
   std::vector<Row> rows;
   rows.reserve(tokens.size());
   for (const TokenId token : tokens) {
-    rows.push_back({token, sequence, lengths_[sequence] + rows.size()});
+    rows.push_back({token, sequence, tokens_[sequence].size() + rows.size()});
   }
   std::vector<float> logits((all_logits ? rows.size() : 1) * vocabulary_);
   run(rows, logits);
-  lengths_[sequence] += tokens.size();
+  tokens_[sequence].insert(tokens_[sequence].end(), tokens.begin(), tokens.end());
   return logits;
 }
 
@@ -112,28 +114,29 @@ std::vector<float> Decoder::append_each(std::span<const SequenceToken> tokens) {
     if (!seen.insert(each.sequence).second) {
       fail(ErrorKind::kUsage, "sequence " + std::to_string(each.sequence) + " is named twice");
     }
-    rows.push_back({each.token, each.sequence, lengths_[each.sequence]});
+    rows.push_back({each.token, each.sequence, tokens_[each.sequence].size()});
   }
   std::vector<float> logits(rows.size() * vocabulary_);
   run(rows, logits);
-  for (const SequenceToken& each : tokens) ++lengths_[each.sequence];
+  for (const SequenceToken& each : tokens) tokens_[each.sequence].push_back(each.token);
   return logits;
 }
 
 void Decoder::truncate(std::size_t sequence, std::size_t length) {
   check_room(sequence, 0);
-  if (length > lengths_[sequence]) {
-    fail(ErrorKind::kUsage, "length: expected at most the " + std::to_string(lengths_[sequence]) +
+  if (length > tokens_[sequence].size()) {
+    fail(ErrorKind::kUsage, "length: expected at most the " +
+                                std::to_string(tokens_[sequence].size()) +
                                 " tokens of the sequence, found " + std::to_string(length));
   }
-  lengths_[sequence] = length;
+  tokens_[sequence].resize(length);
 }
 
 std::size_t Decoder::bytes_per_token(std::size_t length) const {
   std::size_t bytes = bodies_.at(1)->plan().packed_weight_bytes();
   const auto head = heads_.find(1);
   if (head != heads_.end()) bytes += head->second->plan().packed_weight_bytes();
-  const std::size_t tokens = lengths_.size() * context_;
+  const std::size_t tokens = tokens_.size() * context_;
   return bytes + states_->size_bytes() / tokens * length;
 }
 

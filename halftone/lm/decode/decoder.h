@@ -38,9 +38,9 @@ class Decoder final : public TokenModel {
 
   [[nodiscard]] std::size_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::size_t context() const override { return context_; }
-  [[nodiscard]] std::size_t sequences() const override { return lengths_.size(); }
-  [[nodiscard]] std::size_t length(std::size_t sequence) const override {
-    return lengths_.at(sequence);
+  [[nodiscard]] std::size_t sequences() const override { return tokens_.size(); }
+  [[nodiscard]] std::span<const TokenId> tokens(std::size_t sequence) const override {
+    return tokens_.at(sequence);
   }
 
   std::vector<float> append(std::size_t sequence, std::span<const TokenId> tokens,
@@ -73,7 +73,7 @@ class Decoder final : public TokenModel {
   DecoderOptions options_;
   std::size_t vocabulary_ = 0;
   std::size_t context_ = 0;
-  std::vector<std::size_t> lengths_;  ///< by sequence
+  std::vector<std::vector<TokenId>> tokens_;  ///< by sequence
   std::shared_ptr<runtime::StateMemory> states_;
   std::map<std::size_t, std::unique_ptr<runtime::Session>> bodies_;  ///< by rows
   std::map<std::size_t, std::unique_ptr<runtime::Session>> heads_;   ///< by rows

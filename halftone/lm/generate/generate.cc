@@ -26,10 +26,8 @@ class Stopwatch {
 /// A generation in progress.
 class Run {
  public:
-  Run(TokenModel& model, const Tokenizer& tokenizer, std::vector<TokenId>& known,
-      const GenerateOptions& options)
+  Run(TokenModel& model, const Tokenizer& tokenizer, const GenerateOptions& options)
       : model_(model),
-        known_(known),
         options_(options),
         sampler_(options.sampling),
         stream_(tokenizer, options.stops, options.is_begin),
@@ -40,31 +38,29 @@ class Run {
     const std::vector<float> logits = read(prompt);
     result_.prompt_seconds = watch_.seconds();
     if (!logits.empty() && options_.max_tokens > 0) write(logits);
-    show(stream_.finish());
+    const std::string rest = stream_.finish();
+    result_.text += rest;
+    if (!rest.empty()) (void)goes_on(kNoToken, rest);
     return std::move(result_);
   }
 
  private:
-  /// Appends tokens to the sequence. @return  logits behind the last one
-  std::vector<float> append(std::span<const TokenId> tokens) {
-    std::vector<float> logits = model_.append(options_.sequence, tokens, false);
-    known_.insert(known_.end(), tokens.begin(), tokens.end());
-    return logits;
-  }
   /// Runs what the model does not have of the prompt. @return  logits; none if interrupted
   std::vector<float> read(std::span<const TokenId> prompt) {
-    const auto differs = std::ranges::mismatch(prompt, known_).in1;
+    const auto differs = std::ranges::mismatch(prompt, model_.tokens(options_.sequence)).in1;
     // The logits behind the last token are needed in any case.
     const std::size_t same =
         std::min(static_cast<std::size_t>(differs - prompt.begin()), prompt.size() - 1);
     model_.truncate(options_.sequence, same);
-    known_.resize(same);
     result_.reused_tokens = same;
     std::vector<float> logits;
     for (std::size_t at = same; at < prompt.size(); at += kPromptPart) {
-      if (is_interrupted()) return {};
+      if (!goes_on(kNoToken, "")) {
+        end(EndReason::kInterrupted);
+        return {};
+      }
       const std::size_t count = std::min(kPromptPart, prompt.size() - at);
-      logits = append(prompt.subspan(at, count));
+      logits = model_.append(options_.sequence, prompt.subspan(at, count), false);
       result_.computed_tokens += count;
     }
     return logits;
@@ -76,35 +72,34 @@ class Run {
       sampler_.accept(token);
       result_.tokens.push_back(token);
       if (result_.tokens.size() == 1) result_.seconds_to_first = watch_.seconds();
-      show(stream_.push(token));
+      const std::string piece = stream_.push(token);
+      result_.text += piece;
+      const bool is_wanted = goes_on(token, piece);
       if (has_ended()) break;
-      logits = append({&token, 1});
+      if (!is_wanted) {
+        end(EndReason::kInterrupted);
+        break;
+      }
+      logits = model_.append(options_.sequence, {&token, 1}, false);
     }
     result_.generate_seconds = watch_.seconds() - result_.seconds_to_first;
   }
+  bool goes_on(TokenId token, std::string_view text) {
+    return !options_.on_token || options_.on_token(token, text);
+  }
+  bool end(EndReason reason) {
+    result_.reason = reason;
+    return true;
+  }
   bool has_ended() {
-    const auto end = [&](EndReason reason) {
-      result_.reason = reason;
-      return true;
-    };
     if (stream_.stop_reason() == StopReason::kToken) return end(EndReason::kToken);
     if (stream_.stop_reason() == StopReason::kText) return end(EndReason::kText);
     if (result_.tokens.size() >= options_.max_tokens) return end(EndReason::kCount);
-    if (known_.size() >= model_.context()) return end(EndReason::kContext);
-    return is_interrupted();
-  }
-  bool is_interrupted() {
-    if (!options_.is_interrupted || !options_.is_interrupted()) return false;
-    result_.reason = EndReason::kInterrupted;
-    return true;
-  }
-  void show(const std::string& piece) {
-    result_.text += piece;
-    if (options_.show && !piece.empty()) options_.show(piece);
+    if (model_.length(options_.sequence) >= model_.context()) return end(EndReason::kContext);
+    return false;
   }
 
   TokenModel& model_;
-  std::vector<TokenId>& known_;
   const GenerateOptions& options_;
   Sampler sampler_;
   TextStream stream_;
@@ -116,7 +111,11 @@ class Run {
 }  // namespace
 
 Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                    std::vector<TokenId>& known, const GenerateOptions& options) {
+                    const GenerateOptions& options) {
+  if (options.sequence >= model.sequences()) {
+    fail(ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(model.sequences() - 1) +
+                                ", found " + std::to_string(options.sequence));
+  }
   if (prompt.empty()) {
     fail(ErrorKind::kUsage,
          "prompt: expected a token at least, found none: the model has no token "
@@ -128,7 +127,7 @@ Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<con
              " tokens, which is the context, found " + std::to_string(prompt.size()),
          Hint::kContext);
   }
-  return Run(model, tokenizer, known, options)(prompt);
+  return Run(model, tokenizer, options)(prompt);
 }
 
 }  // namespace halftone::lm

@@ -46,10 +46,12 @@ struct GenerateOptions {
   std::size_t max_tokens = 128;
   SamplingOptions sampling{};
   StopRules stops{};
-  bool is_begin = false;                         ///< the result is a text of its own: an answer
-  std::size_t sequence = 0;                      ///< of the model
-  std::function<void(std::string_view)> show{};  ///< gets the text piece by piece; may be empty
-  std::function<bool()> is_interrupted{};        ///< asked before every run of the model; or empty
+  bool is_begin = false;     ///< the result is a text of its own: an answer
+  std::size_t sequence = 0;  ///< of the model
+  /// Called with each token and the text that is certain with it, perhaps none; at the end with
+  /// kNoToken and the rest of the text, if there is one; before each run on a part of the prompt
+  /// with kNoToken and no text. Returns whether to go on. May be empty.
+  std::function<bool(TokenId token, std::string_view text)> on_token{};
 };
 
 struct Generation {
@@ -79,10 +81,9 @@ struct Generation {
 /// Continues a text token by token. The sequence begins anew, except where it has the tokens of the
 /// prompt already; after this it has the prompt and the tokens but the last one.
 /// @param prompt   the whole text so far, not empty
-/// @param known    what the sequence has now, as the last call left it; updated
 /// @throws Error   kUsage if the prompt is empty or longer than the context, before anything is
-///                 run; as Sampler
+///                 run, or there is no such sequence; as Sampler
 Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                    std::vector<TokenId>& known, const GenerateOptions& options);
+                    const GenerateOptions& options);
 
 }  // namespace halftone::lm

@@ -9,6 +9,7 @@ namespace halftone::lm {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 
 constexpr TokenId kEnd = 256;
 
@@ -17,27 +18,32 @@ class Generations : public testing::Test {
   Generations() { options_.sampling.temperature = 0; }
 
   [[nodiscard]] Generation continued(std::string_view prompt) {
-    return generate(model_, tokenizer_, tokenizer_.encode(prompt), known_, options_);
+    return generate(model_, tokenizer_, tokenizer_.encode(prompt), options_);
   }
 
   Tokenizer tokenizer_ = Tokenizer::from_gguf(byte_tokens({"</s>"}));
   ParrotModel model_{257, 20, {'H', 'a', 'l', 'f', 't', 'o', 'n', 'e', kEnd}};
   GenerateOptions options_;
-  std::vector<TokenId> known_;
 };
 
 TEST_F(Generations, EndAtTheEndToken) {
   std::vector<std::string> pieces;
   options_.stops.tokens = {kEnd};
-  options_.show = [&](std::string_view piece) { pieces.emplace_back(piece); };
+  std::vector<TokenId> tokens;
+  options_.on_token = [&](TokenId token, std::string_view piece) {
+    tokens.push_back(token);
+    pieces.emplace_back(piece);
+    return true;
+  };
   const Generation found = continued("Ha");
   EXPECT_EQ(found.text, "lftone");
   EXPECT_THAT(found.tokens, ElementsAre('l', 'f', 't', 'o', 'n', 'e', kEnd));
-  EXPECT_THAT(pieces, ElementsAre("l", "f", "t", "o", "n", "e"));
+  EXPECT_THAT(pieces, ElementsAre("", "l", "f", "t", "o", "n", "e", ""));
+  EXPECT_THAT(tokens, ElementsAre(kNoToken, 'l', 'f', 't', 'o', 'n', 'e', kEnd));
   EXPECT_EQ(to_string(found.reason), "token");
   EXPECT_EQ(found.computed_tokens, 2U);
-  EXPECT_EQ(model_.length(0), 8U) << "all but the end token";
-  EXPECT_EQ(known_, tokenizer_.encode("Halftone"));
+  EXPECT_THAT(model_.tokens(0), ElementsAreArray(tokenizer_.encode("Halftone")))
+      << "all but the end token";
   EXPECT_GT(found.seconds_to_first, 0);
   EXPECT_GE(found.prompt_tokens_per_second(), 0);
 }
@@ -56,15 +62,15 @@ TEST_F(Generations, EndForOtherReasons) {
   found = continued("Ha");
   EXPECT_EQ(to_string(found.reason), "context");
   EXPECT_EQ(found.tokens.size(), 19U) << "18 fit behind the prompt; one is not run";
-  options_.is_interrupted = [&] { return model_.length(0) > 3; };
+  options_.on_token = [](TokenId token, std::string_view) { return token != 't'; };
   found = continued("Ha");
   EXPECT_EQ(to_string(found.reason), "interrupted");
   EXPECT_EQ(found.text, "lft");
-  options_.is_interrupted = [] { return true; };
+  options_.on_token = [](TokenId, std::string_view) { return false; };
   found = continued("x");
   EXPECT_EQ(to_string(found.reason), "interrupted");
   EXPECT_TRUE(found.tokens.empty());
-  EXPECT_EQ(model_.length(0), 0U);
+  EXPECT_TRUE(model_.tokens(0).empty());
   EXPECT_EQ(found.tokens_per_second(), 0);
 }
 
@@ -86,19 +92,22 @@ TEST_F(Generations, RunLongPromptsInParts) {
   ParrotModel model(257, 1000, {'a', 'b'});
   options_.max_tokens = 1;
   const std::string prompt(600, 'a');
-  EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), known_, options_).text, "b");
+  EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), options_).text, "b");
   EXPECT_EQ(model.runs.size(), 3U);
-  EXPECT_EQ(known_.size(), 600U);
+  EXPECT_EQ(model.length(0), 600U);
   options_.max_tokens = 0;
-  EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), known_, options_).text, "");
+  EXPECT_EQ(generate(model, tokenizer_, tokenizer_.encode(prompt), options_).text, "");
 }
 
 TEST_F(Generations, EndWithBytesThatAreNoCharacter) {
   ParrotModel model(257, 20, {'a', 0xC3, kEnd});
   options_.stops.tokens = {kEnd};
   std::string shown;
-  options_.show = [&](std::string_view piece) { shown += piece; };
-  const Generation found = generate(model, tokenizer_, tokenizer_.encode("a"), known_, options_);
+  options_.on_token = [&](TokenId, std::string_view piece) {
+    shown += piece;
+    return true;
+  };
+  const Generation found = generate(model, tokenizer_, tokenizer_.encode("a"), options_);
   EXPECT_EQ(found.text, "\xEF\xBF\xBD");
   EXPECT_EQ(shown, found.text);
 }
@@ -107,6 +116,9 @@ TEST_F(Generations, RefusePromptsThatDoNotFit) {
   expect_error(ErrorKind::kUsage, "expected at most 20 tokens, which is the context, found 21",
                [&] { (void)continued(std::string(21, 'a')); });
   expect_error(ErrorKind::kUsage, "expected a token at least", [&] { (void)continued(""); });
+  options_.sequence = 2;
+  expect_error(ErrorKind::kUsage, "sequence: expected 0 to 1, found 2",
+               [&] { (void)continued("a"); });
   EXPECT_TRUE(model_.runs.empty());
 }
 

@@ -26,8 +26,8 @@ class ParrotModel : public TokenModel {
   [[nodiscard]] std::size_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::size_t context() const override { return context_; }
   [[nodiscard]] std::size_t sequences() const override { return sequences_.size(); }
-  [[nodiscard]] std::size_t length(std::size_t sequence) const override {
-    return sequences_[sequence].size();
+  [[nodiscard]] std::span<const TokenId> tokens(std::size_t sequence) const override {
+    return sequences_.at(sequence);
   }
   std::vector<float> append(std::size_t sequence, std::span<const TokenId> tokens,
                             bool all_logits) override {

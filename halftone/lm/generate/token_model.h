@@ -24,8 +24,10 @@ class TokenModel {
   [[nodiscard]] virtual std::size_t context() const = 0;
   /// Number of sequences that it remembers.
   [[nodiscard]] virtual std::size_t sequences() const = 0;
+  /// The tokens of a sequence. @pre sequence < sequences()
+  [[nodiscard]] virtual std::span<const TokenId> tokens(std::size_t sequence) const = 0;
   /// Number of tokens of a sequence. @pre sequence < sequences()
-  [[nodiscard]] virtual std::size_t length(std::size_t sequence) const = 0;
+  [[nodiscard]] std::size_t length(std::size_t sequence) const { return tokens(sequence).size(); }
 
   /// Appends tokens to a sequence.
   /// @param all_logits  else those behind the last token only

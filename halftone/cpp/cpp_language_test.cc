@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C++ API: language models.
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "halftone/cpp/testing.h"
+#include "tests/tiny_language_model.h"
+
+namespace {
+
+using namespace halftone;  // NOLINT(google-build-using-namespace): as a program would
+using outside::expect_error;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CppLanguage : public outside::WithFolder {
+ protected:
+  void SetUp() override {
+    try {
+      model_ = open({});
+    } catch (const Error& error) {
+      ASSERT_THAT(error.what(), HasSubstr("this build has none"));
+      GTEST_SKIP() << error.what();
+    }
+  }
+  [[nodiscard]] LanguageModel open(LanguageModelOptions options) const {
+    options.tokenizer = tiny_.tokenizer();
+    return LanguageModel::open(tiny_.path(), options);
+  }
+  LanguageModel& model() { return *model_; }
+
+  TinyLanguageModel tiny_{path("tiny.bin")};
+  std::optional<LanguageModel> model_;
+};
+
+TEST_F(CppLanguage, SaysWhatAModelIs) {
+  const LanguageModel two = open({.context = 20, .sequences = 2});
+  EXPECT_EQ(two.name(), tiny_.path());
+  EXPECT_EQ(two.vocabulary(), TinyLanguageModel::kVocabulary);
+  EXPECT_EQ(two.context(), 20U);
+  EXPECT_EQ(two.sequences(), 2U);
+  EXPECT_EQ(two.begin_token(), TinyLanguageModel::kBegin);
+  EXPECT_TRUE(two.is_end_token(TinyLanguageModel::kEnd));
+  EXPECT_FALSE(two.is_end_token(kNoToken));
+  EXPECT_GT(model().bytes_per_token(10), model().bytes_per_token(0));
+}
+
+TEST_F(CppLanguage, TurnsTextIntoTokensAndBack) {
+  const std::vector<Token> tokens = model().tokenize("a b");
+  EXPECT_EQ(tokens.size(), 5U);
+  EXPECT_EQ(model().tokenize("a b", {.begin = false}).size(), 4U);
+  EXPECT_EQ(model().detokenize(tokens), "a b");
+  EXPECT_EQ(model().token_text(TinyLanguageModel::token_of('z')), "z");
+  expect_error(ErrorKind::kFormat, "UTF-8", [&] { (void)model().tokenize("\xFF"); });
+  expect_error(ErrorKind::kUsage, "260", [&] { (void)model().token_text(260); });
+  expect_error(ErrorKind::kUsage, "260", [&] { (void)model().detokenize(std::vector{260}); });
+}
+
+TEST_F(CppLanguage, AppendsTokensToSequences) {
+  LanguageModel two = open({.sequences = 2});
+  const std::vector<Token> tokens = two.tokenize("Hello");
+  const std::vector<float> all = two.append_for_all(tokens);
+  EXPECT_EQ(all.size(), tokens.size() * two.vocabulary());
+  two.append(std::vector<Token>{5, 6, 7}, 1);
+  two.truncate(0, 1);
+  std::vector<float> last;
+  for (const Token token : tokens) last = two.append({&token, 1}, 1);
+  EXPECT_TRUE(std::equal(last.begin(), last.end(),
+                         all.end() - static_cast<std::ptrdiff_t>(two.vocabulary())));
+  EXPECT_EQ(two.tokens(0), tokens);
+  EXPECT_EQ(two.tokens(1), tokens);
+  expect_error(ErrorKind::kUsage, "sequence: expected 0 to 1, found 2",
+               [&] { (void)two.tokens(2); });
+  expect_error(ErrorKind::kUsage, "length", [&] { two.truncate(99); });
+  expect_error(ErrorKind::kUnsupported, "the context is full",
+               [&] { two.append(std::vector<Token>(60, 5)); });
+  EXPECT_EQ(two.tokens(0), tokens) << "as it was";
+}
+
+TEST_F(CppLanguage, ContinuesTextsAndTokens) {
+  std::vector<Token> heard;
+  std::string text;
+  const OnToken hear = [&](Token token, std::string_view piece) {
+    if (token != kNoToken) heard.push_back(token);
+    text += piece;
+    return true;
+  };
+  const Generation found = model().generate("Once", {.max_tokens = 9}, hear);
+  EXPECT_EQ(found.tokens, heard);
+  EXPECT_EQ(found.text, text);
+  EXPECT_EQ(found.end, End::kCount);
+  EXPECT_EQ(found.prompt_tokens, 6U);
+  const std::vector<Token> prompt = model().tokenize("Once");
+  const Generation same = model().generate(prompt, {.max_tokens = 9});
+  EXPECT_EQ(same.tokens, found.tokens);
+  EXPECT_EQ(same.reused_tokens, 5U);
+  const Generation stopped =
+      model().generate("Once", {}, [](Token token, std::string_view) { return token == kNoToken; });
+  EXPECT_EQ(stopped.end, End::kInterrupted);
+  EXPECT_EQ(to_string(stopped.end), "interrupted");
+  EXPECT_EQ(to_string(found.end), "count");
+  EXPECT_THAT(stopped.tokens, ElementsAre(found.tokens[0]));
+  GenerateOptions draw{.max_tokens = 9, .sampling = {.temperature = 1, .seed = 4}};
+  const std::vector<Token> drawn = model().generate("Once", draw).tokens;
+  EXPECT_NE(drawn, found.tokens);
+  EXPECT_EQ(model().generate("Once", draw).tokens, drawn);
+}
+
+TEST_F(CppLanguage, PassesOnWhatACallbackThrows) {
+  EXPECT_THROW(
+      model().generate("Once", {},
+                       [](Token, std::string_view) -> bool { throw std::out_of_range("enough"); }),
+      std::out_of_range);
+  EXPECT_EQ(model().generate("Once", {.max_tokens = 2}).tokens.size(), 2U);
+  expect_error(ErrorKind::kUsage, "one thread at a time", [&] {
+    model().generate("Once", {}, [&](Token, std::string_view) {
+      (void)model().tokens();
+      return true;
+    });
+  });
+}
+
+TEST_F(CppLanguage, Converses) {
+  const AnswerOptions options{.chat_template = "zephyr", .generate = {.max_tokens = 2}};
+  LanguageModel wide = open({.context = 500});
+  Chat chat(wide, options, "Be brief.");
+  const Generation first = chat.answer("Hi");
+  const Generation second = chat.answer("Ho");
+  EXPECT_GT(second.reused_tokens, first.prompt_tokens);
+  ASSERT_EQ(chat.messages().size(), 5U);
+  EXPECT_EQ(chat.messages()[2].content, first.text);
+  const std::vector<Message> conversation(chat.messages().begin(), chat.messages().begin() + 2);
+  EXPECT_EQ(wide.answer(conversation, options).tokens, first.tokens);
+  EXPECT_THAT(wide.chat_prompt(conversation, "zephyr"), HasSubstr("Be brief."));
+  expect_error(ErrorKind::kUsage, "which is the context",
+               [&] { chat.answer(std::string(600, 'x')); });
+  EXPECT_EQ(chat.messages().size(), 5U) << "as it was";
+  expect_error(ErrorKind::kUnsupported, "has no chat template", [&] { Chat none(wide); });
+}
+
+TEST_F(CppLanguage, MeasuresATextBesideAReference) {
+  const std::string text(100, 'a');
+  const TextEvaluation alone = model().evaluate(text);
+  EXPECT_EQ(alone.num_windows, 2U);
+  EXPECT_NEAR(alone.perplexity.value, std::exp(alone.loss.value), 1e-9 * alone.perplexity.value);
+  EXPECT_FALSE(alone.reference.has_value());
+  const TextEvaluation both = model().evaluate(text, {.reference = open({})});
+  ASSERT_TRUE(both.reference.has_value());
+  EXPECT_EQ(both.loss.value, alone.loss.value);
+  EXPECT_EQ(both.reference->mean_kl.value, 0);
+  EXPECT_EQ(both.reference->same_top.value, 1);
+  expect_error(ErrorKind::kUsage, "expected another model",
+               [&] { (void)model().evaluate(text, {.reference = model()}); });
+  expect_error(ErrorKind::kInterrupted, "progress", [&] {
+    (void)model().evaluate(
+        text, {.window = 10, .progress = [](double, std::string_view) { return false; }});
+  });
+}
+
+TEST_F(CppLanguage, RefusesWhatIsNotThere) {
+  expect_error(ErrorKind::kIo, "none.gguf", [] { (void)LanguageModel::open("none.gguf"); });
+  expect_error(ErrorKind::kUsage, "tokenizer", [&] { (void)LanguageModel::open(tiny_.path()); });
+  expect_error(ErrorKind::kUsage, "threads", [&] { (void)open({.resources = {.threads = -1}}); });
+  expect_error(ErrorKind::kUsage, "expected at most 64 tokens",
+               [&] { (void)model().generate(std::string(70, 'x')); });
+  expect_error(ErrorKind::kUsage, "temperature",
+               [&] { (void)model().generate("x", {.sampling = {.temperature = -1}}); });
+}
+
+}  // namespace

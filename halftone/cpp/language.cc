@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/language.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "halftone/api/language_model.h"
+#include "halftone/api/text_evaluation.h"
+#include "halftone/api/text_generation.h"
+#include "halftone/base/exclusive.h"
+#include "halftone/base/thread_settings.h"
+#include "halftone/cpp/internals.h"
+
+namespace halftone::v0 {
+
+static_assert(static_cast<int>(CacheNumbers::kInt8) == static_cast<int>(ir::CacheNumbers::kInt8));
+static_assert(static_cast<int>(Role::kAssistant) == static_cast<int>(lm::ChatRole::kAssistant));
+static_assert(static_cast<int>(End::kInterrupted) == static_cast<int>(lm::EndReason::kInterrupted));
+
+struct LanguageModel::State {
+  State(const ThreadSettings& the_settings, halftone::LanguageModel the_model)
+      : settings(the_settings), model(std::move(the_model)) {}
+
+  /// Runs `body` on the model: by this thread alone, with the resources of the model.
+  template <typename Body>
+  auto use_alone(Body&& body, std::initializer_list<Raised*> raised = {}) {
+    return at_border(
+        [&] {
+          const ExclusiveUse alone(used, "model");
+          const UseThreadSettings use(settings);
+          return body(model);
+        },
+        raised);
+  }
+
+  ThreadSettings settings;
+  halftone::LanguageModel model;
+  std::atomic<bool> used{false};
+};
+
+namespace {
+
+lm::GenerateOptions inside(const GenerateOptions& options, const OnToken& on_token,
+                           Raised& raised) {
+  lm::GenerateOptions result;
+  result.max_tokens = options.max_tokens;
+  const SamplingOptions& s = options.sampling;
+  result.sampling = {s.temperature,    s.top_k,         s.top_p, s.min_p,
+                     s.repeat_penalty, s.repeat_window, s.seed};
+  result.stops.texts = options.stops;
+  result.sequence = options.sequence;
+  if (on_token) {
+    result.on_token = [&](lm::TokenId token, std::string_view text) {
+      return raised.run([&] { return on_token(token, text); });
+    };
+  }
+  return result;
+}
+
+std::vector<lm::Message> inside(std::span<const Message> conversation) {
+  std::vector<lm::Message> result;
+  for (const Message& message : conversation) {
+    result.push_back({static_cast<lm::ChatRole>(message.role), message.content});
+  }
+  return result;
+}
+
+Generation outside(lm::Generation found) {
+  return {std::move(found.text),
+          std::move(found.tokens),
+          static_cast<End>(found.reason),
+          found.reused_tokens + found.computed_tokens,
+          found.reused_tokens,
+          found.prompt_seconds,
+          found.seconds_to_first,
+          found.generate_seconds};
+}
+
+Estimate outside(const lm::Estimate& found) { return {found.value, found.standard_error}; }
+
+TextEvaluation outside(const lm::TextEvaluation& found) {
+  TextEvaluation result{
+      found.num_tokens, found.num_windows, outside(found.loss), outside(found.perplexity), {}};
+  if (found.reference) {
+    const lm::TextComparison& r = *found.reference;
+    result.reference = {outside(r.perplexity), outside(r.ratio), outside(r.mean_kl),
+                        outside(r.kl_99), outside(r.same_top)};
+  }
+  return result;
+}
+
+void check_sequence(const halftone::LanguageModel& model, std::size_t sequence) {
+  const std::size_t count = model.model().sequences();
+  if (sequence < count) return;
+  fail(halftone::ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(count - 1) +
+                                        ", found " + std::to_string(sequence));
+}
+
+}  // namespace
+
+std::string_view to_string(End end) { return lm::to_string(static_cast<lm::EndReason>(end)); }
+
+LanguageModel::LanguageModel(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+LanguageModel LanguageModel::open(const std::filesystem::path& path,
+                                  const LanguageModelOptions& options) {
+  return at_border([&] {
+    const ThreadSettings settings = settings_for(options.resources);
+    const UseThreadSettings use(settings);
+    halftone::LanguageModelOptions how;
+    how.tokenizer = options.tokenizer;
+    how.context = options.context;
+    how.sequences = options.sequences;
+    how.cache = static_cast<ir::CacheNumbers>(options.cache);
+    how.execution.int8_activations = !options.float_activations;
+    return LanguageModel(
+        std::make_shared<State>(settings, halftone::LanguageModel::open(path, how)));
+  });
+}
+
+const std::string& LanguageModel::name() const { return state_->model.name(); }
+std::size_t LanguageModel::vocabulary() const { return state_->model.model().vocabulary(); }
+std::size_t LanguageModel::context() const { return state_->model.model().context(); }
+std::size_t LanguageModel::sequences() const { return state_->model.model().sequences(); }
+Token LanguageModel::begin_token() const { return state_->model.begin_token(); }
+bool LanguageModel::is_end_token(Token token) const { return state_->model.is_end_token(token); }
+
+std::vector<Token> LanguageModel::tokenize(std::string_view text,
+                                           const TokenizeOptions& options) const {
+  return at_border([&] { return state_->model.tokenize(text, {options.begin, options.control}); });
+}
+
+std::string LanguageModel::detokenize(std::span<const Token> tokens) const {
+  return at_border([&] { return state_->model.detokenize(tokens); });
+}
+
+std::string LanguageModel::token_text(Token token) const {
+  return at_border([&] { return state_->model.token_text(token); });
+}
+
+std::string LanguageModel::chat_prompt(std::span<const Message> conversation,
+                                       std::string_view chat_template) const {
+  return at_border(
+      [&] { return halftone::chat_prompt(state_->model, inside(conversation), chat_template); });
+}
+
+std::vector<float> LanguageModel::append(std::span<const Token> tokens, std::size_t sequence) {
+  return state_->use_alone([&](halftone::LanguageModel& model) {
+    return model.model().append(sequence, tokens, false);
+  });
+}
+
+std::vector<float> LanguageModel::append_for_all(std::span<const Token> tokens,
+                                                 std::size_t sequence) {
+  return state_->use_alone(
+      [&](halftone::LanguageModel& model) { return model.model().append(sequence, tokens, true); });
+}
+
+std::vector<Token> LanguageModel::tokens(std::size_t sequence) {
+  return state_->use_alone([&](halftone::LanguageModel& model) {
+    check_sequence(model, sequence);
+    const std::span<const Token> found = model.model().tokens(sequence);
+    return std::vector<Token>(found.begin(), found.end());
+  });
+}
+
+void LanguageModel::truncate(std::size_t length, std::size_t sequence) {
+  state_->use_alone(
+      [&](halftone::LanguageModel& model) { model.model().truncate(sequence, length); });
+}
+
+std::size_t LanguageModel::bytes_per_token(std::size_t length) {
+  return state_->use_alone(
+      [&](halftone::LanguageModel& model) { return model.model().bytes_per_token(length); });
+}
+
+Generation LanguageModel::generate(std::string_view prompt, const GenerateOptions& options,
+                                   const OnToken& on_token) {
+  Raised raised;
+  return state_->use_alone(
+      [&](halftone::LanguageModel& model) {
+        return outside(
+            generate_text(model, prompt, {inside(options, on_token, raised), options.control}));
+      },
+      {&raised});
+}
+
+Generation LanguageModel::generate(std::span<const Token> prompt, const GenerateOptions& options,
+                                   const OnToken& on_token) {
+  Raised raised;
+  return state_->use_alone(
+      [&](halftone::LanguageModel& model) {
+        return outside(generate_from_tokens(model, std::vector(prompt.begin(), prompt.end()),
+                                            inside(options, on_token, raised)));
+      },
+      {&raised});
+}
+
+Generation LanguageModel::answer(std::span<const Message> conversation,
+                                 const AnswerOptions& options, const OnToken& on_token) {
+  Raised raised;
+  return state_->use_alone(
+      [&](halftone::LanguageModel& model) {
+        return outside(
+            halftone::answer(model, inside(conversation),
+                             {options.chat_template, inside(options.generate, on_token, raised)}));
+      },
+      {&raised});
+}
+
+TextEvaluation LanguageModel::evaluate(std::string_view text,
+                                       const TextEvaluationOptions& options) {
+  constexpr std::size_t kUsualWindow = 512;
+  Raised raised;
+  return state_->use_alone(
+      [&](halftone::LanguageModel& model) {
+        halftone::TextEvaluationOptions how;
+        how.windows = {
+            options.window == 0 ? std::min(kUsualWindow, model.model().context()) : options.window,
+            options.stride, options.second_half, options.max_windows};
+        how.progress = sink_of(options.progress, raised);
+        if (!options.reference) return outside(evaluate_text(model, nullptr, text, how));
+        State& other = *options.reference->state_;
+        if (&other == state_.get()) {
+          fail(halftone::ErrorKind::kUsage, "reference: expected another model, found the same");
+        }
+        const ExclusiveUse alone(other.used, "model");
+        return outside(evaluate_text(model, &other.model, text, how));
+      },
+      {&raised});
+}
+
+TextEvaluation LanguageModel::evaluate(std::string_view text) { return evaluate(text, {}); }
+
+Chat::Chat(const LanguageModel& model, const AnswerOptions& options, const std::string& system)
+    : model_(model), options_(options) {
+  const Message anything{Role::kUser, ""};
+  (void)model.chat_prompt({&anything, 1}, options.chat_template);  // whether there is a template
+  if (!system.empty()) messages_.push_back({Role::kSystem, system});
+}
+
+Generation Chat::answer(const std::string& message, const OnToken& on_token) {
+  std::vector<Message> conversation = messages_;
+  conversation.push_back({Role::kUser, message});
+  Generation found = model_.answer(conversation, options_, on_token);
+  conversation.push_back({Role::kAssistant, found.text});
+  messages_ = std::move(conversation);
+  ++options_.generate.sampling.seed;
+  return found;
+}
+
+}  // namespace halftone::v0

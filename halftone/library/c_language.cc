@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language models of the C API: models, tokens and sequences.
+#include "halftone/library/c_language.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+namespace halftone::library {
+namespace {
+
+LanguageModelOptions open_options(const halftone_language_options& options) {
+  constexpr std::array kCaches = {ir::CacheNumbers::kFloat16, ir::CacheNumbers::kFloat32,
+                                  ir::CacheNumbers::kInt8};
+  if (options.cache < 0 || static_cast<std::size_t>(options.cache) >= kCaches.size()) {
+    fail(ErrorKind::kUsage, "options.cache: expected a halftone_cache, 0 to 2, found " +
+                                std::to_string(options.cache));
+  }
+  LanguageModelOptions open;
+  if (options.tokenizer != nullptr) open.tokenizer = options.tokenizer;
+  open.context = options.context;
+  open.sequences = options.sequences == 0 ? 1 : options.sequences;
+  open.cache = kCaches[static_cast<std::size_t>(options.cache)];
+  open.execution.int8_activations = options.float_activations == 0;
+  return open;
+}
+
+std::unique_ptr<Language> open_language(const halftone_context* context, const char* path,
+                                        const LanguageModelOptions& options) {
+  std::shared_ptr<const Context> state = required(context, "context").state;
+  const UseThreadSettings use(state->settings);
+  LanguageModel model = LanguageModel::open(&required(path, "path"), options);
+  return std::make_unique<Language>(std::move(state), std::move(model));
+}
+
+void give_tokens(std::span<const lm::TokenId> found, halftone_tokens& tokens) {
+  if (found.size() <= tokens.capacity && !found.empty()) {
+    std::ranges::copy(found, &required(tokens.data, "tokens.data"));
+  }
+  tokens.count = found.size();
+}
+
+std::span<const lm::TokenId> tokens_of(const int32_t* tokens, size_t num_tokens) {
+  if (num_tokens != 0) required(tokens, "tokens");
+  return {tokens, num_tokens};
+}
+
+void check_sequence(const Language& language, std::size_t sequence) {
+  const std::size_t count = language.model.model().sequences();
+  if (sequence < count) return;
+  fail(ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(count - 1) + ", found " +
+                              std::to_string(sequence));
+}
+
+/// Whether a caller wants the logits behind each of several tokens.
+/// @throws Error kShape if the memory is neither for one row nor for all
+bool wants_all(const halftone_output& logits, std::size_t num_tokens, std::size_t vocabulary) {
+  required(static_cast<char*>(logits.data), "logits.data");
+  const std::size_t row = vocabulary * sizeof(float);
+  if (logits.bytes == row) return false;
+  if (logits.bytes == num_tokens * row) return true;
+  fail(ErrorKind::kShape, "logits: expected " + std::to_string(row) + " bytes, or " +
+                              std::to_string(num_tokens * row) + " for all tokens, found " +
+                              std::to_string(logits.bytes));
+}
+
+void append(Language& language, std::size_t sequence, std::span<const lm::TokenId> tokens,
+            const halftone_output* logits) {
+  lm::TokenModel& model = language.model.model();
+  const bool all = logits != nullptr && wants_all(*logits, tokens.size(), model.vocabulary());
+  const std::vector<float> found = model.append(sequence, tokens, all);
+  if (logits != nullptr) std::memcpy(logits->data, found.data(), logits->bytes);
+}
+
+}  // namespace
+
+void give_text(std::string_view found, halftone_text* text) {
+  halftone_text& result = required(text, "text");
+  if (found.size() < result.capacity) {
+    char* data = &required(result.data, "text.data");
+    *std::ranges::copy(found, data).out = '\0';
+  }
+  result.bytes = found.size();
+}
+
+}  // namespace halftone::library
+
+using namespace halftone;           // NOLINT(google-build-using-namespace): functions of C
+using namespace halftone::library;  // NOLINT(google-build-using-namespace)
+
+halftone_status halftone_language_model_load(const halftone_context* context, const char* path,
+                                             const halftone_language_options* options,
+                                             halftone_language_model** model) noexcept {
+  return guarded([&] {
+    halftone_language_model*& result = required(model, "model");
+    const LanguageModelOptions open = open_options(known(options, "options"));
+    result = give(halftone_language_model{open_language(context, path, open)});
+  });
+}
+
+void halftone_language_model_destroy(halftone_language_model* model) noexcept { take_back(model); }
+
+size_t halftone_language_model_vocabulary(const halftone_language_model* model) noexcept {
+  return model == nullptr ? 0 : model->state->model.model().vocabulary();
+}
+
+size_t halftone_language_model_context(const halftone_language_model* model) noexcept {
+  return model == nullptr ? 0 : model->state->model.model().context();
+}
+
+size_t halftone_language_model_sequences(const halftone_language_model* model) noexcept {
+  return model == nullptr ? 0 : model->state->model.model().sequences();
+}
+
+int32_t halftone_language_model_begin_token(const halftone_language_model* model) noexcept {
+  return model == nullptr ? HALFTONE_NO_TOKEN : model->state->model.begin_token();
+}
+
+int halftone_language_model_is_end_token(const halftone_language_model* model,
+                                         int32_t token) noexcept {
+  return model != nullptr && model->state->model.is_end_token(token) ? 1 : 0;
+}
+
+halftone_status halftone_language_model_bytes_per_token(const halftone_language_model* model,
+                                                        size_t length, uint64_t* bytes) noexcept {
+  return guarded([&] {
+    Language& language = *required(model, "model").state;
+    std::uint64_t& result = required(bytes, "bytes");
+    use_alone(language, [&] {
+      const std::size_t context = language.model.model().context();
+      if (length > context) {
+        fail(ErrorKind::kUsage, "length: expected at most " + std::to_string(context) +
+                                    ", which is the context, found " + std::to_string(length));
+      }
+      result = language.model.model().bytes_per_token(length);
+    });
+  });
+}
+
+halftone_status halftone_language_model_tokenize(const halftone_language_model* model,
+                                                 const char* text,
+                                                 const halftone_tokenize_options* options,
+                                                 halftone_tokens* tokens) noexcept {
+  return guarded([&] {
+    const LanguageModel& language = required(model, "model").state->model;
+    const std::string_view source(&required(text, "text"));
+    halftone_tokens& result = required(tokens, "tokens");
+    const halftone_tokenize_options mine = known(options, "options");
+    give_tokens(
+        language.tokenize(source, {.begin = mine.no_begin == 0, .control = mine.control != 0}),
+        result);
+  });
+}
+
+halftone_status halftone_language_model_detokenize(const halftone_language_model* model,
+                                                   const int32_t* tokens, size_t num_tokens,
+                                                   halftone_text* text) noexcept {
+  return guarded([&] {
+    const LanguageModel& language = required(model, "model").state->model;
+    give_text(language.detokenize(tokens_of(tokens, num_tokens)), text);
+  });
+}
+
+halftone_status halftone_language_model_token_text(const halftone_language_model* model,
+                                                   int32_t token, halftone_text* text) noexcept {
+  return guarded([&] { give_text(required(model, "model").state->model.token_text(token), text); });
+}
+
+halftone_status halftone_language_model_append(halftone_language_model* model, size_t sequence,
+                                               const int32_t* tokens, size_t num_tokens,
+                                               const halftone_output* logits) noexcept {
+  return guarded([&] {
+    Language& language = *required(model, "model").state;
+    use_alone(language, [&] { append(language, sequence, tokens_of(tokens, num_tokens), logits); });
+  });
+}
+
+halftone_status halftone_language_model_length(const halftone_language_model* model,
+                                               size_t sequence, size_t* length) noexcept {
+  return guarded([&] {
+    Language& language = *required(model, "model").state;
+    std::size_t& result = required(length, "length");
+    use_alone(language, [&] {
+      check_sequence(language, sequence);
+      result = language.model.model().length(sequence);
+    });
+  });
+}
+
+halftone_status halftone_language_model_truncate(halftone_language_model* model, size_t sequence,
+                                                 size_t length) noexcept {
+  return guarded([&] {
+    Language& language = *required(model, "model").state;
+    use_alone(language, [&] { language.model.model().truncate(sequence, length); });
+  });
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Language models in C: tokens, logits, texts, conversations. Link libhalftone.
+///
+///     static int print(void* user, int32_t token, const char* text, size_t bytes) {
+///       fwrite(text, 1, bytes, stdout);
+///       return 0;  // go on
+///     }
+///     halftone_language_options open = {.struct_bytes = sizeof open, .context = 2048};
+///     halftone_generate_options how = {.struct_bytes = sizeof how, .max_tokens = 64,
+///                                      .on_token = print};
+///     halftone_language_model* model = NULL;
+///     if (halftone_language_model_load(context, "model.gguf", &open, &model) != HALFTONE_OK ||
+///         halftone_language_model_generate(model, "Once upon a time", &how, NULL) != HALFTONE_OK)
+///         {
+///       fprintf(stderr, "%s\n", halftone_error_message());
+///     }
+///
+/// Sequences. A model remembers the tokens of some sequences, with what it has computed for them.
+/// Functions that are given a prompt or a conversation reuse the tokens at its front that the
+/// sequence has already. Logits depend on the tokens of their sequence alone, bit for bit: not on
+/// how these were divided into calls, nor on threads, other sequences or the processor.
+///
+/// Threads. A model is for one thread at a time; what overlaps is HALFTONE_USAGE. Only
+/// tokenize(), detokenize(), token_text(), chat_prompt() and the functions without a status may run
+/// beside anything else. Models of the same file do not share memory, except where the system
+/// maps the file.
+///
+/// Callbacks run on the calling thread, inside the call. They must not destroy the model.
+///
+/// Texts are UTF-8 and end at their first zero byte. What halftone.h says of ownership, errors,
+/// options and stability holds here too. A build of Halftone without the libraries for text (PCRE2,
+/// utf8proc) opens no model: HALFTONE_UNSUPPORTED.
+#pragma once
+
+#include <halftone/halftone.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Models ------------------------------------------------------------------------------- */
+
+/** A language model with its tokenizer and the memory of its sequences. */
+typedef struct halftone_language_model halftone_language_model;
+
+/** No token. */
+#define HALFTONE_NO_TOKEN ((int32_t)-1)
+
+/** How the keys and values of a sequence are kept. */
+typedef enum halftone_cache {
+  HALFTONE_CACHE_FLOAT16 = 0,
+  HALFTONE_CACHE_FLOAT32 = 1,
+  HALFTONE_CACHE_INT8 = 2 /**< with a scale for the numbers of each head */
+} halftone_cache;
+
+/** For halftone_language_model_load(). */
+typedef struct halftone_language_options {
+  size_t struct_bytes;   /**< sizeof(halftone_language_options) */
+  const char* tokenizer; /**< a file such as tokenizer.bin, for a model of llama2.c; else NULL */
+  size_t context;        /**< tokens of a sequence at most, which take memory; 0: as many as the
+                              model was made for, 4096 at most */
+  size_t sequences;      /**< that the model remembers; 0: 1 */
+  int cache;             /**< a halftone_cache */
+  int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits; weights are decoded to
+                              float32 */
+} halftone_language_options;
+
+/** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a
+ *  *.bin file of llama2.c.
+ *  @param context  its threads, SIMD target and memory limit hold for all calls of the model
+ *  @param path     its weights may be mapped: the files must not change while the model lives
+ *  @param options  may be NULL
+ *  @return HALFTONE_IO, HALFTONE_FORMAT, HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY;
+ *          HALFTONE_USAGE for an option out of range, a context that the positions of the model do
+ * not reach, or a missing or superfluous tokenizer */
+HALFTONE_API halftone_status halftone_language_model_load(
+    const halftone_context* context, const char* path, const halftone_language_options* options,
+    halftone_language_model** model) HALFTONE_NOEXCEPT;
+/** Ends a handle; NULL does nothing. */
+HALFTONE_API void halftone_language_model_destroy(halftone_language_model* model) HALFTONE_NOEXCEPT;
+
+/** Logits for each token: at least as many as the tokenizer has tokens. 0 if `model` is NULL. */
+HALFTONE_API size_t halftone_language_model_vocabulary(const halftone_language_model* model)
+    HALFTONE_NOEXCEPT;
+/** Tokens that a sequence may have. 0 if `model` is NULL. */
+HALFTONE_API size_t halftone_language_model_context(const halftone_language_model* model)
+    HALFTONE_NOEXCEPT;
+/** Sequences that the model remembers. 0 if `model` is NULL. */
+HALFTONE_API size_t halftone_language_model_sequences(const halftone_language_model* model)
+    HALFTONE_NOEXCEPT;
+/** The token in front of every text; HALFTONE_NO_TOKEN if there is none or `model` is NULL. */
+HALFTONE_API int32_t halftone_language_model_begin_token(const halftone_language_model* model)
+    HALFTONE_NOEXCEPT;
+/** 1 for tokens that end a text or an answer, else 0. */
+HALFTONE_API int halftone_language_model_is_end_token(const halftone_language_model* model,
+                                                      int32_t token) HALFTONE_NOEXCEPT;
+/** Bytes of weights, keys and values that one more token reads.
+ *  @param length  tokens in front of it
+ *  @return HALFTONE_USAGE beyond the context */
+HALFTONE_API halftone_status halftone_language_model_bytes_per_token(
+    const halftone_language_model* model, size_t length, uint64_t* bytes) HALFTONE_NOEXCEPT;
+
+/* ---- Text and tokens ---------------------------------------------------------------------- */
+
+/** Memory of the caller's for tokens. */
+typedef struct halftone_tokens {
+  int32_t* data;   /**< [capacity]; may be NULL if capacity is 0 */
+  size_t capacity; /**< tokens that there is room for */
+  size_t count;    /**< set to the tokens that there are: if more than capacity, none is written */
+} halftone_tokens;
+
+/** Memory of the caller's for a text. */
+typedef struct halftone_text {
+  char* data;      /**< [capacity]; may be NULL if capacity is 0 */
+  size_t capacity; /**< bytes that there is room for, with a terminating zero */
+  size_t bytes;    /**< set to those of the text, without the zero: if not less than capacity,
+                        nothing is written */
+} halftone_text;
+
+/** For halftone_language_model_tokenize(). */
+typedef struct halftone_tokenize_options {
+  size_t struct_bytes; /**< sizeof(halftone_tokenize_options) */
+  int no_begin;        /**< nonzero: no token in front that begins a text */
+  int control;         /**< nonzero: finds control tokens such as "<|im_start|>" in the text; else
+                            they are plain text. Not for texts of others. */
+} halftone_tokenize_options;
+
+/** The tokens of a text.
+ *  @param options  may be NULL
+ *  @return HALFTONE_FORMAT if the text is not UTF-8; HALFTONE_OK also where there is too little
+ *          room: compare count and capacity */
+HALFTONE_API halftone_status halftone_language_model_tokenize(
+    const halftone_language_model* model, const char* text,
+    const halftone_tokenize_options* options, halftone_tokens* tokens) HALFTONE_NOEXCEPT;
+/** The text of tokens. Control tokens have none. It may begin and end inside a character.
+ *  @return HALFTONE_USAGE if there is no such token; HALFTONE_OK also where there is too little
+ *          room */
+HALFTONE_API halftone_status
+halftone_language_model_detokenize(const halftone_language_model* model, const int32_t* tokens,
+                                   size_t num_tokens, halftone_text* text) HALFTONE_NOEXCEPT;
+/** The bytes of one token in the middle of a text; of a control token its name.
+ *  @return as halftone_language_model_detokenize() */
+HALFTONE_API halftone_status halftone_language_model_token_text(
+    const halftone_language_model* model, int32_t token, halftone_text* text) HALFTONE_NOEXCEPT;
+
+/* ---- Sequences ---------------------------------------------------------------------------- */
+
+/** Appends tokens to a sequence and computes the logits of the token that follows.
+ *  @param sequence  from 0 on
+ *  @param tokens    [num_tokens], at least one
+ *  @param logits    float32 [1, vocabulary]: behind the last token; [num_tokens, vocabulary]:
+ * behind each of them. NULL: none are wanted
+ *  @return HALFTONE_USAGE if there is no such sequence or token; HALFTONE_SHAPE if the size of the
+ *          logits is neither; HALFTONE_UNSUPPORTED if the context is full; the sequence is then as
+ *          it was */
+HALFTONE_API halftone_status halftone_language_model_append(
+    halftone_language_model* model, size_t sequence, const int32_t* tokens, size_t num_tokens,
+    const halftone_output* logits) HALFTONE_NOEXCEPT;
+/** Number of tokens of a sequence.
+ *  @return HALFTONE_USAGE if there is no such sequence */
+HALFTONE_API halftone_status halftone_language_model_length(const halftone_language_model* model,
+                                                            size_t sequence,
+                                                            size_t* length) HALFTONE_NOEXCEPT;
+/** Forgets all tokens from `length` on.
+ *  @return HALFTONE_USAGE if there is no such sequence, or it is shorter */
+HALFTONE_API halftone_status halftone_language_model_truncate(halftone_language_model* model,
+                                                              size_t sequence,
+                                                              size_t length) HALFTONE_NOEXCEPT;
+
+/* ---- Generation --------------------------------------------------------------------------- */
+
+/** Gets a text as it is written: each token with the text that is certain with it, which may be
+ *  empty and ends between two characters; at the end HALFTONE_NO_TOKEN and the rest of the text, if
+ *  there is one; and HALFTONE_NO_TOKEN without text before each 256 tokens of the prompt.
+ *  @param user   halftone_generate_options::user
+ *  @param text   [bytes], and a terminating zero; it lives during the call only
+ *  @return 0 to go on, nonzero to stop: HALFTONE_END_INTERRUPTED */
+typedef int (*halftone_token_callback)(void* user, int32_t token, const char* text, size_t bytes);
+
+/** For halftone_language_model_generate() and halftone_language_model_answer().
+ *
+ *  A token is drawn in these steps, on the logits l, each on the tokens that those before it have
+ *  left:
+ *
+ *      1. repetition   l of the last repeat_window tokens becomes l / repeat_penalty if l > 0, else
+ *                      l * repeat_penalty
+ *      2. top_k        the k highest logits
+ *      3. top_p        the fewest of the most probable tokens whose probabilities sum to p or more
+ *      4. min_p        tokens at least min_p times as probable as the most probable one
+ *      5. temperature  drawn with probability softmax(l / temperature)
+ *
+ *  The same options and tokens give the same text on every processor. */
+typedef struct halftone_generate_options {
+  size_t struct_bytes;       /**< sizeof(halftone_generate_options) */
+  size_t sequence;           /**< of the model */
+  size_t max_tokens;         /**< 0: 128; of an answer: until the context is full */
+  double temperature;        /**< 0: always the highest logit */
+  int top_k;                 /**< 0: 40; negative: all */
+  double top_p;              /**< up to 1; 0: 0.95 */
+  double min_p;              /**< up to 1; 0: 0.05; negative: all */
+  double repeat_penalty;     /**< 0 or 1: none */
+  size_t repeat_window;      /**< 0: 64 */
+  uint64_t seed;             /**< of what is drawn */
+  const char* const* stops;  /**< [num_stops] texts, in front of which the result ends */
+  size_t num_stops;          /**< number of them */
+  int control;               /**< nonzero: finds control tokens in the prompt */
+  const char* chat_template; /**< of answers: "chatml", "llama3", ...; NULL: that of the file */
+  halftone_token_callback on_token; /**< may be NULL */
+  void* user;                       /**< for the callback */
+} halftone_generate_options;
+
+/** Why a generation ended. */
+typedef enum halftone_end {
+  HALFTONE_END_COUNT = 0,      /**< it has as many tokens as were asked for */
+  HALFTONE_END_TOKEN = 1,      /**< an end token of the model, which has no text */
+  HALFTONE_END_TEXT = 2,       /**< a stop text */
+  HALFTONE_END_CONTEXT = 3,    /**< the context is full */
+  HALFTONE_END_INTERRUPTED = 4 /**< the callback stopped it */
+} halftone_end;
+
+/** "count", "token", "text", "context" or "interrupted"; "unknown" for any other number. The text
+ * is never freed. */
+HALFTONE_API const char* halftone_end_name(halftone_end end) HALFTONE_NOEXCEPT;
+
+/** What was generated. Text and tokens belong to the model and live until its next generation. */
+typedef struct halftone_generation {
+  size_t struct_bytes;     /**< sizeof(halftone_generation), set by the caller */
+  const char* text;        /**< [text_bytes] and a terminating zero, without the stop text. Bytes of
+                                the model that are no UTF-8 became U+FFFD. */
+  size_t text_bytes;       /**< of the text */
+  const int32_t* tokens;   /**< [num_tokens], with the end token */
+  size_t num_tokens;       /**< that were generated */
+  halftone_end end;        /**< why it ended */
+  size_t prompt_tokens;    /**< of the prompt, with those that the sequence had already */
+  size_t reused_tokens;    /**< of the prompt, which the sequence had already */
+  double prompt_seconds;   /**< for the prompt */
+  double first_seconds;    /**< from the beginning to the first token */
+  double generate_seconds; /**< for the tokens after the first one */
+} halftone_generation;
+
+/** Continues a text token by token. Afterwards the sequence has the tokens of the prompt and of the
+ *  result, but the last one.
+ *  @param prompt   NULL: the tokens that the sequence has
+ *  @param options  may be NULL
+ *  @param result   may be NULL
+ *  @return HALFTONE_USAGE if the prompt has no token or more than the context, before anything is
+ *          run, or an option is out of range; HALFTONE_FORMAT if it is not UTF-8. A stopped
+ *          generation is HALFTONE_OK. */
+HALFTONE_API halftone_status halftone_language_model_generate(
+    halftone_language_model* model, const char* prompt, const halftone_generate_options* options,
+    halftone_generation* result) HALFTONE_NOEXCEPT;
+
+/** Who has written a message. */
+typedef enum halftone_role {
+  HALFTONE_SYSTEM = 0,   /**< instructions, in front of the others */
+  HALFTONE_USER = 1,     /**< the person */
+  HALFTONE_ASSISTANT = 2 /**< the model */
+} halftone_role;
+
+/** A message of a conversation. */
+typedef struct halftone_message {
+  halftone_role role;  /**< who has written it */
+  const char* content; /**< control tokens in it are plain text */
+} halftone_message;
+
+/** Answers the last message of a conversation, which is written as the template of the model says.
+ *  The sequence keeps what was read, so that the next call reads only what is new.
+ *  @param messages  [num_messages], the whole conversation
+ *  @param options   may be NULL
+ *  @param result    may be NULL; its text is the next message, of the assistant
+ *  @return as halftone_language_model_generate(); HALFTONE_USAGE if users and assistants do not
+ *          alternate where they must; HALFTONE_UNSUPPORTED if the model has no template that is
+ *          known, or its template no system messages */
+HALFTONE_API halftone_status halftone_language_model_answer(
+    halftone_language_model* model, const halftone_message* messages, size_t num_messages,
+    const halftone_generate_options* options, halftone_generation* result) HALFTONE_NOEXCEPT;
+/** The text that halftone_language_model_answer() has the model continue.
+ *  @param chat_template  NULL: that of the file
+ *  @return as halftone_language_model_answer(); HALFTONE_OK also where there is too little room */
+HALFTONE_API halftone_status halftone_language_model_chat_prompt(
+    const halftone_language_model* model, const halftone_message* messages, size_t num_messages,
+    const char* chat_template, halftone_text* text) HALFTONE_NOEXCEPT;
+
+/* ---- Evaluation --------------------------------------------------------------------------- */
+
+/** For halftone_language_model_evaluate(): windows of a text, each a sequence of its own, that
+ *  begin at token 0, stride, 2 stride, ... A token that windows share counts once, in the first one
+ *  that has tokens in front of it. */
+typedef struct halftone_evaluate_options {
+  size_t struct_bytes; /**< sizeof(halftone_evaluate_options) */
+  size_t window;       /**< tokens, at least 2; 0: 512, or the context if it is shorter */
+  size_t stride;       /**< 1 to window; 0: window */
+  size_t max_windows;  /**< to use, from the front; 0: all */
+  int second_half;     /**< nonzero: counts only tokens behind the middle of a whole window, as
+                            llama.cpp's llama-perplexity does */
+  int (*progress)(void* user, double fraction); /**< fraction of the work, 0 to 1, that is done;
+                                                     returns 0 to go on. May be NULL */
+  void* user;                                   /**< for progress() */
+} halftone_evaluate_options;
+
+/** How well a model predicts a text. Standard errors take tokens for independent. */
+typedef struct halftone_text_evaluation {
+  size_t struct_bytes;     /**< sizeof(halftone_text_evaluation), set by the caller */
+  size_t num_tokens;       /**< that count */
+  size_t num_windows;      /**< that were run */
+  double loss;             /**< mean of -log p(token), in nats */
+  double loss_error;       /**< standard error of the loss */
+  double perplexity;       /**< e^loss */
+  double perplexity_error; /**< standard error of the perplexity */
+} halftone_text_evaluation;
+
+/** Perplexity of a text. Sequence 0 is overwritten.
+ *  @param options  may be NULL
+ *  @return HALFTONE_USAGE for an option out of range or if no token counts; HALFTONE_FORMAT if the
+ *          text is not UTF-8, or logits are not numbers; HALFTONE_INTERRUPTED if progress() ended
+ * it
+ */
+HALFTONE_API halftone_status halftone_language_model_evaluate(
+    halftone_language_model* model, const char* text, const halftone_evaluate_options* options,
+    halftone_text_evaluation* result) HALFTONE_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language models: tokens, logits, texts, conversations, perplexity.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/export.hpp"
+#include "halftone/options.hpp"
+
+namespace halftone {
+HALFTONE_VERSIONED namespace v0 {
+  /// A token, by its number in the vocabulary.
+  using Token = std::int32_t;
+  inline constexpr Token kNoToken = -1;  ///< no token
+
+  /// How the keys and values of a sequence are kept.
+  enum class CacheNumbers : std::uint8_t {
+    kFloat32,
+    kFloat16,
+    kInt8,  ///< with a scale for the numbers of each head
+  };
+
+  /// For LanguageModel::open().
+  struct LanguageModelOptions {
+    std::filesystem::path tokenizer{};  ///< a file, for a model of llama2.c; else empty
+    std::size_t context = 0;  ///< tokens of a sequence at most; 0: as the model says, 4096 at most
+    std::size_t sequences = 1;  ///< that the model remembers
+    CacheNumbers cache = CacheNumbers::kFloat16;
+    bool float_activations = false;  ///< round no inputs of layers to 8 bits; decode the weights
+    Resources resources{};           ///< of all calls
+  };
+
+  /// For LanguageModel::tokenize().
+  struct TokenizeOptions {
+    bool begin = true;     ///< with the token in front that begins a text, if the model has one
+    bool control = false;  ///< find control tokens such as "<|im_start|>"; not for texts of others
+  };
+
+  /// How tokens are drawn, in these steps on the logits l, each on the tokens that those before it
+  /// have left:
+  ///
+  ///     1. repetition   l of the last repeat_window tokens becomes l / repeat_penalty if l > 0,
+  ///                     else l * repeat_penalty
+  ///     2. top_k        the k highest logits
+  ///     3. top_p        the fewest of the most probable tokens whose probabilities sum to p or
+  ///                     more
+  ///     4. min_p        tokens at least min_p times as probable as the most probable one
+  ///     5. temperature  drawn with probability softmax(l / temperature)
+  ///
+  /// The same options and tokens give the same text on every processor.
+  struct SamplingOptions {
+    double temperature = 0;          ///< at least 0; 0: the highest logit
+    std::size_t top_k = 40;          ///< 0: all
+    double top_p = 0.95;             ///< above 0; 1: all
+    double min_p = 0.05;             ///< 0 to 1; 0: all
+    double repeat_penalty = 1;       ///< above 0; 1: none
+    std::size_t repeat_window = 64;  ///< tokens
+    std::uint64_t seed = 0;
+  };
+
+  /// Gets a text as it is written: each token with the text that is certain with it, which may be
+  /// empty and ends between two characters; at the end kNoToken and the rest of the text, if there
+  /// is one; and kNoToken without text before each 256 tokens of the prompt. It runs on the calling
+  /// thread.
+  /// @return  whether to go on; if not, the generation ends with End::kInterrupted. What the
+  ///          function throws leaves the call unchanged.
+  using OnToken = std::function<bool(Token token, std::string_view text)>;
+
+  /// For LanguageModel::generate().
+  struct GenerateOptions {
+    std::size_t max_tokens = 128;
+    SamplingOptions sampling{};
+    std::vector<std::string> stops{};  ///< the result ends in front of the first of these texts
+    std::size_t sequence = 0;          ///< of the model
+    bool control = false;              ///< find control tokens in a prompt that is text
+  };
+
+  /// Why a generation ended.
+  enum class End : std::uint8_t {
+    kCount,        ///< it has as many tokens as were asked for
+    kToken,        ///< an end token of the model, which has no text
+    kText,         ///< a stop text
+    kContext,      ///< the context is full
+    kInterrupted,  ///< OnToken ended it
+  };
+  /// "count", "token", "text", "context" or "interrupted".
+  HALFTONE_CPP_API std::string_view to_string(End end);
+
+  /// What was generated.
+  struct Generation {
+    std::string text;           ///< without the stop text; bytes that are no UTF-8 became U+FFFD
+    std::vector<Token> tokens;  ///< with the end token
+    End end = End::kCount;      ///< why it ended
+    std::size_t prompt_tokens = 0;  ///< of the prompt, with those that are reused
+    std::size_t reused_tokens = 0;  ///< of the prompt, which the sequence had already
+    double prompt_seconds = 0;      ///< for the prompt
+    double first_seconds = 0;       ///< from the beginning to the first token
+    double generate_seconds = 0;    ///< for the tokens after the first one
+  };
+
+  /// Who has written a message.
+  enum class Role : std::uint8_t { kSystem, kUser, kAssistant };
+
+  /// A message of a conversation.
+  struct Message {
+    Role role = Role::kUser;
+    std::string content;  ///< control tokens in it are plain text
+  };
+
+  /// For LanguageModel::answer() and Chat.
+  struct AnswerOptions {
+    std::string chat_template{};  ///< "chatml", "llama3", ...; empty: that of the file
+    /// max_tokens 0: until the context is full.
+    GenerateOptions generate{.max_tokens = 0};
+  };
+
+  /// A value and its standard error, which takes tokens for independent.
+  struct Estimate {
+    double value = 0;
+    double standard_error = 0;
+  };
+
+  /// How close a language model is to a reference.
+  struct TextComparison {
+    Estimate perplexity;  ///< of the reference
+    Estimate ratio;       ///< perplexity of the model / of the reference
+    Estimate mean_kl;     ///< mean of KL(reference || model) in nats for each token
+    Estimate kl_99;       ///< which 99 % of the tokens do not exceed
+    Estimate same_top;    ///< share of tokens with the same most probable one
+  };
+
+  /// What LanguageModel::evaluate() returns.
+  struct TextEvaluation {
+    std::size_t num_tokens = 0;  ///< that count
+    std::size_t num_windows = 0;
+    Estimate loss;        ///< mean of -log p(token), in nats
+    Estimate perplexity;  ///< e^loss
+    std::optional<TextComparison> reference{};
+  };
+
+  struct TextEvaluationOptions;
+
+  /// A language model with its tokenizer, and what it remembers: sequences of tokens. Copies are
+  /// the same model. One thread at a time may use it, except for functions that are const.
+  ///
+  /// Functions that are given a prompt reuse the tokens at its front that the sequence has. Logits
+  /// depend on the tokens of their sequence alone, bit for bit: not on how they were divided into
+  /// calls, nor on threads, other sequences or the processor.
+  class HALFTONE_CPP_API LanguageModel {
+   public:
+    /// Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or
+    /// a
+    /// *.bin file of llama2.c.
+    /// @param path  must not change while the model lives
+    /// @throws Error kIo, kFormat, kUnsupported, kShape, kMemory; kUsage for an option out of
+    /// range, a
+    ///         context that the positions of the model do not reach, or a missing or superfluous
+    ///         tokenizer; kUnsupported also if this build has no libraries for text
+    static LanguageModel open(const std::filesystem::path& path,
+                              const LanguageModelOptions& options = {});
+
+    [[nodiscard]] const std::string& name() const;  ///< in messages: that of its file
+    [[nodiscard]] std::size_t vocabulary() const;   ///< logits for each token
+    [[nodiscard]] std::size_t context() const;      ///< tokens that a sequence may have
+    [[nodiscard]] std::size_t sequences() const;    ///< that it remembers
+    [[nodiscard]] Token begin_token() const;  ///< in front of every text; kNoToken if there is none
+    [[nodiscard]] bool is_end_token(Token token) const;  ///< whether it ends a text or an answer
+
+    /// @throws Error kFormat if the text is not UTF-8
+    [[nodiscard]] std::vector<Token> tokenize(std::string_view text,
+                                              const TokenizeOptions& options = {}) const;
+    /// The text of tokens. Control tokens have none. It may begin and end inside a character.
+    /// @throws Error kUsage if there is no such token
+    [[nodiscard]] std::string detokenize(std::span<const Token> tokens) const;
+    /// The bytes of one token in the middle of a text; of a control token its name.
+    /// @throws Error kUsage if there is no such token
+    [[nodiscard]] std::string token_text(Token token) const;
+    /// The text that answer() has the model continue.
+    /// @throws Error as answer()
+    [[nodiscard]] std::string chat_prompt(std::span<const Message> conversation,
+                                          std::string_view chat_template = "") const;
+
+    /// Appends tokens to a sequence.
+    /// @param tokens  at least one
+    /// @return        logits of the token that follows the last one: [vocabulary()]
+    /// @throws Error kUsage if there is no such sequence or token; kUnsupported if the context is
+    ///         full; the sequence is then as it was
+    std::vector<float> append(std::span<const Token> tokens, std::size_t sequence = 0);
+    /// The same.
+    /// @return  logits of the tokens that follow each: [tokens, vocabulary()], row-major
+    std::vector<float> append_for_all(std::span<const Token> tokens, std::size_t sequence = 0);
+    /// The tokens of a sequence.
+    /// @throws Error kUsage if there is no such sequence
+    [[nodiscard]] std::vector<Token> tokens(std::size_t sequence = 0);
+    /// Forgets all tokens from `length` on.
+    /// @throws Error kUsage if there is no such sequence, or it is shorter
+    void truncate(std::size_t length, std::size_t sequence = 0);
+    /// Bytes of weights, keys and values that one more token reads behind `length` tokens.
+    [[nodiscard]] std::size_t bytes_per_token(std::size_t length);
+
+    /// Continues a text token by token. Afterwards the sequence has the tokens of the prompt and of
+    /// the result, but the last one.
+    /// @param on_token  may be empty
+    /// @throws Error kUsage if the prompt has no token or more than the context, before anything is
+    ///         run, or an option is out of range; kFormat if it is not UTF-8
+    Generation generate(std::string_view prompt, const GenerateOptions& options = {},
+                        const OnToken& on_token = {});
+    /// The same with a prompt of tokens, such as tokens().
+    Generation generate(std::span<const Token> prompt, const GenerateOptions& options = {},
+                        const OnToken& on_token = {});
+    /// Answers the last message of a conversation, which is written as the template says.
+    /// @param conversation  all of it: what the sequence has of it is not read again
+    /// @throws Error as generate(); kUsage if users and assistants do not alternate where they
+    /// must;
+    ///         kUnsupported if the model has no template that is known, or its template no system
+    ///         messages
+    Generation answer(std::span<const Message> conversation, const AnswerOptions& options = {},
+                      const OnToken& on_token = {});
+
+    /// Perplexity of a text. Sequence 0 is overwritten.
+    /// @throws Error kUsage for an option out of range, if no token counts, or if the reference has
+    ///         another tokenizer; kFormat if the text is not UTF-8 or logits are not numbers;
+    ///         kInterrupted
+    TextEvaluation evaluate(std::string_view text, const TextEvaluationOptions& options);
+    /// The same with default options.
+    TextEvaluation evaluate(std::string_view text);
+
+   private:
+    struct State;
+    explicit LanguageModel(std::shared_ptr<State> state);
+    std::shared_ptr<State> state_;  // shared by the copies
+  };
+
+  /// For LanguageModel::evaluate(): windows of the text, each a sequence of its own, that begin at
+  /// token 0, stride, 2 stride, ... A token that windows share counts once, in the first one that
+  /// has tokens in front of it.
+  struct TextEvaluationOptions {
+    std::size_t window = 0;       ///< tokens, at least 2; 0: 512, or the context if it is shorter
+    std::size_t stride = 0;       ///< 1 to window; 0: window
+    std::size_t max_windows = 0;  ///< to use, from the front; 0: all
+    /// Count only tokens behind the middle of a whole window, as llama.cpp's llama-perplexity does.
+    bool second_half = false;
+    std::optional<LanguageModel> reference{};  ///< another model to compare with
+    Progress progress{};                       ///< may be empty
+  };
+
+  /// A conversation.
+  class HALFTONE_CPP_API Chat {
+   public:
+    /// @param options  the seed of answer i is seed + i
+    /// @param system   a message that tells the model what it is; empty: none
+    /// @throws Error kUnsupported if the model has no template that is known
+    explicit Chat(const LanguageModel& model, const AnswerOptions& options = {},
+                  const std::string& system = "");
+
+    /// Answers a message of the user. If this throws, the conversation is as it was.
+    /// @throws Error as LanguageModel::answer()
+    Generation answer(const std::string& message, const OnToken& on_token = {});
+    /// The conversation.
+    [[nodiscard]] const std::vector<Message>& messages() const { return messages_; }
+
+   private:
+    LanguageModel model_;
+    AnswerOptions options_;
+    std::vector<Message> messages_;
+  };
+
+}  // namespace v0
+}  // namespace halftone

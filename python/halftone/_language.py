@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Language models: tokens, logits, texts, conversations, perplexity."""
+
+from __future__ import annotations
+
+import operator
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _halftone as native
+from ._jobs import check_threads
+from ._progress import Progress, ProgressCallback
+from ._reports import Generation, TextEvaluation
+
+Path: TypeAlias = str | os.PathLike[str]
+Cache: TypeAlias = Literal["float32", "float16", "int8"]
+#: {"role": "system", "user" or "assistant", "content": text}
+Message: TypeAlias = Mapping[str, str]
+#: Called with each piece of a text; False stops the generation.
+OnText: TypeAlias = Callable[[str], object]
+#: Called with each token, or None, and the text that is certain with it; False stops.
+OnToken: TypeAlias = Callable[[int | None, str], object]
+
+_ROLES = ("system", "user", "assistant")
+
+
+class GenerateOptions(TypedDict, total=False):
+    """Options of generate(), stream(), answer() and chat().
+
+    Defaults: max_tokens 128 (of an answer 0: until the context is full), temperature 0 (the highest
+    logit), top_k 40 (0: all), top_p 0.95 (1: all), min_p 0.05 (0: all), repeat_penalty 1 (none),
+    repeat_window 64 tokens, seed 0, stop () (texts in front of which the result ends), sequence 0
+    of the model, control False (True finds control tokens such as "<|im_start|>" in a prompt).
+
+    A token is drawn in these steps on the logits l, each on the tokens that those before it have
+    left: l of the last repeat_window tokens becomes l / repeat_penalty if l > 0, else l *
+    repeat_penalty; the top_k highest logits; the fewest of the most probable tokens whose
+    probabilities sum to top_p or more; tokens at least min_p times as probable as the most probable
+    one; at last, the probabilities are softmax(l / temperature). The same options and tokens give
+    the same text on every processor.
+    """
+
+    max_tokens: int
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    repeat_penalty: float
+    repeat_window: int
+    seed: int
+    stop: str | Sequence[str]
+    sequence: int
+    control: bool
+
+
+_SAMPLING = {
+    "temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_window", "seed"
+}  # fmt: skip
+
+
+def _how(
+    options: GenerateOptions, max_tokens: int, on_text: OnText | None, on_token: OnToken | None
+) -> native.GenerateHow:
+    how = native.GenerateHow()
+    how.max_tokens = max_tokens
+    sampling = native.Sampling()
+    for name, value in options.items():
+        if name not in GenerateOptions.__annotations__:
+            raise TypeError(f"unexpected option {name!r}")
+        if name in _SAMPLING:
+            setattr(sampling, name, value)
+        elif name != "stop":
+            setattr(how, name, value)
+    how.sampling = sampling
+    stop = options.get("stop", ())
+    how.stops = [stop] if isinstance(stop, str) else list(stop)
+    how.on_token = _callback(on_text, on_token)
+    return how
+
+
+def _callback(on_text: OnText | None, on_token: OnToken | None) -> OnToken | None:
+    if on_text is None:
+        return on_token
+
+    def call(token: int | None, text: str) -> bool:
+        goes_on = not text or on_text(text) is not False
+        return goes_on and (on_token is None or on_token(token, text) is not False)
+
+    return call
+
+
+def _messages(messages: Sequence[Message]) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    for message in messages:
+        role = message["role"]
+        if role not in _ROLES:
+            raise ValueError(f"role: expected 'system', 'user' or 'assistant', found {role!r}")
+        found.append((_ROLES.index(role), message["content"]))
+    return found
+
+
+class LanguageModel:
+    """A language model with its tokenizer, and the sequences of tokens that it remembers.
+
+    Functions that are given a prompt reuse the tokens at its front that the sequence has. Logits
+    depend on the tokens of their sequence alone, bit for bit: not on how they were divided into
+    calls, nor on threads, other sequences or the processor. One thread at a time may use a model;
+    the GIL is free while it runs. Ctrl-C ends a generation.
+    """
+
+    def __init__(self, model: native.LanguageModel):
+        self._model = model
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        tokenizer: Path | None = None,
+        context: int | None = None,
+        sequences: int = 1,
+        cache: Cache = "float16",
+        float_activations: bool = False,
+        threads: int | None = None,
+    ) -> LanguageModel:
+        """Opens a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c.
+
+        tokenizer: a file, for a model of llama2.c.
+        context: tokens of a sequence at most; None: as the model says, 4096 at most.
+        sequences: that the model remembers, each in memory of its own.
+        cache: how keys and values are kept.
+        float_activations: no inputs of layers are rounded to 8 bits; weights are decoded.
+        threads: None for all cores; changes no result.
+        """
+        how = native.LanguageHow()
+        how.tokenizer = None if tokenizer is None else os.fsdecode(tokenizer)
+        if context is not None and context < 1:
+            raise ValueError(f"context: expected at least 1, found {context}")
+        how.context = context or 0
+        how.sequences = sequences
+        how.cache = cache
+        how.float_activations = float_activations
+        how.threads = check_threads(threads)
+        try:
+            return cls(native.LanguageModel.open(os.fsdecode(path), how))
+        except OSError as error:
+            if os.path.exists(path):
+                raise
+            raise FileNotFoundError(str(error)) from None
+
+    @property
+    def name(self) -> str:
+        """In messages: the path of the file."""
+        return self._model.name
+
+    @property
+    def vocabulary(self) -> int:
+        """Logits for each token."""
+        return self._model.vocabulary
+
+    @property
+    def context(self) -> int:
+        """Tokens that a sequence may have."""
+        return self._model.context
+
+    @property
+    def sequences(self) -> int:
+        """Sequences that the model remembers."""
+        return self._model.sequences
+
+    @property
+    def begin_token(self) -> int | None:
+        """The token in front of every text, if there is one."""
+        token = self._model.begin_token
+        return None if token < 0 else token
+
+    def is_end_token(self, token: int) -> bool:
+        """Whether a text or an answer ends with the token."""
+        return self._model.is_end_token(token)
+
+    def tokenize(self, text: str, *, begin: bool = True, control: bool = False) -> list[int]:
+        """The tokens of a text.
+
+        begin: with the token in front that begins a text, if the model has one.
+        control: finds control tokens such as "<|im_start|>"; else they are plain text.
+        """
+        return self._model.tokenize(text, begin, control)
+
+    def detokenize(self, tokens: Sequence[int]) -> str:
+        """The text of tokens. Control tokens have none; bytes that are no UTF-8 become U+FFFD."""
+        return self._model.detokenize(_ids(tokens)).decode(errors="replace")
+
+    def token_bytes(self, token: int) -> bytes:
+        """The bytes of one token in the middle of a text; of a control token its name."""
+        return self._model.token_bytes(token)
+
+    def append(
+        self, tokens: Sequence[int], *, sequence: int = 0, all: bool = False
+    ) -> npt.NDArray[np.float32]:
+        """Appends tokens to a sequence, and returns the logits of the token that follows.
+
+        all: those of the tokens that follow each, [tokens, vocabulary]; else [vocabulary]. If it
+        fails, the sequence is as it was.
+        """
+        ids = _ids(tokens)
+        shape = (len(ids), self.vocabulary) if all else (self.vocabulary,)
+        logits = np.empty(shape, np.float32)
+        self._model.append(ids, sequence, all, logits)
+        return logits
+
+    def tokens(self, sequence: int = 0) -> list[int]:
+        """The tokens of a sequence."""
+        return self._model.tokens(sequence)
+
+    def truncate(self, length: int, *, sequence: int = 0) -> None:
+        """Forgets all tokens of a sequence from `length` on."""
+        self._model.truncate(length, sequence)
+
+    def bytes_per_token(self, length: int = 0) -> int:
+        """Bytes of weights, keys and values that one more token reads behind `length` tokens."""
+        return self._model.bytes_per_token(length)
+
+    def generate(
+        self,
+        prompt: str | Sequence[int] | None,
+        *,
+        on_text: OnText | None = None,
+        on_token: OnToken | None = None,
+        **options: Unpack[GenerateOptions],
+    ) -> Generation:
+        """Continues a text, or tokens; None: the tokens that the sequence has.
+
+        on_text: called with each piece of the text as it is written; False stops.
+        on_token: called with each token and its text; with None before each 256 tokens of the
+        prompt, and for text that remains at the end. False stops.
+        options: those of GenerateOptions.
+        """
+        how = _how(options, 128, on_text, on_token)
+        if isinstance(prompt, str):
+            return Generation(self._model.generate(prompt, how))
+        tokens = None if prompt is None else _ids(prompt)
+        return Generation(self._model.generate_from(tokens, how))
+
+    def stream(
+        self, prompt: str | Sequence[int] | None, **options: Unpack[GenerateOptions]
+    ) -> Iterator[str]:
+        """The pieces of generate() as they are written, by a thread that ends with the iterator."""
+        yield from _stream(lambda on_text: self.generate(prompt, on_text=on_text, **options))
+
+    def answer(
+        self,
+        messages: Sequence[Message],
+        *,
+        template: str | None = None,
+        on_text: OnText | None = None,
+        on_token: OnToken | None = None,
+        **options: Unpack[GenerateOptions],
+    ) -> Generation:
+        """Answers the last message of a conversation, written as the template of the model says.
+
+        messages: the whole conversation, such as [{"role": "user", "content": "Hi"}]; what the
+        sequence has of it is not read again. Control tokens in contents are plain text.
+        template: "chatml", "llama3", ...; None: that of the file.
+        """
+        how = _how(options, 0, on_text, on_token)
+        how.chat_template = template or ""
+        return Generation(self._model.answer(_messages(messages), how))
+
+    def chat(
+        self,
+        *,
+        system: str | None = None,
+        template: str | None = None,
+        **options: Unpack[GenerateOptions],
+    ) -> Chat:
+        """A conversation. system: a message that tells the model what it is."""
+        return Chat(self, system, template, options)
+
+    def chat_prompt(self, messages: Sequence[Message], *, template: str | None = None) -> str:
+        """The text that answer() has the model continue."""
+        return self._model.chat_prompt(_messages(messages), template or "")
+
+    def evaluate_text(
+        self,
+        text: str,
+        *,
+        window: int | None = None,
+        stride: int | None = None,
+        max_windows: int | None = None,
+        second_half: bool = False,
+        reference: LanguageModel | None = None,
+        progress: bool | ProgressCallback = True,
+    ) -> TextEvaluation:
+        """Perplexity of a text. Sequence 0 is overwritten.
+
+        window: tokens that are read together; None: 512, or the context if it is shorter.
+        stride: from one window to the next; None: window.
+        max_windows: to use, from the front.
+        second_half: counts only tokens behind the middle of a window, as llama-perplexity does.
+        reference: another model with the same tokenizer, to compare with.
+        """
+        other = None if reference is None else reference._model
+        with Progress(progress) as callback:
+            how = native.EvaluateTextHow(
+                window or 0, stride or 0, max_windows or 0, second_half, callback
+            )
+            return TextEvaluation(self._model.evaluate(text, other, how))
+
+    def __repr__(self) -> str:
+        return (
+            f"<halftone.LanguageModel '{self.name}': {self.vocabulary} tokens, "
+            f"context {self.context}>"
+        )
+
+
+class Chat:
+    """A conversation with a language model; LanguageModel.chat() makes one."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        system: str | None,
+        template: str | None,
+        options: GenerateOptions,
+    ):
+        _how(options, 0, None, None)  # refuses other options before the first message
+        model.chat_prompt([{"role": "user", "content": ""}], template=template)
+        self._model = model
+        self._template = template
+        self._options = options
+        self._messages: list[Message] = []
+        if system:
+            self._messages.append({"role": "system", "content": system})
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation so far."""
+        return list(self._messages)
+
+    def answer(
+        self, message: str, *, on_text: OnText | None = None, on_token: OnToken | None = None
+    ) -> Generation:
+        """Answers a message. If this fails, the conversation is as it was.
+
+        The seed of answer i is seed + i. on_text, on_token: as in LanguageModel.generate().
+        """
+        conversation = [*self._messages, {"role": "user", "content": message}]
+        found = self._model.answer(
+            conversation,
+            template=self._template,
+            on_text=on_text,
+            on_token=on_token,
+            **self._options,
+        )
+        self._messages = [*conversation, {"role": "assistant", "content": found.text}]
+        self._options = {**self._options, "seed": self._options.get("seed", 0) + 1}
+        return found
+
+    def stream(self, message: str) -> Iterator[str]:
+        """The pieces of answer() as they are written. It counts once the iterator has ended."""
+        yield from _stream(lambda on_text: self.answer(message, on_text=on_text))
+
+
+def _ids(tokens: Sequence[int]) -> list[int]:
+    return [operator.index(token) for token in tokens]
+
+
+def _stream(generate: Callable[[OnText], Any]) -> Iterator[str]:
+    pieces: queue.SimpleQueue[str | BaseException | None] = queue.SimpleQueue()
+    stopped = threading.Event()
+
+    def on_text(piece: str) -> bool:
+        pieces.put(piece)
+        return not stopped.is_set()
+
+    def run() -> None:
+        try:
+            generate(on_text)
+            pieces.put(None)
+        except BaseException as error:
+            pieces.put(error)
+
+    thread = threading.Thread(target=run, name="halftone stream")
+    thread.start()
+    try:
+        while (piece := pieces.get()) is not None:
+            if isinstance(piece, BaseException):
+                raise piece
+            yield piece
+    finally:
+        stopped.set()
+        thread.join()

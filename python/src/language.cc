@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language models.
+#include "halftone/report/language.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "halftone/api/language_model.h"
+#include "halftone/api/text_evaluation.h"
+#include "halftone/api/text_generation.h"
+#include "halftone/base/exclusive.h"
+#include "halftone/base/thread_settings.h"
+#include "python/src/array.h"
+#include "python/src/bind.h"
+#include "python/src/progress.h"
+
+namespace halftone::python {
+namespace {
+
+namespace nb = nanobind;
+
+using Tokens = std::vector<lm::TokenId>;
+/// Roles by their number in lm::ChatRole, and contents.
+using Messages = std::vector<std::pair<std::size_t, std::string>>;
+
+struct LanguageHow {
+  std::optional<std::filesystem::path> tokenizer{};
+  std::size_t context = 0;
+  std::size_t sequences = 1;
+  std::string cache = "float16";
+  bool float_activations = false;
+  int threads = 0;
+};
+
+struct GenerateHow {
+  std::size_t max_tokens = 0;
+  lm::SamplingOptions sampling{};
+  std::vector<std::string> stops{};
+  std::size_t sequence = 0;
+  bool control = false;
+  std::string chat_template{};
+  nb::object on_token = nb::none();  ///< called with a token, or None, and its text
+};
+
+struct EvaluateTextHow {
+  lm::WindowOptions windows{};
+  nb::object progress = nb::none();
+};
+
+ir::CacheNumbers cache_named(const std::string& name) {
+  constexpr std::array kAll = {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16,
+                               ir::CacheNumbers::kInt8};
+  const auto found =
+      std::ranges::find_if(kAll, [&](ir::CacheNumbers each) { return to_string(each) == name; });
+  if (found != kAll.end()) return *found;
+  fail(ErrorKind::kUsage, "cache: expected 'float32', 'float16' or 'int8', found '" + name + "'");
+}
+
+std::vector<lm::Message> conversation_of(const Messages& messages) {
+  std::vector<lm::Message> conversation;
+  for (const auto& [role, content] : messages) {
+    conversation.push_back({static_cast<lm::ChatRole>(role), content});
+  }
+  return conversation;
+}
+
+/// Options whose callback is Python's. It is called, and signals are looked at, for each token.
+lm::GenerateOptions options_of(const GenerateHow& how, Reporter& reporter) {
+  lm::GenerateOptions options{.max_tokens = how.max_tokens,
+                              .sampling = how.sampling,
+                              .stops = {.texts = how.stops},
+                              .sequence = how.sequence};
+  options.on_token = [&](lm::TokenId token, std::string_view text) {
+    bool goes_on = true;
+    reporter.with_python([&] {
+      if (how.on_token.is_none()) return;
+      const nb::object which = token == lm::kNoToken ? nb::none() : nb::object(nb::int_(token));
+      goes_on = !how.on_token(which, nb::str(text.data(), text.size())).is(nb::handle(Py_False));
+    });
+    return goes_on;
+  };
+  return options;
+}
+
+class PythonLanguageModel {
+ private:
+  /// Runs `work` without the GIL: by this thread alone, on the threads of the model.
+  template <typename Work>
+  auto run(Reporter& reporter, const Work& work) {
+    return reporter.run([&] {
+      const ExclusiveUse alone(used_, "model");
+      const UseThreadSettings use(settings_);
+      return work();
+    });
+  }
+  template <typename Work>
+  Texts written(const GenerateHow& how, const Work& work) {
+    Reporter reporter{nb::none()};
+    const lm::GenerateOptions options = options_of(how, reporter);
+    return run(reporter, [&] {
+      const lm::Generation found = work(options);
+      return Texts(found.text, report::to_json(found));
+    });
+  }
+
+ public:
+  static std::unique_ptr<PythonLanguageModel> open(const std::filesystem::path& path,
+                                                   const LanguageHow& how) {
+    LanguageModelOptions options;
+    if (how.tokenizer) options.tokenizer = *how.tokenizer;
+    options.context = how.context;
+    options.sequences = how.sequences;
+    options.cache = cache_named(how.cache);
+    options.execution.int8_activations = !how.float_activations;
+    const nb::gil_scoped_release no_gil;
+    ThreadSettings settings = thread_settings();
+    settings.threads = how.threads;
+    const UseThreadSettings use(settings);
+    return std::make_unique<PythonLanguageModel>(settings, LanguageModel::open(path, options));
+  }
+  PythonLanguageModel(const ThreadSettings& settings, LanguageModel model)
+      : settings_(settings), model_(std::move(model)) {}
+
+  [[nodiscard]] const LanguageModel& model() const { return model_; }
+
+  void append(const Tokens& tokens, std::size_t sequence, bool all, const nb::object& logits) {
+    const Array out(logits, Access::kWrite);
+    const std::span<float> place = out.writable<float>();
+    Reporter reporter{nb::none()};
+    run(reporter, [&] {
+      const std::vector<float> found = model_.model().append(sequence, tokens, all);
+      if (place.size() != found.size()) fail(ErrorKind::kInternal, "logits of another size");
+      std::ranges::copy(found, place.begin());
+    });
+  }
+  Tokens tokens(std::size_t sequence) {
+    const ExclusiveUse alone(used_, "model");
+    const std::size_t count = model_.model().sequences();
+    if (sequence >= count) {
+      fail(ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(count - 1) + ", found " +
+                                  std::to_string(sequence));
+    }
+    const auto found = model_.model().tokens(sequence);
+    return {found.begin(), found.end()};
+  }
+  void truncate(std::size_t length, std::size_t sequence) {
+    const ExclusiveUse alone(used_, "model");
+    model_.model().truncate(sequence, length);
+  }
+  std::size_t bytes_per_token(std::size_t length) {
+    const ExclusiveUse alone(used_, "model");
+    return model_.model().bytes_per_token(length);
+  }
+
+  Texts generate(const std::string& prompt, const GenerateHow& how) {
+    return written(how, [&](const lm::GenerateOptions& options) {
+      return generate_text(model_, prompt, {options, how.control});
+    });
+  }
+  /// @param prompt  nullopt: what the sequence has
+  Texts generate_from(const std::optional<Tokens>& prompt, const GenerateHow& how) {
+    return written(how, [&](const lm::GenerateOptions& options) {
+      return generate_from_tokens(model_, prompt, options);
+    });
+  }
+  Texts answer_last(const Messages& messages, const GenerateHow& how) {
+    return written(how, [&](const lm::GenerateOptions& options) {
+      return answer(model_, conversation_of(messages), {how.chat_template, options});
+    });
+  }
+
+  Texts evaluate(const std::string& text, PythonLanguageModel* reference,
+                 const EvaluateTextHow& how) {
+    if (reference == this) {
+      fail(ErrorKind::kUsage, "reference: expected another model, found the same");
+    }
+    Reporter reporter(how.progress);
+    return run(reporter, [&] {
+      std::optional<ExclusiveUse> alone;
+      if (reference != nullptr) alone.emplace(reference->used_, "model");
+      TextEvaluationOptions options;
+      options.windows = how.windows;
+      if (options.windows.context == 0) {
+        options.windows.context = std::min<std::size_t>(512, model_.model().context());
+      }
+      options.progress = reporter.sink();
+      const lm::TextEvaluation found =
+          evaluate_text(model_, reference == nullptr ? nullptr : &reference->model_, text, options);
+      return Texts(report::to_text(found), report::to_json(found));
+    });
+  }
+
+ private:
+  ThreadSettings settings_;
+  LanguageModel model_;
+  std::atomic<bool> used_{false};
+};
+
+nb::bytes python_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+void bind_generate_options(nb::module_& module) {
+  nb::class_<lm::SamplingOptions>(module, "Sampling")
+      .def(nb::init<>())
+      .def_rw("temperature", &lm::SamplingOptions::temperature)
+      .def_rw("top_k", &lm::SamplingOptions::top_k)
+      .def_rw("top_p", &lm::SamplingOptions::top_p)
+      .def_rw("min_p", &lm::SamplingOptions::min_p)
+      .def_rw("repeat_penalty", &lm::SamplingOptions::repeat_penalty)
+      .def_rw("repeat_window", &lm::SamplingOptions::repeat_window)
+      .def_rw("seed", &lm::SamplingOptions::seed);
+  nb::class_<GenerateHow>(module, "GenerateHow")
+      .def(nb::init<>())
+      .def_rw("max_tokens", &GenerateHow::max_tokens)
+      .def_rw("sampling", &GenerateHow::sampling)
+      .def_rw("stops", &GenerateHow::stops)
+      .def_rw("sequence", &GenerateHow::sequence)
+      .def_rw("control", &GenerateHow::control)
+      .def_rw("chat_template", &GenerateHow::chat_template)
+      .def_rw("on_token", &GenerateHow::on_token, nb::arg().none());
+}
+
+void bind_other_options(nb::module_& module) {
+  nb::class_<LanguageHow>(module, "LanguageHow")
+      .def(nb::init<>())
+      .def_rw("tokenizer", &LanguageHow::tokenizer, nb::arg().none())
+      .def_rw("context", &LanguageHow::context)
+      .def_rw("sequences", &LanguageHow::sequences)
+      .def_rw("cache", &LanguageHow::cache)
+      .def_rw("float_activations", &LanguageHow::float_activations)
+      .def_rw("threads", &LanguageHow::threads);
+  nb::class_<EvaluateTextHow>(module, "EvaluateTextHow")
+      .def(
+          "__init__",
+          [](EvaluateTextHow* how, std::size_t window, std::size_t stride, std::size_t max_windows,
+             bool second_half, const nb::object& progress) {
+            new (how) EvaluateTextHow{{window, stride, second_half, max_windows}, progress};
+          },
+          nb::arg("window"), nb::arg("stride"), nb::arg("max_windows"), nb::arg("second_half"),
+          nb::arg("progress").none());
+}
+
+void bind_facts(nb::class_<PythonLanguageModel>& model) {
+  model.def_prop_ro("name", [](const PythonLanguageModel& m) { return m.model().name(); })
+      .def_prop_ro("vocabulary",
+                   [](const PythonLanguageModel& m) { return m.model().model().vocabulary(); })
+      .def_prop_ro("context",
+                   [](const PythonLanguageModel& m) { return m.model().model().context(); })
+      .def_prop_ro("sequences",
+                   [](const PythonLanguageModel& m) { return m.model().model().sequences(); })
+      .def_prop_ro("begin_token",
+                   [](const PythonLanguageModel& m) { return m.model().begin_token(); })
+      .def(
+          "is_end_token",
+          [](const PythonLanguageModel& m, lm::TokenId token) {
+            return m.model().is_end_token(token);
+          },
+          nb::arg("token"));
+}
+
+void bind_text(nb::class_<PythonLanguageModel>& model) {
+  model
+      .def(
+          "tokenize",
+          [](const PythonLanguageModel& m, const std::string& text, bool begin, bool control) {
+            return m.model().tokenize(text, {begin, control});
+          },
+          nb::arg("text"), nb::arg("begin"), nb::arg("control"))
+      .def(
+          "detokenize",
+          [](const PythonLanguageModel& m, const Tokens& tokens) {
+            return python_bytes(m.model().detokenize(tokens));
+          },
+          nb::arg("tokens"))
+      .def(
+          "token_bytes",
+          [](const PythonLanguageModel& m, lm::TokenId token) {
+            return python_bytes(m.model().token_text(token));
+          },
+          nb::arg("token"))
+      .def(
+          "chat_prompt",
+          [](const PythonLanguageModel& m, const Messages& messages, const std::string& name) {
+            return chat_prompt(m.model(), conversation_of(messages), name);
+          },
+          nb::arg("messages"), nb::arg("chat_template"));
+}
+
+}  // namespace
+
+void bind_language(nb::module_& module) {
+  bind_generate_options(module);
+  bind_other_options(module);
+  nb::class_<PythonLanguageModel> model(module, "LanguageModel");
+  bind_facts(model);
+  bind_text(model);
+  model.def_static("open", &PythonLanguageModel::open, nb::arg("path"), nb::arg("how"))
+      .def("append", &PythonLanguageModel::append, nb::arg("tokens"), nb::arg("sequence"),
+           nb::arg("all"), nb::arg("logits"))
+      .def("tokens", &PythonLanguageModel::tokens, nb::arg("sequence"))
+      .def("truncate", &PythonLanguageModel::truncate, nb::arg("length"), nb::arg("sequence"))
+      .def("bytes_per_token", &PythonLanguageModel::bytes_per_token, nb::arg("length"))
+      .def("generate", &PythonLanguageModel::generate, nb::arg("prompt"), nb::arg("how"))
+      .def("generate_from", &PythonLanguageModel::generate_from, nb::arg("prompt").none(),
+           nb::arg("how"))
+      .def("answer", &PythonLanguageModel::answer_last, nb::arg("messages"), nb::arg("how"))
+      .def("evaluate", &PythonLanguageModel::evaluate, nb::arg("text"), nb::arg("reference").none(),
+           nb::arg("how"));
+}
+
+}  // namespace halftone::python
