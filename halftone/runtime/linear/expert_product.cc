@@ -41,19 +41,21 @@ ExpertsExtent experts_extent(const ir::Shape& weights) {
           static_cast<std::size_t>(weights[2])};
 }
 
+/// The blocks of one expert.
+ir::BlockTensor expert_blocks(const ir::BlockTensor& all, std::size_t expert) {
+  const std::size_t bytes = all.row_bytes();
+  return {{all.shape[1], all.shape[2]}, all.encoding, all.bytes.part(expert * bytes, bytes)};
+}
+
 /// Weights in blocks of codes. Rows are encoded.
 struct GroupExperts {
   static constexpr std::size_t kBlockOutputs = kernels::kStripRows;
   std::vector<kernels::PackedGroups> experts;
 
   GroupExperts(const ir::Constant& weights, int threads) {
-    const auto& blocks = std::get<ir::BlockTensor>(weights);
-    const std::size_t bytes = blocks.row_bytes();
-    for (std::size_t e = 0; e < experts_extent(blocks.shape).experts; ++e) {
-      experts.push_back(pack_groups({{blocks.shape[1], blocks.shape[2]},
-                                     blocks.encoding,
-                                     blocks.bytes.part(e * bytes, bytes)},
-                                    threads));
+    const auto& all = std::get<ir::BlockTensor>(weights);
+    for (std::size_t e = 0; e < experts_extent(all.shape).experts; ++e) {
+      experts.push_back(pack_groups(expert_blocks(all, e), threads));
     }
   }
   [[nodiscard]] std::size_t size_bytes() const {
@@ -81,11 +83,18 @@ struct FloatExperts {
   std::vector<kernels::FloatMatmulWeights> experts;
 
   FloatExperts(const ir::Constant& weights, int /*threads*/) {
-    const ir::Tensor numbers = ir::to_float(weights);
-    const auto [count, outputs, inputs] = experts_extent(numbers.shape());
-    const float* matrix = numbers.as<float>().data();
-    for (std::size_t e = 0; e < count; ++e, matrix += outputs * inputs) {
-      experts.emplace_back(MatrixView<const float>({matrix, outputs * inputs}, outputs, inputs));
+    const auto [count, outputs, inputs] = experts_extent(ir::type_of(weights).shape);
+    for (std::size_t e = 0; e < count; ++e) {
+      ir::Tensor decoded;
+      std::span<const float> matrix;
+      if (const auto* all = std::get_if<ir::BlockTensor>(&weights)) {
+        decoded = ir::to_float(expert_blocks(*all, e));
+        matrix = std::as_const(decoded).as<float>();
+      } else {
+        const auto numbers = std::get<ir::Tensor>(weights).as<float>();
+        matrix = numbers.subspan(e * outputs * inputs, outputs * inputs);
+      }
+      experts.emplace_back(MatrixView<const float>(matrix, outputs, inputs));
     }
   }
   [[nodiscard]] std::size_t size_bytes() const {
