@@ -137,11 +137,11 @@ class Experts {
   std::shared_ptr<const ir::Constant> weights_;
 };
 
-ExecutionOptions fixed_order() { return {.float_order = FloatOrder::kFixed}; }
+ExecutionOptions in_fixed_order() { return {.float_order = FloatOrder::kFixed}; }
 
 /// Experts for pairs, of which some choose the same, all within the first.
-std::vector<std::int64_t> choices(std::size_t pairs, std::size_t experts, std::uint64_t seed = 5) {
-  Random random(seed);
+std::vector<std::int64_t> some_choices(std::size_t pairs, std::size_t experts) {
+  Random random(5);
   std::vector<std::int64_t> chosen(pairs);
   for (std::int64_t& each : chosen) {
     each = static_cast<std::int64_t>(random.uniform() * static_cast<double>(experts));
@@ -149,10 +149,10 @@ std::vector<std::int64_t> choices(std::size_t pairs, std::size_t experts, std::u
   return chosen;
 }
 
-std::vector<ir::Tensor> run(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs,
-                            int threads = 1) {
+std::vector<ir::Tensor> run_graph(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs,
+                                  int threads = 1) {
   const auto batch = static_cast<std::size_t>(inputs[0].shape()[0]);
-  return Session(make_plan(graph, {batch, threads, fixed_order()})).run(inputs);
+  return Session(make_plan(graph, {batch, threads, in_fixed_order()})).run(inputs);
 }
 
 /// Expects of each pair what the layer of its expert computes for its row alone, bit for bit.
@@ -161,7 +161,7 @@ void expect_products_of_layers(const Mixture& mixture, const std::vector<std::in
   const Experts experts(mixture);
   const auto inputs = experts.inputs(chosen);
   const auto rows = static_cast<std::size_t>(inputs[0].shape()[0]);
-  const auto plan = make_plan(experts.graph(), {rows, 1, fixed_order()});
+  const auto plan = make_plan(experts.graph(), {rows, 1, in_fixed_order()});
   EXPECT_EQ(testing::kernel_of(*plan), kernel);
   Session session(plan);
   const auto found = session.run(inputs);
@@ -171,15 +171,16 @@ void expect_products_of_layers(const Mixture& mixture, const std::vector<std::in
   const std::size_t share = mixture.has_own_rows ? 1 : static_cast<std::size_t>(mixture.k);
   for (std::size_t pair = 0; pair < chosen.size(); ++pair) {
     const auto row = inputs[0].as<float>().subspan(pair / share * n, n);
-    const auto expected = run(experts.graph_of(static_cast<std::size_t>(chosen[pair])),
-                              ir::test::list(ir::Tensor::from<float>({1, mixture.inputs}, row)));
+    const auto expected =
+        run_graph(experts.graph_of(static_cast<std::size_t>(chosen[pair])),
+                  ir::test::list(ir::Tensor::from<float>({1, mixture.inputs}, row)));
     EXPECT_TRUE(
         std::ranges::equal(found[0].as<float>().subspan(pair * o, o), expected[0].as<float>()))
         << "pair " << pair;
   }
 }
 
-const std::vector<const numerics::BlockEncoding*>& formats() {
+const std::vector<const numerics::BlockEncoding*>& block_formats() {
   static const std::vector<const numerics::BlockEncoding*> all = {
       &plain_blocks<1, 128, false>(), &plain_blocks<2, 64, false>(), &plain_blocks<3, 16, false>(),
       &plain_blocks<4, 32, false>(),  &plain_blocks<4, 32, true>(),  &plain_blocks<5, 32, true>(),
@@ -188,12 +189,13 @@ const std::vector<const numerics::BlockEncoding*>& formats() {
 }
 
 TEST(ExpertProduct, IsTheLayersOfTheChosenExpertsInGroups) {
-  for (const numerics::BlockEncoding* blocks : formats()) {
+  for (const numerics::BlockEncoding* blocks : block_formats()) {
     SCOPED_TRACE(std::to_string(blocks->group) + " of " + std::to_string(blocks->levels.bits));
     for (const std::size_t rows : {1U, 3U, 40U}) {
-      expect_products_of_layers({.blocks = blocks}, choices(2 * rows, 4), "groups");
+      expect_products_of_layers({.blocks = blocks}, some_choices(2 * rows, 4), "groups");
     }
-    expect_products_of_layers({.blocks = blocks, .has_own_rows = true}, choices(14, 5), "groups");
+    expect_products_of_layers({.blocks = blocks, .has_own_rows = true}, some_choices(14, 5),
+                              "groups");
   }
 }
 
@@ -202,14 +204,14 @@ TEST(ExpertProduct, IsTheLayersOfTheChosenExpertsInFloat32) {
     for (const bool has_own_rows : {false, true}) {
       for (const std::size_t rows : {1U, 3U, 40U}) {
         expect_products_of_layers({.inputs = 37, .has_own_rows = has_own_rows, .index = index},
-                                  choices(2 * rows, 4), "fixed_order_f32");
+                                  some_choices(2 * rows, 4), "fixed_order_f32");
       }
     }
   }
 }
 
 TEST(ExpertProduct, TakesOneExpertAndAllAndTheSameForEveryRow) {
-  for (const numerics::BlockEncoding* blocks : {formats()[3], formats()[0]}) {
+  for (const numerics::BlockEncoding* blocks : {block_formats()[3], block_formats()[0]}) {
     expect_products_of_layers({.k = 1, .blocks = blocks}, {4, 0, 4, 2}, "groups");
     expect_products_of_layers({.experts = 3, .k = 3, .blocks = blocks}, {2, 1, 0, 0, 1, 2},
                               "groups");
@@ -221,9 +223,9 @@ TEST(ExpertProduct, TakesOneExpertAndAllAndTheSameForEveryRow) {
 
 TEST(ExpertProduct, MatchesReference) {
   for (const bool int8 : {false, true}) {
-    const Experts experts({.blocks = formats()[3]});
+    const Experts experts({.blocks = block_formats()[3]});
     const ir::Graph graph = experts.graph();
-    const auto inputs = experts.inputs(choices(10, 5));
+    const auto inputs = experts.inputs(some_choices(10, 5));
     const auto expected = testing::run_reference(graph, inputs);
     const auto plan = make_plan(graph, {.batch = 5, .execution = {.int8_activations = int8}});
     EXPECT_EQ(testing::kernel_of(*plan), int8 ? "groups" : "fixed_order_f32");
@@ -237,14 +239,16 @@ TEST(ExpertProduct, MatchesReference) {
 TEST(ExpertProduct, HasTheSameBitsForThreadsAndParts) {
   set_num_threads(3);
   for (const numerics::BlockEncoding* blocks :
-       {static_cast<const numerics::BlockEncoding*>(nullptr), formats()[3], formats()[0]}) {
+       {static_cast<const numerics::BlockEncoding*>(nullptr), block_formats()[3],
+        block_formats()[0]}) {
     const Mixture mixture{.experts = 7, .outputs = 300, .inputs = 512, .k = 3, .blocks = blocks};
     const Experts experts(mixture);
-    const auto chosen = choices(3 * 64, 6);
+    const auto chosen = some_choices(3 * 64, 6);
     const auto inputs = experts.inputs(chosen);
-    const auto whole = run(experts.graph(), inputs);
+    const auto whole = run_graph(experts.graph(), inputs);
     for (const int threads : {2, 3}) {
-      EXPECT_TRUE(testing::same_bytes(run(experts.graph(), inputs, threads), whole)) << threads;
+      EXPECT_TRUE(testing::same_bytes(run_graph(experts.graph(), inputs, threads), whole))
+          << threads;
     }
     std::vector<float> parts;
     for (ir::Dim first = 0, rows = 1; first < 64;
@@ -256,8 +260,9 @@ TEST(ExpertProduct, HasTheSameBitsForThreadsAndParts) {
                                    tensor.as<T>().subspan(static_cast<std::size_t>(first * width),
                                                           static_cast<std::size_t>(rows * width)));
       };
-      const auto y = run(experts.graph(),
-                         ir::test::list(part(inputs[0], 0.0F), part(inputs[1], std::int64_t{})), 2);
+      const auto y =
+          run_graph(experts.graph(),
+                    ir::test::list(part(inputs[0], 0.0F), part(inputs[1], std::int64_t{})), 2);
       parts.insert(parts.end(), y[0].as<float>().begin(), y[0].as<float>().end());
     }
     EXPECT_TRUE(std::ranges::equal(parts, whole[0].as<float>()));
@@ -266,7 +271,7 @@ TEST(ExpertProduct, HasTheSameBitsForThreadsAndParts) {
 }
 
 TEST(ExpertProduct, ReadsTheWeightsOfChosenExpertsAlone) {
-  const Experts experts({.experts = 8, .blocks = formats()[3]});
+  const Experts experts({.experts = 8, .blocks = block_formats()[3]});
   const auto one = make_plan(experts.graph(), {.batch = 1});
   EXPECT_EQ(one->weight_bytes_of_run() * 4, one->packed_weight_bytes());
   const auto many = make_plan(experts.graph(), {.batch = 5});
@@ -285,17 +290,18 @@ TEST(ExpertProduct, OfComputedWeightsOrNothingGoesToTheReference) {
   ir::Graph nothing;
   const auto rows = nothing.add_input("x", float_type({0, 32}));
   const auto none = nothing.add_input("chosen", ir::dense_type(ir::ElementType::kInt32, {0, 2}));
-  const auto blocks = nothing.add_constant("w", random_blocks({2, 4, 32}, *formats()[3], random));
+  const auto blocks =
+      nothing.add_constant("w", random_blocks({2, 4, 32}, *block_formats()[3], random));
   nothing.add_output(nothing.add_node("experts", ir::ExpertProduct{}, {rows, blocks, none}));
   EXPECT_EQ(testing::kernel_of(*testing::expect_reference_result(nothing, {}, 0)), "reference");
 }
 
 TEST(ExpertProduct, RejectsExpertsThatDoNotExist) {
-  const Experts experts({.blocks = formats()[3]});
+  const Experts experts({.blocks = block_formats()[3]});
   for (const std::int64_t expert : {5, -6}) {
     expect_error(ErrorKind::kShape,
                  "index " + std::to_string(expert) + " is out of range for an extent of 5", [&] {
-                   run(experts.graph(), experts.inputs({0, expert}));
+                   run_graph(experts.graph(), experts.inputs({0, expert}));
                  });
   }
 }
