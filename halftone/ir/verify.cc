@@ -48,8 +48,7 @@ void verify_codes(const EncodedTensor& encoded) {
 
 void verify_blocks(const BlockTensor& blocks) {
   const numerics::BlockEncoding& encoding = *blocks.encoding;
-  check(blocks.shape.rank() > 0, "blocks of a scalar");
-  const auto cols = static_cast<std::size_t>(blocks.shape.back());
+  const auto cols = static_cast<std::size_t>(blocks.shape.rank() == 0 ? 1 : blocks.shape.back());
   check(encoding.can_decode(), "blocks of " + std::string(encoding.name) + " cannot be decoded");
   check(cols % encoding.block == 0, "rows of " + std::to_string(cols) + " elements are no whole " +
                                         "blocks of " + std::to_string(encoding.block));
