@@ -80,7 +80,7 @@ def models() -> dict[str, Tiny]:
     t = transformers
     llama3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                   original_max_position_embeddings=24)
-    experts = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=40)
+    experts = dict(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=40)
     long = dict(rope_type="longrope", short_factor=[1.0, 1.1, 1.3], long_factor=[1.2, 2.0, 4.0],
                 partial_rotary_factor=0.5)
     made = {
@@ -98,11 +98,11 @@ def models() -> dict[str, Tiny]:
         "qwen2_bfloat16": Tiny(t.Qwen2Config(**SIZES, **rope(1e6)), "qwen2", is_bfloat16=True),
         "qwen2_moe": Tiny(t.Qwen2MoeConfig(**SIZES, **experts, shared_expert_intermediate_size=56,
                                            norm_topk_prob=False, **rope(1e6)), "qwen2moe",
-                          expert_keys(4, 2, 40, 56)),
+                          expert_keys(6, 3, 40, 56)),
         "qwen3": Tiny(t.Qwen3Config(**SIZES, head_dim=16, tie_word_embeddings=True, **rope(1e6)),
                       "qwen3"),
         "qwen3_moe": Tiny(t.Qwen3MoeConfig(**SIZES, **experts, head_dim=16, norm_topk_prob=True,
-                                           **rope(1e6)), "qwen3moe", expert_keys(4, 2, 40)),
+                                           **rope(1e6)), "qwen3moe", expert_keys(6, 3, 40)),
         "gemma": Tiny(t.GemmaConfig(**SIZES, head_dim=16, hidden_act="gelu_pytorch_tanh", **rope()),
                       "gemma"),
         "gemma2": Tiny(t.Gemma2Config(**SIZES, head_dim=16, sliding_window=8,

@@ -65,6 +65,12 @@ void add_tensors(ContainerInspection& result, const Tensors& tensors) {
   std::ranges::stable_sort(result.types, std::greater(), &TensorTypeUse::bytes);
 }
 
+std::size_t idle_parameters(const lm::Description& d) {
+  if (d.experts == 0) return 0;
+  const std::size_t matrices = d.is_gated ? 3 : 2;
+  return d.blocks * (d.experts - d.active_experts) * matrices * d.inner * d.width;
+}
+
 LanguageModelSummary summary_of(const lm::Description& d) {
   constexpr std::size_t kHalfBytes = 2;
   return {.blocks = d.blocks,
@@ -74,6 +80,7 @@ LanguageModelSummary summary_of(const lm::Description& d) {
           .inner = d.inner,
           .experts = d.experts,
           .active_experts = d.active_experts,
+          .idle_parameters = idle_parameters(d),
           .vocabulary = d.vocabulary,
           .context = d.context,
           .cache_bytes = d.blocks * d.kv_heads * (d.head_width + d.value_width) * kHalfBytes};

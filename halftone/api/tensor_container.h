@@ -37,6 +37,7 @@ struct LanguageModelSummary {
   std::size_t inner = 0;    ///< width of the feed-forward network, or of one expert
   std::size_t experts = 0;  ///< 0: none
   std::size_t active_experts = 0;
+  std::size_t idle_parameters = 0;  ///< weights of the experts that a token does not choose
   std::size_t vocabulary = 0;
   std::size_t context = 0;      ///< tokens that it was trained for
   std::size_t cache_bytes = 0;  ///< of the keys and values of a token, as float16

@@ -25,6 +25,12 @@ const Shape& weight_shape(const Graph& graph, const Node& node) {
 
 /// Inputs of an output.
 std::size_t num_inputs(const Shape& weights) { return matrix_extent(weights).cols; }
+/// The same of a layer, which may have several matrices.
+std::size_t num_inputs(const Graph& graph, const Node& node) {
+  const Shape& weights = weight_shape(graph, node);
+  const bool has_experts = std::holds_alternative<ExpertProduct>(node.op);
+  return has_experts ? static_cast<std::size_t>(weights.back()) : num_inputs(weights);
+}
 
 bool has_input(const Node& node, std::size_t i) {
   return i < node.inputs.size() && node.inputs[i] != kAbsent;
@@ -206,8 +212,7 @@ std::optional<std::string> why_not(Arithmetic wanted, const Graph& graph, const 
   if (wanted == Arithmetic::kAuto || wanted == Arithmetic::kFloat) return std::nullopt;
   if (auto reason = why_not(wanted, node.op, layer_codes(graph, node))) return reason;
   if (auto reason = why_not_packed(graph, node)) return reason;
-  if (const std::size_t max = max_inputs(wanted, node.op);
-      num_inputs(weight_shape(graph, node)) > max) {
+  if (const std::size_t max = max_inputs(wanted, node.op); num_inputs(graph, node) > max) {
     return "more than " + std::to_string(max) + " inputs";
   }
   if (!std::holds_alternative<Conv>(node.op)) return std::nullopt;

@@ -98,6 +98,7 @@ TEST(Arithmetic, IsAnAttributeOfLayersAlone) {
   EXPECT_NE(arithmetic(Operator(Conv{})), nullptr);
   EXPECT_NE(arithmetic(Operator(ConvTranspose{})), nullptr);
   EXPECT_NE(arithmetic(Operator(Recurrent{})), nullptr);
+  EXPECT_NE(arithmetic(Operator(ExpertProduct{})), nullptr);
   EXPECT_EQ(arithmetic(Operator(MatMul{})), nullptr);
   EXPECT_EQ(arithmetic(Operator(Gather{})), nullptr);
   FullyConnected op;

@@ -10,6 +10,7 @@
 #include "halftone/ir/ops/convolution.h"
 #include "halftone/ir/ops/elementwise.h"
 #include "halftone/ir/ops/encoding.h"
+#include "halftone/ir/ops/experts.h"
 #include "halftone/ir/ops/extend.h"
 #include "halftone/ir/ops/indexing.h"
 #include "halftone/ir/ops/integer.h"
@@ -30,7 +31,7 @@ using Operator =
                  QuantizeLinear, DequantizeLinear, Requantize, Lookup, Reduce, ArgReduce, CumSum,
                  Gather, GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
                  BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize,
-                 AppendRows, Attention, Rotary>;
+                 AppendRows, Attention, Rotary, ExpertProduct>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);

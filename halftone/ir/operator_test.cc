@@ -72,6 +72,8 @@ std::vector<Row> table() {
       {Attention{6, 2, 0.5F, 30, 8}, "Attention",
        "heads=6/2 scale=0.500000 softcap=30.000000 window=8", 3, 5},
       {Rotary{3, 4, RotaryPairing::kNeighbours}, "Rotary", "heads=3 dims=4 neighbours", 4, 4},
+      {ExpertProduct{{ActivationKind::kSilu}, Arithmetic::kGroups}, "ExpertProduct",
+       "activation=Silu arithmetic=groups", 3, 3},
   };
 }
 

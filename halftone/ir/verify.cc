@@ -47,12 +47,12 @@ void verify_codes(const EncodedTensor& encoded) {
 }
 
 void verify_blocks(const BlockTensor& blocks) {
-  const auto [rows, cols] = matrix_extent(blocks.shape);
   const numerics::BlockEncoding& encoding = *blocks.encoding;
+  const auto cols = static_cast<std::size_t>(blocks.shape.rank() == 0 ? 1 : blocks.shape.back());
   check(encoding.can_decode(), "blocks of " + std::string(encoding.name) + " cannot be decoded");
   check(cols % encoding.block == 0, "rows of " + std::to_string(cols) + " elements are no whole " +
                                         "blocks of " + std::to_string(encoding.block));
-  check(blocks.bytes.bytes.size() == rows * encoding.bytes_of(cols),
+  check(blocks.bytes.bytes.size() == encoding.bytes_of(blocks.shape.element_count()),
         "blocks do not fit " + blocks.type().to_string());
 }
 
@@ -87,13 +87,15 @@ void verify_arithmetic(const Graph& graph, const Node& node) {
   if (const auto reason = why_not(*stored, node.op, layer_codes(graph, node))) complain(*reason);
 }
 
-/// Blocks are the weights of a FullyConnected, or the table of a Gather.
+/// Blocks are the weights of a FullyConnected or ExpertProduct, or the table of a Gather.
 void verify_reads_blocks(const Graph& graph, const Node& node, ValueId input) {
-  const bool reads = std::holds_alternative<FullyConnected>(node.op) || is_table(node.op);
+  const bool reads = std::holds_alternative<FullyConnected>(node.op) ||
+                     std::holds_alternative<ExpertProduct>(node.op) || is_table(node.op);
   check(reads && node.inputs[weights_input(node.op)] == input &&
             std::ranges::count(node.inputs, input) == 1,
         describe(node) + ": reads '" + graph.value(input).name +
-            "': only a FullyConnected and a Gather along axis 0 read blocks, as weights");
+            "': only a FullyConnected, an ExpertProduct and a Gather along axis 0 read blocks, " +
+            "as weights");
 }
 
 void verify_node(const Graph& graph, const Node& node) {

@@ -192,6 +192,31 @@ TEST(Verify, NeedsMatchingBases) {
                   "constant 'w': encoding: a scale or offset that is not finite");
 }
 
+TEST(Verify, NeedsWholeBlocks) {
+  const auto unpack = [](const std::byte* /*bytes*/, numerics::CodeBlock& /*block*/) {};
+  const numerics::BlockEncoding pairs{
+      .name = "pairs", .block = 2, .block_bytes = 3, .group = 2, .unpack = unpack};
+  const auto graph_of = [&](const Operator& op, const Shape& weights, std::size_t bytes) {
+    Graph graph;
+    const ValueId x =
+        graph.add_input("x", float_type({1, weights.rank() == 0 ? 1 : weights.back()}));
+    const ValueId w = graph.add_constant(
+        "w", BlockTensor{weights, &pairs, own_bytes(std::vector<std::byte>(bytes))});
+    const ValueId chosen = graph.add_input("chosen", dense_type(ElementType::kInt32, {1, 2}));
+    std::vector<ValueId> inputs = {x, w};
+    if (std::holds_alternative<ExpertProduct>(op)) inputs.push_back(chosen);
+    graph.add_output(graph.add_node("node", op, inputs));
+    return graph;
+  };
+  verify(graph_of(ExpertProduct{}, {3, 5, 4}, 3 * 5 * 2 * 3));
+  verify(graph_of(FullyConnected{}, {5, 4}, 5 * 2 * 3));
+  // Six numbers for all outputs of an expert, but three for one.
+  expect_rejected(graph_of(ExpertProduct{}, {3, 2, 3}, 3 * 3 * 3), ErrorKind::kFormat,
+                  "constant 'w': rows of 3 elements are no whole blocks of 2");
+  expect_rejected(graph_of(ExpertProduct{}, {3, 5, 4}, 5 * 2 * 3), ErrorKind::kFormat,
+                  "constant 'w': blocks do not fit pairs[3, 5, 4]");
+}
+
 TEST(Verify, ChecksStates) {
   const auto with_state = [](const Shape& before, bool twice, bool is_input) {
     Graph graph;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/work.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace halftone::ir {
@@ -93,6 +94,16 @@ Work products_of(const Recurrent& op, const NodeShapes& shapes) {
   return work;
 }
 
+Work products_of(const ExpertProduct& /*op*/, const NodeShapes& shapes) {
+  Work work = factors(shapes);
+  const Shape w = shapes.input(1);
+  work.count = 1;
+  work.rows = shapes.input(2).element_count();
+  work.inner = extent_from_end(w, 1);
+  work.cols = extent_from_end(w, 2);
+  return work;
+}
+
 template <typename Op>
 Work products_of(const Op& /*op*/, const NodeShapes& /*shapes*/) {
   return {};
@@ -126,6 +137,10 @@ Work work_of(const Graph& graph, const Node& node, std::size_t batch) {
   work.elements = element_work(graph, node, batch);
   for (const ValueId input : node.inputs) {
     if (input != kAbsent) work.reads.push_back(traffic_of(graph, input, batch));
+  }
+  if (std::holds_alternative<ExpertProduct>(node.op)) {
+    const double experts = static_cast<double>(shapes.input(1)[0]);
+    work.reads[1].bytes *= std::min(1.0, static_cast<double>(work.rows) / experts);
   }
   work.writes = traffic_of(graph, node.output, batch);
   return work;

@@ -10,7 +10,7 @@
 
 namespace halftone::ir {
 
-/// Bytes of a value that a node reads or writes once.
+/// Bytes of a value that a node reads or writes once; of experts, those of as many as rows choose.
 struct Traffic {
   ValueId value = kAbsent;
   Encoding encoding;
@@ -39,6 +39,7 @@ struct ElementWork {
 ///     ConvTranspose    groups             input pixels   C / g       taps by outputs of a group
 ///     MatMul           matrices of y      m              k           n
 ///     Recurrent        steps              samples        H           G H
+///     ExpertProduct    1                  chosen pairs   n           outputs
 ///
 /// Padding counts as input. Other operators have no products.
 struct Work {

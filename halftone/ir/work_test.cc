@@ -62,6 +62,23 @@ TEST(Work, CountsTheStepsOfRecurrentLayers) {
   EXPECT_TRUE(work.w.is_dense());
 }
 
+TEST(Work, CountsTheExpertsThatRowsChoose) {
+  const auto bytes_of_experts = [](Dim rows) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", test::float_type({rows, 12}));
+    const ValueId w = graph.add_constant("w", test::random_tensor({8, 5, 12}, 3));
+    const ValueId chosen = graph.add_input("chosen", dense_type(ElementType::kInt32, {rows, 2}));
+    const ValueId y = graph.add_node("experts", ExpertProduct{}, {x, w, chosen});
+    graph.add_output(y);
+    const Work work = work_of(graph, graph.node(*graph.producer(y)));
+    expect_extents(work, {1, 2 * static_cast<std::size_t>(rows), 12, 5});
+    return work.reads[1].bytes;
+  };
+  EXPECT_EQ(bytes_of_experts(1), 2 * 5 * 12 * 4);
+  EXPECT_EQ(bytes_of_experts(3), 6 * 5 * 12 * 4);
+  EXPECT_EQ(bytes_of_experts(9), 8 * 5 * 12 * 4);
+}
+
 TEST(Work, OfOtherOperatorsHasNoProducts) {
   const Work work = work_of_node(test::kAdd, {kBatch, 6}, {{6}}, 3);
   EXPECT_EQ(work.products(), 0);

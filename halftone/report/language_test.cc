@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halftone/base/testing.h"
+#include "halftone/report/report.h"
 
 namespace halftone::report {
 namespace {
@@ -35,6 +36,18 @@ TEST(LanguageReports, SayHowATextWasGenerated) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   EXPECT_EQ(json::parse(line), found);
   EXPECT_TRUE(json::parse(to_json(lm::Generation()))["tokens_per_second"].is_null());
+}
+
+TEST(LanguageReports, CountTheWeightsForATokenOfAMixture) {
+  ContainerInspection inspection;
+  inspection.parameters = 1000;
+  inspection.model = LanguageModelSummary{.experts = 8, .active_experts = 2};
+  inspection.model->idle_parameters = 600;
+  EXPECT_THAT(to_text(inspection), HasSubstr(", 2 of 8 experts: 400 weights for a token\n"));
+  EXPECT_EQ(json::parse(to_json(inspection))["model"]["active_parameters"], 400);
+  // A file that lacks tensors.
+  inspection.parameters = 100;
+  EXPECT_EQ(json::parse(to_json(inspection))["model"]["active_parameters"], 0);
 }
 
 TEST(LanguageReports, ShowEvaluationsWithErrors) {

@@ -20,13 +20,20 @@ double bits_of(std::size_t bytes, std::size_t elements) {
   return 8 * static_cast<double>(bytes) / static_cast<double>(elements);
 }
 
-std::string model_text(const LanguageModelSummary& model) {
+/// The weights that a token is multiplied by or looks up.
+std::size_t active_parameters(const ContainerInspection& inspection) {
+  return inspection.parameters - std::min(inspection.parameters, inspection.model->idle_parameters);
+}
+
+std::string model_text(const ContainerInspection& inspection) {
+  const LanguageModelSummary& model = *inspection.model;
   std::string text =
       fmt::format("{} blocks of width {}, {} heads", model.blocks, model.width, model.heads);
   if (model.kv_heads != model.heads) text += fmt::format(" on {} of keys", model.kv_heads);
   text += fmt::format(", feed-forward width {}", model.inner);
   if (model.experts != 0) {
-    text += fmt::format(", {} of {} experts", model.active_experts, model.experts);
+    text += fmt::format(", {} of {} experts: {} weights for a token", model.active_experts,
+                        model.experts, active_parameters(inspection));
   }
   return text + fmt::format(
                     "\n{} tokens in the vocabulary, context {}; a cache of float16 takes {} "
@@ -35,7 +42,8 @@ std::string model_text(const LanguageModelSummary& model) {
                     format_bytes(model.context * model.cache_bytes));
 }
 
-Json model_json(const LanguageModelSummary& model) {
+Json model_json(const ContainerInspection& inspection) {
+  const LanguageModelSummary& model = *inspection.model;
   return {{"blocks", model.blocks},
           {"width", model.width},
           {"heads", model.heads},
@@ -43,6 +51,7 @@ Json model_json(const LanguageModelSummary& model) {
           {"inner", model.inner},
           {"experts", model.experts},
           {"active_experts", model.active_experts},
+          {"active_parameters", active_parameters(inspection)},
           {"vocabulary", model.vocabulary},
           {"context", model.context},
           {"cache_bytes_per_token", model.cache_bytes}};
@@ -67,7 +76,7 @@ std::string to_text(const ContainerInspection& inspection) {
   if (!inspection.name.empty()) text += ": " + inspection.name;
   text += fmt::format("\n{} weights, {} bits each with scales\n", inspection.parameters,
                       format_number(inspection.bits_per_weight, 3));
-  if (inspection.model) text += model_text(*inspection.model);
+  if (inspection.model) text += model_text(inspection);
   if (!inspection.why_not_run.empty()) text += "not run: " + inspection.why_not_run + "\n";
   if (!inspection.unread_tensors.empty()) text += unread_text(inspection.unread_tensors);
   text += "\n";
@@ -122,7 +131,7 @@ std::string to_json(const ContainerInspection& inspection) {
   Json keys = Json::object();
   for (const auto& [key, value] : inspection.keys) keys[key] = value;
   Json model = nullptr;
-  if (inspection.model) model = model_json(*inspection.model);
+  if (inspection.model) model = model_json(inspection);
   return dump({{"format", inspection.format},
                {"architecture", inspection.architecture},
                {"name", inspection.name},

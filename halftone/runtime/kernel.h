@@ -34,6 +34,7 @@ struct Kernel {
   std::string_view variant{};
   std::size_t scratch_bytes = 0;
   std::size_t packed_bytes = 0;  ///< memory the kernel holds: packed weights, decoded constants
+  std::size_t idle_bytes = 0;    ///< of these, what no run reads: more experts than rows choose
   /// The node's inputs that are packed in this memory: constants that the kernel does not read
   /// otherwise.
   std::vector<std::size_t> packed_inputs;

@@ -49,7 +49,7 @@ Kernel create_reference(const NodeContext& context) {
     reference->types.push_back(context.has_input(i) ? context.input(i) : ir::ValueType{});
     reference->decoded.emplace_back();
     const ir::Constant* constant = context.constant(i);
-    if (constant != nullptr && std::holds_alternative<ir::EncodedTensor>(*constant)) {
+    if (constant != nullptr && !std::holds_alternative<ir::Tensor>(*constant)) {
       reference->decoded[i] = ir::to_float(*constant);
       kernel.packed_bytes += reference->decoded[i]->bytes().size();
       kernel.packed_inputs.push_back(i);

@@ -63,6 +63,7 @@ Axes mixed(const Recurrent& op, std::size_t /*rank*/) { return {1 - batch_axis(o
 Axes mixed(const AppendRows& /*op*/, std::size_t /*rank*/) { return {0, 1}; }
 Axes mixed(const Attention& /*op*/, std::size_t rank) { return axes_between(1, rank); }
 Axes mixed(const Rotary& /*op*/, std::size_t rank) { return {rank - 1}; }
+Axes mixed(const ExpertProduct& /*op*/, std::size_t rank) { return {rank - 1}; }
 
 /// The permutation of the remaining axes.
 /// @param removed  axes after the transpose

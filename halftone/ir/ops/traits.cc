@@ -179,6 +179,10 @@ OperatorTraits traits(const Attention& /*op*/) {
 OperatorTraits traits(const Rotary& /*op*/) {
   return {.pattern = Pattern::kWindow, .inputs = {InputRole::kData, InputRole::kIndices}};
 }
+OperatorTraits traits(const ExpertProduct& /*op*/) {
+  return {.pattern = Pattern::kProduct,
+          .inputs = {InputRole::kData, InputRole::kWeights, InputRole::kIndices}};
+}
 
 /// @tparam A  Activation, const if the operator is
 template <typename A, typename Op>

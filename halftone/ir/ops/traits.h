@@ -115,8 +115,8 @@ std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(Operator& o
 /// The zero points of a product that takes integers; null for any other operator.
 ZeroPoints* zero_points(Operator& op);
 
-/// The arithmetic of a layer: FullyConnected, Conv, ConvTranspose, Recurrent. Null for any other
-/// operator, which has no choice.
+/// The arithmetic of a layer: FullyConnected, Conv, ConvTranspose, Recurrent, ExpertProduct. Null
+/// for any other operator, which has no choice.
 Arithmetic* arithmetic(Operator& op);
 const Arithmetic* arithmetic(const Operator& op);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that place tokens.
+// Operators that place tokens or choose what multiplies them.
 #include "halftone/ir/testing/operator_cases.h"
 
 namespace halftone::ir::test {
@@ -32,6 +32,14 @@ OperatorCase rotary(std::string name, RotaryPairing pairing, std::size_t dims) {
            numbers_input({5, pairs})}};
 }
 
+/// Rows of four experts, of which no row chooses the last.
+OperatorCase experts(std::string name, Shape x, const ExpertProduct& op = {}) {
+  return {std::move(name),
+          op,
+          {numbers_input(std::move(x)), numbers_input({4, 19, 12}),
+           integers_input(ElementType::kInt64, {3, 2}, {2, 0, 0, 1, 1, 2})}};
+}
+
 }  // namespace
 
 std::vector<OperatorCase> sequence_cases() {
@@ -49,6 +57,9 @@ std::vector<OperatorCase> sequence_cases() {
       rotary("RotaryHalves", RotaryPairing::kHalves, 8),
       rotary("RotaryNeighbours", RotaryPairing::kNeighbours, 8),
       rotary("RotaryPart", RotaryPairing::kHalves, 4),
+      experts("ExpertProduct", {3, 12}),
+      experts("ExpertProductOwnRows", {3, 2, 12}),
+      experts("ExpertProductSilu", {3, 12}, {{ActivationKind::kSilu}}),
   };
 }
 

@@ -133,9 +133,9 @@ void Decoder::truncate(std::size_t sequence, std::size_t length) {
 }
 
 std::size_t Decoder::bytes_per_token(std::size_t length) const {
-  std::size_t bytes = bodies_.at(1)->plan().packed_weight_bytes();
+  std::size_t bytes = bodies_.at(1)->plan().weight_bytes_of_run();
   const auto head = heads_.find(1);
-  if (head != heads_.end()) bytes += head->second->plan().packed_weight_bytes();
+  if (head != heads_.end()) bytes += head->second->plan().weight_bytes_of_run();
   const std::size_t tokens = tokens_.size() * context_;
   return bytes + states_->size_bytes() / tokens * length;
 }

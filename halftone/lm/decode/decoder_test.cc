@@ -19,9 +19,11 @@ constexpr ir::Dim kContext = 64;
 constexpr ir::Dim kWidth = 16;
 constexpr ir::Dim kTokens = 30;
 
-/// Two blocks of attention with a residual, random.
+/// Two blocks of attention with a residual, random, and two of some experts if there are any.
 class Builder {
  public:
+  explicit Builder(ir::Dim experts = 0) : experts_(experts) {}
+
   DecoderGraphs graphs() {
     DecoderGraphs result{body(), {}};
     const ValueId x = result.head.add_input("rows", ir::test::float_type({kBatch, kWidth}));
@@ -69,16 +71,32 @@ class Builder {
     const ValueId values = keep("/v", product("/v"));
     const ValueId y = graph.add_node(name + "/attention", ir::Attention{4, 4, 0.5F},
                                      {q, keys, values, slots_, positions_});
-    return graph.add_node(name + "/sum", ir::Binary{ir::BinaryKind::kAdd, {}}, {x, y});
+    const ValueId sum = graph.add_node(name + "/sum", ir::test::kAdd, {x, y});
+    return experts_ == 0 ? sum : add_experts(graph, name, sum);
   }
 
+  ValueId add_experts(ir::Graph& graph, const std::string& name, ValueId x) {
+    const ValueId scores =
+        graph.add_node(name + "/router", ir::FullyConnected{},
+                       {x, weight(graph, name + "/router/w", {experts_, kWidth})});
+    const ValueId chosen = graph.add_node(name + "/chosen", ir::TopK{.axis = 1, .k = 2}, {scores});
+    const ValueId y =
+        graph.add_node(name + "/experts", ir::ExpertProduct{},
+                       {x, weight(graph, name + "/experts/w", {experts_, kWidth, kWidth}), chosen});
+    const ValueId sum = graph.add_node(
+        name + "/experts/sum",
+        ir::Reduce{.kind = ir::ReduceKind::kSum, .axes = {1}, .keep_dims = false}, {y});
+    return graph.add_node(name + "/all", ir::test::kAdd, {x, sum});
+  }
+
+  ir::Dim experts_;
   Random random_{7};
   ValueId slots_ = ir::kAbsent;
   ValueId positions_ = ir::kAbsent;
 };
 
-Decoder decoder(std::size_t rows = 8, int threads = 1) {
-  return Decoder(Builder().graphs(), {.threads = threads, .rows = rows});
+Decoder decoder(std::size_t rows = 8, int threads = 1, ir::Dim experts = 0) {
+  return Decoder(Builder(experts).graphs(), {.threads = threads, .rows = rows});
 }
 
 std::vector<TokenId> some_tokens(std::size_t count, int seed = 1) {
@@ -111,21 +129,31 @@ TEST(Decoder, GivesTheLogitsOfTheGraphs) {
 
 TEST(Decoder, DoesNotDependOnHowAPromptIsDivided) {
   const std::vector<TokenId> tokens = some_tokens(29);
-  Decoder whole = decoder();
-  const std::vector<float> all = whole.append(0, tokens, true);
-  EXPECT_EQ(whole.length(0), 29U);
-  for (const std::size_t step : {1U, 3U, 28U}) {
-    Decoder parts = decoder(16, 2);
-    std::vector<float> found;
-    for (std::size_t i = 0; i < tokens.size(); i += step) {
-      const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
-      const std::vector<float> logits = parts.append(0, part, true);
-      found.insert(found.end(), logits.begin(), logits.end());
+  for (const ir::Dim experts : {0, 5}) {
+    Decoder whole = decoder(8, 1, experts);
+    const std::vector<float> all = whole.append(0, tokens, true);
+    EXPECT_EQ(whole.length(0), 29U);
+    for (const std::size_t step : {1U, 3U, 28U}) {
+      Decoder parts = decoder(16, 2, experts);
+      std::vector<float> found;
+      for (std::size_t i = 0; i < tokens.size(); i += step) {
+        const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
+        const std::vector<float> logits = parts.append(0, part, true);
+        found.insert(found.end(), logits.begin(), logits.end());
+      }
+      EXPECT_EQ(found, all) << step;
     }
-    EXPECT_EQ(found, all) << step;
+    const std::vector<float> last = decoder(8, 1, experts).append(0, tokens, false);
+    EXPECT_TRUE(std::ranges::equal(last, std::span(all).last(kTokens)));
   }
-  const std::vector<float> last = decoder().append(0, tokens, false);
-  EXPECT_TRUE(std::ranges::equal(last, std::span(all).last(kTokens)));
+}
+
+/// Up to 16 experts differ by the biases of their scores, in two blocks.
+TEST(Decoder, ReadsTheExpertsOfATokenAlone) {
+  const std::size_t bytes = decoder(8, 1, 2).bytes_per_token(3);
+  EXPECT_EQ(decoder(8, 1, 16).bytes_per_token(3), bytes + 2 * 14 * sizeof(float));
+  const std::size_t matrix = kWidth * kWidth * sizeof(float);
+  EXPECT_GE(bytes, decoder().bytes_per_token(3) + 2 * 2 * matrix);
 }
 
 TEST(Decoder, KeepsSequencesApart) {

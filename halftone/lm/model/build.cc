@@ -119,24 +119,23 @@ class GraphBuilder {
   }
   /// A weight of the file as a constant: here alone weights enter graphs.
   ValueId add_weight(const WeightId& id) {
-    const Weight& weight = weights_.at(id);
+    const bool is_gain = is_norm(id.role) && id.part == Part::kWeight;
+    return add_weight(weights_.at(id), is_gain ? d_.norm_offset : 0);
+  }
+  ValueId add_weight(const Weight& weight, double offset) {
     return shared_constant(weight.name, [&]() -> ir::Constant {
       if (auto stored = weight.stored()) return std::move(*stored);
       std::vector<ir::Dim> dims;
       for (const std::size_t extent : weight.shape) dims.push_back(dim(extent));
       ir::Tensor tensor(ir::ElementType::kFloat32, Shape(std::move(dims)));
       weight.decode(0, tensor.as<float>());
-      const bool is_gain = is_norm(id.role) && id.part == Part::kWeight;
-      if (is_gain && d_.norm_offset != 0) {
-        for (float& gain : tensor.as<float>()) gain += static_cast<float>(d_.norm_offset);
+      if (offset != 0) {
+        for (float& element : tensor.as<float>()) element += static_cast<float>(offset);
       }
       return tensor;
     });
   }
-  [[nodiscard]] WeightId here(WeightRole role, Part part = Part::kWeight,
-                              std::size_t expert = 0) const {
-    return {role, block_, part, expert};
-  }
+  [[nodiscard]] WeightId here(WeightRole role) const { return {.role = role, .block = block_}; }
   ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
                   ir::Activation activation = {}) {
     std::vector<ValueId> inputs = {x, add_weight(id)};
@@ -236,31 +235,44 @@ class GraphBuilder {
     WeightRole up = WeightRole::kUp;
     WeightRole down = WeightRole::kDown;
   };
-  ValueId feed_forward(ValueId x) { return network("", x, {}, 0); }
+  ValueId feed_forward(ValueId x) { return network("", x, {}); }
+  /// A network that all rows pass through.
+  ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles) {
+    return network(name, x, roles,
+                   [&](const std::string& part, ValueId rows, WeightRole role,
+                       const ir::Activation& activation) {
+                     return product(part, rows, here(role), d_.has_ffn_bias, activation);
+                   });
+  }
   /// down(function(gate x) * (up x)), or down(function(up x)).
+  /// @param multiply  gives the product of rows and the matrix of a role, of (name, rows, role,
+  ///                  activation)
+  template <typename Multiply>
   ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles,
-                  std::size_t expert) {
+                  const Multiply& multiply) {
     const ir::Activation activation = activation_of(d_.function);
     const auto squared = [&](ValueId y) {
       if (d_.function != FeedForward::kReluSquared) return y;
       return binary(name + "squared", ir::BinaryKind::kMul, y, y);
     };
-    const WeightId up = here(roles.up, Part::kWeight, expert);
     ValueId y = ir::kAbsent;
     if (d_.is_gated) {
-      const WeightId gate = here(roles.gate, Part::kWeight, expert);
-      const ValueId open = squared(product(name + "gate", x, gate, d_.has_ffn_bias, activation));
+      const ValueId open = squared(multiply(name + "gate", x, roles.gate, activation));
       y = binary(name + "gated", ir::BinaryKind::kMul, open,
-                 product(name + "up", x, up, d_.has_ffn_bias));
+                 multiply(name + "up", x, roles.up, ir::Activation{}));
     } else {
-      y = squared(product(name + "up", x, up, d_.has_ffn_bias, activation));
+      y = squared(multiply(name + "up", x, roles.up, activation));
     }
     if (d_.has_sub_norms) y = norm(y, WeightRole::kFeedForwardSubNorm);
-    return product(name + "down", y, here(roles.down, Part::kWeight, expert), d_.has_ffn_bias);
+    return multiply(name + "down", y, roles.down, ir::Activation{});
   }
 
-  /// The share of each expert, [..., experts], zero for those that are not chosen.
-  ValueId shares(ValueId x) {
+  /// The experts that rows pass through, by falling score, and their shares: both [..., k].
+  struct Choice {
+    ValueId experts;
+    ValueId shares;
+  };
+  Choice choose(ValueId x) {
     const std::size_t axis = lead_.size();
     const ir::Softmax softmax{.axis = axis};
     const ValueId scores = product("router", x, here(WeightRole::kRouter));
@@ -268,42 +280,49 @@ class GraphBuilder {
         d_.softmax_after_choice ? scores : node("router/softmax", softmax, {scores});
     const ValueId chosen =
         node("router/chosen", ir::TopK{.axis = axis, .k = d_.active_experts}, {all});
-    ValueId best = node("router/best", ir::GatherElements{.axis = axis}, {all, chosen});
-    if (d_.softmax_after_choice) best = node("router/softmax", softmax, {best});
+    ValueId shares = node("router/best", ir::GatherElements{.axis = axis}, {all, chosen});
+    if (d_.softmax_after_choice) shares = node("router/softmax", softmax, {shares});
     if (d_.renormalizes) {
       const ValueId sum =
-          node("router/sum", ir::Reduce{.kind = ir::ReduceKind::kSum, .axes = {axis}}, {best});
-      best = binary("router/shares", ir::BinaryKind::kDiv, best, sum);
+          node("router/sum", ir::Reduce{.kind = ir::ReduceKind::kSum, .axes = {axis}}, {shares});
+      shares = binary("router/shares", ir::BinaryKind::kDiv, shares, sum);
     }
-    const ValueId zeros = binary("router/zeros", ir::BinaryKind::kMul, all, scalar("zero", 0));
-    return node("router/all", ir::ScatterElements{.axis = axis}, {zeros, chosen, best});
+    return {chosen, shares};
   }
-  /// Every expert computes every row; those that are not chosen count with a share of zero.
+  /// The outputs of the chosen experts times their shares, added in the order of the choice; and of
+  /// the expert for all rows, if there is one.
   ValueId experts(ValueId x) {
-    const ValueId all = shares(x);
-    ValueId sum = ir::kAbsent;
-    const auto add = [&](const std::string& name, ValueId y, ValueId share) {
-      y = binary(name + "share", ir::BinaryKind::kMul, y, share);
-      sum = sum == ir::kAbsent ? y : binary(name + "sum", ir::BinaryKind::kAdd, sum, y);
-    };
-    for (std::size_t i = 0; i < d_.experts; ++i) {
-      const std::string name = "expert." + std::to_string(i) + "/";
-      const ValueId share =
-          node(name + "router", ir::Slice{.axis = lead_.size(), .begin = i, .count = 1}, {all});
-      add(name,
-          network(name, x,
-                  {WeightRole::kExpertGate, WeightRole::kExpertUp, WeightRole::kExpertDown}, i),
-          share);
-    }
-    if (d_.shared_inner == 0) return sum;
-    const std::string name = "shared_expert/";
+    const Choice choice = choose(x);
     const ValueId y = network(
-        name, x, {WeightRole::kSharedGate, WeightRole::kSharedUp, WeightRole::kSharedDown}, 0);
-    if (!d_.has_shared_gate) return binary(name + "sum", ir::BinaryKind::kAdd, sum, y);
-    add(name, y,
-        product(name + "router", x, here(WeightRole::kSharedRouter), false,
-                {ir::ActivationKind::kSigmoid}));
-    return sum;
+        "experts/", x, {WeightRole::kExpertGate, WeightRole::kExpertUp, WeightRole::kExpertDown},
+        [&](const std::string& name, ValueId rows, WeightRole role,
+            const ir::Activation& activation) {
+          return node(name, ir::ExpertProduct{.activation = activation},
+                      {rows, add_weight(weights_.experts(role, block_), 0), choice.experts});
+        });
+    const std::size_t axis = lead_.size();
+    std::vector<ir::Dim> column = lead_;
+    column.push_back(dim(d_.active_experts));
+    column.push_back(1);
+    const ValueId shares =
+        node("router/column", ir::Reshape{Shape(std::move(column))}, {choice.shares});
+    const ValueId parts = binary("experts/shares", ir::BinaryKind::kMul, y, shares);
+    const ValueId sum =
+        node("experts/sum",
+             ir::Reduce{.kind = ir::ReduceKind::kSum, .axes = {axis}, .keep_dims = false}, {parts});
+    return d_.shared_inner == 0 ? sum : add_shared_expert(sum, x);
+  }
+  /// Adds the expert for all rows.
+  ValueId add_shared_expert(ValueId sum, ValueId x) {
+    const std::string name = "shared_expert/";
+    ValueId y =
+        network(name, x, {WeightRole::kSharedGate, WeightRole::kSharedUp, WeightRole::kSharedDown});
+    if (d_.has_shared_gate) {
+      const ValueId share = product(name + "router", x, here(WeightRole::kSharedRouter), false,
+                                    {ir::ActivationKind::kSigmoid});
+      y = binary(name + "share", ir::BinaryKind::kMul, y, share);
+    }
+    return binary(name + "sum", ir::BinaryKind::kAdd, sum, y);
   }
 
   const Description& d_;

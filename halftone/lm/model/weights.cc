@@ -272,6 +272,57 @@ std::map<WeightId, Weight> find_weights(const Description& description, Containe
   return weights;
 }
 
+/// The experts of a block, in their order.
+using ExpertList = std::vector<const Weight*>;
+
+bool is_stored_alike(const ExpertList& experts) {
+  return std::ranges::all_of(experts, [&](const Weight* each) {
+    return each->type == experts[0]->type && each->factor == experts[0]->factor &&
+           !each->is_transposed;
+  });
+}
+
+/// The bytes of all experts.
+SharedBytes joined_bytes(const ExpertList& experts) {
+  const SharedBytes& first = experts[0]->bytes;
+  const std::size_t size = first.bytes.size();
+  const std::size_t all = size * experts.size();
+  std::size_t e = 0;
+  const bool follow_each_other = std::ranges::all_of(experts, [&](const Weight* each) {
+    return each->bytes.owner == first.owner &&
+           each->bytes.bytes.data() == first.bytes.data() + size * e++;
+  });
+  if (follow_each_other) {
+    return {first.owner, {first.bytes.data(), all}, experts.back()->bytes.readable_behind};
+  }
+  constexpr std::size_t kBehind = 64;  // that kernels may read
+  std::vector<std::byte> copy;
+  copy.reserve(all + kBehind);
+  for (const Weight* each : experts) {
+    copy.insert(copy.end(), each->bytes.bytes.begin(), each->bytes.bytes.end());
+  }
+  copy.resize(all + kBehind);
+  return own_bytes(std::move(copy)).part(0, all);
+}
+
+/// The elements of all experts as float32.
+SharedBytes decoded_bytes(const ExpertList& experts) {
+  std::vector<float> values;
+  for (const Weight* each : experts) {
+    const std::vector<float> more = each->decode();
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  const auto bytes = std::as_bytes(std::span(values));
+  return own_bytes({bytes.begin(), bytes.end()});
+}
+
+/// The name that two experts share, with * where their numbers are.
+std::string name_of_both(std::string first, std::string_view second) {
+  const auto at = std::ranges::mismatch(first, second).in1;
+  if (at != first.end()) *at = '*';
+  return first;
+}
+
 }  // namespace
 
 void Weight::decode(std::size_t first, std::span<float> values) const {
@@ -300,12 +351,12 @@ void Weight::decode(std::size_t first, std::span<float> values) const {
 }
 
 std::optional<ir::Constant> Weight::stored() const {
-  if (shape.size() != 2 || is_transposed || factor != 1) return std::nullopt;
+  if (shape.size() < 2 || is_transposed || factor != 1) return std::nullopt;
   const numerics::BlockEncoding* encoding = encoding_of(type);
   if (encoding == nullptr || !encoding->can_decode() || inputs() % encoding->block != 0) {
     return std::nullopt;
   }
-  ir::Shape extents{static_cast<ir::Dim>(outputs()), static_cast<ir::Dim>(inputs())};
+  ir::Shape extents(std::vector<ir::Dim>(shape.begin(), shape.end()));
   if (encoding->name == "F32") {
     return ir::Tensor::view(ElementType::kFloat32, std::move(extents), bytes);
   }
@@ -336,6 +387,26 @@ const Weight& Weights::at(const WeightId& id) const {
   }
   if (found == weights_.end()) fail(ErrorKind::kInternal, to_string(id) + ": is not needed");
   return found->second;
+}
+
+Weight Weights::experts(WeightRole role, std::size_t block) const {
+  ExpertList all = {&at({.role = role, .block = block})};
+  const auto next = [&] { return weights_.find({role, block, Part::kWeight, all.size()}); };
+  for (auto found = next(); found != weights_.end(); found = next()) {
+    all.push_back(&found->second);
+  }
+  Weight joined = *all[0];
+  joined.shape.insert(joined.shape.begin(), all.size());
+  if (all.size() > 1) joined.name = name_of_both(joined.name, all[1]->name);
+  if (is_stored_alike(all)) {
+    joined.bytes = joined_bytes(all);
+    return joined;
+  }
+  joined.type = formats::SafetensorsType::kF32;
+  joined.is_transposed = false;
+  joined.factor = 1;
+  joined.bytes = decoded_bytes(all);
+  return joined;
 }
 
 }  // namespace halftone::lm

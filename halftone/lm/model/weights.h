@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,10 +25,11 @@ namespace halftone::lm {
 /// How a file stores elements: blocks of a type of GGUF, or plain elements.
 using StorageType = std::variant<const formats::GgufType*, formats::SafetensorsType>;
 
-/// A matrix or vector as a file stores it: a whole tensor or a part of one.
+/// A matrix or vector as a file stores it, or the matrices of several experts: a whole tensor or a
+/// part of one.
 struct Weight {
   std::string name;  ///< of the tensor; "NAME[64:96]" if it is a part of its outputs
-  std::vector<std::size_t> shape{};  ///< [outputs, inputs] or [n]
+  std::vector<std::size_t> shape{};  ///< [outputs, inputs], [experts, outputs, inputs] or [n]
   StorageType type{};
   /// The rows of the matrix one after the other, a view of the file. A transposed one: the whole
   /// tensor, [inputs, stored_outputs], of which `begin` is the first output.
@@ -36,7 +39,10 @@ struct Weight {
   std::size_t stored_outputs = 0;
   float factor = 1;  ///< of all elements, which the file keeps beside them
 
-  [[nodiscard]] std::size_t outputs() const { return shape.size() == 1 ? 1 : shape[0]; }
+  /// Rows: the outputs of all experts if there are several.
+  [[nodiscard]] std::size_t outputs() const {
+    return std::accumulate(shape.begin(), shape.end() - 1, std::size_t{1}, std::multiplies());
+  }
   [[nodiscard]] std::size_t inputs() const { return shape.back(); }
   [[nodiscard]] std::size_t num_elements() const { return outputs() * inputs(); }
 
@@ -66,6 +72,10 @@ class Weights {
   /// The tensor; for a tied head that of the token embedding.
   /// @throws Error kInternal if the description does not need it
   [[nodiscard]] const Weight& at(const WeightId& id) const;
+  /// The matrices of all experts of a block as one tensor: a view of the file if they follow each
+  /// other there, otherwise a copy. In its name, * is the number of an expert.
+  /// @throws Error kInternal as at(); as Weight::decode() if experts are stored in different ways
+  [[nodiscard]] Weight experts(WeightRole role, std::size_t block) const;
   /// Names of the file's tensors that nothing here reads, in their order.
   [[nodiscard]] std::span<const std::string> unused() const { return unused_; }
 

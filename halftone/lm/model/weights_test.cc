@@ -183,6 +183,40 @@ TEST(Weights, ExpertsAreMatrices) {
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 
+/// Two experts of three tensors: gate in one, up in two, one of which has a factor, down in two.
+TEST(Weights, ExpertsOfABlockAreOneTensor) {
+  Description d = one_block();
+  d.experts = d.active_experts = 2;
+  auto tensors =
+      tensors_without({"blk.0.ffn_gate.weight", "blk.0.ffn_up.weight", "blk.0.ffn_down.weight"});
+  tensors.push_back(counting("blk.0.ffn_gate_inp.weight", {2, 2}));
+  tensors.push_back(counting("blk.0.ffn_gate_exps.weight", {2, 3, 2}));
+  for (const char* name : {"blk.0.ffn_up.0.weight", "blk.0.ffn_up.1.weight"}) {
+    tensors.push_back(counting(name, {3, 2}, 20));
+  }
+  tensors.push_back({"blk.0.ffn_up.1.scale", {1}, {0.5F}});
+  for (const char* name : {"blk.0.ffn_down.0.weight", "blk.0.ffn_down.1.weight"}) {
+    tensors.push_back(counting(name, {2, 3}, 40));
+  }
+  const Weights weights(d, gguf_of(tensors));
+  const auto bytes_of = [&](WeightRole role) { return weights.at({.role = role}).bytes.bytes; };
+
+  const Weight gates = weights.experts(WeightRole::kExpertGate, 0);
+  EXPECT_EQ(gates.name, "blk.0.ffn_gate_exps.weight[*]");
+  EXPECT_THAT(gates.shape, ElementsAre(2, 3, 2));
+  EXPECT_THAT(gates.decode(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  EXPECT_EQ(gates.bytes.bytes.data(), bytes_of(WeightRole::kExpertGate).data()) << "a view";
+  EXPECT_EQ(ir::type_of(gates.stored().value()),
+            ir::dense_type(ir::ElementType::kFloat32, {2, 3, 2}));
+
+  const Weight downs = weights.experts(WeightRole::kExpertDown, 0);
+  EXPECT_EQ(downs.name, "blk.0.ffn_down.*.weight");
+  EXPECT_THAT(downs.decode(), ElementsAre(40, 41, 42, 43, 44, 45, 40, 41, 42, 43, 44, 45));
+
+  const Weight ups = weights.experts(WeightRole::kExpertUp, 0);
+  EXPECT_THAT(ups.decode(), ElementsAre(20, 21, 22, 23, 24, 25, 10, 10.5F, 11, 11.5F, 12, 12.5F));
+}
+
 /// As newer versions of transformers hold them: gate and up of an expert follow each other.
 TEST(Weights, ExpertsOfOneTensorAreParts) {
   Description d = one_block();
@@ -207,6 +241,9 @@ TEST(Weights, ExpertsOfOneTensorAreParts) {
               ElementsAre(12, 13, 14, 15, 16, 17));
   EXPECT_THAT(weights.at({.role = WeightRole::kExpertDown, .expert = 1}).decode(),
               ElementsAre(6, 7, 8, 9, 10, 11));
+  const Weight ups = weights.experts(WeightRole::kExpertUp, 0);
+  EXPECT_EQ(ups.name, "language_model.model.layers.0.mlp.experts.gate_up_proj[*][3:6]");
+  EXPECT_THAT(ups.decode(), ElementsAre(6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22, 23));
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 

@@ -6,70 +6,13 @@
 
 #include "halftone/kernels/groups/multiply_groups.h"
 #include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/linear/group_weights.h"
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/shares.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 namespace {
-
-/// How kernels store scales that a file stores so.
-kernels::GroupScales scales_of(numerics::BlockScales scales) {
-  switch (scales) {
-    case numerics::BlockScales::kHalf:
-      return kernels::GroupScales::kHalf;
-    case numerics::BlockScales::kHalfTimesByte:
-      return kernels::GroupScales::kHalfTimesByte;
-    case numerics::BlockScales::kPowerOfTwo:
-      return kernels::GroupScales::kPowerOfTwo;
-  }
-  return kernels::GroupScales::kFloat;
-}
-
-kernels::GroupFormat format_of(const numerics::BlockEncoding& encoding) {
-  kernels::GroupFormat format;
-  format.bits = encoding.levels.bits;
-  format.group = encoding.group;
-  format.has_offsets = encoding.has_offsets;
-  format.first_level = encoding.levels.first;
-  if (encoding.levels.table != nullptr) format.levels = *encoding.levels.table;
-  format.scales = scales_of(encoding.scales);
-  return format;
-}
-
-/// Unpacks rows of a matrix in blocks.
-struct BlockRows {
-  const ir::BlockTensor& weights;
-
-  void operator()(std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
-                  std::span<float> offsets) const {
-    const numerics::BlockEncoding& encoding = *weights.encoding;
-    const std::size_t groups = encoding.block / encoding.group;
-    const std::span<const std::byte> bytes = weights.row(row);
-    for (std::size_t b = 0; b < codes.size() / encoding.block; ++b) {
-      encoding.unpack(bytes.data() + b * encoding.block_bytes,
-                      {codes.data() + b * encoding.block, scales.data() + b * groups,
-                       encoding.has_offsets ? offsets.data() + b * groups : nullptr});
-    }
-  }
-};
-
-/// The groups of a matrix in blocks. Threads divide its strips.
-kernels::PackedGroups pack(const ir::BlockTensor& weights, int threads) {
-  const auto [rows, cols] = ir::matrix_extent(weights.shape);
-  kernels::GroupFormat format = format_of(*weights.encoding);
-  for (;;) {
-    kernels::PackedGroups packed(rows, cols, format);
-    std::vector<std::uint8_t> is_exact(static_cast<std::size_t>(threads), 1);
-    divide(packed.num_strips(), is_exact.size(),
-           [&](std::size_t share, kernels::BlockRange strips) {
-             is_exact[share] = packed.pack_strips(strips, BlockRows{weights}) ? 1 : 0;
-           });
-    const bool all = std::ranges::count(is_exact, 0) == 0;
-    if (all || format.scales == kernels::GroupScales::kFloat) return packed;
-    format.scales = kernels::GroupScales::kFloat;
-  }
-}
 
 /// A layer of weights in groups. Threads divide the rows of x to encode them, then the strips of
 /// outputs.
@@ -118,8 +61,9 @@ Kernel create_fully_connected_groups(const NodeContext& context) {
   const ir::MatrixExtent x = row_extent(context.input(0).shape);
   const auto outputs = static_cast<std::size_t>(context.output().shape.back());
   auto layer = std::make_shared<GroupLayer>();
-  layer->weights = context.packed<kernels::PackedGroups>(
-      1, [&] { return pack(std::get<ir::BlockTensor>(*context.constant(1)), context.threads); });
+  layer->weights = context.packed<kernels::PackedGroups>(1, [&] {
+    return pack_groups(std::get<ir::BlockTensor>(*context.constant(1)), context.threads);
+  });
   const std::span<const float> bias = constant_floats(context, 2);
   layer->bias.assign(bias.begin(), bias.end());
   layer->activation = context.op<ir::FullyConnected>().activation;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementations of FullyConnected and MatMul.
+// Implementations of FullyConnected, ExpertProduct and MatMul.
 #pragma once
 
 #include <optional>
@@ -26,6 +26,10 @@ extern const Implementation kFullyConnectedGroups;
 /// Constant weights, with kernels::float_matmul(), whose order of sums is fixed. Decodes weights
 /// once, and an encoded input in every run.
 extern const Implementation kFullyConnectedFixed;
+/// ExpertProduct with constant weights in blocks of codes, or decoded once, as the two above. Sorts
+/// rows by expert and multiplies each expert with all of its rows; reads no others.
+extern const Implementation kExpertGroups;
+extern const Implementation kExpertFloats;
 /// MatMul with kernels::float_matmul(). A constant right operand is packed once, a computed one in
 /// every run unless few rows multiply it. Threads divide the products, their rows and columns.
 extern const Implementation kMatMulFixed;

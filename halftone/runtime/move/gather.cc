@@ -7,26 +7,12 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/kernels/encode/decode.h"
+#include "halftone/runtime/indices.h"
 #include "halftone/runtime/move/layout.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 namespace {
-
-/// The indices of a Gather in the memory of a session.
-struct Indices {
-  const std::byte* data;
-  bool wide;  ///< int64, else int32
-
-  [[nodiscard]] std::int64_t operator[](std::size_t i) const {
-    return wide ? reinterpret_cast<const std::int64_t*>(data)[i]
-                : reinterpret_cast<const std::int32_t*>(data)[i];
-  }
-};
-
-bool has_wide_indices(const NodeContext& context) {
-  return context.input(1).is_dense(ir::ElementType::kInt64);
-}
 
 /// Rows copied from a dense table.
 struct RowCopies {
@@ -91,7 +77,7 @@ Kernel create_gather(const NodeContext& context) {
   const ir::AxisView view = ir::axis_view(context.input(0).shape, context.op<ir::Gather>().axis);
   const RowCopies copies{view, context.input(1).shape.element_count(),
                          view.inner * ir::size_bytes(context.output().encoding.element)};
-  const bool wide = has_wide_indices(context);
+  const bool wide = are_wide(context.input(1));
   Kernel kernel;
   kernel.bind = [copies, wide](const Buffers& buffers) -> Call {
     const Indices indices{buffers.inputs[1], wide};
@@ -117,7 +103,7 @@ Kernel create_gather_codes(const NodeContext& context) {
     table->shares =
         std::clamp<std::size_t>(table->count, 1, static_cast<std::size_t>(context.threads));
   }
-  const bool wide = has_wide_indices(context);
+  const bool wide = are_wide(context.input(1));
   Kernel kernel;
   kernel.bind = [table = std::shared_ptr<const CodedTable>(std::move(table)),
                  wide](const Buffers& buffers) -> Call {
@@ -139,7 +125,7 @@ Verdict judge_gather_blocks(const NodeContext& context) {
 Kernel create_gather_blocks(const NodeContext& context) {
   const BlockTable table{context.graph.value(context.node.inputs[0]).constant,
                          context.input(1).shape.element_count()};
-  const bool wide = has_wide_indices(context);
+  const bool wide = are_wide(context.input(1));
   Kernel kernel;
   kernel.packed_inputs = {0};  // nothing is packed: the kernel reads the constant itself
   kernel.bind = [table, wide](const Buffers& buffers) -> Call {

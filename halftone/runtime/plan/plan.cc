@@ -20,4 +20,10 @@ std::size_t Plan::packed_weight_bytes() const {
   return sum;
 }
 
+std::size_t Plan::weight_bytes_of_run() const {
+  std::size_t sum = packed_weight_bytes();
+  for (const Step& step : steps()) sum -= step.body.idle_bytes;
+  return sum;
+}
+
 }  // namespace halftone::runtime

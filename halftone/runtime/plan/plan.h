@@ -100,6 +100,8 @@ class Plan {
   }
   /// Memory of the kernels, once per plan.
   [[nodiscard]] std::size_t packed_weight_bytes() const;
+  /// What a run reads of it, at most.
+  [[nodiscard]] std::size_t weight_bytes_of_run() const;
   /// Memory of the constants that no kernel packed, once per plan.
   [[nodiscard]] std::size_t constant_bytes() const;
   /// Memory of the values and of scratch, once per session.

@@ -70,6 +70,7 @@ constexpr std::array kDequantize = {&kDequantizeCodes, &kReference};
 constexpr std::array kAppendRows = {&kAppendToCache, &kReference};
 constexpr std::array kAttention = {&kAttendCaches, &kAttendSamples, &kReference};
 constexpr std::array kRotary = {&kRotateRows, &kReference};
+constexpr std::array kExperts = {&kExpertGroups, &kExpertFloats, &kReference};
 constexpr std::array kOthers = {&kReference};
 
 struct Lists {
@@ -101,6 +102,7 @@ struct Lists {
   List operator()(const ir::AppendRows&) const { return kAppendRows; }
   List operator()(const ir::Attention&) const { return kAttention; }
   List operator()(const ir::Rotary&) const { return kRotary; }
+  List operator()(const ir::ExpertProduct&) const { return kExperts; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;
