@@ -193,7 +193,7 @@ TEST(Verify, NeedsMatchingBases) {
 }
 
 TEST(Verify, NeedsWholeBlocks) {
-  const auto unpack = [](const std::byte* /*bytes*/, numerics::CodeBlock& /*block*/) {};
+  const auto unpack = [](const std::byte* /*bytes*/, const numerics::CodeBlock& /*block*/) {};
   const numerics::BlockEncoding pairs{
       .name = "pairs", .block = 2, .block_bytes = 3, .group = 2, .unpack = unpack};
   const auto graph_of = [&](const Operator& op, const Shape& weights, std::size_t bytes) {

@@ -293,7 +293,10 @@ SharedBytes joined_bytes(const ExpertList& experts) {
            each->bytes.bytes.data() == first.bytes.data() + size * e++;
   });
   if (follow_each_other) {
-    return {first.owner, {first.bytes.data(), all}, experts.back()->bytes.readable_behind};
+    return {first.owner,
+            {first.bytes.data(), all},
+            experts.back()->bytes.readable_behind,
+            first.is_file};
   }
   constexpr std::size_t kBehind = 64;  // that kernels may read
   std::vector<std::byte> copy;

@@ -55,7 +55,9 @@ struct GroupExperts {
   GroupExperts(const ir::Constant& weights, int threads) {
     const auto& all = std::get<ir::BlockTensor>(weights);
     for (std::size_t e = 0; e < experts_extent(all.shape).experts; ++e) {
-      experts.push_back(pack_groups(expert_blocks(all, e), threads));
+      const ir::BlockTensor blocks = expert_blocks(all, e);
+      experts.push_back(pack_groups(blocks, threads));
+      blocks.bytes.release_pages();
     }
   }
   [[nodiscard]] std::size_t size_bytes() const {

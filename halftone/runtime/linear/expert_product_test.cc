@@ -19,7 +19,7 @@ using ir::test::float_type;
 
 /// A float16 for each group, then for each group with offsets another, then a byte for each code.
 template <int kBits, std::size_t kGroup, bool kOffsets>
-void unpack_plain(const std::byte* bytes, numerics::CodeBlock& block) {
+void unpack_plain(const std::byte* bytes, const numerics::CodeBlock& block) {
   constexpr std::size_t kBlock = std::max<std::size_t>(kGroup, 32);
   const auto half = [&](std::size_t i) {
     std::uint16_t bits = 0;
