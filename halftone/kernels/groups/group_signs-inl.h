@@ -13,10 +13,10 @@
 
 #include "halftone/kernels/groups/group_block-inl.h"
 
+#if HWY_TARGET == HWY_AVX3_DL
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
-
-#if HWY_TARGET == HWY_AVX3_DL
 
 /// Inputs of a table, and its bytes per input.
 constexpr std::size_t kSignInputs = 16;
@@ -84,9 +84,9 @@ struct SignCodes : EvenCodes<1, 0> {
   }
 };
 
-#endif
-
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+#endif
 
 #endif  // per-target include guard

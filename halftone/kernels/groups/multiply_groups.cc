@@ -272,7 +272,7 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#include "halftone/kernels/neon_dot_pass.h"
+#include "halftone/kernels/dot_pass-inl.h"
 
 #if HWY_ONCE
 namespace halftone::kernels {
