@@ -10,6 +10,8 @@
 
 #include <hwy/highway.h>
 
+#include <cstring>
+
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/group_layout.h"
 #include "halftone/kernels/prefetch-inl.h"
@@ -58,17 +60,25 @@ inline void DecodeScaleProducts(const std::uint8_t* HWY_RESTRICT from, std::size
 /// @param scales  [groups, 64]
 inline void DecodeGroupScales(GroupScales how, const std::uint8_t* HWY_RESTRICT from,
                               std::size_t groups, float* HWY_RESTRICT scales) {
-  if (how == GroupScales::kHalfTimesByte) return DecodeScaleProducts(from, groups, scales);
   const DGroupFloats d;
-  for (std::size_t i = 0; i < groups * kStripRows; i += kGroupLanes) {
-    if (how == GroupScales::kHalf) {
-      hn::Store(LoadHalves(from + 2 * i), d, scales + i);
-    } else if (how == GroupScales::kPowerOfTwo) {
-      hn::Store(LoadExponents(from + i), d, scales + i);
-    } else {
-      hn::Store(hn::LoadU(d, reinterpret_cast<const float*>(from) + i), d, scales + i);
-    }
+  const std::size_t count = groups * kStripRows;
+  switch (how) {
+    case GroupScales::kHalfTimesByte:
+      return DecodeScaleProducts(from, groups, scales);
+    case GroupScales::kHalf:
+      for (std::size_t i = 0; i < count; i += kGroupLanes) {
+        hn::Store(LoadHalves(from + 2 * i), d, scales + i);
+      }
+      return;
+    case GroupScales::kPowerOfTwo:
+      for (std::size_t i = 0; i < count; i += kGroupLanes) {
+        hn::Store(LoadExponents(from + i), d, scales + i);
+      }
+      return;
+    case GroupScales::kFloat:
+      break;
   }
+  std::memcpy(scales, from, count * sizeof(float));
 }
 
 /// sums + (scale x_scale) I, each product and sum rounded.

@@ -127,11 +127,11 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
   }
 }
 
-/// Writes the products of a strip with a row, without those of rows that the weights do not have.
-HWY_INLINE void StoreStrip(const PackedGroups& w, std::size_t strip, const float* sums,
-                           std::span<float> y) {
+/// The products of a strip with a row, without those of rows that the weights do not have.
+HWY_INLINE std::span<float> StripOutputs(const PackedGroups& w, std::size_t strip,
+                                         std::span<float> y) {
   const std::size_t first = strip * kStripRows;
-  std::copy_n(sums, std::min(kStripRows, w.rows() - first), &y[first]);
+  return y.subspan(first, std::min(kStripRows, w.rows() - first));
 }
 
 template <class Codes, std::size_t kPiece>
@@ -148,7 +148,8 @@ void MultiplyBand(const PackedGroups& w, const EncodedRows& x, std::size_t strip
     block += w.layout(b).bytes;
   }
   for (std::size_t r = 0; r < band.count; ++r) {
-    StoreStrip(w, strip, sums + r * kStripRows, y.row(band.first + r));
+    const std::span<float> outputs = StripOutputs(w, strip, y.row(band.first + r));
+    std::copy_n(sums + r * kStripRows, outputs.size(), outputs.data());
   }
 }
 
@@ -167,62 +168,46 @@ void MultiplyPieces(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Strips and blocks that share tables. With more blocks, tables leave the second-level cache; with
-/// fewer, the memory is not read in order.
-constexpr std::size_t kSignStrips = 16;
-constexpr std::size_t kSignBlocks = 16;
+/// Blocks of a row that have tables at a time: these stay in the second-level cache.
+constexpr std::size_t kSignBlocks = 64;
 
-/// Blocks of at most kSignStrips strips.
-struct SignBlocks {
-  BlockRange strips;
-  BlockRange blocks;
-  std::size_t offset;  ///< of the first of `blocks` in a strip
-};
-
-/// sums += the products of blocks with a row.
-/// @param sums  [strips, 64]
-HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, const EncodedRows& x, std::size_t row,
-                                 const SignBlocks& some, float* sums) {
+/// sums += the products of blocks of a strip with a row.
+/// @param x  from the first of them on, with tables for codes
+HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, std::size_t strip, BlockRange blocks,
+                                 PieceInputs x, float* sums) {
   constexpr std::size_t kPiece = 64;
-  constexpr std::size_t kTableBytes = kGroupBlockInputs * kSignTableBytes;
+  constexpr std::size_t kBlockPieces = kGroupBlockInputs / kPiece;
   const SignCodes codes(w.format());
   DecodedBlock decoded;
-  alignas(64) std::int8_t tables[kSignBlocks * kTableBytes];
-  for (std::size_t b = some.blocks.begin; b < some.blocks.end; ++b) {
-    const PieceInputs inputs = InputsOf(x, row, b * (kGroupBlockInputs / kPiece));
-    MakeSignTables(inputs.codes, w.layout(b).inputs,
-                   reinterpret_cast<std::uint8_t*>(tables + (b - some.blocks.begin) * kTableBytes));
-  }
-  for (std::size_t s = some.strips.begin; s < some.strips.end; ++s, sums += kStripRows) {
-    const std::uint8_t* from = w.strip(s) + some.offset;
-    for (std::size_t b = some.blocks.begin; b < some.blocks.end; ++b) {
-      PieceInputs inputs = InputsOf(x, row, b * (kGroupBlockInputs / kPiece));
-      inputs.codes = tables + (b - some.blocks.begin) * kTableBytes;
-      const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
-      AddStripBlock<SignCodes, kPiece>(codes, block, inputs, sums);
-      from += w.layout(b).bytes;
-    }
+  const std::uint8_t* from = w.strip(strip) + blocks.begin * w.layout(0).bytes;
+  for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
+    const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
+    AddStripBlock<SignCodes, kPiece>(codes, block, x, sums);
+    x = {x.codes + kSignBlockBytes, x.scales + kBlockPieces, x.shares + kBlockPieces,
+         x.sums + kBlockPieces};
+    from += w.layout(b).bytes;
   }
 }
 
+/// y = the products of strips with a row, for pieces of 64 inputs.
 void MultiplySigns(const PackedGroups& w, const EncodedRows& x, std::size_t row, BlockRange strips,
                    std::span<float> y) {
-  alignas(64) float sums[kSignStrips * kStripRows] = {};
-  for (std::size_t b = 0; b < w.num_blocks(); b += kSignBlocks) {
-    const BlockRange blocks{b, std::min(b + kSignBlocks, w.num_blocks())};
-    AddSignBlocks(w, x, row, {strips, blocks, b * w.layout(0).bytes}, sums);
-  }
-  for (std::size_t s = strips.begin; s < strips.end; ++s) {
-    StoreStrip(w, s, sums + (s - strips.begin) * kStripRows, y);
-  }
-}
-
-/// For few rows and pieces of 64 inputs.
-void MultiplyFewSigns(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
-                      const MatrixView<float>& y) {
-  for (std::size_t s = strips.begin; s < strips.end; s += kSignStrips) {
-    const BlockRange some{s, std::min(s + kSignStrips, strips.end)};
-    for (std::size_t row = 0; row < x.rows(); ++row) MultiplySigns(w, x, row, some, y.row(row));
+  alignas(64) std::int8_t tables[kSignBlocks * kSignBlockBytes];
+  for (std::size_t first = 0; first < w.num_blocks(); first += kSignBlocks) {
+    const BlockRange blocks{first, std::min(first + kSignBlocks, w.num_blocks())};
+    for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
+      MakeSignTables(x.codes(row) + b * kGroupBlockInputs, w.layout(b).inputs,
+                     reinterpret_cast<std::uint8_t*>(tables + (b - first) * kSignBlockBytes));
+    }
+    PieceInputs inputs = InputsOf(x, row, first * (kGroupBlockInputs / 64));
+    inputs.codes = tables;
+    for (std::size_t s = strips.begin; s < strips.end; ++s) {
+      alignas(64) float sums[kStripRows] = {};
+      const std::span<float> outputs = StripOutputs(w, s, y);
+      if (first > 0) std::ranges::copy(outputs, sums);
+      AddSignBlocks(w, s, blocks, inputs, sums);
+      std::copy_n(sums, outputs.size(), outputs.data());
+    }
   }
 }
 
@@ -245,7 +230,8 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
                     MatrixView<float> y) {
 #if HWY_TARGET == HWY_AVX3_DL
   if (w.format().bits == 1 && w.extents().piece() == 64 && x.rows() < kMinTileRows) {
-    return MultiplyFewSigns(w, x, strips, y);
+    for (std::size_t row = 0; row < x.rows(); ++row) MultiplySigns(w, x, row, strips, y.row(row));
+    return;
   }
 #endif
   if (w.format().levels) return MultiplyCodes<TableCodes>(w, x, strips, y);
