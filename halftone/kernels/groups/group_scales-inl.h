@@ -81,6 +81,57 @@ inline void DecodeGroupScales(GroupScales how, const std::uint8_t* HWY_RESTRICT 
   std::memcpy(scales, from, count * sizeof(float));
 }
 
+/// Scales or offsets of a block, as DecodeGroupScales() decoded them.
+struct DecodedScales {
+  const float* values;  ///< [groups, 64]
+
+  /// to[i] = the scales of vector first + i of a group.
+  template <std::size_t kVectors>
+  HWY_INLINE void Load(std::size_t group, std::size_t first, VGroupFloats* to) const {
+    const float* from = values + group * kStripRows + first * kGroupLanes;
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+      to[i] = hn::Load(DGroupFloats(), from + i * kGroupLanes);
+    }
+  }
+};
+
+/// The same as they are stored.
+struct StoredScales {
+  GroupScales how;
+  const std::uint8_t* from;
+  alignas(64) float halves[kStripRows];  ///< of kHalfTimesByte
+
+  StoredScales(GroupScales stored, const std::uint8_t* bytes) : how(stored), from(bytes) {
+    if (how == GroupScales::kHalfTimesByte) {
+      DecodeGroupScales(GroupScales::kHalf, from, 1, halves);
+    }
+  }
+
+  template <std::size_t kVectors>
+  HWY_INLINE void Load(std::size_t group, std::size_t first, VGroupFloats* to) const {
+    const DGroupFloats d;
+    const std::size_t at = group * kStripRows + first * kGroupLanes;
+    if (how == GroupScales::kHalfTimesByte) {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        const VGroupFloats half = hn::Load(d, halves + (first + i) * kGroupLanes);
+        to[i] = hn::Mul(half, LoadSignedBytes(from + 2 * kStripRows + at + i * kGroupLanes));
+      }
+    } else if (how == GroupScales::kHalf) {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        to[i] = LoadHalves(from + 2 * (at + i * kGroupLanes));
+      }
+    } else if (how == GroupScales::kPowerOfTwo) {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        to[i] = LoadExponents(from + at + i * kGroupLanes);
+      }
+    } else {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        to[i] = hn::LoadU(d, reinterpret_cast<const float*>(from) + at + i * kGroupLanes);
+      }
+    }
+  }
+};
+
 /// sums + (scale x_scale) I, each product and sum rounded.
 HWY_INLINE VGroupFloats FoldPiece(VGroupFloats sums, VInts integers, VGroupFloats scale,
                                   VGroupFloats x_scale) {

@@ -61,6 +61,11 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 constexpr std::size_t kBandRows = 64;
 /// From so many rows on, codes are decoded to bytes.
 constexpr std::size_t kMinTileRows = 4;
+/// Whether scales are decoded where one row uses them: those of groups of 16 inputs of up to 3
+/// bits. Elsewhere memory is the limit, and reading scales beside codes costs more than it saves.
+template <class Codes, std::size_t kPiece>
+constexpr bool kReadsStored =
+    HWY_TARGET == HWY_AVX3_DL&& kPiece == 16 && Codes::kUnitBytes <= 3 * kPlaneVector;
 constexpr std::size_t kMaxBlockScales = kGroupBlockInputs / 16 * kStripRows;
 
 /// Scales of a block and strip, and its bytes.
@@ -95,6 +100,38 @@ HWY_INLINE StripBlock DecodeBlockScales(const PackedGroups& w, std::size_t b,
           static_cast<unsigned>(std::countr_zero(w.format().group / kPiece))};
 }
 
+/// sums += the products of a block, whose scales are decoded, with one row.
+template <class Codes, std::size_t kPiece>
+HWY_INLINE void AddDecodedBlock(const Codes& codes, const StripBlock& w, const PieceInputs& x,
+                                float* sums) {
+  const DecodedScales scales{w.scales};
+  const DecodedScales offsets{w.offsets};
+  const GroupOf<DecodedScales> first{&scales, w.offsets == nullptr ? nullptr : &offsets, 0};
+  AddStripBlock<Codes, kPiece>(codes, w, first, x, sums);
+}
+
+/// The same of block `b`, with scales as they are stored.
+/// @param block  its first byte
+template <class Codes, std::size_t kPiece>
+HWY_INLINE void AddStoredBlock(const PackedGroups& w, std::size_t b, const std::uint8_t* block,
+                               const PieceInputs& x, float* sums) {
+  const GroupBlockLayout& layout = w.layout(b);
+  const bool has_offsets = w.format().has_offsets;
+  const std::size_t all = (has_offsets ? 2 : 1) * layout.scale_bytes;
+  PrefetchFar(block + kGroupsAhead, all);
+  const StripBlock strip{block + all,
+                         block + all + kGroupsAhead,
+                         nullptr,
+                         nullptr,
+                         layout.inputs / kPiece,
+                         0,
+                         static_cast<unsigned>(std::countr_zero(w.format().group / kPiece))};
+  const StoredScales scales(w.format().scales, block);
+  const StoredScales offsets(w.format().scales, has_offsets ? block + layout.scale_bytes : block);
+  const GroupOf<StoredScales> first{&scales, has_offsets ? &offsets : nullptr, 0};
+  AddStripBlock<Codes, kPiece>(Codes(w.format()), strip, first, x, sums);
+}
+
 /// Rows of activations that are multiplied together.
 struct RowBand {
   std::size_t first = 0;
@@ -108,8 +145,8 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
                   std::uint8_t* bytes, float* sums) {
   if (band.count < kMinTileRows) {
     for (std::size_t r = 0; r < band.count; ++r) {
-      AddStripBlock<Codes, kPiece>(codes, w, InputsOf(x, band.first + r, w.first_piece),
-                                   sums + r * kStripRows);
+      AddDecodedBlock<Codes, kPiece>(codes, w, InputsOf(x, band.first + r, w.first_piece),
+                                     sums + r * kStripRows);
     }
     return;
   }
@@ -143,6 +180,14 @@ void MultiplyBand(const PackedGroups& w, const EncodedRows& x, std::size_t strip
   std::fill_n(sums, band.count * kStripRows, 0.0F);
   const std::uint8_t* block = w.strip(strip);
   for (std::size_t b = 0; b < w.num_blocks(); ++b) {
+    if constexpr (kReadsStored<Codes, kPiece>) {
+      if (band.count == 1) {
+        const std::size_t piece = b * (kGroupBlockInputs / kPiece);
+        AddStoredBlock<Codes, kPiece>(w, b, block, InputsOf(x, band.first, piece), sums);
+        block += w.layout(b).bytes;
+        continue;
+      }
+    }
     const StripBlock scaled = DecodeBlockScales<kPiece>(w, b, block, block + kGroupsAhead, decoded);
     AddBandBlock<Codes, kPiece>(codes, scaled, x, band, decoded.bytes, sums);
     block += w.layout(b).bytes;
@@ -182,7 +227,7 @@ HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, std::size_t strip, Block
   const std::uint8_t* from = w.strip(strip) + blocks.begin * w.layout(0).bytes;
   for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
     const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
-    AddStripBlock<SignCodes, kPiece>(codes, block, x, sums);
+    AddDecodedBlock<SignCodes, kPiece>(codes, block, x, sums);
     x = {x.codes + kSignBlockBytes, x.scales + kBlockPieces, x.shares + kBlockPieces,
          x.sums + kBlockPieces};
     from += w.layout(b).bytes;
