@@ -225,6 +225,8 @@ Done LookUp(std::span<const std::uint64_t> data) {
 }  // namespace halftone::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+#include "halftone/kernels/dot_pass-inl.h"
+
 #if HWY_ONCE
 namespace halftone::bench {
 
@@ -265,7 +267,7 @@ Done run_loop(Limit limit, std::span<const std::uint64_t> data) {
     case Limit::kFloat:
       return HALFTONE_DISPATCH(MultiplyAddFloats)(data);
     case Limit::kInt8:
-      return HALFTONE_DISPATCH(MultiplyAddInt8)(data);
+      return HALFTONE_DISPATCH_DOT(MultiplyAddInt8)(data);
     case Limit::kBinary:
       return HALFTONE_DISPATCH(CountBits)(data);
     case Limit::kLookUp:

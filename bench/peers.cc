@@ -32,7 +32,7 @@ struct Isa {
 constexpr std::array kIsas = {Isa{"SSE4", dnnl::cpu_isa::sse41, "SSE4.1"},
                               Isa{"", dnnl::cpu_isa::avx, "AVX"},
                               Isa{"AVX2", dnnl::cpu_isa::avx2, "AVX2"},
-                              Isa{"", dnnl::cpu_isa::avx2_vnni, "AVX2 VNNI"},
+                              Isa{"AVX2_VNNI", dnnl::cpu_isa::avx2_vnni, "AVX2 VNNI"},
                               Isa{"AVX3", dnnl::cpu_isa::avx512_core, "AVX-512"},
                               Isa{"AVX3_DL", dnnl::cpu_isa::avx512_core_vnni, "AVX-512 VNNI"},
                               Isa{"", dnnl::cpu_isa::avx512_core_bf16, "AVX-512 VNNI, bf16"},

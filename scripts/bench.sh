@@ -14,7 +14,7 @@ name_processor() {
   if [[ " $* " =~ \ --simd[=\ ]([A-Z0-9_]+)\  ]]; then simd=${BASH_REMATCH[1]}; fi
   case "$simd" in
     SSE4) echo Nehalem ;;
-    AVX2) echo Haswell ;;
+    AVX2 | AVX2_VNNI) echo Haswell ;;
     *) if grep -qw avx512vl /proc/cpuinfo; then echo SkylakeX; fi ;;
   esac
 }

@@ -16,15 +16,25 @@
 
 /// Whether functions may use the dot products of Armv8.2: on NEON_DOT, and where every processor
 /// has them.
-#undef HALFTONE_USES_DOT
+#undef HALFTONE_USES_SDOT
 #if HWY_TARGET == HWY_NEON && (defined(N_NEON) || defined(__ARM_FEATURE_DOTPROD))
-#define HALFTONE_USES_DOT 1
+#define HALFTONE_USES_SDOT 1
 #else
-#define HALFTONE_USES_DOT 0
+#define HALFTONE_USES_SDOT 0
+#endif
+
+/// Whether they use those of VNNI, which multiply unsigned bytes above 127 exactly: on AVX3_DL, and
+/// on AVX2_VNNI, where dot_pass-inl.h defines the instruction.
+#undef HALFTONE_USES_VNNI
+#if HWY_TARGET == HWY_AVX3_DL || (HWY_TARGET == HWY_AVX2 && defined(HALFTONE_VPDPBUSD))
+#define HALFTONE_USES_VNNI 1
+#else
+#define HALFTONE_USES_VNNI 0
 #endif
 
 #undef HALFTONE_SUMS_SHORTS
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SSE4 || \
+    (HWY_TARGET == HWY_AVX2 && !HALFTONE_USES_VNNI)
 #define HALFTONE_SUMS_SHORTS 1
 #else
 #define HALFTONE_SUMS_SHORTS 0
@@ -37,7 +47,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Whether products of bytes are exact for levels above 127, if LessOffset<kLevelOffset>() of them
 /// is multiplied.
 constexpr bool kMultipliesLargeLevels =
-    HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_SCALAR;
+    HALFTONE_USES_VNNI || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_SCALAR;
 /// What is subtracted from levels some of which are above 127.
 constexpr int kLevelOffset = HWY_TARGET == HWY_NEON ? 128 : 0;
 
@@ -76,7 +86,7 @@ HWY_INLINE VBytes LessOffset(VBytes u) {
 }
 
 /// acc + the sums of the products u x of four neighbouring bytes. Exact for u <= 127, so that
-/// the sum of two products fits 16 bits; with AVX-512 VNNI for u <= 255. NEON reads the bits of u
+/// the sum of two products fits 16 bits; with VNNI for u <= 255. NEON reads the bits of u
 /// as a number with a sign: it is exact for u - 128 too.
 HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 #if HWY_TARGET == HWY_AVX3_DL
@@ -84,13 +94,16 @@ HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 #elif HWY_TARGET == HWY_AVX3
   const __m512i pairs = _mm512_maddubs_epi16(u.raw, x.raw);
   return hn::Add(acc, VInts{_mm512_madd_epi16(pairs, _mm512_set1_epi16(1))});
+#elif HWY_TARGET == HWY_AVX2 && HALFTONE_USES_VNNI
+  asm(HALFTONE_VPDPBUSD " %2, %1, %0" : "+x"(acc.raw) : "x"(u.raw), "x"(x.raw));
+  return acc;
 #elif HWY_TARGET == HWY_AVX2
   const __m256i pairs = _mm256_maddubs_epi16(u.raw, x.raw);
   return AddInPlace(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 #elif HWY_TARGET == HWY_SSE4
   const __m128i pairs = _mm_maddubs_epi16(u.raw, x.raw);
   return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
-#elif HALFTONE_USES_DOT
+#elif HALFTONE_USES_SDOT
   return VInts{vdotq_s32(acc.raw, vreinterpretq_s8_u8(u.raw), x.raw)};
 #elif HWY_TARGET == HWY_NEON
   const int8x16_t level = vreinterpretq_s8_u8(u.raw);
@@ -148,7 +161,7 @@ HWY_INLINE VInts WidenSmallSums(VShorts sums, VShorts factor) {
 #endif
 
 /// Four bytes that AddByteProducts() and AddShortProducts() multiply with every four of a vector.
-#if HALFTONE_USES_DOT
+#if HALFTONE_USES_SDOT
 using Quad = hn::Vec<hn::CappedTag<std::int8_t, 4>>;  // sdot itself repeats it
 #else
 using Quad = VSigned;
@@ -157,14 +170,14 @@ using Quad = VSigned;
 HWY_INLINE Quad LoadQuad(const std::int8_t* from) {
   std::int32_t four;
   std::memcpy(&four, from, sizeof(four));
-#if HALFTONE_USES_DOT
+#if HALFTONE_USES_SDOT
   return Quad{vcreate_s8(static_cast<std::uint32_t>(four))};
 #else
   return hn::BitCast(DSigned(), hn::Set(DInts(), four));
 #endif
 }
 
-#if HALFTONE_USES_DOT
+#if HALFTONE_USES_SDOT
 
 HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, Quad x) {
   return VInts{vdotq_lane_s32(acc.raw, vreinterpretq_s8_u8(u.raw), x.raw, 0)};

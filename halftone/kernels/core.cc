@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "halftone/kernels/byte_dot.h"
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/dispatch.h"
 
@@ -33,7 +34,9 @@ HALFTONE_EXPORT(SumsShorts);
 
 Core current_core() noexcept { return HALFTONE_DISPATCH(CoreOfTarget)(); }
 
-bool prefers_small_levels() noexcept { return HALFTONE_DISPATCH(SumsShorts)(); }
+bool prefers_small_levels() noexcept {
+  return byte_dot() == ByteDot::kNone && HALFTONE_DISPATCH(SumsShorts)();
+}
 
 }  // namespace halftone::kernels
 #endif  // HWY_ONCE

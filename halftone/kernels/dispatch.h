@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "halftone/kernels/neon_dot.h"
+#include "halftone/kernels/byte_dot.h"
 
 namespace halftone::kernels {
 

@@ -10,32 +10,62 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/thread_settings.h"
+#include "halftone/kernels/byte_dot.h"
 #include "halftone/kernels/dispatch.h"
-#include "halftone/kernels/neon_dot.h"
 
 #if HALFTONE_HAS_NEON_DOT
 #include <sys/auxv.h>
+#elif HALFTONE_HAS_AVX2_VNNI
+#include <cpuid.h>
 #endif
 
 namespace halftone::kernels {
 namespace {
 
-/// A target of Highway's, with or without dot products of bytes.
+/// A target of Highway's, alone or with the dot products of dot_pass-inl.h.
 struct Target {
   std::string name;
   std::size_t index;  ///< in the tables of HALFTONE_EXPORT
-  bool has_dot;
+  ByteDot dot;
 };
 
-/// Whether this processor has what neon_dot_pass.h lets the compiler use.
-bool has_neon_dot() {
 #if HALFTONE_HAS_NEON_DOT
+
+/// The target that dot_pass-inl.h adds to, and what is appended to its name.
+constexpr std::int64_t kDotTarget = HWY_NEON;
+constexpr const char* kDotSuffix = "_DOT";
+
+/// Which code of dot_pass-inl.h this processor runs, if it supports kDotTarget.
+ByteDot find_byte_dot() {
   constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_ASIMDRDM | HWCAP_ATOMICS | HWCAP_CRC32;
-  return (getauxval(AT_HWCAP) & kNeeded) == kNeeded;
-#else
-  return false;
-#endif
+  return (getauxval(AT_HWCAP) & kNeeded) == kNeeded ? ByteDot::kDot : ByteDot::kNone;
 }
+
+#elif HALFTONE_HAS_AVX2_VNNI
+
+constexpr std::int64_t kDotTarget = HWY_AVX2;
+constexpr const char* kDotSuffix = "_VNNI";
+
+ByteDot find_byte_dot() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  const bool has_leaf = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && a >= 1 &&
+                        __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0;
+  if (has_leaf && (a >> 4 & 1) != 0) return ByteDot::kDot;
+  const bool has_evex = __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+  return has_evex ? ByteDot::kEvex : ByteDot::kNone;
+}
+
+#else
+
+constexpr std::int64_t kDotTarget = 0;
+constexpr const char* kDotSuffix = "";
+
+ByteDot find_byte_dot() { return ByteDot::kNone; }
+
+#endif
 
 /// What this processor and its system support among the targets that are compiled in: the
 /// instructions that <hwy/targets.h> names for each. __builtin_cpu_supports() does not know F16C,
@@ -77,10 +107,9 @@ std::vector<Target> find_targets() {
   for (std::int64_t left = supported; left != 0; left &= left - 1) {
     const std::int64_t highway = left & -left;
     const std::string name = hwy::TargetName(highway);
-    if (highway == HWY_NEON && has_neon_dot()) {
-      targets.push_back({name + "_DOT", index_of(highway), true});
-    }
-    targets.push_back({name, index_of(highway), false});
+    const ByteDot dot = highway == kDotTarget ? find_byte_dot() : ByteDot::kNone;
+    if (dot != ByteDot::kNone) targets.push_back({name + kDotSuffix, index_of(highway), dot});
+    targets.push_back({name, index_of(highway), ByteDot::kNone});
   }
   return targets;
 }
@@ -103,7 +132,7 @@ const Target& current_target() noexcept {
 
 std::size_t target_index() noexcept { return current_target().index; }
 
-bool uses_neon_dot() noexcept { return current_target().has_dot; }
+ByteDot byte_dot() noexcept { return current_target().dot; }
 
 const std::vector<std::string>& simd_targets() {
   static const std::vector<std::string> names = [] {

@@ -10,7 +10,7 @@
 namespace halftone::kernels {
 
 /// Names of the targets that are compiled in and that this processor supports, best first, e.g.
-/// {"AVX2", "SSE4"} or {"NEON_DOT", "NEON"}, regardless of restrictions.
+/// {"AVX2_VNNI", "AVX2", "SSE4"} or {"NEON_DOT", "NEON"}, regardless of restrictions.
 const std::vector<std::string>& simd_targets();
 
 /// The target that kernels of the current thread run on.

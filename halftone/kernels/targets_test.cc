@@ -6,17 +6,22 @@
 #include <hwy/targets.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "halftone/base/error.h"
 #include "halftone/base/thread_settings.h"
-#include "halftone/kernels/neon_dot.h"
+#include "halftone/kernels/byte_dot.h"
 
 namespace halftone::kernels {
 namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Restores the target and the environment after each test.
 class Targets : public testing::Test {
@@ -39,6 +44,7 @@ TEST_F(Targets, AreThoseThatHighwayFinds) {
   }
   std::vector<std::string> ours = simd_targets();
   std::erase(ours, "NEON_DOT");
+  std::erase(ours, "AVX2_VNNI");
   EXPECT_EQ(ours, found);
 }
 
@@ -53,14 +59,39 @@ TEST_F(Targets, EveryListedTargetCanBeChosen) {
   EXPECT_EQ(current_simd_target(), names.front());
 }
 
-TEST_F(Targets, DotProductsOfArmAreATargetOfTheirOwn) {
+TEST_F(Targets, DotProductsOfBytesAreTargetsOfTheirOwn) {
   for (const auto& name : simd_targets()) {
     use_simd_target(name);
-    EXPECT_EQ(uses_neon_dot(), name == "NEON_DOT") << name;
+    EXPECT_EQ(byte_dot() != ByteDot::kNone, name == "NEON_DOT" || name == "AVX2_VNNI") << name;
   }
-  use_simd_target("auto");
-  EXPECT_EQ(uses_neon_dot(), simd_targets().front() == "NEON_DOT");
 }
+
+#if HALFTONE_HAS_AVX2_VNNI
+
+/// The flags of the first processor that Linux names.
+std::set<std::string> linux_flags() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line) && !line.starts_with("flags")) {
+  }
+  std::istringstream words(line);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+TEST_F(Targets, DotProductsOfBytesAreThoseThatLinuxNames) {
+  const std::set<std::string> flags = linux_flags();
+  if (flags.empty()) GTEST_SKIP() << "no /proc/cpuinfo";
+  const bool is_vex = flags.contains("avx_vnni");
+  const bool is_evex = flags.contains("avx512_vnni") && flags.contains("avx512vl");
+  if (!is_vex && !is_evex) {
+    EXPECT_THAT(simd_targets(), Not(Contains("AVX2_VNNI")));
+    return;
+  }
+  use_simd_target("AVX2_VNNI");
+  EXPECT_EQ(byte_dot(), is_vex ? ByteDot::kDot : ByteDot::kEvex);
+}
+
+#endif
 
 TEST_F(Targets, OfAThreadComeBeforeThatOfTheProcess) {
   const std::string worst = simd_targets().back();

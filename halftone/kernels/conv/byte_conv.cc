@@ -90,11 +90,11 @@ constexpr std::size_t kVectors = kBlock / kOutputs;
 /// Windows whose sums fit the registers: with two vectors of levels, one of pixels, one of products
 /// and one of ones, four take 13 registers of AVX2. Five would fit, but lines of 8, 16 and 32
 /// pixels are whole fours. NEON_DOT has 32 registers and keeps no products.
-constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 || HALFTONE_USES_DOT ? 4 : 2);
+constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 || HALFTONE_USES_SDOT ? 4 : 2);
 /// Blocks of outputs that are multiplied together: two share the pixels of half as many windows.
 constexpr std::size_t kMaxBlocks = kVectors == 1 ? 2 : 1;
 /// The same for a single window, which need not keep the levels.
-constexpr std::size_t kRowBlocks = kVectors <= 2 || HALFTONE_USES_DOT ? 4 : 2;
+constexpr std::size_t kRowBlocks = kVectors <= 2 || HALFTONE_USES_SDOT ? 4 : 2;
 
 /// sums[b][window + s][o] = sum of the products of all pieces of window s and output o of block b.
 /// @tparam kOffset  subtracted from the levels of kBytes
@@ -316,7 +316,7 @@ int MaxByteBits() { return kMultipliesLargeLevels ? numerics::kMaxBits : 4; }
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#include "halftone/kernels/neon_dot_pass.h"
+#include "halftone/kernels/dot_pass-inl.h"
 
 #if HWY_ONCE
 namespace halftone::kernels {

@@ -53,13 +53,20 @@ constexpr PieceQuads QuadsOf(std::size_t piece, std::size_t half) {
   return {0, 8, piece / kGroupUnitInputs};
 }
 
+/// Scales of a group, and its offsets or null.
+template <class Scales>
+struct GroupOf {
+  const Scales* scales;
+  const Scales* offsets;
+  std::size_t group;
+};
+
 /// sums += the products of a piece, for all 64 rows.
 /// @param planes  of the piece's first unit
 /// @param x       codes from the first input of that unit on; the rest from the piece on
-template <class Codes, PieceQuads kPiece>
+template <class Codes, PieceQuads kPiece, class Scales>
 HALFTONE_VNNI HWY_INLINE void AddPiece(const Codes& codes, const std::uint8_t* HWY_RESTRICT planes,
-                                       const float* HWY_RESTRICT scales,
-                                       const float* HWY_RESTRICT offsets, const PieceInputs& x,
+                                       const GroupOf<Scales>& of, const PieceInputs& x,
                                        VGroupFloats* sums) {
   const DGroupFloats d;
   const VInts bias = hn::Set(DInts(), codes.bias * *x.sums);
@@ -68,21 +75,28 @@ HALFTONE_VNNI HWY_INLINE void AddPiece(const Codes& codes, const std::uint8_t* H
     VInts integers[kVectorsAtOnce];
     HALFTONE_UNROLL for (VInts& sum : integers) sum = bias;
     codes.template Sum<kPiece, kVectorsAtOnce>(planes + v * kGroupBytes, x.codes, integers);
+    VGroupFloats scale[kVectorsAtOnce];
+    of.scales->template Load<kVectorsAtOnce>(of.group, v, scale);
     HALFTONE_UNROLL for (std::size_t i = 0; i < kVectorsAtOnce; ++i) {
-      const VGroupFloats scale = hn::Load(d, scales + (v + i) * kGroupLanes);
-      sums[v + i] = FoldPiece(sums[v + i], integers[i], scale, x_scale);
+      sums[v + i] = FoldPiece(sums[v + i], integers[i], scale[i], x_scale);
     }
   }
-  if (offsets == nullptr) return;
+  if (of.offsets == nullptr) return;
   const VGroupFloats share = hn::Set(d, *x.shares);
-  for (std::size_t v = 0; v < kStripVectors; ++v) {
-    sums[v] = hn::Add(sums[v], hn::Mul(hn::Load(d, offsets + v * kGroupLanes), share));
+  for (std::size_t v = 0; v < kStripVectors; v += kVectorsAtOnce) {
+    VGroupFloats offset[kVectorsAtOnce];
+    of.offsets->template Load<kVectorsAtOnce>(of.group, v, offset);
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kVectorsAtOnce; ++i) {
+      sums[v + i] = hn::Add(sums[v + i], hn::Mul(offset[i], share));
+    }
   }
 }
 
 /// sums += the products of a block, for all 64 rows.
-template <class Codes, std::size_t kPiece>
-HALFTONE_VNNI void AddStripBlock(const Codes& codes, const StripBlock& w, const PieceInputs& x,
+/// @param first  the first of the groups
+template <class Codes, std::size_t kPiece, class Scales>
+HALFTONE_VNNI void AddStripBlock(const Codes& codes, const StripBlock& w,
+                                 const GroupOf<Scales>& first, const PieceInputs& x,
                                  float* HWY_RESTRICT sums) {
   const DGroupFloats d;
   constexpr std::size_t kUnitPieces = kPiece < kGroupUnitInputs ? kGroupUnitInputs / kPiece : 1;
@@ -95,14 +109,13 @@ HALFTONE_VNNI void AddStripBlock(const Codes& codes, const StripBlock& w, const 
     PrefetchFar(ahead, kStepBytes);
     const PieceInputs inputs{x.codes + p * kPiece * Codes::kInputBytes, x.scales + p, x.shares + p,
                              x.sums + p};
-    const std::size_t at = (p >> w.group_shift) * kStripRows;
-    const float* offsets = w.offsets == nullptr ? nullptr : w.offsets + at;
-    AddPiece<Codes, QuadsOf(kPiece, 0)>(codes, planes, w.scales + at, offsets, inputs, acc);
+    const std::size_t group = first.group + (p >> w.group_shift);
+    AddPiece<Codes, QuadsOf(kPiece, 0), Scales>(codes, planes, {first.scales, first.offsets, group},
+                                                inputs, acc);
     if constexpr (kUnitPieces == 2) {
       const PieceInputs next{inputs.codes, inputs.scales + 1, inputs.shares + 1, inputs.sums + 1};
-      offsets = offsets == nullptr ? nullptr : offsets + kStripRows;
-      AddPiece<Codes, QuadsOf(kPiece, 1)>(codes, planes, w.scales + at + kStripRows, offsets, next,
-                                          acc);
+      AddPiece<Codes, QuadsOf(kPiece, 1), Scales>(
+          codes, planes, {first.scales, first.offsets, group + 1}, next, acc);
     }
     planes += kStepBytes;
     ahead += kStepBytes;

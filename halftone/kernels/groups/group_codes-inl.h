@@ -31,7 +31,7 @@ constexpr std::size_t kGroupBytes = hn::MaxLanes(DBytes());
 /// Vectors of one input per row of a strip.
 constexpr std::size_t kStripVectors = kStripRows / kGroupLanes;
 /// Whether unsigned bytes above 127 are multiplied exactly.
-constexpr bool kHasVnni = HWY_TARGET == HWY_AVX3_DL;
+constexpr bool kHasVnni = HALFTONE_USES_VNNI;
 /// What is added to a level of int8 to get the byte that AddLevelProducts() takes.
 constexpr int kLevelBias = kHasVnni ? 128 : 0;
 
@@ -49,7 +49,7 @@ HALFTONE_VNNI HWY_INLINE VInts AddLevelProducts(VInts acc, VBytes levels, Quad x
   const __mmask64 negative = _mm512_movepi8_mask(levels.raw);
   const VSigned signed_x{_mm512_mask_sub_epi8(x.raw, negative, _mm512_setzero_si512(), x.raw)};
   return AddByteProducts(acc, VBytes{_mm512_abs_epi8(levels.raw)}, signed_x);
-#elif HWY_TARGET == HWY_AVX2
+#elif HWY_TARGET == HWY_AVX2 && !HALFTONE_USES_VNNI
   const VSigned signed_x{_mm256_sign_epi8(x.raw, levels.raw)};
   return AddByteProducts(acc, VBytes{_mm256_abs_epi8(levels.raw)}, signed_x);
 #elif HWY_TARGET == HWY_SSE4

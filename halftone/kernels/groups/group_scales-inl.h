@@ -10,6 +10,8 @@
 
 #include <hwy/highway.h>
 
+#include <cstring>
+
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/group_layout.h"
 #include "halftone/kernels/prefetch-inl.h"
@@ -58,18 +60,77 @@ inline void DecodeScaleProducts(const std::uint8_t* HWY_RESTRICT from, std::size
 /// @param scales  [groups, 64]
 inline void DecodeGroupScales(GroupScales how, const std::uint8_t* HWY_RESTRICT from,
                               std::size_t groups, float* HWY_RESTRICT scales) {
-  if (how == GroupScales::kHalfTimesByte) return DecodeScaleProducts(from, groups, scales);
   const DGroupFloats d;
-  for (std::size_t i = 0; i < groups * kStripRows; i += kGroupLanes) {
-    if (how == GroupScales::kHalf) {
-      hn::Store(LoadHalves(from + 2 * i), d, scales + i);
-    } else if (how == GroupScales::kPowerOfTwo) {
-      hn::Store(LoadExponents(from + i), d, scales + i);
-    } else {
-      hn::Store(hn::LoadU(d, reinterpret_cast<const float*>(from) + i), d, scales + i);
+  const std::size_t count = groups * kStripRows;
+  switch (how) {
+    case GroupScales::kHalfTimesByte:
+      return DecodeScaleProducts(from, groups, scales);
+    case GroupScales::kHalf:
+      for (std::size_t i = 0; i < count; i += kGroupLanes) {
+        hn::Store(LoadHalves(from + 2 * i), d, scales + i);
+      }
+      return;
+    case GroupScales::kPowerOfTwo:
+      for (std::size_t i = 0; i < count; i += kGroupLanes) {
+        hn::Store(LoadExponents(from + i), d, scales + i);
+      }
+      return;
+    case GroupScales::kFloat:
+      break;
+  }
+  std::memcpy(scales, from, count * sizeof(float));
+}
+
+/// Scales or offsets of a block, as DecodeGroupScales() decoded them.
+struct DecodedScales {
+  const float* values;  ///< [groups, 64]
+
+  /// to[i] = the scales of vector first + i of a group.
+  template <std::size_t kVectors>
+  HWY_INLINE void Load(std::size_t group, std::size_t first, VGroupFloats* to) const {
+    const float* from = values + group * kStripRows + first * kGroupLanes;
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+      to[i] = hn::Load(DGroupFloats(), from + i * kGroupLanes);
     }
   }
-}
+};
+
+/// The same as they are stored.
+struct StoredScales {
+  GroupScales how;
+  const std::uint8_t* from;
+  alignas(64) float halves[kStripRows];  ///< of kHalfTimesByte
+
+  StoredScales(GroupScales stored, const std::uint8_t* bytes) : how(stored), from(bytes) {
+    if (how == GroupScales::kHalfTimesByte) {
+      DecodeGroupScales(GroupScales::kHalf, from, 1, halves);
+    }
+  }
+
+  template <std::size_t kVectors>
+  HWY_INLINE void Load(std::size_t group, std::size_t first, VGroupFloats* to) const {
+    const DGroupFloats d;
+    const std::size_t at = group * kStripRows + first * kGroupLanes;
+    if (how == GroupScales::kHalfTimesByte) {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        const VGroupFloats half = hn::Load(d, halves + (first + i) * kGroupLanes);
+        to[i] = hn::Mul(half, LoadSignedBytes(from + 2 * kStripRows + at + i * kGroupLanes));
+      }
+    } else if (how == GroupScales::kHalf) {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        to[i] = LoadHalves(from + 2 * (at + i * kGroupLanes));
+      }
+    } else if (how == GroupScales::kPowerOfTwo) {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        to[i] = LoadExponents(from + at + i * kGroupLanes);
+      }
+    } else {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        to[i] = hn::LoadU(d, reinterpret_cast<const float*>(from) + at + i * kGroupLanes);
+      }
+    }
+  }
+};
 
 /// sums + (scale x_scale) I, each product and sum rounded.
 HWY_INLINE VGroupFloats FoldPiece(VGroupFloats sums, VInts integers, VGroupFloats scale,

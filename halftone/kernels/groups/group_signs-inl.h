@@ -13,18 +13,20 @@
 
 #include "halftone/kernels/groups/group_block-inl.h"
 
+#if HWY_TARGET == HWY_AVX3_DL
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
-
-#if HWY_TARGET == HWY_AVX3_DL
 
 /// Inputs of a table, and its bytes per input.
 constexpr std::size_t kSignInputs = 16;
 constexpr std::size_t kSignTableBytes = 8;
+/// Bytes of the tables of a block.
+constexpr std::size_t kSignBlockBytes = kGroupBlockInputs * kSignTableBytes;
 
 /// Writes a table of 128 bytes for each 16 inputs. Entry 16 i + n of both halves is for byte i of a
 /// vector's lanes and the four codes n in it: their sum t = sum_b n_b x[4 b + i], as t mod 128 and,
-/// in the second half, floor(t / 128).
+/// in the second half, 2 floor(t / 128).
 HALFTONE_VNNI inline void MakeSignTables(const std::int8_t* HWY_RESTRICT x, std::size_t inputs,
                                          std::uint8_t* HWY_RESTRICT tables) {
   alignas(64) std::uint8_t bits[64];
@@ -41,7 +43,8 @@ HALFTONE_VNNI inline void MakeSignTables(const std::int8_t* HWY_RESTRICT x, std:
       const __m512i low = _mm512_and_si512(sums, _mm512_set1_epi32(127));
       auto* to = reinterpret_cast<__m128i*>(tables + 16 * j);
       _mm_store_si128(to, _mm512_cvtepi32_epi8(low));
-      _mm_store_si128(to + 4, _mm512_cvtepi32_epi8(_mm512_srai_epi32(sums, 7)));
+      const __m512i high = _mm512_andnot_si512(_mm512_set1_epi32(1), _mm512_srai_epi32(sums, 6));
+      _mm_store_si128(to + 4, _mm512_cvtepi32_epi8(high));
     }
   }
 }
@@ -55,38 +58,41 @@ struct SignCodes : EvenCodes<1, 0> {
   template <PieceQuads kPiece, std::size_t kVectors>
   HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
                                     const std::int8_t* HWY_RESTRICT tables, VInts* sums) const {
-    static_assert(kPiece.count * 4 == kGroupUnitInputs);
+    static_assert(kPiece.count * 4 == kGroupUnitInputs && kPiece.units == 2);
     const __m512i nibble = _mm512_set1_epi8(15);
     const __m512i position = _mm512_set1_epi32(0x30201000);
-    const __m512i ones = _mm512_set1_epi8(1);
+    const __m512i twos = _mm512_set1_epi8(2);
     const __m512i large = _mm512_set1_epi8(-128);  // 128, without a sign
-    __m512i low[kVectors];
     __m512i high[kVectors];
-    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      low[v] = high[v] = _mm512_setzero_si512();
-    }
-    HALFTONE_UNROLL for (std::size_t half = 0; half < 2 * kPiece.units; ++half) {
-      const __m512i low_table = _mm512_load_si512(tables + half * 128);
-      const __m512i high_table = _mm512_load_si512(tables + half * 128 + 64);
+    HALFTONE_UNROLL for (std::size_t unit = 0; unit < kPiece.units; ++unit, tables += 256) {
+      __m512i low[kVectors];
+      HALFTONE_UNROLL for (std::size_t half = 0; half < 2; ++half) {
+        const __m512i low_table = _mm512_load_si512(tables + half * 128);
+        const __m512i high_table = _mm512_load_si512(tables + half * 128 + 64);
+        HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          __m512i bytes = _mm512_load_si512(planes + unit * kUnitBytes + v * kGroupBytes);
+          if (half == 1) bytes = _mm512_srli_epi16(bytes, 4);
+          // (bytes & nibble) | position
+          const __m512i index = _mm512_ternarylogic_epi32(bytes, nibble, position, 0xEA);
+          const __m512i low_sum = _mm512_permutexvar_epi8(index, low_table);
+          const __m512i high_sum = _mm512_permutexvar_epi8(index, high_table);
+          low[v] = half == 0 ? low_sum : _mm512_add_epi8(low[v], low_sum);  // at most 254
+          high[v] = unit + half == 0 ? high_sum : _mm512_add_epi8(high[v], high_sum);
+        }
+      }
       HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        __m512i bytes = _mm512_load_si512(planes + half / 2 * kUnitBytes + v * kGroupBytes);
-        if (half % 2 == 1) bytes = _mm512_srli_epi16(bytes, 4);
-        // (bytes & nibble) | position
-        const __m512i index = _mm512_ternarylogic_epi32(bytes, nibble, position, 0xEA);
-        low[v] = _mm512_dpbusd_epi32(low[v], _mm512_permutexvar_epi8(index, low_table), ones);
-        high[v] = _mm512_dpbusd_epi32(high[v], large, _mm512_permutexvar_epi8(index, high_table));
+        sums[v].raw = _mm512_dpbusd_epi32(sums[v].raw, low[v], twos);
       }
     }
     HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      const VInts sum{_mm512_add_epi32(low[v], high[v])};
-      sums[v] = hn::Add(sums[v], hn::ShiftLeft<1>(sum));
+      sums[v].raw = _mm512_dpbusd_epi32(sums[v].raw, large, high[v]);
     }
   }
 };
 
-#endif
-
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+#endif
 
 #endif  // per-target include guard

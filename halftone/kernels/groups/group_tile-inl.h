@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 /// Rows of activations, and vectors of weight rows, whose sums are in registers at a time.
-constexpr std::size_t kTileVectors = HWY_TARGET <= HWY_AVX3 || HALFTONE_USES_DOT ? 4 : 2;
+constexpr std::size_t kTileVectors = HWY_TARGET <= HWY_AVX3 || HALFTONE_USES_SDOT ? 4 : 2;
 constexpr std::size_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 3 : 4;
 static_assert(kStripVectors % kTileVectors == 0);
 

@@ -61,6 +61,11 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 constexpr std::size_t kBandRows = 64;
 /// From so many rows on, codes are decoded to bytes.
 constexpr std::size_t kMinTileRows = 4;
+/// Whether scales are decoded where one row uses them: those of groups of 16 inputs of up to 3
+/// bits. Elsewhere memory is the limit, and reading scales beside codes costs more than it saves.
+template <class Codes, std::size_t kPiece>
+constexpr bool kReadsStored =
+    HWY_TARGET == HWY_AVX3_DL&& kPiece == 16 && Codes::kUnitBytes <= 3 * kPlaneVector;
 constexpr std::size_t kMaxBlockScales = kGroupBlockInputs / 16 * kStripRows;
 
 /// Scales of a block and strip, and its bytes.
@@ -95,6 +100,38 @@ HWY_INLINE StripBlock DecodeBlockScales(const PackedGroups& w, std::size_t b,
           static_cast<unsigned>(std::countr_zero(w.format().group / kPiece))};
 }
 
+/// sums += the products of a block, whose scales are decoded, with one row.
+template <class Codes, std::size_t kPiece>
+HWY_INLINE void AddDecodedBlock(const Codes& codes, const StripBlock& w, const PieceInputs& x,
+                                float* sums) {
+  const DecodedScales scales{w.scales};
+  const DecodedScales offsets{w.offsets};
+  const GroupOf<DecodedScales> first{&scales, w.offsets == nullptr ? nullptr : &offsets, 0};
+  AddStripBlock<Codes, kPiece>(codes, w, first, x, sums);
+}
+
+/// The same of block `b`, with scales as they are stored.
+/// @param block  its first byte
+template <class Codes, std::size_t kPiece>
+HWY_INLINE void AddStoredBlock(const PackedGroups& w, std::size_t b, const std::uint8_t* block,
+                               const PieceInputs& x, float* sums) {
+  const GroupBlockLayout& layout = w.layout(b);
+  const bool has_offsets = w.format().has_offsets;
+  const std::size_t all = (has_offsets ? 2 : 1) * layout.scale_bytes;
+  PrefetchFar(block + kGroupsAhead, all);
+  const StripBlock strip{block + all,
+                         block + all + kGroupsAhead,
+                         nullptr,
+                         nullptr,
+                         layout.inputs / kPiece,
+                         0,
+                         static_cast<unsigned>(std::countr_zero(w.format().group / kPiece))};
+  const StoredScales scales(w.format().scales, block);
+  const StoredScales offsets(w.format().scales, has_offsets ? block + layout.scale_bytes : block);
+  const GroupOf<StoredScales> first{&scales, has_offsets ? &offsets : nullptr, 0};
+  AddStripBlock<Codes, kPiece>(Codes(w.format()), strip, first, x, sums);
+}
+
 /// Rows of activations that are multiplied together.
 struct RowBand {
   std::size_t first = 0;
@@ -108,8 +145,8 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
                   std::uint8_t* bytes, float* sums) {
   if (band.count < kMinTileRows) {
     for (std::size_t r = 0; r < band.count; ++r) {
-      AddStripBlock<Codes, kPiece>(codes, w, InputsOf(x, band.first + r, w.first_piece),
-                                   sums + r * kStripRows);
+      AddDecodedBlock<Codes, kPiece>(codes, w, InputsOf(x, band.first + r, w.first_piece),
+                                     sums + r * kStripRows);
     }
     return;
   }
@@ -127,11 +164,11 @@ void AddBandBlock(const Codes& codes, const StripBlock& w, const EncodedRows& x,
   }
 }
 
-/// Writes the products of a strip with a row, without those of rows that the weights do not have.
-HWY_INLINE void StoreStrip(const PackedGroups& w, std::size_t strip, const float* sums,
-                           std::span<float> y) {
+/// The products of a strip with a row, without those of rows that the weights do not have.
+HWY_INLINE std::span<float> StripOutputs(const PackedGroups& w, std::size_t strip,
+                                         std::span<float> y) {
   const std::size_t first = strip * kStripRows;
-  std::copy_n(sums, std::min(kStripRows, w.rows() - first), &y[first]);
+  return y.subspan(first, std::min(kStripRows, w.rows() - first));
 }
 
 template <class Codes, std::size_t kPiece>
@@ -143,12 +180,21 @@ void MultiplyBand(const PackedGroups& w, const EncodedRows& x, std::size_t strip
   std::fill_n(sums, band.count * kStripRows, 0.0F);
   const std::uint8_t* block = w.strip(strip);
   for (std::size_t b = 0; b < w.num_blocks(); ++b) {
+    if constexpr (kReadsStored<Codes, kPiece>) {
+      if (band.count == 1) {
+        const std::size_t piece = b * (kGroupBlockInputs / kPiece);
+        AddStoredBlock<Codes, kPiece>(w, b, block, InputsOf(x, band.first, piece), sums);
+        block += w.layout(b).bytes;
+        continue;
+      }
+    }
     const StripBlock scaled = DecodeBlockScales<kPiece>(w, b, block, block + kGroupsAhead, decoded);
     AddBandBlock<Codes, kPiece>(codes, scaled, x, band, decoded.bytes, sums);
     block += w.layout(b).bytes;
   }
   for (std::size_t r = 0; r < band.count; ++r) {
-    StoreStrip(w, strip, sums + r * kStripRows, y.row(band.first + r));
+    const std::span<float> outputs = StripOutputs(w, strip, y.row(band.first + r));
+    std::copy_n(sums + r * kStripRows, outputs.size(), outputs.data());
   }
 }
 
@@ -167,62 +213,46 @@ void MultiplyPieces(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Strips and blocks that share tables. With more blocks, tables leave the second-level cache; with
-/// fewer, the memory is not read in order.
-constexpr std::size_t kSignStrips = 16;
-constexpr std::size_t kSignBlocks = 16;
+/// Blocks of a row that have tables at a time: these stay in the second-level cache.
+constexpr std::size_t kSignBlocks = 64;
 
-/// Blocks of at most kSignStrips strips.
-struct SignBlocks {
-  BlockRange strips;
-  BlockRange blocks;
-  std::size_t offset;  ///< of the first of `blocks` in a strip
-};
-
-/// sums += the products of blocks with a row.
-/// @param sums  [strips, 64]
-HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, const EncodedRows& x, std::size_t row,
-                                 const SignBlocks& some, float* sums) {
+/// sums += the products of blocks of a strip with a row.
+/// @param x  from the first of them on, with tables for codes
+HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, std::size_t strip, BlockRange blocks,
+                                 PieceInputs x, float* sums) {
   constexpr std::size_t kPiece = 64;
-  constexpr std::size_t kTableBytes = kGroupBlockInputs * kSignTableBytes;
+  constexpr std::size_t kBlockPieces = kGroupBlockInputs / kPiece;
   const SignCodes codes(w.format());
   DecodedBlock decoded;
-  alignas(64) std::int8_t tables[kSignBlocks * kTableBytes];
-  for (std::size_t b = some.blocks.begin; b < some.blocks.end; ++b) {
-    const PieceInputs inputs = InputsOf(x, row, b * (kGroupBlockInputs / kPiece));
-    MakeSignTables(inputs.codes, w.layout(b).inputs,
-                   reinterpret_cast<std::uint8_t*>(tables + (b - some.blocks.begin) * kTableBytes));
-  }
-  for (std::size_t s = some.strips.begin; s < some.strips.end; ++s, sums += kStripRows) {
-    const std::uint8_t* from = w.strip(s) + some.offset;
-    for (std::size_t b = some.blocks.begin; b < some.blocks.end; ++b) {
-      PieceInputs inputs = InputsOf(x, row, b * (kGroupBlockInputs / kPiece));
-      inputs.codes = tables + (b - some.blocks.begin) * kTableBytes;
-      const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
-      AddStripBlock<SignCodes, kPiece>(codes, block, inputs, sums);
-      from += w.layout(b).bytes;
-    }
+  const std::uint8_t* from = w.strip(strip) + blocks.begin * w.layout(0).bytes;
+  for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
+    const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
+    AddDecodedBlock<SignCodes, kPiece>(codes, block, x, sums);
+    x = {x.codes + kSignBlockBytes, x.scales + kBlockPieces, x.shares + kBlockPieces,
+         x.sums + kBlockPieces};
+    from += w.layout(b).bytes;
   }
 }
 
+/// y = the products of strips with a row, for pieces of 64 inputs.
 void MultiplySigns(const PackedGroups& w, const EncodedRows& x, std::size_t row, BlockRange strips,
                    std::span<float> y) {
-  alignas(64) float sums[kSignStrips * kStripRows] = {};
-  for (std::size_t b = 0; b < w.num_blocks(); b += kSignBlocks) {
-    const BlockRange blocks{b, std::min(b + kSignBlocks, w.num_blocks())};
-    AddSignBlocks(w, x, row, {strips, blocks, b * w.layout(0).bytes}, sums);
-  }
-  for (std::size_t s = strips.begin; s < strips.end; ++s) {
-    StoreStrip(w, s, sums + (s - strips.begin) * kStripRows, y);
-  }
-}
-
-/// For few rows and pieces of 64 inputs.
-void MultiplyFewSigns(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
-                      const MatrixView<float>& y) {
-  for (std::size_t s = strips.begin; s < strips.end; s += kSignStrips) {
-    const BlockRange some{s, std::min(s + kSignStrips, strips.end)};
-    for (std::size_t row = 0; row < x.rows(); ++row) MultiplySigns(w, x, row, some, y.row(row));
+  alignas(64) std::int8_t tables[kSignBlocks * kSignBlockBytes];
+  for (std::size_t first = 0; first < w.num_blocks(); first += kSignBlocks) {
+    const BlockRange blocks{first, std::min(first + kSignBlocks, w.num_blocks())};
+    for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
+      MakeSignTables(x.codes(row) + b * kGroupBlockInputs, w.layout(b).inputs,
+                     reinterpret_cast<std::uint8_t*>(tables + (b - first) * kSignBlockBytes));
+    }
+    PieceInputs inputs = InputsOf(x, row, first * (kGroupBlockInputs / 64));
+    inputs.codes = tables;
+    for (std::size_t s = strips.begin; s < strips.end; ++s) {
+      alignas(64) float sums[kStripRows] = {};
+      const std::span<float> outputs = StripOutputs(w, s, y);
+      if (first > 0) std::ranges::copy(outputs, sums);
+      AddSignBlocks(w, s, blocks, inputs, sums);
+      std::copy_n(sums, outputs.size(), outputs.data());
+    }
   }
 }
 
@@ -245,7 +275,8 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
                     MatrixView<float> y) {
 #if HWY_TARGET == HWY_AVX3_DL
   if (w.format().bits == 1 && w.extents().piece() == 64 && x.rows() < kMinTileRows) {
-    return MultiplyFewSigns(w, x, strips, y);
+    for (std::size_t row = 0; row < x.rows(); ++row) MultiplySigns(w, x, row, strips, y.row(row));
+    return;
   }
 #endif
   if (w.format().levels) return MultiplyCodes<TableCodes>(w, x, strips, y);
@@ -272,7 +303,7 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#include "halftone/kernels/neon_dot_pass.h"
+#include "halftone/kernels/dot_pass-inl.h"
 
 #if HWY_ONCE
 namespace halftone::kernels {

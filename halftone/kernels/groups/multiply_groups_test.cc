@@ -83,6 +83,14 @@ TEST_P(MultiplyGroups, MatchesReferenceForManyRows) {
   }
 }
 
+/// Longer than what the tables of codes of one bit hold, 16384 inputs.
+TEST_P(MultiplyGroups, MatchesReferenceForLongRows) {
+  Random random(10);
+  const RandomGroups w(group_formats().front().format, 70, 17000, 11);
+  const auto values = numerics::random_floats(random, 2 * w.extents.cols);
+  expect_reference(w, encoded(values, 2, w.extents).view);
+}
+
 /// Products of the largest magnitudes, which some instructions would clamp.
 TEST_P(MultiplyGroups, DoesNotOverflow) {
   for (const NamedFormat& named : group_formats()) {

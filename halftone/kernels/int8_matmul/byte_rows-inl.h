@@ -87,14 +87,14 @@ template <int kLevelsLess>
 struct ByteProducts {
   using Activation = std::int8_t;
   static constexpr int kOffset = kLevelsLess;
-  static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 || HALFTONE_USES_DOT ? 11 : 5;
+  static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 || HALFTONE_USES_SDOT ? 11 : 5;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kQuad;
   /// Vectors of sums per row. With two there are two vectors of levels, one of activations, one of
   /// products and one of ones: 15 registers, or 27 of the 32 of AVX-512. NEON_DOT needs neither
   /// products nor ones: the sums and levels of two rows take 24 registers, of five as many.
   static constexpr std::size_t vectors_of(std::size_t rows) {
-    if (HALFTONE_USES_DOT && rows <= 5) return rows <= 2 ? 8 : 4;
+    if (HALFTONE_USES_SDOT && rows <= 5) return rows <= 2 ? 8 : 4;
     return std::min<std::size_t>(kRowOutputs / kOutputs, rows == 1 ? 4 : 2);
   }
 

@@ -32,7 +32,7 @@ static_assert(kBlock == kRowOutputs && kPiece == kQuad);
 
 #if HWY_TARGET == HWY_SCALAR
 using ManyBits = PlainProducts;
-#elif HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+#elif HALFTONE_USES_VNNI || HWY_TARGET == HWY_NEON
 using ManyBits = ByteProducts<kLevelOffset>;
 #else
 
@@ -315,7 +315,7 @@ void LevelMatmulBytes(const Int8Rows& x, const Weights& weights, BlockRange bloc
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#include "halftone/kernels/neon_dot_pass.h"
+#include "halftone/kernels/dot_pass-inl.h"
 
 #if HWY_ONCE
 namespace halftone::kernels {

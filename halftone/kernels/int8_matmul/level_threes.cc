@@ -186,7 +186,7 @@ void LevelMatmulThrees(const Int8Rows& x, const Weights& weights, BlockRange blo
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#include "halftone/kernels/neon_dot_pass.h"
+#include "halftone/kernels/dot_pass-inl.h"
 
 #if HWY_ONCE
 namespace halftone::kernels {
