@@ -43,13 +43,13 @@ SharedBytes map_descriptor(int fd, const std::filesystem::path& path) {
 }  // namespace
 
 void SharedBytes::release_pages() const {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t end = (begin + bytes.size()) / page * page;
-  if (!is_file || first >= end) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t rest = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;
+  const std::size_t skip = rest == 0 ? 0 : page - rest;
+  if (!is_file || bytes.size() < skip + page) return;
+  auto* const first = const_cast<std::byte*>(bytes.data() + skip);
   // A refusal costs memory only.
-  static_cast<void>(::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED));
+  static_cast<void>(::madvise(first, (bytes.size() - skip) / page * page, MADV_DONTNEED));
 }
 
 SharedBytes own_bytes(std::vector<std::byte> bytes) {
