@@ -51,25 +51,17 @@ class GraphBuilder {
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
   ir::Graph body() {
-    add_inputs();
+    add_ids();
+    add_tokens();
     ValueId x = embedding();
-    for (block_ = 0; block_ < d_.blocks; ++block_) {
-      prefix_ = "blk." + std::to_string(block_) + "/";
-      x = add_branch("attention", x, WeightRole::kAttentionPostNorm,
-                     attention(norm(x, WeightRole::kAttentionNorm)));
-      const ValueId rows = norm(x, WeightRole::kFeedForwardNorm);
-      x = add_branch("feed_forward", x, WeightRole::kFeedForwardPostNorm,
-                     d_.experts == 0 ? feed_forward(rows) : experts(rows));
-    }
+    for (std::size_t index = 0; index < d_.blocks; ++index) x = block(index, x);
     graph_.add_output(x);
     finish();
     return std::move(graph_);
   }
 
   ir::Graph head() {
-    prefix_ = "";
-    ValueId x = graph_.add_input("rows", float_type(d_.width));
-    x = norm(x, WeightRole::kFinalNorm);
+    ValueId x = head_input();
     x = product("head", x, {.role = WeightRole::kHead});
     if (d_.logit_cap != 0) {
       const ValueId cap = scalar("logit_cap", d_.logit_cap);
@@ -80,9 +72,29 @@ class GraphBuilder {
     return std::move(graph_);
   }
 
+  ir::Graph embedding_part() {
+    add_ids();
+    add_tokens();
+    graph_.add_output(embedding());
+    return std::move(graph_);
+  }
+
+  SamplePart block_part(std::size_t index) {
+    add_tokens();
+    graph_.add_output(block(index, graph_.add_input("rows", float_type(d_.width))));
+    return part_with_products();
+  }
+
+  SamplePart head_part() {
+    product_inputs_.emplace_back(head_input(), WeightId{.role = WeightRole::kHead});
+    return part_with_products();
+  }
+
  protected:
-  /// Adds "ids" and what else tells tokens apart.
-  virtual void add_inputs() = 0;
+  /// Adds "ids".
+  virtual void add_ids() = 0;
+  /// Adds what else tells tokens apart.
+  virtual void add_tokens() = 0;
   /// @return [..., heads value_width]
   virtual ValueId mix(ValueId q, ValueId k, ValueId v) = 0;
   /// After the outputs are set.
@@ -136,8 +148,37 @@ class GraphBuilder {
     });
   }
   [[nodiscard]] WeightId here(WeightRole role) const { return {.role = role, .block = block_}; }
+  /// The graph, with the inputs of products as further outputs.
+  SamplePart part_with_products() {
+    SamplePart part;
+    std::map<ValueId, std::size_t> known;
+    for (const auto& [input, matrix] : product_inputs_) {
+      const auto [at, is_new] = known.emplace(input, part.inputs.size());
+      if (is_new) {
+        part.inputs.push_back({graph_.outputs().size(), {}});
+        graph_.add_output(input);
+      }
+      part.inputs[at->second].matrices.push_back(matrix);
+    }
+    part.graph = std::move(graph_);
+    return part;
+  }
+  ValueId head_input() {
+    prefix_ = "";
+    return norm(graph_.add_input("rows", float_type(d_.width)), WeightRole::kFinalNorm);
+  }
+  ValueId block(std::size_t index, ValueId x) {
+    block_ = index;
+    prefix_ = "blk." + std::to_string(index) + "/";
+    x = add_branch("attention", x, WeightRole::kAttentionPostNorm,
+                   attention(norm(x, WeightRole::kAttentionNorm)));
+    const ValueId rows = norm(x, WeightRole::kFeedForwardNorm);
+    return add_branch("feed_forward", x, WeightRole::kFeedForwardPostNorm,
+                      d_.experts == 0 ? feed_forward(rows) : experts(rows));
+  }
   ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
                   ir::Activation activation = {}) {
+    product_inputs_.emplace_back(x, id);
     std::vector<ValueId> inputs = {x, add_weight(id)};
     if (has_bias) inputs.push_back(add_weight({id.role, id.block, Part::kBias, 0}));
     return node(name, ir::FullyConnected{.activation = activation}, std::move(inputs));
@@ -297,6 +338,7 @@ class GraphBuilder {
         "experts/", x, {WeightRole::kExpertGate, WeightRole::kExpertUp, WeightRole::kExpertDown},
         [&](const std::string& name, ValueId rows, WeightRole role,
             const ir::Activation& activation) {
+          product_inputs_.emplace_back(rows, here(role));
           return node(name, ir::ExpertProduct{.activation = activation},
                       {rows, add_weight(weights_.experts(role, block_), 0), choice.experts});
         });
@@ -331,7 +373,8 @@ class GraphBuilder {
   std::vector<ir::Dim> lead_;
   ir::Graph graph_;
   std::map<std::string, ValueId> values_;  ///< constants of this graph
-  std::size_t context_ = 0;                ///< rows of the tables of angles
+  std::vector<std::pair<ValueId, WeightId>> product_inputs_;
+  std::size_t context_ = 0;  ///< rows of the tables of angles
   ValueId ids_ = ir::kAbsent;
   ValueId positions_ = ir::kAbsent;
   std::size_t block_ = 0;
@@ -348,11 +391,10 @@ class RowsBuilder : public GraphBuilder {
   }
 
  protected:
-  void add_inputs() override {
-    const auto type = ir::dense_type(ir::ElementType::kInt32, {kBatch});
-    ids_ = graph_.add_input("ids", type);
-    slots_ = graph_.add_input("slots", type);
-    positions_ = graph_.add_input("positions", type);
+  void add_ids() override { ids_ = graph_.add_input("ids", integers()); }
+  void add_tokens() override {
+    slots_ = graph_.add_input("slots", integers());
+    positions_ = graph_.add_input("positions", integers());
   }
   ValueId mix(ValueId q, ValueId k, ValueId v) override {
     const ValueId keys = kept("keys", k, d_.kv_heads * d_.head_width);
@@ -364,6 +406,7 @@ class RowsBuilder : public GraphBuilder {
   }
 
  private:
+  static ir::ValueType integers() { return ir::dense_type(ir::ElementType::kInt32, {kBatch}); }
   ValueId kept(const std::string& name, ValueId rows, std::size_t width) {
     const ir::State state{
         graph_.add_input(prefix_ + name,
@@ -391,9 +434,11 @@ class SamplesBuilder : public GraphBuilder {
   }
 
  protected:
-  void add_inputs() override {
+  void add_ids() override {
     ids_ =
         graph_.add_input("ids", ir::dense_type(ir::ElementType::kInt32, {kBatch, dim(context_)}));
+  }
+  void add_tokens() override {
     positions_ = shared_constant("positions", [&] {
       ir::Tensor positions(ir::ElementType::kInt32, {dim(context_)});
       std::int32_t next = 0;
@@ -433,6 +478,26 @@ DecoderGraphs build_samples(const Description& description, const Weights& weigh
   SharedConstants constants;
   return {SamplesBuilder(description, weights, constants, tokens).body(),
           SamplesBuilder(description, weights, constants, tokens).head()};
+}
+
+ir::Graph build_sample_embedding(const Description& description, const Weights& weights,
+                                 std::size_t tokens) {
+  check_context(description, tokens);
+  SharedConstants constants;
+  return SamplesBuilder(description, weights, constants, tokens).embedding_part();
+}
+
+SamplePart build_sample_block(const Description& description, const Weights& weights,
+                              std::size_t tokens, std::size_t block) {
+  check_context(description, tokens);
+  SharedConstants constants;
+  return SamplesBuilder(description, weights, constants, tokens).block_part(block);
+}
+
+SamplePart build_sample_head(const Description& description, const Weights& weights,
+                             std::size_t tokens) {
+  SharedConstants constants;
+  return SamplesBuilder(description, weights, constants, tokens).head_part();
 }
 
 }  // namespace halftone::lm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "halftone/ir/ops/sequence.h"
 #include "halftone/lm/model/decoder_graphs.h"
@@ -31,5 +32,32 @@ DecoderGraphs build_decoder(const Description& description, const Weights& weigh
 /// @throws Error as build_decoder()
 DecoderGraphs build_samples(const Description& description, const Weights& weights,
                             std::size_t tokens);
+
+/// The input of matrices: rows that one or several of them multiply.
+struct ProductInput {
+  std::size_t output = 0;  ///< of the graph, which gives these rows
+  std::vector<WeightId> matrices{};
+};
+
+/// A part of a model on whole samples, as fitting reads it.
+struct SamplePart {
+  ir::Graph graph;
+  std::vector<ProductInput> inputs;
+};
+
+/// The embedding alone: "ids", int32 [N, tokens], to hidden rows [N, tokens, d].
+/// @throws Error as build_samples()
+ir::Graph build_sample_embedding(const Description& description, const Weights& weights,
+                                 std::size_t tokens);
+/// One block: hidden rows "rows" [N, tokens, d] to hidden rows, output 0. The matrices of experts
+/// appear as expert 0: those of gate and up have the rows of all experts as input, those of down
+/// [N, tokens, active experts, inner].
+/// @throws Error as build_samples()
+SamplePart build_sample_block(const Description& description, const Weights& weights,
+                              std::size_t tokens, std::size_t block);
+/// The final norm: hidden rows "rows" to what the head multiplies, the only output.
+/// @throws Error as build_samples()
+SamplePart build_sample_head(const Description& description, const Weights& weights,
+                             std::size_t tokens);
 
 }  // namespace halftone::lm

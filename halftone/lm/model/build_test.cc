@@ -84,6 +84,59 @@ std::vector<float> hidden_of_rows(const Description& d, const std::vector<std::i
   return last;
 }
 
+std::vector<ir::Tensor> evaluate(const ir::Graph& graph, ir::Tensor input) {
+  std::vector<ir::Tensor> inputs;
+  inputs.push_back(std::move(input));
+  return ir::evaluate_graph(graph, inputs);
+}
+
+TEST(Build, PartsOfSamplesFollowEachOther) {
+  const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
+  for (const char* name : {"llama", "gemma2", "gpt2", "qwen2moe"}) {
+    Description d = sizes_of(name);
+    if (std::string_view(name) == "qwen2moe") {
+      d.experts = 4;
+      d.active_experts = 2;
+    }
+    const Weights weights = weights_of(d);
+    ir::Tensor rows =
+        evaluate(build_sample_embedding(d, weights, ids.size()), integers(ids, {1, 6}))[0].clone();
+    for (std::size_t block = 0; block < d.blocks; ++block) {
+      const SamplePart part = build_sample_block(d, weights, ids.size(), block);
+      rows = evaluate(part.graph, std::move(rows))[0].clone();
+    }
+    EXPECT_THAT(std::as_const(rows).as<float>(),
+                testing::ElementsAreArray(hidden_of_samples(d, ids)))
+        << name;
+  }
+}
+
+std::vector<std::string> roles_of(const ProductInput& input) {
+  std::vector<std::string> roles;
+  for (const WeightId& id : input.matrices) roles.emplace_back(to_string(id));
+  return roles;
+}
+
+TEST(Build, PartsOfSamplesGiveTheInputsOfMatrices) {
+  const Description d = sizes_of("llama");
+  const Weights weights = weights_of(d);
+  const SamplePart part = build_sample_block(d, weights, 5, 1);
+  ASSERT_EQ(part.inputs.size(), 4U);
+  EXPECT_THAT(roles_of(part.inputs[0]),
+              testing::ElementsAre("attention query of block 1", "attention key of block 1",
+                                   "attention value of block 1"));
+  EXPECT_THAT(roles_of(part.inputs[2]), testing::SizeIs(2));
+  const auto shape = [&](std::size_t i) {
+    return part.graph.value(part.graph.outputs()[part.inputs[i].output]).type.shape;
+  };
+  EXPECT_EQ(shape(0), (ir::Shape{ir::kBatch, 5, 8}));
+  EXPECT_EQ(shape(3), (ir::Shape{ir::kBatch, 5, 12}));
+  const SamplePart head = build_sample_head(d, weights, 5);
+  ASSERT_EQ(head.inputs.size(), 1U);
+  EXPECT_THAT(roles_of(head.inputs[0]), testing::ElementsAre("head"));
+  EXPECT_EQ(head.graph.outputs().size(), 1U);
+}
+
 TEST(Build, GraphsAreThoseOfADecoder) {
   const Description d = sizes_of("llama");
   const Weights weights = weights_of(d);
