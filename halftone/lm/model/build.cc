@@ -165,7 +165,9 @@ class GraphBuilder {
   }
   ValueId head_input() {
     prefix_ = "";
-    return norm(graph_.add_input("rows", float_type(d_.width)), WeightRole::kFinalNorm);
+    const ValueId x = norm(graph_.add_input("rows", float_type(d_.width)), WeightRole::kFinalNorm);
+    if (!d_.has_final_transform) return x;
+    return product("final_transform", x, {.role = WeightRole::kFinalTransform});
   }
   ValueId block(std::size_t index, ValueId x) {
     block_ = index;

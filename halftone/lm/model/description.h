@@ -56,9 +56,10 @@ struct Description {
 
   Norm norm = Norm::kRms;
   double norm_epsilon = 1e-5;
-  double norm_offset = 0;       ///< added to the gains that the file has
-  bool has_post_norms = false;  ///< norms behind attention and feed-forward network too
-  bool has_sub_norms = false;   ///< norms before their last products too
+  double norm_offset = 0;            ///< added to the gains that the file has
+  bool has_post_norms = false;       ///< norms behind attention and feed-forward network too
+  bool has_sub_norms = false;        ///< norms before their last products too
+  bool has_final_transform = false;  ///< a matrix between the final norm and the head
 
   std::size_t heads = 0;
   std::size_t kv_heads = 0;    ///< each serves heads / kv_heads heads

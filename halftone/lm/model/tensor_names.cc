@@ -28,6 +28,7 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kTokenEmbedding, Naming::kGguf, "token_embd"},
     {WeightRole::kPositionEmbedding, Naming::kGguf, "position_embd"},
     {WeightRole::kFinalNorm, Naming::kGguf, "output_norm"},
+    {WeightRole::kFinalTransform, Naming::kGguf, "output_transform"},
     {WeightRole::kHead, Naming::kGguf, "output"},
     {WeightRole::kAttentionNorm, Naming::kGguf, "blk.{}.attn_norm"},
     {WeightRole::kQuery, Naming::kGguf, "blk.{}.attn_q"},
@@ -144,6 +145,7 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kTokenEmbedding, "token embedding", vocabulary, width},
     {WeightRole::kPositionEmbedding, "position embedding", context, width},
     {WeightRole::kFinalNorm, "final norm", width},
+    {WeightRole::kFinalTransform, "final transform", width, width},
     {WeightRole::kHead, "head", vocabulary, width},
     {WeightRole::kAttentionNorm, "attention norm", width},
     {WeightRole::kQuery, "attention query", query_width, width},
@@ -285,6 +287,7 @@ std::vector<WeightId> needed_weights(const Description& d) {
   list.add(WeightRole::kTokenEmbedding);
   list.add_if(d.positions == Positions::kLearned, WeightRole::kPositionEmbedding);
   list.add(WeightRole::kFinalNorm, d.norm == Norm::kLayer);
+  list.add_if(d.has_final_transform, WeightRole::kFinalTransform);
   list.add_if(!d.ties_embeddings, WeightRole::kHead);
   for (list.block = 0; list.block < d.blocks; ++list.block) {
     list_attention(d, list);

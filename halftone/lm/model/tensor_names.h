@@ -16,6 +16,7 @@ enum class WeightRole : std::uint8_t {
   kTokenEmbedding,
   kPositionEmbedding,
   kFinalNorm,
+  kFinalTransform,
   kHead,
   // Of a block:
   kAttentionNorm,

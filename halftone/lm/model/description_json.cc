@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/description_json.h"
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <type_traits>
+
+#include "halftone/base/error.h"
+#include "halftone/base/printable.h"
+
+namespace halftone::lm {
+namespace {
+
+using nlohmann::json;
+
+/// The names of an enumeration, in its order.
+std::span<const std::string_view> names_of(Norm /*of*/) {
+  static constexpr std::array<std::string_view, 2> kNames = {"rms", "layer"};
+  return kNames;
+}
+std::span<const std::string_view> names_of(Positions /*of*/) {
+  static constexpr std::array<std::string_view, 2> kNames = {"rotary", "learned"};
+  return kNames;
+}
+std::span<const std::string_view> names_of(Pairing /*of*/) {
+  static constexpr std::array<std::string_view, 2> kNames = {"neighbours", "halves"};
+  return kNames;
+}
+std::span<const std::string_view> names_of(FeedForward /*of*/) {
+  static constexpr std::array<std::string_view, 5> kNames = {"silu", "gelu", "gelu_tanh", "relu",
+                                                             "relu_squared"};
+  return kNames;
+}
+
+/// Calls visit(name, field) for each field: the only list of them.
+template <typename Angles, typename Visit>
+void visit_angles(Angles& angles, const Visit& visit) {
+  visit("base", angles.base);
+  visit("divisors", angles.divisors);
+  visit("long_divisors", angles.long_divisors);
+}
+
+template <typename D, typename Visit>
+void visit_attention(D& d, const Visit& visit) {
+  visit("heads", d.heads);
+  visit("kv_heads", d.kv_heads);
+  visit("head_width", d.head_width);
+  visit("value_width", d.value_width);
+  visit("score_scale", d.score_scale);
+  visit("score_cap", d.score_cap);
+  visit("window", d.window);
+  visit("windowed", d.windowed);
+  visit("has_qkv_bias", d.has_qkv_bias);
+  visit("has_output_bias", d.has_output_bias);
+  visit("normalizes_heads", d.normalizes_heads);
+  visit("positions", d.positions);
+  visit("pairing", d.pairing);
+  visit("rotary_dims", d.rotary_dims);
+  visit("rotary", d.rotary);
+  visit("window_rotary", d.window_rotary);
+  visit("original_context", d.original_context);
+  visit("rotary_factor", d.rotary_factor);
+}
+
+template <typename D, typename Visit>
+void visit_fields(D& d, const Visit& visit) {
+  visit("architecture", d.architecture);
+  visit("blocks", d.blocks);
+  visit("width", d.width);
+  visit("vocabulary", d.vocabulary);
+  visit("context", d.context);
+  visit("embedding_factor", d.embedding_factor);
+  visit("ties_embeddings", d.ties_embeddings);
+  visit("logit_cap", d.logit_cap);
+  visit("norm", d.norm);
+  visit("norm_epsilon", d.norm_epsilon);
+  visit("norm_offset", d.norm_offset);
+  visit("has_post_norms", d.has_post_norms);
+  visit("has_sub_norms", d.has_sub_norms);
+  visit("has_final_transform", d.has_final_transform);
+  visit_attention(d, visit);
+  visit("function", d.function);
+  visit("is_gated", d.is_gated);
+  visit("inner", d.inner);
+  visit("has_ffn_bias", d.has_ffn_bias);
+  visit("experts", d.experts);
+  visit("active_experts", d.active_experts);
+  visit("softmax_after_choice", d.softmax_after_choice);
+  visit("renormalizes", d.renormalizes);
+  visit("shared_inner", d.shared_inner);
+  visit("has_shared_gate", d.has_shared_gate);
+}
+
+/// Fields to JSON.
+struct FieldWriter {
+  json& object;
+
+  template <typename T>
+  void operator()(const char* name, const T& field) const {
+    if constexpr (std::is_enum_v<T>) {
+      object[name] = names_of(field)[static_cast<std::size_t>(field)];
+    } else if constexpr (std::is_same_v<T, RotaryAngles>) {
+      json part = json::object();
+      visit_angles(field, FieldWriter{part});
+      object[name] = std::move(part);
+    } else {
+      object[name] = field;
+    }
+  }
+};
+
+[[noreturn]] void fail_field(const char* name, const std::string& message) {
+  fail(ErrorKind::kFormat, "description of the model: '" + std::string(name) + "': " + message);
+}
+
+/// JSON to fields.
+struct FieldReader {
+  const json& object;
+  std::size_t& count;
+
+  template <typename T>
+  void operator()(const char* name, T& field) const {
+    const auto found = object.find(name);
+    if (found == object.end()) fail_field(name, "is missing");
+    ++count;
+    if constexpr (std::is_enum_v<T>) {
+      const auto names = names_of(field);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (*found == names[i]) {
+          field = static_cast<T>(i);
+          return;
+        }
+      }
+      fail_field(name, "unknown: " + printable(found->dump()));
+    } else if constexpr (std::is_same_v<T, RotaryAngles>) {
+      if (!found->is_object()) fail_field(name, "expected an object");
+      std::size_t inside = 0;
+      visit_angles(field, FieldReader{*found, inside});
+    } else {
+      read(name, *found, field);
+    }
+  }
+
+ private:
+  template <typename T>
+  static void read(const char* name, const json& value, T& field) {
+    const bool fits = std::is_same_v<T, bool>          ? value.is_boolean()
+                      : std::is_same_v<T, std::size_t> ? value.is_number_unsigned()
+                      : std::is_same_v<T, double>      ? value.is_number()
+                      : std::is_same_v<T, std::string> ? value.is_string()
+                                                       : value.is_array();
+    if (!fits) fail_field(name, "expected another type than " + printable(value.dump()));
+    try {
+      field = value.get<T>();
+    } catch (const json::exception&) {
+      fail_field(name, "expected a list of other elements");
+    }
+  }
+};
+
+}  // namespace
+
+std::string description_to_json(const Description& description) {
+  json object = json::object();
+  visit_fields(description, FieldWriter{object});
+  return object.dump();
+}
+
+Description description_from_json(std::string_view text) {
+  const json object = json::parse(text, nullptr, false);
+  if (!object.is_object()) fail(ErrorKind::kFormat, "description of the model: is no JSON object");
+  Description description;
+  std::size_t count = 0;
+  visit_fields(description, FieldReader{object, count});
+  if (count != object.size()) {
+    fail(ErrorKind::kFormat, "description of the model: has " + std::to_string(object.size()) +
+                                 " fields, expected " + std::to_string(count) +
+                                 "; a newer Halftone may read it");
+  }
+  check(description);
+  return description;
+}
+
+}  // namespace halftone::lm
