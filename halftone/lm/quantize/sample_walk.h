@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a float model on samples, one block after the other, and measures what its matrices read.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "halftone/lm/model/build.h"
+#include "halftone/lm/model/description.h"
+#include "halftone/lm/model/weights.h"
+#include "halftone/lm/quantize/samples.h"
+
+namespace halftone::lm {
+
+/// Second moments E[x x'] of the rows x that several matrices multiply.
+struct InputMoments {
+  std::vector<WeightId> matrices;  ///< experts appear as expert 0; see build_sample_block()
+  std::size_t width = 0;           ///< n
+  std::vector<float> fit;          ///< [n, n] over the samples to fit
+  std::vector<float> held_out;     ///< over the others; empty without them
+};
+
+/// Holds the hidden rows of all samples at the border of a block: 4 bytes for each of their
+/// numbers, beside the weights of one block as float32 and the values of a few samples. All layers
+/// compute with float32; results have the same bits for any number of threads.
+class SampleWalk {
+ public:
+  /// Runs the embedding.
+  /// @param description, weights, samples  must outlive this
+  /// @throws Error as build_sample_embedding()
+  SampleWalk(const Description& description, const Weights& weights, const Samples& samples,
+             int threads);
+
+  /// Goes through the next block. @pre not all were.
+  /// @throws Error as build_sample_block() and compress::SecondMoments::finish()
+  std::vector<InputMoments> next_block();
+  /// What the head reads. @pre all blocks were
+  InputMoments head();
+
+  [[nodiscard]] std::size_t blocks_done() const { return block_; }
+  /// The hidden rows of a sample, [tokens, width]: those to fit, then those held out.
+  [[nodiscard]] std::span<const float> rows(std::size_t sample) const {
+    return std::span(rows_).subspan(sample * sample_size_, sample_size_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t num_samples() const {
+    return samples_.fit.size() + samples_.held_out.size();
+  }
+  std::vector<InputMoments> run(const SamplePart& part, bool replaces_rows);
+
+  const Description& description_;
+  const Weights& weights_;
+  const Samples& samples_;
+  int threads_;
+  std::size_t sample_size_;
+  std::vector<float> rows_;  ///< [samples, tokens, width]
+  std::size_t block_ = 0;
+};
+
+}  // namespace halftone::lm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/quantize/samples.h"
+
+#include <algorithm>
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone::lm {
+namespace {
+
+void check_options(const SampleOptions& options) {
+  if (options.tokens < 2) {
+    fail(ErrorKind::kUsage, "tokens of a calibration sample: expected 2 or more, found " +
+                                std::to_string(options.tokens));
+  }
+  if (options.fit == 0) fail(ErrorKind::kUsage, "calibration samples: expected 1 or more, found 0");
+}
+
+}  // namespace
+
+Samples choose_samples(std::span<const std::vector<TokenId>> texts, const SampleOptions& options) {
+  check_options(options);
+  if (texts.empty()) fail(ErrorKind::kUsage, "calibration: expected a text, found none");
+  const bool holds_out = options.held_out > 0;
+  const std::size_t step =
+      holds_out ? std::max<std::size_t>(1, options.fit / options.held_out) + 1 : 0;
+  const std::size_t wanted = options.fit + options.held_out;
+  const std::size_t share = (wanted + texts.size() - 1) / texts.size();
+  Samples samples{options.tokens, {}, {}};
+  for (const std::vector<TokenId>& text : texts) {
+    const std::size_t there = text.size() / options.tokens;
+    const std::size_t least = holds_out ? 2 : 1;
+    if (there < least) {
+      fail(ErrorKind::kUsage, "calibration text: expected " +
+                                  std::to_string(least * options.tokens) +
+                                  " tokens or more, found " + std::to_string(text.size()) +
+                                  "; give a longer text or shorter samples");
+    }
+    const std::size_t count = std::min(share, there);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto begin =
+          text.begin() + static_cast<std::ptrdiff_t>(i * there / count * options.tokens);
+      std::vector<TokenId> sample(begin, begin + static_cast<std::ptrdiff_t>(options.tokens));
+      if (options.begin != kNoToken) sample[0] = options.begin;
+      const bool is_last = holds_out && (i % step + 1 == step || (i + 1 == count && count < step));
+      (is_last ? samples.held_out : samples.fit).push_back(std::move(sample));
+    }
+  }
+  return samples;
+}
+
+}  // namespace halftone::lm

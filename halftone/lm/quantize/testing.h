@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small models with random weights for tests.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/open_model.h"
+#include "halftone/lm/model/testing.h"
+
+namespace halftone::lm {
+
+struct TinySizes {
+  std::size_t width = 12;
+  std::size_t inner = 10;
+  std::size_t heads = 4;
+  std::size_t kv_heads = 2;
+  std::size_t head_width = 6;
+  std::size_t vocabulary = 11;
+  std::size_t experts = 0;
+  bool ties_embeddings = true;
+};
+
+/// A description of two blocks.
+inline Description tiny_description(const std::string& name, const TinySizes& sizes = {}) {
+  const Architecture& architecture = architecture_of_gguf(name);
+  Description d = start_description(architecture);
+  d.blocks = 2;
+  d.width = sizes.width;
+  d.vocabulary = sizes.vocabulary;
+  d.context = 16;
+  d.heads = sizes.heads;
+  d.kv_heads = sizes.kv_heads;
+  d.head_width = sizes.head_width;
+  d.inner = sizes.inner;
+  d.experts = sizes.experts;
+  d.active_experts = sizes.experts / 2;
+  d.ties_embeddings = sizes.ties_embeddings;
+  complete(d, architecture);
+  return d;
+}
+
+/// A GGUF file with the weights that `make` gives, of (id, number of elements).
+template <typename Make>
+GgufModel tiny_file(const Description& d, Make&& make) {
+  GgufModel file(d.architecture);
+  std::vector<float> experts;
+  for (const WeightId& id : needed_weights(d)) {
+    const Place place = places_of(d, Naming::kGguf, id)[0];
+    auto shape = shape_of(d, id);
+    std::size_t size = 1;
+    for (const std::size_t extent : shape) size *= extent;
+    std::vector<float> values = make(id, size);
+    if (place.has_experts) {
+      if (id.expert == 0) experts.clear();
+      experts.insert(experts.end(), values.begin(), values.end());
+      if (id.expert + 1 < d.experts) continue;
+      shape.insert(shape.begin(), d.experts);
+      values = experts;
+    }
+    file.tensor({place.name, shape, std::move(values)});
+  }
+  return file;
+}
+
+template <typename Make>
+Model tiny_model(const Description& d, Make&& make) {
+  return {d, Weights(d, tiny_file(d, make).file())};
+}
+
+/// Weights below 0.5, gains below 2.
+class RandomWeights {
+ public:
+  std::vector<float> operator()(const WeightId& id, std::size_t size) {
+    std::vector<float> values(size);
+    for (float& value : values) {
+      value = std::sin(static_cast<float>(++next_)) * (is_norm(id.role) ? 2.0F : 0.5F);
+    }
+    return values;
+  }
+
+ private:
+  int next_ = 0;
+};
+
+}  // namespace halftone::lm
