@@ -187,7 +187,11 @@ class WeightFinder {
 
   Weight part_of(const std::string& name, const StoredTensor& tensor, const Place& place,
                  const WeightId& id) {
-    Weight weight{name, shape_of(description_, id), tensor.type, tensor.bytes};
+    Weight weight{.name = name,
+                  .tensor = name,
+                  .shape = shape_of(description_, id),
+                  .type = tensor.type,
+                  .bytes = tensor.bytes};
     const std::size_t outputs = weight.shape[0];
     const std::size_t end = place.begin + outputs;
     if (place.has_experts) weight.name += "[" + std::to_string(id.expert) + "]";
@@ -208,6 +212,7 @@ class WeightFinder {
       fail(ErrorKind::kUnsupported,
            "tensor '" + printable(weight.name) + "': the part begins or ends inside a block");
     }
+    weight.first_row = first;
     weight.bytes = tensor.bytes.part(bytes_of(weight.type, first * inputs),
                                      bytes_of(weight.type, outputs * inputs));
     return weight;

@@ -28,7 +28,9 @@ using StorageType = std::variant<const formats::GgufType*, formats::SafetensorsT
 /// A matrix or vector as a file stores it, or the matrices of several experts: a whole tensor or a
 /// part of one.
 struct Weight {
-  std::string name;  ///< of the tensor; "NAME[64:96]" if it is a part of its outputs
+  std::string name;           ///< of the tensor; "NAME[64:96]" if it is a part of its outputs
+  std::string tensor{};       ///< its name in the file
+  std::size_t first_row = 0;  ///< of the tensor as a matrix, unless it is transposed
   std::vector<std::size_t> shape{};  ///< [outputs, inputs], [experts, outputs, inputs] or [n]
   StorageType type{};
   /// The rows of the matrix one after the other, a view of the file. A transposed one: the whole
