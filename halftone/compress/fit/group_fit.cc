@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/group_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/base/buffer.h"
+#include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+#include "halftone/compress/fit/group_scales.h"
+#include "halftone/compress/fit/group_tables.h"
+#include "halftone/kernels/dense/matmul.h"
+#include "halftone/kernels/fit/encode_group.h"
+#include "halftone/kernels/fit/sweep_group.h"
+
+namespace halftone::compress {
+namespace {
+
+/// Rows that are fitted together: few enough that their columns stay in the second-level cache, and
+/// enough that a factor or metric is not read too often.
+constexpr std::size_t kRowsOfBlock = 96;
+/// Columns after which what they change is spread to those far away.
+constexpr std::size_t kPanel = 128;
+/// Squares of weights, summed over a layer, must stay within float32.
+constexpr float kLargestWeight = 1e15F;
+
+/// What all blocks of rows share.
+struct GroupFitPlan {
+  MatrixView<const float> weights;
+  const GroupGrid& grid;
+  const GroupMetric& metric;
+  const GroupFitOptions& options;
+  kernels::Codewords codewords;
+  GroupScales scales;
+  std::vector<GroupTables> groups;
+  std::size_t panel;  ///< columns
+  float factor;       ///< of the matrix
+
+  GroupFitPlan(MatrixView<const float> matrix, const GroupGrid& what, const GroupMetric& of,
+               const GroupFitOptions& how)
+      : weights(matrix),
+        grid(what),
+        metric(of),
+        options(how),
+        codewords(what.codewords, what.vector),
+        scales(what, codewords, how.candidates),
+        groups(what.groups_per_row(matrix.cols())),
+        panel(what.scales == GroupGrid::kIntegers
+                  ? what.share
+                  : what.group * std::max<std::size_t>(1, kPanel / what.group)),
+        factor(scales.factor_of(matrix)) {
+    parallel_for(groups.size(), [&](std::size_t i) {
+      groups[i] = tables_of_group(metric, codewords, i * grid.group, grid.group, options.feedback);
+    });
+  }
+
+  [[nodiscard]] bool spreads() const { return options.feedback && !metric.is_diagonal(); }
+};
+
+/// A matrix with a buffer of its own.
+template <typename T>
+class OwnedMatrix {
+ public:
+  OwnedMatrix(std::size_t rows, std::size_t cols)
+      : buffer_(rows * cols * sizeof(T)), view_(buffer_.as<T>().data(), rows, cols, cols) {}
+  [[nodiscard]] const MatrixView<T>& view() const { return view_; }
+  [[nodiscard]] MatrixView<T> rows(std::size_t first, std::size_t count) const {
+    return view_.rows_from(first, count);
+  }
+
+ private:
+  AlignedBuffer buffer_;
+  MatrixView<T> view_;
+};
+
+/// The part [rows, cols] of a matrix from (row, col) on.
+MatrixView<const float> part_of(MatrixView<const float> matrix, std::size_t row, std::size_t col,
+                                std::size_t rows, std::size_t cols) {
+  return {matrix.data_handle() + row * matrix.stride() + col, rows, cols, matrix.stride()};
+}
+
+/// A block of rows of the weights. Matrices are [columns, rows]: rows are lanes.
+class RowsFit {
+ public:
+  RowsFit(const GroupFitPlan& plan, std::size_t first, std::size_t count)
+      : plan_(plan),
+        grid_(plan.grid),
+        first_(first),
+        count_(count),
+        cols_(plan.weights.cols()),
+        lanes_((count + kernels::kFitLanes - 1) / kernels::kFitLanes * kernels::kFitLanes),
+        columns_(plan.groups.size() * grid_.group),
+        target_(columns_, lanes_),
+        values_(columns_, lanes_),
+        work_(columns_, lanes_),
+        deltas_(columns_, lanes_),
+        codes_(columns_ / grid_.vector, lanes_),
+        scales_(plan.groups.size(), lanes_),
+        offsets_(plan.groups.size(), lanes_),
+        scale_factors_(num_factors(), lanes_),
+        offset_factors_(num_factors(), lanes_) {
+    for (std::size_t r = 0; r < count_; ++r) {
+      const auto row = plan.weights.row(first + r);
+      for (std::size_t c = 0; c < cols_; ++c) target_.view()(c, r) = row[c];
+    }
+    std::ranges::fill(scale_factors_.rows(0, 1).row(0), plan.factor);
+    std::ranges::fill(offset_factors_.rows(0, 1).row(0), 1.0F);
+  }
+
+  /// Step 1.
+  void encode();
+  /// Step 2, once. @pre encode()
+  void sweep();
+  /// Makes step 2 start from the values there are.
+  void begin_sweeps();
+  void store(GroupFit& fit) const;
+
+ private:
+  [[nodiscard]] std::size_t num_factors() const {
+    return std::max<std::size_t>(1, grid_.factors_per_row(cols_));
+  }
+  [[nodiscard]] std::size_t factor_of_group(std::size_t group) const {
+    return grid_.scales == GroupGrid::kIntegers ? group * grid_.group / grid_.share : 0;
+  }
+  [[nodiscard]] GroupOfRows rows_of_group(std::size_t group) const {
+    const std::size_t f = factor_of_group(group);
+    return {scale_factors_.view().row(f), offset_factors_.view().row(f), scales_.view().row(group),
+            offsets_.view().row(group)};
+  }
+  /// Columns [first, first + count) that the matrix has.
+  [[nodiscard]] std::size_t present(std::size_t first, std::size_t count) const {
+    return first >= cols_ ? 0 : std::min(count, cols_ - first);
+  }
+  [[nodiscard]] MatrixView<std::int32_t> codes_of_group(std::size_t group) const {
+    const std::size_t count = grid_.group / grid_.vector;
+    return codes_.rows(group * count, count);
+  }
+  void begin_share(std::size_t first);
+  void encode_group(std::size_t group);
+  /// Subtracts errors of the columns [first, first + count), spread, from the columns [to, end).
+  void spread(std::size_t first, std::size_t count, std::size_t to, std::size_t end);
+  void sweep_group(std::size_t group);
+  /// Subtracts H deltas of the columns [first, first + count) from the gradient of [to, end).
+  void subtract_deltas(std::size_t first, std::size_t count, std::size_t to, std::size_t end);
+
+  const GroupFitPlan& plan_;
+  const GroupGrid& grid_;
+  std::size_t first_;
+  std::size_t count_;
+  std::size_t cols_;
+  std::size_t lanes_;
+  std::size_t columns_;               ///< whole groups
+  OwnedMatrix<float> target_;         ///< W
+  OwnedMatrix<float> values_;         ///< Q
+  OwnedMatrix<float> work_;           ///< step 1: W less the errors so far; step 2: (W - Q) H
+  OwnedMatrix<float> deltas_;         ///< step 1: errors; step 2: changes of values
+  OwnedMatrix<std::int32_t> codes_;   ///< [columns / d, lanes]
+  OwnedMatrix<float> scales_;         ///< [groups, lanes] as stored
+  OwnedMatrix<float> offsets_;        ///< likewise
+  OwnedMatrix<float> scale_factors_;  ///< [factors, lanes]
+  OwnedMatrix<float> offset_factors_;
+};
+
+void RowsFit::begin_share(std::size_t first) {
+  const std::size_t count = std::min(grid_.share, columns_ - first);
+  std::vector<float> importance;
+  for (std::size_t c = first; c < first + count; c += grid_.group) {
+    const auto& more = plan_.groups[c / grid_.group].importance;
+    importance.insert(importance.end(), more.begin(), more.end());
+  }
+  const std::size_t f = first / grid_.share;
+  plan_.scales.choose_factors({work_.rows(first, count), importance}, scale_factors_.view().row(f),
+                              offset_factors_.view().row(f));
+}
+
+void RowsFit::encode_group(std::size_t group) {
+  const std::size_t g = grid_.group;
+  const std::size_t first = group * g;
+  const GroupTables& tables = plan_.groups[group];
+  const GroupOfRows rows = rows_of_group(group);
+  const MatrixView<const float> weights = work_.rows(first, g);
+  const ScaleCandidates tried = plan_.scales.candidates({weights, tables.importance}, rows);
+  std::vector<std::int32_t> chosen(lanes_);
+  const std::size_t count = tried.count();
+  kernels::encode_group(
+      {&plan_.codewords, tables.encoding.gram.data(), tables.encoding.norms.data(),
+       tables.inverse.data(), MatrixView<const float>(tables.factor.data(), g, g, g), weights,
+       MatrixView<const float>(tried.scales.data(), count, lanes_, lanes_),
+       MatrixView<const float>(tried.offsets.data(), count, lanes_, lanes_)},
+      {deltas_.rows(first, g), values_.rows(first, g), codes_of_group(group), chosen});
+  for (std::size_t r = 0; r < lanes_; ++r) {
+    const std::size_t at = static_cast<std::size_t>(chosen[r]) * lanes_ + r;
+    rows.scales[r] = tried.stored_scales[at];
+    rows.offsets[r] = tried.stored_offsets[at];
+  }
+}
+
+void RowsFit::spread(std::size_t first, std::size_t count, std::size_t to, std::size_t end) {
+  if (!plan_.spreads() || to >= cols_) return;
+  const std::size_t from = present(first, count);
+  const std::size_t until = present(to, end - to);
+  kernels::matmul(kernels::transposed(part_of(plan_.metric.factor(), first, to, from, until)),
+                  deltas_.rows(first, from), work_.rows(to, until), kernels::Update::kSubtract);
+}
+
+void RowsFit::encode() {
+  std::ranges::copy_n(target_.view().data_handle(), static_cast<std::ptrdiff_t>(columns_ * lanes_),
+                      work_.view().data_handle());
+  for (std::size_t first = 0; first < columns_; first += plan_.panel) {
+    const std::size_t end = std::min(first + plan_.panel, columns_);
+    if (grid_.scales == GroupGrid::kIntegers) begin_share(first);
+    for (std::size_t c = first; c < end; c += grid_.group) {
+      encode_group(c / grid_.group);
+      spread(c, grid_.group, c + grid_.group, end);
+    }
+    spread(first, end - first, end, columns_);
+  }
+}
+
+void RowsFit::begin_sweeps() {
+  const MatrixView<const float> hessian = plan_.metric.hessian();
+  for (std::size_t c = 0; c < cols_; ++c) {
+    const float h = plan_.metric.is_diagonal() ? hessian(0, c) : 1;
+    for (std::size_t r = 0; r < lanes_; ++r) {
+      deltas_.view()(c, r) = h * (target_.view()(c, r) - values_.view()(c, r));
+    }
+  }
+  if (plan_.metric.is_diagonal()) {
+    std::ranges::copy_n(deltas_.view().data_handle(), static_cast<std::ptrdiff_t>(cols_ * lanes_),
+                        work_.view().data_handle());
+    return;
+  }
+  kernels::matmul(hessian, deltas_.rows(0, cols_), work_.rows(0, cols_));
+}
+
+void RowsFit::sweep_group(std::size_t group) {
+  const std::size_t g = grid_.group;
+  const std::size_t first = group * g;
+  const GroupTables& tables = plan_.groups[group];
+  const GroupOfRows rows = rows_of_group(group);
+  const MatrixView<const float> hessian(tables.hessian.data(), g, g, g);
+  std::vector<float> buffer(6 * lanes_);
+  const auto part = [&](std::size_t i) { return std::span(buffer).subspan(i * lanes_, lanes_); };
+  const kernels::LevelSums sums{part(0), part(1), part(2), part(3)};
+  kernels::sum_levels({&plan_.codewords, hessian, work_.rows(first, g), codes_of_group(group)},
+                      sums);
+  plan_.scales.improve(sums, tables.total, rows);
+  GroupScales::multiply(rows, part(4), part(5));
+  kernels::sweep_group({&plan_.codewords, tables.sweeping.gram.data(), tables.sweeping.norms.data(),
+                        tables.reciprocals.data(), hessian, work_.rows(first, g), part(4), part(5)},
+                       {values_.rows(first, g), deltas_.rows(first, g), codes_of_group(group)});
+}
+
+void RowsFit::subtract_deltas(std::size_t first, std::size_t count, std::size_t to,
+                              std::size_t end) {
+  const std::size_t from = present(first, count);
+  const std::size_t until = present(to, end - to);
+  if (until == 0) return;
+  if (!plan_.metric.is_diagonal()) {
+    kernels::matmul(part_of(plan_.metric.hessian(), to, first, until, from),
+                    deltas_.rows(first, from), work_.rows(to, until), kernels::Update::kSubtract);
+    return;
+  }
+  for (std::size_t c = std::max(first, to); c < std::min(first + from, to + until); ++c) {
+    const float h = plan_.metric.hessian()(0, c);
+    for (std::size_t r = 0; r < lanes_; ++r) work_.view()(c, r) -= h * deltas_.view()(c, r);
+  }
+}
+
+void RowsFit::sweep() {
+  for (std::size_t first = 0; first < columns_; first += plan_.panel) {
+    const std::size_t end = std::min(first + plan_.panel, columns_);
+    for (std::size_t c = first; c < end; c += grid_.group) {
+      sweep_group(c / grid_.group);
+      subtract_deltas(c, grid_.group, first, end);
+    }
+    subtract_deltas(first, end - first, 0, first);
+    subtract_deltas(first, end - first, end, columns_);
+  }
+}
+
+void RowsFit::store(GroupFit& fit) const {
+  const std::size_t codes = grid_.codes_per_row(cols_);
+  const std::size_t groups = plan_.groups.size();
+  const std::size_t factors = grid_.factors_per_row(cols_);
+  const auto store_rows = [&](const OwnedMatrix<float>& from, std::size_t size,
+                              std::vector<float>& to) {
+    if (to.empty()) return;
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t r = 0; r < count_; ++r) to[(first_ + r) * size + i] = from.view()(i, r);
+    }
+  };
+  for (std::size_t r = 0; r < count_; ++r) {
+    for (std::size_t c = 0; c < codes; ++c) {
+      fit.codes[(first_ + r) * codes + c] = static_cast<std::uint16_t>(codes_.view()(c, r));
+    }
+  }
+  store_rows(scales_, groups, fit.scales);
+  store_rows(offsets_, groups, fit.offsets);
+  if (grid_.scales != GroupGrid::kIntegers) return;
+  store_rows(scale_factors_, factors, fit.scale_factors);
+  store_rows(offset_factors_, factors, fit.offset_factors);
+}
+
+void check_options(const GroupFitOptions& options) {
+  if (options.candidates < 1 || options.candidates > 64) {
+    fail(ErrorKind::kUsage, "fit of weights in groups: expected 1 to 64 candidates, found " +
+                                std::to_string(options.candidates));
+  }
+  if (options.sweeps < 0 || options.sweeps > 100) {
+    fail(ErrorKind::kUsage, "fit of weights in groups: expected 0 to 100 sweeps, found " +
+                                std::to_string(options.sweeps));
+  }
+}
+
+void check_weights(MatrixView<const float> weights, const GroupMetric& metric) {
+  if (metric.inputs() != weights.cols()) {
+    fail(ErrorKind::kShape, "fit of weights in groups: the weights have " +
+                                std::to_string(weights.cols()) + " columns, the metric " +
+                                std::to_string(metric.inputs()) + " inputs");
+  }
+  for (std::size_t r = 0; r < weights.rows(); ++r) {
+    for (std::size_t c = 0; c < weights.cols(); ++c) {
+      if (std::abs(weights(r, c)) <= kLargestWeight) continue;
+      fail(ErrorKind::kUnsupported, "fit of weights in groups: weight " + std::to_string(c) +
+                                        " of output " + std::to_string(r) +
+                                        ": expected a number of magnitude up to 1e15, found " +
+                                        std::to_string(weights(r, c)));
+    }
+  }
+}
+
+/// A fit with room for a matrix.
+GroupFit empty_fit(const GroupFitPlan& plan) {
+  const GroupGrid& grid = plan.grid;
+  const std::size_t cols = plan.weights.cols();
+  GroupFit fit;
+  fit.rows = plan.weights.rows();
+  fit.cols = cols;
+  fit.codes.resize(fit.rows * grid.codes_per_row(cols));
+  fit.scales.resize(fit.rows * grid.groups_per_row(cols));
+  if (grid.has_offsets) fit.offsets.resize(fit.scales.size());
+  fit.scale_factors.resize(fit.rows * grid.factors_per_row(cols));
+  if (grid.has_offsets) fit.offset_factors.resize(fit.scale_factors.size());
+  if (grid.scales == GroupGrid::kE3m5) fit.scale_factors.assign(1, plan.factor);
+  return fit;
+}
+
+}  // namespace
+
+GroupFit fit_groups(MatrixView<const float> weights, const GroupGrid& grid,
+                    const GroupMetric& metric, const GroupFitOptions& options) {
+  check_grid(grid);
+  check_options(options);
+  check_weights(weights, metric);
+  const GroupFitPlan plan(weights, grid, metric, options);
+  GroupFit fit = empty_fit(plan);
+  if (weights.size() == 0) return fit;
+  const std::size_t blocks = (weights.rows() + kRowsOfBlock - 1) / kRowsOfBlock;
+  parallel_for(blocks, [&](std::size_t b) {
+    const std::size_t first = b * kRowsOfBlock;
+    RowsFit rows(plan, first, std::min(kRowsOfBlock, weights.rows() - first));
+    rows.encode();
+    if (options.sweeps > 0) rows.begin_sweeps();
+    for (int i = 0; i < options.sweeps; ++i) rows.sweep();
+    rows.store(fit);
+  });
+  return fit;
+}
+
+}  // namespace halftone::compress
