@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The perplexity of SmolLM2 is the one of llama.cpp.
 
-Usage: llama_cpp_test.py PROGRAM DATA
+Usage: llama_cpp_test.py PROGRAM DATA WRITER
 
 The weights of the GGUF file that HALFTONE_SMOLLM2 names are decoded to float32 by the package gguf.
 llama.cpp and `halftone eval --text` read DATA/text/wikitext2_valid.txt with both files, in windows
-of 512 tokens. Skips with exit code 77 without that file or a package:
+of 512 tokens. WRITER, tests/model_files.cc, copies the file, byte for byte, and packs its weights
+into Q8_0; both read that too. Skips with exit code 77 without that file or a package:
 pip install numpy gguf llama-cpp-python
 """
 
+import filecmp
 import json
 import math
 import os
 import pathlib
 import struct
+import subprocess
 import sys
 import tempfile
 
@@ -117,6 +120,11 @@ def main() -> None:
         decoded = pathlib.Path(folder) / "decoded.gguf"
         write_decoded(source, decoded)
         compare(program, decoded, text, DECODED)
+        copy, packed = (pathlib.Path(folder) / name for name in ("copy.gguf", "q8_0.gguf"))
+        subprocess.run([sys.argv[3], "copy", source, copy], check=True)
+        assert filecmp.cmp(source, copy, shallow=False)
+        subprocess.run([sys.argv[3], "q8_0", source, packed], check=True)
+        compare(program, packed, text, CODES)
     compare(program, source, text, CODES)
 
 

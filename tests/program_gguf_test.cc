@@ -17,15 +17,16 @@ class ProgramGguf : public Program {
  protected:
   /// Writes a file with a tensor of float32 [2, 3] and a block of Q8_0.
   [[nodiscard]] std::string write_gguf() const {
-    formats::GgufBytes bytes;
-    bytes.head(2, 3).text_key("general.architecture", "llama");
-    bytes.text_key("general.name", "Tiny").int_key("llama.block_count", 1);
-    bytes.tensor("output_norm.weight", {3, 2}, 0, 0).tensor("token_embd.weight", {32}, 8, 32);
-    bytes.align(32);
-    for (int i = 0; i < 6; ++i) bytes.number(static_cast<float>(i));
-    bytes.align(32).number<std::uint16_t>(0x3800);  // 0.5 as binary16
-    for (int i = 0; i < 32; ++i) bytes.number(static_cast<std::int8_t>(i));
-    write_file(path("m.gguf"), bytes.bytes());
+    formats::GgufKeys keys;
+    keys.set("general.architecture", "llama").set("general.name", "Tiny");
+    keys.set("llama.block_count", std::uint32_t{1});
+    ByteWriter block;
+    block.little_endian<std::uint16_t>(0x3800);  // 0.5 as binary16
+    for (int i = 0; i < 32; ++i) block.little_endian(static_cast<std::int8_t>(i));
+    const formats::NewGgufTensor tensors[] = {
+        {"output_norm.weight", {2, 3}, formats::gguf_type(0), source_of(lm::counting("", {6}))},
+        {"token_embd.weight", {32}, formats::gguf_type(8), source_of(own_bytes(block.bytes()))}};
+    formats::write_gguf(path("m.gguf"), keys, tensors);
     return path("m.gguf");
   }
 };
@@ -115,11 +116,13 @@ TEST_F(ProgramGguf, RefusesWhatDoesNotFit) {
 }
 
 TEST_F(ProgramGguf, InspectsSafetensorsToo) {
-  const std::string head = R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})";
-  formats::GgufBytes bytes;
-  bytes.number<std::uint64_t>(head.size()).raw(head);
-  bytes.number<std::uint16_t>(0x3F80).number<std::uint16_t>(0xC000);  // 1, -2
-  write_file(path("m.safetensors"), bytes.bytes());
+  ByteWriter numbers;
+  for (const int bits : {0x3F80, 0xC000}) {  // 1, -2
+    numbers.little_endian(static_cast<std::uint16_t>(bits));
+  }
+  const formats::NewSafetensorsTensor tensor = {
+      "w", formats::SafetensorsType::kBF16, {2}, source_of(own_bytes(numbers.bytes()))};
+  formats::write_safetensors(path("m.safetensors"), {}, {&tensor, 1});
   const auto json = nlohmann::json::parse(run("inspect " + path("m.safetensors") + " --json").out);
   EXPECT_EQ(json["format"], "safetensors");
   EXPECT_EQ(json["bits_per_weight"], 16);

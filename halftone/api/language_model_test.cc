@@ -85,11 +85,9 @@ TEST(LanguageModels, AreMeasuredOnAText) {
 
 TEST(LanguageModels, RefuseAReferenceWithOtherTokens) {
   LanguageModel model = parrot("ab");
-  formats::GgufBytes file;
-  file.head(0, 3).text_key("tokenizer.ggml.model", "llama");
-  lm::add_texts(file, "tokenizer.ggml.tokens", {"a", "b"});
-  file.text("tokenizer.ggml.add_space_prefix").number<std::uint32_t>(7).number<std::uint8_t>(0);
-  const lm::Tokenizer tokenizer = lm::Tokenizer::from_gguf(formats::GgufFile::parse(file.file()));
+  formats::GgufKeys keys = lm::tokenizer_keys("llama", {"a", "b"});
+  keys.set("tokenizer.ggml.add_space_prefix", false);
+  const lm::Tokenizer tokenizer = lm::Tokenizer::from_gguf(formats::gguf_of(keys));
   LanguageModel other("other", {tokenizer, "", {}, {}},
                       std::make_unique<lm::ParrotModel>(2, 9, std::vector<lm::TokenId>{0, 1}));
   expect_error(ErrorKind::kUsage, "other: expected the tokens that parrot has",

@@ -174,10 +174,14 @@ void NewFile::append(std::span<const std::byte> bytes) { write_all(file_->get(),
 
 void NewFile::finish() { file_->finish(); }
 
-void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+void write_file(const std::filesystem::path& path, const ByteSource& source) {
   NewFile file(path);
-  file.append(bytes);
+  source([&](std::span<const std::byte> piece) { file.append(piece); });
   file.finish();
+}
+
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  write_file(path, [&](const ByteSink& sink) { sink(bytes); });
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) {

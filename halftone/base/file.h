@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/base/byte_stream.h"
+
 namespace halftone {
 
 /// The bytes of a file.
@@ -23,6 +25,8 @@ std::vector<std::byte> read_file(const std::filesystem::path& path);
 ///         behind and `path` is as it was
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
+/// Writes bytes that are made piece by piece. @throws Error as the source
+void write_file(const std::filesystem::path& path, const ByteSource& source);
 
 /// As write_file(), for a file that is written piece by piece: finish() replaces `path`, which is
 /// unchanged before, and stays so if finish() is never called.

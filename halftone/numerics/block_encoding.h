@@ -24,6 +24,23 @@ struct CodeBlock {
   float* offsets;  ///< not used where there are none
 };
 
+/// The numbers of a block that is to be written: element i of group g = i / group is
+///
+///     (scale_factor * scales[g]) * codes[i] + offset_factor * offsets[g]
+///
+/// @see BlockScales for what the type of a block holds
+struct BlockNumbers {
+  const std::int8_t* codes = nullptr;  ///< [block] levels
+  /// [groups] kHalf: float16, without a factor; kHalfTimesByte: integers from min_scale to
+  /// max_scale.
+  const float* scales = nullptr;
+  /// [groups] kHalf: float16; kHalfTimesByte: integers from 0 to max_offset. Not used where there
+  /// are none.
+  const float* offsets = nullptr;
+  float scale_factor = 1;   ///< kHalfTimesByte: a float16
+  float offset_factor = 1;  ///< likewise; of K types it is at most 0: the opposite of their dmin
+};
+
 /// The levels of codes: level(c) = table[c], or first + c step, where the step of 1 bit is 2 and
 /// that of more bits is 1.
 struct CodeLevels {
@@ -53,6 +70,14 @@ struct BlockEncoding {
   BlockScales scales = BlockScales::kHalf;
   /// A block of one element; null where there is none, or it is no floating-point number.
   float (*number)(const std::byte* bytes) = nullptr;
+  /// Packs a block: the inverse of `unpack`. Null where Halftone does not write the type.
+  /// @throws Error kInternal if there is a number that the type does not hold
+  void (*pack)(const BlockEncoding& encoding, const BlockNumbers& numbers,
+               std::byte* bytes) = nullptr;
+  // The integers of kHalfTimesByte.
+  int min_scale = 0;
+  int max_scale = 0;
+  int max_offset = 0;  ///< the least one is 0
 
   /// Bits of an element, with its share of the scales.
   [[nodiscard]] double bits() const {

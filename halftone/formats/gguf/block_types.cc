@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "halftone/base/half.h"
+#include "halftone/formats/gguf/block_layout.h"
 
 namespace halftone::formats {
 namespace {
@@ -17,184 +17,14 @@ using Bytes = const std::byte*;
 
 unsigned byte_at(Bytes bytes, std::size_t i) { return std::to_integer<unsigned>(bytes[i]); }
 
-std::int8_t signed_byte(Bytes bytes, std::size_t i) {
-  return static_cast<std::int8_t>(std::to_integer<std::uint8_t>(bytes[i]));
+unsigned two_bytes(Bytes bytes) { return byte_at(bytes, 0) | byte_at(bytes, 1) << 8; }
+
+float bfloat_at(Bytes bytes) {
+  return float_from_bfloat16(static_cast<std::uint16_t>(two_bytes(bytes)));
 }
 
-template <typename T>
-T little(Bytes bytes) {
-  T value = 0;
-  for (std::size_t i = sizeof(T); i-- > 0;) {
-    value = static_cast<T>(static_cast<T>(value << 8) | static_cast<T>(byte_at(bytes, i)));
-  }
-  return value;
-}
-
-float half_at(Bytes bytes) { return float_from_half(little<std::uint16_t>(bytes)); }
-float bfloat_at(Bytes bytes) { return float_from_bfloat16(little<std::uint16_t>(bytes)); }
-float float_at(Bytes bytes) { return std::bit_cast<float>(little<std::uint32_t>(bytes)); }
-
-/// How codes of `bits` bits lie in `bytes` bytes: of every `chunk` bytes the lowest bits of all are
-/// the first `chunk` codes, the next bits the codes after them, and so on. Known when this is
-/// compiled, so that loops become vectors.
-struct Planes {
-  std::size_t bytes = 0;
-  std::size_t chunk = 0;
-  unsigned bits = 0;
-  int first = 0;  ///< the value of code 0
-};
-
-template <Planes kHow>
-void unpack_planes(Bytes bytes, std::int8_t* codes) {
-  constexpr unsigned kPlanes = 8 / kHow.bits;
-  constexpr unsigned kMask = (1U << kHow.bits) - 1;
-  for (std::size_t begin = 0; begin < kHow.bytes; begin += kHow.chunk) {
-    for (unsigned plane = 0; plane < kPlanes; ++plane) {
-      for (std::size_t i = 0; i < kHow.chunk; ++i) {
-        const unsigned code = byte_at(bytes, begin + i) >> (plane * kHow.bits) & kMask;
-        *codes++ = static_cast<std::int8_t>(static_cast<int>(code) + kHow.first);
-      }
-    }
-  }
-}
-
-/// Adds `value` where the bit of an element is `set`: bit k of byte j is that of element
-/// `chunk` k + j.
-template <std::size_t kChunk>
-void add_bits(Bytes bytes, bool set, int value, std::int8_t* codes) {
-  for (unsigned k = 0; k < 8; ++k) {
-    for (std::size_t j = 0; j < kChunk; ++j, ++codes) {
-      const bool bit = (byte_at(bytes, j) >> k & 1) != 0;
-      *codes = static_cast<std::int8_t>(*codes + (bit == set ? value : 0));
-    }
-  }
-}
-
-/// Adds 16 where bit i of a little-endian number of 32 bits is set.
-void add_fifth_bits(Bytes bytes, std::int8_t* codes) {
-  const auto bits = little<std::uint32_t>(bytes);
-  for (std::size_t i = 0; i < 32; ++i) {
-    codes[i] = static_cast<std::int8_t>(codes[i] + static_cast<int>((bits >> i & 1) << 4));
-  }
-}
-
-void unpack_q4_0(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  unpack_planes<Planes{16, 16, 4, -8}>(b + 2, block.codes);
-}
-
-void unpack_q4_1(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  block.offsets[0] = half_at(b + 2);
-  unpack_planes<Planes{16, 16, 4, 0}>(b + 4, block.codes);
-}
-
-void unpack_q5_0(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  unpack_planes<Planes{16, 16, 4, -16}>(b + 6, block.codes);
-  add_fifth_bits(b + 2, block.codes);
-}
-
-void unpack_q5_1(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  block.offsets[0] = half_at(b + 2);
-  unpack_planes<Planes{16, 16, 4, 0}>(b + 8, block.codes);
-  add_fifth_bits(b + 4, block.codes);
-}
-
-void unpack_q8_0(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  for (std::size_t i = 0; i < 32; ++i) block.codes[i] = signed_byte(b, 2 + i);
-}
-
-/// Codes of `kBits` bits one after another, the lowest bits of a byte first.
-template <unsigned kBits>
-void unpack_in_order(Bytes bytes, std::size_t count, int first, std::int8_t* codes) {
-  constexpr unsigned kFields = 8 / kBits;
-  constexpr unsigned kMask = (1U << kBits) - 1;
-  constexpr int kStep = kBits == 1 ? 2 : 1;
-  for (std::size_t i = 0; i < count / kFields; ++i) {
-    for (unsigned field = 0; field < kFields; ++field) {
-      const auto code = static_cast<int>(byte_at(bytes, i) >> (field * kBits) & kMask);
-      *codes++ = static_cast<std::int8_t>(code * kStep + first);
-    }
-  }
-}
-
-void unpack_q1_0(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  unpack_in_order<1>(b + 2, 128, -1, block.codes);
-}
-
-void unpack_q2_0(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  unpack_in_order<2>(b + 2, 64, -1, block.codes);
-}
-
-void unpack_q2_k(Bytes b, const CodeBlock& block) {
-  const float scale = half_at(b + 80);
-  const float offset = half_at(b + 82);
-  for (std::size_t g = 0; g < 16; ++g) {
-    block.scales[g] = scale * static_cast<float>(byte_at(b, g) & 15);
-    block.offsets[g] = -(offset * static_cast<float>(byte_at(b, g) >> 4));
-  }
-  unpack_planes<Planes{64, 32, 2, 0}>(b + 16, block.codes);
-}
-
-void unpack_q3_k(Bytes b, const CodeBlock& block) {
-  const float scale = half_at(b + 108);
-  const Bytes packed = b + 96;  // 16 numbers of 6 bits: the low four, then the high two
-  for (std::size_t g = 0; g < 16; ++g) {
-    const unsigned low = (byte_at(packed, g % 8) >> (4 * (g / 8))) & 15;
-    const unsigned high = (byte_at(packed, 8 + g % 4) >> (2 * (g / 4))) & 3;
-    block.scales[g] = scale * static_cast<float>(static_cast<int>(low | (high << 4)) - 32);
-  }
-  unpack_planes<Planes{64, 32, 2, 0}>(b + 32, block.codes);
-  add_bits<32>(b, false, -4, block.codes);
-}
-
-/// The scales and offsets of Q4_K and Q5_K: 8 pairs of numbers of 6 bits in 12 bytes.
-void unpack_six_bit_pairs(Bytes b, const CodeBlock& block) {
-  const float scale = half_at(b);
-  const float offset = half_at(b + 2);
-  const Bytes packed = b + 4;
-  for (std::size_t g = 0; g < 8; ++g) {
-    unsigned s = byte_at(packed, g % 4);
-    unsigned o = byte_at(packed, 4 + g % 4);
-    if (g < 4) {
-      s &= 63;
-      o &= 63;
-    } else {
-      s = (byte_at(packed, 4 + g) & 15) | ((s >> 2) & 48);
-      o = (byte_at(packed, 4 + g) >> 4) | ((o >> 2) & 48);
-    }
-    block.scales[g] = scale * static_cast<float>(s);
-    block.offsets[g] = -(offset * static_cast<float>(o));
-  }
-}
-
-void unpack_q4_k(Bytes b, const CodeBlock& block) {
-  unpack_six_bit_pairs(b, block);
-  unpack_planes<Planes{128, 32, 4, 0}>(b + 16, block.codes);
-}
-
-void unpack_q5_k(Bytes b, const CodeBlock& block) {
-  unpack_six_bit_pairs(b, block);
-  unpack_planes<Planes{128, 32, 4, 0}>(b + 48, block.codes);
-  add_bits<32>(b + 16, true, 16, block.codes);
-}
-
-void unpack_q6_k(Bytes b, const CodeBlock& block) {
-  const float scale = half_at(b + 208);
-  for (std::size_t g = 0; g < 16; ++g) {
-    block.scales[g] = scale * static_cast<float>(signed_byte(b, 192 + g));
-  }
-  std::array<std::int8_t, 256> high;
-  unpack_planes<Planes{64, 32, 2, 0}>(b + 128, high.data());
-  unpack_planes<Planes{128, 64, 4, 0}>(b, block.codes);
-  for (std::size_t i = 0; i < 256; ++i) {
-    block.codes[i] = static_cast<std::int8_t>((block.codes[i] | (high[i] << 4)) - 32);
-  }
+float float_at(Bytes bytes) {
+  return std::bit_cast<float>(two_bytes(bytes) | two_bytes(bytes + 2) << 16);
 }
 
 /// The levels of IQ4_NL and IQ4_XS.
@@ -204,30 +34,91 @@ constexpr std::array<std::int8_t, 16> kCurvedLevels = {-127, -104, -83, -65, -49
 constexpr std::array<std::int8_t, 16> kE2m1Levels = {0, 1,  2,  3,  4,  6,  8,  12,
                                                      0, -1, -2, -3, -4, -6, -8, -12};
 
-void take_levels(const std::array<std::int8_t, 16>& levels, std::size_t count,
-                 const CodeBlock& block) {
-  for (std::size_t i = 0; i < count; ++i) {
-    block.codes[i] = levels[static_cast<std::size_t>(block.codes[i])];
-  }
-}
+/// The integers of Q4_K and Q5_K: 8 scales and 8 offsets of 6 bits in 12 bytes.
+constexpr std::array<BitPlanes, 6> kSixBitPairs = {
+    BitPlanes{.at = 4, .bytes = 4, .chunk = 4, .bits = 6, .planes = 1, .first = 0},
+    {.at = 8, .bytes = 4, .chunk = 4, .bits = 6, .planes = 1, .first = 8},
+    {.at = 12, .bytes = 4, .chunk = 4, .bits = 4, .planes = 1, .first = 4},
+    {.at = 12, .bytes = 4, .chunk = 4, .bits = 4, .from = 4, .planes = 1, .first = 12},
+    {.at = 4, .bytes = 4, .chunk = 4, .bits = 2, .shift = 4, .from = 6, .planes = 1, .first = 4},
+    {.at = 8, .bytes = 4, .chunk = 4, .bits = 2, .shift = 4, .from = 6, .planes = 1, .first = 12}};
 
-void unpack_iq4_nl(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b);
-  unpack_planes<Planes{16, 16, 4, 0}>(b + 2, block.codes);
-  take_levels(kCurvedLevels, 32, block);
-}
-
-void unpack_iq4_xs(Bytes b, const CodeBlock& block) {
-  const float scale = half_at(b);
-  const unsigned high = little<std::uint16_t>(b + 2);
-  for (std::size_t g = 0; g < 8; ++g) {
-    const unsigned low = (byte_at(b, 4 + g / 2) >> (4 * (g % 2))) & 15;
-    const unsigned bits = low | (((high >> (2 * g)) & 3) << 4);
-    block.scales[g] = scale * static_cast<float>(static_cast<int>(bits) - 32);
-  }
-  unpack_planes<Planes{128, 16, 4, 0}>(b + 8, block.codes);
-  take_levels(kCurvedLevels, 256, block);
-}
+constexpr BlockLayout kQ40 = {.bytes = 18, .levels = {4, -8}, .codes = {planes(2, 16, 16, 4)}};
+constexpr BlockLayout kQ41 = {
+    .bytes = 20, .levels = {4, 0}, .offset_at = 2, .codes = {planes(4, 16, 16, 4)}};
+constexpr BlockLayout kQ50 = {
+    .bytes = 22, .levels = {5, -16}, .codes = {planes(6, 16, 16, 4), planes(2, 4, 1, 1, 4)}};
+constexpr BlockLayout kQ51 = {.bytes = 24,
+                              .levels = {5, 0},
+                              .offset_at = 2,
+                              .codes = {planes(8, 16, 16, 4), planes(4, 4, 1, 1, 4)}};
+constexpr BlockLayout kQ80 = {.bytes = 34, .levels = {8, -128}, .codes = {signed_bytes(2, 32)}};
+constexpr BlockLayout kQ10 = {
+    .block = 128, .bytes = 18, .levels = {1, -1}, .codes = {planes(2, 16, 1, 1, 1)}};
+constexpr BlockLayout kQ20 = {
+    .block = 64, .bytes = 18, .levels = {2, -1}, .codes = {planes(2, 16, 1, 2)}};
+constexpr BlockLayout kQ2K = {.block = 256,
+                              .group = 16,
+                              .bytes = 84,
+                              .levels = {2, 0},
+                              .scale_at = 80,
+                              .offset_at = 82,
+                              .codes = {planes(16, 64, 32, 2)},
+                              .integers = {planes(0, 16, 16, 4)},
+                              .max_scale = 15,
+                              .max_offset = 15};
+constexpr BlockLayout kQ3K = {.block = 256,
+                              .group = 16,
+                              .bytes = 110,
+                              .levels = {3, -4},
+                              .scale_at = 108,
+                              .codes = {planes(32, 64, 32, 2), planes(0, 32, 32, 1, 2)},
+                              .integers = {planes(96, 8, 8, 4), planes(104, 4, 4, 2, 4)},
+                              .min_scale = -32,
+                              .max_scale = 31};
+constexpr BlockLayout kQ4K = {.block = 256,
+                              .group = 32,
+                              .bytes = 144,
+                              .levels = {4, 0},
+                              .offset_at = 2,
+                              .codes = {planes(16, 128, 32, 4)},
+                              .integers = kSixBitPairs,
+                              .max_scale = 63,
+                              .max_offset = 63};
+constexpr BlockLayout kQ5K = {.block = 256,
+                              .group = 32,
+                              .bytes = 176,
+                              .levels = {5, 0},
+                              .offset_at = 2,
+                              .codes = {planes(48, 128, 32, 4), planes(16, 32, 32, 1, 4)},
+                              .integers = kSixBitPairs,
+                              .max_scale = 63,
+                              .max_offset = 63};
+constexpr BlockLayout kQ6K = {.block = 256,
+                              .group = 16,
+                              .bytes = 210,
+                              .levels = {6, -32},
+                              .scale_at = 208,
+                              .codes = {planes(0, 128, 64, 4), planes(128, 64, 32, 2, 4)},
+                              .integers = {signed_bytes(192, 16)},
+                              .min_scale = -128,
+                              .max_scale = 127};
+constexpr BlockLayout kIq4Nl = {
+    .bytes = 18, .levels = {4, 0, &kCurvedLevels}, .codes = {planes(2, 16, 16, 4)}};
+constexpr BlockLayout kIq4Xs = {.block = 256,
+                                .group = 32,
+                                .bytes = 136,
+                                .levels = {4, 0, &kCurvedLevels},
+                                .codes = {planes(8, 128, 16, 4)},
+                                .integers = {planes(4, 4, 1, 4), planes(2, 2, 1, 2, 4)},
+                                .min_scale = -32,
+                                .max_scale = 31};
+constexpr BlockLayout kTq20 = {
+    .block = 256, .bytes = 66, .levels = {2, -1}, .scale_at = 64, .codes = {planes(0, 64, 32, 2)}};
+// Of these the codes only: their scales are other numbers.
+constexpr BlockLayout kMxfp4 = {.levels = {4, 0, &kE2m1Levels}, .codes = {planes(1, 16, 16, 4)}};
+constexpr BlockLayout kNvfp4 = {
+    .block = 64, .levels = {4, 0, &kE2m1Levels}, .codes = {planes(4, 32, 8, 4)}};
 
 /// Digits to base 3, the highest first: plane k of a byte q is floor(3 (q 3^k mod 256) / 256).
 void unpack_thirds(Bytes bytes, std::size_t chunk, std::size_t planes, std::int8_t* codes) {
@@ -247,15 +138,9 @@ void unpack_tq1_0(Bytes b, const CodeBlock& block) {
   unpack_thirds(b + 48, 4, 4, block.codes + 240);
 }
 
-void unpack_tq2_0(Bytes b, const CodeBlock& block) {
-  block.scales[0] = half_at(b + 64);
-  unpack_planes<Planes{64, 32, 2, -1}>(b, block.codes);
-}
-
 void unpack_mxfp4(Bytes b, const CodeBlock& block) {
   block.scales[0] = std::ldexp(1.0F, static_cast<int>(byte_at(b, 0)) - 128);
-  unpack_planes<Planes{16, 16, 4, 0}>(b + 1, block.codes);
-  take_levels(kE2m1Levels, 32, block);
+  unpack_codes<kMxfp4>(b, block.codes);
 }
 
 /// Half of an unsigned E4M3, whose NaN counts as 0.
@@ -268,40 +153,44 @@ float half_of_e4m3(unsigned bits) {
 
 void unpack_nvfp4(Bytes b, const CodeBlock& block) {
   for (std::size_t g = 0; g < 4; ++g) block.scales[g] = half_of_e4m3(byte_at(b, g));
-  unpack_planes<Planes{32, 8, 4, 0}>(b + 4, block.codes);
-  take_levels(kE2m1Levels, 64, block);
+  unpack_codes<kNvfp4>(b, block.codes);
+}
+
+template <const BlockLayout& kLayout>
+constexpr GgufType packed_type(std::string_view name, std::uint32_t id) {
+  GgufType type{{name, kLayout.block, kLayout.bytes, kLayout.group, kLayout.has_offsets(),
+                 unpack_block<kLayout>, kLayout.levels},
+                id};
+  if (kLayout.has_integers()) type.scales = BlockScales::kHalfTimesByte;
+  type.pack = pack_block<kLayout>;
+  type.min_scale = kLayout.min_scale;
+  type.max_scale = kLayout.max_scale;
+  type.max_offset = kLayout.max_offset;
+  return type;
 }
 
 // Those without a group are numbers, or codes that need grids which are not here.
 constexpr std::array kTypes = {
     GgufType{{"F32", 1, 4, 0, false, nullptr, {}, {}, float_at}, 0},
     GgufType{{"F16", 1, 2, 0, false, nullptr, {}, {}, half_at}, 1},
-    GgufType{{"Q4_0", 32, 18, 32, false, unpack_q4_0, {4, -8}}, 2},
-    GgufType{{"Q4_1", 32, 20, 32, true, unpack_q4_1, {4, 0}}, 3},
-    GgufType{{"Q5_0", 32, 22, 32, false, unpack_q5_0, {5, -16}}, 6},
-    GgufType{{"Q5_1", 32, 24, 32, true, unpack_q5_1, {5, 0}}, 7},
-    GgufType{{"Q8_0", 32, 34, 32, false, unpack_q8_0, {8, -128}}, 8},
-    GgufType{{"Q2_K", 256, 84, 16, true, unpack_q2_k, {2, 0}, BlockScales::kHalfTimesByte}, 10},
-    GgufType{{"Q3_K", 256, 110, 16, false, unpack_q3_k, {3, -4}, BlockScales::kHalfTimesByte}, 11},
-    GgufType{{"Q4_K", 256, 144, 32, true, unpack_q4_k, {4, 0}, BlockScales::kHalfTimesByte}, 12},
-    GgufType{{"Q5_K", 256, 176, 32, true, unpack_q5_k, {5, 0}, BlockScales::kHalfTimesByte}, 13},
-    GgufType{{"Q6_K", 256, 210, 16, false, unpack_q6_k, {6, -32}, BlockScales::kHalfTimesByte}, 14},
+    packed_type<kQ40>("Q4_0", 2),
+    packed_type<kQ41>("Q4_1", 3),
+    packed_type<kQ50>("Q5_0", 6),
+    packed_type<kQ51>("Q5_1", 7),
+    packed_type<kQ80>("Q8_0", 8),
+    packed_type<kQ2K>("Q2_K", 10),
+    packed_type<kQ3K>("Q3_K", 11),
+    packed_type<kQ4K>("Q4_K", 12),
+    packed_type<kQ5K>("Q5_K", 13),
+    packed_type<kQ6K>("Q6_K", 14),
     GgufType{{"IQ2_XXS", 256, 66}, 16},
     GgufType{{"IQ2_XS", 256, 74}, 17},
     GgufType{{"IQ3_XXS", 256, 98}, 18},
     GgufType{{"IQ1_S", 256, 50}, 19},
-    GgufType{{"IQ4_NL", 32, 18, 32, false, unpack_iq4_nl, {4, 0, &kCurvedLevels}}, 20},
+    packed_type<kIq4Nl>("IQ4_NL", 20),
     GgufType{{"IQ3_S", 256, 110}, 21},
     GgufType{{"IQ2_S", 256, 82}, 22},
-    GgufType{{"IQ4_XS",
-              256,
-              136,
-              32,
-              false,
-              unpack_iq4_xs,
-              {4, 0, &kCurvedLevels},
-              BlockScales::kHalfTimesByte},
-             23},
+    packed_type<kIq4Xs>("IQ4_XS", 23),
     GgufType{{"I8", 1, 1}, 24},
     GgufType{{"I16", 1, 2}, 25},
     GgufType{{"I32", 1, 4}, 26},
@@ -310,13 +199,13 @@ constexpr std::array kTypes = {
     GgufType{{"IQ1_M", 256, 56}, 29},
     GgufType{{"BF16", 1, 2, 0, false, nullptr, {}, {}, bfloat_at}, 30},
     GgufType{{"TQ1_0", 256, 54, 256, false, unpack_tq1_0, {2, -1}}, 34},
-    GgufType{{"TQ2_0", 256, 66, 256, false, unpack_tq2_0, {2, -1}}, 35},
+    packed_type<kTq20>("TQ2_0", 35),
     GgufType{
         {"MXFP4", 32, 17, 32, false, unpack_mxfp4, {4, 0, &kE2m1Levels}, BlockScales::kPowerOfTwo},
         39},
     GgufType{{"NVFP4", 64, 36, 16, false, unpack_nvfp4, {4, 0, &kE2m1Levels}}, 40},
-    GgufType{{"Q1_0", 128, 18, 128, false, unpack_q1_0, {1, -1}}, 41},
-    GgufType{{"Q2_0", 64, 18, 64, false, unpack_q2_0, {2, -1}}, 42},
+    packed_type<kQ10>("Q1_0", 41),
+    packed_type<kQ20>("Q2_0", 42),
 };
 
 }  // namespace

@@ -13,24 +13,9 @@
 namespace halftone::formats {
 namespace {
 
-[[noreturn]] void fail_gguf(const std::string& message) { fail(ErrorKind::kFormat, message); }
+using ValueType = GgufValueType;
 
-/// Types of values, by their numbers in files.
-enum class ValueType : std::uint32_t {
-  kUint8,
-  kInt8,
-  kUint16,
-  kInt16,
-  kUint32,
-  kInt32,
-  kFloat32,
-  kBool,
-  kString,
-  kArray,
-  kUint64,
-  kInt64,
-  kFloat64,
-};
+[[noreturn]] void fail_gguf(const std::string& message) { fail(ErrorKind::kFormat, message); }
 
 /// The least bytes that a value takes.
 std::size_t least_bytes(ValueType type) {
@@ -220,12 +205,15 @@ class GgufParser {
   }
 
   void read_key() {
-    const std::string key(string());
+    const std::string_view name = string();
+    const std::string key(name);
+    const std::size_t begin = reader_.position();
     with_context("key '" + key + "'", [&] {
       if (!file_.keys_.emplace(key, value(value_type())).second) {
         fail_gguf("expected it once, found it twice");
       }
     });
+    file_.stored_keys_.push_back({name, bytes_.bytes.subspan(begin, reader_.position() - begin)});
   }
 
   void read_tensor() {
@@ -235,13 +223,8 @@ class GgufParser {
       if (!names_.insert(tensor.name).second) fail_gguf("expected it once, found it twice");
       const auto rank = reader_.little_endian<std::uint32_t>();
       if (rank > 4) fail_gguf("expected at most 4 axes, found " + std::to_string(rank));
-      std::size_t elements = 1;
       for (std::uint32_t axis = 0; axis < rank; ++axis) {
         const auto extent = reader_.little_endian<std::uint64_t>();
-        if (extent == 0 || extent > kMaxElements / elements) {
-          fail_gguf("expected 1 to 2^40 elements, found other extents");
-        }
-        elements *= static_cast<std::size_t>(extent);
         tensor.shape.insert(tensor.shape.begin(), static_cast<std::size_t>(extent));
       }
       const auto id = reader_.little_endian<std::uint32_t>();
@@ -250,12 +233,7 @@ class GgufParser {
         fail(ErrorKind::kUnsupported,
              "expected a known type of tensors, found type " + std::to_string(id));
       }
-      const std::size_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
-      if (row % tensor.type->block != 0) {
-        fail_gguf("expected rows of a multiple of the " + std::to_string(tensor.type->block) +
-                  " elements of a block of " + std::string(tensor.type->name) + ", found shape " +
-                  text_of(tensor.shape));
-      }
+      check_gguf_shape(tensor.shape, *tensor.type, ErrorKind::kFormat);
       offsets_.push_back(reader_.little_endian<std::uint64_t>());
     });
     file_.tensors_.push_back(std::move(tensor));
@@ -263,19 +241,13 @@ class GgufParser {
 
   /// The tensors begin behind the head, at a multiple of the alignment.
   void place_tensors() {
-    const std::int64_t alignment = file_.integer("general.alignment").value_or(32);
-    if (alignment < 1 || alignment > (1 << 20) ||
-        !std::has_single_bit(static_cast<std::uint64_t>(alignment))) {
-      fail_gguf("general.alignment: expected a power of two up to 2^20, found " +
-                std::to_string(alignment));
-    }
-    const auto step = static_cast<std::size_t>(alignment);
+    const std::size_t step =
+        checked_gguf_alignment(file_.integer("general.alignment").value_or(kGgufAlignment));
     const std::size_t start = (reader_.position() + step - 1) / step * step;
     const std::size_t size = bytes_.bytes.size();
     for (std::size_t i = 0; i < offsets_.size(); ++i) {
       GgufTensor& tensor = file_.tensors_[i];
-      const std::size_t bytes =
-          tensor.num_elements() / tensor.type->block * tensor.type->block_bytes;
+      const std::size_t bytes = tensor.type->bytes_of(tensor.num_elements());
       const bool fits = start <= size && offsets_[i] <= size - start &&
                         bytes <= size - start - static_cast<std::size_t>(offsets_[i]);
       if (!fits || offsets_[i] % step != 0) {
@@ -287,8 +259,6 @@ class GgufParser {
       tensor.bytes = bytes_.part(start + static_cast<std::size_t>(offsets_[i]), bytes);
     }
   }
-
-  static constexpr std::size_t kMaxElements = std::size_t{1} << 40;
 
   SharedBytes bytes_;
   ByteReader reader_;
@@ -342,6 +312,9 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
 }
 
 void GgufFile::add_part(GgufFile part) {
+  for (const GgufStoredKey& key : part.stored_keys_) {
+    if (find(key.name) == nullptr) stored_keys_.push_back(key);
+  }
   keys_.merge(part.keys_);  // those of the first part are the model's
   for (GgufTensor& each : part.tensors_) {
     if (tensor(each.name) != nullptr) {
@@ -351,6 +324,32 @@ void GgufFile::add_part(GgufFile part) {
   }
   files_.insert(files_.end(), part.files_.begin(), part.files_.end());
   file_bytes_ += part.file_bytes_;
+}
+
+void check_gguf_shape(const std::vector<std::size_t>& shape, const GgufType& type, ErrorKind kind) {
+  constexpr std::size_t kMaxElements = std::size_t{1} << 40;
+  if (shape.size() > 4) fail(kind, "expected at most 4 axes, found shape " + text_of(shape));
+  std::size_t elements = 1;
+  for (const std::size_t extent : shape) {
+    if (extent == 0 || extent > kMaxElements / elements) {
+      fail(kind, "expected 1 to 2^40 elements, found shape " + text_of(shape));
+    }
+    elements *= extent;
+  }
+  if ((shape.empty() ? 1 : shape.back()) % type.block != 0) {
+    fail(kind, "expected rows of a multiple of the " + std::to_string(type.block) +
+                   " elements of a block of " + std::string(type.name) + ", found shape " +
+                   text_of(shape));
+  }
+}
+
+std::size_t checked_gguf_alignment(std::int64_t alignment) {
+  if (alignment < 1 || alignment > (1 << 20) ||
+      !std::has_single_bit(static_cast<std::uint64_t>(alignment))) {
+    fail_gguf("general.alignment: expected a power of two up to 2^20, found " +
+              std::to_string(alignment));
+  }
+  return static_cast<std::size_t>(alignment);
 }
 
 const GgufTensor* GgufFile::tensor(std::string_view name) const {

@@ -15,10 +15,31 @@
 #include <variant>
 #include <vector>
 
+#include "halftone/base/error.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/gguf/block_types.h"
 
 namespace halftone::formats {
+
+/// Where a file does not say general.alignment.
+inline constexpr std::int64_t kGgufAlignment = 32;
+
+/// Types of values, by their numbers in files.
+enum class GgufValueType : std::uint32_t {
+  kUint8,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kFloat32,
+  kBool,
+  kString,
+  kArray,
+  kUint64,
+  kInt64,
+  kFloat64,
+};
 
 struct GgufArray;
 
@@ -33,6 +54,12 @@ struct GgufArray {
   std::vector<std::string_view> texts{};
 
   [[nodiscard]] std::size_t size() const { return integers.size() + numbers.size() + texts.size(); }
+};
+
+/// A key as a file stores it.
+struct GgufStoredKey {
+  std::string_view name;
+  std::span<const std::byte> value;  ///< its type, then the value
 };
 
 struct GgufTensor {
@@ -57,6 +84,8 @@ class GgufFile {
   static GgufFile open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::map<std::string, GgufValue, std::less<>>& keys() const { return keys_; }
+  /// The same keys in the order of the file.
+  [[nodiscard]] std::span<const GgufStoredKey> stored_keys() const { return stored_keys_; }
   [[nodiscard]] std::span<const GgufTensor> tensors() const { return tensors_; }
   [[nodiscard]] std::size_t file_bytes() const { return file_bytes_; }
   /// The tensor of this name; null if there is none.
@@ -73,9 +102,18 @@ class GgufFile {
   void add_part(GgufFile part);
 
   std::map<std::string, GgufValue, std::less<>> keys_;
+  std::vector<GgufStoredKey> stored_keys_;
   std::vector<GgufTensor> tensors_;
   std::vector<std::shared_ptr<const void>> files_;  ///< which keys and tensors are views of
   std::size_t file_bytes_ = 0;
 };
+
+/// Checks the shape of a tensor.
+/// @throws Error of this kind unless it has up to 4 axes, 1 to 2^40 elements and rows of whole
+///         blocks
+void check_gguf_shape(const std::vector<std::size_t>& shape, const GgufType& type, ErrorKind kind);
+
+/// Checks a value of general.alignment. @throws Error kFormat unless it is a power of two to 2^20
+std::size_t checked_gguf_alignment(std::int64_t alignment);
 
 }  // namespace halftone::formats

@@ -13,7 +13,8 @@ using testing::ElementsAre;
 /// Two tensors: a [2, 3] of float32 and one block of Q8_0.
 GgufBytes small_file() {
   GgufBytes file;
-  file.head(2, 3).text_key("general.architecture", "llama").int_key("llama.block_count", 7);
+  file.head(2, 3).int_key("llama.block_count", 7);
+  file.text("general.architecture").number<std::uint32_t>(8).text("llama");
   file.text("list").number<std::uint32_t>(9).number<std::uint32_t>(8).number<std::uint64_t>(2);
   file.text("one").text("two");
   file.tensor("a", {3, 2}, 0, 0).tensor("b", {32}, 8, 32).align(32);

@@ -1,24 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes GGUF files for tests.
+// Makes GGUF files for tests, broken ones too.
 #pragma once
 
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "halftone/base/byte_writer.h"
 #include "halftone/base/shared_bytes.h"
+#include "halftone/formats/gguf/gguf_writer.h"
 
 namespace halftone::formats {
 
-/// Numbers in little-endian order and texts with their lengths.
+/// The bytes of a file.
+inline std::vector<std::byte> gguf_bytes(const GgufKeys& keys,
+                                         std::span<const NewGgufTensor> tensors = {}) {
+  return collect([&](const ByteSink& sink) { write_gguf(sink, keys, tensors); });
+}
+
+inline GgufFile gguf_of(const GgufKeys& keys, std::span<const NewGgufTensor> tensors = {}) {
+  return GgufFile::parse(own_bytes(gguf_bytes(keys, tensors)));
+}
+
+/// Numbers in little-endian order and texts with their lengths, whatever they say.
 class GgufBytes {
  public:
   template <typename T>
   GgufBytes& number(T value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof value);
+    bytes_.little_endian(value);
     return *this;
   }
   GgufBytes& text(std::string_view value) {
@@ -26,24 +37,16 @@ class GgufBytes {
     return raw(value);
   }
   GgufBytes& raw(std::string_view value) {
-    const auto* first = reinterpret_cast<const std::byte*>(value.data());
-    bytes_.insert(bytes_.end(), first, first + value.size());
-    return *this;
-  }
-  GgufBytes& raw(const std::vector<std::byte>& value) {
-    bytes_.insert(bytes_.end(), value.begin(), value.end());
+    bytes_.append(value);
     return *this;
   }
   GgufBytes& align(std::size_t step) {
-    bytes_.resize((bytes_.size() + step - 1) / step * step);
+    bytes_.align(step);
     return *this;
   }
   /// The head of a file. @param version  of GGUF
   GgufBytes& head(std::uint64_t tensors, std::uint64_t keys, std::uint32_t version = 3) {
     return raw("GGUF").number(version).number(tensors).number(keys);
-  }
-  GgufBytes& text_key(std::string_view key, std::string_view value) {
-    return text(key).number<std::uint32_t>(8).text(value);
   }
   GgufBytes& int_key(std::string_view key, std::uint32_t value) {
     return text(key).number<std::uint32_t>(4).number(value);
@@ -55,11 +58,11 @@ class GgufBytes {
     for (const std::uint64_t size : sizes) number(size);
     return number(type).number(offset);
   }
-  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
-  [[nodiscard]] SharedBytes file() const { return own_bytes(bytes_); }
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_.bytes(); }
+  [[nodiscard]] SharedBytes file() const { return own_bytes(bytes()); }
 
  private:
-  std::vector<std::byte> bytes_;
+  ByteWriter bytes_;
 };
 
 }  // namespace halftone::formats

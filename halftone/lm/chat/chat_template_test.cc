@@ -122,13 +122,11 @@ TEST(ChatTemplates, TakeControlTokensFromTheTemplateOnly) {
 
 TEST(ChatTemplates, BeginOnce) {
   std::vector<std::string> pieces{"<unk>", "<s>", "</s>", "\xE2\x96\x81", "a"};
-  formats::GgufBytes file;
-  file.head(0, 6).text_key("tokenizer.ggml.model", "llama");
-  add_texts(file, "tokenizer.ggml.tokens", pieces);
-  add_kinds(file, {2, 3, 3, 1, 1});
-  file.int_key("tokenizer.ggml.bos_token_id", 1).int_key("tokenizer.ggml.eos_token_id", 2);
-  file.int_key("tokenizer.ggml.unknown_token_id", 0);
-  const Tokenizer tokenizer = Tokenizer::from_gguf(formats::GgufFile::parse(file.file()));
+  formats::GgufKeys keys = tokenizer_keys("llama", pieces, {2, 3, 3, 1, 1});
+  set_token(keys, "bos", 1);
+  set_token(keys, "eos", 2);
+  set_token(keys, "unknown", 0);
+  const Tokenizer tokenizer = Tokenizer::from_gguf(formats::gguf_of(keys));
   EXPECT_THAT(encode(tokenizer, {"<s>a", {true, true, true, false}}), ElementsAre(1, 3, 4));
   EXPECT_THAT(encode(tokenizer, {"a", {false}}), ElementsAre(1, 3, 4));
   EXPECT_THAT(encode(tokenizer, {"<s><s>", std::vector<bool>(6, true)}), ElementsAre(1, 1));

@@ -23,13 +23,11 @@ class ModelTextsTest : public WithFolder {
 };
 
 TEST_F(ModelTextsTest, OfAGgufFile) {
-  formats::GgufBytes file;
-  file.head(0, 6).text_key("tokenizer.ggml.model", "llama");
-  add_texts(file, "tokenizer.ggml.tokens", {"a", "<s>", "</s>", "stop"});
-  add_kinds(file, {1, 3, 3, 1});
-  file.text_key("tokenizer.chat_template", "{{ x }}").int_key("tokenizer.ggml.eot_token_id", 3);
-  file.int_key("tokenizer.ggml.bos_token_id", 1);
-  write_file(path("m.gguf"), file.bytes());
+  formats::GgufKeys keys = tokenizer_keys("llama", {"a", "<s>", "</s>", "stop"}, {1, 3, 3, 1});
+  keys.set("tokenizer.chat_template", "{{ x }}");
+  set_token(keys, "eot", 3);
+  set_token(keys, "bos", 1);
+  formats::write_gguf(path("m.gguf"), keys, {});
   const ModelTexts texts = read_model_texts(path("m.gguf"), "");
   EXPECT_EQ(texts.chat_template, "{{ x }}");
   EXPECT_EQ(texts.marks.begin, "<s>");

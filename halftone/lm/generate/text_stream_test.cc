@@ -96,15 +96,13 @@ TEST(TextStreams, GiveTheTextThatWholeDecodingGives) {
 }
 
 TEST(TextStreams, LeaveOutTheFirstSpaceOfSentencePiece) {
-  formats::GgufBytes file;
-  file.head(0, 4).text_key("tokenizer.ggml.model", "llama");
-  add_texts(file, "tokenizer.ggml.tokens",
-            {"<unk>",
-             "\xE2\x96\x81"
-             "a"});
-  add_kinds(file, {2, 1});
-  file.int_key("tokenizer.ggml.unknown_token_id", 0);
-  const Tokenizer tokenizer = Tokenizer::from_gguf(formats::GgufFile::parse(file.file()));
+  formats::GgufKeys keys = tokenizer_keys("llama",
+                                          {"<unk>",
+                                           "\xE2\x96\x81"
+                                           "a"},
+                                          {2, 1});
+  set_token(keys, "unknown", 0);
+  const Tokenizer tokenizer = Tokenizer::from_gguf(formats::gguf_of(keys));
   TextStream begin(tokenizer, {}, true);
   EXPECT_EQ(begin.push(1), "a");
   EXPECT_EQ(begin.push(1), " a");

@@ -2,13 +2,14 @@
 // Writes files of language models for tests.
 #pragma once
 
-#include <cstring>
+#include <cstdint>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/gguf/testing.h"
+#include "halftone/formats/safetensors/safetensors_writer.h"
 
 namespace halftone::lm {
 
@@ -29,94 +30,50 @@ inline NamedTensor counting(const std::string& name, const std::vector<std::size
   return tensor;
 }
 
+/// The bytes of the elements.
+inline ByteSource source_of(const NamedTensor& tensor) {
+  const auto bytes = std::as_bytes(std::span(tensor.values));
+  return halftone::source_of(own_bytes({bytes.begin(), bytes.end()}));
+}
+
 /// Keys and tensors of a GGUF file.
 class GgufModel {
  public:
   explicit GgufModel(const std::string& architecture) : prefix_(architecture + ".") {
-    keys_.text_key("general.architecture", architecture);
+    keys_.set("general.architecture", architecture);
   }
-  GgufModel& whole(const std::string& key, std::uint32_t value) {
-    keys_.int_key(prefix_ + key, value);
-    return counted();
-  }
-  GgufModel& number(const std::string& key, float value) {
-    keys_.text(prefix_ + key).number<std::uint32_t>(6).number(value);
-    return counted();
-  }
-  GgufModel& flag(const std::string& key, bool value) {
-    keys_.text(prefix_ + key).number<std::uint32_t>(7).number<std::uint8_t>(value ? 1 : 0);
-    return counted();
-  }
-  GgufModel& text(const std::string& key, const std::string& value) {
-    keys_.text_key(prefix_ + key, value);
-    return counted();
-  }
-  /// @param type  of the elements: 5 for integers, 7 for booleans
+  /// Sets a key of the architecture: a text, a number or a list of numbers.
   template <typename T>
-  GgufModel& list(const std::string& key, std::uint32_t type, const std::vector<T>& values) {
-    keys_.text(prefix_ + key).number<std::uint32_t>(9).number(type);
-    keys_.number<std::uint64_t>(values.size());
-    for (const T value : values) keys_.number(value);
-    return counted();
+  GgufModel& set(const std::string& key, const T& value) {
+    keys_.set(prefix_ + key, value);
+    return *this;
   }
-  GgufModel& tensor(NamedTensor tensor) {
-    tensors_.push_back(std::move(tensor));
+  GgufModel& whole(const std::string& key, std::uint32_t value) { return set(key, value); }
+  GgufModel& number(const std::string& key, float value) { return set(key, value); }
+  GgufModel& tensor(const NamedTensor& tensor) {
+    tensors_.push_back({tensor.name, tensor.shape, formats::gguf_type(0), source_of(tensor)});
     return *this;
   }
 
-  [[nodiscard]] formats::GgufFile file() const {
-    return formats::GgufFile::parse(own_bytes(bytes()));
-  }
+  [[nodiscard]] formats::GgufFile file() const { return formats::gguf_of(keys_, tensors_); }
   [[nodiscard]] std::vector<std::byte> bytes() const {
-    formats::GgufBytes bytes;
-    bytes.head(tensors_.size(), num_keys_).raw(keys_.bytes());
-    std::uint64_t offset = 0;
-    for (const NamedTensor& tensor : tensors_) {
-      bytes.tensor(tensor.name, {tensor.shape.rbegin(), tensor.shape.rend()}, 0, offset);
-      offset += (tensor.values.size() * sizeof(float) + 31) / 32 * 32;
-    }
-    bytes.align(32);
-    for (const NamedTensor& tensor : tensors_) {
-      for (const float value : tensor.values) bytes.number(value);
-      bytes.align(32);
-    }
-    return bytes.bytes();
+    return formats::gguf_bytes(keys_, tensors_);
   }
 
  private:
-  GgufModel& counted() {
-    ++num_keys_;
-    return *this;
-  }
-
   std::string prefix_;
-  formats::GgufBytes keys_;
-  std::uint64_t num_keys_ = 1;
-  std::vector<NamedTensor> tensors_;
+  formats::GgufKeys keys_;
+  std::vector<formats::NewGgufTensor> tensors_;
 };
 
 /// The bytes of a safetensors file.
 inline std::vector<std::byte> safetensors_bytes(const std::vector<NamedTensor>& tensors) {
-  std::string head = "{";
-  std::size_t offset = 0;
+  std::vector<formats::NewSafetensorsTensor> written;
   for (const NamedTensor& tensor : tensors) {
-    std::string shape;
-    for (const std::size_t extent : tensor.shape) {
-      shape += (shape.empty() ? "" : ",") + std::to_string(extent);
-    }
-    const std::size_t end = offset + tensor.values.size() * sizeof(float);
-    head += (head.size() > 1 ? ",\"" : "\"") + tensor.name + R"(":{"dtype":"F32","shape":[)" +
-            shape + R"(],"data_offsets":[)" + std::to_string(offset) + "," + std::to_string(end) +
-            "]}";
-    offset = end;
+    written.push_back(
+        {tensor.name, formats::SafetensorsType::kF32, tensor.shape, source_of(tensor)});
   }
-  head += "}";
-  formats::GgufBytes bytes;
-  bytes.text(head);
-  for (const NamedTensor& tensor : tensors) {
-    for (const float value : tensor.values) bytes.number(value);
-  }
-  return bytes.bytes();
+  return collect([&](const ByteSink& sink) { formats::write_safetensors(sink, {}, written); });
 }
 
 }  // namespace halftone::lm

@@ -12,18 +12,19 @@
 
 namespace halftone::lm {
 
-/// A list of texts as a key.
-inline void add_texts(formats::GgufBytes& file, std::string_view key,
-                      const std::vector<std::string>& texts) {
-  file.text(key).number<std::uint32_t>(9).number<std::uint32_t>(8);
-  file.number<std::uint64_t>(texts.size());
-  for (const std::string& text : texts) file.text(text);
+/// The keys of a tokenizer. @param kinds  of the tokens; none: the key is absent
+inline formats::GgufKeys tokenizer_keys(std::string_view model,
+                                        const std::vector<std::string>& tokens,
+                                        const std::vector<std::int32_t>& kinds = {}) {
+  formats::GgufKeys keys;
+  keys.set("tokenizer.ggml.model", model).set("tokenizer.ggml.tokens", tokens);
+  if (!kinds.empty()) keys.set("tokenizer.ggml.token_type", kinds);
+  return keys;
 }
 
-inline void add_kinds(formats::GgufBytes& file, const std::vector<std::int32_t>& kinds) {
-  file.text("tokenizer.ggml.token_type").number<std::uint32_t>(9).number<std::uint32_t>(5);
-  file.number<std::uint64_t>(kinds.size());
-  for (const std::int32_t kind : kinds) file.number(kind);
+/// Sets the key "tokenizer.ggml.NAME_token_id".
+inline void set_token(formats::GgufKeys& keys, const std::string& name, std::uint32_t token) {
+  keys.set("tokenizer.ggml." + name + "_token_id", token);
 }
 
 /// The tokenizer of a file whose tokens are the 256 bytes and, from 256 on, control tokens. The
@@ -39,13 +40,10 @@ inline formats::GgufFile byte_tokens(const std::vector<std::string>& controls) {
   texts.insert(texts.end(), controls.begin(), controls.end());
   std::vector<std::int32_t> kinds(texts.size(), 1);
   std::fill(kinds.begin() + 256, kinds.end(), 3);
-  formats::GgufBytes file;
-  file.head(0, 5).text_key("tokenizer.ggml.model", "gpt2");
-  add_texts(file, "tokenizer.ggml.tokens", texts);
-  add_kinds(file, kinds);
-  add_texts(file, "tokenizer.ggml.merges", {});
-  file.int_key("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(texts.size() - 1));
-  return formats::GgufFile::parse(file.file());
+  formats::GgufKeys keys = tokenizer_keys("gpt2", texts, kinds);
+  keys.set("tokenizer.ggml.merges", std::vector<std::string>());
+  set_token(keys, "eos", static_cast<std::uint32_t>(texts.size() - 1));
+  return formats::gguf_of(keys);
 }
 
 }  // namespace halftone::lm

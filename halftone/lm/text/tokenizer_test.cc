@@ -2,7 +2,6 @@
 #include "halftone/lm/text/tokenizer.h"
 
 #include <cstring>
-#include <functional>
 
 #include "halftone/base/testing.h"
 #include "halftone/formats/gguf/testing.h"
@@ -12,8 +11,10 @@
 namespace halftone::lm {
 namespace {
 
+using formats::gguf_of;
 using formats::GgufBytes;
 using formats::GgufFile;
+using formats::GgufKeys;
 using testing::ElementsAre;
 
 /// 256 bytes as characters, " a" (256), "bc" (257), <|end|> (258, control), "<tab>" (259).
@@ -29,13 +30,11 @@ GgufFile byte_level(std::string_view rule = "gpt-2") {
   const std::string space = texts[' '];
   texts.insert(texts.end(), {space + "a", "bc", "<|end|>", "<tab>"});
   kinds.insert(kinds.end(), {3, 4});
-  GgufBytes file;
-  file.head(0, 6).text_key("tokenizer.ggml.model", "gpt2").text_key("tokenizer.ggml.pre", rule);
-  add_texts(file, "tokenizer.ggml.tokens", texts);
-  add_kinds(file, kinds);
-  add_texts(file, "tokenizer.ggml.merges", {space + " a", "b c"});
-  file.int_key("tokenizer.ggml.eos_token_id", 258);
-  return GgufFile::parse(file.file());
+  GgufKeys keys = tokenizer_keys("gpt2", texts, kinds);
+  keys.set("tokenizer.ggml.pre", rule);
+  keys.set("tokenizer.ggml.merges", std::vector<std::string>{space + " a", "b c"});
+  set_token(keys, "eos", 258);
+  return gguf_of(keys);
 }
 
 TEST(Tokenizers, OfBytesSplitAndMerge) {
@@ -69,12 +68,11 @@ GgufFile sentence_pieces() {
     texts.push_back(std::string("<0x") + kDigits[byte / 16] + kDigits[byte % 16] + ">");
     kinds.push_back(6);
   }
-  GgufBytes file;
-  file.head(0, 6).text_key("tokenizer.ggml.model", "llama");
-  add_texts(file, "tokenizer.ggml.tokens", texts);
-  add_kinds(file, kinds);
-  file.int_key("tokenizer.ggml.bos_token_id", 1).int_key("tokenizer.ggml.eos_token_id", 2);
-  return GgufFile::parse(file.int_key("tokenizer.ggml.unknown_token_id", 0).file());
+  GgufKeys keys = tokenizer_keys("llama", texts, kinds);
+  set_token(keys, "bos", 1);
+  set_token(keys, "eos", 2);
+  set_token(keys, "unknown", 0);
+  return gguf_of(keys);
 }
 
 TEST(Tokenizers, OfSentencePieceBeginWithASpace) {
@@ -110,30 +108,19 @@ TEST(Tokenizers, RefuseWhatDoesNotFit) {
                [] { Tokenizer::from_gguf(byte_level("martian")); });
   expect_error(ErrorKind::kUsage, "token: expected 0 to 259, found 260",
                [] { (void)Tokenizer::from_gguf(byte_level()).text(260); });
-  const auto expect = [](ErrorKind kind, const std::string& text, std::uint64_t keys,
-                         const std::function<void(GgufBytes&)>& add) {
-    GgufBytes file;
-    file.head(0, keys);
-    add(file);
-    const GgufFile parsed = GgufFile::parse(file.file());
-    expect_error(kind, text, [&] { Tokenizer::from_gguf(parsed); });
+  const auto expect = [](ErrorKind kind, const std::string& text, const GgufKeys& keys) {
+    expect_error(kind, text, [&] { Tokenizer::from_gguf(gguf_of(keys)); });
   };
-  expect(ErrorKind::kUnsupported, "expected gpt2 or llama, found ''", 0, [](GgufBytes&) {});
-  expect(ErrorKind::kUnsupported, "found 'bert'", 1,
-         [](GgufBytes& file) { file.text_key("tokenizer.ggml.model", "bert"); });
-  expect(ErrorKind::kFormat, "tokens': expected a list of texts, found none", 1,
-         [](GgufBytes& file) { file.text_key("tokenizer.ggml.model", "llama"); });
-  expect(ErrorKind::kFormat, "expected 1 scores and kinds of tokens", 3, [](GgufBytes& file) {
-    file.text_key("tokenizer.ggml.model", "llama");
-    add_texts(file, "tokenizer.ggml.tokens", {"a"});
-    add_kinds(file, {1, 1});
-  });
-  expect(ErrorKind::kFormat, "bos_token_id': expected a token below 1, found 7", 3,
-         [](GgufBytes& file) {
-           file.text_key("tokenizer.ggml.model", "llama");
-           add_texts(file, "tokenizer.ggml.tokens", {"a"});
-           file.int_key("tokenizer.ggml.bos_token_id", 7);
-         });
+  expect(ErrorKind::kUnsupported, "expected gpt2 or llama, found ''", {});
+  GgufKeys keys;
+  expect(ErrorKind::kUnsupported, "found 'bert'", keys.set("tokenizer.ggml.model", "bert"));
+  expect(ErrorKind::kFormat, "tokens': expected a list of texts, found none",
+         keys.set("tokenizer.ggml.model", "llama"));
+  expect(ErrorKind::kFormat, "expected 1 scores and kinds of tokens",
+         tokenizer_keys("llama", {"a"}, {1, 1}));
+  keys = tokenizer_keys("llama", {"a"});
+  set_token(keys, "bos", 7);
+  expect(ErrorKind::kFormat, "bos_token_id': expected a token below 1, found 7", keys);
 }
 
 }  // namespace
