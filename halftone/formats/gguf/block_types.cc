@@ -11,6 +11,7 @@
 namespace halftone::formats {
 namespace {
 
+using numerics::BlockEncoding;
 using numerics::BlockScales;
 using numerics::CodeBlock;
 using Bytes = const std::byte*;
@@ -78,31 +79,31 @@ void add_fifth_bits(Bytes bytes, std::int8_t* codes) {
   }
 }
 
-void unpack_q4_0(Bytes b, const CodeBlock& block) {
+void unpack_q4_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes<Planes{16, 16, 4, -8}>(b + 2, block.codes);
 }
 
-void unpack_q4_1(Bytes b, const CodeBlock& block) {
+void unpack_q4_1(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
   unpack_planes<Planes{16, 16, 4, 0}>(b + 4, block.codes);
 }
 
-void unpack_q5_0(Bytes b, const CodeBlock& block) {
+void unpack_q5_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes<Planes{16, 16, 4, -16}>(b + 6, block.codes);
   add_fifth_bits(b + 2, block.codes);
 }
 
-void unpack_q5_1(Bytes b, const CodeBlock& block) {
+void unpack_q5_1(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   block.offsets[0] = half_at(b + 2);
   unpack_planes<Planes{16, 16, 4, 0}>(b + 8, block.codes);
   add_fifth_bits(b + 4, block.codes);
 }
 
-void unpack_q8_0(Bytes b, const CodeBlock& block) {
+void unpack_q8_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   for (std::size_t i = 0; i < 32; ++i) block.codes[i] = signed_byte(b, 2 + i);
 }
@@ -121,17 +122,17 @@ void unpack_in_order(Bytes bytes, std::size_t count, int first, std::int8_t* cod
   }
 }
 
-void unpack_q1_0(Bytes b, const CodeBlock& block) {
+void unpack_q1_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_in_order<1>(b + 2, 128, -1, block.codes);
 }
 
-void unpack_q2_0(Bytes b, const CodeBlock& block) {
+void unpack_q2_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_in_order<2>(b + 2, 64, -1, block.codes);
 }
 
-void unpack_q2_k(Bytes b, const CodeBlock& block) {
+void unpack_q2_k(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   const float scale = half_at(b + 80);
   const float offset = half_at(b + 82);
   for (std::size_t g = 0; g < 16; ++g) {
@@ -141,7 +142,7 @@ void unpack_q2_k(Bytes b, const CodeBlock& block) {
   unpack_planes<Planes{64, 32, 2, 0}>(b + 16, block.codes);
 }
 
-void unpack_q3_k(Bytes b, const CodeBlock& block) {
+void unpack_q3_k(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   const float scale = half_at(b + 108);
   const Bytes packed = b + 96;  // 16 numbers of 6 bits: the low four, then the high two
   for (std::size_t g = 0; g < 16; ++g) {
@@ -173,18 +174,18 @@ void unpack_six_bit_pairs(Bytes b, const CodeBlock& block) {
   }
 }
 
-void unpack_q4_k(Bytes b, const CodeBlock& block) {
+void unpack_q4_k(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
   unpack_planes<Planes{128, 32, 4, 0}>(b + 16, block.codes);
 }
 
-void unpack_q5_k(Bytes b, const CodeBlock& block) {
+void unpack_q5_k(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   unpack_six_bit_pairs(b, block);
   unpack_planes<Planes{128, 32, 4, 0}>(b + 48, block.codes);
   add_bits<32>(b + 16, true, 16, block.codes);
 }
 
-void unpack_q6_k(Bytes b, const CodeBlock& block) {
+void unpack_q6_k(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   const float scale = half_at(b + 208);
   for (std::size_t g = 0; g < 16; ++g) {
     block.scales[g] = scale * static_cast<float>(signed_byte(b, 192 + g));
@@ -211,13 +212,13 @@ void take_levels(const std::array<std::int8_t, 16>& levels, std::size_t count,
   }
 }
 
-void unpack_iq4_nl(Bytes b, const CodeBlock& block) {
+void unpack_iq4_nl(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b);
   unpack_planes<Planes{16, 16, 4, 0}>(b + 2, block.codes);
   take_levels(kCurvedLevels, 32, block);
 }
 
-void unpack_iq4_xs(Bytes b, const CodeBlock& block) {
+void unpack_iq4_xs(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   const float scale = half_at(b);
   const unsigned high = little<std::uint16_t>(b + 2);
   for (std::size_t g = 0; g < 8; ++g) {
@@ -240,19 +241,19 @@ void unpack_thirds(Bytes bytes, std::size_t chunk, std::size_t planes, std::int8
   }
 }
 
-void unpack_tq1_0(Bytes b, const CodeBlock& block) {
+void unpack_tq1_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b + 52);
   unpack_thirds(b, 32, 5, block.codes);
   unpack_thirds(b + 32, 16, 5, block.codes + 160);
   unpack_thirds(b + 48, 4, 4, block.codes + 240);
 }
 
-void unpack_tq2_0(Bytes b, const CodeBlock& block) {
+void unpack_tq2_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b + 64);
   unpack_planes<Planes{64, 32, 2, -1}>(b, block.codes);
 }
 
-void unpack_mxfp4(Bytes b, const CodeBlock& block) {
+void unpack_mxfp4(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = std::ldexp(1.0F, static_cast<int>(byte_at(b, 0)) - 128);
   unpack_planes<Planes{16, 16, 4, 0}>(b + 1, block.codes);
   take_levels(kE2m1Levels, 32, block);
@@ -266,7 +267,7 @@ float half_of_e4m3(unsigned bits) {
   return exponent == 0 ? std::ldexp(fraction, -10) : std::ldexp(1 + fraction / 8, exponent - 8);
 }
 
-void unpack_nvfp4(Bytes b, const CodeBlock& block) {
+void unpack_nvfp4(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   for (std::size_t g = 0; g < 4; ++g) block.scales[g] = half_of_e4m3(byte_at(b, g));
   unpack_planes<Planes{32, 8, 4, 0}>(b + 4, block.codes);
   take_levels(kE2m1Levels, 64, block);

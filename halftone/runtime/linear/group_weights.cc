@@ -18,6 +18,8 @@ kernels::GroupScales scales_of(numerics::BlockScales scales) {
       return kernels::GroupScales::kHalfTimesByte;
     case numerics::BlockScales::kPowerOfTwo:
       return kernels::GroupScales::kPowerOfTwo;
+    case numerics::BlockScales::kE3m5:
+      return kernels::GroupScales::kFloat;
   }
   return kernels::GroupScales::kFloat;
 }
@@ -43,7 +45,7 @@ struct BlockRows {
     const std::size_t groups = encoding.block / encoding.group;
     const std::span<const std::byte> bytes = weights.row(row);
     for (std::size_t b = 0; b < codes.size() / encoding.block; ++b) {
-      encoding.unpack(bytes.data() + b * encoding.block_bytes,
+      encoding.unpack(encoding, bytes.data() + b * encoding.block_bytes,
                       {codes.data() + b * encoding.block, scales.data() + b * groups,
                        encoding.has_offsets ? offsets.data() + b * groups : nullptr});
     }
