@@ -19,12 +19,13 @@ kernels::GroupScales scales_of(numerics::BlockScales scales) {
     case numerics::BlockScales::kPowerOfTwo:
       return kernels::GroupScales::kPowerOfTwo;
     case numerics::BlockScales::kE3m5:
-      return kernels::GroupScales::kFloat;
+      return kernels::GroupScales::kE3m5;
   }
   return kernels::GroupScales::kFloat;
 }
 
-kernels::GroupFormat format_of(const numerics::BlockEncoding& encoding) {
+kernels::GroupFormat format_of(const numerics::SharedBlockEncoding& shared) {
+  const numerics::BlockEncoding& encoding = *shared;
   kernels::GroupFormat format;
   format.bits = encoding.levels.bits;
   format.group = encoding.group;
@@ -32,6 +33,8 @@ kernels::GroupFormat format_of(const numerics::BlockEncoding& encoding) {
   format.first_level = encoding.levels.first;
   if (encoding.levels.table != nullptr) format.levels = *encoding.levels.table;
   format.scales = scales_of(encoding.scales);
+  if (encoding.basis != nullptr) format.basis = {shared, encoding.basis};
+  format.factor = encoding.factor;
   return format;
 }
 
@@ -56,7 +59,7 @@ struct BlockRows {
 
 kernels::PackedGroups pack_groups(const ir::BlockTensor& weights, int threads) {
   const auto [rows, cols] = ir::matrix_extent(weights.shape);
-  kernels::GroupFormat format = format_of(*weights.encoding);
+  kernels::GroupFormat format = format_of(weights.encoding);
   for (;;) {
     kernels::PackedGroups packed(rows, cols, format);
     std::vector<std::uint8_t> is_exact(static_cast<std::size_t>(threads), 1);
