@@ -159,7 +159,7 @@ LayerCodes layer_codes(const Graph& graph, const Node& node) {
     }
   }
   const Encoding& w = graph.value(node.inputs[kWeights]).type.encoding;
-  codes.blocks = w.blocks;
+  codes.blocks = w.blocks.get();
   if (w.codes != nullptr) codes.set_weights(*w.codes);
   return codes;
 }

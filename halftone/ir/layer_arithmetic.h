@@ -17,7 +17,7 @@ struct LayerCodes {
                                ///< groups them (numerics::split_digits())
   int weight_bits = 0;         ///< 0: float32
   std::size_t group_size = 0;  ///< inputs that share a scale of the weights; 0: all of an output
-  const numerics::BlockEncoding* blocks = nullptr;  ///< how the weights are stored in blocks, if so
+  const numerics::BlockEncoding* blocks = nullptr;  ///< of the weights, owned by the graph; or null
   /// Codebooks that exclude an arithmetic; null where there is none.
   const numerics::Codebook* unsummed_input = nullptr;    ///< bits are no signs of coefficients
   const numerics::Codebook* unsummed_weights = nullptr;  ///< the same

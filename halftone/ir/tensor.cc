@@ -64,7 +64,7 @@ std::string Encoding::to_string() const {
 }
 
 bool Encoding::operator==(const Encoding& other) const {
-  if (element != other.element || blocks != other.blocks) return false;
+  if (element != other.element || !numerics::are_equal(blocks, other.blocks)) return false;
   if (codes == nullptr || other.codes == nullptr) return codes == other.codes;
   return codes == other.codes || *codes == *other.codes;
 }

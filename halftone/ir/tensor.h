@@ -32,8 +32,8 @@ struct Encoding {
   /// What the codes mean; null if dense. Shared, because types are copied often and a large weight
   /// has many scales.
   std::shared_ptr<const numerics::MatrixEncoding> codes{};
-  /// How a file stores a constant in blocks; null if it does not. Lives as long as the program.
-  const numerics::BlockEncoding* blocks = nullptr;
+  /// How a file stores a constant in blocks; null if it does not. Shared with the constant.
+  numerics::SharedBlockEncoding blocks{};
 
   [[nodiscard]] bool is_dense() const { return codes == nullptr && blocks == nullptr; }
   /// "float32", "basis(2 bits, channel, offset)", "Q4_0"
@@ -138,7 +138,7 @@ struct EncodedTensor {
 /// A matrix as a file stores it: rows of blocks, in memory that somebody else owns.
 struct BlockTensor {
   Shape shape;  ///< the last extent is a multiple of the block
-  const numerics::BlockEncoding* encoding = nullptr;
+  numerics::SharedBlockEncoding encoding;
   SharedBytes bytes;
 
   [[nodiscard]] ValueType type() const {

@@ -47,6 +47,7 @@ void verify_codes(const EncodedTensor& encoded) {
 }
 
 void verify_blocks(const BlockTensor& blocks) {
+  check(blocks.encoding != nullptr, "blocks without an encoding");
   const numerics::BlockEncoding& encoding = *blocks.encoding;
   const auto cols = static_cast<std::size_t>(blocks.shape.rank() == 0 ? 1 : blocks.shape.back());
   check(encoding.can_decode(), "blocks of " + std::string(encoding.name) + " cannot be decoded");

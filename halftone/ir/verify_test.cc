@@ -193,15 +193,17 @@ TEST(Verify, NeedsMatchingBases) {
 }
 
 TEST(Verify, NeedsWholeBlocks) {
-  const auto unpack = [](const std::byte* /*bytes*/, const numerics::CodeBlock& /*block*/) {};
+  const auto unpack = [](const numerics::BlockEncoding& /*encoding*/, const std::byte* /*bytes*/,
+                         const numerics::CodeBlock& /*block*/) {};
   const numerics::BlockEncoding pairs{
       .name = "pairs", .block = 2, .block_bytes = 3, .group = 2, .unpack = unpack};
   const auto graph_of = [&](const Operator& op, const Shape& weights, std::size_t bytes) {
     Graph graph;
     const ValueId x =
         graph.add_input("x", float_type({1, weights.rank() == 0 ? 1 : weights.back()}));
-    const ValueId w = graph.add_constant(
-        "w", BlockTensor{weights, &pairs, own_bytes(std::vector<std::byte>(bytes))});
+    const ValueId w =
+        graph.add_constant("w", BlockTensor{weights, numerics::without_owner(pairs),
+                                            own_bytes(std::vector<std::byte>(bytes))});
     const ValueId chosen = graph.add_input("chosen", dense_type(ElementType::kInt32, {1, 2}));
     std::vector<ValueId> inputs = {x, w};
     if (std::holds_alternative<ExpertProduct>(op)) inputs.push_back(chosen);

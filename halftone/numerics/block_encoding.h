@@ -5,10 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 namespace halftone::numerics {
+
+class VectorBasis;
 
 /// Elements of the longest block.
 inline constexpr std::size_t kMaxBlock = 256;
@@ -47,6 +50,8 @@ struct CodeLevels {
   int bits = 0;
   int first = 0;
   const std::array<std::int8_t, 16>* table = nullptr;
+
+  bool operator==(const CodeLevels& other) const;  ///< tables by their levels
 };
 
 /// What the scales and offsets of groups are, beside numbers of a type of 32 bits.
@@ -54,6 +59,7 @@ enum class BlockScales : std::uint8_t {
   kHalf,           ///< float16
   kHalfTimesByte,  ///< a float16 that a block shares times a small integer of the group
   kPowerOfTwo,
+  kE3m5,  ///< a byte of e3m5, times a float32 that a tensor shares
 };
 
 /// How a row of numbers is stored: block after block of `block` elements. Codes have groups; blocks
@@ -64,8 +70,9 @@ struct BlockEncoding {
   std::size_t block_bytes = 0;  ///< with scales
   std::size_t group = 0;        ///< elements that share a scale; 0: not codes, or not known here
   bool has_offsets = false;
-  /// Unpacks a block of `block_bytes`; null where `group` is 0.
-  void (*unpack)(const std::byte* bytes, const CodeBlock& block) = nullptr;
+  /// Unpacks a block of `block_bytes` of this encoding; null where `group` is 0.
+  void (*unpack)(const BlockEncoding& encoding, const std::byte* bytes,
+                 const CodeBlock& block) = nullptr;
   CodeLevels levels{};
   BlockScales scales = BlockScales::kHalf;
   /// A block of one element; null where there is none, or it is no floating-point number.
@@ -78,6 +85,10 @@ struct BlockEncoding {
   int min_scale = 0;
   int max_scale = 0;
   int max_offset = 0;  ///< the least one is 0
+  /// Of codes that neighbouring elements share, which have no levels; else null. See
+  /// VectorEncoding.
+  const VectorBasis* basis = nullptr;
+  float factor = 1;  ///< of the scales of kE3m5
 
   /// Bits of an element, with its share of the scales.
   [[nodiscard]] double bits() const {
@@ -88,7 +99,18 @@ struct BlockEncoding {
     return elements / block * block_bytes;
   }
   [[nodiscard]] bool can_decode() const { return unpack != nullptr || number != nullptr; }
+  /// Whether the same bytes mean the same: compares what the encodings hold, not where they are.
+  bool operator==(const BlockEncoding& other) const;
 };
+
+/// An encoding with an owner: those of a program's tables have none, those of a model share theirs.
+using SharedBlockEncoding = std::shared_ptr<const BlockEncoding>;
+/// An encoding that lives as long as the program.
+inline SharedBlockEncoding without_owner(const BlockEncoding& encoding) {
+  return {SharedBlockEncoding(), &encoding};
+}
+/// Whether both are null, or equal.
+bool are_equal(const SharedBlockEncoding& a, const SharedBlockEncoding& b);
 
 /// The elements of blocks as float32.
 /// @param bytes   blocks

@@ -55,18 +55,6 @@ int nearest_exponent(double x) {
   return mantissa < kMiddle ? exponent - 1 : exponent;
 }
 
-std::uint32_t e3m5_code(double x) {
-  const double bounded = std::clamp(x, 1.0, 252.0);
-  int exponent = std::ilogb(bounded);
-  auto mantissa =
-      static_cast<int>(std::nearbyint((std::ldexp(bounded, -exponent) - 1) * kE3m5Steps));
-  if (mantissa == kE3m5Steps) {
-    mantissa = 0;
-    ++exponent;
-  }
-  return static_cast<std::uint32_t>(exponent * kE3m5Steps + mantissa);
-}
-
 /// The largest float of a float type in place of one beyond.
 float bounded(NumberType type, double x) {
   const double most = type == NumberType::kFloat16    ? largest(kBinary16)
@@ -115,10 +103,8 @@ float number_of(NumberType type, std::uint32_t code) {
       return std::ldexp(1.0F, static_cast<int>(code) - kE8m0Bias);
     case NumberType::kE4m3:
       return decode(kE4M3, code);
-    case NumberType::kE3m5: {
-      const auto mantissa = static_cast<float>(kE3m5Steps + code % kE3m5Steps);
-      return std::ldexp(mantissa / kE3m5Steps, static_cast<int>(code / kE3m5Steps));
-    }
+    case NumberType::kE3m5:
+      return e3m5_number(static_cast<std::uint8_t>(code));
     case NumberType::kUint4:
     case NumberType::kUint6:
       return static_cast<float>(code);
@@ -148,6 +134,23 @@ void store(std::span<std::byte> bytes, NumberType type, std::size_t i, std::uint
 }
 
 }  // namespace
+
+std::uint8_t e3m5_code(double x) {
+  const double bounded = std::clamp(x, 1.0, 252.0);
+  int exponent = std::ilogb(bounded);
+  auto mantissa =
+      static_cast<int>(std::nearbyint((std::ldexp(bounded, -exponent) - 1) * kE3m5Steps));
+  if (mantissa == kE3m5Steps) {
+    mantissa = 0;
+    ++exponent;
+  }
+  return static_cast<std::uint8_t>(exponent * kE3m5Steps + mantissa);
+}
+
+float e3m5_number(std::uint8_t code) {
+  constexpr std::uint32_t kOne = 127U << 23;
+  return std::bit_cast<float>(kOne + (std::uint32_t{code} << 18));
+}
 
 std::string_view to_string(NumberType type) { return traits_of(type).name; }
 

@@ -39,6 +39,10 @@ float round_to(NumberType type, double x);
 /// A small number above 0 of this type, for blocks that are all zero: the smallest, or 2^-24 if
 /// there are smaller ones, which binary16 holds too.
 float least_scale(NumberType type);
+/// The code of the number of e3m5 nearest to x, and the number of a code: 2^(code / 32) (1 + (code
+/// mod 32) / 32). @pre x is finite
+std::uint8_t e3m5_code(double x);
+float e3m5_number(std::uint8_t code);
 float largest(NumberType type);   ///< finite
 float smallest(NumberType type);  ///< above zero
 

@@ -143,7 +143,8 @@ BlockIntegers integers_of(const std::byte* bytes) {
 
 /// A value of numerics::BlockEncoding::unpack.
 template <const BlockLayout& kLayout>
-void unpack_block(const std::byte* bytes, const numerics::CodeBlock& block) {
+void unpack_block(const numerics::BlockEncoding& /*encoding*/, const std::byte* bytes,
+                  const numerics::CodeBlock& block) {
   const float scale = half_at(bytes + kLayout.scale_at);
   const float offset = kLayout.has_offsets() ? half_at(bytes + kLayout.offset_at) : 0;
   if constexpr (kLayout.has_integers()) {

@@ -131,14 +131,14 @@ void unpack_thirds(Bytes bytes, std::size_t chunk, std::size_t planes, std::int8
   }
 }
 
-void unpack_tq1_0(Bytes b, const CodeBlock& block) {
+void unpack_tq1_0(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = half_at(b + 52);
   unpack_thirds(b, 32, 5, block.codes);
   unpack_thirds(b + 32, 16, 5, block.codes + 160);
   unpack_thirds(b + 48, 4, 4, block.codes + 240);
 }
 
-void unpack_mxfp4(Bytes b, const CodeBlock& block) {
+void unpack_mxfp4(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   block.scales[0] = std::ldexp(1.0F, static_cast<int>(byte_at(b, 0)) - 128);
   unpack_codes<kMxfp4>(b, block.codes);
 }
@@ -151,7 +151,7 @@ float half_of_e4m3(unsigned bits) {
   return exponent == 0 ? std::ldexp(fraction, -10) : std::ldexp(1 + fraction / 8, exponent - 8);
 }
 
-void unpack_nvfp4(Bytes b, const CodeBlock& block) {
+void unpack_nvfp4(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
   for (std::size_t g = 0; g < 4; ++g) block.scales[g] = half_of_e4m3(byte_at(b, g));
   unpack_codes<kNvfp4>(b, block.codes);
 }

@@ -58,6 +58,26 @@ HWY_INLINE std::int32_t EncodePiece(const float* HWY_RESTRICT x, std::size_t cou
   return hn::GetLane(hn::SumOfLanes(di, sum));
 }
 
+/// Puts the codes of inputs that start a piece into the order of GroupExtents::place().
+HWY_INLINE void OrderCodes(const GroupExtents& extents, std::size_t count,
+                           std::int8_t* HWY_RESTRICT codes) {
+  constexpr std::size_t kTurned = 16;  // a multiple of 4 d
+  alignas(16) std::int8_t from[kTurned];
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<std::int8_t, kTurned> d;
+  for (std::size_t i = 0; i < kTurned; ++i) from[extents.place(i)] = static_cast<std::int8_t>(i);
+  const auto order = hn::Load(d, from);
+  for (std::size_t i = 0; i < count; i += kTurned) {
+    hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, codes + i), order), d, codes + i);
+  }
+#else
+  for (std::size_t first = 0; first < count; first += kTurned) {
+    std::copy_n(codes + first, kTurned, from);
+    for (std::size_t i = 0; i < kTurned; ++i) codes[first + extents.place(i)] = from[i];
+  }
+#endif
+}
+
 /// Encodes the inputs with one scale: those of `pieces` pieces from piece `first` on.
 HWY_INLINE void EncodeInputs(const float* HWY_RESTRICT x, const EncodedRows& to, std::size_t row,
                              std::size_t first, std::size_t pieces) {
@@ -78,6 +98,7 @@ HWY_INLINE void EncodeInputs(const float* HWY_RESTRICT x, const EncodedRows& to,
     to.sums(row)[first + p] = sum;
     to.shares(row)[first + p] = scale * static_cast<float>(sum);
   }
+  if (to.extents().vector > 1) OrderCodes(to.extents(), pieces * piece, codes);
 }
 
 void EncodeGroupRows(MatrixView<const float> values, BlockRange rows, const EncodedRows& to) {

@@ -15,7 +15,7 @@ namespace halftone::kernels {
 /// Encoded activations [rows, cols] for weights in groups, in memory that it does not own. Per row,
 /// each part aligned to 64 bytes:
 ///
-///     codes   [padded_cols] int8
+///     codes   [padded_cols] int8, in the order of GroupExtents::place()
 ///     scales  [num_pieces] float32, that of the piece's inputs
 ///     shares  [num_pieces] float32, scale times sum of the codes
 ///     sums    [num_pieces] int32, of the codes

@@ -51,6 +51,28 @@ TEST_P(EncodedRowsOnTargets, MatchReferenceForEveryGroupAndTail) {
   }
 }
 
+/// The order is that of a vector of codes: the first numbers of four codewords, then the second.
+TEST_P(EncodedRowsOnTargets, HaveTheOrderOfVectors) {
+  Random random(2);
+  for (const std::size_t vector : {2U, 4U}) {
+    const GroupExtents extents{192, 64, vector};
+    const std::vector<float> values = numerics::random_floats(random, 2 * 192);
+    OwnedRows x(2, extents);
+    OwnedRows expected(2, extents);
+    OwnedRows plain(2, {192, 64});
+    const MatrixView<const float> view(values, 2, 192);
+    encode_group_rows(view, {0, 2}, x.view);
+    encode_group_rows_reference(view, {0, 2}, expected.view);
+    encode_group_rows_reference(view, {0, 2}, plain.view);
+    EXPECT_EQ(contents(x.view, 1), contents(expected.view, 1));
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::size_t code = i / vector;
+      const std::size_t to = (code / 4 * vector + i % vector) * 4 + code % 4;
+      EXPECT_EQ(x.view.codes(1)[to], plain.view.codes(1)[i]);
+    }
+  }
+}
+
 TEST_P(EncodedRowsOnTargets, RoundTiesToEvenAndHaveTheirSums) {
   std::vector<float> values(64, 0.0F);
   values[0] = 127;

@@ -74,7 +74,7 @@ HALFTONE_VNNI HWY_INLINE void AddPiece(const Codes& codes, const std::uint8_t* H
   for (std::size_t v = 0; v < kStripVectors; v += kVectorsAtOnce) {
     VInts integers[kVectorsAtOnce];
     HALFTONE_UNROLL for (VInts& sum : integers) sum = bias;
-    codes.template Sum<kPiece, kVectorsAtOnce>(planes + v * kGroupBytes, x.codes, integers);
+    codes.template Sum<kPiece, kVectorsAtOnce>(planes, v * kGroupBytes, x.codes, integers);
     VGroupFloats scale[kVectorsAtOnce];
     of.scales->template Load<kVectorsAtOnce>(of.group, v, scale);
     HALFTONE_UNROLL for (std::size_t i = 0; i < kVectorsAtOnce; ++i) {

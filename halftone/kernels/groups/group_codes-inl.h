@@ -173,16 +173,18 @@ HALFTONE_VNNI HWY_INLINE void SumPlane(const std::uint8_t* HWY_RESTRICT plane,
 //       kSigned;      // Bytes() gives levels + kLevelBias, else codes of at most 6 bits
 //       kStepShift;   // a level is its byte 2^kStepShift + bias
 //       bias;
-//       explicit Codes(const GroupFormat& format);
+//       explicit Codes(const PackedGroups& weights);
 //       /// sums[v] += products of the bytes of a piece, times 2^kStepShift.
-//       void Sum<kPiece, kVectors>(planes, x, sums);
+//       /// @param at  byte of the first vector among those of the 64 rows
+//       void Sum<kPiece, kVectors>(planes, at, x, sums);
 //       /// Bytes of 4 inputs of the rows of a vector.
-//       VBytes Bytes<kQuad>(planes);
+//       VBytes Bytes<kQuad>(planes, at);
 //     };
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Codes of two planes, field kQuad of both: the high bits move above the low ones.
+/// Codes of two planes, field kQuad of both: the high bits move above the low ones. Bits above
+/// those may be set.
 template <int kLow, int kHigh, std::size_t kQuad>
 HWY_INLINE VBytes JoinPlanes(const std::uint8_t* HWY_RESTRICT low,
                              const std::uint8_t* HWY_RESTRICT high) {
@@ -197,8 +199,7 @@ HWY_INLINE VBytes JoinPlanes(const std::uint8_t* HWY_RESTRICT low,
   }
   const __m512i mask = _mm512_set1_epi8((1 << kLow) - 1);
   // mask ? low_bits : high_bits
-  const VBytes joined{_mm512_ternarylogic_epi32(mask, low_bits.raw, high_bits.raw, 0xCA)};
-  return hn::And(joined, hn::Set(DBytes(), std::uint8_t{(1 << (kLow + kHigh)) - 1}));
+  return VBytes{_mm512_ternarylogic_epi32(mask, low_bits.raw, high_bits.raw, 0xCA)};
 }
 
 /// sums[v] += products of codes of two planes, which are joined first: with AVX-512 VNNI that takes
@@ -208,9 +209,11 @@ HALFTONE_VNNI HWY_INLINE void SumJoined(const std::uint8_t* HWY_RESTRICT low,
                                         const std::uint8_t* HWY_RESTRICT high,
                                         const std::int8_t* HWY_RESTRICT x, VInts* sums,
                                         std::index_sequence<kQuads...> /*quads*/) {
+  const VBytes mask = hn::Set(DBytes(), std::uint8_t{(1 << (kLow + kHigh)) - 1});
   HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
     const std::size_t at = v * kGroupBytes;
-    ((sums[v] = AddByteProducts(sums[v], JoinPlanes<kLow, kHigh, kQuads>(low + at, high + at),
+    ((sums[v] = AddByteProducts(sums[v],
+                                hn::And(JoinPlanes<kLow, kHigh, kQuads>(low + at, high + at), mask),
                                 LoadQuad(x + kQuads * 4))),
      ...);
   }
@@ -234,11 +237,12 @@ struct EvenCodes {
   static constexpr bool kSigned = false;
   static constexpr int kStepShift = kBits == 1 ? 1 : 0;
 
-  explicit EvenCodes(const GroupFormat& format) : bias(format.first_level) {}
+  explicit EvenCodes(const PackedGroups& weights) : bias(weights.format().first_level) {}
 
   template <PieceQuads kPiece, std::size_t kVectors>
-  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
+    planes += at;
 #if HWY_TARGET == HWY_AVX3_DL
     if constexpr (kHigh > 0) {
       constexpr auto kQuads = QuadIndices<kPiece>(std::make_index_sequence<kPiece.count>());
@@ -265,7 +269,8 @@ struct EvenCodes {
   }
 
   template <std::size_t kQuad>
-  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes) const {
+  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes, std::size_t at) const {
+    planes += at;
     const VBytes low = PlaneBytes<kLow, kQuad>(planes);
     if constexpr (kHigh == 0) return low;
     const VBytes high = PlaneBytes<(kHigh == 0 ? 1 : kHigh), kQuad>(planes + kHighPlane);
@@ -283,17 +288,18 @@ struct TableCodes {
   static constexpr int kStepShift = 0;
   static constexpr int bias = -kLevelBias;
 
-  explicit TableCodes(const GroupFormat& format) {
+  explicit TableCodes(const PackedGroups& weights) {
     alignas(16) std::uint8_t bytes[16];
     for (std::size_t code = 0; code < 16; ++code) {
-      bytes[code] = static_cast<std::uint8_t>(format.level(code) + kLevelBias);
+      bytes[code] = static_cast<std::uint8_t>(weights.format().level(code) + kLevelBias);
     }
     table = hn::LoadDup128(DBytes(), bytes);
   }
 
   template <PieceQuads kPiece, std::size_t kVectors>
-  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
+    planes += at;
     HALFTONE_UNROLL for (std::size_t q = 0; q < kPiece.units * kPiece.count; q += 2) {
       const std::size_t unit = q / kPiece.count;
       const std::size_t quad = kPiece.first + q % kPiece.count;
@@ -310,7 +316,8 @@ struct TableCodes {
   }
 
   template <std::size_t kQuad>
-  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes) const {
+  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes, std::size_t at) const {
+    planes += at;
     const VBytes bytes = hn::Load(DBytes(), planes + kQuad / 2 * kPlaneVector);
     return Look(ShiftBytesDown<kQuad % 2 * 4>(bytes));
   }
@@ -336,11 +343,12 @@ struct ByteCodes {
   static constexpr int kStepShift = 0;
   static constexpr int bias = -kLevelBias;
 
-  explicit ByteCodes(const GroupFormat& /*format*/) {}
+  explicit ByteCodes(const PackedGroups& /*weights*/) {}
 
   template <PieceQuads kPiece, std::size_t kVectors>
-  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
+    planes += at;
     HALFTONE_UNROLL for (std::size_t q = 0; q < kPiece.units * kPiece.count; ++q) {
       const std::size_t quad = q / kPiece.count * 8 + kPiece.first + q % kPiece.count;
       const Quad inputs = LoadQuad(x + quad * 4);
@@ -352,7 +360,8 @@ struct ByteCodes {
   }
 
   template <std::size_t kQuad>
-  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes) const {
+  HWY_INLINE VBytes Bytes(const std::uint8_t* HWY_RESTRICT planes, std::size_t at) const {
+    planes += at;
     return Biased(PlaneBytes<8, kQuad>(planes));
   }
 

@@ -6,7 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+
+#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::kernels {
 
@@ -16,6 +19,7 @@ enum class GroupScales {
   kHalf,           ///< float16
   kHalfTimesByte,  ///< float16 of 256 inputs, times int8 of the group
   kPowerOfTwo,     ///< 2^e, e from -126 to 127, or zero, in a byte
+  kE3m5,           ///< a byte of e3m5, times a float32 of the matrix
   kFloat,          ///< float32
 };
 
@@ -24,7 +28,8 @@ enum class GroupScales {
 ///     scale[g] * level(code[i]) + offset[g]
 ///
 /// where level(c) is levels[c] if there are levels, else first_level + c step, of int8. The step is
-/// 2 for codes of one bit and 1 for others.
+/// 2 for codes of one bit and 1 for others. With a basis, neighbouring weights share a code:
+/// `bits`, `first_level` and `levels` are not used, and the levels are the numbers of its codeword.
 struct GroupFormat {
   int bits = 4;            ///< of a code: 1, 2, 3, 4, 5, 6 or 8
   std::size_t group = 32;  ///< inputs that share a scale: 16, 32, 64, 128 or 256
@@ -32,6 +37,14 @@ struct GroupFormat {
   int first_level = 0;                                               ///< of code 0
   std::optional<std::array<std::int8_t, 16>> levels = std::nullopt;  ///< for 4 bits only
   GroupScales scales = GroupScales::kHalf;  ///< packing takes kFloat if these are not exact
+  std::shared_ptr<const numerics::VectorBasis> basis{};  ///< or null; in groups of 64 inputs
+  float factor = 1;                                      ///< of scales of kE3m5
+
+  /// Weights that share a code.
+  [[nodiscard]] std::size_t vector() const {
+    return basis == nullptr ? 1 : static_cast<std::size_t>(basis->numbers());
+  }
+  [[nodiscard]] int code_bits() const { return basis == nullptr ? bits : basis->signs(); }
 
   [[nodiscard]] int level_step() const { return bits == 1 ? 2 : 1; }
   [[nodiscard]] int level(std::size_t code) const {
@@ -54,6 +67,7 @@ inline constexpr std::size_t kGroupUnitInputs = 32;
 struct GroupExtents {
   std::size_t cols = 0;
   std::size_t group = 0;
+  std::size_t vector = 1;  ///< inputs whose weights share a code
 
   [[nodiscard]] std::size_t encoding() const { return group < 64 ? 32 : 64; }
   [[nodiscard]] std::size_t piece() const { return std::min(group, encoding()); }
@@ -66,6 +80,12 @@ struct GroupExtents {
   [[nodiscard]] std::size_t num_pieces() const { return padded_cols() / piece(); }
   [[nodiscard]] std::size_t num_blocks() const {
     return (padded_cols() + kGroupBlockInputs - 1) / kGroupBlockInputs;
+  }
+  /// Where the code of an input lies among those of encoded rows. A kernel gets four numbers of one
+  /// index in their codewords at a time: of each 4 d inputs the first of every d, then the second.
+  [[nodiscard]] std::size_t place(std::size_t input) const {
+    const std::size_t within = input % (4 * vector);
+    return input - within + within % vector * 4 + within / vector;
   }
   /// Inputs of block `b`, a multiple of the group and of the unit.
   [[nodiscard]] std::size_t block_inputs(std::size_t b) const {

@@ -20,12 +20,14 @@ void encode_inputs_reference(std::span<const float> x, const EncodedRows& to, st
   const float factor = 127 / largest;
   const bool zero = !finite || std::isinf(factor);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    to.codes(row)[begin + i] =
+    to.codes(row)[to.extents().place(begin + i)] =
         zero ? std::int8_t{0} : static_cast<std::int8_t>(std::lrint(x[i] * factor));
   }
   const std::size_t piece = to.extents().piece();
   const std::size_t last = std::min(begin + to.extents().encoding(), to.extents().padded_cols());
-  for (std::size_t i = begin + x.size(); i < last; ++i) to.codes(row)[i] = 0;
+  for (std::size_t i = begin + x.size(); i < last; ++i) {
+    to.codes(row)[to.extents().place(i)] = 0;
+  }
   for (std::size_t p = begin / piece; p < last / piece; ++p) {
     std::int32_t sum = 0;
     for (std::size_t i = 0; i < piece; ++i) sum += to.codes(row)[p * piece + i];
@@ -52,7 +54,7 @@ float multiply_row_reference(const GroupRow& w, const EncodedRows& x, std::size_
   for (std::size_t p = 0; p < extents.num_groups() * extents.group / piece; ++p) {
     std::int32_t sum = 0;
     for (std::size_t i = p * piece; i < std::min((p + 1) * piece, extents.cols); ++i) {
-      sum += w.codes[i] * x.codes(row)[i];
+      sum += w.codes[i] * x.codes(row)[extents.place(i)];
     }
     const std::size_t g = p * piece / extents.group;
     const float scale = w.scales[g] * x.scales(row)[p];

@@ -14,6 +14,7 @@
 
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/group_layout.h"
+#include "halftone/kernels/groups/group_scales.h"
 #include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -44,6 +45,14 @@ HWY_INLINE VGroupFloats LoadExponents(const std::uint8_t* HWY_RESTRICT from) {
   return hn::BitCast(DGroupFloats(), hn::ShiftLeft<23>(hn::PromoteTo(DInts(), hn::LoadU(d, from))));
 }
 
+/// Numbers of e3m5.
+HWY_INLINE VGroupFloats LoadE3m5(const std::uint8_t* HWY_RESTRICT from) {
+  const DInts d;
+  const hn::Rebind<std::uint8_t, DInts> d8;
+  const VInts code = hn::PromoteTo(d, hn::LoadU(d8, from));
+  return hn::BitCast(DGroupFloats(), hn::Add(hn::ShiftLeft<18>(code), hn::Set(d, 127 << 23)));
+}
+
 /// Of groups with a float16 for all.
 inline void DecodeScaleProducts(const std::uint8_t* HWY_RESTRICT from, std::size_t groups,
                                 float* HWY_RESTRICT scales) {
@@ -58,11 +67,11 @@ inline void DecodeScaleProducts(const std::uint8_t* HWY_RESTRICT from, std::size
 
 /// Scales as store_group_scales() stored them.
 /// @param scales  [groups, 64]
-inline void DecodeGroupScales(GroupScales how, const std::uint8_t* HWY_RESTRICT from,
+inline void DecodeGroupScales(const ScaleStorage& storage, const std::uint8_t* HWY_RESTRICT from,
                               std::size_t groups, float* HWY_RESTRICT scales) {
   const DGroupFloats d;
   const std::size_t count = groups * kStripRows;
-  switch (how) {
+  switch (storage.how) {
     case GroupScales::kHalfTimesByte:
       return DecodeScaleProducts(from, groups, scales);
     case GroupScales::kHalf:
@@ -73,6 +82,11 @@ inline void DecodeGroupScales(GroupScales how, const std::uint8_t* HWY_RESTRICT 
     case GroupScales::kPowerOfTwo:
       for (std::size_t i = 0; i < count; i += kGroupLanes) {
         hn::Store(LoadExponents(from + i), d, scales + i);
+      }
+      return;
+    case GroupScales::kE3m5:
+      for (std::size_t i = 0; i < count; i += kGroupLanes) {
+        hn::Store(hn::Mul(hn::Set(d, storage.factor), LoadE3m5(from + i)), d, scales + i);
       }
       return;
     case GroupScales::kFloat:
@@ -95,7 +109,7 @@ struct DecodedScales {
   }
 };
 
-/// The same as they are stored.
+/// The same as they are stored, other than as kE3m5.
 struct StoredScales {
   GroupScales how;
   const std::uint8_t* from;
@@ -103,7 +117,7 @@ struct StoredScales {
 
   StoredScales(GroupScales stored, const std::uint8_t* bytes) : how(stored), from(bytes) {
     if (how == GroupScales::kHalfTimesByte) {
-      DecodeGroupScales(GroupScales::kHalf, from, 1, halves);
+      DecodeGroupScales({GroupScales::kHalf}, from, 1, halves);
     }
   }
 

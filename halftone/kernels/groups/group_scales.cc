@@ -8,9 +8,11 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
+#include "halftone/numerics/stored_numbers.h"
 
 namespace halftone::kernels {
 namespace {
@@ -108,6 +110,36 @@ float power_of(std::uint8_t exponent) {
   return std::bit_cast<float>(std::uint32_t{exponent} << 23);
 }
 
+/// The code of e3m5 whose number times the factor is the scale, if there is one.
+std::optional<std::uint8_t> e3m5_of(float scale, float factor) {
+  const double quotient = static_cast<double>(scale) / factor;
+  if (!std::isfinite(quotient)) return std::nullopt;
+  const std::uint8_t code = numerics::e3m5_code(quotient);
+  return factor * numerics::e3m5_number(code) == scale ? std::optional(code) : std::nullopt;
+}
+
+/// Stores a scale that takes no other one to store. @return whether that is exact
+bool store_scale(const ScaleStorage& storage, float scale, std::size_t row, std::uint8_t* to) {
+  if (storage.how == GroupScales::kFloat) {
+    store_at(to, row, scale);
+    return true;
+  }
+  if (!std::isfinite(scale)) return false;
+  if (storage.how == GroupScales::kHalf) {
+    const std::uint16_t half = half_from_float(scale);
+    store_at(to, row, half);
+    return float_from_half(half) == scale;
+  }
+  if (storage.how == GroupScales::kE3m5) {
+    const auto code = e3m5_of(scale, storage.factor);
+    if (code) store_at(to, row, *code);
+    return code.has_value();
+  }
+  const std::uint8_t exponent = exponent_of(scale);
+  store_at(to, row, exponent);
+  return power_of(exponent) == scale;
+}
+
 }  // namespace
 
 std::size_t group_scale_bytes(GroupScales how, std::size_t groups) {
@@ -117,6 +149,7 @@ std::size_t group_scale_bytes(GroupScales how, std::size_t groups) {
     case GroupScales::kHalfTimesByte:
       return (2 + groups) * kStripRows;
     case GroupScales::kPowerOfTwo:
+    case GroupScales::kE3m5:
       return groups * kStripRows;
     case GroupScales::kFloat:
       return groups * kStripRows * 4;
@@ -124,10 +157,10 @@ std::size_t group_scale_bytes(GroupScales how, std::size_t groups) {
   fail(ErrorKind::kInternal, "group scales: no such storage");
 }
 
-bool store_group_scales(GroupScales how, std::span<const float> scales, std::size_t row,
+bool store_group_scales(const ScaleStorage& storage, std::span<const float> scales, std::size_t row,
                         std::uint8_t* to) {
   HALFTONE_ASSERT(scales.size() <= kMaxBlockGroups);
-  if (how == GroupScales::kHalfTimesByte) {
+  if (storage.how == GroupScales::kHalfTimesByte) {
     Factors factors;
     if (!factor_scales(scales, factors)) return false;
     store_at(to, row, factors.half);
@@ -136,26 +169,16 @@ bool store_group_scales(GroupScales how, std::span<const float> scales, std::siz
     }
     return true;
   }
-  const std::size_t group_bytes = group_scale_bytes(how, 1);
+  const std::size_t group_bytes = group_scale_bytes(storage.how, 1);
   for (std::size_t g = 0; g < scales.size(); ++g, to += group_bytes) {
-    const float scale = scales[g];
-    if (how == GroupScales::kFloat) {
-      store_at(to, row, scale);
-    } else if (how == GroupScales::kHalf) {
-      const std::uint16_t half = half_from_float(scale);
-      if (!std::isfinite(scale) || float_from_half(half) != scale) return false;
-      store_at(to, row, half);
-    } else {
-      const std::uint8_t exponent = exponent_of(scale);
-      if (!std::isfinite(scale) || power_of(exponent) != scale) return false;
-      store_at(to, row, exponent);
-    }
+    if (!store_scale(storage, scales[g], row, to)) return false;
   }
   return true;
 }
 
-void load_group_scales(GroupScales how, const std::uint8_t* from, std::size_t row,
+void load_group_scales(const ScaleStorage& storage, const std::uint8_t* from, std::size_t row,
                        std::span<float> scales) {
+  const GroupScales how = storage.how;
   const std::size_t group_bytes = group_scale_bytes(how, 1) - group_scale_bytes(how, 0);
   const std::uint8_t* at = from + group_scale_bytes(how, 0);
   for (std::size_t g = 0; g < scales.size(); ++g, at += group_bytes) {
@@ -168,6 +191,9 @@ void load_group_scales(GroupScales how, const std::uint8_t* from, std::size_t ro
         break;
       case GroupScales::kPowerOfTwo:
         scales[g] = power_of(load_at<std::uint8_t>(at, row));
+        break;
+      case GroupScales::kE3m5:
+        scales[g] = storage.factor * numerics::e3m5_number(load_at<std::uint8_t>(at, row));
         break;
       case GroupScales::kHalfTimesByte:
         scales[g] = float_from_half(load_at<std::uint16_t>(from, row)) *

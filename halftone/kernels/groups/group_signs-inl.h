@@ -56,8 +56,9 @@ struct SignCodes : EvenCodes<1, 0> {
   using EvenCodes::EvenCodes;
 
   template <PieceQuads kPiece, std::size_t kVectors>
-  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes,
+  HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
                                     const std::int8_t* HWY_RESTRICT tables, VInts* sums) const {
+    planes += at;
     static_assert(kPiece.count * 4 == kGroupUnitInputs && kPiece.units == 2);
     const __m512i nibble = _mm512_set1_epi8(15);
     const __m512i position = _mm512_set1_epi32(0x30201000);

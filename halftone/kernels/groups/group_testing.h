@@ -9,12 +9,15 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halftone/base/half.h"
 #include "halftone/base/random.h"
 #include "halftone/kernels/groups/encoded_rows.h"
 #include "halftone/kernels/groups/packed_groups.h"
+#include "halftone/numerics/stored_numbers.h"
+#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::kernels {
 
@@ -56,13 +59,31 @@ inline std::vector<NamedFormat> group_formats() {
   };
 }
 
+/// Those with a vector basis, named by their rates.
+inline std::vector<NamedFormat> vector_formats() {
+  std::vector<NamedFormat> formats;
+  for (const std::string_view rate : numerics::vector_rates()) {
+    GroupFormat format;
+    format.group = 64;
+    format.scales = GroupScales::kE3m5;
+    format.basis = numerics::shipped_vector_basis(rate);
+    format.factor = 0.0123F;
+    formats.push_back({std::string(rate), format});
+  }
+  return formats;
+}
+
 /// Random weights with scales that the format stores exactly.
 struct RandomGroups {
   RandomGroups(const GroupFormat& format_in, std::size_t rows_in, std::size_t cols_in,
                std::uint64_t seed)
-      : format(format_in), rows(rows_in), extents{cols_in, format_in.group} {
+      : format(format_in), rows(rows_in), extents{cols_in, format_in.group, format_in.vector()} {
     Random random(seed);
-    for (std::size_t i = 0; i < rows * cols_in; ++i) {
+    while (format.basis != nullptr && levels.size() < rows * cols_in) {
+      const auto codeword = format.basis->codeword(random.below(format.basis->num_codes()));
+      levels.insert(levels.end(), codeword.begin(), codeword.end());
+    }
+    for (std::size_t i = levels.size(); i < rows * cols_in; ++i) {
       levels.push_back(
           static_cast<std::int8_t>(format.level(random.below(std::uint64_t{1} << format.bits))));
     }
@@ -87,6 +108,10 @@ struct RandomGroups {
           break;
         case GroupScales::kPowerOfTwo:
           to.push_back(std::ldexp(1.0F, static_cast<int>(random.below(12)) - 8));
+          break;
+        case GroupScales::kE3m5:
+          to.push_back(format.factor *
+                       numerics::e3m5_number(static_cast<std::uint8_t>(random.below(256))));
           break;
         case GroupScales::kFloat:
           to.push_back(static_cast<float>(random.normal()));

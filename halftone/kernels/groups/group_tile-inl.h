@@ -29,12 +29,14 @@ static_assert(kStripVectors % kTileVectors == 0);
 
 template <class Codes, std::size_t... kQuads>
 HWY_INLINE void DecodeUnit(const Codes& codes, const std::uint8_t* HWY_RESTRICT planes,
-                           std::uint8_t* HWY_RESTRICT bytes,
+                           std::size_t at, std::uint8_t* HWY_RESTRICT bytes,
                            std::index_sequence<kQuads...> /*quads*/) {
-  (hn::Store(codes.template Bytes<kQuads>(planes), DBytes(), bytes + kQuads * kPlaneVector), ...);
+  (hn::Store(codes.template Bytes<kQuads>(planes, at), DBytes(),
+             bytes + at + kQuads * kPlaneVector),
+   ...);
 }
 
-/// Writes the bytes of a block, [inputs / 4, 64, 4].
+/// Writes the bytes of a block, [inputs / 4, 64, 4], inputs in the order of encoded rows.
 template <class Codes>
 void DecodeTile(const Codes& codes, const StripBlock& w, std::size_t units,
                 std::uint8_t* HWY_RESTRICT bytes) {
@@ -42,7 +44,7 @@ void DecodeTile(const Codes& codes, const StripBlock& w, std::size_t units,
   for (std::size_t unit = 0; unit < units; ++unit) {
     PrefetchFar(w.ahead + unit * Codes::kUnitBytes, Codes::kUnitBytes);
     for (std::size_t at = 0; at < kPlaneVector; at += kGroupBytes) {
-      DecodeUnit(codes, planes + at, bytes + at, std::make_index_sequence<kGroupUnitInputs / 4>());
+      DecodeUnit(codes, planes, at, bytes, std::make_index_sequence<kGroupUnitInputs / 4>());
     }
     planes += Codes::kUnitBytes;
     bytes += kGroupUnitInputs / 4 * kPlaneVector;

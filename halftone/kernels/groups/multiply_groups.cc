@@ -15,6 +15,7 @@
 #include "halftone/kernels/groups/group_scales-inl.h"
 #include "halftone/kernels/groups/group_signs-inl.h"
 #include "halftone/kernels/groups/group_tile-inl.h"
+#include "halftone/kernels/groups/group_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -30,7 +31,7 @@ float AddPlainBlock(const GroupBlock& w, bool has_offsets, const EncodedRows& x,
     const std::size_t at = first_piece + p;
     std::int32_t sum = 0;
     for (std::size_t i = 0; i < piece; ++i) {
-      sum += w.levels[p * piece + i] * x.codes(row)[at * piece + i];
+      sum += w.levels[p * piece + i] * x.codes(row)[x.extents().place(at * piece + i)];
     }
     const std::size_t g = p * piece / x.extents().group;
     acc += w.scales[g] * x.scales(row)[at] * static_cast<float>(sum);
@@ -86,9 +87,9 @@ HWY_INLINE StripBlock DecodeBlockScales(const PackedGroups& w, std::size_t b,
   const bool has_offsets = w.format().has_offsets;
   const std::size_t all = (has_offsets ? 2 : 1) * layout.scale_bytes;
   PrefetchFar(ahead, all);
-  DecodeGroupScales(w.format().scales, block, layout.groups, decoded.scales);
+  DecodeGroupScales(w.scale_storage(), block, layout.groups, decoded.scales);
   if (has_offsets) {
-    DecodeGroupScales(w.format().scales, block + layout.scale_bytes, layout.groups,
+    DecodeGroupScales(w.scale_storage(), block + layout.scale_bytes, layout.groups,
                       decoded.offsets);
   }
   return {block + all,
@@ -129,7 +130,7 @@ HWY_INLINE void AddStoredBlock(const PackedGroups& w, std::size_t b, const std::
   const StoredScales scales(w.format().scales, block);
   const StoredScales offsets(w.format().scales, has_offsets ? block + layout.scale_bytes : block);
   const GroupOf<StoredScales> first{&scales, has_offsets ? &offsets : nullptr, 0};
-  AddStripBlock<Codes, kPiece>(Codes(w.format()), strip, first, x, sums);
+  AddStripBlock<Codes, kPiece>(Codes(w), strip, first, x, sums);
 }
 
 /// Rows of activations that are multiplied together.
@@ -174,7 +175,7 @@ HWY_INLINE std::span<float> StripOutputs(const PackedGroups& w, std::size_t stri
 template <class Codes, std::size_t kPiece>
 void MultiplyBand(const PackedGroups& w, const EncodedRows& x, std::size_t strip, RowBand band,
                   const MatrixView<float>& y) {
-  const Codes codes(w.format());
+  const Codes codes(w);
   DecodedBlock decoded;
   alignas(64) float sums[kBandRows * kStripRows];
   std::fill_n(sums, band.count * kStripRows, 0.0F);
@@ -222,7 +223,7 @@ HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, std::size_t strip, Block
                                  PieceInputs x, float* sums) {
   constexpr std::size_t kPiece = 64;
   constexpr std::size_t kBlockPieces = kGroupBlockInputs / kPiece;
-  const SignCodes codes(w.format());
+  const SignCodes codes(w);
   DecodedBlock decoded;
   const std::uint8_t* from = w.strip(strip) + blocks.begin * w.layout(0).bytes;
   for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
@@ -271,8 +272,30 @@ void MultiplyCodes(const PackedGroups& w, const EncodedRows& x, BlockRange strip
   }
 }
 
+/// The same of weights with a basis.
+void MultiplyVectors(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
+                     const MatrixView<float>& y) {
+  const int signs = w.format().code_bits();
+  if (w.format().vector() == 4) {
+    if (signs == 8) return MultiplyPieces<VectorCodes<4, 8>, 64>(w, x, strips, y);
+    if (signs == 9) return MultiplyPieces<VectorCodes<4, 9>, 64>(w, x, strips, y);
+    return MultiplyPieces<VectorCodes<4, 10>, 64>(w, x, strips, y);
+  }
+  switch (signs) {
+    case 6:
+      return MultiplyPieces<VectorCodes<2, 6>, 64>(w, x, strips, y);
+    case 7:
+      return MultiplyPieces<VectorCodes<2, 7>, 64>(w, x, strips, y);
+    case 8:
+      return MultiplyPieces<VectorCodes<2, 8>, 64>(w, x, strips, y);
+    default:
+      return MultiplyPieces<VectorCodes<2, 10>, 64>(w, x, strips, y);
+  }
+}
+
 void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
                     MatrixView<float> y) {
+  if (w.format().basis != nullptr) return MultiplyVectors(w, x, strips, y);
 #if HWY_TARGET == HWY_AVX3_DL
   if (w.format().bits == 1 && w.extents().piece() == 64 && x.rows() < kMinTileRows) {
     for (std::size_t row = 0; row < x.rows(); ++row) MultiplySigns(w, x, row, strips, y.row(row));
@@ -313,6 +336,7 @@ HALFTONE_EXPORT(MultiplyGroups);
 void multiply_groups(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
                      MatrixView<float> y) noexcept {
   HALFTONE_ASSERT(x.extents().cols == w.cols() && x.extents().group == w.format().group);
+  HALFTONE_ASSERT(x.extents().vector == w.format().vector());
   HALFTONE_ASSERT(y.rows() == x.rows() && y.cols() == w.rows());
   HALFTONE_ASSERT(strips.end <= w.num_strips());
   HALFTONE_DISPATCH_DOT(MultiplyGroups)(w, x, strips, y);

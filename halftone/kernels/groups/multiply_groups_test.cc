@@ -83,6 +83,51 @@ TEST_P(MultiplyGroups, MatchesReferenceForManyRows) {
   }
 }
 
+TEST_P(MultiplyGroups, MatchesReferenceForVectorsOfEveryShape) {
+  Random random(12);
+  for (const NamedFormat& named : vector_formats()) {
+    SCOPED_TRACE(named.name);
+    for (const std::size_t cols : {64U, 192U, 256U, 576U}) {
+      for (const std::size_t outputs : {1U, 64U, 70U}) {
+        const RandomGroups w(named.format, outputs, cols, 13);
+        for (const std::size_t rows : {1U, 2U, 3U, 6U, 16U, 67U}) {
+          const auto values = numerics::random_floats(random, rows * cols);
+          expect_reference(w, encoded(values, rows, w.extents).view);
+        }
+      }
+    }
+  }
+}
+
+/// The largest numbers that a basis may have, and others whose parts wrap around.
+TEST_P(MultiplyGroups, AddsPartsOfVectorsWithoutOverflow) {
+  for (NamedFormat& named : vector_formats()) {
+    SCOPED_TRACE(named.name);
+    const auto d = static_cast<std::size_t>(named.format.basis->numbers());
+    const auto signs = static_cast<std::size_t>(named.format.basis->signs());
+    for (const std::size_t largest : {std::size_t{0}, signs - 1}) {
+      std::vector<std::int8_t> matrix(d * signs, 1);
+      for (std::size_t j = 0; j < d; ++j) {
+        matrix[j * signs + (largest + j) % signs] = static_cast<std::int8_t>(128 - signs);
+      }
+      named.format.basis =
+          std::make_shared<const numerics::VectorBasis>(static_cast<int>(d), matrix);
+      for (const std::size_t code : {std::size_t{0}, named.format.basis->num_codes() - 1}) {
+        RandomGroups w(named.format, 64, 128, 14);
+        for (std::size_t i = 0; i < w.levels.size() / 2; ++i) {
+          w.levels[i] = named.format.basis->codeword(code)[i % d];
+        }
+        for (const float sign : {1.0F, -1.0F}) {
+          for (const std::size_t rows : {1U, 8U}) {
+            const std::vector<float> values(rows * 128, sign);
+            expect_reference(w, encoded(values, rows, w.extents).view);
+          }
+        }
+      }
+    }
+  }
+}
+
 /// Longer than what the tables of codes of one bit hold, 16384 inputs.
 TEST_P(MultiplyGroups, MatchesReferenceForLongRows) {
   Random random(10);

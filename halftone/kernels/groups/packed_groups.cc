@@ -15,14 +15,26 @@ namespace {
 constexpr std::size_t kVectorBytes = 4 * kStripRows;
 constexpr std::uint8_t kNoCode = 255;
 
-/// Planes of a code: the bits of the low one, and of the one above it or 0.
+/// Bytes of a plane of `bits` bits of so many codes per row, for the rows of a strip.
+constexpr std::size_t plane_bytes(std::size_t codes, unsigned bits) {
+  return codes * kStripRows * bits / 8;
+}
+
+/// Planes of a code: the bits of the low one, and of the one above it or 0; then planes of one
+/// sign.
 struct PlaneBits {
   unsigned low = 0;
   unsigned high = 0;
+  unsigned signs = 0;
 };
 
-constexpr PlaneBits plane_bits(int bits) {
-  switch (bits) {
+PlaneBits plane_bits(const GroupFormat& format) {
+  if (format.basis != nullptr) {
+    const CodePlanes bits{format.basis->signs()};
+    const auto signs = static_cast<unsigned>(bits.sign_planes());
+    return bits.field_bits() == 6 ? PlaneBits{4, 2, signs} : PlaneBits{8, 0, signs};
+  }
+  switch (format.bits) {
     case 3:
       return {2, 1};
     case 5:
@@ -30,7 +42,7 @@ constexpr PlaneBits plane_bits(int bits) {
     case 6:
       return {4, 2};
     default:
-      return {static_cast<unsigned>(bits), 0};
+      return {static_cast<unsigned>(format.bits), 0};
   }
 }
 
@@ -52,7 +64,7 @@ template <unsigned kBits>
 void store_bits(std::span<const std::uint8_t> codes, unsigned shift, std::uint8_t* plane) {
   constexpr std::size_t kFields = 8 / kBits;
   constexpr std::uint32_t kMask = ((1U << kBits) - 1) * 0x01010101U;
-  for (std::size_t v = 0; v < kGroupUnitInputs / 4 / kFields; ++v) {
+  for (std::size_t v = 0; v < codes.size() / 4 / kFields; ++v) {
     std::uint32_t lane = 0;
     for (std::size_t field = 0; field < kFields; ++field) {
       std::uint32_t four = 0;
@@ -75,6 +87,34 @@ void store_plane(std::span<const std::uint8_t> codes, unsigned shift, unsigned b
     default:
       return store_bits<8>(codes, shift, plane);
   }
+}
+
+/// Of four codes of a vector and row, their bits in a sign plane.
+struct SignNibble {
+  std::size_t byte;
+  unsigned shift;
+};
+
+SignNibble sign_nibble(std::size_t vector, std::size_t row_in_strip) {
+  return {vector * kVectorBytes / 8 + row_in_strip / 2,
+          static_cast<unsigned>(row_in_strip % 2 * 4)};
+}
+
+/// Stores sign `sign` of the codes of a unit and row.
+void store_signs(std::span<const std::uint8_t> signs, unsigned sign, std::size_t row_in_strip,
+                 std::uint8_t* plane) {
+  for (std::size_t v = 0; v < signs.size() / 4; ++v) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < 4; ++i) bits |= (unsigned{signs[4 * v + i]} >> sign & 1) << i;
+    const SignNibble to = sign_nibble(v, row_in_strip);
+    plane[to.byte] =
+        static_cast<std::uint8_t>((plane[to.byte] & (0xF0 >> to.shift)) | (bits << to.shift));
+  }
+}
+
+unsigned load_sign(const std::uint8_t* plane, std::size_t index, std::size_t row_in_strip) {
+  const SignNibble from = sign_nibble(index / 4, row_in_strip);
+  return unsigned{plane[from.byte]} >> (from.shift + index % 4) & 1;
 }
 
 unsigned load_field(const std::uint8_t* plane, std::size_t input, unsigned bits) {
@@ -105,6 +145,23 @@ bool code_even_levels(std::span<const std::int8_t> levels, const GroupFormat& fo
   return bits >> format.bits == 0;
 }
 
+/// The codes of codewords: their fields, and the signs above.
+void code_vectors(std::span<const std::int8_t> levels, const numerics::VectorBasis& basis,
+                  std::size_t row, std::span<std::uint8_t> fields, std::span<std::uint8_t> signs) {
+  const auto d = static_cast<std::size_t>(basis.numbers());
+  const int bits = CodePlanes{basis.signs()}.field_bits();
+  for (std::size_t i = 0; i < levels.size() / d; ++i) {
+    const auto code = basis.code_of(levels.subspan(i * d, d));
+    if (!code) {
+      fail(ErrorKind::kFormat, "packed weights: row " + std::to_string(row) + ", input " +
+                                   std::to_string(i * d) + ": expected a codeword of a basis " +
+                                   basis.rate());
+    }
+    fields[i] = static_cast<std::uint8_t>(*code & ((1 << bits) - 1));
+    signs[i] = static_cast<std::uint8_t>(*code >> bits);
+  }
+}
+
 void code_row(std::span<const std::int8_t> levels, const GroupFormat& format, std::size_t row,
               std::span<std::uint8_t> codes) {
   const bool is_even = !format.levels && format.level_step() == 1;
@@ -123,7 +180,20 @@ void code_row(std::span<const std::int8_t> levels, const GroupFormat& format, st
 
 }  // namespace
 
+/// Codes of a row: the bits of their fields, and the signs above.
+struct PackedGroups::RowCodes {
+  std::vector<std::uint8_t> fields;
+  std::vector<std::uint8_t> signs;  ///< empty without a basis
+};
+
 void GroupFormat::check() const {
+  if (basis != nullptr) {
+    if (group == 64 && !has_offsets) return;
+    fail(ErrorKind::kUnsupported,
+         "weights of a vector basis: expected groups of 64 inputs without "
+         "offsets, found groups of " +
+             std::to_string(group));
+  }
   const bool has_bits = bits >= 1 && bits <= 8 && bits != 7;
   const bool has_group = group == 16 || group == 32 || group == 64 || group == 128 || group == 256;
   if (!has_bits || !has_group) {
@@ -141,8 +211,17 @@ void GroupFormat::check() const {
 }
 
 PackedGroups::PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format)
-    : rows_(rows), format_(format), extents_{cols, format.group} {
+    : rows_(rows), format_(format), extents_{cols, format.group, format.vector()} {
   format.check();
+  if (format.basis != nullptr) {
+    if (cols % format.group != 0) {
+      fail(ErrorKind::kShape,
+           "weights of a vector basis: expected inputs in whole groups of 64, "
+           "found " +
+               std::to_string(cols));
+    }
+    tables_ = VectorTables(*format.basis);
+  }
   num_blocks_ = extents_.num_blocks();
   full_ = layout_of(kGroupBlockInputs);
   if (num_blocks_ > 0) {
@@ -175,7 +254,7 @@ bool PackedGroups::pack_scales(std::size_t row, std::span<const float> values, b
     std::ranges::copy(values.subspan(first, std::min(groups, values.size() - first)),
                       scales.begin());
     std::uint8_t* to = block(row / kStripRows, b) + (offsets ? layout(b).scale_bytes : 0);
-    if (!store_group_scales(format_.scales, std::span(scales).first(groups), row % kStripRows,
+    if (!store_group_scales(scale_storage(), std::span(scales).first(groups), row % kStripRows,
                             to)) {
       return false;
     }
@@ -183,26 +262,33 @@ bool PackedGroups::pack_scales(std::size_t row, std::span<const float> values, b
   return true;
 }
 
-void PackedGroups::pack_codes(std::size_t row, std::span<const std::uint8_t> codes) {
-  const PlaneBits bits = plane_bits(format_.bits);
+void PackedGroups::pack_codes(std::size_t row, const RowCodes& codes) {
+  const PlaneBits bits = plane_bits(format_);
+  const std::size_t row_in_strip = row % kStripRows;
+  const std::size_t unit_codes = kGroupUnitInputs / format_.vector();
+  std::size_t at = 0;
   for (std::size_t b = 0; b < num_blocks_; ++b) {
-    const std::size_t units = layout(b).inputs / kGroupUnitInputs;
-    std::uint8_t* planes =
-        block(row / kStripRows, b) + layout(b).bytes - layout(b).plane_bytes + row % kStripRows * 4;
-    for (std::size_t unit = 0; unit < units; ++unit, planes += unit_bytes()) {
-      const auto of_unit =
-          codes.subspan(b * kGroupBlockInputs + unit * kGroupUnitInputs, kGroupUnitInputs);
-      store_plane(of_unit, 0, bits.low, planes);
-      if (bits.high != 0) {
-        store_plane(of_unit, bits.low, bits.high, planes + bits.low * kVectorBytes);
+    std::uint8_t* unit = block(row / kStripRows, b) + layout(b).bytes - layout(b).plane_bytes;
+    for (std::size_t u = 0; u < layout(b).inputs / kGroupUnitInputs; ++u, unit += unit_bytes()) {
+      const auto fields = std::span(codes.fields).subspan(at, unit_codes);
+      std::uint8_t* plane = unit;
+      store_plane(fields, 0, bits.low, plane + row_in_strip * 4);
+      plane += plane_bytes(unit_codes, bits.low);
+      if (bits.high != 0) store_plane(fields, bits.low, bits.high, plane + row_in_strip * 4);
+      plane += plane_bytes(unit_codes, bits.high);
+      for (unsigned sign = 0; sign < bits.signs; ++sign) {
+        store_signs(std::span(codes.signs).subspan(at, unit_codes), sign, row_in_strip, plane);
+        plane += plane_bytes(unit_codes, 1);
       }
+      at += unit_codes;
     }
   }
 }
 
 bool PackedGroups::pack_strips(BlockRange strips, const Unpack& unpack) {
   std::vector<std::int8_t> levels(extents_.cols);
-  std::vector<std::uint8_t> codes(extents_.padded_cols());
+  RowCodes codes{std::vector<std::uint8_t>(extents_.padded_cols() / format_.vector()), {}};
+  if (format_.basis != nullptr) codes.signs.resize(codes.fields.size());
   std::vector<float> scales(extents_.num_groups());
   std::vector<float> offsets(format_.has_offsets ? extents_.num_groups() : 0);
   const std::size_t end = std::min(strips.end * kStripRows, rows_);
@@ -210,7 +296,11 @@ bool PackedGroups::pack_strips(BlockRange strips, const Unpack& unpack) {
     unpack(row, levels, scales, offsets);
     if (!pack_scales(row, scales, false)) return false;
     if (format_.has_offsets && !pack_scales(row, offsets, true)) return false;
-    code_row(levels, format_, row, codes);
+    if (format_.basis != nullptr) {
+      code_vectors(levels, *format_.basis, row, codes.fields, codes.signs);
+    } else {
+      code_row(levels, format_, row, codes.fields);
+    }
     pack_codes(row, codes);
   }
   return true;
@@ -234,22 +324,32 @@ void PackedGroups::unpack_block(std::size_t row, std::size_t block, GroupBlock& 
   to.groups = how.groups;
   const std::size_t in_strip = row % kStripRows;
   const std::uint8_t* from = strip(row / kStripRows) + block * full_.bytes;
-  load_group_scales(format_.scales, from, in_strip, std::span(to.scales).first(to.groups));
+  load_group_scales(scale_storage(), from, in_strip, std::span(to.scales).first(to.groups));
   from += how.scale_bytes;
   to.offsets.fill(0);
   if (format_.has_offsets) {
-    load_group_scales(format_.scales, from, in_strip, std::span(to.offsets).first(to.groups));
+    load_group_scales(scale_storage(), from, in_strip, std::span(to.offsets).first(to.groups));
     from += how.scale_bytes;
   }
-  const PlaneBits bits = plane_bits(format_.bits);
-  for (std::size_t i = 0; i < to.inputs; ++i) {
-    const std::uint8_t* planes = from + i / kGroupUnitInputs * unit_bytes() + in_strip * 4;
-    unsigned code = load_field(planes, i % kGroupUnitInputs, bits.low);
-    if (bits.high != 0) {
-      const std::uint8_t* high = planes + bits.low * kVectorBytes;
-      code |= load_field(high, i % kGroupUnitInputs, bits.high) << bits.low;
+  const PlaneBits bits = plane_bits(format_);
+  const std::size_t d = format_.vector();
+  const std::size_t unit_codes = kGroupUnitInputs / d;
+  for (std::size_t i = 0; i < to.inputs / d; ++i) {
+    const std::size_t index = i % unit_codes;
+    const std::uint8_t* plane = from + i / unit_codes * unit_bytes();
+    unsigned code = load_field(plane + in_strip * 4, index, bits.low);
+    plane += plane_bytes(unit_codes, bits.low);
+    if (bits.high != 0) code |= load_field(plane + in_strip * 4, index, bits.high) << bits.low;
+    plane += plane_bytes(unit_codes, bits.high);
+    if (format_.basis == nullptr) {
+      to.levels[i] = static_cast<std::int8_t>(format_.level(code));
+      continue;
     }
-    to.levels[i] = static_cast<std::int8_t>(format_.level(code));
+    for (unsigned sign = 0; sign < bits.signs; ++sign) {
+      code |= load_sign(plane, index, in_strip) << (bits.low + bits.high + sign);
+      plane += plane_bytes(unit_codes, 1);
+    }
+    std::ranges::copy(format_.basis->codeword(code), to.levels.data() + i * d);
   }
 }
 

@@ -11,6 +11,8 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/groups/group_layout.h"
+#include "halftone/kernels/groups/group_scales.h"
+#include "halftone/kernels/groups/vector_tables.h"
 
 namespace halftone::kernels {
 
@@ -45,7 +47,11 @@ struct GroupBlock {
 /// 6 bits of 4 and 2. A byte of a plane of w bits has 8 / w fields, the first in its lowest bits:
 /// field f of byte i in vector v is the code of input 4 (v 8 / w + f) + i of the unit. So a lane of
 /// 32 bits belongs to one row, and inputs need no permutation. Codes of 8 bits are levels + 128.
-/// Rows and groups that are missing have scale 0.
+/// Rows that are missing have scale 0 (or any, where there is no zero), groups scale 0.
+///
+/// With a basis of d numbers and D signs a unit has 32 / d codes of a row in place of 32, as in
+/// CodePlanes: codes of 6 or 7 bits have planes of 4 and 2 bits, others of 8. After them come sign
+/// planes, in which bit 4 r + i of the 32 bytes of vector v is that of code 4 v + i in row r.
 class PackedGroups {
  public:
   /// Gives row `row` of the weights.
@@ -57,7 +63,8 @@ class PackedGroups {
 
   PackedGroups() = default;
   /// Weights whose strips are packed next, all scales 0 until then.
-  /// @throws Error kUnsupported as GroupFormat::check(); kMemory as AlignedBuffer
+  /// @throws Error kUnsupported as GroupFormat::check(); kShape unless a basis has whole groups;
+  ///         kMemory as AlignedBuffer
   PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format);
   /// Packs strips that are not packed yet. Threads may pack different strips at the same time.
   /// @return false if a scale or offset is not exact as the format stores them: then all strips
@@ -85,8 +92,12 @@ class PackedGroups {
   }
   /// Bytes of the planes of a unit.
   [[nodiscard]] std::size_t unit_bytes() const {
-    return kStripRows * kGroupUnitInputs / 8 * static_cast<std::size_t>(format_.bits);
+    return kStripRows * kGroupUnitInputs / format_.vector() / 8 *
+           static_cast<std::size_t>(format_.code_bits());
   }
+  /// Of the basis, if there is one.
+  [[nodiscard]] const VectorTables& tables() const { return tables_; }
+  [[nodiscard]] ScaleStorage scale_storage() const { return {format_.scales, format_.factor}; }
   [[nodiscard]] std::size_t num_blocks() const { return num_blocks_; }
   [[nodiscard]] const GroupBlockLayout& layout(std::size_t block) const {
     return block + 1 == num_blocks_ ? last_ : full_;
@@ -98,10 +109,11 @@ class PackedGroups {
   void unpack_block(std::size_t row, std::size_t block, GroupBlock& to) const noexcept;
 
  private:
+  struct RowCodes;
   [[nodiscard]] GroupBlockLayout layout_of(std::size_t inputs) const;
   std::uint8_t* block(std::size_t strip, std::size_t block);
   bool pack_scales(std::size_t row, std::span<const float> values, bool offsets);
-  void pack_codes(std::size_t row, std::span<const std::uint8_t> codes);
+  void pack_codes(std::size_t row, const RowCodes& codes);
 
   std::size_t rows_ = 0;
   GroupFormat format_;
@@ -111,6 +123,7 @@ class PackedGroups {
   GroupBlockLayout last_;
   std::size_t strip_bytes_ = 0;
   AlignedBuffer bytes_;
+  VectorTables tables_;
 };
 
 }  // namespace halftone::kernels

@@ -34,8 +34,26 @@ TEST(PackedGroups, GiveTheirRowsBack) {
   }
 }
 
+TEST(PackedGroups, GiveRowsOfVectorsBack) {
+  for (const NamedFormat& named : vector_formats()) {
+    SCOPED_TRACE(named.name);
+    const RandomGroups w(named.format, 70, 320, 1);
+    const PackedGroups packed = w.packed();
+    EXPECT_EQ(packed.format().scales, GroupScales::kE3m5);
+    for (std::size_t row = 0; row < w.rows; ++row) {
+      std::vector<std::int8_t> levels(320);
+      std::vector<float> scales(5);
+      packed.unpack(row, levels, scales, {});
+      EXPECT_TRUE(std::ranges::equal(levels, std::span(w.levels).subspan(row * 320, 320)));
+      EXPECT_TRUE(std::ranges::equal(scales, std::span(w.scales).subspan(row * 5, 5)));
+    }
+  }
+}
+
 double bits_per_weight(const std::string& name) {
-  for (const NamedFormat& named : group_formats()) {
+  std::vector<NamedFormat> formats = group_formats();
+  for (const NamedFormat& named : vector_formats()) formats.push_back(named);
+  for (const NamedFormat& named : formats) {
     if (named.name != name) continue;
     const RandomGroups w(named.format, 64, 512, 2);
     return 8.0 * static_cast<double>(w.packed().size_bytes()) / (64.0 * 512);
@@ -51,11 +69,15 @@ TEST(PackedGroups, TakeAboutTheBitsOfAFile) {
   EXPECT_EQ(bits_per_weight("MXFP4"), 4.25);
   EXPECT_EQ(bits_per_weight("Q4_K"), 4.625);   // 4.5 in a file
   EXPECT_EQ(bits_per_weight("Q6_K"), 6.5625);  // the same in a file
+  for (const std::string_view rate : numerics::vector_rates()) {
+    const numerics::VectorEncoding in_file(numerics::shipped_vector_basis(rate), 1);
+    EXPECT_EQ(bits_per_weight(std::string(rate)), in_file.bits()) << rate;
+  }
 }
 
 TEST(PackedGroups, KeepScalesThatTheirStorageWouldRound) {
-  for (const GroupScales how :
-       {GroupScales::kHalf, GroupScales::kHalfTimesByte, GroupScales::kPowerOfTwo}) {
+  for (const GroupScales how : {GroupScales::kHalf, GroupScales::kHalfTimesByte,
+                                GroupScales::kPowerOfTwo, GroupScales::kE3m5}) {
     for (const float odd : {0.1F, 1e-30F, 3e38F, 1.00001F}) {
       GroupFormat format;
       format.scales = how;
@@ -102,6 +124,24 @@ TEST(PackedGroups, RefuseWhatTheyCannotHold) {
   GroupFormat table{2, 32};
   table.levels.emplace();
   expect_error(ErrorKind::kUnsupported, "in a table only for 4 bits", packing(table));
+}
+
+TEST(PackedGroups, RefuseVectorsThatTheyCannotHold) {
+  const auto packing = [](const GroupFormat& format, std::size_t cols) {
+    return [=] {
+      return PackedGroups::pack(1, cols, format, [](auto, auto codes, auto, auto) {
+        std::ranges::fill(codes, std::int8_t{1});
+      });
+    };
+  };
+  GroupFormat format = vector_formats().front().format;
+  expect_error(ErrorKind::kFormat, "row 0, input 0: expected a codeword of a basis 4x8",
+               packing(format, 64));
+  expect_error(ErrorKind::kShape, "expected inputs in whole groups of 64, found 96",
+               packing(format, 96));
+  format.group = 32;
+  expect_error(ErrorKind::kUnsupported, "expected groups of 64 inputs without offsets, found",
+               packing(format, 64));
 }
 
 TEST(PackedGroups, PackStripsInAnyOrder) {

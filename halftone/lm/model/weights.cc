@@ -368,7 +368,7 @@ std::optional<ir::Constant> Weight::stored() const {
   if (encoding->name == "F32") {
     return ir::Tensor::view(ElementType::kFloat32, std::move(extents), bytes);
   }
-  return ir::BlockTensor{std::move(extents), encoding, bytes};
+  return ir::BlockTensor{std::move(extents), numerics::without_owner(*encoding), bytes};
 }
 
 std::vector<float> Weight::decode() const {

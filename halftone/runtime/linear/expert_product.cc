@@ -204,7 +204,7 @@ std::optional<Verdict> refuse_experts(const NodeContext& context) {
 
 Verdict judge_expert_groups(const NodeContext& context) {
   if (auto refusal = refuse_experts(context)) return *refusal;
-  const numerics::BlockEncoding* blocks = context.input(1).encoding.blocks;
+  const numerics::BlockEncoding* blocks = context.input(1).encoding.blocks.get();
   if (blocks == nullptr) return refuse("the weights are not stored in blocks");
   return accept(std::string(blocks->name) + " in groups of " + std::to_string(blocks->group));
 }

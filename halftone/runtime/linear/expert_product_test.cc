@@ -19,7 +19,8 @@ using ir::test::float_type;
 
 /// A float16 for each group, then for each group with offsets another, then a byte for each code.
 template <int kBits, std::size_t kGroup, bool kOffsets>
-void unpack_plain(const std::byte* bytes, const numerics::CodeBlock& block) {
+void unpack_plain(const numerics::BlockEncoding& /*encoding*/, const std::byte* bytes,
+                  const numerics::CodeBlock& block) {
   constexpr std::size_t kBlock = std::max<std::size_t>(kGroup, 32);
   const auto half = [&](std::size_t i) {
     std::uint16_t bits = 0;
@@ -64,7 +65,7 @@ ir::BlockTensor random_blocks(const ir::Shape& shape, const numerics::BlockEncod
     const bool is_exponent = at < halves && at % 2 == 1;
     bytes[i] = static_cast<std::byte>(is_exponent ? (any & 0x8FU) | 0x20U : any);
   }
-  return {shape, &encoding, own_bytes(std::move(bytes))};
+  return {shape, numerics::without_owner(encoding), own_bytes(std::move(bytes))};
 }
 
 /// What a test multiplies: `experts` matrices [outputs, inputs], `k` of them for each row.

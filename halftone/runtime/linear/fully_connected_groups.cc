@@ -52,7 +52,7 @@ struct GroupLayer {
 
 Verdict judge_fully_connected_groups(const NodeContext& context) {
   if (auto refusal = refuse_float_layer(context)) return *refusal;
-  const numerics::BlockEncoding* blocks = context.input(1).encoding.blocks;
+  const numerics::BlockEncoding* blocks = context.input(1).encoding.blocks.get();
   if (blocks == nullptr) return refuse("the weights are not stored in blocks");
   return accept(std::string(blocks->name) + " in groups of " + std::to_string(blocks->group));
 }

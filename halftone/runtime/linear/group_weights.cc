@@ -18,11 +18,14 @@ kernels::GroupScales scales_of(numerics::BlockScales scales) {
       return kernels::GroupScales::kHalfTimesByte;
     case numerics::BlockScales::kPowerOfTwo:
       return kernels::GroupScales::kPowerOfTwo;
+    case numerics::BlockScales::kE3m5:
+      return kernels::GroupScales::kE3m5;
   }
   return kernels::GroupScales::kFloat;
 }
 
-kernels::GroupFormat format_of(const numerics::BlockEncoding& encoding) {
+kernels::GroupFormat format_of(const numerics::SharedBlockEncoding& shared) {
+  const numerics::BlockEncoding& encoding = *shared;
   kernels::GroupFormat format;
   format.bits = encoding.levels.bits;
   format.group = encoding.group;
@@ -30,6 +33,8 @@ kernels::GroupFormat format_of(const numerics::BlockEncoding& encoding) {
   format.first_level = encoding.levels.first;
   if (encoding.levels.table != nullptr) format.levels = *encoding.levels.table;
   format.scales = scales_of(encoding.scales);
+  if (encoding.basis != nullptr) format.basis = {shared, encoding.basis};
+  format.factor = encoding.factor;
   return format;
 }
 
@@ -43,7 +48,7 @@ struct BlockRows {
     const std::size_t groups = encoding.block / encoding.group;
     const std::span<const std::byte> bytes = weights.row(row);
     for (std::size_t b = 0; b < codes.size() / encoding.block; ++b) {
-      encoding.unpack(bytes.data() + b * encoding.block_bytes,
+      encoding.unpack(encoding, bytes.data() + b * encoding.block_bytes,
                       {codes.data() + b * encoding.block, scales.data() + b * groups,
                        encoding.has_offsets ? offsets.data() + b * groups : nullptr});
     }
@@ -54,7 +59,7 @@ struct BlockRows {
 
 kernels::PackedGroups pack_groups(const ir::BlockTensor& weights, int threads) {
   const auto [rows, cols] = ir::matrix_extent(weights.shape);
-  kernels::GroupFormat format = format_of(*weights.encoding);
+  kernels::GroupFormat format = format_of(weights.encoding);
   for (;;) {
     kernels::PackedGroups packed(rows, cols, format);
     std::vector<std::uint8_t> is_exact(static_cast<std::size_t>(threads), 1);

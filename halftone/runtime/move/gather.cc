@@ -116,7 +116,7 @@ Kernel create_gather_codes(const NodeContext& context) {
 }
 
 Verdict judge_gather_blocks(const NodeContext& context) {
-  const numerics::BlockEncoding* blocks = context.input(0).encoding.blocks;
+  const numerics::BlockEncoding* blocks = context.input(0).encoding.blocks.get();
   if (blocks == nullptr) return refuse("the table is not stored in blocks");
   if (context.constant(0) == nullptr) return refuse("the table is not constant");
   return accept("a table of " + std::string(blocks->name) + ", the rows gathered are decoded");
