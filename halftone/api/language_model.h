@@ -31,7 +31,7 @@ struct LanguageModelOptions {
 /// A model with its tokenizer. Functions that take it run on one thread at a time.
 class LanguageModel {
  public:
-  /// Opens a GGUF file, a folder of Hugging Face, or a file of llama2.c.
+  /// Opens a GGUF file, Halftone's own file, a folder of Hugging Face, or a file of llama2.c.
   /// @throws Error as lm::read_model_texts() and open_token_model(); kUnsupported if this build has
   ///         no tokenizers
   static LanguageModel open(const std::filesystem::path& path,
@@ -72,10 +72,10 @@ class LanguageModel {
   std::unique_ptr<lm::TokenModel> model_;
 };
 
-/// Whether a path is read as a language model: *.gguf, *.bin, a folder.
+/// Whether a path is read as a language model: *.gguf, *.safetensors, *.bin, a folder.
 inline bool is_language_model(const std::filesystem::path& path) {
-  return path.extension() == ".gguf" || path.extension() == ".bin" ||
-         std::filesystem::is_directory(path);
+  return path.extension() == ".gguf" || path.extension() == ".safetensors" ||
+         path.extension() == ".bin" || std::filesystem::is_directory(path);
 }
 
 }  // namespace halftone

@@ -6,6 +6,7 @@
 
 #include "halftone/cli/command.h"
 #include "halftone/cli/print_report.h"
+#include "halftone/cli/quantize_language.h"
 
 namespace halftone::cli {
 namespace {
@@ -20,6 +21,7 @@ struct QuantizeOptions {
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
   bool full_integer = false;
   formats::ExportOptions form;
+  LanguageQuantizeOptions language;
 };
 
 void run(const QuantizeOptions& options, const Machine& machine) {
@@ -48,10 +50,15 @@ void add_quantize(CLI::App& app, Action& action) {
                "halftone quantize model.onnx -o model.circle --data examples/mnist "
                "--weight-bits 2 --activation-bits 2",
                options->common);
-  verb->add_option("model", options->input, "ONNX, TFLite or circle file")
+  verb->add_option("model", options->input,
+                   "ONNX, TFLite or circle file; with --text a GGUF file, a folder of Hugging Face "
+                   "or a .bin "
+                   "file of llama2.c")
       ->required()
       ->check(some_path());
-  verb->add_option("-o,--output", options->output, "File to write: .circle, .tflite or .onnx")
+  verb->add_option(
+          "-o,--output", options->output,
+          "File to write: .circle, .tflite or .onnx; of a language model .gguf or .safetensors")
       ->required()
       ->check(some_path());
   add_model_options(*verb, options->model);
@@ -61,8 +68,16 @@ void add_quantize(CLI::App& app, Action& action) {
   verb->add_flag("--full-integer", options->full_integer,
                  "8-bit integers in the whole network, in operators that other runtimes have");
   add_form_options(*verb, options->form);
-  verb->final_callback([options, &action] {
-    action = [options](const Machine& machine) { run(*options, machine); };
+  CLI::Option* data = verb->get_option("--data")->required(false);
+  CLI::Option* text = add_language_quantize_options(*verb, options->language)->excludes(data);
+  verb->final_callback([options, &action, data, text] {
+    if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
+    options->language.job.input = options->input;
+    options->language.job.output = options->output;
+    action = [options](const Machine& machine) {
+      if (options->language.job.texts.empty()) return run(*options, machine);
+      run_language_quantize(options->common, options->language, options->recipe.recipe, machine);
+    };
   });
 }
 

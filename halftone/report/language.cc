@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "halftone/report/json.h"
 #include "halftone/report/table.h"
 
@@ -37,6 +40,9 @@ std::string estimate_text(const lm::Estimate& estimate, int digits) {
 std::string speed_text(double per_second) {
   return per_second > 0 ? format_number(per_second, 1) : "-";
 }
+
+/// Of outputs with this relative error.
+double sqnr_db(double relative_error) { return -10 * std::log10(relative_error); }
 
 }  // namespace
 
@@ -124,6 +130,48 @@ std::string to_json(const LanguageSpeed& speed) {
                {"generated_tokens", speed.generated_tokens},
                {"memory_bytes_per_second", speed.memory_bytes_per_second},
                {"depths", depths}});
+}
+
+std::string to_text(const LanguageQuantizeReport& report) {
+  Table table({{"matrix", Table::Align::kLeft},
+               {"type", Table::Align::kLeft},
+               {"bits"},
+               {"size"},
+               {"output dB"}});
+  for (const QuantizedMatrix& matrix : report.matrices) {
+    table.add_row({matrix.name, matrix.type, format_number(matrix.bits, 3),
+                   format_bytes(matrix.bytes), format_number(sqnr_db(matrix.error), 1)});
+  }
+  const double ratio = static_cast<double>(report.input_bytes) /
+                       static_cast<double>(std::max<std::uintmax_t>(report.output_bytes, 1));
+  return table.to_text() +
+         fmt::format("\n{} tokens to fit, {} held out; {} bits per weight of these matrices\n",
+                     report.fit_tokens, report.held_out_tokens, format_number(report.bits, 3)) +
+         fmt::format("{} -> {} ({:.1f}x smaller) in {:.1f} s\n", format_bytes(report.input_bytes),
+                     format_bytes(report.output_bytes), ratio, report.seconds);
+}
+
+std::string to_json(const LanguageQuantizeReport& report) {
+  constexpr int kActivationBits = 8;
+  Json list = Json::array();
+  for (const QuantizedMatrix& matrix : report.matrices) {
+    const double decibels = sqnr_db(matrix.error);
+    list.push_back({{"name", matrix.name},
+                    {"type", matrix.type},
+                    {"weight_bits", matrix.bits},
+                    {"activation_bits", kActivationBits},
+                    {"sqnr_db", std::isfinite(decibels) ? Json(decibels) : Json()},
+                    {"relative_error", matrix.error},
+                    {"encoded_bytes", matrix.bytes}});
+  }
+  return dump({{"input_bytes", report.input_bytes},
+               {"output_bytes", report.output_bytes},
+               {"seconds", report.seconds},
+               {"weight_bits", report.bits},
+               {"fit_tokens", report.fit_tokens},
+               {"held_out_tokens", report.held_out_tokens},
+               {"layers", list},
+               {"warnings", report.warnings}});
 }
 
 }  // namespace halftone::report

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/api/language_quantization.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/lm/evaluate/text_evaluation.h"
 #include "halftone/lm/generate/generate.h"
@@ -22,5 +23,8 @@ std::string to_json(const lm::TextEvaluation& evaluation);
 
 std::string to_text(const LanguageSpeed& speed);
 std::string to_json(const LanguageSpeed& speed);
+
+std::string to_text(const LanguageQuantizeReport& report);
+std::string to_json(const LanguageQuantizeReport& report);
 
 }  // namespace halftone::report

@@ -5,27 +5,35 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/base/file.h"
 #include "halftone/formats/gguf/gguf_file.h"
+#include "halftone/formats/gguf/gguf_writer.h"
 
 namespace halftone::lm {
 namespace {
 
 using nlohmann::json;
 
-std::string file_text(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+/// The files of a folder that read_text_files() takes; the first must be there.
+constexpr std::array kFolderFiles = {"tokenizer.json", "tokenizer_config.json",
+                                     "chat_template.jinja", "generation_config.json"};
+/// In place of these, a GGUF file without tensors.
+constexpr const char* kGgufKeys = "keys.gguf";
+
+std::string_view text_of(const SharedBytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size()};
 }
 
-/// A JSON object in a folder; an empty one if there is no such file.
-json object_in(const std::filesystem::path& folder, const char* name) {
-  const std::filesystem::path path = folder / name;
-  if (!std::filesystem::exists(path)) return json::object();
-  json object = json::parse(file_text(path), nullptr, false);
-  if (!object.is_object()) fail(ErrorKind::kFormat, path.string() + ": expected an object in JSON");
+/// A JSON object; an empty one if there is no such file.
+json object_in(const TextFiles& files, const char* name) {
+  const auto file = files.find(name);
+  if (file == files.end()) return json::object();
+  json object = json::parse(text_of(file->second), nullptr, false);
+  if (!object.is_object()) {
+    fail(ErrorKind::kFormat, std::string(name) + ": expected an object in JSON");
+  }
   return object;
 }
 
@@ -65,46 +73,46 @@ void sort_ends(std::vector<TokenId>& ends) {
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
 }
 
-ModelTexts texts_of_gguf(const std::filesystem::path& path) {
-  const formats::GgufFile file = formats::GgufFile::open(path);
-  return with_context(path.string(), [&] {
-    ModelTexts texts{Tokenizer::from_gguf(file),
-                     std::string(file.text("tokenizer.chat_template").value_or("")),
-                     {},
-                     {}};
-    texts.marks = chat_marks(texts.tokenizer);
-    texts.end_tokens = end_tokens(texts.tokenizer);
-    for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
-      add_end(texts.end_tokens, file.integer(key).value_or(-1), texts.tokenizer);
-    }
-    sort_ends(texts.end_tokens);
-    return texts;
-  });
+ModelTexts texts_of_gguf(const formats::GgufFile& file) {
+  ModelTexts texts{Tokenizer::from_gguf(file),
+                   std::string(file.text("tokenizer.chat_template").value_or("")),
+                   {},
+                   {}};
+  texts.marks = chat_marks(texts.tokenizer);
+  texts.end_tokens = end_tokens(texts.tokenizer);
+  for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    add_end(texts.end_tokens, file.integer(key).value_or(-1), texts.tokenizer);
+  }
+  sort_ends(texts.end_tokens);
+  return texts;
 }
 
-ModelTexts texts_of_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "tokenizer.json";
-  const SharedBytes bytes = map_file(file);
-  ModelTexts texts{
-      with_context(folder.string(), [&] { return Tokenizer::from_tokenizer_json(bytes); }),
-      "",
-      {},
-      {}};
-  const json config = object_in(folder, "tokenizer_config.json");
+ModelTexts texts_of_files(const TextFiles& files) {
+  const auto keys = files.find(kGgufKeys);
+  if (keys != files.end()) return texts_of_gguf(formats::GgufFile::parse(keys->second));
+  const auto tokenizer = files.find(kFolderFiles[0]);
+  if (tokenizer == files.end()) fail(ErrorKind::kFormat, "has no tokenizer");
+  ModelTexts texts{Tokenizer::from_tokenizer_json(tokenizer->second), "", {}, {}};
+  const json config = object_in(files, "tokenizer_config.json");
   texts.chat_template = template_text(config);
-  const std::filesystem::path jinja = folder / "chat_template.jinja";
-  if (std::filesystem::exists(jinja)) texts.chat_template = file_text(jinja);
+  const auto jinja = files.find("chat_template.jinja");
+  if (jinja != files.end()) texts.chat_template = text_of(jinja->second);
   texts.marks = {token_text(config, "bos_token"), token_text(config, "eos_token")};
   texts.end_tokens = end_tokens(texts.tokenizer);
   const TokenId end = texts.tokenizer.vocabulary().control(texts.marks.end);
   if (end != kNoToken) texts.end_tokens.push_back(end);
-  const json generation = object_in(folder, "generation_config.json");
+  const json generation = object_in(files, "generation_config.json");
   const json& ids = value_of(generation, "eos_token_id");
   for (const json& id : ids.is_array() ? ids : json::array({ids})) {
     if (id.is_number_integer()) add_end(texts.end_tokens, id.get<std::int64_t>(), texts.tokenizer);
   }
   sort_ends(texts.end_tokens);
   return texts;
+}
+
+/// Whether a file is read as GGUF: neither a folder nor Halftone's own.
+bool is_gguf(const std::filesystem::path& model) {
+  return !std::filesystem::is_directory(model) && model.extension() != ".safetensors";
 }
 
 }  // namespace
@@ -123,6 +131,27 @@ std::vector<TokenId> end_tokens(const Tokenizer& tokenizer) {
   return tokens;
 }
 
+TextFiles read_text_files(const std::filesystem::path& model) {
+  if (is_gguf(model)) {
+    const formats::GgufKeys keys(formats::GgufFile::open(model));
+    return {{kGgufKeys, own_bytes(collect(
+                            [&](const ByteSink& sink) { formats::write_gguf(sink, keys, {}); }))}};
+  }
+  if (!std::filesystem::is_directory(model)) {
+    auto container = formats::SafetensorsFile::open(model);
+    return with_context(model.string(),
+                        [&] { return ModelFile::parse(std::move(container)).texts(); });
+  }
+  TextFiles files;
+  for (const char* name : kFolderFiles) {
+    const bool is_needed = name == kFolderFiles[0];
+    if (is_needed || std::filesystem::exists(model / name)) {
+      files.emplace(name, map_file(model / name));
+    }
+  }
+  return files;
+}
+
 ModelTexts read_model_texts(const std::filesystem::path& model,
                             const std::filesystem::path& tokenizer) {
   const bool is_llama2c = model.extension() == ".bin";
@@ -133,8 +162,14 @@ ModelTexts read_model_texts(const std::filesystem::path& model,
                                       : ": has a tokenizer of its own: expected no other one"),
          Hint::kTokenizer);
   }
-  if (std::filesystem::is_directory(model)) return texts_of_folder(model);
-  if (!is_llama2c) return texts_of_gguf(model);
+  if (!is_llama2c && is_gguf(model)) {
+    const auto file = formats::GgufFile::open(model);
+    return with_context(model.string(), [&] { return texts_of_gguf(file); });
+  }
+  if (!is_llama2c) {
+    const TextFiles files = read_text_files(model);
+    return with_context(model.string(), [&] { return texts_of_files(files); });
+  }
   const SharedBytes bytes = map_file(tokenizer);
   ModelTexts texts{
       with_context(tokenizer.string(), [&] { return Tokenizer::from_llama2c(bytes); }), "", {}, {}};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halftone/lm/chat/chat_template.h"
+#include "halftone/lm/model/model_file.h"
 #include "halftone/lm/text/tokenizer.h"
 
 namespace halftone::lm {
@@ -18,8 +19,14 @@ struct ModelTexts {
   std::vector<TokenId> end_tokens;  ///< in the order of ids
 };
 
-/// Reads a GGUF file, or a folder of Hugging Face with tokenizer.json and, where they are there,
-/// tokenizer_config.json, chat_template.jinja and generation_config.json.
+/// The files by which a model turns text into tokens, which ModelFile keeps: of a GGUF file its
+/// keys.
+/// @param model  a GGUF file, a folder of Hugging Face, or Halftone's own file
+/// @throws Error as formats::GgufFile, ModelFile and map_file()
+TextFiles read_text_files(const std::filesystem::path& model);
+
+/// Reads a GGUF file, Halftone's own file, or a folder of Hugging Face with tokenizer.json and,
+/// where they are there, tokenizer_config.json, chat_template.jinja and generation_config.json.
 /// @param tokenizer  of a model of llama2.c, a file such as tokenizer.bin; else empty
 /// @throws Error kUsage if a file of llama2.c comes without a tokenizer, or another model with one;
 ///         kIo if a file is missing; kFormat if one is malformed; kUnsupported as Tokenizer's

@@ -11,6 +11,7 @@
 #include "halftone/lm/model/gguf_keys.h"
 #include "halftone/lm/model/hf_config.h"
 #include "halftone/lm/model/llama2c.h"
+#include "halftone/lm/model/model_file.h"
 
 namespace halftone::lm {
 namespace {
@@ -21,6 +22,14 @@ Model open_gguf(const std::filesystem::path& path) {
     Description description = describe_gguf(file);
     Weights weights(description, file);
     return Model{std::move(description), std::move(weights)};
+  });
+}
+
+Model open_model_file(const std::filesystem::path& path) {
+  auto container = formats::SafetensorsFile::open(path);
+  return with_context(path.string(), [&] {
+    const ModelFile file = ModelFile::parse(std::move(container));
+    return Model{file.description(), Weights(file.description(), file)};
   });
 }
 
@@ -50,6 +59,7 @@ Model open_folder(const std::filesystem::path& path) {
 
 Model open_model(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) return open_folder(path);
+  if (path.extension() == ".safetensors") return open_model_file(path);
   const SharedBytes bytes = map_file(path);
   constexpr std::string_view kGgufMagic = "GGUF";
   const bool is_gguf = bytes.bytes.size() >= kGgufMagic.size() &&

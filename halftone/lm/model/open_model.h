@@ -15,10 +15,10 @@ struct Model {
   Weights weights;
 };
 
-/// Opens a GGUF file, a checkpoint of llama2.c, or a folder of Hugging Face: config.json beside
-/// model.safetensors or model.safetensors.index.json.
-/// @throws Error kIo if a file is missing; as describe_gguf(), describe_config(), parse_llama2c()
-///         and Weights; messages start with the path
+/// Opens a GGUF file, a checkpoint of llama2.c, Halftone's own file (NAME.safetensors), or a folder
+/// of Hugging Face: config.json beside model.safetensors or model.safetensors.index.json.
+/// @throws Error kIo if a file is missing; as describe_gguf(), describe_config(), parse_llama2c(),
+///         ModelFile and Weights; messages start with the path
 Model open_model(const std::filesystem::path& path);
 
 }  // namespace halftone::lm

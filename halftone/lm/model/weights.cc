@@ -26,7 +26,7 @@ std::string shape_text(const Extents& shape) {
 }
 
 bool is_whole_blocks(const StorageType& type, std::size_t elements) {
-  const auto* blocks = std::get_if<const formats::GgufType*>(&type);
+  const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type);
   return blocks == nullptr || elements % (*blocks)->block == 0;
 }
 
@@ -35,24 +35,24 @@ std::size_t bytes_of(const StorageType& type, std::size_t elements) {
   if (const auto* plain = std::get_if<formats::SafetensorsType>(&type)) {
     return elements * formats::size_bytes(*plain);
   }
-  const auto& blocks = *std::get<const formats::GgufType*>(type);
+  const numerics::BlockEncoding& blocks = *std::get<numerics::SharedBlockEncoding>(type);
   return elements / blocks.block * blocks.block_bytes;
 }
 
 void decode_elements(const StorageType& type, const SharedBytes& bytes, std::span<float> values) {
-  if (const auto* blocks = std::get_if<const formats::GgufType*>(&type)) {
+  if (const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type)) {
     return numerics::decode_blocks(**blocks, bytes.bytes, values);
   }
   formats::decode_safetensors(
       {"", std::get<formats::SafetensorsType>(type), {values.size()}, bytes}, values);
 }
 
-/// How a GGUF file would store what a file stores; null if it has no such type.
-const numerics::BlockEncoding* encoding_of(const StorageType& type) {
-  if (const auto* blocks = std::get_if<const formats::GgufType*>(&type)) return *blocks;
+/// The blocks in which a file stores elements, or a GGUF file would; null if it has no such type.
+numerics::SharedBlockEncoding encoding_of(const StorageType& type) {
+  if (const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type)) return *blocks;
   const std::string_view name = formats::to_string(std::get<formats::SafetensorsType>(type));
   for (const formats::GgufType& each : formats::gguf_types()) {
-    if (each.name == name) return &each;
+    if (each.name == name) return numerics::without_owner(each);
   }
   return nullptr;
 }
@@ -81,13 +81,24 @@ struct Container {
 Container container_of(const formats::GgufFile& file) {
   Container container;
   for (const auto& tensor : file.tensors()) {
-    container.add(tensor.name, {tensor.shape, tensor.type, tensor.bytes});
+    container.add(tensor.name, {tensor.shape, numerics::without_owner(*tensor.type), tensor.bytes});
   }
   // The description has these.
   for (const char* name :
        {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}) {
     const auto found = container.tensors.find(name);
     if (found != container.tensors.end()) found->second.is_used = true;
+  }
+  return container;
+}
+
+Container container_of(const ModelFile& file) {
+  Container container;
+  for (ModelFile::Entry& entry : file.tensors()) {
+    StorageType type = entry.type;
+    if (entry.encoding != nullptr) type = std::move(entry.encoding);
+    container.add(std::move(entry.name),
+                  {std::move(entry.shape), std::move(type), std::move(entry.bytes)});
   }
   return container;
 }
@@ -360,7 +371,7 @@ void Weight::decode(std::size_t first, std::span<float> values) const {
 
 std::optional<ir::Constant> Weight::stored() const {
   if (shape.size() < 2 || is_transposed || factor != 1) return std::nullopt;
-  const numerics::BlockEncoding* encoding = encoding_of(type);
+  numerics::SharedBlockEncoding encoding = encoding_of(type);
   if (encoding == nullptr || !encoding->can_decode() || inputs() % encoding->block != 0) {
     return std::nullopt;
   }
@@ -368,7 +379,7 @@ std::optional<ir::Constant> Weight::stored() const {
   if (encoding->name == "F32") {
     return ir::Tensor::view(ElementType::kFloat32, std::move(extents), bytes);
   }
-  return ir::BlockTensor{std::move(extents), numerics::without_owner(*encoding), bytes};
+  return ir::BlockTensor{std::move(extents), std::move(encoding), bytes};
 }
 
 std::vector<float> Weight::decode() const {
@@ -385,6 +396,9 @@ Weights::Weights(const Description& description, const formats::SafetensorsFile&
                             unused_)) {}
 
 Weights::Weights(const Description& description, const Llama2cFile& file)
+    : weights_(find_weights(description, container_of(file), unused_)) {}
+
+Weights::Weights(const Description& description, const ModelFile& file)
     : weights_(find_weights(description, container_of(file), unused_)) {}
 
 const Weight& Weights::at(const WeightId& id) const {

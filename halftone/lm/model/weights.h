@@ -18,12 +18,13 @@
 #include "halftone/ir/tensor.h"
 #include "halftone/lm/model/description.h"
 #include "halftone/lm/model/llama2c.h"
+#include "halftone/lm/model/model_file.h"
 #include "halftone/lm/model/tensor_names.h"
 
 namespace halftone::lm {
 
-/// How a file stores elements: blocks of a type of GGUF, or plain elements.
-using StorageType = std::variant<const formats::GgufType*, formats::SafetensorsType>;
+/// How a file stores elements: in blocks, or plain elements.
+using StorageType = std::variant<numerics::SharedBlockEncoding, formats::SafetensorsType>;
 
 /// A matrix or vector as a file stores it, or the matrices of several experts: a whole tensor or a
 /// part of one.
@@ -70,6 +71,7 @@ class Weights {
   Weights(const Description& description, const formats::GgufFile& file);
   Weights(const Description& description, const formats::SafetensorsFile& file);
   Weights(const Description& description, const Llama2cFile& file);
+  Weights(const Description& description, const ModelFile& file);
 
   /// The tensor; for a tied head that of the token embedding.
   /// @throws Error kInternal if the description does not need it

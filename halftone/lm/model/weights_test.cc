@@ -59,7 +59,7 @@ TEST(Weights, AreViewsOfTheFile) {
   const Weight& up = weights.at({.role = WeightRole::kUp});
   EXPECT_EQ(up.name, "blk.0.ffn_up.weight");
   EXPECT_THAT(up.shape, ElementsAre(3, 2));
-  EXPECT_EQ(std::get<const formats::GgufType*>(up.type)->name, "F32");
+  EXPECT_EQ(std::get<numerics::SharedBlockEncoding>(up.type)->name, "F32");
   EXPECT_EQ(up.bytes.bytes.data(), file.tensor("blk.0.ffn_up.weight")->bytes.bytes.data());
   EXPECT_THAT(up.decode(), ElementsAre(50, 51, 52, 53, 54, 55));
   std::vector<float> rows(4);

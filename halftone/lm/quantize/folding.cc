@@ -130,14 +130,22 @@ std::vector<float> Folding::weight(const WeightId& id) const {
   return values;
 }
 
+void Folding::unfold_outputs(const WeightId& id, MatrixView<float> matrix) const {
+  const Rotation* output = output_rotation(id.role);
+  if (output == nullptr) return;
+  for (std::size_t first = 0; first < matrix.rows(); first += output->size()) {
+    output->apply_inverse_to_columns(matrix.rows_from(first, output->size()));
+  }
+}
+
+void Folding::unfold_inputs(const WeightId& id, MatrixView<float> matrix) const {
+  if (const Rotation* input = input_rotation(id.role)) input->apply_inverse_to_rows(matrix);
+}
+
 void Folding::unfold(const WeightId& id, std::vector<float>& weights) const {
   const std::size_t cols = model_.weights.at(id).inputs();
-  if (const Rotation* output = output_rotation(id.role)) {
-    output->apply_inverse_to_columns(matrix_of(weights, cols));
-  }
-  if (const Rotation* input = input_rotation(id.role)) {
-    input->apply_inverse_to_rows(matrix_of(weights, cols));
-  }
+  unfold_outputs(id, matrix_of(weights, cols));
+  unfold_inputs(id, matrix_of(weights, cols));
   const std::vector<float> factors = gains_before(id);
   if (factors.empty()) return;
   scale_columns(weights, cols, [&](std::size_t c) { return factors[c] == 0 ? 0 : 1 / factors[c]; });

@@ -37,8 +37,13 @@ class Folding {
   /// A matrix, gain or bias of description(), row by row.
   /// @throws Error as Weight::decode()
   [[nodiscard]] std::vector<float> weight(const WeightId& id) const;
-  /// The inverse for a matrix: folded weights as the model's file has them.
+  /// The inverse for a matrix: folded weights as the model's file has them. A channel whose gain is
+  /// 0 has no weights.
   void unfold(const WeightId& id, std::vector<float>& weights) const;
+  /// Parts of it, for errors of a matrix: rows become those of the model's own outputs, or columns
+  /// those of its inputs but for gains. @param matrix  [outputs, n], of experts all
+  void unfold_outputs(const WeightId& id, MatrixView<float> matrix) const;
+  void unfold_inputs(const WeightId& id, MatrixView<float> matrix) const;
   /// Turns the second moments of what a matrix of the model reads into those of the folded one.
   /// @param channel_damping  share of each input's own second moment that is added to it before
   ///                         the rotation

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "halftone/base/testing.h"
-#include "halftone/ir/evaluate_graph.h"
-#include "halftone/lm/model/build.h"
 #include "halftone/lm/quantize/testing.h"
 
 namespace halftone::lm {
@@ -19,16 +17,6 @@ Description small(const std::string& name, bool ties_embeddings) {
 Model random_model(const Description& d) {
   RandomWeights weights;
   return tiny_model(d, weights);
-}
-
-std::vector<float> logits_of(const Model& model) {
-  const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
-  const DecoderGraphs graphs = build_samples(model.description, model.weights, ids.size());
-  std::vector<ir::Tensor> inputs;
-  inputs.push_back(ir::Tensor::from<std::int32_t>({1, 6}, ids));
-  std::vector<ir::Tensor> rows = ir::evaluate_graph(graphs.body, inputs);
-  const ir::Tensor logits = ir::evaluate_graph(graphs.head, rows)[0].clone();
-  return {logits.as<float>().begin(), logits.as<float>().end()};
 }
 
 /// The folded weights as a model of their own.

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "halftone/ir/evaluate_graph.h"
 #include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/build.h"
 #include "halftone/lm/model/open_model.h"
 #include "halftone/lm/model/testing.h"
 
@@ -42,10 +44,35 @@ inline Description tiny_description(const std::string& name, const TinySizes& si
   return d;
 }
 
+/// A GGUF file of this description, without tensors.
+inline GgufModel tiny_keys(const Description& d) {
+  GgufModel file(d.architecture);
+  const auto whole = [&](const char* key, std::size_t value) {
+    file.whole(key, static_cast<std::uint32_t>(value));
+  };
+  whole("block_count", d.blocks);
+  whole("context_length", d.context);
+  whole("embedding_length", d.width);
+  whole("feed_forward_length", d.inner);
+  whole("attention.head_count", d.heads);
+  whole("attention.head_count_kv", d.kv_heads);
+  whole("attention.key_length", d.head_width);
+  whole("attention.value_length", d.value_width);
+  whole("rope.dimension_count", d.rotary_dims);
+  file.number(
+      d.norm == Norm::kRms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+      static_cast<float>(d.norm_epsilon));
+  if (d.experts == 0) return file;
+  whole("expert_count", d.experts);
+  whole("expert_used_count", d.active_experts);
+  whole("expert_feed_forward_length", d.inner);
+  return file;
+}
+
 /// A GGUF file with the weights that `make` gives, of (id, number of elements).
 template <typename Make>
 GgufModel tiny_file(const Description& d, Make&& make) {
-  GgufModel file(d.architecture);
+  GgufModel file = tiny_keys(d);
   std::vector<float> experts;
   for (const WeightId& id : needed_weights(d)) {
     const Place place = places_of(d, Naming::kGguf, id)[0];
@@ -84,5 +111,16 @@ class RandomWeights {
  private:
   int next_ = 0;
 };
+
+/// The logits of a sample of six tokens, which a vocabulary of eleven has.
+inline std::vector<float> logits_of(const Model& model) {
+  const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
+  const DecoderGraphs graphs = build_samples(model.description, model.weights, ids.size());
+  std::vector<ir::Tensor> inputs;
+  inputs.push_back(ir::Tensor::from<std::int32_t>({1, 6}, ids));
+  std::vector<ir::Tensor> rows = ir::evaluate_graph(graphs.body, inputs);
+  const ir::Tensor logits = ir::evaluate_graph(graphs.head, rows)[0].clone();
+  return {logits.as<float>().begin(), logits.as<float>().end()};
+}
 
 }  // namespace halftone::lm

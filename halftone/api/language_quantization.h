@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantizes language models.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "halftone/base/progress.h"
+#include "halftone/lm/quantize/fit_model.h"
+#include "halftone/lm/quantize/samples.h"
+#include "halftone/lm/quantize/type_recipe.h"
+
+namespace halftone {
+
+/// A model to quantize and the file to write.
+struct LanguageQuantizeJob {
+  std::filesystem::path input;        ///< GGUF file or folder of Hugging Face
+  std::filesystem::path output;       ///< .gguf or .safetensors; decoded: .gguf or a folder
+  std::filesystem::path tokenizer{};  ///< of a model of llama2.c
+  std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to which the model is fitted
+  lm::TypeRecipe recipe{};
+  lm::SampleOptions samples{};  ///< its begin token is that of the model
+  compress::Damping damping{};
+  compress::GroupFitOptions groups{};
+  bool rotates = true;  ///< weights in Halftone's own types
+  bool is_decoded =
+      false;  ///< write what codes represent as float32, for programs that know no codes
+  std::uint64_t seed = 0;
+  int threads = 0;  ///< 0: those of the process
+  ProgressSink progress{};
+};
+
+/// A matrix in a report.
+struct QuantizedMatrix {
+  std::string name;  ///< lm::canonical_name(); of experts with their number
+  std::string type;
+  double bits = 0;  ///< of a weight, with its share of the scales
+  std::size_t bytes = 0;
+  double error = 0;  ///< relative, of outputs: see lm::FittedMatrix
+};
+
+struct LanguageQuantizeReport {
+  std::uintmax_t input_bytes = 0;
+  std::uintmax_t output_bytes = 0;
+  double seconds = 0;
+  double bits = 0;  ///< mean of all weights that were fitted
+  std::size_t fit_tokens = 0;
+  std::size_t held_out_tokens = 0;
+  std::vector<QuantizedMatrix> matrices{};
+  std::vector<std::string> warnings{};
+};
+
+/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(), lm::fit_model();
+///         kUsage for an output that cannot hold the types; kIo if a file cannot be read or written
+LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job);
+
+}  // namespace halftone

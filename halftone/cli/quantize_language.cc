@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/cli/quantize_language.h"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/cli/language_options.h"
+#include "halftone/cli/print_report.h"
+#include "halftone/report/language.h"
+
+namespace halftone::cli {
+namespace {
+
+lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const std::string& path) {
+  lm::TypeRecipe recipe;
+  if (!path.empty()) {
+    const std::vector<std::byte> bytes = read_file(path);
+    recipe =
+        lm::parse_type_recipe({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+  }
+  const lm::TypeRecipe& given = options.job.recipe;
+  if (!given.blocks.empty()) recipe.blocks = given.blocks;
+  if (!given.tables.empty()) recipe.tables = given.tables;
+  for (const std::string& rule : options.rules) {
+    const auto at = rule.rfind('=');
+    if (at == std::string::npos || at == 0 || at + 1 == rule.size()) {
+      fail(ErrorKind::kUsage, "--tensor: expected PATTERN=TYPE, found '" + rule + "'");
+    }
+    recipe.rules.push_back({rule.substr(0, at), rule.substr(at + 1), "--tensor"});
+  }
+  return recipe;
+}
+
+void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job, CLI::Option* text) {
+  verb.add_option("--samples", job.samples.fit, "Samples of the texts to fit to, at most")
+      ->check(whole_from(1))
+      ->capture_default_str()
+      ->needs(text);
+  verb.add_option("--held-out", job.samples.held_out,
+                  "Samples of the texts to judge by, which the fit does not see")
+      ->check(whole_from(0))
+      ->capture_default_str()
+      ->needs(text);
+  verb.add_option("--sample-tokens", job.samples.tokens, "Tokens of a sample")
+      ->check(whole_from(2))
+      ->capture_default_str()
+      ->needs(text);
+  verb.add_option("--candidates", job.groups.candidates, "Scales to try for each group of weights")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str()
+      ->needs(text);
+  verb.add_option("--sweeps", job.groups.sweeps,
+                  "Passes that choose scales and codes anew by the outputs")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str()
+      ->needs(text);
+  verb.add_option("--damping", job.damping.channel,
+                  "Share of each input's second moment that is added to it: more trusts the texts "
+                  "less")
+      ->check(non_negative_number())
+      ->capture_default_str()
+      ->needs(text);
+  verb.add_flag("!--no-rotation", job.rotates,
+                "Keep the basis of the model; else rotations spread outliers over the channels")
+      ->needs(text);
+}
+
+}  // namespace
+
+CLI::Option* add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options) {
+  LanguageQuantizeJob& job = options.job;
+  CLI::Option* text =
+      verb.add_option("--text", job.texts,
+                      "Text in UTF-8 to fit a language model to; several may be given")
+          ->check(some_path());
+  verb.add_option("--type", job.recipe.blocks,
+                  "Type of the matrices in blocks: of GGUF as Q3_K, or a vector basis as 2x6")
+      ->needs(text);
+  verb.add_option("--table-type", job.recipe.tables,
+                  "Type of embedding and head (default: the same, or one of 4 bits)")
+      ->needs(text);
+  verb.add_option("--tensor", options.rules,
+                  "PATTERN=TYPE: another type for some matrices, as 'blk.*.attn_v.weight=Q5_K'; "
+                  "keep leaves them as they are")
+      ->needs(text);
+  verb.add_flag("--decoded", job.is_decoded,
+                "Write the numbers that codes represent, as float32, for programs without codes")
+      ->needs(text);
+  add_tokenizer_option(verb, options.tokenizer);
+  add_fit_options(verb, job, text);
+  return text;
+}
+
+void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,
+                           const std::string& recipe, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(common);
+  LanguageQuantizeJob job = options.job;
+  job.tokenizer = options.tokenizer;
+  job.recipe = recipe_of(options, recipe);
+  job.seed = common.seed;
+  const LanguageQuantizeReport result = [&] {
+    Progress progress(common, machine);
+    job.progress = progress.sink();
+    LanguageQuantizeReport report = quantize_language_model(job);
+    for (const std::string& warning : report.warnings) progress.print_line("warning: " + warning);
+    return report;
+  }();
+  print_report(common, result);
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/model_file.h"
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/printable.h"
+#include "halftone/formats/gguf/block_types.h"
+#include "halftone/formats/safetensors/safetensors_writer.h"
+#include "halftone/lm/model/description_json.h"
+#include "halftone/numerics/vector_basis.h"
+
+namespace halftone::lm {
+namespace {
+
+using formats::SafetensorsFile;
+using formats::SafetensorsTensor;
+using formats::SafetensorsType;
+using nlohmann::json;
+using numerics::SharedBlockEncoding;
+using numerics::VectorBasis;
+using numerics::VectorEncoding;
+
+constexpr std::string_view kVersionKey = "halftone.model";
+constexpr std::string_view kVersion = "1";
+constexpr std::string_view kDescriptionKey = "halftone.description";
+constexpr std::string_view kEncodingsKey = "halftone.encodings";
+constexpr std::string_view kBasisPrefix = "halftone.basis.";
+constexpr std::string_view kTextPrefix = "halftone.text.";
+constexpr std::size_t kMaxNumbers = 16;  // of a vector basis: any bound that fits an int
+
+[[noreturn]] void fail_tensor(const std::string& name, const std::string& message,
+                              ErrorKind kind = ErrorKind::kFormat) {
+  fail(kind, "tensor '" + printable(name) + "': " + message);
+}
+
+const std::string& metadata_of(const SafetensorsFile& file, std::string_view key) {
+  const auto found = file.metadata().find(std::string(key));
+  if (found != file.metadata().end()) return found->second;
+  fail(ErrorKind::kFormat, "metadata: expected '" + std::string(key) + "', found none");
+}
+
+/// The bases of a file, by their rates.
+class Bases {
+ public:
+  explicit Bases(const SafetensorsFile& file) : file_(file) {}
+
+  /// Null if there is no such rate.
+  std::shared_ptr<const VectorBasis> find(const std::string& rate) {
+    const auto known = bases_.find(rate);
+    if (known != bases_.end()) return known->second;
+    const std::string name = std::string(kBasisPrefix) + rate;
+    const SafetensorsTensor* tensor = file_.tensor(name);
+    if (tensor == nullptr) return nullptr;
+    if (tensor->type != SafetensorsType::kI8 || tensor->shape.size() != 2 ||
+        tensor->shape[0] > kMaxNumbers) {
+      fail_tensor(name, "expected a matrix of I8");
+    }
+    const auto* first = reinterpret_cast<const std::int8_t*>(tensor->bytes.bytes.data());
+    auto basis = with_context(name, [&] {
+      return std::make_shared<const VectorBasis>(static_cast<int>(tensor->shape[0]),
+                                                 std::span(first, tensor->num_elements()));
+    });
+    if (basis->rate() != rate) fail_tensor(name, "has the rate " + basis->rate());
+    return bases_.emplace(rate, std::move(basis)).first->second;
+  }
+
+ private:
+  const SafetensorsFile& file_;
+  std::map<std::string, std::shared_ptr<const VectorBasis>> bases_;
+};
+
+SharedBlockEncoding encoding_named(const std::string& tensor, const json& entry, Bases& bases) {
+  const std::string type = entry.value("type", "");
+  for (const formats::GgufType& gguf : formats::gguf_types()) {
+    if (gguf.name == type && gguf.group > 0) return numerics::without_owner(gguf);
+  }
+  const auto basis = bases.find(type);
+  if (basis == nullptr) {
+    fail_tensor(tensor, "unknown type '" + printable(type) + "'", ErrorKind::kUnsupported);
+  }
+  const auto factor = entry.find("factor");
+  if (factor == entry.end() || !factor->is_number()) fail_tensor(tensor, "has no factor");
+  return with_context("tensor '" + printable(tensor) + "'", [&] {
+    return std::make_shared<const VectorEncoding>(basis, factor->get<float>());
+  });
+}
+
+std::vector<std::size_t> extents_of(const std::string& tensor, const json& entry) {
+  std::vector<std::size_t> shape;
+  const auto found = entry.find("shape");
+  const bool is_list = found != entry.end() && found->is_array();
+  if (!is_list || found->size() < 2 || found->size() > 3) {
+    fail_tensor(tensor, "expected a shape of two or three extents");
+  }
+  constexpr std::size_t kMaxExtent = std::size_t{1} << 24;  // the product of all fits 64 bits
+  for (const json& extent : *found) {
+    if (!extent.is_number_unsigned() || extent.get<std::size_t>() == 0 ||
+        extent.get<std::size_t>() > kMaxExtent) {
+      fail_tensor(tensor, "expected extents from 1 to 2^24");
+    }
+    shape.push_back(extent.get<std::size_t>());
+  }
+  return shape;
+}
+
+std::size_t rows_of(const std::vector<std::size_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end() - 1, std::size_t{1}, std::multiplies());
+}
+
+/// The types of tensors in blocks.
+json encodings_to_json(const std::vector<ModelTensor>& tensors) {
+  json encodings = json::object();
+  for (const ModelTensor& tensor : tensors) {
+    const auto* matrix = std::get_if<EncodedMatrix>(&tensor.elements);
+    if (matrix == nullptr) continue;
+    json& entry = encodings[tensor.name] = {{"shape", tensor.shape}};
+    const numerics::BlockEncoding& encoding = *matrix->encoding;
+    entry["type"] = encoding.basis != nullptr ? encoding.basis->rate() : std::string(encoding.name);
+    if (encoding.basis != nullptr) entry["factor"] = encoding.factor;
+  }
+  return encodings;
+}
+
+SharedBytes bytes_of_floats(const std::vector<float>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return own_bytes({bytes.begin(), bytes.end()});
+}
+
+formats::NewSafetensorsTensor stored_tensor(const ModelTensor& tensor) {
+  if (const auto* values = std::get_if<std::vector<float>>(&tensor.elements)) {
+    return {tensor.name, SafetensorsType::kF32, tensor.shape, source_of(bytes_of_floats(*values))};
+  }
+  const auto& matrix = std::get<EncodedMatrix>(tensor.elements);
+  return {tensor.name,
+          SafetensorsType::kU8,
+          {rows_of(tensor.shape), matrix.encoding->bytes_of(tensor.shape.back())},
+          source_of(matrix.bytes)};
+}
+
+/// The matrices of all bases that tensors have.
+void add_bases(const std::vector<ModelTensor>& tensors,
+               std::vector<formats::NewSafetensorsTensor>& to) {
+  std::set<std::string> added;
+  for (const ModelTensor& tensor : tensors) {
+    const auto* matrix = std::get_if<EncodedMatrix>(&tensor.elements);
+    if (matrix == nullptr || matrix->encoding->basis == nullptr) continue;
+    const VectorBasis& basis = *matrix->encoding->basis;
+    if (!added.insert(basis.rate()).second) continue;
+    const auto bytes = std::as_bytes(basis.matrix());
+    to.push_back(
+        {std::string(kBasisPrefix) + basis.rate(),
+         SafetensorsType::kI8,
+         {static_cast<std::size_t>(basis.numbers()), static_cast<std::size_t>(basis.signs())},
+         source_of(own_bytes({bytes.begin(), bytes.end()}))});
+  }
+}
+
+}  // namespace
+
+bool ModelFile::is_model(const SafetensorsFile& file) {
+  return file.metadata().contains(std::string(kVersionKey));
+}
+
+ModelFile ModelFile::parse(SafetensorsFile file) {
+  const std::string& version = metadata_of(file, kVersionKey);
+  if (version != kVersion) {
+    fail(ErrorKind::kUnsupported,
+         "model file: expected version " + std::string(kVersion) + ", found " + printable(version));
+  }
+  ModelFile model;
+  model.description_ = description_from_json(metadata_of(file, kDescriptionKey));
+  const json encodings = json::parse(metadata_of(file, kEncodingsKey), nullptr, false);
+  if (!encodings.is_object()) fail(ErrorKind::kFormat, "encodings: expected a JSON object");
+  Bases bases(file);
+  for (const auto& [name, entry] : encodings.items()) {
+    const SafetensorsTensor* tensor = file.tensor(name);
+    if (tensor == nullptr) fail_tensor(name, "is missing");
+    if (!entry.is_object()) fail_tensor(name, "expected a JSON object as encoding");
+    Stored stored{encoding_named(name, entry, bases), extents_of(name, entry)};
+    const bool is_whole = stored.shape.back() % stored.encoding->block == 0;
+    const std::vector<std::size_t> expected = {rows_of(stored.shape),
+                                               stored.encoding->bytes_of(stored.shape.back())};
+    if (tensor->type != SafetensorsType::kU8 || !is_whole || tensor->shape != expected) {
+      fail_tensor(name, "its bytes do not fit its encoding");
+    }
+    model.encodings_.emplace(name, std::move(stored));
+  }
+  for (const SafetensorsTensor& tensor : file.tensors()) {
+    if (!tensor.name.starts_with(kTextPrefix)) continue;
+    model.texts_.emplace(tensor.name.substr(kTextPrefix.size()), tensor.bytes);
+  }
+  model.file_ = std::move(file);
+  return model;
+}
+
+std::vector<ModelFile::Entry> ModelFile::tensors() const {
+  std::vector<Entry> entries;
+  for (const SafetensorsTensor& tensor : file_.tensors()) {
+    if (tensor.name.starts_with(kBasisPrefix) || tensor.name.starts_with(kTextPrefix)) continue;
+    Entry entry{tensor.name, tensor.shape, nullptr, tensor.type, tensor.bytes};
+    const auto stored = encodings_.find(tensor.name);
+    if (stored != encodings_.end()) {
+      entry.encoding = stored->second.encoding;
+      entry.shape = stored->second.shape;
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+void write_model_file(const std::filesystem::path& path, const Description& description,
+                      const std::vector<ModelTensor>& tensors, const TextFiles& texts) {
+  std::vector<formats::NewSafetensorsTensor> stored;
+  for (const ModelTensor& tensor : tensors) stored.push_back(stored_tensor(tensor));
+  add_bases(tensors, stored);
+  for (const auto& [name, bytes] : texts) {
+    stored.push_back({std::string(kTextPrefix) + name,
+                      SafetensorsType::kU8,
+                      {bytes.bytes.size()},
+                      source_of(bytes)});
+  }
+  formats::write_safetensors(path,
+                             {{std::string(kVersionKey), std::string(kVersion)},
+                              {std::string(kDescriptionKey), description_to_json(description)},
+                              {std::string(kEncodingsKey), encodings_to_json(tensors).dump()}},
+                             stored);
+}
+
+}  // namespace halftone::lm

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/quantize/fit_model.h"
+
+#include <algorithm>
+
+#include "halftone/base/parallel.h"
+#include "halftone/compress/fit/group_error.h"
+
+namespace halftone::lm {
+namespace {
+
+FittedMatrix fit_matrix(const VisitedMatrix& matrix, const WeightType& type,
+                        const compress::GroupFitOptions& options) {
+  const auto fit = compress::fit_groups(matrix.values, type.grid, matrix.metric, options);
+  FittedMatrix fitted{&type, matrix.values.rows(), matrix.values.cols(), encode_fit(fit, type)};
+  const std::vector<float> decoded = decode(fitted);
+  fitted.error = compress::relative_output_error(
+      matrix.values, MatrixView<const float>(decoded, fitted.rows, fitted.cols), matrix.moments);
+  return fitted;
+}
+
+}  // namespace
+
+std::vector<float> decode(const FittedMatrix& matrix) {
+  const numerics::BlockEncoding& encoding = *matrix.encoded.encoding;
+  const std::size_t padded = matrix.type->blocks_per_row(matrix.cols) * encoding.block;
+  const std::size_t row_bytes = encoding.bytes_of(padded);
+  std::vector<float> values(matrix.rows * matrix.cols);
+  parallel_for(matrix.rows, [&](std::size_t r) {
+    std::vector<float> row(padded);
+    numerics::decode_blocks(encoding, matrix.encoded.bytes.bytes.subspan(r * row_bytes, row_bytes),
+                            row);
+    std::copy_n(row.begin(), matrix.cols,
+                values.begin() + static_cast<std::ptrdiff_t>(r * matrix.cols));
+  });
+  return values;
+}
+
+FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeChoice& choice,
+                         const Samples& samples, const ModelFitOptions& options) {
+  FittedMatrices fitted;
+  const WeightType& byte_type = weight_type("Q8_0");
+  const MatrixWalkJob job{model,           folding,         samples,
+                          options.damping, options.threads, options.progress};
+  walk_matrices(
+      job, [&](const WeightId& id) { return choice.contains(id); },
+      [&](const VisitedMatrix& matrix) {
+        const bool is_chosen = choice.contains(matrix.id);
+        if (!is_chosen && !byte_type.can_hold(matrix.values.cols())) return;
+        const WeightType& type = is_chosen ? *choice.at(matrix.id) : byte_type;
+        fitted.emplace(matrix.id, fit_matrix(matrix, type, options.groups));
+      });
+  return fitted;
+}
+
+}  // namespace halftone::lm

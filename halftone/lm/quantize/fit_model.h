@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits the matrices of a language model to types of few bits.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "halftone/base/progress.h"
+#include "halftone/compress/fit/group_fit.h"
+#include "halftone/lm/quantize/matrix_walk.h"
+#include "halftone/lm/quantize/type_recipe.h"
+#include "halftone/lm/quantize/weight_types.h"
+
+namespace halftone::lm {
+
+struct ModelFitOptions {
+  compress::Damping damping;
+  compress::GroupFitOptions groups;
+  int threads = 1;          ///< of the float model; fits use those of parallel_for()
+  ProgressSink progress{};  ///< may be empty
+};
+
+/// A matrix in codes: of a model's experts all, one below the other.
+struct FittedMatrix {
+  const WeightType* type = nullptr;
+  std::size_t rows = 0;
+  std::size_t cols = 0;  ///< but rows of `encoded` end with a whole block
+  EncodedMatrix encoded;
+  /// Of outputs, relative: sum of E[(w x - q x)^2] / sum of E[(w x)^2], over the samples held out
+  /// or, without them, those to fit.
+  double error = 0;
+};
+
+using FittedMatrices = std::map<WeightId, FittedMatrix>;
+
+/// The numbers that codes represent, [rows, cols].
+std::vector<float> decode(const FittedMatrix& matrix);
+
+/// Fits matrices as walk_matrices() visits them, by compress::fit_groups(). A final transform of
+/// the folding is stored in 8 bits.
+/// @param model   of the folding
+/// @param choice  of choose_types()
+/// @throws Error as walk_matrices() and compress::fit_groups(); messages name the matrix
+FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeChoice& choice,
+                         const Samples& samples, const ModelFitOptions& options);
+
+}  // namespace halftone::lm

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goes through the matrices of a model with what they read.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "halftone/base/progress.h"
+#include "halftone/base/view.h"
+#include "halftone/compress/fit/group_metric.h"
+#include "halftone/lm/quantize/folding.h"
+#include "halftone/lm/quantize/samples.h"
+
+namespace halftone::lm {
+
+/// The matrices of a model that may be fitted: those of its blocks except routers, the embedding,
+/// and the head unless it is the embedding's table. Of experts the first stands for all.
+std::vector<WeightId> matrices_to_fit(const Description& description);
+/// Whether it is an embedding's table or the head.
+bool is_table(const WeightId& id);
+
+/// The name of a matrix in GGUF files, whatever its file calls it. Experts of a block share one.
+std::string canonical_name(const Description& description, const WeightId& id);
+
+/// A matrix of a folded model, row by row: of experts all, one below the other.
+std::vector<float> folded_matrix(const Folding& folding, const WeightId& id);
+
+/// A matrix on the way.
+struct VisitedMatrix {
+  WeightId id;
+  MatrixView<const float> values;       ///< [outputs, n], folded
+  const compress::GroupMetric& metric;  ///< in which it is to be fitted
+  MatrixView<const float> moments;      ///< [n, n] by which errors are judged
+};
+
+struct MatrixWalkJob {
+  const Model& model;
+  const Folding& folding;  ///< of the model
+  const Samples& samples;
+  compress::Damping damping{};
+  int threads = 1;          ///< of the float model
+  ProgressSink progress{};  ///< may be empty
+};
+
+/// Calls visit(matrix) for each matrix_to_fit() that is wanted, block by block, as the samples of
+/// the float model reach them: see SampleWalk. Matrices that read the same rows share their metric,
+/// experts that of all rows of their block. The table of an embedding has the metric of the head's
+/// input if it is the head's too; otherwise that of inputs which are all alike. A final transform
+/// of the folding, kFinalTransform, is visited before the head. Errors are judged by the samples
+/// held out or, without them, by those to fit.
+/// @throws Error as SampleWalk and compress::GroupMetric::of(); messages name the matrix
+void walk_matrices(const MatrixWalkJob& job, const std::function<bool(const WeightId&)>& wanted,
+                   const std::function<void(const VisitedMatrix&)>& visit);
+
+}  // namespace halftone::lm

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/quantize/type_recipe.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/toml/keys.h"
+
+namespace halftone::lm {
+namespace {
+
+constexpr double kTableBits = 4;
+
+bool matches_pattern(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+/// Null for a matrix that stays as it is.
+const WeightType* type_or_keep(const std::string& name) {
+  return name.empty() || name == kKeepType ? nullptr : &weight_type(name);
+}
+
+void check_rows(const std::string& name, const WeightType& type, std::size_t cols) {
+  if (type.can_hold(cols)) return;
+  std::string names;
+  for (const WeightType& other : weight_types()) {
+    if (other.can_hold(cols)) names += (names.empty() ? "" : ", ") + other.name;
+  }
+  fail(ErrorKind::kUsage, name + ": " + type.name + " has blocks of " + std::to_string(type.block) +
+                              " weights, rows have " + std::to_string(cols) +
+                              "; types for such rows: " + (names.empty() ? "none" : names));
+}
+
+TypeRule read_rule(const toml::table& table) {
+  TypeRule rule;
+  keys::read_table(
+      table,
+      {keys::required(keys::word("name", [&](const std::string& name) { rule.pattern = name; })),
+       keys::required(keys::word("type",
+                                 [&](const std::string& name) {
+                                   (void)type_or_keep(name);
+                                   rule.type = name;
+                                 }))},
+      "[[layer]]");
+  rule.where = "line " + std::to_string(table.source().begin.line);
+  return rule;
+}
+
+TypeRecipe read_type_recipe(const toml::table& root) {
+  TypeRecipe recipe;
+  const auto type_key = [](std::string_view key, std::string& store) {
+    return keys::word(key, [&store](const std::string& name) {
+      (void)type_or_keep(name);
+      store = name;
+    });
+  };
+  keys::read_table(
+      root,
+      {keys::section("default",
+                     [&](const toml::table& table) {
+                       keys::read_table(
+                           table,
+                           {type_key("type", recipe.blocks), type_key("table_type", recipe.tables)},
+                           "[default]");
+                     }),
+       keys::sections("layer",
+                      [&](const toml::table& table) { recipe.rules.push_back(read_rule(table)); })},
+      "the recipe");
+  return recipe;
+}
+
+void check_rules(const TypeRecipe& recipe, const std::vector<std::string>& names) {
+  for (const TypeRule& rule : recipe.rules) {
+    const bool is_used = std::ranges::any_of(
+        names, [&](const std::string& name) { return matches_pattern(rule.pattern, name); });
+    if (is_used) continue;
+    fail(ErrorKind::kUsage, (rule.where.empty() ? "" : rule.where + ": ") + "pattern '" +
+                                rule.pattern + "' matches no matrix; names are like " + names[0] +
+                                ", " + names.back());
+  }
+}
+
+}  // namespace
+
+const WeightType& default_table_type(const WeightType& blocks, std::size_t width) {
+  if (blocks.bits >= kTableBits && blocks.can_hold(width)) return blocks;
+  if (blocks.basis != nullptr) return weight_type("2x8");
+  const WeightType& k_type = weight_type("Q4_K");
+  return k_type.can_hold(width) ? k_type : weight_type("Q4_0");
+}
+
+TypeRecipe parse_type_recipe(std::string_view toml, const std::string& name) {
+  TypeRecipe recipe;
+  keys::read_document(toml, name,
+                      [&](const toml::table& root) { recipe = read_type_recipe(root); });
+  for (TypeRule& rule : recipe.rules) rule.where = name + ": " + rule.where;
+  return recipe;
+}
+
+std::string to_toml(const Description& description, const TypeChoice& choice,
+                    const std::vector<std::string>& comments) {
+  std::string text;
+  for (const std::string& comment : comments) text += "# " + comment + "\n";
+  for (const auto& [id, type] : choice) {
+    text += "[[layer]]\nname = \"" + canonical_name(description, id) + "\"\ntype = \"" +
+            type->name + "\"\n";
+  }
+  return text;
+}
+
+TypeChoice choose_types(const Model& model, const TypeRecipe& recipe, bool takes_any_rows) {
+  const Description& d = model.description;
+  const std::vector<WeightId> ids = matrices_to_fit(d);
+  std::vector<std::string> names;
+  for (const WeightId& id : ids) names.push_back(canonical_name(d, id));
+  check_rules(recipe, names);
+  const WeightType* blocks = type_or_keep(recipe.blocks);
+  const WeightType* tables = type_or_keep(recipe.tables);
+  if (recipe.tables.empty() && blocks != nullptr) tables = &default_table_type(*blocks, d.width);
+  TypeChoice choice;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const WeightType* type = is_table(ids[i]) ? tables : blocks;
+    for (const TypeRule& rule : recipe.rules) {
+      if (matches_pattern(rule.pattern, names[i])) type = type_or_keep(rule.type);
+    }
+    if (type == nullptr) continue;
+    if (!takes_any_rows) check_rows(names[i], *type, model.weights.at(ids[i]).inputs());
+    choice.emplace(ids[i], type);
+  }
+  return choice;
+}
+
+}  // namespace halftone::lm

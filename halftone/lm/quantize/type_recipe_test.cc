@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/quantize/type_recipe.h"
+
+#include "halftone/base/testing.h"
+#include "halftone/lm/quantize/testing.h"
+
+namespace halftone::lm {
+namespace {
+
+constexpr TinySizes kWide = {
+    .width = 64, .inner = 256, .heads = 2, .kv_heads = 1, .head_width = 32};
+
+Model wide_model(const TinySizes& sizes = kWide) {
+  RandomWeights weights;
+  return tiny_model(tiny_description(sizes.experts > 0 ? "qwen2moe" : "llama", sizes), weights);
+}
+
+const std::string& type_of(const TypeChoice& choice, WeightRole role, std::size_t block = 0) {
+  return choice.at({.role = role, .block = block})->name;
+}
+
+TEST(TypeRecipe, GivesBlocksAndTablesTheirTypes) {
+  const Model model = wide_model();
+  const TypeChoice choice = choose_types(model, {.blocks = "2x6", .tables = "Q8_0"});
+  EXPECT_EQ(choice.size(), 2 * 7 + 1U);
+  EXPECT_EQ(type_of(choice, WeightRole::kDown, 1), "2x6");
+  EXPECT_EQ(type_of(choice, WeightRole::kTokenEmbedding), "Q8_0");
+  EXPECT_EQ(choose_types(model, {.blocks = "2x6", .tables = "keep"}).size(), 14U);
+  EXPECT_EQ(choose_types(model, {.blocks = "keep", .tables = "2x6"}).size(), 1U);
+}
+
+TEST(TypeRecipe, LaterRulesOverrideTypes) {
+  const TypeChoice choice = choose_types(wide_model(), {.blocks = "4x8",
+                                                        .rules = {{"*attn_v*", "2x8"},
+                                                                  {"blk.1.*", "2x6"},
+                                                                  {"token_embd.weight", "Q4_0"},
+                                                                  {"*.ffn_up.weight", "keep"}}});
+  EXPECT_EQ(type_of(choice, WeightRole::kValue, 0), "2x8");
+  EXPECT_EQ(type_of(choice, WeightRole::kValue, 1), "2x6");
+  EXPECT_EQ(type_of(choice, WeightRole::kQuery, 0), "4x8");
+  EXPECT_EQ(type_of(choice, WeightRole::kTokenEmbedding), "Q4_0");
+  EXPECT_FALSE(choice.contains({.role = WeightRole::kUp}));
+}
+
+TEST(TypeRecipe, TablesHaveFourBitsAtLeast) {
+  const auto table_of = [](const char* blocks, std::size_t width) {
+    return default_table_type(weight_type(blocks), width).name;
+  };
+  EXPECT_EQ(table_of("4x8", 576), "2x8");
+  EXPECT_EQ(table_of("2x10", 576), "2x10");
+  EXPECT_EQ(table_of("Q2_K", 512), "Q4_K");
+  EXPECT_EQ(table_of("Q2_0", 576), "Q4_0");
+  EXPECT_EQ(table_of("Q5_K", 512), "Q5_K");
+}
+
+TEST(TypeRecipe, ExpertsShareAType) {
+  TinySizes sizes = kWide;
+  sizes.experts = 4;
+  const TypeChoice choice = choose_types(wide_model(sizes), {.blocks = "2x6"});
+  EXPECT_TRUE(choice.contains({.role = WeightRole::kExpertUp, .block = 1}));
+  EXPECT_FALSE(choice.contains(
+      {.role = WeightRole::kExpertUp, .block = 1, .part = Part::kWeight, .expert = 1}));
+  EXPECT_FALSE(choice.contains({.role = WeightRole::kRouter}));
+}
+
+TEST(TypeRecipe, RejectsTypesThatDoNotHoldRows) {
+  const Model model = wide_model();
+  expect_error(ErrorKind::kUsage,
+               "blk.0.attn_q.weight: Q3_K has blocks of 256 weights, rows have 64; types for such "
+               "rows: 4x8, Q2_0, ",
+               [&] { (void)choose_types(model, {.blocks = "Q3_K"}); });
+  EXPECT_EQ(choose_types(model, {.blocks = "Q3_K"}, true).size(), 15U);
+  const TypeRecipe mixed = {.blocks = "Q4_0", .rules = {{"*ffn_down*", "Q3_K"}}};
+  EXPECT_EQ(type_of(choose_types(model, mixed), WeightRole::kDown), "Q3_K");
+}
+
+TEST(TypeRecipe, RejectsRulesWithoutAMatrix) {
+  const Model model = wide_model();
+  expect_error(ErrorKind::kUsage, "--tensor: pattern 'blk.7.*' matches no matrix", [&] {
+    (void)choose_types(model, {.blocks = "4x8", .rules = {{"blk.7.*", "2x6", "--tensor"}}});
+  });
+}
+
+TEST(TypeRecipe, ReadsToml) {
+  const TypeRecipe recipe = parse_type_recipe(
+      "[default]\ntype = \"4x8\"\ntable_type = \"2x8\"\n[[layer]]\nname = \"*attn_v*\"\n"
+      "type = \"keep\"\n",
+      "r.toml");
+  EXPECT_EQ(recipe.blocks, "4x8");
+  EXPECT_EQ(recipe.tables, "2x8");
+  ASSERT_EQ(recipe.rules.size(), 1U);
+  EXPECT_EQ(recipe.rules[0].pattern, "*attn_v*");
+  EXPECT_EQ(recipe.rules[0].where, "r.toml: line 4");
+}
+
+TEST(TypeRecipe, RejectsOtherToml) {
+  const auto parse = [](const char* text) {
+    return [text] { (void)parse_type_recipe(text, "r.toml"); };
+  };
+  expect_error(ErrorKind::kUsage, "r.toml: line 2: 'type'", parse("[default]\ntype = \"Q9\"\n"));
+  expect_error(ErrorKind::kUsage, "r.toml", parse("[[layer]]\nname = \"a\"\n"));
+  expect_error(ErrorKind::kUsage, "r.toml", parse("[default]\nbits = 2\n"));
+}
+
+TEST(TypeRecipe, WritesWhatItReads) {
+  const Model model = wide_model();
+  const TypeChoice choice =
+      choose_types(model, {.blocks = "4x8", .rules = {{"blk.1.*", "2x6"}, {"*ffn_up*", "keep"}}});
+  const std::string toml = to_toml(model.description, choice, {"a comment"});
+  EXPECT_TRUE(toml.starts_with("# a comment\n"));
+  EXPECT_EQ(choose_types(model, parse_type_recipe(toml, "")), choice);
+}
+
+}  // namespace
+}  // namespace halftone::lm

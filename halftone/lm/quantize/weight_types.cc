@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/quantize/weight_types.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+
+#include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+
+namespace halftone::lm {
+namespace {
+
+using compress::GroupFit;
+using compress::GroupGrid;
+using numerics::BlockEncoding;
+using numerics::BlockScales;
+
+GroupGrid grid_of(const BlockEncoding& encoding) {
+  GroupGrid grid;
+  const numerics::CodeLevels& levels = encoding.levels;
+  const int step = levels.bits == 1 ? 2 : 1;
+  for (int code = 0; code < 1 << levels.bits; ++code) {
+    const int level = levels.table != nullptr ? (*levels.table)[static_cast<std::size_t>(code)]
+                                              : levels.first + code * step;
+    grid.codewords.push_back(static_cast<float>(level));
+  }
+  grid.group = encoding.group;
+  grid.has_offsets = encoding.has_offsets;
+  if (encoding.scales == BlockScales::kHalfTimesByte) {
+    grid.scales = GroupGrid::kIntegers;
+    grid.share = encoding.block;
+    grid.min_scale = encoding.min_scale;
+    grid.max_scale = encoding.max_scale;
+    grid.max_offset = encoding.max_offset;
+  }
+  return grid;
+}
+
+WeightType type_of(const formats::GgufType& gguf) {
+  return {.name = std::string(gguf.name),
+          .gguf = &gguf,
+          .grid = grid_of(gguf),
+          .block = gguf.block,
+          .block_bytes = gguf.block_bytes,
+          .bits = gguf.bits()};
+}
+
+WeightType type_of(const std::shared_ptr<const numerics::VectorBasis>& basis) {
+  const numerics::VectorEncoding encoding(basis, 1);
+  GroupGrid grid;
+  grid.vector = static_cast<std::size_t>(basis->numbers());
+  grid.codewords.assign(basis->codewords().begin(), basis->codewords().end());
+  grid.group = encoding.group;
+  grid.scales = GroupGrid::kE3m5;
+  return {.name = basis->rate(),
+          .basis = basis,
+          .grid = std::move(grid),
+          .block = encoding.block,
+          .block_bytes = encoding.block_bytes,
+          .bits = encoding.bits()};
+}
+
+std::vector<WeightType> all_types() {
+  std::vector<WeightType> types;
+  for (const formats::GgufType& gguf : formats::gguf_types()) {
+    if (gguf.pack != nullptr) types.push_back(type_of(gguf));
+  }
+  for (const std::string_view rate : numerics::vector_rates()) {
+    types.push_back(type_of(numerics::shipped_vector_basis(rate)));
+  }
+  std::ranges::stable_sort(types, {}, &WeightType::bits);
+  return types;
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return result;
+}
+
+/// Packs the rows of a fit. What is missing of the last block of a row has the first codeword.
+class RowPacker {
+ public:
+  RowPacker(const GroupFit& fit, const WeightType& type, const BlockEncoding& encoding)
+      : fit_(fit), type_(type), encoding_(encoding) {}
+
+  void pack(std::size_t row, std::byte* bytes) const {
+    const std::size_t blocks = type_.blocks_per_row(fit_.cols);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      std::byte* to = bytes + b * type_.block_bytes;
+      if (type_.gguf != nullptr) {
+        pack_levels(row, b, to);
+      } else {
+        pack_codes(row, b, to);
+      }
+    }
+  }
+
+ private:
+  /// The codes of a block: [block / d].
+  void take_codes(std::size_t row, std::size_t b, std::span<std::uint16_t> codes) const {
+    const std::size_t per_row = type_.grid.codes_per_row(fit_.cols);
+    const std::size_t first = b * codes.size();
+    const std::size_t count = std::min(codes.size(), per_row - first);
+    const auto from = fit_.codes.begin() + static_cast<std::ptrdiff_t>(row * per_row + first);
+    const auto end = std::copy_n(from, count, codes.begin());
+    std::fill(end, codes.end(), std::uint16_t{0});
+  }
+  /// The numbers of the groups of a block.
+  static void take_groups(const std::vector<float>& all, std::size_t first, std::size_t end,
+                          std::span<float> numbers) {
+    for (std::size_t g = 0; g < numbers.size(); ++g) {
+      numbers[g] = first + g < end ? all[first + g] : 0;
+    }
+  }
+  void pack_levels(std::size_t row, std::size_t b, std::byte* to) const {
+    std::array<std::uint16_t, numerics::kMaxBlock> codes;
+    take_codes(row, b, std::span(codes).first(encoding_.block));
+    std::array<std::int8_t, numerics::kMaxBlock> levels;
+    for (std::size_t i = 0; i < encoding_.block; ++i) {
+      levels[i] = static_cast<std::int8_t>(type_.grid.codewords[codes[i]]);
+    }
+    const std::size_t per_row = type_.grid.groups_per_row(fit_.cols);
+    const std::size_t groups = encoding_.block / encoding_.group;
+    std::array<float, numerics::kMaxBlock / 16> scales;
+    std::array<float, numerics::kMaxBlock / 16> offsets;
+    const std::size_t first = row * per_row + b * groups;
+    take_groups(fit_.scales, first, (row + 1) * per_row, std::span(scales).first(groups));
+    numerics::BlockNumbers numbers{.codes = levels.data(), .scales = scales.data()};
+    if (encoding_.has_offsets) {
+      take_groups(fit_.offsets, first, (row + 1) * per_row, std::span(offsets).first(groups));
+      numbers.offsets = offsets.data();
+    }
+    if (type_.grid.scales == GroupGrid::kIntegers) {
+      const std::size_t factor = row * type_.grid.factors_per_row(fit_.cols) + b;
+      numbers.scale_factor = fit_.scale_factors[factor];
+      if (encoding_.has_offsets) numbers.offset_factor = fit_.offset_factors[factor];
+    }
+    encoding_.pack(encoding_, numbers, to);
+  }
+  void pack_codes(std::size_t row, std::size_t b, std::byte* to) const {
+    const auto& encoding = static_cast<const numerics::VectorEncoding&>(encoding_);
+    std::array<std::uint16_t, numerics::VectorEncoding::kBlock> codes;
+    const auto used = std::span(codes).first(encoding.codes_per_block());
+    take_codes(row, b, used);
+    encoding.pack_codes(used, fit_.scales[row * type_.grid.groups_per_row(fit_.cols) + b], to);
+  }
+
+  const GroupFit& fit_;
+  const WeightType& type_;
+  const BlockEncoding& encoding_;
+};
+
+}  // namespace
+
+std::span<const WeightType> weight_types() {
+  static const std::vector<WeightType> kTypes = all_types();
+  return kTypes;
+}
+
+const WeightType& weight_type(std::string_view name) {
+  std::string names;
+  for (const WeightType& type : weight_types()) {
+    if (upper(type.name) == upper(name)) return type;
+    names += (names.empty() ? "" : ", ") + type.name;
+  }
+  fail(ErrorKind::kUsage, "type of weights '" + std::string(name) + "': expected one of " + names);
+}
+
+EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {
+  numerics::SharedBlockEncoding encoding;
+  if (type.gguf != nullptr) {
+    encoding = numerics::without_owner(*type.gguf);
+  } else {
+    encoding = std::make_shared<const numerics::VectorEncoding>(type.basis, fit.scale_factors[0]);
+  }
+  const std::size_t row_bytes = type.size_bytes(1, fit.cols);
+  std::vector<std::byte> bytes(fit.rows * row_bytes);
+  const RowPacker packer(fit, type, *encoding);
+  parallel_for(fit.rows,
+               [&](std::size_t row) { packer.pack(row, bytes.data() + row * row_bytes); });
+  return {std::move(encoding), own_bytes(std::move(bytes))};
+}
+
+}  // namespace halftone::lm

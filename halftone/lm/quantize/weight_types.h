@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types in which fitted matrices are stored.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/compress/fit/group_grid.h"
+#include "halftone/formats/gguf/block_types.h"
+#include "halftone/lm/model/model_file.h"
+#include "halftone/numerics/vector_basis.h"
+
+namespace halftone::lm {
+
+/// A type of matrices: that of a GGUF file such as "Q4_K", or a vector basis such as "4x8".
+struct WeightType {
+  std::string name;
+  const formats::GgufType* gguf = nullptr;                       ///< null for a vector basis
+  std::shared_ptr<const numerics::VectorBasis> basis = nullptr;  ///< null for a type of GGUF
+  compress::GroupGrid grid;
+  std::size_t block = 0;        ///< rows in a file are multiples of it
+  std::size_t block_bytes = 0;  ///< with scales
+  double bits = 0;              ///< of a weight, with its share of the scales
+
+  [[nodiscard]] bool can_hold(std::size_t cols) const { return cols % block == 0; }
+  [[nodiscard]] std::size_t blocks_per_row(std::size_t cols) const {
+    return (cols + block - 1) / block;
+  }
+  /// Bytes of a matrix, whose rows end with a whole block.
+  [[nodiscard]] std::size_t size_bytes(std::size_t rows, std::size_t cols) const {
+    return rows * blocks_per_row(cols) * block_bytes;
+  }
+};
+
+/// All types that fits write, by rising bits; those of GGUF before vector bases of as many bits.
+std::span<const WeightType> weight_types();
+/// The type of this name, whatever the case of its letters.
+/// @throws Error kUsage that lists the names
+const WeightType& weight_type(std::string_view name);
+
+/// What a file stores of a fit on the grid of a type. Rows end with a whole block: where fit.cols
+/// does, a file can hold them.
+EncodedMatrix encode_fit(const compress::GroupFit& fit, const WeightType& type);
+
+}  // namespace halftone::lm

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes quantized models.
+#pragma once
+
+#include <filesystem>
+#include <map>
+
+#include "halftone/formats/gguf/gguf_file.h"
+#include "halftone/lm/model/model_file.h"
+#include "halftone/lm/quantize/fit_model.h"
+#include "halftone/lm/quantize/folding.h"
+
+namespace halftone::lm {
+
+/// What an output file holds of fitted matrices.
+enum class FittedForm {
+  kCodes,
+  kDecoded,  ///< the numbers that codes represent, as float32
+};
+
+/// Writes a GGUF file like another one: with fitted matrices in place of its own, all other tensors
+/// and keys as they are, except general.file_type and general.quantization_version.
+/// @param model   of `source`
+/// @param fitted  of a model without rotations
+/// @throws Error kUsage if the matrices of one tensor have several types, or one that GGUF does not
+///         have; kIo if the file cannot be written
+void write_gguf_model(const std::filesystem::path& path, const formats::GgufFile& source,
+                      const Model& model, const FittedMatrices& fitted, FittedForm form);
+
+/// Writes Halftone's own file: fitted matrices in codes, all others as float32.
+/// @throws Error kIo if the file cannot be written
+void write_own_model(const std::filesystem::path& path, const Folding& folding,
+                     const FittedMatrices& fitted, const TextFiles& texts);
+
+}  // namespace halftone::lm
