@@ -25,6 +25,40 @@ kernels::Factor<double> rows_of(const kernels::Factor<double>& a, std::size_t fi
       MatrixView<const double>(all.data_handle() + first, all.rows(), count, all.stride()));
 }
 
+MatrixView<double> part_of_matrix(MatrixView<double> a, std::size_t row, std::size_t col,
+                                  std::size_t rows, std::size_t cols) {
+  return {a.data_handle() + row * a.stride() + col, rows, cols, a.stride()};
+}
+
+/// kernels::cholesky() of a large matrix, with the same bits: a panel of rows after another is
+/// factored, and its products are subtracted from the rest by several threads.
+/// @return whether the matrix is positive definite
+bool cholesky_in_panels(MatrixView<double> a) {
+  const std::size_t n = a.rows();
+  for (std::size_t k = 0; k < n; k += kParallelBlock) {
+    const std::size_t rows = std::min(kParallelBlock, n - k);
+    const std::size_t rest = n - k - rows;
+    const MatrixView<double> top = part_of_matrix(a, k, k, rows, rows);
+    if (!kernels::cholesky(top)) return false;
+    const MatrixView<double> right = part_of_matrix(a, k, k + rows, rows, rest);
+    parallel_for(num_blocks(rest), [&](std::size_t b) {
+      const std::size_t first = b * kParallelBlock;
+      const std::size_t cols = std::min(kParallelBlock, rest - first);
+      kernels::solve_transposed(top, part_of_matrix(right, 0, first, rows, cols));
+    });
+    parallel_for(num_blocks(rest), [&](std::size_t b) {
+      const std::size_t first = b * kParallelBlock;
+      const std::size_t count = std::min(kParallelBlock, rest - first);
+      const std::size_t at = k + rows + first;
+      const MatrixView<double> from = part_of_matrix(right, 0, first, rows, rest - first);
+      kernels::matmul(kernels::transposed(part_of_matrix(from, 0, 0, rows, count)), from,
+                      part_of_matrix(a, at, at, count, rest - first), kernels::Update::kSubtract,
+                      kernels::Region::kUpper);
+    });
+  }
+  return true;
+}
+
 /// V'^-1 for an upper triangular V; lower triangular.
 Matrix inverse_transposed(const Matrix& v) {
   const auto n = static_cast<std::size_t>(v.rows());
@@ -95,12 +129,14 @@ double sum_of(const Eigen::Ref<const Vector, 0, Eigen::InnerStride<>>& x) {
 
 Matrix inverse_factor(const Matrix& hessian) {
   Matrix v = hessian.reverse();
-  if (!kernels::cholesky(view_of(v))) {
+  if (!cholesky_in_panels(view_of(v))) {
     fail(ErrorKind::kUnsupported,
          "second moments of a layer's inputs: expected a positive definite matrix in "
          "float64; increase 'damping' in the recipe");
   }
-  return inverse_transposed(v).reverse();
+  Matrix factor = inverse_transposed(v);
+  std::reverse(factor.data(), factor.data() + factor.size());
+  return factor;
 }
 
 Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge) {

@@ -31,7 +31,8 @@ Vector multiply(const Matrix& a, const Vector& x);
 double sum_of(const Eigen::Ref<const Vector, 0, Eigen::InnerStride<>>& x);
 
 /// U with H^-1 = U' U, upper triangular, for a symmetric positive definite H.
-/// With P the reversal of rows and P H P = V' V the Cholesky factorisation, U = P V'^-1 P.
+/// With P the reversal of rows and P H P = V' V the Cholesky factorisation, U = P V'^-1 P. Panels
+/// of rows run in parallel, with the same bits. Memory: 16 n^2 bytes beside H.
 /// @param hessian  [n, n]
 /// @throws Error kUnsupported if H is not positive definite in float64
 Matrix inverse_factor(const Matrix& hessian);

@@ -5,8 +5,10 @@
 
 #include <limits>
 
+#include "halftone/base/parallel.h"
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
+#include "halftone/kernels/dense/cholesky.h"
 
 namespace halftone::compress {
 namespace {
@@ -63,8 +65,27 @@ TEST(Algebra, FactorsTheInverseOfAHessian) {
   }
 }
 
+TEST(Algebra, FactorsInPanelsAsInPlainLoops) {
+  Random random(7);
+  const Eigen::Index n = 450;
+  const Matrix hessian = positive_definite(random, n);
+  Matrix v = hessian.reverse();
+  ASSERT_TRUE(kernels::cholesky_reference(view_of(v)));
+  Matrix inverse = Matrix::Identity(n, n);
+  kernels::solve_transposed_reference(view_of(v), view_of(inverse));
+  const Matrix expected = inverse.reverse();
+  for (const int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    EXPECT_EQ(inverse_factor(hessian), expected) << threads;
+  }
+  set_num_threads(0);
+}
+
 TEST(Algebra, RefusesAHessianThatIsNotPositiveDefinite) {
-  const Matrix hessian = -Matrix::Identity(3, 3);
+  Matrix hessian = -Matrix::Identity(3, 3);
+  expect_error(ErrorKind::kUnsupported, "positive definite", [&] { inverse_factor(hessian); });
+  hessian = Matrix::Identity(500, 500);
+  hessian(3, 3) = -1;  // seen in the last of several panels
   expect_error(ErrorKind::kUnsupported, "positive definite", [&] { inverse_factor(hessian); });
 }
 

@@ -21,7 +21,8 @@ namespace {
 
 /// Rows that are fitted together: few enough that their columns stay in the second-level cache, and
 /// enough that a factor or metric is not read too often.
-constexpr std::size_t kRowsOfBlock = 96;
+constexpr std::size_t kMaxRowsOfBlock = 96;
+constexpr std::size_t kMinRowsOfBlock = 32;
 /// Columns after which what they change is spread to those far away.
 constexpr std::size_t kPanel = 128;
 /// Squares of weights, summed over a layer, must stay within float32.
@@ -333,6 +334,13 @@ void check_weights(MatrixView<const float> weights, const GroupMetric& metric) {
   }
 }
 
+/// Rows of a block so that all threads have some. They are independent: it changes no result.
+std::size_t rows_of_block(std::size_t rows) {
+  const std::size_t share = rows / static_cast<std::size_t>(num_threads()) + 1;
+  const std::size_t whole = (share + kMinRowsOfBlock - 1) / kMinRowsOfBlock * kMinRowsOfBlock;
+  return std::min(whole, kMaxRowsOfBlock);
+}
+
 /// A fit with room for a matrix.
 GroupFit empty_fit(const GroupFitPlan& plan) {
   const GroupGrid& grid = plan.grid;
@@ -359,10 +367,10 @@ GroupFit fit_groups(MatrixView<const float> weights, const GroupGrid& grid,
   const GroupFitPlan plan(weights, grid, metric, options);
   GroupFit fit = empty_fit(plan);
   if (weights.size() == 0) return fit;
-  const std::size_t blocks = (weights.rows() + kRowsOfBlock - 1) / kRowsOfBlock;
-  parallel_for(blocks, [&](std::size_t b) {
-    const std::size_t first = b * kRowsOfBlock;
-    RowsFit rows(plan, first, std::min(kRowsOfBlock, weights.rows() - first));
+  const std::size_t most = rows_of_block(weights.rows());
+  parallel_for((weights.rows() + most - 1) / most, [&](std::size_t b) {
+    const std::size_t first = b * most;
+    RowsFit rows(plan, first, std::min(most, weights.rows() - first));
     rows.encode();
     if (options.sweeps > 0) rows.begin_sweeps();
     for (int i = 0; i < options.sweeps; ++i) rows.sweep();

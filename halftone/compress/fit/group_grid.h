@@ -61,6 +61,8 @@ struct GroupFit {
   std::vector<float> offsets;         ///< likewise; empty without offsets
   std::vector<float> scale_factors;   ///< kIntegers [rows, factors_per_row]; kE3m5 [1]; kHalf empty
   std::vector<float> offset_factors;  ///< kIntegers with offsets [rows, factors_per_row]; <= 0
+
+  bool operator==(const GroupFit&) const = default;
 };
 
 /// The weights that a fit represents, as files of this grid are decoded.

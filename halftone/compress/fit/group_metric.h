@@ -21,9 +21,11 @@ struct Damping {
 ///     H = M + channel diag(M) + uniform mean(diag(M)) I,    H^-1 = U' U, U upper triangular,
 ///
 /// for second moments M = E[x x']; the error of weights w -> q at an output is (w - q)' H (w - q).
-/// H is scaled by a power of two to a mean of the diagonal near 1, which changes no fit. An input
-/// that is always zero gets the mean. Matrices of one input, such as queries, keys and values,
-/// share a metric. Memory: 8 n^2 bytes; while it is built 24 n^2 bytes more.
+/// M is scaled by a power of two to a mean of the diagonal in [1/2, 1), which changes no fit. Where
+/// the diagonal of H would be zero, for an input that is always zero without uniform damping, it is
+/// the mean. Matrices of one input, such as queries, keys and values, share a metric. Inputs that
+/// are rotated are damped by their channels before: add channel diag(M) to M, rotate the sum, and
+/// let `channel` be 0. Memory: 8 n^2 bytes; while it is built 24 n^2 bytes more.
 class GroupMetric {
  public:
   /// @param moments  [n, n] symmetric; only the diagonal and what is right of it are read

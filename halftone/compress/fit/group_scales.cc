@@ -233,13 +233,13 @@ void GroupScales::add_ranges(const WeightedColumns& group, const GroupOfRows& fa
   const std::vector<float> offsets(candidates.rows);
   std::vector<float> scales(candidates.rows);
   // More of the sign that needs the shorter scale.
-  const std::size_t shorter = both_signs_ ? (5 * num_candidates_ + 7) / 8 : num_candidates_;
+  const std::size_t shorter = both_signs_ ? (3 * num_candidates_ + 3) / 4 : num_candidates_;
   const double levels = static_cast<double>(codewords_.count());
   for (std::size_t i = 0; i < num_candidates_; ++i) {
     const bool is_longer = i >= shorter;
     const double share = is_longer
                              ? spaced(1, 1 - 2 / levels, i - shorter, num_candidates_ - shorter)
-                             : spaced(1 + 1 / levels, 1 - 4 / levels, i, shorter);
+                             : spaced(1 + 0.5 / levels, 1 - 3 / levels, i, shorter);
     for (std::size_t r = 0; r < scales.size(); ++r) {
       const bool is_positive = !both_signs_ || (all[r].positive <= -all[r].negative) != is_longer;
       const double scale = is_positive ? all[r].positive : all[r].negative;

@@ -8,6 +8,8 @@
 
 #include "halftone/base/hash.h"
 #include "halftone/base/random.h"
+#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/group_testing.h"
 #include "halftone/compress/fit/table_fit.h"
 #include "halftone/compress/fit/testing.h"
 #include "halftone/compress/fit/weight_fit.h"
@@ -134,6 +136,20 @@ TEST_P(SameFit, Tables) {
     add(hash, fit_table(matrix(table, 24), format, {uses, 1}, {}, {}));
   }
   EXPECT_EQ(hash.value(), 0xa12b39b5e4091393u);
+}
+
+TEST_P(SameFit, WeightsInGroups) {
+  const TestLayer layer(35, 100);
+  const GroupMetric metric = GroupMetric::of(layer.m());
+  Hash hash;
+  for (const NamedGrid& named : grids_of_files()) {
+    const GroupFit fit = fit_groups(layer.w(), named.grid, metric);
+    add<std::uint16_t>(hash, fit.codes);
+    for (const auto& numbers : {fit.scales, fit.offsets, fit.scale_factors, fit.offset_factors}) {
+      add<float>(hash, numbers);
+    }
+  }
+  EXPECT_EQ(hash.value(), 0x838a469dccb295c8u);
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(SameFit);

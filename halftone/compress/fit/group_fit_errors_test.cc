@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fits of weights in groups refuse.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "halftone/base/testing.h"
+#include "halftone/compress/fit/group_error.h"
+#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/group_testing.h"
+
+namespace halftone::compress {
+namespace {
+
+GroupGrid plain_grid() { return half_grid(integer_levels(-8, 7), 32); }
+
+TEST(GroupFitErrors, NameTheWeightThatIsNotFinite) {
+  for (const float bad : {kInfinity, -kInfinity, kNan, 2e15F}) {
+    std::vector<float> weights(2 * 40);
+    weights[45] = bad;
+    expect_error(ErrorKind::kUnsupported, "weight 5 of output 1", [&] {
+      fit_groups({weights, 2, 40}, plain_grid(), GroupMetric::identity(40));
+    });
+  }
+}
+
+TEST(GroupFitErrors, ReportAMetricOfAnotherSize) {
+  const std::vector<float> weights(40);
+  expect_error(ErrorKind::kShape, "weights have 20 columns, the metric 21 inputs", [&] {
+    fit_groups({weights, 2, 20}, plain_grid(), GroupMetric::identity(21));
+  });
+}
+
+TEST(GroupFitErrors, ReportOptionsOutOfRange) {
+  const std::vector<float> weights(40);
+  const auto fit_with = [&](const GroupFitOptions& options) {
+    fit_groups({weights, 2, 20}, plain_grid(), GroupMetric::identity(20), options);
+  };
+  expect_error(ErrorKind::kUsage, "1 to 64 candidates, found 0",
+               [&] { fit_with({.candidates = 0}); });
+  expect_error(ErrorKind::kUsage, "1 to 64 candidates, found 65",
+               [&] { fit_with({.candidates = 65}); });
+  expect_error(ErrorKind::kUsage, "0 to 100 sweeps, found -1", [&] { fit_with({.sweeps = -1}); });
+  expect_error(ErrorKind::kUsage, "0 to 100 sweeps, found 101", [&] { fit_with({.sweeps = 101}); });
+}
+
+/// Expects that a change of a grid makes it one that is refused.
+template <typename Change>
+void expect_refused(GroupGrid grid, ErrorKind kind, const std::string& text, Change&& change) {
+  check_grid(grid);
+  change(grid);
+  expect_error(kind, text, [&] { check_grid(grid); });
+}
+
+TEST(GroupGrid, IsRefusedWithCodesThatAreNone) {
+  const auto refuse = [](const std::string& text, const auto& change) {
+    expect_refused(plain_grid(), ErrorKind::kUsage, text, change);
+  };
+  refuse("1, 2 or 4 weights for a code, found 3", [](GroupGrid& grid) { grid.vector = 3; });
+  refuse("2 to 1024 codewords", [](GroupGrid& grid) { grid.codewords.resize(1); });
+  refuse("2 to 1024 codewords", [](GroupGrid& grid) { grid.codewords.resize(1025); });
+  refuse("codewords of 2 numbers, found 15", [](GroupGrid& grid) {
+    grid.vector = 2;
+    grid.codewords.resize(15);
+  });
+  refuse("at most 256 weights that are whole codes, found 0",
+         [](GroupGrid& grid) { grid.group = 0; });
+  refuse("found 257", [](GroupGrid& grid) { grid.group = 257; });
+  refuse("found 33", [](GroupGrid& grid) {
+    grid.vector = 2;
+    grid.group = 33;
+  });
+  expect_refused(plain_grid(), ErrorKind::kUnsupported, "a codeword is not finite",
+                 [](GroupGrid& grid) { grid.codewords[3] = kNan; });
+}
+
+TEST(GroupGrid, IsRefusedWithScalesThatNoFileHas) {
+  const auto refuse = [](const GroupGrid& grid, const std::string& text, const auto& change) {
+    expect_refused(grid, ErrorKind::kUsage, text, change);
+  };
+  const GroupGrid vectors = vector_grid(2, 4);
+  refuse(vectors, "neither offsets", [](GroupGrid& grid) { grid.has_offsets = true; });
+  refuse(vectors, "integer scales", [](GroupGrid& grid) { grid.scales = GroupGrid::kIntegers; });
+  refuse(vector_grid(1, 4), "e3m5 scales have no offsets",
+         [](GroupGrid& grid) { grid.has_offsets = true; });
+  const GroupGrid integers = integer_grid(integer_levels(0, 3), 16, 0, 15);
+  refuse(integers, "whole groups of 16, found 0", [](GroupGrid& grid) { grid.share = 0; });
+  refuse(integers, "whole groups of 16, found 40", [](GroupGrid& grid) { grid.share = 40; });
+  refuse(integers, "found 1 to 15", [](GroupGrid& grid) { grid.min_scale = 1; });
+  refuse(integers, "found 0 to 0", [](GroupGrid& grid) { grid.max_scale = 0; });
+  refuse(integers, "integer offset above 0, found 0", [](GroupGrid& grid) { grid.max_offset = 0; });
+}
+
+TEST(GroupGrid, DecodesOnlyFitsOfItsSizes) {
+  const std::vector<float> weights(2 * 40);
+  const GroupFit fit = fit_groups({weights, 2, 40}, plain_grid(), GroupMetric::identity(40));
+  std::vector<float> values(3 * 41);
+  const auto decode_to = [&](const GroupFit& what, std::size_t rows, std::size_t cols) {
+    decode(what, plain_grid(), MatrixView<float>(values.data(), rows, cols, cols));
+  };
+  expect_error(ErrorKind::kShape, "expected 2 rows, found 3", [&] { decode_to(fit, 3, 40); });
+  expect_error(ErrorKind::kShape, "expected 40 columns, found 41", [&] { decode_to(fit, 2, 41); });
+  GroupFit other = fit;
+  other.codes.pop_back();
+  expect_error(ErrorKind::kShape, "expected 80 codes, found 79", [&] { decode_to(other, 2, 40); });
+  other = fit;
+  other.scales.push_back(1);
+  expect_error(ErrorKind::kShape, "expected 4 scales, found 5", [&] { decode_to(other, 2, 40); });
+}
+
+TEST(GroupMetric, RefusesMomentsThatAreNone) {
+  const auto metric_of = [](const std::vector<float>& moments, std::size_t rows) {
+    GroupMetric::of(MatrixView<const float>(moments, rows, moments.size() / rows));
+  };
+  expect_error(ErrorKind::kShape, "found 1 x 4", [&] { metric_of({1, 0, 0, 1}, 1); });
+  for (const float bad : {kNan, kInfinity}) {
+    expect_error(ErrorKind::kUnsupported, "those of input 0 are not finite", [&] {
+      metric_of({1, bad, 0, 1}, 2);
+    });
+    expect_error(ErrorKind::kUnsupported, "those of input 0 are not finite", [&] {
+      GroupMetric::diagonal(std::vector<float>{bad, 1});
+    });
+  }
+  expect_error(ErrorKind::kUnsupported, "that of input 1 is negative", [&] {
+    metric_of({1, 0, 0, -1}, 2);
+  });
+  expect_error(ErrorKind::kUnsupported, "positive definite", [&] { metric_of({1, 5, 5, 1}, 2); });
+}
+
+TEST(GroupMetric, RefusesDampingBelowZero) {
+  const std::vector<float> one = {1};
+  for (const Damping& damping : {Damping{-1, 0}, Damping{0, -1}, Damping{kInfinity, 0}}) {
+    expect_error(ErrorKind::kUsage, "damping", [&] { GroupMetric::diagonal(one, damping); });
+    expect_error(ErrorKind::kUsage, "damping",
+                 [&] { GroupMetric::of(MatrixView<const float>(one, 1, 1), damping); });
+  }
+}
+
+TEST(GroupErrors, ReportShapesThatDiffer) {
+  const std::vector<float> numbers(36);
+  const auto matrix = [&](std::size_t rows, std::size_t cols) {
+    return MatrixView<const float>(numbers.data(), rows, cols, cols);
+  };
+  expect_error(ErrorKind::kShape, "weights are 2 x 3, values 3 x 3, second moments 3 x 3",
+               [&] { output_errors(matrix(2, 3), matrix(3, 3), matrix(3, 3)); });
+  expect_error(ErrorKind::kShape, "values 2 x 4",
+               [&] { relative_output_error(matrix(2, 3), matrix(2, 4), matrix(3, 3)); });
+  expect_error(ErrorKind::kShape, "second moments 3 x 4",
+               [&] { output_errors(matrix(2, 3), matrix(2, 3), matrix(3, 4)); });
+  const std::vector<double> two(2);
+  const std::vector<double> three(3);
+  expect_error(ErrorKind::kShape, "2 errors and 3 sensitivities",
+               [&] { predicted_loss(two, three); });
+}
+
+}  // namespace
+}  // namespace halftone::compress
