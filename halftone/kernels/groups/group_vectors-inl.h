@@ -12,6 +12,7 @@
 
 #include <utility>
 
+#include "halftone/kernels/groups/group_block-inl.h"
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/vector_tables.h"
 
@@ -184,6 +185,11 @@ struct VectorCodes {
   VBytes high[kNumbers];
   VBytes signs[kNumbers][2];
 };
+
+/// Sums of more than one vector hide how long each of their additions takes.
+template <std::size_t kNumbers, int kSigns>
+constexpr std::size_t kVectorsOfCodes<VectorCodes<kNumbers, kSigns>> =
+    kVectorsAtOnce > 2 ? kVectorsAtOnce : 2;
 
 #endif
 
