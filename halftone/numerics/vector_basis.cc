@@ -20,7 +20,12 @@ struct ShippedMatrix {
   std::string_view rate;
   int numbers;
   int signs;
-  std::array<std::int8_t, 40> matrix;
+  std::array<std::int8_t, 40> elements;
+
+  [[nodiscard]] std::span<const std::int8_t> matrix() const {
+    return std::span(elements).first(static_cast<std::size_t>(numbers) *
+                                     static_cast<std::size_t>(signs));
+  }
 };
 
 // With the least mean squared error of normal numbers of variance 1 at the best scale.
@@ -35,7 +40,7 @@ constexpr ShippedMatrix kShipped[] = {
                      13,  -5, -1,  -12, 21,  7,  -10, 11,  -9, -15, -21, -15}},
     {"2x6", 2, 6, {14, 26, 42, 7, -3, -21, 13, 29, -13, -35, -25, 7}},
     {"2x7", 2, 7, {-33, -3, 5, -21, 18, 28, 9, 6, -31, -16, -10, -10, 17, -32}},
-    {"2x8", 2, 8, {-18, 27, -13, 5, -14, 1, 23, 18, -23, -1, -8, 21, 29, -16, -11, -2}},
+    {"2x8", 2, 8, {11, -5, -1, -26, 28, -16, 31, 9, -28, -14, 24, -30, -8, -1, 2, -19}},
     {"2x10", 2, 10, {43, -1, 31, 0, 19, 6, 6, 0, 9, -5, 0, 45, -6, 28, 0, 17, 3, 11, 8, 4}},
 };
 
@@ -48,9 +53,7 @@ constexpr auto kRates = [] {
 /// D of a matrix [d, D], if d x D is a rate; else 0.
 int signs_of(int numbers, std::size_t elements) {
   for (const ShippedMatrix& each : kShipped) {
-    if (each.numbers == numbers && elements == static_cast<std::size_t>(numbers * each.signs)) {
-      return each.signs;
-    }
+    if (each.numbers == numbers && each.matrix().size() == elements) return each.signs;
   }
   return 0;
 }
@@ -162,8 +165,7 @@ std::shared_ptr<const VectorBasis> shipped_vector_basis(std::string_view rate) {
   static const auto all = [] {
     std::array<std::shared_ptr<const VectorBasis>, std::size(kShipped)> bases;
     std::ranges::transform(kShipped, bases.begin(), [](const ShippedMatrix& each) {
-      const auto size = static_cast<std::size_t>(each.numbers * each.signs);
-      return std::make_shared<const VectorBasis>(each.numbers, std::span(each.matrix).first(size));
+      return std::make_shared<const VectorBasis>(each.numbers, each.matrix());
     });
     return bases;
   }();

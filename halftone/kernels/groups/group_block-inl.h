@@ -47,6 +47,9 @@ HWY_INLINE PieceInputs InputsOf(const EncodedRows& x, std::size_t row, std::size
 
 /// Row vectors whose sums are in registers at a time.
 constexpr std::size_t kVectorsAtOnce = HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON ? 4 : 1;
+/// The same for the codes of a class.
+template <class Codes>
+constexpr std::size_t kVectorsOfCodes = kVectorsAtOnce;
 
 constexpr PieceQuads QuadsOf(std::size_t piece, std::size_t half) {
   if (piece == 16) return {4 * half, 4, 1};
@@ -68,25 +71,26 @@ template <class Codes, PieceQuads kPiece, class Scales>
 HALFTONE_VNNI HWY_INLINE void AddPiece(const Codes& codes, const std::uint8_t* HWY_RESTRICT planes,
                                        const GroupOf<Scales>& of, const PieceInputs& x,
                                        VGroupFloats* sums) {
+  constexpr std::size_t kAtOnce = kVectorsOfCodes<Codes>;
   const DGroupFloats d;
   const VInts bias = hn::Set(DInts(), codes.bias * *x.sums);
   const VGroupFloats x_scale = hn::Set(d, *x.scales);
-  for (std::size_t v = 0; v < kStripVectors; v += kVectorsAtOnce) {
-    VInts integers[kVectorsAtOnce];
+  for (std::size_t v = 0; v < kStripVectors; v += kAtOnce) {
+    VInts integers[kAtOnce];
     HALFTONE_UNROLL for (VInts& sum : integers) sum = bias;
-    codes.template Sum<kPiece, kVectorsAtOnce>(planes, v * kGroupBytes, x.codes, integers);
-    VGroupFloats scale[kVectorsAtOnce];
-    of.scales->template Load<kVectorsAtOnce>(of.group, v, scale);
-    HALFTONE_UNROLL for (std::size_t i = 0; i < kVectorsAtOnce; ++i) {
+    codes.template Sum<kPiece, kAtOnce>(planes, v * kGroupBytes, x.codes, integers);
+    VGroupFloats scale[kAtOnce];
+    of.scales->template Load<kAtOnce>(of.group, v, scale);
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kAtOnce; ++i) {
       sums[v + i] = FoldPiece(sums[v + i], integers[i], scale[i], x_scale);
     }
   }
   if (of.offsets == nullptr) return;
   const VGroupFloats share = hn::Set(d, *x.shares);
-  for (std::size_t v = 0; v < kStripVectors; v += kVectorsAtOnce) {
-    VGroupFloats offset[kVectorsAtOnce];
-    of.offsets->template Load<kVectorsAtOnce>(of.group, v, offset);
-    HALFTONE_UNROLL for (std::size_t i = 0; i < kVectorsAtOnce; ++i) {
+  for (std::size_t v = 0; v < kStripVectors; v += kAtOnce) {
+    VGroupFloats offset[kAtOnce];
+    of.offsets->template Load<kAtOnce>(of.group, v, offset);
+    HALFTONE_UNROLL for (std::size_t i = 0; i < kAtOnce; ++i) {
       sums[v + i] = hn::Add(sums[v + i], hn::Mul(offset[i], share));
     }
   }

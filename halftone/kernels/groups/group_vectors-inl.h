@@ -12,6 +12,7 @@
 
 #include <utility>
 
+#include "halftone/kernels/groups/group_block-inl.h"
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/vector_tables.h"
 
@@ -43,6 +44,8 @@ struct VectorCodes {
   static constexpr std::size_t kSignBytes = kPlaneVector * kCodeVectors / 8;
   /// Whether one look-up takes both fields.
   static constexpr bool kIsOneTable = kIsSix && kLooksUpSixBits;
+  /// Whether the look-up of the upper field takes the signs.
+  static constexpr bool kLooksUpSigns = !kIsSix && kLooksUpSixBits;
 
   explicit VectorCodes(const PackedGroups& weights) {
     const VectorTables& tables = weights.tables();
@@ -50,8 +53,7 @@ struct VectorCodes {
       low[j] = Table(tables.low[j].data());
       low[j] = hn::Add(low[j], hn::Set(DBytes(), static_cast<std::uint8_t>(kLevelBias)));
       if constexpr (!kIsOneTable) {
-        high[j] =
-            hn::LoadDup128(DBytes(), reinterpret_cast<const std::uint8_t*>(tables.high[j].data()));
+        high[j] = Table(tables.high[j].data());
       }
       for (std::size_t m = 0; m < kSignPlanes; ++m) {
         signs[j][m] = hn::Set(DBytes(), static_cast<std::uint8_t>(tables.signs[j][m]));
@@ -64,12 +66,8 @@ struct VectorCodes {
                                     const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
     static_assert(kPiece.count * 4 == kGroupUnitInputs);
     HALFTONE_UNROLL for (std::size_t unit = 0; unit < kPiece.units; ++unit) {
-      const std::uint8_t* fields = planes + unit * kUnitBytes + at;
-      const std::uint8_t* sign_planes = planes + unit * kUnitBytes + kFieldBytes + at / 8;
-      HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[v] = SumUnit(sums[v], fields + v * kGroupBytes, sign_planes + v * (kGroupBytes / 8),
-                          x + unit * kGroupUnitInputs, std::make_index_sequence<kCodeVectors>());
-      }
+      SumUnit<kVectors>(planes + unit * kUnitBytes, at, x + unit * kGroupUnitInputs, sums,
+                        std::make_index_sequence<kCodeVectors>());
     }
   }
 
@@ -109,12 +107,21 @@ struct VectorCodes {
       const VBytes bytes = hn::Load(DBytes(), planes + kVector * kPlaneVector);
       const VBytes nibble = hn::Set(DBytes(), std::uint8_t{15});
       fields.low = kLooksUpSixBits ? bytes : hn::And(bytes, nibble);
-      const VBytes high = ShiftBytesDown<4>(bytes);
-      fields.high = kLooksUpSixBits ? high : hn::And(high, nibble);
+      fields.high = ShiftBytesDown<4>(bytes);
+      // Where 64 entries repeat 16, the bits above need not be cleared.
+      if constexpr (!kLooksUpSixBits || kSignPlanes > 0) {
+        fields.high = hn::And(fields.high, nibble);
+      }
     }
     HALFTONE_UNROLL for (std::size_t m = 0; m < kSignPlanes; ++m) {
       fields.signs[m] =
           hn::LoadMaskBits(DBytes(), sign_planes + m * kSignBytes + kVector * (kPlaneVector / 8));
+    }
+    if constexpr (kLooksUpSigns) {
+      HALFTONE_UNROLL for (std::size_t m = 0; m < kSignPlanes; ++m) {
+        const VBytes bit = hn::Set(DBytes(), static_cast<std::uint8_t>(16 << m));
+        fields.high = AddWhere(fields.signs[m], fields.high, bit);
+      }
     }
     return fields;
   }
@@ -140,35 +147,49 @@ struct VectorCodes {
   HWY_INLINE VBytes Levels(const Fields& fields) const {
     VBytes levels = Look(low[kNumber], fields.low);
     if constexpr (!kIsOneTable) levels = hn::Add(levels, Look(high[kNumber], fields.high));
-    HALFTONE_UNROLL for (std::size_t m = 0; m < kSignPlanes; ++m) {
-      levels = AddWhere(fields.signs[m], levels, signs[kNumber][m]);
+    if constexpr (!kLooksUpSigns) {
+      HALFTONE_UNROLL for (std::size_t m = 0; m < kSignPlanes; ++m) {
+        levels = AddWhere(fields.signs[m], levels, signs[kNumber][m]);
+      }
     }
     return levels;
   }
 
   template <std::size_t... kNumber>
-  HALFTONE_VNNI HWY_INLINE VInts SumVector(VInts sum, const Fields& fields,
-                                           const std::int8_t* HWY_RESTRICT x,
-                                           std::index_sequence<kNumber...> /*numbers*/) const {
-    ((sum = AddLevelProducts(sum, Levels<kNumber>(fields), LoadQuad(x + kNumber * 4))), ...);
+  HALFTONE_VNNI HWY_INLINE VInts SumCodewords(VInts sum, const Fields& fields, const Quad* x,
+                                              std::index_sequence<kNumber...> /*numbers*/) const {
+    ((sum = AddLevelProducts(sum, Levels<kNumber>(fields), x[kNumber])), ...);
     return sum;
   }
 
-  template <std::size_t... kVector>
-  HALFTONE_VNNI HWY_INLINE VInts SumUnit(VInts sum, const std::uint8_t* HWY_RESTRICT planes,
-                                         const std::uint8_t* HWY_RESTRICT sign_planes,
-                                         const std::int8_t* HWY_RESTRICT x,
-                                         std::index_sequence<kVector...> /*vectors*/) const {
-    ((sum = SumVector(sum, FieldsOf<kVector>(planes, sign_planes), x + kVector * 4 * kNumbers,
-                      std::make_index_sequence<kNumbers>())),
-     ...);
-    return sum;
+  /// sums[v] += products of code vector kVector of a unit, of neighbouring vectors of rows.
+  template <std::size_t kVector, std::size_t kVectors>
+  HALFTONE_VNNI HWY_INLINE void SumVector(const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
+                                          const std::int8_t* HWY_RESTRICT x, VInts* sums) const {
+    Quad quads[kNumbers];
+    HALFTONE_UNROLL for (std::size_t j = 0; j < kNumbers; ++j) quads[j] = LoadQuad(x + j * 4);
+    HALFTONE_UNROLL for (std::size_t v = 0; v < kVectors; ++v, at += kGroupBytes) {
+      const Fields fields = FieldsOf<kVector>(planes + at, planes + kFieldBytes + at / 8);
+      sums[v] = SumCodewords(sums[v], fields, quads, std::make_index_sequence<kNumbers>());
+    }
+  }
+
+  template <std::size_t kVectors, std::size_t... kVector>
+  HALFTONE_VNNI HWY_INLINE void SumUnit(const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
+                                        const std::int8_t* HWY_RESTRICT x, VInts* sums,
+                                        std::index_sequence<kVector...> /*vectors*/) const {
+    (SumVector<kVector, kVectors>(planes, at, x + kVector * 4 * kNumbers, sums), ...);
   }
 
   VBytes low[kNumbers];
   VBytes high[kNumbers];
   VBytes signs[kNumbers][2];
 };
+
+/// Sums of more than one vector hide how long each of their additions takes.
+template <std::size_t kNumbers, int kSigns>
+constexpr std::size_t kVectorsOfCodes<VectorCodes<kNumbers, kSigns>> =
+    kVectorsAtOnce > 2 ? kVectorsAtOnce : 2;
 
 #endif
 

@@ -13,7 +13,7 @@
 #include "halftone/kernels/groups/group_block-inl.h"
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/group_scales-inl.h"
-#include "halftone/kernels/groups/group_signs-inl.h"
+#include "halftone/kernels/groups/group_sums-inl.h"
 #include "halftone/kernels/groups/group_tile-inl.h"
 #include "halftone/kernels/groups/group_vectors-inl.h"
 
@@ -214,36 +214,42 @@ void MultiplyPieces(const PackedGroups& w, const EncodedRows& x, BlockRange stri
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Blocks of a row that have tables at a time: these stay in the second-level cache.
-constexpr std::size_t kSignBlocks = 64;
+/// Bytes of the tables of a row at a time: these stay in the second-level cache.
+constexpr std::size_t kTableBytes = std::size_t{1} << 17;
+/// Strips from which on tables of codewords pay.
+constexpr std::size_t kMinTableStrips = 6;
 
 /// sums += the products of blocks of a strip with a row.
 /// @param x  from the first of them on, with tables for codes
-HALFTONE_VNNI void AddSignBlocks(const PackedGroups& w, std::size_t strip, BlockRange blocks,
-                                 PieceInputs x, float* sums) {
+template <class Codes>
+HALFTONE_VNNI void AddTableBlocks(const Codes& codes, const PackedGroups& w, std::size_t strip,
+                                  BlockRange blocks, PieceInputs x, float* sums) {
   constexpr std::size_t kPiece = 64;
   constexpr std::size_t kBlockPieces = kGroupBlockInputs / kPiece;
-  const SignCodes codes(w);
   DecodedBlock decoded;
   const std::uint8_t* from = w.strip(strip) + blocks.begin * w.layout(0).bytes;
   for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
     const StripBlock block = DecodeBlockScales<kPiece>(w, b, from, from + kGroupsAhead, decoded);
-    AddDecodedBlock<SignCodes, kPiece>(codes, block, x, sums);
-    x = {x.codes + kSignBlockBytes, x.scales + kBlockPieces, x.shares + kBlockPieces,
-         x.sums + kBlockPieces};
+    AddDecodedBlock<Codes, kPiece>(codes, block, x, sums);
+    x = {x.codes + kGroupBlockInputs * Codes::kInputBytes, x.scales + kBlockPieces,
+         x.shares + kBlockPieces, x.sums + kBlockPieces};
     from += w.layout(b).bytes;
   }
 }
 
 /// y = the products of strips with a row, for pieces of 64 inputs.
-void MultiplySigns(const PackedGroups& w, const EncodedRows& x, std::size_t row, BlockRange strips,
-                   std::span<float> y) {
-  alignas(64) std::int8_t tables[kSignBlocks * kSignBlockBytes];
-  for (std::size_t first = 0; first < w.num_blocks(); first += kSignBlocks) {
-    const BlockRange blocks{first, std::min(first + kSignBlocks, w.num_blocks())};
+template <class Codes>
+void MultiplyByTables(const PackedGroups& w, const EncodedRows& x, std::size_t row,
+                      BlockRange strips, std::span<float> y) {
+  constexpr std::size_t kBlockBytes = kGroupBlockInputs * Codes::kInputBytes;
+  constexpr std::size_t kBlocks = kTableBytes / kBlockBytes;
+  alignas(64) std::int8_t tables[kTableBytes];
+  const Codes codes(w);
+  for (std::size_t first = 0; first < w.num_blocks(); first += kBlocks) {
+    const BlockRange blocks{first, std::min(first + kBlocks, w.num_blocks())};
     for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
-      MakeSignTables(x.codes(row) + b * kGroupBlockInputs, w.layout(b).inputs,
-                     reinterpret_cast<std::uint8_t*>(tables + (b - first) * kSignBlockBytes));
+      codes.MakeTables(x.codes(row) + b * kGroupBlockInputs, w.layout(b).inputs,
+                       reinterpret_cast<std::uint8_t*>(tables + (b - first) * kBlockBytes));
     }
     PieceInputs inputs = InputsOf(x, row, first * (kGroupBlockInputs / 64));
     inputs.codes = tables;
@@ -251,9 +257,18 @@ void MultiplySigns(const PackedGroups& w, const EncodedRows& x, std::size_t row,
       alignas(64) float sums[kStripRows] = {};
       const std::span<float> outputs = StripOutputs(w, s, y);
       if (first > 0) std::ranges::copy(outputs, sums);
-      AddSignBlocks(w, s, blocks, inputs, sums);
+      AddTableBlocks(codes, w, s, blocks, inputs, sums);
       std::copy_n(sums, outputs.size(), outputs.data());
     }
+  }
+}
+
+/// MultiplyByTables() of each row.
+template <class Codes>
+void MultiplyRowsByTables(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
+                          const MatrixView<float>& y) {
+  for (std::size_t row = 0; row < x.rows(); ++row) {
+    MultiplyByTables<Codes>(w, x, row, strips, y.row(row));
   }
 }
 
@@ -275,6 +290,12 @@ void MultiplyCodes(const PackedGroups& w, const EncodedRows& x, BlockRange strip
 /// The same of weights with a basis.
 void MultiplyVectors(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
                      const MatrixView<float>& y) {
+#if HWY_TARGET == HWY_AVX3_DL
+  if (w.tables().halves_fit && x.rows() < kMinTileRows &&
+      strips.end - strips.begin >= kMinTableStrips) {
+    return MultiplyRowsByTables<CodewordSums>(w, x, strips, y);
+  }
+#endif
   const int signs = w.format().code_bits();
   if (w.format().vector() == 4) {
     if (signs == 8) return MultiplyPieces<VectorCodes<4, 8>, 64>(w, x, strips, y);
@@ -298,8 +319,7 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
   if (w.format().basis != nullptr) return MultiplyVectors(w, x, strips, y);
 #if HWY_TARGET == HWY_AVX3_DL
   if (w.format().bits == 1 && w.extents().piece() == 64 && x.rows() < kMinTileRows) {
-    for (std::size_t row = 0; row < x.rows(); ++row) MultiplySigns(w, x, row, strips, y.row(row));
-    return;
+    return MultiplyRowsByTables<SignCodes>(w, x, strips, y);
   }
 #endif
   if (w.format().levels) return MultiplyCodes<TableCodes>(w, x, strips, y);

@@ -128,6 +128,33 @@ TEST_P(MultiplyGroups, AddsPartsOfVectorsWithoutOverflow) {
   }
 }
 
+/// Many strips, whose rows are multiplied by tables of sums on some targets: longer than what these
+/// hold, 8192 inputs; the largest sums that they may hold, and a basis of larger ones.
+TEST_P(MultiplyGroups, MatchesReferenceForCodewordsInManyStrips) {
+  Random random(15);
+  NamedFormat named = vector_formats().front();
+  for (const std::size_t rows : {1U, 3U}) {
+    const RandomGroups w(named.format, 800, 8512, 16);
+    const auto values = numerics::random_floats(random, rows * w.extents.cols);
+    expect_reference(w, encoded(values, rows, w.extents).view);
+  }
+  for (const int first : {15, 120}) {
+    std::vector<std::int8_t> matrix(32, first == 15 ? 16 : 1);
+    for (std::size_t j = 0; j < 4; ++j) matrix[8 * j] = static_cast<std::int8_t>(first);
+    named.format.basis = std::make_shared<const numerics::VectorBasis>(4, matrix);
+    EXPECT_EQ(VectorTables(*named.format.basis).halves_fit, first == 15);
+    for (const std::size_t code : {0x00U, 0x0FU, 0xF0U, 0xFFU}) {
+      RandomGroups w(named.format, 768, 128, 17);
+      for (std::size_t i = 0; i < w.levels.size() / 2; ++i) {
+        w.levels[i] = named.format.basis->codeword(code)[i % 4];
+      }
+      for (const float sign : {1.0F, -1.0F}) {
+        expect_reference(w, encoded(std::vector<float>(128, sign), 1, w.extents).view);
+      }
+    }
+  }
+}
+
 /// Longer than what the tables of codes of one bit hold, 16384 inputs.
 TEST_P(MultiplyGroups, MatchesReferenceForLongRows) {
   Random random(10);

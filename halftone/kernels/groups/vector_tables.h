@@ -21,15 +21,20 @@ struct CodePlanes {
 
 /// Number j of the codeword of a code is, modulo 256,
 ///
-///     low[j][code mod 16] + high[j][code / 16 mod 16] + sum over its signs m that are set of
-///     signs[j][m]
+///     low[j][code mod 16] + high[j][code / 16]
 ///
-/// where, for fields of 6 bits, the index of `high` is below 4, and low[j][i] of i < 64 is the sum
-/// of both fields. Unused entries repeat, so that look-ups may ignore bits.
+/// of which a target that looks up 16 entries takes those of code / 16 mod 16, and adds signs[j][m]
+/// for every sign m that is set. With fields of 6 bits, low[j][code mod 64] has the sum of both
+/// fields. Other entries repeat, so that look-ups may ignore the bits above.
 struct VectorTables {
   std::array<std::array<std::int8_t, 64>, 4> low{};
-  std::array<std::array<std::int8_t, 16>, 4> high{};
+  std::array<std::array<std::int8_t, 64>, 4> high{};
   std::array<std::array<std::int8_t, 2>, 4> signs{};
+  /// Of 4 numbers and 8 signs, their sums over the low and over the high four signs, + 128, by
+  /// these signs: [2, 16, 4].
+  std::array<std::uint8_t, 128> halves{};
+  /// Whether products of a half with four inputs of int8 fit 16 bits.
+  bool halves_fit = false;
 
   VectorTables() = default;
   explicit VectorTables(const numerics::VectorBasis& basis) {
@@ -40,12 +45,31 @@ struct VectorTables {
       const auto beside_zero = [&](std::size_t code) {
         return static_cast<std::int8_t>(basis.codeword(code)[j] - zero[j]);
       };
-      for (std::size_t i = 0; i < 64; ++i) low[j][i] = basis.codeword(is_six ? i : i % 16)[j];
-      for (std::size_t i = 0; i < 16; ++i) high[j][i] = beside_zero((is_six ? i % 4 : i) * 16);
+      for (std::size_t i = 0; i < 64; ++i) {
+        low[j][i] = basis.codeword(is_six ? i : i % 16)[j];
+        high[j][i] = beside_zero(i % (basis.num_codes() / 16) * 16);
+      }
       for (int m = 0; m < bits.sign_planes(); ++m) {
         signs[j][static_cast<std::size_t>(m)] =
             beside_zero(std::size_t{1} << (bits.field_bits() + m));
       }
+    }
+    if (basis.numbers() == 4 && basis.signs() == 8) set_halves(basis);
+  }
+
+ private:
+  void set_halves(const numerics::VectorBasis& basis) {
+    halves_fit = true;
+    for (std::size_t i = 0; i < 32; ++i) {
+      const std::size_t code = i < 16 ? i : i % 16 * 16;
+      const std::size_t others = i < 16 ? 0xF0 : 0x0F;  // whose sums cancel
+      int sum = 0;
+      for (std::size_t j = 0; j < 4; ++j) {
+        const int half = (basis.codeword(code)[j] + basis.codeword(code | others)[j]) / 2;
+        halves[4 * i + j] = static_cast<std::uint8_t>(half + 128);
+        sum += half < 0 ? -half : half;
+      }
+      halves_fit = halves_fit && sum * 127 < 1 << 15;
     }
   }
 };
