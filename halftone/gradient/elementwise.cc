@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of single elements on a tape.
+#include <algorithm>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -13,6 +14,26 @@ float derivative(const ir::Activation& activation, float x) {
   return function(activation, x);
 }
 
+void apply_to(const ir::Activation& f, std::span<const float> x, std::span<float> y) {
+  if (f.kind == ir::ActivationKind::kIdentity) {
+    std::ranges::copy(x, y.begin());
+    return;
+  }
+  const ir::ActivationFunction value = ir::traits_of(f.kind).value;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = value(f, x[i]);
+}
+
+void add_slopes(const ir::Activation& f, std::span<const float> x, std::span<const float> dy,
+                std::span<float> dx) {
+  if (f.kind == ir::ActivationKind::kIdentity) {
+    for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += dy[i];
+    return;
+  }
+  const ir::ActivationFunction slope = ir::traits_of(f.kind).derivative;
+  if (slope == nullptr) fail_gradient(to_string(f));
+  for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += dy[i] * slope(f, x[i]);
+}
+
 namespace {
 
 Step unary_step(const StepContext& context, const ir::Unary& op) {
@@ -22,14 +43,7 @@ Step unary_step(const StepContext& context, const ir::Unary& op) {
   const auto dx = context.input_gradients[0];
   const auto y = context.output;
   const auto dy = context.output_gradient;
-  return {[=] {
-            for (std::size_t i = 0; i < x.size(); ++i) y[i] = apply(activation, x[i]);
-          },
-          [=] {
-            for (std::size_t i = 0; i < dx.size(); ++i) {
-              dx[i] += dy[i] * derivative(activation, x[i]);
-            }
-          }};
+  return {[=] { apply_to(activation, x, y); }, [=] { add_slopes(activation, x, dy, dx); }};
 }
 
 Step binary_step(const StepContext& context, const ir::Binary& op) {

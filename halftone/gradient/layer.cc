@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers with weights on a tape: each is a product of unfolded inputs with the weights' matrix.
+#include <algorithm>
+
 #include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
 #include "halftone/ir/unfolding.h"
@@ -38,14 +40,13 @@ class LayerStep {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (has_bias) sums_[i] += context_.inputs[2][i % outputs_];
       if (has_residual) sums_[i] += context_.inputs[3][i];
-      context_.output[i] = apply(activation_, sums_[i]);
     }
+    apply_to(activation_, sums_, context_.output);
   }
 
   void backward() {
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      sum_gradients_[i] = context_.output_gradient[i] * derivative(activation_, sums_[i]);
-    }
+    std::ranges::fill(sum_gradients_, 0.0F);
+    add_slopes(activation_, sums_, context_.output_gradient, sum_gradients_);
     if (context_.inputs.size() > 2 && !context_.input_gradients[2].empty()) {
       for (std::size_t i = 0; i < sums_.size(); ++i) {
         context_.input_gradients[2][i % outputs_] += sum_gradients_[i];
@@ -103,6 +104,8 @@ class LayerStep {
 
 template <typename Layer>
 Step layer_step(const StepContext& context, const Layer& op) {
+  // Rejects unknown functions.
+  if (!context.output_gradient.empty()) derivative(op.activation, 0.5F);
   const auto step = std::make_shared<LayerStep>(context, op.activation);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }
