@@ -17,7 +17,7 @@ awk '
     may["gradient"] = "base numerics ir kernels"
     may["data"] = "base"
     may["formats"] = may["passes"] = "base numerics ir"
-    may["lm"] = "base numerics ir kernels spmd formats passes runtime"
+    may["lm"] = "base numerics ir kernels spmd formats gradient passes runtime"
     may["runtime"] = "base numerics ir kernels spmd"
     may["compress"] = may["runtime"] " data formats gradient passes runtime"
     may["train"] = may["compress"] " compress"

@@ -108,6 +108,11 @@ TEST(Build, PartsOfSamplesFollowEachOther) {
     EXPECT_THAT(std::as_const(rows).as<float>(),
                 testing::ElementsAreArray(hidden_of_samples(d, ids)))
         << name;
+    const ir::Graph whole = build_samples(d, weights, ids.size()).head;
+    EXPECT_THAT(evaluate(build_sample_logits(d, weights, ids.size()).graph, rows.clone())[0]
+                    .as<float>(),
+                testing::ElementsAreArray(evaluate(whole, rows.clone())[0].as<float>()))
+        << name;
   }
 }
 
@@ -131,7 +136,19 @@ TEST(Build, PartsOfSamplesGiveTheInputsOfMatrices) {
   };
   EXPECT_EQ(shape(0), (ir::Shape{ir::kBatch, 5, 8}));
   EXPECT_EQ(shape(3), (ir::Shape{ir::kBatch, 5, 12}));
+  // The function of the gate comes after its product.
+  const SamplePart logits = build_sample_logits(d, weights, 5);
+  const auto extent = [](const SamplePart& of, std::size_t input, std::size_t matrix) {
+    return of.graph.value(of.inputs[input].products[matrix]).type.shape.back();
+  };
+  EXPECT_EQ(extent(part, 0, 0), 16);
+  EXPECT_EQ(extent(part, 0, 2), 8);
+  EXPECT_EQ(extent(part, 3, 0), 8);
+  EXPECT_EQ(part.graph.value(part.inputs[2].products[0]).name, "blk.1/gate/sums");
+  EXPECT_EQ(extent(logits, 0, 0), 11);
+  EXPECT_EQ(logits.graph.outputs()[0], logits.inputs[0].products[0]);
   const SamplePart head = build_sample_head(d, weights, 5);
+  EXPECT_THAT(head.inputs[0].products, testing::ElementsAre(ir::kAbsent));
   ASSERT_EQ(head.inputs.size(), 1U);
   EXPECT_THAT(roles_of(head.inputs[0]), testing::ElementsAre("head"));
   EXPECT_EQ(head.graph.outputs().size(), 1U);
