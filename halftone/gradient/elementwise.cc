@@ -5,8 +5,26 @@
 
 #include "halftone/base/error.h"
 #include "halftone/gradient/steps.h"
+#include "halftone/kernels/activation/activation.h"
 
 namespace halftone::gradient {
+namespace {
+
+/// With s = sigmoid(x): the slope of x s is s + x s (1 - s).
+void add_silu_slopes(std::span<const float> x, std::span<const float> dy, std::span<float> dx) {
+  constexpr std::size_t kPiece = 256;
+  float shares[kPiece];
+  for (std::size_t first = 0; first < dx.size(); first += kPiece) {
+    const std::size_t count = std::min(kPiece, dx.size() - first);
+    kernels::sigmoid(x.subspan(first, count), std::span(shares).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      const float s = shares[i];
+      dx[first + i] += dy[first + i] * (s + x[first + i] * s * (1 - s));
+    }
+  }
+}
+
+}  // namespace
 
 float derivative(const ir::Activation& activation, float x) {
   const ir::ActivationFunction function = ir::traits_of(activation.kind).derivative;
@@ -17,10 +35,12 @@ float derivative(const ir::Activation& activation, float x) {
 void apply_to(const ir::Activation& f, std::span<const float> x, std::span<float> y) {
   if (f.kind == ir::ActivationKind::kIdentity) {
     std::ranges::copy(x, y.begin());
-    return;
+  } else if (f.kind == ir::ActivationKind::kSilu) {
+    kernels::silu(x, y);
+  } else {
+    const ir::ActivationFunction value = ir::traits_of(f.kind).value;
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = value(f, x[i]);
   }
-  const ir::ActivationFunction value = ir::traits_of(f.kind).value;
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = value(f, x[i]);
 }
 
 void add_slopes(const ir::Activation& f, std::span<const float> x, std::span<const float> dy,
@@ -29,6 +49,7 @@ void add_slopes(const ir::Activation& f, std::span<const float> x, std::span<con
     for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += dy[i];
     return;
   }
+  if (f.kind == ir::ActivationKind::kSilu) return add_silu_slopes(x, dy, dx);
   const ir::ActivationFunction slope = ir::traits_of(f.kind).derivative;
   if (slope == nullptr) fail_gradient(to_string(f));
   for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += dy[i] * slope(f, x[i]);

@@ -1,0 +1,1 @@
+#include "halftone/lm/quantize/sensitivity.h"
