@@ -93,10 +93,7 @@ float gelu_tanh_slope(F /*f*/, float x) {
   return static_cast<float>(sigmoid(v) + x * sigmoid_slope(v) * inner);
 }
 
-float silu_slope(F /*f*/, float x) {
-  const double share = sigmoid(x);
-  return static_cast<float>(share + x * (share * sigmoid(-x)));
-}
+float silu_slope(F /*f*/, float x) { return static_cast<float>(sigmoid(x) + x * sigmoid_slope(x)); }
 
 float hard_sigmoid_slope(F f, float x) {
   const float y = f.alpha * x + f.beta;
