@@ -57,6 +57,20 @@ void add_slopes(const ir::Activation& f, std::span<const float> x, std::span<con
 
 namespace {
 
+/// Where an operand lies below the elements of a result.
+class Places {
+ public:
+  Places(const ir::Shape& operand, const ir::Shape& result) {
+    if (operand != result) indices_ = broadcast_indices(operand, result);
+  }
+  [[nodiscard]] std::size_t operator[](std::size_t i) const {
+    return indices_.empty() ? i : indices_[i];
+  }
+
+ private:
+  std::vector<std::size_t> indices_;  ///< empty if they are 0, 1, ...
+};
+
 Step unary_step(const StepContext& context, const ir::Unary& op) {
   const ir::Activation activation = op.activation;
   derivative(activation, 0.5F);  // rejects unknown functions
@@ -70,8 +84,8 @@ Step unary_step(const StepContext& context, const ir::Unary& op) {
 Step binary_step(const StepContext& context, const ir::Binary& op) {
   derivative(op.activation, 0.5F);
   const ir::BinaryTraits& function = ir::traits_of(op.kind);  // a kind with float32 results
-  const auto at_a = broadcast_indices(context.input_shape(0), context.output_shape());
-  const auto at_b = broadcast_indices(context.input_shape(1), context.output_shape());
+  const Places at_a(context.input_shape(0), context.output_shape());
+  const Places at_b(context.input_shape(1), context.output_shape());
   const auto a = context.inputs[0];
   const auto b = context.inputs[1];
   const auto da = context.input_gradients[0];
@@ -96,13 +110,14 @@ Step binary_step(const StepContext& context, const ir::Binary& op) {
 }
 
 Step where_step(const StepContext& context, const ir::Where& /*op*/) {
-  std::vector<std::vector<std::size_t>> at;
+  std::vector<Places> at;
   for (std::size_t i = 0; i < 3; ++i) {
-    at.push_back(broadcast_indices(context.input_shape(i), context.output_shape()));
+    at.emplace_back(context.input_shape(i), context.output_shape());
   }
   // visit(element, the input it is taken from, the index there)
-  const auto for_each = [=, condition = context.inputs[0]](auto&& visit) {
-    for (std::size_t i = 0; i < at[0].size(); ++i) {
+  const auto for_each = [=, condition = context.inputs[0],
+                         size = context.output.size()](auto&& visit) {
+    for (std::size_t i = 0; i < size; ++i) {
       const std::size_t input = condition[at[0][i]] != 0 ? 1 : 2;
       visit(i, input, at[input][i]);
     }

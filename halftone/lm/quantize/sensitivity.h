@@ -41,8 +41,9 @@ struct Sensitivities {
 ///
 ///     KL(p || q) = 1/2 sum_o s_o e_o' M e_o   nats per row, on average,
 ///
-/// if errors of several outputs do not add up in one direction and gradients do not depend on
-/// inputs. There is a row per token; experts have as many rows per token as a token has experts.
+/// if the errors of several outputs and tokens do not move predictions in one direction, and
+/// gradients do not depend on inputs. There is a row per token; experts have as many rows per token
+/// as a token has experts.
 /// A table of an embedding with errors e has 1/2 sum_c s_c E[e_c^2], over the tokens of a text.
 ///
 /// The model runs forward part by part; its hidden rows at the borders of blocks stay in memory:
