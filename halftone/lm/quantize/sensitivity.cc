@@ -115,19 +115,20 @@ class TapedPart {
   std::vector<std::unique_ptr<gradient::Tape>> idle_;
 };
 
-/// Draws a token from softmax(logits) and computes the gradient of its log-likelihood.
-/// @param draw  uniform in [0, 1): the token is the first whose cumulative probability is larger
+/// Draws a token from p = softmax(logits) and computes the gradient of its log-likelihood.
+/// @param draw     uniform in [0, 1): the token is the first whose cumulative probability is larger
+/// @param weights  [vocabulary] memory
 /// @return -log p of the token
-double draw_token(std::span<const float> logits, double draw, std::span<float> gradient) {
+double draw_token(std::span<const float> logits, double draw, std::span<double> weights,
+                  std::span<float> gradient) {
   double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (!std::isfinite(logits[i])) {
       fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
-                                   ": expected a number, found none; the model is broken");
+                                   ": expected a finite number; the model is broken");
     }
     largest = std::max(largest, static_cast<double>(logits[i]));
   }
-  std::vector<double> weights(logits.size());
   double sum = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     sum += weights[i] = elementary::exp(static_cast<double>(logits[i]) - largest);
@@ -253,10 +254,11 @@ class SensitivityWalk {
     tape.forward({});
     const std::span<float> gradient = tape.gradient(part.output());
     std::ranges::fill(gradient, 0.0F);
+    std::vector<double> weights(vocabulary);
     double loss = 0;
     for (std::size_t t = 0; t < draws.size(); ++t) {
       loss += draw_token(tape.data(part.output()).subspan(t * vocabulary, vocabulary), draws[t],
-                         gradient.subspan(t * vocabulary, vocabulary));
+                         weights, gradient.subspan(t * vocabulary, vocabulary));
     }
     tape.backward(part.output());
     const std::span<float> to = rows_of(gradients_);

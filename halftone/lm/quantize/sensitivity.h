@@ -49,11 +49,12 @@ struct Sensitivities {
 /// The model runs forward part by part; its hidden rows at the borders of blocks stay in memory:
 /// 4 samples tokens width (blocks + 2) bytes. Then each block runs again, forward and backward, one
 /// sample per thread of parallel_for(). Beside that there are the matrices of one block, or the
-/// head, as float32, and for each thread the values and gradients of one block and one sample. The
-/// result has the same bits for any number of threads.
+/// head, as float32; for each thread the values and gradients of one block and one sample; for each
+/// sample 8 bytes per token of the vocabulary. The result has the same bits for any number of
+/// threads.
 ///
 /// Source: Amari, Natural gradient works efficiently in learning, Neural Computation 10(2), 1998,
-/// for the metric; Theis et al., 2018, arXiv:1801.05787, Sec. 2, for its diagonal as the cost of a
+/// for the metric; Theis et al., 2018, arXiv:1801.05787, for its diagonal as the cost of a
 /// change. Differs: outputs instead of parameters, whose errors M describes in full.
 /// @param samples  tokens of each, equally many
 /// @throws Error kUsage without tokens, or for samples of different lengths; kShape for a token

@@ -304,8 +304,9 @@ std::vector<Sample> random_samples(std::size_t count, std::size_t tokens, std::u
 double predicted_divergence(std::span<const double> s, std::span<const float> errors,
                             std::span<const float> x) {
   const std::size_t n = errors.size() / s.size();
+  const std::size_t rows = x.size() / n;
   double sum = 0;
-  for (std::size_t row = 0; row < x.size() / n; ++row) {
+  for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t o = 0; o < s.size(); ++o) {
       double error = 0;
       for (std::size_t i = 0; i < n; ++i)
@@ -313,7 +314,7 @@ double predicted_divergence(std::span<const double> s, std::span<const float> er
       sum += s[o] * error * error;
     }
   }
-  return sum / 2 / static_cast<double>(x.size() / n);
+  return sum / 2 / static_cast<double>(rows);
 }
 
 /// The mean of KL(p || q) per token.
@@ -410,7 +411,7 @@ TEST(Sensitivity, RejectsWhatHasNoLikelihood) {
   });
   expect_error(ErrorKind::kShape, "11", [&] { measured(model, {{1, 11}}); });
   model.tensor({.role = WeightRole::kHead}).values[8] = kInfinity;
-  expect_error(ErrorKind::kFormat, "logit of token 1: expected a number", [&] {
+  expect_error(ErrorKind::kFormat, "logit of token 1: expected a finite number", [&] {
     measured(model, {{1, 2}});
   });
 }
