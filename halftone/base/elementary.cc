@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/elementary.h"
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -136,12 +137,20 @@ constexpr double kLargeArea = 0x1p28;
 }  // namespace
 
 double exp(double x) {
+  // The range of exponents where 2^whole times a number from 2/3 to 3/2 is a normal number.
+  constexpr double kLeast = -1021;
+  constexpr double kMost = 1022;
+  constexpr int kBias = 1023;
+  constexpr int kMantissaBits = 52;
   if (std::isnan(x)) return x;
   if (x > 710) return std::numeric_limits<double>::infinity();
   if (x < -746) return 0;
   const double whole = std::nearbyint(x * std::numbers::log2e);
   const double r = (x - whole * kLn2High) - whole * kLn2Low;
-  return std::ldexp(1 + r * scaled_expm1(r), static_cast<int>(whole));
+  const double mantissa = 1 + r * scaled_expm1(r);
+  const int exponent = static_cast<int>(whole);
+  if (whole < kLeast || whole > kMost) return std::ldexp(mantissa, exponent);
+  return mantissa * std::bit_cast<double>(std::uint64_t(exponent + kBias) << kMantissaBits);
 }
 
 double expm1(double x) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers with weights on a tape: each is a product of unfolded inputs with the weights' matrix.
+#include <algorithm>
+
 #include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
 #include "halftone/ir/unfolding.h"
@@ -19,9 +21,9 @@ class LayerStep {
         cols_(unfolding_.num_cols()),
         samples_(context.inputs[0].size() / unfolding_.sample_elements()),
         rows_(samples_ * unfolding_.rows_per_sample()),
-        unfolded_(unfolding_.num_groups() * rows_ * cols_),
-        sums_(rows_ * outputs_),
-        sum_gradients_(rows_ * outputs_) {}
+        unfolded_(unfolding_.num_groups() * rows_ * cols_) {
+    if (!is_linear()) sums_.resize(rows_ * outputs_);
+  }
 
   void forward() {
     for (std::size_t g = 0; g < unfolding_.num_groups(); ++g) {
@@ -31,35 +33,41 @@ class LayerStep {
                           unfolded(g) + n * sample_rows * cols_);
       }
       matmul(unfolded_rows(g), transposed(weights(g)),
-             MutableRows(sums_.data() + g * group_outputs_, rows_, group_outputs_, outputs_));
+             MutableRows(sums().data() + g * group_outputs_, rows_, group_outputs_, outputs_));
     }
+    const std::span<float> to = sums();
     const bool has_bias = context_.inputs.size() > 2 && !context_.inputs[2].empty();
     const bool has_residual = context_.inputs.size() > 3 && !context_.inputs[3].empty();
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (has_bias) sums_[i] += context_.inputs[2][i % outputs_];
-      if (has_residual) sums_[i] += context_.inputs[3][i];
-      context_.output[i] = apply(activation_, sums_[i]);
-    }
+    for (std::size_t i = 0; has_bias && i < to.size(); ++i)
+      to[i] += context_.inputs[2][i % outputs_];
+    for (std::size_t i = 0; has_residual && i < to.size(); ++i) to[i] += context_.inputs[3][i];
+    if (!is_linear()) apply_to(activation_, sums_, context_.output);
   }
 
   void backward() {
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      sum_gradients_[i] = context_.output_gradient[i] * derivative(activation_, sums_[i]);
+    if (!is_linear()) {
+      sum_gradients_.assign(sums_.size(), 0.0F);
+      add_slopes(activation_, sums_, context_.output_gradient, sum_gradients_);
     }
+    const std::span<const float> from = sum_gradients();
     if (context_.inputs.size() > 2 && !context_.input_gradients[2].empty()) {
-      for (std::size_t i = 0; i < sums_.size(); ++i) {
-        context_.input_gradients[2][i % outputs_] += sum_gradients_[i];
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        context_.input_gradients[2][i % outputs_] += from[i];
       }
     }
     if (context_.inputs.size() > 3 && !context_.input_gradients[3].empty()) {
-      for (std::size_t i = 0; i < sums_.size(); ++i) {
-        context_.input_gradients[3][i] += sum_gradients_[i];
-      }
+      for (std::size_t i = 0; i < from.size(); ++i) context_.input_gradients[3][i] += from[i];
     }
     for (std::size_t g = 0; g < unfolding_.num_groups(); ++g) backward_group(g);
   }
 
  private:
+  [[nodiscard]] bool is_linear() const { return activation_ == ir::Activation{}; }
+  /// What the activation reads, [rows, outputs], and its gradient.
+  [[nodiscard]] std::span<float> sums() { return is_linear() ? context_.output : sums_; }
+  [[nodiscard]] std::span<const float> sum_gradients() const {
+    return is_linear() ? context_.output_gradient : sum_gradients_;
+  }
   [[nodiscard]] float* unfolded(std::size_t group) {
     return unfolded_.data() + group * rows_ * cols_;
   }
@@ -73,7 +81,7 @@ class LayerStep {
 
   /// Overwrites the unfolded inputs with their gradient.
   void backward_group(std::size_t g) {
-    const ConstRows gradient(sum_gradients_.data() + g * group_outputs_, rows_, group_outputs_,
+    const ConstRows gradient(sum_gradients().data() + g * group_outputs_, rows_, group_outputs_,
                              outputs_);
     if (!context_.input_gradients[1].empty()) {
       float* to = context_.input_gradients[1].data() + g * group_outputs_ * cols_;
@@ -97,12 +105,14 @@ class LayerStep {
   std::size_t samples_;
   std::size_t rows_;
   std::vector<float> unfolded_;  ///< [groups, rows, cols]
-  std::vector<float> sums_;      ///< [rows, outputs] before the activation
+  std::vector<float> sums_;      ///< see sums(); empty without an activation
   std::vector<float> sum_gradients_;
 };
 
 template <typename Layer>
 Step layer_step(const StepContext& context, const Layer& op) {
+  // Rejects unknown functions.
+  if (!context.output_gradient.empty()) derivative(op.activation, 0.5F);
   const auto step = std::make_shared<LayerStep>(context, op.activation);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }

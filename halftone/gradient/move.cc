@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "halftone/base/error.h"
 #include "halftone/gradient/steps.h"
 
 namespace halftone::gradient {
@@ -12,11 +11,10 @@ namespace {
 
 /// The inputs of a node with their elements replaced by numbers that identify them.
 struct Numbered {
-  std::vector<ir::Tensor> inputs;   ///< int32, from 1 on; indices and lengths unchanged
+  std::vector<ir::Tensor> inputs;   ///< int32, from 1 on; indices and lengths as they are
   std::vector<std::size_t> begins;  ///< the number of each input's first element, and the end
 };
 
-/// @throws Error kUnsupported if indices or lengths are computed
 Numbered numbered(const StepContext& context) {
   Numbered result;
   std::int32_t next = 1;
@@ -27,8 +25,7 @@ Numbered numbered(const StepContext& context) {
       result.inputs.emplace_back(ir::ElementType::kInt32, value.type.shape);
       for (std::int32_t& number : result.inputs.back().as<std::int32_t>()) number = next++;
     } else {
-      if (value.constant == nullptr) fail_gradient(describe(context.node));
-      result.inputs.push_back(std::get<ir::Tensor>(*value.constant).clone());
+      result.inputs.push_back(typed_input(context, i));
     }
   }
   result.begins.push_back(static_cast<std::size_t>(next));
@@ -63,13 +60,19 @@ std::vector<Source> sources_of(const StepContext& context) {
 }  // namespace
 
 Step move_step(const StepContext& context) {
-  // Shared by both directions.
-  const auto sources = std::make_shared<const std::vector<Source>>(sources_of(context));
+  // Shared by both directions; found again in each run if indices or lengths may change.
+  const bool is_fixed = std::ranges::all_of(context.node.inputs, [&](ir::ValueId id) {
+    const ir::Value& value = context.graph.value(id);
+    return value.type.encoding.element == ir::ElementType::kFloat32 || value.constant != nullptr;
+  });
+  const auto sources = std::make_shared<std::vector<Source>>();
+  if (is_fixed) *sources = sources_of(context);
   const auto x = context.inputs;
   const auto dx = context.input_gradients;
   const auto y = context.output;
   const auto dy = context.output_gradient;
   return {[=] {
+            if (!is_fixed) *sources = sources_of(context);
             for (std::size_t i = 0; i < y.size(); ++i) {
               const Source from = (*sources)[i];
               y[i] = from.input == Source::kNowhere ? 0.0F : x[from.input][from.place];

@@ -13,12 +13,17 @@ namespace {
 /// Null where the table of no family has the operator.
 StepMaker maker_of(const ir::Operator& op) {
   static const ir::OperatorTable<StepMaker> makers = {
-      elementwise_steps(), layer_steps(),     matmul_steps(), normalize_steps(),
-      pool_steps(),        recurrent_steps(), reduce_steps(), rounding_steps()};
+      elementwise_steps(), expert_steps(),    layer_steps(),  matmul_steps(),   normalize_steps(),
+      pool_steps(),        recurrent_steps(), reduce_steps(), rounding_steps(), sequence_steps()};
   return makers[op];
 }
 
-/// An input of a node in the type that its operator takes.
+}  // namespace
+
+void fail_gradient(const std::string& what) {
+  fail(ErrorKind::kUnsupported, what + " has no gradient");
+}
+
 ir::Tensor typed_input(const StepContext& context, std::size_t i) {
   const ir::Value& value = context.graph.value(context.node.inputs[i]);
   const ir::ElementType element = value.type.encoding.element;
@@ -28,12 +33,6 @@ ir::Tensor typed_input(const StepContext& context, std::size_t i) {
   // Integers may be too large to be exact in float32.
   if (value.constant != nullptr) return std::get<ir::Tensor>(*value.constant).clone();
   return ir::Tensor::from<float>(value.type.shape, context.inputs[i]).cast(element);
-}
-
-}  // namespace
-
-void fail_gradient(const std::string& what) {
-  fail(ErrorKind::kUnsupported, what + " has no gradient");
 }
 
 std::vector<std::size_t> broadcast_indices(const ir::Shape& operand, const ir::Shape& result) {

@@ -20,12 +20,21 @@ namespace halftone::gradient {
 /// @pre the operand broadcasts to the result, both static
 std::vector<std::size_t> broadcast_indices(const ir::Shape& operand, const ir::Shape& result);
 
+/// y = f(x), element by element.
+void apply_to(const ir::Activation& f, std::span<const float> x, std::span<float> y);
+/// dx += dy f'(x), element by element.
+void add_slopes(const ir::Activation& f, std::span<const float> x, std::span<const float> dy,
+                std::span<float> dx);
+
+/// An input of a node in the type that its operator takes.
+ir::Tensor typed_input(const StepContext& context, std::size_t i);
+
 /// Computes the output with the reference implementation; has no gradient.
 Step definition_step(const StepContext& context);
 
 /// An Encode whose levels are learned.
 Step encode_step(const StepContext& context);
-/// An operator that copies elements: see ir::copies_elements(). Rejects computed indices.
+/// An operator that copies elements: see ir::copies_elements().
 Step move_step(const StepContext& context);
 
 using StepMaker = Step (*)(const StepContext& context);
@@ -41,6 +50,7 @@ constexpr StepEntry step_entry() {
 
 /// With broadcasting. Booleans and integers have no gradient, see Tape.
 std::span<const StepEntry> elementwise_steps();
+std::span<const StepEntry> expert_steps();
 std::span<const StepEntry> layer_steps();
 std::span<const StepEntry> matmul_steps();
 std::span<const StepEntry> normalize_steps();
@@ -54,5 +64,7 @@ std::span<const StepEntry> recurrent_steps();
 std::span<const StepEntry> reduce_steps();
 /// Rounding to a number system: passes gradients straight through.
 std::span<const StepEntry> rounding_steps();
+/// Rejects an Attention with states.
+std::span<const StepEntry> sequence_steps();
 
 }  // namespace halftone::gradient

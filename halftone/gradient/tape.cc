@@ -5,6 +5,14 @@
 
 namespace halftone::gradient {
 
+std::vector<float> tape_elements(const ir::Constant& constant) {
+  const auto* dense = std::get_if<ir::Tensor>(&constant);
+  const ir::Tensor numbers =
+      dense == nullptr ? ir::to_float(constant) : dense->cast(ir::ElementType::kFloat32);
+  const std::span<const float> elements = numbers.as<float>();
+  return {elements.begin(), elements.end()};
+}
+
 Tape::Tape(const ir::Graph& graph, const std::map<ir::ValueId, std::span<const float>>& shared,
            std::span<const ir::ValueId> wanted,
            const std::map<ir::ValueId, const numerics::LevelTable*>& levels)
@@ -56,15 +64,11 @@ void Tape::add_value(ir::ValueId id, const std::map<ir::ValueId, std::span<const
     data_[id] = found->second;
     return;
   }
-  std::vector<float>& storage = storage_[id];
-  storage.resize(graph_.value(id).type.shape.element_count());
-  if (const ir::Constant* constant = graph_.constant(id)) {
-    const auto* dense = std::get_if<ir::Tensor>(constant);
-    const ir::Tensor numbers =
-        dense == nullptr ? ir::to_float(*constant) : dense->cast(ir::ElementType::kFloat32);
-    std::ranges::copy(numbers.as<float>(), storage.begin());
-  }
-  data_[id] = storage;
+  const ir::Constant* constant = graph_.constant(id);
+  storage_[id] = constant != nullptr
+                     ? tape_elements(*constant)
+                     : std::vector<float>(graph_.value(id).type.shape.element_count(), 0);
+  data_[id] = storage_[id];
 }
 
 std::span<float> Tape::data(ir::ValueId id) { return storage_.at(id); }

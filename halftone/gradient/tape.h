@@ -13,6 +13,9 @@
 
 namespace halftone::gradient {
 
+/// The elements of a constant as a tape holds them: decoded, float32.
+std::vector<float> tape_elements(const ir::Constant& constant);
+
 /// The work of a node: computes its output, and adds to the gradients of its inputs.
 struct Step {
   std::function<void()> forward;
@@ -45,7 +48,8 @@ struct StepContext {
 class Tape {
  public:
   /// @param graph   all extents known; must outlive this
-  /// @param shared  elements of constants that are stored elsewhere, in their order
+  /// @param shared  elements of constants that are stored elsewhere, in their order; the tape only
+  ///                reads them
   /// @param wanted  values whose gradient is wanted
   /// @param levels  learned levels of each Encode and of the states of each Recurrent, by output
   /// @throws Error kUnsupported that names the node if an operator has no gradient here

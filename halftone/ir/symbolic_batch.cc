@@ -132,4 +132,17 @@ bool try_symbolic_batch(Graph& graph) {
   return true;
 }
 
+void fill_in_batch(Graph& graph, std::size_t batch) {
+  for (const ValueId id : graph.inputs()) {
+    ValueType type = graph.value(id).type;
+    type.shape = type.shape.with_batch(batch);
+    graph.set_input_type(id, std::move(type));
+  }
+  for (const NodeId id : graph.topological_order()) {
+    Operator op = with_batch(graph.node(id).op, batch);
+    std::vector<ValueId> inputs = graph.node(id).inputs;
+    graph.replace_node(id, std::move(op), std::move(inputs));
+  }
+}
+
 }  // namespace halftone::ir

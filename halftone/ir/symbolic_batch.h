@@ -19,4 +19,8 @@ std::optional<std::size_t> fixed_batch(const Graph& graph);
 /// @return whether the batch is symbolic now
 bool try_symbolic_batch(Graph& graph);
 
+/// Replaces the symbolic batch by a number of samples, in types and attributes. Ids stay.
+/// @throws Error kShape as with_batch() and Graph::infer_all()
+void fill_in_batch(Graph& graph, std::size_t batch);
+
 }  // namespace halftone::ir

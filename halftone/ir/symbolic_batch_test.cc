@@ -34,6 +34,15 @@ TEST(FixedBatch, IsTheFirstExtentUnlessItIsSymbolic) {
   EXPECT_EQ(fixed_batch(second), std::nullopt);
 }
 
+TEST(FillInBatch, ReplacesExtentsAndAttributes) {
+  Graph graph = with_input({kBatch, 2, 3});
+  const auto flat = graph.add_node("flat", Reshape{{kBatch, 6}}, {ValueId{0}});
+  graph.add_output(flat);
+  fill_in_batch(graph, 5);
+  EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (Shape{5, 2, 3}));
+  EXPECT_EQ(graph.value(flat).type.shape, (Shape{5, 6}));
+}
+
 TEST(TrySymbolicBatch, ReachesTheOutputThroughReshapes) {
   Graph graph = with_input({1, 2, 3});
   const auto flat = graph.add_node("flat", Reshape{{1, 6}}, {ValueId{0}});

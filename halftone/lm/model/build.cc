@@ -61,14 +61,7 @@ class GraphBuilder {
   }
 
   ir::Graph head() {
-    ValueId x = head_input();
-    x = product("head", x, {.role = WeightRole::kHead});
-    if (d_.logit_cap != 0) {
-      const ValueId cap = scalar("logit_cap", d_.logit_cap);
-      x = binary("logits/divided", ir::BinaryKind::kDiv, x, cap, {ir::ActivationKind::kTanh});
-      x = binary("logits", ir::BinaryKind::kMul, x, cap);
-    }
-    graph_.add_output(x);
+    graph_.add_output(logits());
     return std::move(graph_);
   }
 
@@ -80,13 +73,21 @@ class GraphBuilder {
   }
 
   SamplePart block_part(std::size_t index) {
+    is_part_ = true;
     add_tokens();
     graph_.add_output(block(index, graph_.add_input("rows", float_type(d_.width))));
     return part_with_products();
   }
 
   SamplePart head_part() {
-    product_inputs_.emplace_back(head_input(), WeightId{.role = WeightRole::kHead});
+    is_part_ = true;
+    products_.push_back({head_input(), WeightId{.role = WeightRole::kHead}, ir::kAbsent});
+    return part_with_products();
+  }
+
+  SamplePart logits_part() {
+    is_part_ = true;
+    graph_.add_output(logits());
     return part_with_products();
   }
 
@@ -152,13 +153,14 @@ class GraphBuilder {
   SamplePart part_with_products() {
     SamplePart part;
     std::map<ValueId, std::size_t> known;
-    for (const auto& [input, matrix] : product_inputs_) {
-      const auto [at, is_new] = known.emplace(input, part.inputs.size());
+    for (const Product& product : products_) {
+      const auto [at, is_new] = known.emplace(product.input, part.inputs.size());
       if (is_new) {
-        part.inputs.push_back({graph_.outputs().size(), {}});
-        graph_.add_output(input);
+        part.inputs.push_back({.output = graph_.outputs().size()});
+        graph_.add_output(product.input);
       }
-      part.inputs[at->second].matrices.push_back(matrix);
+      part.inputs[at->second].matrices.push_back(product.matrix);
+      part.inputs[at->second].products.push_back(product.output);
     }
     part.graph = std::move(graph_);
     return part;
@@ -168,6 +170,13 @@ class GraphBuilder {
     const ValueId x = norm(graph_.add_input("rows", float_type(d_.width)), WeightRole::kFinalNorm);
     if (!d_.has_final_transform) return x;
     return product("final_transform", x, {.role = WeightRole::kFinalTransform});
+  }
+  ValueId logits() {
+    ValueId x = product("head", head_input(), {.role = WeightRole::kHead});
+    if (d_.logit_cap == 0) return x;
+    const ValueId cap = scalar("logit_cap", d_.logit_cap);
+    x = binary("logits/divided", ir::BinaryKind::kDiv, x, cap, {ir::ActivationKind::kTanh});
+    return binary("logits", ir::BinaryKind::kMul, x, cap);
   }
   ValueId block(std::size_t index, ValueId x) {
     block_ = index;
@@ -180,10 +189,23 @@ class GraphBuilder {
   }
   ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
                   ir::Activation activation = {}) {
-    product_inputs_.emplace_back(x, id);
     std::vector<ValueId> inputs = {x, add_weight(id)};
     if (has_bias) inputs.push_back(add_weight({id.role, id.block, Part::kBias, 0}));
-    return node(name, ir::FullyConnected{.activation = activation}, std::move(inputs));
+    return multiply(name, ir::FullyConnected{.activation = activation}, std::move(inputs), id);
+  }
+  /// Adds a product with a matrix. In parts its function is a node of its own.
+  /// @param op      FullyConnected or ExpertProduct
+  /// @param inputs  the rows come first
+  template <typename Op>
+  ValueId multiply(const std::string& name, Op op, std::vector<ValueId> inputs,
+                   const WeightId& id) {
+    const ir::Activation activation = op.activation;
+    const bool is_split = is_part_ && activation != ir::Activation{};
+    if (is_split) op.activation = {};
+    const ValueId rows = inputs[0];
+    const ValueId y = node(is_split ? name + "/sums" : name, std::move(op), std::move(inputs));
+    products_.push_back({rows, id, y});
+    return is_split ? node(name, ir::Unary{activation}, {y}) : y;
   }
   /// Over the last axis.
   ValueId norm(ValueId x, WeightRole role) {
@@ -340,9 +362,9 @@ class GraphBuilder {
         "experts/", x, {WeightRole::kExpertGate, WeightRole::kExpertUp, WeightRole::kExpertDown},
         [&](const std::string& name, ValueId rows, WeightRole role,
             const ir::Activation& activation) {
-          product_inputs_.emplace_back(rows, here(role));
-          return node(name, ir::ExpertProduct{.activation = activation},
-                      {rows, add_weight(weights_.experts(role, block_), 0), choice.experts});
+          return multiply(name, ir::ExpertProduct{.activation = activation},
+                          {rows, add_weight(weights_.experts(role, block_), 0), choice.experts},
+                          here(role));
         });
     const std::size_t axis = lead_.size();
     std::vector<ir::Dim> column = lead_;
@@ -369,13 +391,21 @@ class GraphBuilder {
     return binary(name + "sum", ir::BinaryKind::kAdd, sum, y);
   }
 
+  /// A matrix, the rows that it multiplies and what it gives.
+  struct Product {
+    ValueId input;
+    WeightId matrix;
+    ValueId output;
+  };
+
   const Description& d_;
   const Weights& weights_;
   SharedConstants& constants_;
   std::vector<ir::Dim> lead_;
   ir::Graph graph_;
   std::map<std::string, ValueId> values_;  ///< constants of this graph
-  std::vector<std::pair<ValueId, WeightId>> product_inputs_;
+  std::vector<Product> products_;
+  bool is_part_ = false;
   std::size_t context_ = 0;  ///< rows of the tables of angles
   ValueId ids_ = ir::kAbsent;
   ValueId positions_ = ir::kAbsent;
@@ -500,6 +530,12 @@ SamplePart build_sample_head(const Description& description, const Weights& weig
                              std::size_t tokens) {
   SharedConstants constants;
   return SamplesBuilder(description, weights, constants, tokens).head_part();
+}
+
+SamplePart build_sample_logits(const Description& description, const Weights& weights,
+                               std::size_t tokens) {
+  SharedConstants constants;
+  return SamplesBuilder(description, weights, constants, tokens).logits_part();
 }
 
 }  // namespace halftone::lm

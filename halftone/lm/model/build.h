@@ -37,6 +37,9 @@ DecoderGraphs build_samples(const Description& description, const Weights& weigh
 struct ProductInput {
   std::size_t output = 0;  ///< of the graph, which gives these rows
   std::vector<WeightId> matrices{};
+  /// What each of the matrices gives, with its bias, before a function; kAbsent if the part ends
+  /// before it.
+  std::vector<ir::ValueId> products{};
 };
 
 /// A part of a model on whole samples, as fitting reads it.
@@ -59,5 +62,9 @@ SamplePart build_sample_block(const Description& description, const Weights& wei
 /// @throws Error as build_samples()
 SamplePart build_sample_head(const Description& description, const Weights& weights,
                              std::size_t tokens);
+/// The final norm and the head: hidden rows "rows" to logits, output 0. Rows do not see each other.
+/// @throws Error as build_samples()
+SamplePart build_sample_logits(const Description& description, const Weights& weights,
+                               std::size_t tokens);
 
 }  // namespace halftone::lm

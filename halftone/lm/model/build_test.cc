@@ -13,46 +13,13 @@
 namespace halftone::lm {
 namespace {
 
-Description sizes_of(const std::string& architecture_name) {
-  const Architecture& architecture = architecture_of_gguf(architecture_name);
-  Description d = start_description(architecture);
-  d.blocks = 2;
-  d.width = 8;
-  d.vocabulary = 11;
-  d.context = 16;
-  d.heads = 4;
-  d.kv_heads = 2;
-  d.head_width = 4;
-  d.inner = 12;
-  d.ties_embeddings = true;
-  complete(d, architecture);
-  return d;
-}
-
-/// A tensor for each that the description needs, with small numbers.
-Weights weights_of(const Description& d) {
-  GgufModel model(d.architecture);
-  for (const WeightId& id : needed_weights(d)) {
-    const Place place = places_of(d, Naming::kGguf, id)[0];
-    auto shape = shape_of(d, id);
-    if (place.has_experts) {
-      if (id.expert != 0) continue;
-      shape.insert(shape.begin(), d.experts);
-    }
-    NamedTensor tensor = counting(place.name, shape);
-    for (float& value : tensor.values) value = std::sin(value + static_cast<float>(id.block));
-    model.tensor(std::move(tensor));
-  }
-  return {d, model.file()};
-}
-
 ir::Tensor integers(const std::vector<std::int32_t>& values, ir::Shape shape) {
   return ir::Tensor::from<std::int32_t>(std::move(shape), values);
 }
 
 /// Hidden rows of whole samples.
 std::vector<float> hidden_of_samples(const Description& d, const std::vector<std::int32_t>& ids) {
-  const DecoderGraphs graphs = build_samples(d, weights_of(d), ids.size());
+  const DecoderGraphs graphs = build_samples(d, small_weights(d), ids.size());
   std::vector<ir::Tensor> inputs;
   inputs.push_back(integers(ids, {1, static_cast<ir::Dim>(ids.size())}));
   const auto rows = ir::evaluate_graph(graphs.body, inputs)[0].clone();
@@ -63,7 +30,7 @@ std::vector<float> hidden_of_samples(const Description& d, const std::vector<std
 /// Hidden rows of the last token, which reads what the states keep of the others. Both sequences
 /// of the states get tokens; the second is asked.
 std::vector<float> hidden_of_rows(const Description& d, const std::vector<std::int32_t>& ids) {
-  const DecoderGraphs graphs = build_decoder(d, weights_of(d), {.sequences = 2, .context = 8});
+  const DecoderGraphs graphs = build_decoder(d, small_weights(d), {.sequences = 2, .context = 8});
   std::vector<ir::Tensor> states;
   for (const ir::State& state : graphs.body.states()) {
     states.emplace_back(ir::ElementType::kFloat32, graphs.body.value(state.before).type.shape);
@@ -93,12 +60,12 @@ std::vector<ir::Tensor> evaluate(const ir::Graph& graph, ir::Tensor input) {
 TEST(Build, PartsOfSamplesFollowEachOther) {
   const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
   for (const char* name : {"llama", "gemma2", "gpt2", "qwen2moe"}) {
-    Description d = sizes_of(name);
+    Description d = small_description(name);
     if (std::string_view(name) == "qwen2moe") {
       d.experts = 4;
       d.active_experts = 2;
     }
-    const Weights weights = weights_of(d);
+    const Weights weights = small_weights(d);
     ir::Tensor rows =
         evaluate(build_sample_embedding(d, weights, ids.size()), integers(ids, {1, 6}))[0].clone();
     for (std::size_t block = 0; block < d.blocks; ++block) {
@@ -107,6 +74,11 @@ TEST(Build, PartsOfSamplesFollowEachOther) {
     }
     EXPECT_THAT(std::as_const(rows).as<float>(),
                 testing::ElementsAreArray(hidden_of_samples(d, ids)))
+        << name;
+    const ir::Graph whole = build_samples(d, weights, ids.size()).head;
+    EXPECT_THAT(
+        evaluate(build_sample_logits(d, weights, ids.size()).graph, rows.clone())[0].as<float>(),
+        testing::ElementsAreArray(evaluate(whole, rows.clone())[0].as<float>()))
         << name;
   }
 }
@@ -118,8 +90,8 @@ std::vector<std::string> roles_of(const ProductInput& input) {
 }
 
 TEST(Build, PartsOfSamplesGiveTheInputsOfMatrices) {
-  const Description d = sizes_of("llama");
-  const Weights weights = weights_of(d);
+  const Description d = small_description("llama");
+  const Weights weights = small_weights(d);
   const SamplePart part = build_sample_block(d, weights, 5, 1);
   ASSERT_EQ(part.inputs.size(), 4U);
   EXPECT_THAT(roles_of(part.inputs[0]),
@@ -131,15 +103,27 @@ TEST(Build, PartsOfSamplesGiveTheInputsOfMatrices) {
   };
   EXPECT_EQ(shape(0), (ir::Shape{ir::kBatch, 5, 8}));
   EXPECT_EQ(shape(3), (ir::Shape{ir::kBatch, 5, 12}));
+  // The function of the gate comes after its product.
+  const SamplePart logits = build_sample_logits(d, weights, 5);
+  const auto extent = [](const SamplePart& of, std::size_t input, std::size_t matrix) {
+    return of.graph.value(of.inputs[input].products[matrix]).type.shape.back();
+  };
+  EXPECT_EQ(extent(part, 0, 0), 16);
+  EXPECT_EQ(extent(part, 0, 2), 8);
+  EXPECT_EQ(extent(part, 3, 0), 8);
+  EXPECT_EQ(part.graph.value(part.inputs[2].products[0]).name, "blk.1/gate/sums");
+  EXPECT_EQ(extent(logits, 0, 0), 11);
+  EXPECT_EQ(logits.graph.outputs()[0], logits.inputs[0].products[0]);
   const SamplePart head = build_sample_head(d, weights, 5);
+  EXPECT_THAT(head.inputs[0].products, testing::ElementsAre(ir::kAbsent));
   ASSERT_EQ(head.inputs.size(), 1U);
   EXPECT_THAT(roles_of(head.inputs[0]), testing::ElementsAre("head"));
   EXPECT_EQ(head.graph.outputs().size(), 1U);
 }
 
 TEST(Build, GraphsAreThoseOfADecoder) {
-  const Description d = sizes_of("llama");
-  const Weights weights = weights_of(d);
+  const Description d = small_description("llama");
+  const Weights weights = small_weights(d);
   const DecoderGraphs graphs = build_decoder(d, weights, {.sequences = 3, .context = 5});
   ir::verify(graphs.body);
   ir::verify(graphs.head);
@@ -163,21 +147,21 @@ std::shared_ptr<const ir::Constant> constant(const ir::Graph& graph, const std::
 }
 
 TEST(Build, GraphsShareATiedTable) {
-  Description d = sizes_of("llama");
-  const DecoderGraphs tied = build_decoder(d, weights_of(d));
+  Description d = small_description("llama");
+  const DecoderGraphs tied = build_decoder(d, small_weights(d));
   ASSERT_NE(constant(tied.body, "token_embd.weight"), nullptr);
   EXPECT_EQ(constant(tied.body, "token_embd.weight"), constant(tied.head, "token_embd.weight"));
   d.ties_embeddings = false;
-  const DecoderGraphs own = build_decoder(d, weights_of(d));
+  const DecoderGraphs own = build_decoder(d, small_weights(d));
   EXPECT_EQ(constant(own.head, "token_embd.weight"), nullptr);
   EXPECT_NE(constant(own.head, "output.weight"), nullptr);
 }
 
 TEST(Build, OffsetsCountForGainsOfNormsOnly) {
-  Description d = sizes_of("gemma");
-  const DecoderGraphs plain = build_decoder(d, weights_of(d));
+  Description d = small_description("gemma");
+  const DecoderGraphs plain = build_decoder(d, small_weights(d));
   d.norm_offset = 1;
-  const DecoderGraphs shifted = build_decoder(d, weights_of(d));
+  const DecoderGraphs shifted = build_decoder(d, small_weights(d));
   const auto first = [](const DecoderGraphs& graphs, const std::string& name) {
     return std::get<ir::Tensor>(*constant(graphs.body, name)).as<float>()[1];
   };
@@ -190,7 +174,7 @@ TEST(Build, OffsetsCountForGainsOfNormsOnly) {
 TEST(Build, StatesGiveWhatWholeSamplesGive) {
   const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
   for (const char* name : {"llama", "qwen2", "qwen3", "gemma2", "gemma3", "gpt2", "bitnet"}) {
-    Description d = sizes_of(name);
+    Description d = small_description(name);
     d.window = 3;
     complete(d, architecture_of_gguf(name));
     const std::vector<float> all = hidden_of_samples(d, ids);
@@ -204,8 +188,8 @@ TEST(Build, StatesGiveWhatWholeSamplesGive) {
 }
 
 TEST(Build, SamplesDoNotSeeEachOther) {
-  const Description d = sizes_of("gemma3");
-  const DecoderGraphs graphs = build_samples(d, weights_of(d), 3);
+  const Description d = small_description("gemma3");
+  const DecoderGraphs graphs = build_samples(d, small_weights(d), 3);
   ir::verify(graphs.body);
   ir::verify(graphs.head);
   std::vector<ir::Tensor> inputs;
@@ -220,7 +204,7 @@ TEST(Build, SamplesDoNotSeeEachOther) {
 
 /// One expert, whose share is 1, is a network without a choice.
 TEST(Build, OneExpertIsANetworkWithoutAChoice) {
-  Description d = sizes_of("llama");
+  Description d = small_description("llama");
   d.blocks = 1;
   const std::vector<float> one = hidden_of_samples(d, {1, 2, 3});
   d.experts = d.active_experts = 1;
@@ -231,7 +215,7 @@ TEST(Build, OneExpertIsANetworkWithoutAChoice) {
 }
 
 TEST(Build, SoftmaxMayFollowTheChoice) {
-  Description d = sizes_of("llama");
+  Description d = small_description("llama");
   d.experts = 4;
   d.active_experts = 2;
   d.renormalizes = true;
@@ -246,8 +230,8 @@ TEST(Build, SoftmaxMayFollowTheChoice) {
 }
 
 TEST(Build, RejectsWhatDoesNotFit) {
-  const Description d = sizes_of("gpt2");
-  const Weights weights = weights_of(d);
+  const Description d = small_description("gpt2");
+  const Weights weights = small_weights(d);
   expect_error(ErrorKind::kUsage, "context: expected 1 to 16 tokens, found 17",
                [&] { build_decoder(d, weights, {.context = 17}); });
   expect_error(ErrorKind::kUsage, "context: expected 1 to 16 tokens, found 0",

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-Description small_description() {
+Description file_description() {
   const Architecture& architecture = architecture_of_gguf("llama");
   Description d = start_description(architecture);
   d.blocks = 1;
@@ -47,7 +47,7 @@ class ModelFiles : public WithFolder {
         {"a.weight", {3, 64}, EncodedMatrix{vector, counting_bytes(3 * 25)}},
         {"b.weight", {2, 1, 32}, EncodedMatrix{q8_0(), counting_bytes(2 * 34)}},
         {"c.weight", {2}, std::vector<float>{1.5F, -2.0F}}};
-    write_model_file(path("m.safetensors"), small_description(), tensors,
+    write_model_file(path("m.safetensors"), file_description(), tensors,
                      {{"tokenizer.json", counting_bytes(5)}});
     return formats::SafetensorsFile::open(path("m.safetensors"));
   }
@@ -74,7 +74,7 @@ TEST_F(ModelFiles, ReadWhatTheyWrote) {
   formats::SafetensorsFile container = written();
   EXPECT_TRUE(ModelFile::is_model(container));
   const ModelFile file = ModelFile::parse(std::move(container));
-  EXPECT_EQ(file.description(), small_description());
+  EXPECT_EQ(file.description(), file_description());
   std::map<std::string, ModelFile::Entry> entries;
   for (ModelFile::Entry& entry : file.tensors()) entries[entry.name] = entry;
   ASSERT_EQ(entries.size(), 3U);

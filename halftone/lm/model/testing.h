@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes files of language models for tests.
+// Writes files of language models for tests, and small models.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -10,6 +11,9 @@
 
 #include "halftone/formats/gguf/testing.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
+#include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/tensor_names.h"
+#include "halftone/lm/model/weights.h"
 
 namespace halftone::lm {
 
@@ -65,6 +69,48 @@ class GgufModel {
   formats::GgufKeys keys_;
   std::vector<formats::NewGgufTensor> tensors_;
 };
+
+/// Two blocks of an architecture.
+inline Description small_description(const std::string& architecture_name) {
+  const Architecture& architecture = architecture_of_gguf(architecture_name);
+  Description d = start_description(architecture);
+  d.blocks = 2;
+  d.width = 8;
+  d.vocabulary = 11;
+  d.context = 16;
+  d.heads = 4;
+  d.kv_heads = 2;
+  d.head_width = 4;
+  d.inner = 12;
+  d.ties_embeddings = true;
+  complete(d, architecture);
+  return d;
+}
+
+/// A tensor for each that a description needs, as GGUF files have them, with numbers from -1 to 1.
+inline std::vector<NamedTensor> small_tensors(const Description& d) {
+  std::vector<NamedTensor> tensors;
+  for (const WeightId& id : needed_weights(d)) {
+    const Place place = places_of(d, Naming::kGguf, id)[0];
+    auto shape = shape_of(d, id);
+    if (place.has_experts) {
+      if (id.expert != 0) continue;
+      shape.insert(shape.begin(), d.experts);
+    }
+    tensors.push_back(counting(place.name, shape));
+    for (float& value : tensors.back().values) {
+      value = std::sin(value + static_cast<float>(id.block));
+    }
+  }
+  return tensors;
+}
+
+inline Weights weights_of(const Description& d, const std::vector<NamedTensor>& tensors) {
+  GgufModel model(d.architecture);
+  for (const NamedTensor& tensor : tensors) model.tensor(tensor);
+  return {d, model.file()};
+}
+inline Weights small_weights(const Description& d) { return weights_of(d, small_tensors(d)); }
 
 /// The bytes of a safetensors file.
 inline std::vector<std::byte> safetensors_bytes(const std::vector<NamedTensor>& tensors) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/verify.h"
 #include "halftone/runtime/elementwise/row_encoder.h"
 #include "halftone/runtime/plan/choose.h"
@@ -13,19 +14,6 @@
 
 namespace halftone::runtime {
 namespace {
-
-void fill_in_batch(ir::Graph& graph, std::size_t batch) {
-  for (const ir::ValueId id : graph.inputs()) {
-    ir::ValueType type = graph.value(id).type;
-    type.shape = type.shape.with_batch(batch);
-    graph.set_input_type(id, std::move(type));
-  }
-  for (const ir::NodeId id : graph.topological_order()) {
-    ir::Operator op = ir::with_batch(graph.node(id).op, batch);
-    std::vector<ir::ValueId> inputs = graph.node(id).inputs;
-    graph.replace_node(id, std::move(op), std::move(inputs));
-  }
-}
 
 void merge_equal_encodings(ir::Graph& graph) {
   std::vector<ir::NodeId> kept;
@@ -157,7 +145,7 @@ class ConvFuser {
 
 Prepared prepare(ir::Graph graph, const PlanOptions& options) {
   ir::verify(graph);
-  fill_in_batch(graph, options.batch);
+  ir::fill_in_batch(graph, options.batch);
   merge_equal_encodings(graph);
   move_activations_into_encodings(graph);
   std::vector<CodeLayout> layouts = choose_code_layouts(graph, options);
