@@ -20,6 +20,12 @@ namespace {
 enum class OutputKind { kGguf, kOwn };
 
 OutputKind output_kind(const LanguageQuantizeJob& job) {
+  if (job.input.extension() == ".safetensors") {
+    fail(ErrorKind::kUsage,
+         job.input.string() +
+             ": expected a model to quantize: a GGUF file or a folder of Hugging "
+             "Face; found one that is quantized");
+  }
   const bool is_gguf_input = job.input.extension() == ".gguf";
   const std::string extension = job.output.extension().string();
   if (extension == ".gguf" && is_gguf_input) return OutputKind::kGguf;
@@ -63,37 +69,159 @@ void add_matrices(const lm::Description& description, const lm::FittedMatrices& 
     const std::size_t bytes = matrix.encoded.bytes.bytes.size();
     report.matrices.push_back({lm::canonical_name(description, id), matrix.type->name,
                                matrix.type->bits, bytes, matrix.error});
+    // A final transform stands for the gains of a norm, which are no matrix.
+    if (id.role == lm::WeightRole::kFinalTransform) continue;
     weights += static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);
     bits += 8 * static_cast<double>(bytes);
   }
   report.bits = weights > 0 ? bits / weights : 0;
 }
 
+/// Parts of a job's progress.
+ProgressSink part_of(const ProgressSink& sink, double begin, double end) {
+  if (!sink) return {};
+  return [&sink, begin, end](double fraction, std::string_view activity) {
+    sink(begin + (end - begin) * fraction, activity);
+  };
+}
+
+/// A job with all that it reads.
+class LanguageQuantizer {
+ public:
+  explicit LanguageQuantizer(const LanguageQuantizeJob& job)
+      : job_(job),
+        kind_(output_kind(job)),
+        model_(lm::open_model(job.input)),
+        samples_(samples_of(job, lm::read_model_texts(job.input, job.tokenizer))),
+        folding_(model_, {.rotates = kind_ == OutputKind::kOwn && job.rotates, .seed = job.seed}),
+        threads_(job.threads > 0 ? job.threads : num_threads()) {}
+
+  LanguageQuantizeReport run() {
+    LanguageQuantizeReport report{.input_bytes = size_of(job_.input)};
+    const bool has_budget = job_.size || job_.bits_per_weight;
+    constexpr double kShareOfCosts = 0.7;  // of the time
+    lm::TypeChoice choice;
+    if (has_budget) {
+      lm::BudgetedTypes types = budgeted_types(part_of(job_.progress, 0, kShareOfCosts));
+      report.predicted_loss = types.loss;
+      choice = std::move(types.choice);
+    } else {
+      choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
+    }
+    if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
+    const auto progress = part_of(job_.progress, has_budget ? kShareOfCosts : 0, 1);
+    const lm::FittedMatrices fitted = lm::fit_model(
+        model_, folding_, choice, samples_, {job_.damping, job_.groups, threads_, progress});
+    write(fitted);
+    write_recipe(choice, report);
+    report.output_bytes = size_of(job_.output);
+    report.fit_tokens = samples_.fit.size() * samples_.tokens;
+    report.held_out_tokens = samples_.held_out.size() * samples_.tokens;
+    add_matrices(folding_.description(), fitted, report);
+    return report;
+  }
+
+ private:
+  [[nodiscard]] bool is_gguf() const { return kind_ == OutputKind::kGguf; }
+  void write(const lm::FittedMatrices& fitted) const {
+    if (is_gguf()) {
+      lm::write_gguf_model(job_.output, formats::GgufFile::open(job_.input), model_, fitted,
+                           job_.is_decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes);
+    } else {
+      lm::write_own_model(job_.output, folding_, fitted,
+                          lm::read_text_files(job_.input, job_.tokenizer));
+    }
+  }
+  void write_recipe(const lm::TypeChoice& choice, const LanguageQuantizeReport& report) const {
+    if (job_.recipe_output.empty()) return;
+    std::vector<std::string> comments = {"types of " + job_.output.filename().string()};
+    if (report.predicted_loss) {
+      comments.push_back("predicted divergence " + std::to_string(*report.predicted_loss) +
+                         " nats per token");
+    }
+    const std::string toml = lm::to_toml(folding_.description(), choice, comments);
+    write_file(job_.recipe_output, std::as_bytes(std::span(toml)));
+  }
+
+  /// What a budget may choose from.
+  struct Menu {
+    std::map<lm::WeightId, std::vector<const lm::WeightType*>> types;
+    lm::TypeChoice smallest;
+    std::map<lm::WeightId, std::string> tensors;  ///< of a GGUF file, whose parts get one type
+    std::size_t weights = 0;
+    std::size_t least = 0;  ///< bytes of the smallest types
+  };
+  [[nodiscard]] Menu make_menu() const {
+    Menu menu;
+    for (const lm::WeightId& id : lm::matrices_to_fit(model_.description)) {
+      const lm::Weight& weight = model_.weights.at(id);
+      const auto types = lm::types_to_choose(is_gguf(), id, weight.inputs());
+      if (types.empty()) continue;  // it stays as it is
+      menu.types.emplace(id, types);
+      menu.smallest.emplace(id, types[0]);
+      if (is_gguf()) menu.tensors.emplace(id, weight.tensor);
+      const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
+      const std::size_t copies = is_expert ? model_.description.experts : 1;
+      menu.weights += copies * weight.num_elements();
+      menu.least += copies * types[0]->size_bytes(weight.outputs(), weight.inputs());
+    }
+    return menu;
+  }
+  [[nodiscard]] lm::BudgetedTypes budgeted_types(const ProgressSink& progress) const {
+    const Menu menu = make_menu();
+    const std::size_t bytes = bytes_for_matrices(menu);
+    lm::require_size(menu.least, bytes);
+    constexpr double kShareOfSensitivities = 0.4;
+    const std::size_t count =
+        std::min(samples_.fit.size(), std::max<std::size_t>(1, job_.sensitivity_samples));
+    const auto sensitivities = lm::measure_sensitivities(
+        model_.description, model_.weights, std::span(samples_.fit).first(count),
+        {job_.seed, part_of(progress, 0, kShareOfSensitivities)});
+    const lm::MatrixWalkJob walk{model_,   folding_,
+                                 samples_, job_.damping,
+                                 threads_, part_of(progress, kShareOfSensitivities, 1)};
+    return lm::choose_within(lm::measure_type_costs(walk, sensitivities, menu.types), bytes,
+                             menu.tensors);
+  }
+  /// What the budget leaves for the matrices.
+  [[nodiscard]] std::size_t bytes_for_matrices(const Menu& menu) const {
+    if (job_.bits_per_weight) {
+      return static_cast<std::size_t>(*job_.bits_per_weight * static_cast<double>(menu.weights) /
+                                      8);
+    }
+    const std::size_t others =
+        is_gguf()
+            ? lm::gguf_bytes_without(formats::GgufFile::open(job_.input), model_, menu.smallest)
+            : lm::own_bytes_without(folding_, menu.smallest,
+                                    lm::read_text_files(job_.input, job_.tokenizer));
+    if (*job_.size > others) return *job_.size - others;
+    fail(ErrorKind::kUsage, "size: " + std::to_string(*job_.size) + " bytes asked for, " +
+                                std::to_string(others) + " are needed beside the matrices");
+  }
+
+  const LanguageQuantizeJob& job_;
+  OutputKind kind_;
+  lm::Model model_;
+  lm::Samples samples_;
+  lm::Folding folding_;
+  int threads_;
+};
+
+void check_ways(const LanguageQuantizeJob& job) {
+  const bool has_types =
+      !job.recipe.blocks.empty() || !job.recipe.tables.empty() || !job.recipe.rules.empty();
+  const int ways = (has_types ? 1 : 0) + (job.size ? 1 : 0) + (job.bits_per_weight ? 1 : 0);
+  if (ways == 1) return;
+  fail(ErrorKind::kUsage, "expected either types, a size or bits per weight, found " +
+                              std::string(ways == 0 ? "none" : "several") + " of them");
+}
+
 }  // namespace
 
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
   const Elapsed elapsed;
-  const OutputKind kind = output_kind(job);
-  const lm::Model model = lm::open_model(job.input);
-  const lm::TypeChoice choice = lm::choose_types(model, job.recipe, job.is_decoded);
-  if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
-  const lm::Samples samples = samples_of(job, lm::read_model_texts(job.input, job.tokenizer));
-  const lm::Folding folding(model,
-                            {.rotates = kind == OutputKind::kOwn && job.rotates, .seed = job.seed});
-  const int threads = job.threads > 0 ? job.threads : num_threads();
-  const lm::FittedMatrices fitted = lm::fit_model(model, folding, choice, samples,
-                                                  {job.damping, job.groups, threads, job.progress});
-  if (kind == OutputKind::kGguf) {
-    lm::write_gguf_model(job.output, formats::GgufFile::open(job.input), model, fitted,
-                         job.is_decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes);
-  } else {
-    lm::write_own_model(job.output, folding, fitted, lm::read_text_files(job.input));
-  }
-  LanguageQuantizeReport report{.input_bytes = size_of(job.input),
-                                .output_bytes = size_of(job.output)};
-  report.fit_tokens = samples.fit.size() * samples.tokens;
-  report.held_out_tokens = samples.held_out.size() * samples.tokens;
-  add_matrices(folding.description(), fitted, report);
+  check_ways(job);
+  LanguageQuantizeReport report = LanguageQuantizer(job).run();
   report.seconds = elapsed.seconds();
   return report;
 }

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "halftone/base/progress.h"
 #include "halftone/lm/quantize/fit_model.h"
 #include "halftone/lm/quantize/samples.h"
+#include "halftone/lm/quantize/type_costs.h"
 #include "halftone/lm/quantize/type_recipe.h"
 
 namespace halftone {
@@ -22,7 +24,13 @@ struct LanguageQuantizeJob {
   std::filesystem::path tokenizer{};  ///< of a model of llama2.c
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to which the model is fitted
   lm::TypeRecipe recipe{};
-  lm::SampleOptions samples{};  ///< its begin token is that of the model
+  /// Instead of a recipe: the types of the least predicted loss for a file of so many bytes, or for
+  /// so many bits per weight of all matrices. See lm::measure_type_costs(), lm::choose_within().
+  std::optional<std::uint64_t> size{};
+  std::optional<double> bits_per_weight{};
+  std::size_t sensitivity_samples = 8;    ///< of those to fit, for the predicted loss
+  std::filesystem::path recipe_output{};  ///< a recipe of the types; empty: none
+  lm::SampleOptions samples{};            ///< its begin token is that of the model
   compress::Damping damping{};
   compress::GroupFitOptions groups{};
   bool rotates = true;  ///< weights in Halftone's own types
@@ -46,7 +54,8 @@ struct LanguageQuantizeReport {
   std::uintmax_t input_bytes = 0;
   std::uintmax_t output_bytes = 0;
   double seconds = 0;
-  double bits = 0;  ///< mean of all weights that were fitted
+  double bits = 0;                         ///< mean of all weights that were fitted
+  std::optional<double> predicted_loss{};  ///< divergence in nats per token, if types were chosen
   std::size_t fit_tokens = 0;
   std::size_t held_out_tokens = 0;
   std::vector<QuantizedMatrix> matrices{};
@@ -54,7 +63,8 @@ struct LanguageQuantizeReport {
 };
 
 /// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(), lm::fit_model();
-///         kUsage for an output that cannot hold the types; kIo if a file cannot be read or written
+///         kUsage for an output that cannot hold the types, a size that cannot be reached, or
+///         several ways to choose types; kIo if a file cannot be read or written
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job);
 
 }  // namespace halftone

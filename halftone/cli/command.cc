@@ -26,8 +26,8 @@ std::optional<double> finite_number(const std::string& text) {
   return value;
 }
 
-/// Lets texts pass that begin with a whole number in 64 bits. CLI::AsSizeValue, which reads the
-/// unit after it, takes -1 for the largest number.
+}  // namespace
+
 CLI::Validator whole_number_with_unit() {
   const auto check = [](const std::string& text) -> std::string {
     std::uint64_t value = 0;
@@ -38,8 +38,6 @@ CLI::Validator whole_number_with_unit() {
   };
   return {check, ""};
 }
-
-}  // namespace
 
 CLI::Validator positive_number() {
   const auto check = [](const std::string& text) -> std::string {

@@ -80,6 +80,9 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
 /// Rejects an empty path. `value` names it in the help: FILE; FOLDER; SAMPLES, a file or folder;
 /// HARDWARE or DEVICE, a name or a file. Manuals show it, and shells complete it by this name.
 CLI::Validator some_path(const std::string& value = "FILE");
+/// Accepts texts that begin with a whole number in 64 bits. CLI::AsSizeValue, which reads the unit
+/// after it, takes -1 for the largest number; transforms run from the last to the first.
+CLI::Validator whole_number_with_unit();
 /// Accepts finite numbers above 0. The check of CLI11 prints the largest double with 309 digits.
 CLI::Validator positive_number();
 /// Accepts finite numbers of at least 0.

@@ -85,6 +85,19 @@ CLI::Option* add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptio
                   "PATTERN=TYPE: another type for some matrices, as 'blk.*.attn_v.weight=Q5_K'; "
                   "keep leaves them as they are")
       ->needs(text);
+  verb.add_option("--size", job.size,
+                  "Instead of types: bytes of the file, as 60MB; the types of the least predicted "
+                  "loss are chosen")
+      ->transform(CLI::AsSizeValue(true))
+      ->transform(whole_number_with_unit())
+      ->needs(text);
+  verb.add_option("--bits-per-weight", job.bits_per_weight,
+                  "The same for so many bits per weight of all matrices")
+      ->check(positive_number())
+      ->needs(text);
+  verb.add_option("--write-recipe", job.recipe_output, "File to write the types to, for --recipe")
+      ->check(some_path())
+      ->needs(text);
   verb.add_flag("--decoded", job.is_decoded,
                 "Write the numbers that codes represent, as float32, for programs without codes")
       ->needs(text);

@@ -147,6 +147,9 @@ std::string to_text(const LanguageQuantizeReport& report) {
   return table.to_text() +
          fmt::format("\n{} tokens to fit, {} held out; {} bits per weight of these matrices\n",
                      report.fit_tokens, report.held_out_tokens, format_number(report.bits, 3)) +
+         (report.predicted_loss ? fmt::format("predicted divergence {} nats per token\n",
+                                              format_number(*report.predicted_loss, 4))
+                                : "") +
          fmt::format("{} -> {} ({:.1f}x smaller) in {:.1f} s\n", format_bytes(report.input_bytes),
                      format_bytes(report.output_bytes), ratio, report.seconds);
 }
@@ -168,6 +171,7 @@ std::string to_json(const LanguageQuantizeReport& report) {
                {"output_bytes", report.output_bytes},
                {"seconds", report.seconds},
                {"weight_bits", report.bits},
+               {"predicted_loss", report.predicted_loss ? Json(*report.predicted_loss) : Json()},
                {"fit_tokens", report.fit_tokens},
                {"held_out_tokens", report.held_out_tokens},
                {"layers", list},

@@ -21,6 +21,7 @@ constexpr std::array kFolderFiles = {"tokenizer.json", "tokenizer_config.json",
                                      "chat_template.jinja", "generation_config.json"};
 /// In place of these, a GGUF file without tensors.
 constexpr const char* kGgufKeys = "keys.gguf";
+constexpr const char* kLlama2cTokenizer = "tokenizer.bin";
 
 std::string_view text_of(const SharedBytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size()};
@@ -87,7 +88,17 @@ ModelTexts texts_of_gguf(const formats::GgufFile& file) {
   return texts;
 }
 
+ModelTexts texts_of_llama2c(const SharedBytes& tokenizer) {
+  ModelTexts texts{Tokenizer::from_llama2c(tokenizer), "", {}, {}};
+  texts.marks = chat_marks(texts.tokenizer);
+  // It trains on texts one after another: the next one's begin token ends a text.
+  texts.end_tokens = {texts.tokenizer.begin(), texts.tokenizer.end()};
+  return texts;
+}
+
 ModelTexts texts_of_files(const TextFiles& files) {
+  const auto llama2c = files.find(kLlama2cTokenizer);
+  if (llama2c != files.end()) return texts_of_llama2c(llama2c->second);
   const auto keys = files.find(kGgufKeys);
   if (keys != files.end()) return texts_of_gguf(formats::GgufFile::parse(keys->second));
   const auto tokenizer = files.find(kFolderFiles[0]);
@@ -131,7 +142,9 @@ std::vector<TokenId> end_tokens(const Tokenizer& tokenizer) {
   return tokens;
 }
 
-TextFiles read_text_files(const std::filesystem::path& model) {
+TextFiles read_text_files(const std::filesystem::path& model,
+                          const std::filesystem::path& tokenizer) {
+  if (!tokenizer.empty()) return {{kLlama2cTokenizer, map_file(tokenizer)}};
   if (is_gguf(model)) {
     const formats::GgufKeys keys(formats::GgufFile::open(model));
     return {{kGgufKeys, own_bytes(collect(
@@ -171,12 +184,7 @@ ModelTexts read_model_texts(const std::filesystem::path& model,
     return with_context(model.string(), [&] { return texts_of_files(files); });
   }
   const SharedBytes bytes = map_file(tokenizer);
-  ModelTexts texts{
-      with_context(tokenizer.string(), [&] { return Tokenizer::from_llama2c(bytes); }), "", {}, {}};
-  texts.marks = chat_marks(texts.tokenizer);
-  // It trains on texts one after another: the next one's begin token ends a text.
-  texts.end_tokens = {texts.tokenizer.begin(), texts.tokenizer.end()};
-  return texts;
+  return with_context(tokenizer.string(), [&] { return texts_of_llama2c(bytes); });
 }
 
 }  // namespace halftone::lm

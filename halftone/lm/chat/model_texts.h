@@ -21,9 +21,11 @@ struct ModelTexts {
 
 /// The files by which a model turns text into tokens, which ModelFile keeps: of a GGUF file its
 /// keys.
-/// @param model  a GGUF file, a folder of Hugging Face, or Halftone's own file
+/// @param model      a GGUF file, a folder of Hugging Face, Halftone's own file, or one of llama2.c
+/// @param tokenizer  of a model of llama2.c; else empty
 /// @throws Error as formats::GgufFile, ModelFile and map_file()
-TextFiles read_text_files(const std::filesystem::path& model);
+TextFiles read_text_files(const std::filesystem::path& model,
+                          const std::filesystem::path& tokenizer = {});
 
 /// Reads a GGUF file, Halftone's own file, or a folder of Hugging Face with tokenizer.json and,
 /// where they are there, tokenizer_config.json, chat_template.jinja and generation_config.json.

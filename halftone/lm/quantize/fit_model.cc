@@ -36,18 +36,22 @@ std::vector<float> decode(const FittedMatrix& matrix) {
   return values;
 }
 
+const WeightType& final_transform_type() {
+  static const WeightType& type = weight_type("Q8_0");
+  return type;
+}
+
 FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeChoice& choice,
                          const Samples& samples, const ModelFitOptions& options) {
   FittedMatrices fitted;
-  const WeightType& byte_type = weight_type("Q8_0");
   const MatrixWalkJob job{model,           folding,         samples,
                           options.damping, options.threads, options.progress};
   walk_matrices(
       job, [&](const WeightId& id) { return choice.contains(id); },
       [&](const VisitedMatrix& matrix) {
         const bool is_chosen = choice.contains(matrix.id);
-        if (!is_chosen && !byte_type.can_hold(matrix.values.cols())) return;
-        const WeightType& type = is_chosen ? *choice.at(matrix.id) : byte_type;
+        const WeightType& type = is_chosen ? *choice.at(matrix.id) : final_transform_type();
+        if (!is_chosen && !type.can_hold(matrix.values.cols())) return;
         fitted.emplace(matrix.id, fit_matrix(matrix, type, options.groups));
       });
   return fitted;

@@ -37,6 +37,9 @@ using FittedMatrices = std::map<WeightId, FittedMatrix>;
 /// The numbers that codes represent, [rows, cols].
 std::vector<float> decode(const FittedMatrix& matrix);
 
+/// The type of a final transform, if it holds its rows: 8 bits.
+const WeightType& final_transform_type();
+
 /// Fits matrices as walk_matrices() visits them, by compress::fit_groups(). A final transform of
 /// the folding is stored in 8 bits.
 /// @param model   of the folding

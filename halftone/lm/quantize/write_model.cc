@@ -174,6 +174,47 @@ void write_gguf_model(const std::filesystem::path& path, const formats::GgufFile
   formats::write_gguf(path, keys, tensors);
 }
 
+std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& model,
+                               const TypeChoice& choice) {
+  constexpr std::size_t kAlignment = 64;  // of a tensor, at most what its predecessor leaves
+  std::set<std::string> fitted;
+  for (const auto& [id, type] : choice) {
+    const std::size_t experts =
+        id.role >= WeightRole::kExpertGate ? model.description.experts : std::size_t{1};
+    for (std::size_t e = 0; e < experts; ++e) {
+      fitted.insert(model.weights.at({id.role, id.block, id.part, e}).tensor);
+    }
+  }
+  std::size_t bytes = source.file_bytes();
+  for (const GgufTensor& tensor : source.tensors()) {
+    bytes += kAlignment;
+    if (fitted.contains(tensor.name)) bytes -= tensor.bytes.bytes.size();
+  }
+  return bytes;
+}
+
+std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
+                              const TextFiles& texts) {
+  constexpr std::size_t kEntry = 400;      // of a tensor in the head of the file
+  constexpr std::size_t kHead = 16 << 10;  // the description, bases and padding
+  const Description& d = folding.description();
+  std::size_t bytes = kHead;
+  for (const WeightId& id : needed_weights(d)) {
+    if (id.expert > 0) continue;
+    bytes += kEntry;
+    if (choice.contains(id)) continue;
+    const std::vector<std::size_t> shape = shape_in_file(d, id);
+    const bool is_encoded =
+        id.role == WeightRole::kFinalTransform && final_transform_type().can_hold(d.width);
+    std::size_t elements = 1;
+    for (const std::size_t extent : shape) elements *= extent;
+    bytes +=
+        is_encoded ? final_transform_type().size_bytes(d.width, d.width) : elements * sizeof(float);
+  }
+  for (const auto& [name, text] : texts) bytes += kEntry + text.bytes.size();
+  return bytes;
+}
+
 void write_own_model(const std::filesystem::path& path, const Folding& folding,
                      const FittedMatrices& fitted, const TextFiles& texts) {
   const Description& d = folding.description();

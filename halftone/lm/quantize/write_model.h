@@ -27,6 +27,13 @@ enum class FittedForm {
 void write_gguf_model(const std::filesystem::path& path, const formats::GgufFile& source,
                       const Model& model, const FittedMatrices& fitted, FittedForm form);
 
+/// Bytes of a file that write_gguf_model() would write without the fitted matrices, at most.
+std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& model,
+                               const TypeChoice& choice);
+/// The same of write_own_model().
+std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
+                              const TextFiles& texts);
+
 /// Writes Halftone's own file: fitted matrices in codes, all others as float32.
 /// @throws Error kIo if the file cannot be written
 void write_own_model(const std::filesystem::path& path, const Folding& folding,

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/quantize/type_costs.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/budget/knapsack.h"
+#include "halftone/compress/fit/group_error.h"
+
+namespace halftone::lm {
+namespace {
+
+/// Fits that rank types: what sweeps and more candidates gain is much the same for all.
+constexpr compress::GroupFitOptions kQuickFit = {.feedback = true, .candidates = 2, .sweeps = 0};
+
+using TypeNames = std::initializer_list<const char*>;
+
+std::vector<const WeightType*> types_that_hold(TypeNames names, std::size_t cols) {
+  std::vector<const WeightType*> types;
+  for (const char* name : names) {
+    const WeightType& type = weight_type(name);
+    if (type.can_hold(cols)) types.push_back(&type);
+  }
+  return types;
+}
+
+/// Predicts what errors of matrices do.
+class LossPredictor {
+ public:
+  LossPredictor(const MatrixWalkJob& job, const Sensitivities& sensitivities)
+      : job_(job), sensitivities_(sensitivities), frequencies_(job.model.description.vocabulary) {
+    std::size_t count = 0;
+    for (const auto& sample : job.samples.fit) {
+      for (const TokenId token : sample) {
+        ++frequencies_.at(static_cast<std::size_t>(token));
+        ++count;
+      }
+    }
+    for (double& frequency : frequencies_) frequency /= static_cast<double>(count);
+  }
+
+  /// @param errors  [outputs, n] W - Q, folded; changed
+  [[nodiscard]] double loss(const VisitedMatrix& matrix, std::vector<float>& errors) const {
+    const std::size_t cols = matrix.values.cols();
+    const MatrixView<float> view(errors.data(), matrix.values.rows(), cols, cols);
+    double sum = 0;
+    const auto outputs = sensitivities_.outputs.find(head_of(matrix.id));
+    if (outputs != sensitivities_.outputs.end()) {
+      job_.folding.unfold_outputs(matrix.id, view);
+      sum += output_loss(view, matrix.moments, outputs->second, matrix.id);
+    }
+    if (matrix.id.role == WeightRole::kTokenEmbedding) {
+      job_.folding.unfold_inputs(matrix.id, view);
+      sum += embedding_loss(view);
+    }
+    return sum;
+  }
+
+ private:
+  /// The matrix whose outputs are those of `id`.
+  [[nodiscard]] WeightId head_of(const WeightId& id) const {
+    const bool is_head =
+        id.role == WeightRole::kTokenEmbedding && job_.model.description.ties_embeddings;
+    return is_head ? WeightId{.role = WeightRole::kHead} : id;
+  }
+  [[nodiscard]] double output_loss(MatrixView<const float> errors, MatrixView<const float> moments,
+                                   const std::vector<double>& sensitivities,
+                                   const WeightId& id) const {
+    const std::vector<float> nothing(errors.size());
+    const std::vector<double> squares = compress::output_errors(
+        errors, MatrixView<const float>(nothing, errors.rows(), errors.cols()), moments);
+    double sum = 0;
+    for (std::size_t o = 0; o < squares.size(); ++o) {
+      sum += sensitivities[o % sensitivities.size()] * squares[o];
+    }
+    if (id.role < WeightRole::kExpertGate) return sum / 2;
+    const Description& d = job_.model.description;
+    return sum / 2 * static_cast<double>(d.active_experts) / static_cast<double>(d.experts);
+  }
+  [[nodiscard]] double embedding_loss(MatrixView<const float> errors) const {
+    double sum = 0;
+    for (std::size_t token = 0; token < errors.rows(); ++token) {
+      if (frequencies_[token] == 0) continue;
+      double row = 0;
+      for (std::size_t c = 0; c < errors.cols(); ++c) {
+        row += sensitivities_.embedding[c] * double{errors(token, c)} * double{errors(token, c)};
+      }
+      sum += frequencies_[token] * row;
+    }
+    return sum / 2;
+  }
+
+  const MatrixWalkJob& job_;
+  const Sensitivities& sensitivities_;
+  std::vector<double> frequencies_;  ///< of tokens
+};
+
+/// Matrices that get one type.
+struct TypeGroup {
+  std::vector<WeightId> ids;
+  std::vector<TypeCost> costs;  ///< sums over them
+};
+
+std::vector<TypeGroup> groups_of(const TypeCosts& costs,
+                                 const std::map<WeightId, std::string>& tensor_of) {
+  std::map<std::string, std::size_t> known;
+  std::vector<TypeGroup> groups;
+  for (const auto& [id, types] : costs) {
+    const auto tensor = tensor_of.find(id);
+    const bool is_new =
+        tensor == tensor_of.end() || known.emplace(tensor->second, groups.size()).second;
+    if (is_new) {
+      groups.push_back({{id}, types});
+      continue;
+    }
+    TypeGroup& group = groups[known.at(tensor->second)];
+    group.ids.push_back(id);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      HALFTONE_ASSERT(group.costs[i].type == types[i].type);
+      group.costs[i].loss += types[i].loss;
+      group.costs[i].bytes += types[i].bytes;
+    }
+  }
+  return groups;
+}
+
+void check_budget(const std::vector<TypeGroup>& groups, std::size_t bytes) {
+  std::size_t least = 0;
+  for (const TypeGroup& group : groups) {
+    least += std::ranges::min_element(group.costs, {}, &TypeCost::bytes)->bytes;
+  }
+  require_size(least, bytes);
+}
+
+}  // namespace
+
+void require_size(std::size_t least, std::size_t bytes) {
+  if (least <= bytes) return;
+  fail(ErrorKind::kUsage,
+       "size: " + std::to_string(bytes) + " bytes are left for matrices, the smallest types take " +
+           std::to_string(least) + "; ask for " + std::to_string(least - bytes) + " bytes more");
+}
+
+std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id, std::size_t cols) {
+  if (!is_gguf && is_table(id)) {
+    return types_that_hold({"2x6", "2x7", "2x8", "2x10", "Q8_0"}, cols);
+  }
+  if (!is_gguf) return types_that_hold({"4x8", "4x9", "4x10", "2x6", "2x7", "2x8", "2x10"}, cols);
+  if (weight_type("Q4_K").can_hold(cols)) {
+    return types_that_hold({"Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_0"}, cols);
+  }
+  return types_that_hold({"Q2_0", "Q4_0", "Q5_0", "Q8_0"}, cols);
+}
+
+TypeCosts measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
+                             const std::map<WeightId, std::vector<const WeightType*>>& types) {
+  const LossPredictor predictor(job, sensitivities);
+  TypeCosts costs;
+  walk_matrices(
+      job, [&](const WeightId& id) { return types.contains(id) && !types.at(id).empty(); },
+      [&](const VisitedMatrix& matrix) {
+        const auto found = types.find(matrix.id);
+        if (found == types.end()) return;  // a final transform
+        const MatrixView<const float> w = matrix.values;
+        std::vector<float> errors(w.size());
+        for (const WeightType* type : found->second) {
+          const auto fit = compress::fit_groups(w, type->grid, matrix.metric, kQuickFit);
+          compress::decode(fit, type->grid,
+                           MatrixView<float>(errors.data(), w.rows(), w.cols(), w.cols()));
+          for (std::size_t i = 0; i < errors.size(); ++i) {
+            errors[i] = w.data_handle()[i] - errors[i];
+          }
+          costs[matrix.id].push_back(
+              {type, predictor.loss(matrix, errors), type->size_bytes(w.rows(), w.cols())});
+        }
+      });
+  return costs;
+}
+
+BudgetedTypes choose_within(const TypeCosts& costs, std::size_t bytes,
+                            const std::map<WeightId, std::string>& tensor_of) {
+  const std::vector<TypeGroup> groups = groups_of(costs, tensor_of);
+  check_budget(groups, bytes);
+  compress::KnapsackProblem problem;
+  problem.budgets[0] = static_cast<std::int64_t>(bytes);
+  for (const TypeGroup& group : groups) {
+    auto& item = problem.items.emplace_back();
+    for (const TypeCost& cost : group.costs) {
+      item.push_back({cost.loss, {static_cast<std::int64_t>(cost.bytes), 0}});
+    }
+  }
+  const compress::KnapsackAnswer answer = compress::solve_knapsack(problem);
+  BudgetedTypes result;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const TypeCost& cost = groups[i].costs[answer.choices[i]];
+    for (const WeightId& id : groups[i].ids) result.choice.emplace(id, cost.type);
+    result.loss += cost.loss;
+    result.bytes += cost.bytes;
+  }
+  return result;
+}
+
+}  // namespace halftone::lm
