@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "halftone/accel/estimate.h"
-#include "halftone/accel/oracle_testing.h"
+#include "halftone/base/oracle_testing.h"
 
 namespace halftone::accel {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "halftone/accel/oracle_testing.h"
+#include "halftone/base/oracle_testing.h"
 
 namespace halftone::accel {
 namespace {

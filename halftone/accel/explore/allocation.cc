@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/compress/budget/nondominated.h"
 
 namespace halftone::accel {
 namespace {
@@ -118,7 +118,7 @@ Stage extended(const std::vector<Criteria>& sums, const TiedLayers& layer, const
     }
   }
   Stage kept;
-  for (const std::size_t i : nondominated(all.sums)) {
+  for (const std::size_t i : compress::nondominated(all.sums)) {
     kept.sums.push_back(all.sums[i]);
     kept.steps.push_back(all.steps[i]);
   }
@@ -126,26 +126,6 @@ Stage extended(const std::vector<Criteria>& sums, const TiedLayers& layer, const
 }
 
 }  // namespace
-
-std::vector<std::size_t> nondominated(std::span<const Criteria> points) {
-  std::vector<std::size_t> order(points.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-    return points[a] != points[b] ? points[a] < points[b] : a < b;
-  });
-  // Of all points so far, the least third criterion for each second one: falls from key to key.
-  std::map<double, double> steps;
-  std::vector<std::size_t> kept;
-  for (const std::size_t index : order) {
-    const auto& [first, second, third] = points[index];
-    auto next = steps.upper_bound(second);
-    if (next != steps.begin() && std::prev(next)->second <= third) continue;
-    while (next != steps.end() && next->second >= third) next = steps.erase(next);
-    steps[second] = third;
-    kept.push_back(index);
-  }
-  return kept;
-}
 
 std::vector<Allocation> pareto_front(const AllocationProblem& problem) {
   const std::vector<TiedLayers> layers = tied_layers(problem);
@@ -171,14 +151,6 @@ std::vector<Allocation> pareto_front(const AllocationProblem& problem) {
     front.push_back(std::move(allocation));
   }
   return front;
-}
-
-std::optional<Allocation> least(const AllocationProblem& problem, std::size_t criterion) {
-  const std::vector<Allocation> front = pareto_front(problem);
-  const auto found = std::ranges::min_element(
-      front, {}, [&](const Allocation& each) { return each.sums[criterion]; });
-  if (found == front.end()) return std::nullopt;
-  return *found;
 }
 
 }  // namespace halftone::accel

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <span>
 #include <vector>
 
 namespace halftone::accel {
@@ -31,12 +29,6 @@ struct Allocation {
   std::vector<std::uint16_t> options;  ///< of each layer
 };
 
-/// The indices of the points that no other point dominates, in ascending order of the criteria, the
-/// first one first. A point dominates another if it is at most as large in each criterion. Of equal
-/// points the one with the lowest index remains.
-/// Source: Kung, Luccio, Preparata, On finding the maxima of a set of vectors, J. ACM 22 (1975).
-std::vector<std::size_t> nondominated(std::span<const Criteria> points);
-
 /// All allocations within the limits that no other one dominates, in ascending order of the
 /// criteria. They are exact: layer by layer, sums that another sum dominates are dropped, since
 /// each continuation of the one is also a continuation of the other. Sums are added in the order of
@@ -46,10 +38,5 @@ std::vector<std::size_t> nondominated(std::span<const Criteria> points);
 /// @throws Error kUsage if a layer has no options or more than 65,535, tied layers have different
 ///         numbers of options, or a criterion is NaN
 std::vector<Allocation> pareto_front(const AllocationProblem& problem);
-
-/// The allocation with the least sum of one criterion within the limits; of several the one whose
-/// other criteria are smallest, in their order. nullopt if the limits allow none.
-/// @throws Error as pareto_front()
-std::optional<Allocation> least(const AllocationProblem& problem, std::size_t criterion);
 
 }  // namespace halftone::accel

@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
 
-#include "halftone/accel/oracle_testing.h"
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
 
@@ -118,17 +116,6 @@ TEST(Allocation, TiedLayersTakeTheSameOption) {
   }
 }
 
-TEST(Allocation, LeastMeetsALimitExactly) {
-  AllocationProblem problem{{{{1, 5, 0}, {2, 1, 0}}, {{1, 7, 0}, {4, 2, 0}}}};
-  problem.limits[0] = 3;
-  const std::optional<Allocation> found = least(problem, 1);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->sums, (Criteria{3, 8, 0}));
-  EXPECT_THAT(found->options, testing::ElementsAre(1, 0));
-  problem.limits[0] = 1.5;
-  EXPECT_FALSE(least(problem, 1));
-}
-
 TEST(Allocation, RejectsProblemsThatMakeNoSense) {
   AllocationProblem problem{{{{1, 1, 0}}, {}}};
   expect_error(ErrorKind::kUsage, "layer 1: expected 1 to 65,535 options, found 0",
@@ -141,43 +128,6 @@ TEST(Allocation, RejectsProblemsThatMakeNoSense) {
   expect_error(ErrorKind::kUsage,
                "layers 0 and 1 are tied: expected equal numbers of options, found 1 and 2",
                [&] { pareto_front(problem); });
-}
-
-/// The cost of a layer as the README of the table defines it.
-double cost_of(const test::Row& row, const std::string& kind, int bits) {
-  if (kind == "size") return test::number(row, "parameters") * bits / 8 / (1 << 20);
-  if (kind == "bops") return test::number(row, "macs") * bits * bits / 1024 / 1e6;
-  return test::number(row, "latency_t4_" + std::to_string(bits) + "bit");
-}
-
-AllocationProblem hawq_problem(const std::vector<test::Row>& rows, const std::string& kind) {
-  AllocationProblem problem;
-  for (const test::Row& row : rows) {
-    problem.layers.push_back({{cost_of(row, kind, 4), test::number(row, "sensitivity_4bit"), 0},
-                              {cost_of(row, kind, 8), test::number(row, "sensitivity_8bit"), 0}});
-    const std::string& tied = row.at("tied_with");
-    const std::size_t own = problem.layers.size() - 1;
-    problem.ties.push_back(tied.empty() ? own : std::min<std::size_t>(own, std::stoul(tied)));
-  }
-  return problem;
-}
-
-TEST(Allocation, FindsThePublishedBitsOfResNet18) {
-  const std::vector<test::Row> rows = test::oracle_rows("hawq_resnet18.csv");
-  const std::vector<test::Row> answers = test::oracle_rows("hawq_resnet18_answers.csv");
-  if (rows.empty() || answers.empty()) GTEST_SKIP() << "needs the data for development: oracles/";
-  EXPECT_EQ(answers.size(), 9U);
-  for (const test::Row& answer : answers) {
-    AllocationProblem problem = hawq_problem(rows, answer.at("budget_kind"));
-    problem.limits[0] = test::number(answer, "budget") + 1e-9;
-    const std::optional<Allocation> found = least(problem, 1);
-    ASSERT_TRUE(found);
-    std::string bits;
-    for (const std::uint16_t option : found->options) bits += option == 0 ? '4' : '8';
-    EXPECT_EQ(bits, answer.at("optimal_bits"))
-        << answer.at("budget_kind") << " " << answer.at("budget_fraction");
-    EXPECT_NEAR(found->sums[0], test::number(answer, "optimal_cost"), 1e-9);
-  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "halftone/accel/explore/layer_costs.h"
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/compress/budget/nondominated.h"
 
 namespace halftone::accel {
 namespace {
@@ -110,7 +111,7 @@ std::vector<Design> front_of(std::vector<Design> designs, Objective objective) {
   std::vector<Criteria> points;
   for (const Design& each : designs) points.push_back(front_criteria(each, objective));
   std::vector<Design> front;
-  for (const std::size_t i : nondominated(points)) front.push_back(std::move(designs[i]));
+  for (const std::size_t i : compress::nondominated(points)) front.push_back(std::move(designs[i]));
   return front;
 }
 

@@ -11,6 +11,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
+#include "halftone/compress/budget/nondominated.h"
 
 namespace halftone::accel {
 namespace {
@@ -128,7 +129,7 @@ std::vector<Design> front_by_comparison(const std::vector<Design>& designs,
     points.push_back({each.objective(options.objective), each.noise, each.area_mm2});
   }
   std::vector<Design> front;
-  for (const std::size_t i : nondominated(points)) front.push_back(within[i]);
+  for (const std::size_t i : compress::nondominated(points)) front.push_back(within[i]);
   return front;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "halftone/accel/mapping/accesses.h"
-#include "halftone/accel/oracle_testing.h"
+#include "halftone/base/oracle_testing.h"
 
 namespace halftone::accel::mapping {
 namespace {

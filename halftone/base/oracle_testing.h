@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace halftone::accel::test {
+namespace halftone::test {
 
 using Row = std::map<std::string, std::string>;
 
@@ -51,4 +51,4 @@ inline double number(const Row& row, const std::string& heading) {
   return cell.empty() ? 0 : std::stod(cell);
 }
 
-}  // namespace halftone::accel::test
+}  // namespace halftone::test
