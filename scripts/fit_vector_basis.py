@@ -4,8 +4,8 @@
 
 Alternates between the nearest codeword of every number and the least squares matrix for these
 codewords, from several starts, then rounds to integers whose rows have sums of magnitudes of at
-most 127. The best of all is printed, with its error for other normal numbers. The matrices there are the
-best of runs with 8 to 40 starts and 20000 or 40000 samples. Needs numpy.
+most 127. The best of all is printed, with its error for other normal numbers. The matrices there
+are the best of runs with 8 to 40 starts and 20000 or 40000 samples. Needs numpy.
 Usage: fit_vector_basis.py [d D]
 """
 

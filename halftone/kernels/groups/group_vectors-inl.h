@@ -81,6 +81,7 @@ struct VectorCodes {
   using SignMask = hn::Mask<DBytes>;
   /// What a vector of codes looks up.
   struct Fields {
+    HWY_INLINE Fields() {}  // an implicit one is not compiled for the target
     VBytes low;
     VBytes high;
     SignMask signs[2];
