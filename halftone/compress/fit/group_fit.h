@@ -10,8 +10,10 @@ namespace halftone::compress {
 
 struct GroupFitOptions {
   bool feedback = true;  ///< spread errors over the columns that are yet to be encoded
-  int candidates = 8;    ///< scales that are tried for a group, 1 to 64
-  int sweeps = 2;        ///< passes over scales and codes in the metric, 0 to 100
+  /// Scales that are tried for a group, 1 to 64. Integer scales: the best for the weights alone,
+  /// and from 3 on also its neighbours, each with the neighbours of the offset.
+  int candidates = 8;
+  int sweeps = 2;  ///< passes over scales and codes in the metric, 0 to 100
 };
 
 /// Chooses codes, scales and offsets of a matrix so that the errors (w - q)' H (w - q) of its
