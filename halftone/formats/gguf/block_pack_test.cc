@@ -36,7 +36,8 @@ std::vector<std::byte> packed(const GgufType& type, const OwnedNumbers& numbers)
 
 OwnedNumbers unpacked(const GgufType& type, const std::vector<std::byte>& bytes) {
   OwnedNumbers numbers;
-  type.unpack(type, bytes.data(), {numbers.codes.data(), numbers.scales.data(), numbers.offsets.data()});
+  type.unpack(type, bytes.data(),
+              {numbers.codes.data(), numbers.scales.data(), numbers.offsets.data()});
   return numbers;
 }
 
