@@ -2,6 +2,7 @@
 #include "halftone/compress/budget/knapsack.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>

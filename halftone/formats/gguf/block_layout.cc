@@ -38,10 +38,10 @@ void index_codes(const BlockEncoding& encoding, const std::int8_t* codes, std::u
     const int value = levels.bits == 1 ? 2 * index : index;
     const int level = levels.table != nullptr ? (*levels.table)[static_cast<std::size_t>(index)]
                                               : levels.first + value;
-    index_of[static_cast<std::size_t>(level + 128)] = static_cast<std::int16_t>(value);
+    index_of[128 + static_cast<std::size_t>(level)] = static_cast<std::int16_t>(value);
   }
   for (std::size_t i = 0; i < encoding.block; ++i) {
-    const std::int16_t index = index_of[static_cast<std::size_t>(codes[i] + 128)];
+    const std::int16_t index = index_of[128 + static_cast<std::size_t>(codes[i])];
     if (index < 0) fail_block(encoding, "levels of the type as codes", codes[i]);
     indices[i] = static_cast<std::uint8_t>(index);
   }

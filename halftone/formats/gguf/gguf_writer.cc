@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 

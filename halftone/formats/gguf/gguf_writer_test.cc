@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/gguf/gguf_writer.h"
 
+#include <algorithm>
+
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
 #include "halftone/formats/gguf/testing.h"

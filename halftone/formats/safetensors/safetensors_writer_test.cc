@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/safetensors/safetensors_writer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "halftone/base/file.h"
