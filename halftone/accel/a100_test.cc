@@ -26,10 +26,10 @@ Operation half_elements(const std::string& op, double count, double operations, 
   return result;
 }
 
-Operation product_of_row(const test::Row& row) {
-  const auto m = static_cast<std::size_t>(test::number(row, "m"));
-  const auto n = static_cast<std::size_t>(test::number(row, "n"));
-  const auto k = static_cast<std::size_t>(test::number(row, "k"));
+Operation product_of_row(const oracle::Row& row) {
+  const auto m = static_cast<std::size_t>(oracle::number(row, "m"));
+  const auto n = static_cast<std::size_t>(oracle::number(row, "n"));
+  const auto k = static_cast<std::size_t>(oracle::number(row, "k"));
   Operation result{.name = "gemm", .op = "FullyConnected"};
   result.product = {1, m, k, n, kHalf, kHalf, 16, 1};
   const auto bytes = [](std::size_t a, std::size_t b) {
@@ -40,10 +40,10 @@ Operation product_of_row(const test::Row& row) {
   return result;
 }
 
-double estimated(const test::Row& row, const Accelerator& chip) {
+double estimated(const oracle::Row& row, const Accelerator& chip) {
   const std::string& op = row.at("op");
-  if (op == "allreduce") return all_reduce_seconds(*chip.link, 4, test::number(row, "bytes"));
-  const double count = test::number(row, "elements");
+  if (op == "allreduce") return all_reduce_seconds(*chip.link, 4, oracle::number(row, "bytes"));
+  const double count = oracle::number(row, "elements");
   const Operation operation = op == "gemm"        ? product_of_row(row)
                               : op == "softmax"   ? half_elements("Softmax", count, 4, 1)
                               : op == "layernorm" ? half_elements("Normalize", count, 6, 0)
@@ -51,9 +51,9 @@ double estimated(const test::Row& row, const Accelerator& chip) {
   return estimate({op, 1, {operation}}, chip).seconds;
 }
 
-double measured(const test::Row& row) {
-  const double better = test::number(row, "seconds_from_tflops");
-  return better > 0 ? better : test::number(row, "seconds");
+double measured(const oracle::Row& row) {
+  const double better = oracle::number(row, "seconds_from_tflops");
+  return better > 0 ? better : oracle::number(row, "seconds");
 }
 
 /// The three numbers of the description that were chosen to fit the measurements.
@@ -73,9 +73,9 @@ Accelerator with(const Calibrated& numbers) {
   return chip;
 }
 
-std::vector<double> errors_of(const std::vector<test::Row>& rows, const Accelerator& chip) {
+std::vector<double> errors_of(const std::vector<oracle::Row>& rows, const Accelerator& chip) {
   std::vector<double> errors;
-  for (const test::Row& row : rows) {
+  for (const oracle::Row& row : rows) {
     errors.push_back(std::abs(estimated(row, chip) / measured(row) - 1));
   }
   return errors;
@@ -85,7 +85,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-std::vector<std::vector<double>> errors_of_all_choices(const std::vector<test::Row>& rows) {
+std::vector<std::vector<double>> errors_of_all_choices(const std::vector<oracle::Row>& rows) {
   std::vector<std::vector<double>> choices;
   for (int efficiency = 70; efficiency <= 100; efficiency += 5) {
     for (const double passes : {2.0, 3.0, 4.0}) {
@@ -98,7 +98,7 @@ std::vector<std::vector<double>> errors_of_all_choices(const std::vector<test::R
 }
 
 /// Each row's error with the numbers that fit the rows of the other four fifths best.
-double cross_validated(const std::vector<test::Row>& rows) {
+double cross_validated(const std::vector<oracle::Row>& rows) {
   constexpr std::size_t kFolds = 5;
   const std::vector<std::vector<double>> choices = errors_of_all_choices(rows);
   double sum = 0;
@@ -124,7 +124,7 @@ std::string percent(double share) {
 }
 
 TEST(A100, IsDescribedAsItWasMeasured) {
-  const std::vector<test::Row> rows = test::oracle_rows("gpu_gemm_a100.csv");
+  const std::vector<oracle::Row> rows = oracle::oracle_rows("gpu_gemm_a100.csv");
   if (rows.empty()) GTEST_SKIP() << "no oracles; set HALFTONE_DATA";
   ASSERT_EQ(rows.size(), 116U);
   const Accelerator chip = load_accelerator("a100");
@@ -139,14 +139,14 @@ TEST(A100, IsDescribedAsItWasMeasured) {
 }
 
 TEST(A100, IsNotDescribedByItsRooflineAlone) {
-  const std::vector<test::Row> rows = test::oracle_rows("gpu_gemm_a100.csv");
+  const std::vector<oracle::Row> rows = oracle::oracle_rows("gpu_gemm_a100.csv");
   if (rows.empty()) GTEST_SKIP() << "no oracles; set HALFTONE_DATA";
   Accelerator chip = load_accelerator("a100");
   chip.memories.front().efficiency = 1;
   chip.memories.front().latency_s = 0;
   double sum = 0;
   int count = 0;
-  for (const test::Row& row : rows) {
+  for (const oracle::Row& row : rows) {
     if (row.at("op") != "gemm") continue;
     const Workload one{"gemm", 1, {product_of_row(row)}};
     sum += std::abs(estimate(one, chip, {Model::kRoofline}).seconds / measured(row) - 1);

@@ -13,17 +13,17 @@ Dataflow dataflow_named(const std::string& name) {
   return name == "ws" ? Dataflow::kWeightStationary : Dataflow::kInputStationary;
 }
 
-std::uint64_t cycles_of(const test::Row& row) {
+std::uint64_t cycles_of(const oracle::Row& row) {
   const auto whole = [&](const char* heading) { return std::stoull(row.at(heading)); };
   return systolic_cycles({whole("rows"), whole("columns"), dataflow_named(row.at("dataflow"))},
                          {whole("m"), whole("n"), whole("k")});
 }
 
 TEST(Systolic, CountsCyclesAsPublishedTablesDo) {
-  const std::vector<test::Row> rows = test::oracle_rows("systolic_cycles.csv");
+  const std::vector<oracle::Row> rows = oracle::oracle_rows("systolic_cycles.csv");
   if (rows.empty()) GTEST_SKIP() << "no oracles; set HALFTONE_DATA";
   EXPECT_EQ(rows.size(), 418U);
-  for (const test::Row& row : rows) {
+  for (const oracle::Row& row : rows) {
     // The tables number cycles from zero and print the last number.
     EXPECT_EQ(cycles_of(row) - 1, std::stoull(row.at("cycles"))) << row.at("source");
   }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace halftone::test {
+namespace halftone::oracle {
 
 using Row = std::map<std::string, std::string>;
 
@@ -51,4 +51,4 @@ inline double number(const Row& row, const std::string& heading) {
   return cell.empty() ? 0 : std::stod(cell);
 }
 
-}  // namespace halftone::test
+}  // namespace halftone::oracle

@@ -15,10 +15,10 @@
 namespace halftone::accel::mapping {
 namespace {
 
-using test::Row;
+using oracle::Row;
 
 std::vector<Row> reference_rows(const std::string& design) {
-  std::vector<Row> rows = test::oracle_rows("timeloop_reference.csv");
+  std::vector<Row> rows = oracle::oracle_rows("timeloop_reference.csv");
   std::erase_if(rows, [&](const Row& row) { return row.at("design") != design; });
   return rows;
 }

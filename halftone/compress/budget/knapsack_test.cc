@@ -252,36 +252,36 @@ TEST(Knapsack, RefusesWhatMakesNoSense) {
 /// one of the table has.
 struct HawqUnit {
   double units = 1;
-  std::int64_t (*size)(const test::Row& row, int bits) = nullptr;
+  std::int64_t (*size)(const oracle::Row& row, int bits) = nullptr;
 };
 
 HawqUnit hawq_unit(const std::string& kind) {
   if (kind == "size") {
-    return {8.0 * (1 << 20), [](const test::Row& row, int bits) -> std::int64_t {
-              return std::llround(test::number(row, "parameters")) * std::int64_t{bits};
+    return {8.0 * (1 << 20), [](const oracle::Row& row, int bits) -> std::int64_t {
+              return std::llround(oracle::number(row, "parameters")) * std::int64_t{bits};
             }};
   }
   if (kind == "bops") {
-    return {1024 * 1e6, [](const test::Row& row, int bits) -> std::int64_t {
-              return std::llround(test::number(row, "macs")) * std::int64_t{bits * bits};
+    return {1024 * 1e6, [](const oracle::Row& row, int bits) -> std::int64_t {
+              return std::llround(oracle::number(row, "macs")) * std::int64_t{bits * bits};
             }};
   }
-  return {1e8, [](const test::Row& row, int bits) -> std::int64_t {
+  return {1e8, [](const oracle::Row& row, int bits) -> std::int64_t {
             const std::string heading = "latency_t4_" + std::to_string(bits) + "bit";
-            return std::llround(test::number(row, heading) * 1e8);
+            return std::llround(oracle::number(row, heading) * 1e8);
           }};
 }
 
 TEST(Knapsack, FindsThePublishedBitsOfResNet18) {
-  const std::vector<test::Row> rows = test::oracle_rows("hawq_resnet18.csv");
-  const std::vector<test::Row> answers = test::oracle_rows("hawq_resnet18_answers.csv");
+  const std::vector<oracle::Row> rows = oracle::oracle_rows("hawq_resnet18.csv");
+  const std::vector<oracle::Row> answers = oracle::oracle_rows("hawq_resnet18_answers.csv");
   if (rows.empty() || answers.empty()) GTEST_SKIP() << "needs the data for development: oracles/";
   EXPECT_EQ(answers.size(), 9U);
-  for (const test::Row& answer : answers) {
+  for (const oracle::Row& answer : answers) {
     const HawqUnit unit = hawq_unit(answer.at("budget_kind"));
     KnapsackProblem problem;
     std::vector<std::size_t> item_of;  // tied layers are one item
-    for (const test::Row& row : rows) {
+    for (const oracle::Row& row : rows) {
       const std::string& tied = row.at("tied_with");
       const bool is_new = tied.empty() || std::stoul(tied) >= item_of.size();
       item_of.push_back(is_new ? problem.items.size() : item_of[std::stoul(tied)]);
@@ -289,12 +289,12 @@ TEST(Knapsack, FindsThePublishedBitsOfResNet18) {
       for (std::size_t j = 0; j < 2; ++j) {
         const int bits = j == 0 ? 4 : 8;
         KnapsackChoice& choice = problem.items[item_of.back()][j];
-        choice.cost += test::number(row, "sensitivity_" + std::to_string(bits) + "bit");
+        choice.cost += oracle::number(row, "sensitivity_" + std::to_string(bits) + "bit");
         choice.sizes[0] += unit.size(row, bits);
       }
     }
     problem.budgets[0] =
-        static_cast<std::int64_t>((test::number(answer, "budget") + 1e-9) * unit.units);
+        static_cast<std::int64_t>((oracle::number(answer, "budget") + 1e-9) * unit.units);
     const KnapsackAnswer found = solve_knapsack(problem);
     EXPECT_TRUE(found.is_optimal);
     std::string bits;

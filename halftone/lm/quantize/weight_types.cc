@@ -157,8 +157,8 @@ class RowPacker {
 }  // namespace
 
 std::span<const WeightType> weight_types() {
-  static const std::vector<WeightType> kTypes = all_types();
-  return kTypes;
+  static const std::vector<WeightType> types = all_types();
+  return types;
 }
 
 const WeightType& weight_type(std::string_view name) {

@@ -66,9 +66,9 @@ class TensorParts {
 
   /// The parts of a tensor, in the order of its rows; none if it is as it was.
   [[nodiscard]] const std::vector<FittedPart>& of(const GgufTensor& tensor) const {
-    static const std::vector<FittedPart> kNone;
+    static const std::vector<FittedPart> none;
     const auto found = parts_.find(tensor.name);
-    if (found == parts_.end()) return kNone;
+    if (found == parts_.end()) return none;
     check(tensor, found->second);
     return found->second;
   }
