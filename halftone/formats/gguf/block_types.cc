@@ -11,6 +11,7 @@
 namespace halftone::formats {
 namespace {
 
+using numerics::BlockEncoding;
 using numerics::BlockScales;
 using numerics::CodeBlock;
 using Bytes = const std::byte*;
