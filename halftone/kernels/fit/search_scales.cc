@@ -16,6 +16,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// Scales and offsets of a vector of rows.
 struct Candidates {
+  // An implicit constructor is not compiled for the target.
+  HWY_INLINE Candidates() {}
+  HWY_INLINE Candidates(VFit scales, VFit offsets) : scale(scales), offset(offsets) {}
   VFit scale;
   VFit offset;
 };
