@@ -44,8 +44,8 @@ class ChoiceSearch {
     for (const CoreItem& item : core_.items) {
       first_.cost += item.choices[0].cost;
       for (std::size_t k = 0; k < 2; ++k) first_.sizes[k] += item.choices[0].sizes[k];
-      most_ += item.choices.back().reduced;
     }
+    most_ = std::max(0.0, core_.scale - bound_.value);
     saved_sizes_.resize(core_.items.size() + 1);
     for (std::size_t i = core_.items.size(); i-- > 0;) {
       // The least sizes of items are 0.
@@ -55,7 +55,8 @@ class ChoiceSearch {
     find_rest_bounds();
   }
 
-  /// Looks at sums with small reduced costs, then at those with larger ones.
+  /// Looks for costs a little above the bound, then for larger ones. Reduced costs are no more than
+  /// costs are above the bound.
   FoundChoices run() {
     double limit = first_limit();
     while (look(limit)) {
@@ -140,8 +141,8 @@ class ChoiceSearch {
     return saved;
   }
 
-  /// Looks at all sums whose reduced costs are at most the limit and that may be better than what
-  /// was found.
+  /// Looks at all sums that may lead to costs of at most the limit above the bound, and better than
+  /// what was found.
   /// @return  false if they are too many
   bool look(double limit) {
     const double better = found_.cost - bound_.value - core_.tolerance;
@@ -252,11 +253,11 @@ class ChoiceSearch {
   KnapsackCore core_;  ///< the choices of its items come in ascending order of reduced costs
   KnapsackBound bound_;
   std::size_t max_sums_;
-  double most_ = 0;  ///< the greatest sum of reduced costs
+  double most_ = 0;  ///< by how much costs exceed the bound at most, and so reduced costs
   Sum first_;
   std::array<RestBounds, 4> rest_bounds_;  ///< 1 and 2: the first and the second size are too large
   std::vector<KnapsackSizes> saved_sizes_;  ///< [items + 1]: by items from one on, at most
-  double limit_ = 0;                        ///< of reduced costs, in this look
+  double limit_ = 0;                        ///< of costs above the bound, in this look
   std::vector<Link> links_;
   std::size_t kept_before_ = 0;
   std::size_t num_sums_ = 0;  ///< of all looks
