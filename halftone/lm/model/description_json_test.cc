@@ -4,25 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "halftone/base/testing.h"
-#include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/testing.h"
 
 namespace halftone::lm {
 namespace {
 
 Description gemma_like() {
-  const Architecture& architecture = architecture_of_gguf("gemma2");
-  Description d = start_description(architecture);
-  d.blocks = 2;
-  d.width = 8;
-  d.vocabulary = 11;
-  d.context = 16;
-  d.heads = 4;
-  d.kv_heads = 2;
-  d.head_width = 4;
-  d.inner = 12;
+  Description d = small_description("gemma2");
   d.window = 4;
   d.windowed = {true, false};
-  complete(d, architecture);
   d.rotary.divisors = {1.5, 2.25};
   d.score_cap = 1.0 / 3;
   return d;

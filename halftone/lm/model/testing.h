@@ -70,19 +70,33 @@ class GgufModel {
   std::vector<formats::NewGgufTensor> tensors_;
 };
 
+struct SmallSizes {
+  std::size_t width = 8;
+  std::size_t inner = 12;
+  std::size_t heads = 4;
+  std::size_t kv_heads = 2;
+  std::size_t head_width = 4;
+  std::size_t vocabulary = 11;
+  std::size_t experts = 0;  ///< half of them are active
+  bool ties_embeddings = true;
+};
+
 /// Two blocks of an architecture.
-inline Description small_description(const std::string& architecture_name) {
+inline Description small_description(const std::string& architecture_name,
+                                     const SmallSizes& sizes = {}) {
   const Architecture& architecture = architecture_of_gguf(architecture_name);
   Description d = start_description(architecture);
   d.blocks = 2;
-  d.width = 8;
-  d.vocabulary = 11;
+  d.width = sizes.width;
+  d.vocabulary = sizes.vocabulary;
   d.context = 16;
-  d.heads = 4;
-  d.kv_heads = 2;
-  d.head_width = 4;
-  d.inner = 12;
-  d.ties_embeddings = true;
+  d.heads = sizes.heads;
+  d.kv_heads = sizes.kv_heads;
+  d.head_width = sizes.head_width;
+  d.inner = sizes.inner;
+  d.experts = sizes.experts;
+  d.active_experts = sizes.experts / 2;
+  d.ties_embeddings = sizes.ties_embeddings;
   complete(d, architecture);
   return d;
 }

@@ -13,7 +13,7 @@
 namespace halftone::lm {
 namespace {
 
-constexpr TinySizes kFitSizes = {
+constexpr SmallSizes kFitSizes = {
     .width = 64, .inner = 128, .heads = 2, .kv_heads = 1, .head_width = 32, .vocabulary = 40};
 
 Samples some_samples() {
@@ -99,7 +99,7 @@ class FitModel : public WithFolder {
 
 TEST_F(FitModel, WritesGguf) {
   for (const char* name : {"llama", "qwen2", "gemma2", "gpt2", "phi3"}) {
-    const Model model = fitted(tiny_description(name, kFitSizes), {.blocks = "Q8_0"}, false);
+    const Model model = fitted(small_description(name, kFitSizes), {.blocks = "Q8_0"}, false);
     expect_weights(model);
     const Weight& down = model.weights.at({.role = WeightRole::kDown});
     EXPECT_EQ(std::get<numerics::SharedBlockEncoding>(down.type)->name, "Q8_0") << name;
@@ -109,24 +109,24 @@ TEST_F(FitModel, WritesGguf) {
 TEST_F(FitModel, WritesItsOwnFile) {
   for (const char* name : {"llama", "qwen3", "gemma2", "gpt2"}) {
     expect_weights(
-        fitted(tiny_description(name, kFitSizes), {.blocks = "2x10", .tables = "Q8_0"}, true));
+        fitted(small_description(name, kFitSizes), {.blocks = "2x10", .tables = "Q8_0"}, true));
   }
-  TinySizes sizes = kFitSizes;
+  SmallSizes sizes = kFitSizes;
   sizes.ties_embeddings = false;
-  expect_weights(fitted(tiny_description("llama", sizes), {.blocks = "2x10"}, true));
+  expect_weights(fitted(small_description("llama", sizes), {.blocks = "2x10"}, true));
 }
 
 TEST_F(FitModel, FitsExperts) {
-  TinySizes sizes = kFitSizes;
+  SmallSizes sizes = kFitSizes;
   sizes.experts = 4;
-  const Description d = tiny_description("qwen3moe", sizes);
+  const Description d = small_description("qwen3moe", sizes);
   expect_weights(fitted(d, {.blocks = "Q8_0"}, false));
   expect_weights(fitted(d, {.blocks = "2x10", .tables = "Q8_0"}, true));
 }
 
 TEST_F(FitModel, MoreBitsLeaveLess) {
   const auto mean_error = [&](const char* type) {
-    (void)fitted(tiny_description("llama", kFitSizes), {.blocks = type, .tables = "keep"}, true);
+    (void)fitted(small_description("llama", kFitSizes), {.blocks = type, .tables = "keep"}, true);
     double sum = 0;
     for (const double error : errors_) sum += error;
     return sum / static_cast<double>(errors_.size());
@@ -139,7 +139,7 @@ TEST_F(FitModel, MoreBitsLeaveLess) {
 }
 
 TEST_F(FitModel, WritesDecodedWeights) {
-  const Description d = tiny_description("llama", kFitSizes);
+  const Description d = small_description("llama", kFitSizes);
   const Model codes = fitted(d, {.blocks = "Q4_0"}, false);
   const std::vector<float> expected = codes.weights.at({.role = WeightRole::kUp}).decode();
   const Model decoded = fitted(d, {.blocks = "Q4_0"}, false, FittedForm::kDecoded);
@@ -151,7 +151,7 @@ TEST_F(FitModel, WritesDecodedWeights) {
 }
 
 TEST_F(FitModel, HasTheSameBytesForAllThreads) {
-  const Description d = tiny_description("llama", kFitSizes);
+  const Description d = small_description("llama", kFitSizes);
   (void)fitted(d, {.blocks = "4x8"}, true);
   const std::vector<std::byte> several = read_file(path("out.safetensors"));
   const ThreadLimit limit(1);
@@ -160,7 +160,7 @@ TEST_F(FitModel, HasTheSameBytesForAllThreads) {
 }
 
 TEST_F(FitModel, RefusesWhatAFileDoesNotHold) {
-  const Description d = tiny_description("llama", kFitSizes);
+  const Description d = small_description("llama", kFitSizes);
   expect_error(ErrorKind::kUsage, "GGUF has no type 2x6",
                [&] { (void)fitted(d, {.blocks = "2x6", .tables = "keep"}, false); });
   EXPECT_FALSE(std::filesystem::exists(path("out.gguf")));
@@ -192,7 +192,7 @@ GgufModel fused_file(const Description& d) {
 }
 
 TEST_F(FitModel, KeepsMatricesTogetherThatShareATensor) {
-  const Description d = tiny_description("llama", kFitSizes);
+  const Description d = small_description("llama", kFitSizes);
   const GgufModel file = fused_file(d);
   const Model model{d, Weights(d, file.file())};
   const Folding folding(model, {});

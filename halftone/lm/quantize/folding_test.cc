@@ -10,8 +10,10 @@ namespace halftone::lm {
 namespace {
 
 Description small(const std::string& name, bool ties_embeddings) {
-  return tiny_description(
-      name, {.experts = name == "qwen2moe" ? 4U : 0U, .ties_embeddings = ties_embeddings});
+  SmallSizes sizes = kOddSizes;
+  sizes.experts = name == "qwen2moe" ? 4 : 0;
+  sizes.ties_embeddings = ties_embeddings;
+  return small_description(name, sizes);
 }
 
 Model random_model(const Description& d) {

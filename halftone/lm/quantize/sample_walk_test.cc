@@ -30,7 +30,7 @@ std::vector<float> hidden_rows(const Model& model, const std::vector<TokenId>& s
 
 TEST(SampleWalk, ComputesTheHiddenRowsOfAllSamples) {
   RandomWeights weights;
-  const Model model = tiny_model(tiny_description("llama"), weights);
+  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
   const Samples samples = six_samples();
   SampleWalk walk(model.description, model.weights, samples, 2);
   while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
@@ -45,7 +45,7 @@ TEST(SampleWalk, ComputesTheHiddenRowsOfAllSamples) {
 
 TEST(SampleWalk, MeasuresWhatMatricesRead) {
   RandomWeights weights;
-  const Model model = tiny_model(tiny_description("llama"), weights);
+  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
   const Samples samples = six_samples();
   SampleWalk walk(model.description, model.weights, samples, 1);
   const std::vector<InputMoments> inputs = walk.next_block();
@@ -67,7 +67,7 @@ TEST(SampleWalk, MeasuresWhatMatricesRead) {
 
 TEST(SampleWalk, HasTheSameBitsForAllThreads) {
   RandomWeights weights;
-  const Model model = tiny_model(tiny_description("qwen2moe", {.experts = 4}), weights);
+  const Model model = tiny_model(small_description("qwen2moe", {.experts = 4}), weights);
   const Samples samples = six_samples();
   const auto moments = [&](int threads) {
     SampleWalk walk(model.description, model.weights, samples, threads);

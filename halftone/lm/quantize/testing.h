@@ -7,42 +7,14 @@
 #include <vector>
 
 #include "halftone/ir/evaluate_graph.h"
-#include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/build.h"
 #include "halftone/lm/model/open_model.h"
 #include "halftone/lm/model/testing.h"
 
 namespace halftone::lm {
 
-struct TinySizes {
-  std::size_t width = 12;
-  std::size_t inner = 10;
-  std::size_t heads = 4;
-  std::size_t kv_heads = 2;
-  std::size_t head_width = 6;
-  std::size_t vocabulary = 11;
-  std::size_t experts = 0;
-  bool ties_embeddings = true;
-};
-
-/// A description of two blocks.
-inline Description tiny_description(const std::string& name, const TinySizes& sizes = {}) {
-  const Architecture& architecture = architecture_of_gguf(name);
-  Description d = start_description(architecture);
-  d.blocks = 2;
-  d.width = sizes.width;
-  d.vocabulary = sizes.vocabulary;
-  d.context = 16;
-  d.heads = sizes.heads;
-  d.kv_heads = sizes.kv_heads;
-  d.head_width = sizes.head_width;
-  d.inner = sizes.inner;
-  d.experts = sizes.experts;
-  d.active_experts = sizes.experts / 2;
-  d.ties_embeddings = sizes.ties_embeddings;
-  complete(d, architecture);
-  return d;
-}
+/// A width with an odd factor, as rotations have to divide it.
+inline constexpr SmallSizes kOddSizes = {.width = 12, .inner = 10, .head_width = 6};
 
 /// A GGUF file of this description, without tensors.
 inline GgufModel tiny_keys(const Description& d) {

@@ -67,11 +67,11 @@ TEST(TypeCosts, ChooseFromTypesThatHoldTheRows) {
 /// The types are in the order of rising bits, and fits to random weights leave less with each.
 TEST(TypeCosts, FallWithMoreBits) {
   for (const char* name : {"llama", "qwen3moe"}) {
-    TinySizes sizes = {
+    SmallSizes sizes = {
         .width = 64, .inner = 128, .heads = 2, .kv_heads = 1, .head_width = 32, .vocabulary = 40};
     if (std::string_view(name) == "qwen3moe") sizes.experts = 4;
     RandomWeights weights;
-    const Model model = tiny_model(tiny_description(name, sizes), weights);
+    const Model model = tiny_model(small_description(name, sizes), weights);
     Samples samples{8, {}, {}};
     for (TokenId i = 0; i < 8; ++i) samples.fit.push_back({i, 1, i, 3, 39 - i, 5, 6, i});
     const Folding folding(model, {.rotates = true, .seed = 1});

@@ -7,12 +7,12 @@
 namespace halftone::lm {
 namespace {
 
-constexpr TinySizes kWide = {
+constexpr SmallSizes kWide = {
     .width = 64, .inner = 256, .heads = 2, .kv_heads = 1, .head_width = 32};
 
-Model wide_model(const TinySizes& sizes = kWide) {
+Model wide_model(const SmallSizes& sizes = kWide) {
   RandomWeights weights;
-  return tiny_model(tiny_description(sizes.experts > 0 ? "qwen2moe" : "llama", sizes), weights);
+  return tiny_model(small_description(sizes.experts > 0 ? "qwen2moe" : "llama", sizes), weights);
 }
 
 const std::string& type_of(const TypeChoice& choice, WeightRole role, std::size_t block = 0) {
@@ -54,7 +54,7 @@ TEST(TypeRecipe, TablesHaveFourBitsAtLeast) {
 }
 
 TEST(TypeRecipe, ExpertsShareAType) {
-  TinySizes sizes = kWide;
+  SmallSizes sizes = kWide;
   sizes.experts = 4;
   const TypeChoice choice = choose_types(wide_model(sizes), {.blocks = "2x6"});
   EXPECT_TRUE(choice.contains({.role = WeightRole::kExpertUp, .block = 1}));
