@@ -77,6 +77,15 @@ TEST_F(ProgramQuantizeLanguage, WritesItsOwnFile) {
   EXPECT_EQ(report["output_bytes"], std::filesystem::file_size(path("small.safetensors")));
   const double four = divergence("small.safetensors");
   EXPECT_LT(four, 0.1);
+  const json inspection = json::parse(run("inspect --json " + path("small.safetensors")).out);
+  EXPECT_EQ(inspection["model"]["width"], 64);
+  EXPECT_EQ(inspection["parameters"],
+            260032 + 64 * 64);  // of the file, and the matrix before the head
+  EXPECT_EQ(run("inspect " + path("small.safetensors") + " --tensor blk.0.attn_q.weight -o " +
+                path("q.npy"))
+                .code,
+            0);
+  EXPECT_EQ(std::filesystem::file_size(path("q.npy")), 128 + 64 * 64 * sizeof(float));
   (void)quantized("tiny.safetensors", "--type 4x8 " + kRows);
   EXPECT_GT(divergence("tiny.safetensors"), four);
   const Outcome story = run("generate " + path("small.safetensors") + " -p 'Once upon' -n 8 -q");

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "halftone/base/error.h"
@@ -13,6 +14,7 @@
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/safetensors/safetensors_file.h"
 #include "halftone/lm/model/gguf_keys.h"
+#include "halftone/lm/model/model_file.h"
 #include "halftone/lm/model/open_model.h"
 
 namespace halftone {
@@ -42,6 +44,12 @@ StoredTensor describe(const formats::GgufTensor& tensor) {
 StoredTensor describe(const formats::SafetensorsTensor& tensor) {
   return {tensor.name, std::string(to_string(tensor.type)), tensor.shape,
           tensor.bytes.bytes.size()};
+}
+
+StoredTensor describe(const lm::ModelFile::Entry& tensor) {
+  const std::string_view type =
+      tensor.encoding != nullptr ? tensor.encoding->name : to_string(tensor.type);
+  return {tensor.name, std::string(type), tensor.shape, tensor.bytes.bytes.size()};
 }
 
 /// Adds tensors and what follows from them.
@@ -130,13 +138,25 @@ std::filesystem::path tensors_in(const std::filesystem::path& folder) {
   return std::filesystem::exists(index) ? index : folder / "model.safetensors";
 }
 
+lm::ModelFile parse_model(const std::filesystem::path& path, formats::SafetensorsFile file) {
+  return with_context(path.string(), [&] { return lm::ModelFile::parse(std::move(file)); });
+}
+
 ContainerInspection inspect_safetensors(const std::filesystem::path& path) {
-  const formats::SafetensorsFile file = formats::SafetensorsFile::open(path);
+  formats::SafetensorsFile file = formats::SafetensorsFile::open(path);
   ContainerInspection result;
   result.format = "safetensors";
   result.file_bytes = file.file_bytes();
   result.keys.assign(file.metadata().begin(), file.metadata().end());
-  add_tensors(result, file.tensors());
+  if (!lm::ModelFile::is_model(file)) {
+    add_tensors(result, file.tensors());
+    return result;
+  }
+  const lm::ModelFile model = parse_model(path, std::move(file));
+  add_tensors(result, model.tensors());
+  add_model(
+      result, [&] { return model.description(); },
+      [&](const lm::Description& description) { return lm::Weights(description, model); });
   return result;
 }
 
@@ -195,9 +215,16 @@ StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view n
       numerics::decode_blocks(*tensor.type, tensor.bytes.bytes, values);
     });
   }
-  const formats::SafetensorsFile file =
+  formats::SafetensorsFile file =
       formats::SafetensorsFile::open(std::filesystem::is_directory(path) ? tensors_in(path) : path);
   const formats::SafetensorsTensor& tensor = tensor_of(file, path, name);
+  if (lm::ModelFile::is_model(file)) {
+    const auto entries = parse_model(path, file).tensors();
+    const auto entry = std::ranges::find(entries, name, &lm::ModelFile::Entry::name);
+    if (entry != entries.end()) {
+      return write_decoded(*entry, output, [&](std::span<float> values) { entry->decode(values); });
+    }
+  }
   return write_decoded(tensor, output, [&](std::span<float> values) {
     formats::decode_safetensors(tensor, values);
   });

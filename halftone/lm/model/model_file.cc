@@ -214,6 +214,11 @@ std::vector<ModelFile::Entry> ModelFile::tensors() const {
   return entries;
 }
 
+void ModelFile::Entry::decode(std::span<float> values) const {
+  if (encoding != nullptr) return numerics::decode_blocks(*encoding, bytes.bytes, values);
+  formats::decode_safetensors({name, type, shape, bytes}, values);
+}
+
 void write_model_file(const std::filesystem::path& path, const Description& description,
                       const std::vector<ModelTensor>& tensors, const TextFiles& texts) {
   std::vector<formats::NewSafetensorsTensor> stored;

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -61,6 +64,12 @@ class ModelFile {
     numerics::SharedBlockEncoding encoding;  ///< null: plain elements
     formats::SafetensorsType type = formats::SafetensorsType::kF32;
     SharedBytes bytes;
+
+    [[nodiscard]] std::size_t num_elements() const {
+      return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies());
+    }
+    /// As float32. @param values  [num_elements()]
+    void decode(std::span<float> values) const;
   };
   [[nodiscard]] std::vector<Entry> tensors() const;
   [[nodiscard]] const TextFiles& texts() const { return texts_; }
