@@ -7,7 +7,8 @@ Usage: llama_cpp_test.py PROGRAM DATA WRITER
 The weights of the GGUF file that HALFTONE_SMOLLM2 names are decoded to float32 by the package gguf.
 llama.cpp and `halftone eval --text` read DATA/text/wikitext2_valid.txt with both files, in windows
 of 512 tokens. WRITER, tests/model_files.cc, copies the file, byte for byte, and packs its weights
-into Q8_0; both read that too. Skips with exit code 77 without that file or a package:
+into Q8_0; both read that too, and a file that `halftone quantize` fits, in which blocks have all
+types that it writes. Skips with exit code 77 without that file or a package:
 pip install numpy gguf llama-cpp-python
 """
 
@@ -39,6 +40,9 @@ ALIGNMENT = 32
 DECODED = 2e-4
 # Both round activations to 8 bits per 32 inputs, with scales of other precision.
 CODES = 1e-2
+# Types for rows of 576 weights, and of the rows of 1,536 that blocks of 256 weights divide.
+ALL_ROWS = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "Q2_0"]
+LONG_ROWS = ["Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "TQ2_0", "Q1_0"]
 
 
 def write_decoded(source: pathlib.Path, target: pathlib.Path) -> None:
@@ -107,6 +111,21 @@ def compare(program: Program, file: pathlib.Path, text: pathlib.Path, tolerance:
     assert abs(ratio) <= tolerance, f"{file}: {ratio} is above {tolerance}"
 
 
+def fit(program: Program, source: pathlib.Path, target: pathlib.Path, text: pathlib.Path) -> None:
+    """Fits all types to some samples; two and fewer bits only in a few blocks."""
+    rules = []
+    for block in range(30):
+        rows, long_rows = (types[block % len(types)] for types in (ALL_ROWS, LONG_ROWS))
+        rules += ["--tensor", f"blk.{block}.attn_*={rows}"]
+        if block < len(LONG_ROWS):
+            rules += ["--tensor", f"blk.{block}.ffn_down.weight={long_rows}"]
+    program("quantize", source, "-o", target, "--text", text, "--type", "Q8_0", "--table-type",
+            "keep", *rules, "--samples", 4, "--held-out", 0, "--sweeps", 0, "--candidates", 1,
+            "--quiet")
+    written = {each["type"] for each in json.loads(program("inspect", target, "--json"))["types"]}
+    assert written == {"F32", *ALL_ROWS, *LONG_ROWS}, written
+
+
 def main() -> None:
     program, data = Program(sys.argv[1]), pathlib.Path(sys.argv[2])
     text = data / "text" / "wikitext2_valid.txt"
@@ -125,6 +144,9 @@ def main() -> None:
         assert filecmp.cmp(source, copy, shallow=False)
         subprocess.run([sys.argv[3], "q8_0", source, packed], check=True)
         compare(program, packed, text, CODES)
+        fitted = pathlib.Path(folder) / "fitted.gguf"
+        fit(program, source, fitted, text)
+        compare(program, fitted, text, CODES)
     compare(program, source, text, CODES)
 
 

@@ -9,6 +9,7 @@
 #include "halftone/api/elapsed.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/folder.h"
 #include "halftone/base/parallel.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
@@ -17,7 +18,11 @@
 namespace halftone {
 namespace {
 
-enum class OutputKind { kGguf, kOwn };
+enum class OutputKind {
+  kGguf,
+  kOwn,     ///< NAME.safetensors
+  kFolder,  ///< of Hugging Face, decoded
+};
 
 OutputKind output_kind(const LanguageQuantizeJob& job) {
   if (job.input.extension() == ".safetensors") {
@@ -26,17 +31,29 @@ OutputKind output_kind(const LanguageQuantizeJob& job) {
              ": expected a model to quantize: a GGUF file or a folder of Hugging "
              "Face; found one that is quantized");
   }
-  const bool is_gguf_input = job.input.extension() == ".gguf";
+  const bool is_gguf = job.input.extension() == ".gguf";
   const std::string extension = job.output.extension().string();
-  if (extension == ".gguf" && is_gguf_input) return OutputKind::kGguf;
-  if (extension == ".safetensors" && !job.is_decoded) return OutputKind::kOwn;
-  std::string expected = job.is_decoded ? "" : "NAME.safetensors";
-  if (is_gguf_input) expected += std::string(expected.empty() ? "" : " or ") + "NAME.gguf";
-  if (expected.empty()) {
-    fail(ErrorKind::kUsage, job.input.string() + ": decoded weights are written for GGUF files");
+  if (extension == ".gguf" && is_gguf) return OutputKind::kGguf;
+  if (extension == ".safetensors") return OutputKind::kOwn;
+  const bool is_folder = std::filesystem::is_directory(job.input);
+  if (is_folder && job.is_decoded && extension != ".gguf") {
+    NewFolder::check(job.output);
+    return OutputKind::kFolder;
   }
+  std::string expected = "NAME.safetensors";
+  if (is_gguf) expected += " or NAME.gguf";
+  if (is_folder && job.is_decoded) expected += " or a new folder";
   fail(ErrorKind::kUsage, job.output.string() + ": expected " + expected +
-                              (is_gguf_input ? "" : ", since the model is no GGUF file"));
+                              (is_gguf ? "" : ", since the model is no GGUF file"));
+}
+
+/// Vector bases are made for rotated weights. Types of GGUF are not, and a GGUF file has no place
+/// for rotations but in decoded weights.
+bool wants_rotations(const LanguageQuantizeJob& job, OutputKind kind) {
+  if (!job.rotates) return false;
+  if (kind != OutputKind::kGguf) return true;
+  return job.is_decoded && !job.recipe.blocks.empty() && job.recipe.blocks != lm::kKeepType &&
+         lm::weight_type(job.recipe.blocks).basis != nullptr;
 }
 
 std::uintmax_t size_of(const std::filesystem::path& path) {
@@ -93,7 +110,7 @@ class LanguageQuantizer {
         kind_(output_kind(job)),
         model_(lm::open_model(job.input)),
         samples_(samples_of(job, lm::read_model_texts(job.input, job.tokenizer))),
-        folding_(model_, {.rotates = kind_ == OutputKind::kOwn && job.rotates, .seed = job.seed}),
+        folding_(model_, {.rotates = wants_rotations(job, kind_), .seed = job.seed}),
         threads_(job.threads > 0 ? job.threads : num_threads()) {}
 
   LanguageQuantizeReport run() {
@@ -124,12 +141,19 @@ class LanguageQuantizer {
  private:
   [[nodiscard]] bool is_gguf() const { return kind_ == OutputKind::kGguf; }
   void write(const lm::FittedMatrices& fitted) const {
-    if (is_gguf()) {
-      lm::write_gguf_model(job_.output, formats::GgufFile::open(job_.input), model_, fitted,
-                           job_.is_decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes);
-    } else {
-      lm::write_own_model(job_.output, folding_, fitted,
-                          lm::read_text_files(job_.input, job_.tokenizer));
+    const auto form = job_.is_decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes;
+    switch (kind_) {
+      case OutputKind::kGguf:
+        lm::write_gguf_model(job_.output, formats::GgufFile::open(job_.input), folding_, fitted,
+                             form);
+        break;
+      case OutputKind::kOwn:
+        lm::write_own_model(job_.output, folding_, fitted,
+                            lm::read_text_files(job_.input, job_.tokenizer), form);
+        break;
+      case OutputKind::kFolder:
+        lm::write_folder_model(job_.output, job_.input, folding_, fitted);
+        break;
     }
   }
   void write_recipe(const lm::TypeChoice& choice, const LanguageQuantizeReport& report) const {

@@ -19,9 +19,10 @@ namespace halftone {
 
 /// A model to quantize and the file to write.
 struct LanguageQuantizeJob {
-  std::filesystem::path input;        ///< GGUF file or folder of Hugging Face
-  std::filesystem::path output;       ///< .gguf or .safetensors; decoded: .gguf or a folder
-  std::filesystem::path tokenizer{};  ///< of a model of llama2.c
+  std::filesystem::path input;  ///< GGUF file or folder of Hugging Face
+  /// NAME.safetensors; NAME.gguf if the input is one; a new folder if it is one and is_decoded.
+  std::filesystem::path output;
+  std::filesystem::path tokenizer{};           ///< of a model of llama2.c
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to which the model is fitted
   lm::TypeRecipe recipe{};
   /// Instead of a recipe: the types of the least predicted loss for a file of so many bytes, or for

@@ -98,8 +98,10 @@ CLI::Option* add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptio
   verb.add_option("--write-recipe", job.recipe_output, "File to write the types to, for --recipe")
       ->check(some_path())
       ->needs(text);
-  verb.add_flag("--decoded", job.is_decoded,
-                "Write the numbers that codes represent, as float32, for programs without codes")
+  verb.add_flag(
+          "--decoded", job.is_decoded,
+          "Write the numbers that codes represent, as float32, for programs without codes; of a "
+          "folder of Hugging Face, a folder")
       ->needs(text);
   add_tokenizer_option(verb, options.tokenizer);
   add_fit_options(verb, job, text);

@@ -67,11 +67,11 @@ class FitModel : public WithFolder {
       expected_[id].assign(first, first + static_cast<std::ptrdiff_t>(size));
     }
     if (is_own) {
-      write_own_model(path("out.safetensors"), folding, matrices, {});
+      write_own_model(path("out.safetensors"), folding, matrices, {}, form);
       return open_model(path("out.safetensors"));
     }
-    write_gguf_model(path("out.gguf"), formats::GgufFile::open(path("model.gguf")), model, matrices,
-                     form);
+    write_gguf_model(path("out.gguf"), formats::GgufFile::open(path("model.gguf")), folding,
+                     matrices, form);
     return open_model(path("out.gguf"));
   }
 
@@ -199,7 +199,7 @@ TEST_F(FitModel, KeepsMatricesTogetherThatShareATensor) {
   const auto write = [&](const TypeRecipe& recipe) {
     const FittedMatrices matrices =
         fit_model(model, folding, choose_types(model, recipe), some_samples(), {});
-    write_gguf_model(path("out.gguf"), file.file(), model, matrices, FittedForm::kCodes);
+    write_gguf_model(path("out.gguf"), file.file(), folding, matrices, FittedForm::kCodes);
   };
   write({.blocks = "Q8_0"});
   const auto out = formats::GgufFile::open(path("out.gguf"));

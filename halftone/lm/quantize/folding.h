@@ -30,6 +30,7 @@ class Folding {
   /// @param model  must outlive this
   Folding(const Model& model, const FoldOptions& options);
 
+  [[nodiscard]] const Model& model() const { return model_; }
   /// What the folded weights are a model of.
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] bool rotates_rows() const { return rows_.has_value(); }

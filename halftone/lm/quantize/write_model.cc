@@ -2,7 +2,6 @@
 #include "halftone/lm/quantize/write_model.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/formats/gguf/gguf_writer.h"
 #include "halftone/lm/model/tensor_names.h"
+#include "halftone/lm/quantize/tensor_parts.h"
 
 namespace halftone::lm {
 namespace {
@@ -39,94 +39,30 @@ const formats::GgufType& float32_type() {
   fail(ErrorKind::kInternal, "GGUF has no F32");
 }
 
-/// A part of a tensor that was fitted.
-struct FittedPart {
-  const Weight* weight = nullptr;
-  const FittedMatrix* matrix = nullptr;
-  std::size_t matrix_row = 0;  ///< first row within the fitted matrix
-};
-
-/// The fitted matrices by tensors of a file.
-class TensorParts {
- public:
-  TensorParts(const Model& model, const FittedMatrices& fitted) {
-    for (const auto& [id, matrix] : fitted) {
-      const bool is_expert = id.role >= WeightRole::kExpertGate;
-      const std::size_t count = is_expert ? model.description.experts : 1;
-      for (std::size_t e = 0; e < count; ++e) {
-        const Weight& weight = model.weights.at({id.role, id.block, id.part, e});
-        parts_[weight.tensor].push_back({&weight, &matrix, e * weight.outputs()});
-        if (weight.factor != 1) factors_.insert(factor_name(weight.tensor));
-      }
-    }
-    for (auto& [name, parts] : parts_) {
-      std::ranges::sort(parts, {}, [](const FittedPart& part) { return part.weight->first_row; });
-    }
-  }
-
-  /// The parts of a tensor, in the order of its rows; none if it is as it was.
-  [[nodiscard]] const std::vector<FittedPart>& of(const GgufTensor& tensor) const {
-    static const std::vector<FittedPart> none;
-    const auto found = parts_.find(tensor.name);
-    if (found == parts_.end()) return none;
-    check(tensor, found->second);
-    return found->second;
-  }
-  /// Whether a tensor is the factor of a fitted one, which holds it now.
-  [[nodiscard]] bool is_factor(const std::string& name) const { return factors_.contains(name); }
-
- private:
-  static std::string factor_name(const std::string& tensor) {
-    return tensor.substr(0, tensor.rfind('.')) + ".scale";
-  }
-  static void check(const GgufTensor& tensor, const std::vector<FittedPart>& parts) {
-    std::size_t elements = 0;
-    for (const FittedPart& part : parts) {
-      elements += part.weight->num_elements();
-      if (part.matrix->type == parts[0].matrix->type) continue;
-      fail_parts(tensor, "have the types " + parts[0].matrix->type->name + " and " +
-                             part.matrix->type->name);
-    }
-    if (elements != tensor.num_elements()) fail_parts(tensor, "are not all fitted");
-  }
-  [[noreturn]] static void fail_parts(const GgufTensor& tensor, const std::string& message) {
-    fail(ErrorKind::kUsage, "tensor '" + printable(tensor.name) +
-                                "': its file keeps several matrices in it, which " + message +
-                                "; give them one type");
-  }
-
-  std::map<std::string, std::vector<FittedPart>, std::less<>> parts_;
-  std::set<std::string> factors_;
-};
-
-/// The rows of all parts, one after another.
-ByteSource bytes_of(const std::vector<FittedPart>& parts, FittedForm form) {
-  return [parts, form](const ByteSink& sink) {
+/// The codes of all parts, one after another.
+ByteSource codes_of(const std::vector<FittedPart>& parts) {
+  return [&parts](const ByteSink& sink) {
     for (const FittedPart& part : parts) {
       const FittedMatrix& matrix = *part.matrix;
-      const std::size_t rows = part.weight->outputs();
-      if (form == FittedForm::kDecoded) {
-        const std::vector<float> values = decode(matrix);
-        sink(std::as_bytes(
-            std::span(values).subspan(part.matrix_row * matrix.cols, rows * matrix.cols)));
-      } else {
-        const std::size_t row_bytes = matrix.type->size_bytes(1, matrix.cols);
-        sink(matrix.encoded.bytes.bytes.subspan(part.matrix_row * row_bytes, rows * row_bytes));
-      }
+      const std::size_t row_bytes = matrix.type->size_bytes(1, matrix.cols);
+      sink(matrix.encoded.bytes.bytes.subspan(part.matrix_row * row_bytes,
+                                              part.weight->outputs() * row_bytes));
     }
   };
 }
 
-NewGgufTensor new_tensor(const GgufTensor& tensor, const std::vector<FittedPart>& parts,
-                         FittedForm form) {
+NewGgufTensor new_tensor(const GgufTensor& tensor, const TensorParts& fitted, FittedForm form) {
+  const std::vector<FittedPart>& parts = fitted.of(tensor.name, tensor.num_elements());
   if (parts.empty()) return {tensor.name, tensor.shape, tensor.type, source_of(tensor.bytes)};
-  const WeightType& type = *parts[0].matrix->type;
-  if (form == FittedForm::kCodes && type.gguf == nullptr) {
+  if (form == FittedForm::kDecoded) {
+    return {tensor.name, tensor.shape, &float32_type(), fitted.decoded(parts)};
+  }
+  const WeightType& type = TensorParts::type_of(parts);
+  if (type.gguf == nullptr) {
     fail(ErrorKind::kUsage, "tensor '" + printable(tensor.name) + "': GGUF has no type " +
                                 type.name + "; write a .safetensors file");
   }
-  return {tensor.name, tensor.shape, form == FittedForm::kDecoded ? &float32_type() : type.gguf,
-          bytes_of(parts, form)};
+  return {tensor.name, tensor.shape, type.gguf, codes_of(parts)};
 }
 
 /// The type of most weights.
@@ -161,13 +97,11 @@ std::vector<std::size_t> shape_in_file(const Description& d, const WeightId& id)
 }  // namespace
 
 void write_gguf_model(const std::filesystem::path& path, const formats::GgufFile& source,
-                      const Model& model, const FittedMatrices& fitted, FittedForm form) {
-  const TensorParts parts(model, fitted);
+                      const Folding& folding, const FittedMatrices& fitted, FittedForm form) {
+  const TensorParts parts(folding, fitted);
   std::vector<NewGgufTensor> tensors;
   for (const GgufTensor& tensor : source.tensors()) {
-    if (!parts.is_factor(tensor.name)) {
-      tensors.push_back(new_tensor(tensor, parts.of(tensor), form));
-    }
+    if (!parts.is_factor(tensor.name)) tensors.push_back(new_tensor(tensor, parts, form));
   }
   formats::GgufKeys keys(source);
   set_file_type(keys, commonest_type(tensors));
@@ -216,17 +150,21 @@ std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
 }
 
 void write_own_model(const std::filesystem::path& path, const Folding& folding,
-                     const FittedMatrices& fitted, const TextFiles& texts) {
-  const Description& d = folding.description();
+                     const FittedMatrices& fitted, const TextFiles& texts, FittedForm form) {
+  const Folding unfolded(folding.model(), {});
+  const Folding& written = form == FittedForm::kDecoded ? unfolded : folding;
+  const Description& d = written.description();
   std::vector<ModelTensor> tensors;
   for (const WeightId& id : needed_weights(d)) {
     if (id.expert > 0) continue;
     ModelTensor tensor{canonical_name(d, id), shape_in_file(d, id), {}};
     const auto found = fitted.find(id);
-    if (found != fitted.end()) {
+    if (found == fitted.end()) {
+      tensor.elements = folded_matrix(written, id);
+    } else if (form == FittedForm::kCodes) {
       tensor.elements = found->second.encoded;
     } else {
-      tensor.elements = folded_matrix(folding, id);
+      tensor.elements = decode_unfolded(folding, id, found->second);
     }
     tensors.push_back(std::move(tensor));
   }

@@ -20,12 +20,11 @@ enum class FittedForm {
 
 /// Writes a GGUF file like another one: with fitted matrices in place of its own, all other tensors
 /// and keys as they are, except general.file_type and general.quantization_version.
-/// @param model   of `source`
-/// @param fitted  of a model without rotations
+/// @param folding  of the model of `source`; for codes without rotations
 /// @throws Error kUsage if the matrices of one tensor have several types, or one that GGUF does not
 ///         have; kIo if the file cannot be written
 void write_gguf_model(const std::filesystem::path& path, const formats::GgufFile& source,
-                      const Model& model, const FittedMatrices& fitted, FittedForm form);
+                      const Folding& folding, const FittedMatrices& fitted, FittedForm form);
 
 /// Bytes of a file that write_gguf_model() would write without the fitted matrices, at most.
 std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& model,
@@ -34,9 +33,20 @@ std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& mod
 std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
                               const TextFiles& texts);
 
-/// Writes Halftone's own file: fitted matrices in codes, all others as float32.
+/// Writes Halftone's own file: fitted matrices in codes of the folded model, all others as float32;
+/// or all of them as float32, in the basis of the model.
 /// @throws Error kIo if the file cannot be written
 void write_own_model(const std::filesystem::path& path, const Folding& folding,
-                     const FittedMatrices& fitted, const TextFiles& texts);
+                     const FittedMatrices& fitted, const TextFiles& texts, FittedForm form);
+
+/// Writes a folder of Hugging Face like another one, for programs that know no codes: fitted
+/// matrices as the float32 that codes represent in the basis of the model, in one file
+/// model.safetensors; other tensors and files as they are. config.json says float32.
+/// @param path     new, or an empty folder
+/// @param source   the folder of the model
+/// @throws Error kUsage if `path` is in use, or as TensorParts; kUnsupported if a matrix comes in
+///         blocks, or with a factor; kIo if a file cannot be read or written
+void write_folder_model(const std::filesystem::path& path, const std::filesystem::path& source,
+                        const Folding& folding, const FittedMatrices& fitted);
 
 }  // namespace halftone::lm

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders of Hugging Face with decoded weights.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/base/folder.h"
+#include "halftone/base/printable.h"
+#include "halftone/formats/safetensors/safetensors_writer.h"
+#include "halftone/lm/quantize/tensor_parts.h"
+#include "halftone/lm/quantize/write_model.h"
+
+namespace halftone::lm {
+namespace {
+
+using formats::NewSafetensorsTensor;
+using formats::SafetensorsType;
+
+constexpr std::string_view kConfig = "config.json";
+constexpr std::string_view kTensors = "model.safetensors";
+constexpr std::string_view kIndex = "model.safetensors.index.json";
+
+/// Files that hold weights, in this format or another, which the new ones replace.
+bool holds_weights(const std::filesystem::path& path) {
+  constexpr std::array<std::string_view, 10> kEndings = {
+      ".safetensors", ".bin", ".pt",      ".pth",  ".gguf",
+      ".onnx",        ".h5",  ".msgpack", ".ckpt", ".tflite"};
+  const std::string name = path.filename().string();
+  return std::ranges::find(kEndings, path.extension().string()) != kEndings.end() ||
+         name.ends_with(".index.json");
+}
+
+void copy_other_files(const std::filesystem::path& source, const std::filesystem::path& target) {
+  for (const auto& entry : std::filesystem::directory_iterator(source)) {
+    const std::filesystem::path name = entry.path().filename();
+    if (!entry.is_regular_file() || holds_weights(name) || name == kConfig) continue;
+    write_file(target / name, read_file(entry.path()));
+  }
+}
+
+/// A config.json whose weights are float32.
+std::string float32_config(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  const char* text = reinterpret_cast<const char*>(bytes.data());
+  auto config = nlohmann::ordered_json::parse(text, text + bytes.size());
+  for (const char* key : {"torch_dtype", "dtype"}) {
+    if (config.contains(key)) config[key] = "float32";
+  }
+  constexpr int kIndent = 2;
+  return config.dump(kIndent) + "\n";
+}
+
+NewSafetensorsTensor decoded_tensor(const formats::SafetensorsTensor& tensor,
+                                    const TensorParts& fitted) {
+  const std::vector<FittedPart>& parts = fitted.of(tensor.name, tensor.num_elements());
+  if (parts.empty()) return {tensor.name, tensor.type, tensor.shape, source_of(tensor.bytes)};
+  for (const FittedPart& part : parts) {
+    if (part.weight->factor == 1) continue;
+    fail(ErrorKind::kUnsupported, "tensor '" + printable(tensor.name) +
+                                      "': expected plain numbers, found a factor beside them; "
+                                      "write NAME.safetensors instead of a folder");
+  }
+  return {tensor.name, SafetensorsType::kF32, tensor.shape, fitted.decoded(parts)};
+}
+
+}  // namespace
+
+void write_folder_model(const std::filesystem::path& path, const std::filesystem::path& source,
+                        const Folding& folding, const FittedMatrices& fitted) {
+  const bool has_index = std::filesystem::exists(source / kIndex);
+  const auto file = formats::SafetensorsFile::open(source / (has_index ? kIndex : kTensors));
+  const TensorParts parts(folding, fitted);
+  std::vector<NewSafetensorsTensor> tensors;
+  for (const formats::SafetensorsTensor& tensor : file.tensors()) {
+    tensors.push_back(decoded_tensor(tensor, parts));
+  }
+  NewFolder folder(path);
+  copy_other_files(source, folder.temporary());
+  write_file(folder.temporary() / kConfig, float32_config(source / kConfig));
+  // Readers of Hugging Face ask for this key.
+  formats::write_safetensors(folder.temporary() / kTensors, {{"format", "pt"}}, tensors);
+  folder.finish();
+}
+
+}  // namespace halftone::lm
