@@ -6,7 +6,7 @@
 
 #include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
-#include "halftone/data/gzip.h"
+#include "halftone/base/gzip/gzip.h"
 
 namespace halftone::data {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/data/idx.h"
 
+#include "halftone/base/gzip/gzip.h"
 #include "halftone/data/dataset_testing.h"
 #include "halftone/data/idx_testing.h"
 

@@ -2,6 +2,7 @@
 #include "halftone/data/open_dataset.h"
 
 #include "halftone/base/file.h"
+#include "halftone/base/gzip/gzip.h"
 #include "halftone/data/cifar.h"
 #include "halftone/data/dataset_testing.h"
 #include "halftone/data/idx_testing.h"

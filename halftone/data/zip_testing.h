@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "halftone/base/gzip/gzip.h"
 #include "halftone/data/dataset_testing.h"
 #include "halftone/data/deflate_testing.h"
-#include "halftone/data/gzip.h"
 
 namespace halftone::data {
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/gzip/gzip.h"
 #include "halftone/base/printable.h"
 #include "halftone/formats/gguf/block_types.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
@@ -161,6 +162,14 @@ void add_bases(const std::vector<ModelTensor>& tensors,
   }
 }
 
+SharedBytes unpacked_text(const SafetensorsTensor& tensor) {
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // of a damaged file that expands
+  std::vector<std::byte> text = with_context("tensor '" + printable(tensor.name) + "'",
+                                             [&] { return gunzip(tensor.bytes.bytes, kMaxBytes); });
+  if (text.size() == kMaxBytes) fail_tensor(tensor.name, "expected less than 1 GiB of text");
+  return own_bytes(std::move(text));
+}
+
 }  // namespace
 
 bool ModelFile::is_model(const SafetensorsFile& file) {
@@ -193,7 +202,7 @@ ModelFile ModelFile::parse(SafetensorsFile file) {
   }
   for (const SafetensorsTensor& tensor : file.tensors()) {
     if (!tensor.name.starts_with(kTextPrefix)) continue;
-    model.texts_.emplace(tensor.name.substr(kTextPrefix.size()), tensor.bytes);
+    model.texts_.emplace(tensor.name.substr(kTextPrefix.size()), unpacked_text(tensor));
   }
   model.file_ = std::move(file);
   return model;
@@ -225,10 +234,11 @@ void write_model_file(const std::filesystem::path& path, const Description& desc
   for (const ModelTensor& tensor : tensors) stored.push_back(stored_tensor(tensor));
   add_bases(tensors, stored);
   for (const auto& [name, bytes] : texts) {
+    SharedBytes packed = own_bytes(gzip(bytes.bytes));
     stored.push_back({std::string(kTextPrefix) + name,
                       SafetensorsType::kU8,
-                      {bytes.bytes.size()},
-                      source_of(bytes)});
+                      {packed.bytes.size()},
+                      source_of(packed)});
   }
   formats::write_safetensors(path,
                              {{std::string(kVersionKey), std::string(kVersion)},

@@ -46,7 +46,7 @@ using TextFiles = std::map<std::string, SharedBytes, std::less<>>;
 ///
 /// Tensors in blocks are U8 [rows, bytes of a row]; "type" is that of a GGUF file or a vector
 /// basis, whose matrix is the tensor halftone.basis.TYPE, I8 [d, D]. Others are F32.
-/// halftone.text.NAME are text files, U8.
+/// halftone.text.NAME are text files as gzip packs them, U8.
 class ModelFile {
  public:
   /// Whether a container is such a file.

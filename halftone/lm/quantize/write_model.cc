@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/base/gzip/gzip.h"
 #include "halftone/base/printable.h"
 #include "halftone/formats/gguf/gguf_writer.h"
 #include "halftone/lm/model/tensor_names.h"
@@ -145,7 +146,7 @@ std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
     bytes +=
         is_encoded ? final_transform_type().size_bytes(d.width, d.width) : elements * sizeof(float);
   }
-  for (const auto& [name, text] : texts) bytes += kEntry + text.bytes.size();
+  for (const auto& [name, text] : texts) bytes += kEntry + gzip(text.bytes).size();
   return bytes;
 }
 

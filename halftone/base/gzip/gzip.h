@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decompression of gzip and deflate streams. Hides zlib.
+// Gzip and deflate streams. Hides zlib.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,13 @@
 #include <span>
 #include <vector>
 
-namespace halftone::data {
+namespace halftone {
 
 /// Whether the bytes start with the gzip magic.
 [[nodiscard]] bool is_gzip(std::span<const std::byte> bytes);
+
+/// One gzip stream of the best compression, without name and time.
+std::vector<std::byte> gzip(std::span<const std::byte> bytes);
 
 /// Unpacks at most `max_bytes` bytes of a gzip stream. The checksum is verified if the end is
 /// reached. Memory grows with the unpacked bytes, not with `max_bytes`.
@@ -23,4 +26,4 @@ std::vector<std::byte> inflate(std::span<const std::byte> bytes, std::size_t max
 /// The checksum of gzip and ZIP.
 [[nodiscard]] std::uint32_t crc32_of(std::span<const std::byte> bytes);
 
-}  // namespace halftone::data
+}  // namespace halftone

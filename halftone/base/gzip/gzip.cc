@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/data/gzip.h"
+#include "halftone/base/gzip/gzip.h"
 
 #include <zlib.h>
 
@@ -9,8 +9,10 @@
 
 #include "halftone/base/error.h"
 
-namespace halftone::data {
+namespace halftone {
 namespace {
+
+constexpr int kGzipOnly = 16;  // zlib flag, added to the window size
 
 enum class Wrapper { kGzip, kNone };
 
@@ -19,7 +21,6 @@ class Inflater {
  public:
   Inflater(std::span<const std::byte> bytes, Wrapper wrapper)
       : bytes_(bytes), name_(wrapper == Wrapper::kGzip ? "gzip" : "deflate") {
-    constexpr int kGzipOnly = 16;  // zlib flag, added to the window size
     const int window = wrapper == Wrapper::kGzip ? MAX_WBITS + kGzipOnly : -MAX_WBITS;
     if (::inflateInit2(&stream_, window) != Z_OK) {
       fail(ErrorKind::kInternal, "zlib failed to initialize");
@@ -86,6 +87,28 @@ bool is_gzip(std::span<const std::byte> bytes) {
   return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
 }
 
+std::vector<std::byte> gzip(std::span<const std::byte> bytes) {
+  constexpr int kMemoryLevel = 8;  // that of zlib's own tools
+  z_stream stream{};
+  if (bytes.size() > std::numeric_limits<uInt>::max()) {
+    fail(ErrorKind::kUnsupported, "gzip: expected at most 4 GiB");
+  }
+  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipOnly, kMemoryLevel,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+    fail(ErrorKind::kInternal, "zlib failed to initialize");
+  }
+  std::vector<std::byte> packed(::deflateBound(&stream, bytes.size()));
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int status = ::deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  if (status != Z_STREAM_END) fail(ErrorKind::kInternal, "zlib failed to compress");
+  return packed;
+}
+
 std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t max_bytes) {
   Inflater inflater(bytes, Wrapper::kGzip);
   return unpack(inflater, max_bytes);
@@ -101,4 +124,4 @@ std::uint32_t crc32_of(std::span<const std::byte> bytes) {
       ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-}  // namespace halftone::data
+}  // namespace halftone

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/data/gzip.h"
+#include "halftone/base/gzip/gzip.h"
 
-#include "halftone/data/dataset_testing.h"
-#include "halftone/data/idx_testing.h"
+#include <string_view>
 
-namespace halftone::data {
+#include "halftone/base/testing.h"
+
+namespace halftone {
 namespace {
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Gzip, GivesTheSameBytes) {
+  const std::vector<std::byte> packed = gzip(bytes_of("halftone"));
+  EXPECT_TRUE(is_gzip(packed));
+  EXPECT_EQ(gzip(bytes_of("halftone")), packed);
+  EXPECT_EQ(gunzip(gzip({}), 1), std::vector<std::byte>());
+}
 
 TEST(Gunzip, UnpacksAtMostTheRequestedBytes) {
   const std::vector<std::byte> text(3'000'000, std::byte{'x'});
@@ -41,4 +54,4 @@ TEST(Gunzip, FailsOnDamage) {
 }
 
 }  // namespace
-}  // namespace halftone::data
+}  // namespace halftone
