@@ -127,6 +127,20 @@ TEST_F(ProgramStories, AreMeasuredOnAText) {
   EXPECT_GE(same["reference"]["kl_divergence"]["value"], 0);
 }
 
+TEST_F(ProgramStories, AreMeasuredOnSeveralTexts) {
+  const std::string text = write_text();
+  const std::string eval = "eval " + model_ + " --context 64 --text " + text;
+  write_file(path("other.txt"), std::string_view("The Cat. The Dog. The Cat and the Dog."));
+  const std::string both = eval + " --text " + path("other.txt") + " --state " + path("state");
+  const json found = json::parse(run_well(both + " --json").out)["texts"];
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[1]["text"], "other.txt");
+  EXPECT_EQ(found[0]["value"], json::parse(run_well(eval + " --json").out)["value"]);
+  EXPECT_TRUE(std::filesystem::exists(path("state.2")));
+  EXPECT_THAT(run_well(both).out, HasSubstr("\nother.txt"));
+  expect_failure(eval + " --text " + path("none.txt"), 3, "none.txt: cannot open");
+}
+
 TEST_F(ProgramStories, HaveTheSameBitsOnEveryProcessor) {
   const std::string eval = "eval " + model_ + " --text " + write_text() + " --context 64 --json ";
   const std::string expected = run_well(eval).out;

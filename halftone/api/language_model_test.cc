@@ -127,10 +127,11 @@ class TextEvaluationFiles : public WithFolder {};
 
 TEST_F(TextEvaluationFiles, AreRead) {
   expect_error(ErrorKind::kIo, "none.txt",
-               [] { (void)evaluate_text_file({.model = "m.gguf", .text = "none.txt"}); });
+               [] { (void)evaluate_text_files({.model = "m.gguf", .texts = {"none.txt"}}); });
   write_file(path("t.txt"), std::string_view("ab"));
-  expect_error(ErrorKind::kIo, "none.gguf",
-               [&] { (void)evaluate_text_file({.model = "none.gguf", .text = path("t.txt")}); });
+  expect_error(ErrorKind::kIo, "none.gguf", [&] {
+    (void)evaluate_text_files({.model = "none.gguf", .texts = {path("t.txt")}});
+  });
 }
 
 }  // namespace

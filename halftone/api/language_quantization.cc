@@ -94,14 +94,6 @@ void add_matrices(const lm::Description& description, const lm::FittedMatrices& 
   report.bits = weights > 0 ? bits / weights : 0;
 }
 
-/// Parts of a job's progress.
-ProgressSink part_of(const ProgressSink& sink, double begin, double end) {
-  if (!sink) return {};
-  return [&sink, begin, end](double fraction, std::string_view activity) {
-    sink(begin + (end - begin) * fraction, activity);
-  };
-}
-
 /// A job with all that it reads.
 class LanguageQuantizer {
  public:

@@ -77,7 +77,9 @@ lm::TextEvaluation evaluate_text(LanguageModel& /*model*/, LanguageModel* /*refe
   fail_without_text();
 }
 
-lm::TextEvaluation evaluate_text_file(const TextEvaluationJob& /*job*/) { fail_without_text(); }
+std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& /*job*/) {
+  fail_without_text();
+}
 
 std::size_t context_for(const LanguageSpeedOptions& /*options*/) { fail_without_text(); }
 

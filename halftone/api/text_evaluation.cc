@@ -30,6 +30,12 @@ std::string identity_of(const std::filesystem::path& path) {
          std::to_string(bytes) + " ";
 }
 
+/// The file that keeps what was measured of a text.
+std::filesystem::path state_of(std::filesystem::path state, std::size_t text) {
+  if (!state.empty() && text > 0) state += "." + std::to_string(text + 1);
+  return state;
+}
+
 }  // namespace
 
 lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
@@ -51,8 +57,10 @@ lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
                             .progress = options.progress});
 }
 
-lm::TextEvaluation evaluate_text_file(const TextEvaluationJob& job) {
-  const std::string text = text_in(job.text);
+std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job) {
+  if (job.texts.empty()) fail(ErrorKind::kUsage, "expected a text, found none");
+  std::vector<std::string> texts;
+  for (const std::filesystem::path& path : job.texts) texts.push_back(text_in(path));
   LanguageModelOptions open = job.open;
   open.context = job.windows.context;
   LanguageModel model = LanguageModel::open(job.model, open);
@@ -62,10 +70,22 @@ lm::TextEvaluation evaluate_text_file(const TextEvaluationJob& job) {
     open.cache = ir::CacheNumbers::kFloat32;
     reference.emplace(LanguageModel::open(job.reference, open));
   }
-  return evaluate_text(
-      model, reference ? &*reference : nullptr, text,
-      {job.windows, job.state,
-       identity_of(job.model) + identity_of(job.reference) + identity_of(job.text), job.progress});
+  const std::string models = identity_of(job.model) + identity_of(job.reference);
+  const auto count = static_cast<double>(texts.size());
+  std::vector<TextFileEvaluation> evaluations;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto begin = static_cast<double>(i);
+    const TextEvaluationOptions options{job.windows, state_of(job.state, i),
+                                        models + identity_of(job.texts[i]),
+                                        part_of(job.progress, begin / count, (begin + 1) / count)};
+    const auto evaluate = [&] {
+      return evaluate_text(model, reference ? &*reference : nullptr, texts[i], options);
+    };
+    evaluations.push_back(
+        {job.texts[i].filename().string(),
+         texts.size() == 1 ? evaluate() : with_context(job.texts[i].string(), evaluate)});
+  }
+  return evaluations;
 }
 
 }  // namespace halftone

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halftone/api/language_model.h"
 #include "halftone/lm/evaluate/text_evaluation.h"
@@ -26,15 +27,23 @@ lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
 
 struct TextEvaluationJob {
   std::filesystem::path model;
-  std::filesystem::path reference{};  ///< decoded to float32; empty: none
-  std::filesystem::path text;         ///< a file in UTF-8
-  LanguageModelOptions open{};        ///< its context is that of the windows
+  std::filesystem::path reference{};           ///< decoded to float32; empty: none
+  std::vector<std::filesystem::path> texts{};  ///< files in UTF-8
+  LanguageModelOptions open{};                 ///< its context is that of the windows
   lm::WindowOptions windows{};
-  std::filesystem::path state{};
+  std::filesystem::path state{};  ///< of the first text; of the second one "STATE.2", and so on
   ProgressSink progress{};
 };
 
-/// @throws Error as LanguageModel::open() and evaluate_text(); kIo if the text cannot be read
-lm::TextEvaluation evaluate_text_file(const TextEvaluationJob& job);
+/// The measures of a text file.
+struct TextFileEvaluation {
+  std::string text;  ///< name of the file
+  lm::TextEvaluation measures;
+};
+
+/// One for each text, in their order.
+/// @throws Error kUsage without texts; kIo if one cannot be read; as LanguageModel::open() and
+///         evaluate_text(), whose messages start with the text if there are several
+std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job);
 
 }  // namespace halftone

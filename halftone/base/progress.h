@@ -12,4 +12,13 @@ namespace halftone {
 /// @param activity  current step, e.g. "fitting dense1"
 using ProgressSink = std::function<void(double fraction, std::string_view activity)>;
 
+/// The progress of a part of some work, from one fraction of it to another.
+/// @param whole  may be empty; must outlive the sink returned
+inline ProgressSink part_of(const ProgressSink& whole, double begin, double end) {
+  if (!whole) return {};
+  return [&whole, begin, end](double fraction, std::string_view activity) {
+    whole(begin + (end - begin) * fraction, activity);
+  };
+}
+
 }  // namespace halftone

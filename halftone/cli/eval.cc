@@ -36,20 +36,23 @@ void run_on_text(const EvalOptions& options, const Machine& machine) {
   job.reference = options.reference;
   job.open.tokenizer = options.tokenizer;
   job.open.execution = options.execution;
-  const lm::TextEvaluation evaluation = [&] {
+  const std::vector<TextFileEvaluation> evaluations = [&] {
     Progress progress(options.common, machine);
     job.progress = progress.sink();
-    return evaluate_text_file(job);
+    return evaluate_text_files(job);
   }();
-  std::cout << (options.common.json ? report::to_json(evaluation)
-                                    : printable(report::to_text(evaluation)));
+  std::cout << (options.common.json ? report::to_json(evaluations)
+                                    : printable(report::to_text(evaluations)));
 }
 
 /// Adds the options of language models. @return  --text
 CLI::Option* add_text_evaluation_options(CLI::App& verb, TextEvaluationJob& job) {
-  CLI::Option* text = verb.add_option("--text", job.text,
-                                      "Text in UTF-8: measure a language model's perplexity on it")
-                          ->check(some_path());
+  CLI::Option* text =
+      verb.add_option("--text", job.texts,
+                      "Text in UTF-8: measure a language model's perplexity on it; several may be "
+                      "given")
+          ->check(some_path())
+          ->allow_extra_args(false);
   const auto add = [&](const char* name, std::size_t& value, const char* help, std::size_t low) {
     return verb.add_option(name, value, help)->check(whole_from(low))->needs(text);
   };
@@ -60,8 +63,10 @@ CLI::Option* add_text_evaluation_options(CLI::App& verb, TextEvaluationJob& job)
   verb.add_flag("--second-half", job.windows.second_half,
                 "Count the tokens behind the middle of each window only, as llama.cpp does")
       ->needs(text);
-  verb.add_option("--state", job.state,
-                  "File that keeps what was measured, so that an interrupted run continues")
+  verb.add_option(
+          "--state", job.state,
+          "File that keeps what was measured, so that an interrupted run continues; of a second "
+          "text FILE.2, and so on")
       ->check(some_path())
       ->needs(text);
   return text;
@@ -117,7 +122,7 @@ void add_eval(CLI::App& app, Action& action) {
   verb->final_callback([options, &action, data, text] {
     if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
     action = [options](const Machine& machine) {
-      options->text.text.empty() ? run(*options, machine) : run_on_text(*options, machine);
+      options->text.texts.empty() ? run(*options, machine) : run_on_text(*options, machine);
     };
   });
 }

@@ -37,12 +37,58 @@ std::string estimate_text(const lm::Estimate& estimate, int digits) {
                      format_number(estimate.standard_error, digits));
 }
 
+std::string percent_text(const lm::Estimate& share) {
+  return estimate_text({100 * share.value, 100 * share.standard_error}, 2) + " %";
+}
+
 std::string speed_text(double per_second) {
   return per_second > 0 ? format_number(per_second, 1) : "-";
 }
 
 /// Of outputs with this relative error.
 double sqnr_db(double relative_error) { return -10 * std::log10(relative_error); }
+
+std::string evaluations_table(std::span<const TextFileEvaluation> evaluations) {
+  const bool has_reference = evaluations[0].measures.reference.has_value();
+  std::vector<Table::Column> columns = {{"text", Table::Align::kLeft}, {"tokens"}, {"perplexity"}};
+  if (has_reference) {
+    for (const char* title : {"reference", "KL divergence", "99 % at most", "same token"}) {
+      columns.push_back({title});
+    }
+  }
+  Table table(columns);
+  for (const auto& [text, measures] : evaluations) {
+    std::vector<std::string> row = {text, std::to_string(measures.num_tokens),
+                                    estimate_text(measures.perplexity, 3)};
+    if (has_reference) {
+      const lm::TextComparison& reference = *measures.reference;
+      row.insert(row.end(),
+                 {format_number(reference.perplexity.value, 3), estimate_text(reference.mean_kl, 4),
+                  estimate_text(reference.kl_99, 3), percent_text(reference.same_top)});
+    }
+    table.add_row(row);
+  }
+  return table.to_text();
+}
+
+Json evaluation_json(const lm::TextEvaluation& evaluation) {
+  Json json = {{"metric", "perplexity"},
+               {"value", evaluation.perplexity.value},
+               {"standard_error", evaluation.perplexity.standard_error},
+               {"loss", estimate_json(evaluation.loss)},
+               {"tokens", evaluation.num_tokens},
+               {"windows", evaluation.num_windows}};
+  if (evaluation.reference) {
+    const lm::TextComparison& reference = *evaluation.reference;
+    json["reference"] = {{"value", reference.perplexity.value},
+                         {"standard_error", reference.perplexity.standard_error},
+                         {"ratio", estimate_json(reference.ratio)},
+                         {"kl_divergence", estimate_json(reference.mean_kl)},
+                         {"kl_divergence_99", estimate_json(reference.kl_99)},
+                         {"same_top", estimate_json(reference.same_top)}};
+  }
+  return json;
+}
 
 }  // namespace
 
@@ -72,28 +118,27 @@ std::string to_text(const lm::TextEvaluation& evaluation) {
                       estimate_text(reference.ratio, 5));
   text += fmt::format("KL divergence {}, 99 % of the tokens at most {}\n",
                       estimate_text(reference.mean_kl, 6), estimate_text(reference.kl_99, 5));
-  const lm::Estimate percent{100 * reference.same_top.value,
-                             100 * reference.same_top.standard_error};
-  return text + fmt::format("same most probable token {} %\n", estimate_text(percent, 2));
+  return text + fmt::format("same most probable token {}\n", percent_text(reference.same_top));
 }
 
 std::string to_json(const lm::TextEvaluation& evaluation) {
-  Json json = {{"metric", "perplexity"},
-               {"value", evaluation.perplexity.value},
-               {"standard_error", evaluation.perplexity.standard_error},
-               {"loss", estimate_json(evaluation.loss)},
-               {"tokens", evaluation.num_tokens},
-               {"windows", evaluation.num_windows}};
-  if (evaluation.reference) {
-    const lm::TextComparison& reference = *evaluation.reference;
-    json["reference"] = {{"value", reference.perplexity.value},
-                         {"standard_error", reference.perplexity.standard_error},
-                         {"ratio", estimate_json(reference.ratio)},
-                         {"kl_divergence", estimate_json(reference.mean_kl)},
-                         {"kl_divergence_99", estimate_json(reference.kl_99)},
-                         {"same_top", estimate_json(reference.same_top)}};
+  return dump(evaluation_json(evaluation));
+}
+
+std::string to_text(std::span<const TextFileEvaluation> evaluations) {
+  return evaluations.size() == 1 ? to_text(evaluations[0].measures)
+                                 : evaluations_table(evaluations);
+}
+
+std::string to_json(std::span<const TextFileEvaluation> evaluations) {
+  if (evaluations.size() == 1) return to_json(evaluations[0].measures);
+  Json texts = Json::array();
+  for (const TextFileEvaluation& each : evaluations) {
+    Json json = {{"text", each.text}};
+    json.update(evaluation_json(each.measures));
+    texts.push_back(std::move(json));
   }
-  return dump(json);
+  return dump({{"texts", texts}});
 }
 
 std::string to_text(const LanguageSpeed& speed) {

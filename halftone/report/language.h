@@ -2,11 +2,13 @@
 // Results of language models for people and for scripts.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/language_speed.h"
+#include "halftone/api/text_evaluation.h"
 #include "halftone/lm/evaluate/text_evaluation.h"
 #include "halftone/lm/generate/generate.h"
 
@@ -20,6 +22,10 @@ std::string to_json_line(const lm::Generation& generation);
 
 std::string to_text(const lm::TextEvaluation& evaluation);
 std::string to_json(const lm::TextEvaluation& evaluation);
+/// Of one text lines, of several a table with a row for each.
+std::string to_text(std::span<const TextFileEvaluation> evaluations);
+/// Of one text as to_json(evaluation), of several {"texts": [...]}, where each has its name.
+std::string to_json(std::span<const TextFileEvaluation> evaluations);
 
 std::string to_text(const LanguageSpeed& speed);
 std::string to_json(const LanguageSpeed& speed);

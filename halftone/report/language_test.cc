@@ -65,6 +65,27 @@ TEST(LanguageReports, ShowEvaluationsWithErrors) {
   EXPECT_EQ(found["reference"]["same_top"]["standard_error"], 0.25);
 }
 
+TEST(LanguageReports, CompareTexts) {
+  lm::TextEvaluation evaluation{100, 2, {2, 0.5}, {7.5, 0.25}};
+  std::vector<TextFileEvaluation> evaluations = {{"a.txt", evaluation}};
+  EXPECT_EQ(to_text(evaluations), to_text(evaluation));
+  EXPECT_EQ(to_json(evaluations), to_json(evaluation));
+  evaluation.reference = {{6, 0.5}, {1.25, 0.125}, {0.5, 0.0625}, {4, 1}, {0.75, 0.25}};
+  evaluations = {{"a.txt", evaluation}, {"b.txt", evaluation}};
+  EXPECT_EQ(to_text(evaluations),
+            "text   tokens      perplexity  reference     KL divergence    99 % at most"
+            "        same token\n"
+            "--------------------------------------------------------------------------"
+            "------------------\n"
+            "a.txt     100  7.500 +- 0.250      6.000  0.5000 +- 0.0625  4.000 +- 1.000"
+            "  75.00 +- 25.00 %\n"
+            "b.txt     100  7.500 +- 0.250      6.000  0.5000 +- 0.0625  4.000 +- 1.000"
+            "  75.00 +- 25.00 %\n");
+  const json found = json::parse(to_json(evaluations))["texts"];
+  EXPECT_EQ(found[1]["text"], "b.txt");
+  EXPECT_EQ(found[1]["reference"]["kl_divergence"]["value"], 0.5);
+}
+
 TEST(LanguageReports, ShowSpeeds) {
   const LanguageSpeed speed{2, 512, 128, 2e10, {{0, 100, 50, 200 << 20, 0.5}, {64, 0, 0, 0, 0}}};
   const std::string text = to_text(speed);
