@@ -207,7 +207,13 @@ class LanguageQuantizer {
   int threads_;
 };
 
-/// What no text or model has to be read for.
+/// A fit may take hours, so this comes first.
+void check_folder_of(const std::filesystem::path& output) {
+  const std::filesystem::path folder = output.parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  fail(ErrorKind::kIo, output.string() + ": cannot write: there is no folder " + folder.string());
+}
+
 void check_numbers(const LanguageQuantizeJob& job) {
   constexpr std::size_t kMax = 1U << 30U;  // far more than memory holds
   const auto check = [](bool is_right, const std::string& name, const std::string& expected,
@@ -247,6 +253,8 @@ LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
   const Elapsed elapsed;
   check_ways(job);
   check_numbers(job);
+  check_folder_of(job.output);
+  check_folder_of(job.recipe_output);
   LanguageQuantizeReport report = LanguageQuantizer(job).run();
   report.seconds = elapsed.seconds();
   return report;

@@ -160,6 +160,16 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
   options = few_samples({"2x6"});
   options.resources.threads = -1;
   expect_refused(options, "threads");
+  const auto expect_no_folder = [&](const std::string& output) {
+    expect_error(ErrorKind::kIo, "cannot write: there is no folder ",
+                 [&] { (void)quantize(output, few_samples({"2x6"})); });
+  };
+  expect_no_folder("none/x.safetensors");
+  expect_no_folder("tiny.bin/x.safetensors");
+  options = few_samples({"2x6"});
+  options.recipe_output = path("none/types.toml");
+  expect_error(ErrorKind::kIo, "none/types.toml: cannot write",
+               [&] { (void)quantize("x.safetensors", options); });
   texts_ = {path("none.txt")};
   expect_error(ErrorKind::kIo, "none.txt",
                [&] { (void)quantize("x.safetensors", few_samples({"2x6"})); });
