@@ -88,6 +88,40 @@ fi
 refusal=$("$work/generate" Once "$work/none.gguf" 2>&1) && fail "generate: no error"
 [[ $refusal == "generate: "*"$wanted"* ]] || fail "message: $refusal"
 
+# A language model in few bits, by the examples of the guides: the file of the program.
+c++ -std=c++20 -I "$source" -x c++ -o "$work/make_wide_model" - << 'END'
+#include "tests/tiny_language_model.h"
+int main(int, char** argv) {
+  const halftone::TinyLanguageModel model(argv[1], halftone::TinyLanguageModel::kWideSizes);
+  halftone::write_tiny_text(argv[2]);
+}
+END
+wide=$work/wide.bin
+"$work/make_wide_model" "$wide" "$work/wide.txt"
+block() { # block PAGE FILE: the contents of a file on a page
+  awk -v name="$2" '/^```/ { on = $2 == name; next } on' "$source/docs/guides/$1.md" > "$work/${2##*/}"
+}
+block c build/small.c
+block cpp build/app/small.cc
+cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$work/small.c" -o "$work/small_c" "${shared[@]}"
+c++ -std=c++20 -Wall -Wextra "$work/small.cc" -o "$work/small_cpp" -I "$prefix/include" \
+  -L "$library" -lhalftone_compress
+quantize_wide() { # quantize_wide PROGRAM FILE
+  "$1" "$wide" "$work/wide.txt" "$work/$2" "$wide.tokenizer" > /dev/null 2> "$work/message" ||
+    grep -q "this build has none" "$work/message" || fail "$(cat "$work/message")"
+}
+quantize_wide "$work/small_c" c.safetensors
+quantize_wide "$work/small_cpp" cpp.safetensors
+if [ -s "$work/text" ]; then
+  for language in c cpp; do
+    rules=()
+    [ $language = c ] || rules=(--tensor '*attn_v*=Q8_0')
+    "$build/halftone" quantize "$wide" --tokenizer "$wide.tokenizer" --text "$work/wide.txt" \
+      -o "$work/program.safetensors" --type 4x8 "${rules[@]}" > /dev/null 2>&1
+    cmp "$work/$language.safetensors" "$work/program.safetensors"
+  done
+fi
+
 # C++ against what was installed.
 find_component() { # find_component NAME
   cmake -S "$source/tests/outside/cmake" -B "$work/found_$1" -DCMAKE_PREFIX_PATH="$prefix" \

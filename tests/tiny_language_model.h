@@ -14,7 +14,7 @@
 namespace halftone {
 
 /// 40 KiB: 2 blocks of width 16, 260 tokens, a context of 64. Its tokens are <unk>, begin, end, the
-/// 256 bytes and the space.
+/// 256 bytes and the space. kWideSizes has rows for every type of few bits that has blocks of 64.
 class TinyLanguageModel {
  public:
   static constexpr std::size_t kVocabulary = 260;
@@ -26,8 +26,15 @@ class TinyLanguageModel {
     return 3 + static_cast<std::int32_t>(static_cast<unsigned char>(c));
   }
 
+  struct Sizes {
+    std::int32_t width = 16;
+    std::int32_t inner = 32;
+  };
+  static constexpr Sizes kWideSizes{64, 128};
+
   /// @param path  of the model; the tokenizer is beside it
-  explicit TinyLanguageModel(std::string path) : path_(std::move(path)) {
+  explicit TinyLanguageModel(std::string path) : TinyLanguageModel(std::move(path), Sizes{}) {}
+  TinyLanguageModel(std::string path, const Sizes& sizes) : path_(std::move(path)), sizes_(sizes) {
     write_model();
     write_tokenizer();
   }
@@ -35,11 +42,9 @@ class TinyLanguageModel {
   [[nodiscard]] std::string tokenizer() const { return path_ + ".tokenizer"; }
 
  private:
-  static constexpr std::int32_t kWidth = 16;
-  static constexpr std::int32_t kInner = 32;
-  static constexpr std::int32_t kBlocks = 2;
-  static constexpr std::int32_t kHeads = 4;
-  static constexpr std::int32_t kKvHeads = 2;
+  static constexpr std::size_t kBlocks = 2;
+  static constexpr std::size_t kHeads = 4;
+  static constexpr std::size_t kKvHeads = 2;
 
   template <typename T>
   static void write(std::ofstream& file, T value) {
@@ -58,19 +63,21 @@ class TinyLanguageModel {
   void write_model() {
     std::ofstream file(path_, std::ios::binary);
     for (const std::int32_t number :
-         {kWidth, kInner, kBlocks, kHeads, kKvHeads, static_cast<std::int32_t>(kVocabulary),
-          static_cast<std::int32_t>(kContext)}) {
+         {sizes_.width, sizes_.inner, static_cast<std::int32_t>(kBlocks),
+          static_cast<std::int32_t>(kHeads), static_cast<std::int32_t>(kKvHeads),
+          static_cast<std::int32_t>(kVocabulary), static_cast<std::int32_t>(kContext)}) {
       write(file, number);
     }
-    constexpr std::size_t kMatrix = kWidth * kWidth;
-    constexpr std::size_t kKvMatrix = kMatrix / kHeads * kKvHeads;
-    write_floats(file, kVocabulary * kWidth, 0, 1);
-    write_floats(file, kBlocks * kWidth, 1, 0.1F);  // norms
-    write_floats(file, kBlocks * (2 * kMatrix + 2 * kKvMatrix), 0, 0.4F);
-    write_floats(file, kBlocks * kWidth, 1, 0.1F);
-    write_floats(file, std::size_t{3} * kBlocks * kWidth * kInner, 0, 0.4F);
-    write_floats(file, kWidth, 1, 0.1F);
-    write_floats(file, kContext * kWidth / kHeads, 0, 1);  // which readers leave out
+    const auto width = static_cast<std::size_t>(sizes_.width);
+    const std::size_t matrix = width * width;
+    const std::size_t kv_matrix = matrix / kHeads * kKvHeads;
+    write_floats(file, kVocabulary * width, 0, 1);
+    write_floats(file, kBlocks * width, 1, 0.1F);  // norms
+    write_floats(file, kBlocks * (2 * matrix + 2 * kv_matrix), 0, 0.4F);
+    write_floats(file, kBlocks * width, 1, 0.1F);
+    write_floats(file, 3 * kBlocks * width * static_cast<std::size_t>(sizes_.inner), 0, 0.4F);
+    write_floats(file, width, 1, 0.1F);
+    write_floats(file, kContext * width / kHeads, 0, 1);  // which readers leave out
   }
   static void write_token(std::ofstream& file, std::string_view text, float score) {
     write(file, score);
@@ -92,7 +99,20 @@ class TinyLanguageModel {
   }
 
   std::string path_;
+  Sizes sizes_;
   std::uint32_t seed_ = 1;
 };
+
+/// Writes lines of text to fit models to: 4,000 bytes.
+/// @return  the path
+inline std::string write_tiny_text(std::string path) {
+  std::ofstream file(path, std::ios::binary);
+  for (int i = 0; i < 100; ++i) {
+    file << (1000 + i * i % 97)
+         << (i % 3 == 0 ? " foxes ran away, then came" : " birds flew home, and so on")
+         << " by noon.\n";
+  }
+  return path;
+}
 
 }  // namespace halftone

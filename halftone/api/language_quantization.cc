@@ -223,6 +223,37 @@ class LanguageQuantizer {
   int threads_;
 };
 
+/// A fit may take hours, so this comes first.
+void check_folder_of(const std::filesystem::path& output) {
+  const std::filesystem::path folder = output.parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  fail(ErrorKind::kIo, output.string() + ": cannot write: there is no folder " + folder.string());
+}
+
+void check_numbers(const LanguageQuantizeJob& job) {
+  constexpr std::size_t kMax = 1U << 30U;  // far more than memory holds
+  const auto check = [](bool is_right, const std::string& name, const std::string& expected,
+                        const std::string& found) {
+    if (is_right) return;
+    fail(ErrorKind::kUsage, name + ": expected " + expected + ", found " + found);
+  };
+  const auto check_count = [&](const char* name, std::size_t count, std::size_t least) {
+    check(count >= least && count <= kMax, name,
+          std::to_string(least) + " to " + std::to_string(kMax), std::to_string(count));
+  };
+  check_count("samples", job.samples.fit, 1);
+  check_count("samples held out", job.samples.held_out, 0);
+  check_count("tokens of a sample", job.samples.tokens, 2);
+  if (job.bits_per_weight) {
+    const double bits = *job.bits_per_weight;
+    check(bits > 0 && bits <= 32, "bits per weight", "a number above 0, 32 at most",
+          std::to_string(bits));
+  }
+  const double damping = job.damping.channel;
+  check(std::isfinite(damping) && damping >= 0, "damping", "a finite number of at least 0",
+        std::to_string(damping));
+}
+
 void check_ways(const LanguageQuantizeJob& job) {
   const bool has_types =
       !job.recipe.blocks.empty() || !job.recipe.tables.empty() || !job.recipe.rules.empty();
@@ -237,6 +268,9 @@ void check_ways(const LanguageQuantizeJob& job) {
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
   const Elapsed elapsed;
   check_ways(job);
+  check_numbers(job);
+  check_folder_of(job.output);
+  check_folder_of(job.recipe_output);
   LanguageQuantizeReport report = LanguageQuantizer(job).run();
   report.seconds = elapsed.seconds();
   return report;

@@ -12,6 +12,7 @@
 #include "halftone/error.hpp"
 #include "halftone/evaluate.hpp"
 #include "halftone/language.hpp"
+#include "halftone/language_quantize.hpp"
 #include "halftone/model.hpp"
 #include "halftone/number_systems.hpp"
 #include "halftone/options.hpp"

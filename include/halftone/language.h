@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Language models in C: tokens, logits, texts, conversations. Link libhalftone.
+/// Language models in C: tokens, logits, texts, conversations, quantization. Link libhalftone.
 ///
 ///     static int print(void* user, int32_t token, const char* text, size_t bytes) {
 ///       fwrite(text, 1, bytes, stdout);
@@ -319,6 +319,109 @@ typedef struct halftone_text_evaluation {
 HALFTONE_API halftone_status halftone_language_model_evaluate(
     halftone_language_model* model, const char* text, const halftone_evaluate_options* options,
     halftone_text_evaluation* result) HALFTONE_NOEXCEPT;
+
+/* ---- Quantization ------------------------------------------------------------------------- */
+
+/** A type for the matrices whose name matches a shell pattern: * ? [...]. */
+typedef struct halftone_type_rule {
+  const char* pattern; /**< of the name in GGUF files: "blk.*.attn_v.weight" */
+  const char* type;    /**< of GGUF such as "Q3_K", or a vector basis such as "4x8"; "keep" leaves
+                            the matrices as they are */
+} halftone_type_rule;
+
+/** For halftone_language_quantize(). Types (of a recipe or given here), size_bytes and
+ *  bits_per_weight are three ways to say which type each matrix gets: use one. */
+typedef struct halftone_language_quantize_options {
+  size_t struct_bytes;      /**< sizeof(halftone_language_quantize_options) */
+  const char* const* texts; /**< [num_texts] files in UTF-8 to fit to, such as the model will read;
+                                 at least one */
+  size_t num_texts;         /**< number of them */
+  const char* tokenizer;    /**< a file, for a model of llama2.c; else NULL */
+  const char* recipe;       /**< a TOML file of types; NULL: none */
+  const char* type;         /**< of the matrices in blocks; NULL: of the recipe, or as they are */
+  const char* table_type;   /**< of embedding and head; NULL: of the recipe, or the same as type or
+                                 one of 4 bits */
+  const halftone_type_rule* rules; /**< [num_rules] of single matrices; a later one wins */
+  size_t num_rules;                /**< number of them */
+  uint64_t size_bytes;       /**< of the file: the types of the least predicted loss; 0: by types */
+  double bits_per_weight;    /**< the same for so many bits per weight of all matrices, 32 at most;
+                                  0: by types */
+  const char* recipe_output; /**< a file to write the types to; NULL: none */
+  size_t samples;            /**< of the texts to fit to, at most; 0: 64 */
+  int held_out;              /**< samples of the texts to judge by, which the fit does not see; 0:
+                                  16; negative: none */
+  size_t sample_tokens;      /**< of each sample; 0: 512 */
+  int candidates;            /**< scales to try for each group of weights, 1 to 64; 0: 8 */
+  int sweeps;                /**< passes that choose scales and codes anew by the outputs, 100 at
+                                  most; 0: 2; negative: none */
+  double damping;            /**< share of each input's second moment that is added to it: more
+                                  trusts the texts less; 0: 0.05; negative: none */
+  int no_rotation;           /**< nonzero: no rotations spread outliers over the channels */
+  int decoded;               /**< nonzero: writes what codes represent as float32 */
+  uint64_t seed;             /**< of the rotations */
+  int (*progress)(void* user, double fraction); /**< fraction of the work, 0 to 1, that is done;
+                                                     returns 0 to go on. May be NULL */
+  void* user;                                   /**< for progress() */
+} halftone_language_quantize_options;
+
+/** What became of a model that was quantized. */
+typedef struct halftone_language_report halftone_language_report;
+
+/** Quantizes a language model, fitted to texts. The file has the same bytes for any number of
+ *  threads and any processor; halftone_language_model_load() reads it.
+ *  @param context  its threads, SIMD target and memory limit hold for the work
+ *  @param model    a GGUF file, a folder of Hugging Face or a *.bin file of llama2.c
+ *  @param output   NAME.safetensors, or NAME.gguf if the model is a GGUF file
+ *  @param report   set to a new handle; may be NULL
+ *  @return HALFTONE_USAGE for an option out of range, unknown types or several ways to choose them,
+ *          rows that a type does not hold, a size that cannot be reached, or a text that is too
+ *          short; HALFTONE_INTERRUPTED if progress() ended it; HALFTONE_IO, HALFTONE_FORMAT,
+ *          HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY. No file is written then. */
+HALFTONE_API halftone_status
+halftone_language_quantize(const halftone_context* context, const char* model, const char* output,
+                           const halftone_language_quantize_options* options,
+                           halftone_language_report** report) HALFTONE_NOEXCEPT;
+/** Ends a handle; NULL does nothing. */
+HALFTONE_API void halftone_language_report_destroy(halftone_language_report* report)
+    HALFTONE_NOEXCEPT;
+
+/** A report without its matrices. */
+typedef struct halftone_language_summary {
+  size_t struct_bytes;    /**< sizeof(halftone_language_summary), set by the caller */
+  uint64_t input_bytes;   /**< of the model, in its files */
+  uint64_t output_bytes;  /**< of the file written */
+  double seconds;         /**< that the work took */
+  double bits;            /**< of a weight: the mean over all matrices that were quantized */
+  double predicted_loss;  /**< divergence from the float model in nats per token; negative if types
+                               were not chosen for a size */
+  size_t fit_tokens;      /**< tokens that the model was fitted to */
+  size_t held_out_tokens; /**< tokens that it was judged by */
+  size_t num_matrices;    /**< for halftone_language_report_matrix() */
+  size_t num_warnings;    /**< for halftone_language_report_warning() */
+} halftone_language_summary;
+
+/** @return HALFTONE_USAGE if an argument is NULL */
+HALFTONE_API halftone_status halftone_language_report_summary(
+    const halftone_language_report* report, halftone_language_summary* summary) HALFTONE_NOEXCEPT;
+
+/** A matrix of a quantized model. */
+typedef struct halftone_quantized_matrix {
+  size_t struct_bytes; /**< sizeof(halftone_quantized_matrix), set by the caller */
+  const char* name;    /**< as in GGUF files; of experts with their number */
+  const char* type;    /**< such as "4x8" */
+  double bits;         /**< of a weight, with its share of the scales */
+  size_t bytes;        /**< of codes and scales */
+  double error; /**< of the outputs, relative: sum of E[(w x - q x)^2] / sum of E[(w x)^2], on
+                     the samples held out or, without them, on those of the fit */
+} halftone_quantized_matrix;
+
+/** @return HALFTONE_USAGE for an index out of range */
+HALFTONE_API halftone_status
+halftone_language_report_matrix(const halftone_language_report* report, size_t index,
+                                halftone_quantized_matrix* matrix) HALFTONE_NOEXCEPT;
+/** A line for people; NULL for an index out of range. */
+HALFTONE_API const char* halftone_language_report_warning(const halftone_language_report* report,
+                                                          size_t index) HALFTONE_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -12,15 +12,18 @@ from __future__ import annotations
 from . import _halftone as native
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
 from ._language import Chat, GenerateOptions, LanguageModel
+from ._language_quantize import quantize_language_model
 from ._model import Model, Port, Session, load
 from ._reports import (
     Comparison,
     Evaluation,
     Generation,
     Inspection,
+    LanguageQuantizeReport,
     Layer,
     LayerReport,
     Measurement,
+    QuantizedMatrix,
     QuantizeReport,
     TextEvaluation,
 )
@@ -37,6 +40,7 @@ __all__ = [
     "Generation",
     "Inspection",
     "LanguageModel",
+    "LanguageQuantizeReport",
     "Layer",
     "LayerReport",
     "Measurement",
@@ -45,6 +49,7 @@ __all__ = [
     "Port",
     "QuantizeReport",
     "Quantized",
+    "QuantizedMatrix",
     "Session",
     "TextEvaluation",
     "bench",
@@ -58,4 +63,5 @@ __all__ = [
     "load",
     "number_systems",
     "quantize",
+    "quantize_language_model",
 ]

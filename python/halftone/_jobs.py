@@ -36,12 +36,19 @@ def _settings(
     return settings
 
 
+def is_recipe_text(recipe: Path) -> bool:
+    """Whether a recipe is TOML text, which has a line feed or an equals sign, and no path."""
+    if not isinstance(recipe, str):
+        return False
+    return "\n" in recipe or ("=" in recipe and not os.path.exists(recipe))
+
+
 def _recipe(recipe: Path | None, settings: native.Settings) -> native.Recipe:
-    """The recipe of a file, or of TOML text, which has a line feed or an equals sign."""
+    """The recipe of a file, or of TOML text."""
     if recipe is None:
         return native.Recipe.parse("", settings)
     text = os.fspath(recipe)
-    if isinstance(recipe, str) and ("\n" in text or ("=" in text and not os.path.exists(text))):
+    if is_recipe_text(recipe):
         return native.Recipe.parse(text, settings)
     try:
         return native.Recipe.load(text, settings)

@@ -317,3 +317,82 @@ class TextEvaluation(Result):
     def __repr__(self) -> str:
         about = f"perplexity {self.perplexity:.4f} of {self.tokens} tokens"
         return f"<halftone.TextEvaluation: {about}>"
+
+
+class QuantizedMatrix(NamedTuple):
+    """A matrix of a language model after the fit."""
+
+    name: str  #: as in GGUF files; of experts with their number
+    type: str  #: such as "4x8" or "Q4_K"
+    weight_bits: float  #: with its share of the scales
+    encoded_bytes: int  #: of codes and scales
+    sqnr_db: float | None  #: of the output, on the samples held out; None: no error
+    relative_error: float  #: the same as a ratio
+
+
+class LanguageQuantizeReport(Result):
+    """Sizes and errors of the matrices of a quantized language model."""
+
+    @property
+    def matrices(self) -> tuple[QuantizedMatrix, ...]:
+        names = QuantizedMatrix._fields
+        return tuple(QuantizedMatrix(**{n: row[n] for n in names}) for row in self._facts["layers"])
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the model, in its files."""
+        return int(self._facts["input_bytes"])
+
+    @property
+    def output_bytes(self) -> int:
+        """Of the file written."""
+        return int(self._facts["output_bytes"])
+
+    @property
+    def weight_bits(self) -> float:
+        """Mean of all weights that were fitted."""
+        return float(self._facts["weight_bits"])
+
+    @property
+    def predicted_loss(self) -> float | None:
+        """Divergence from the float model in nats per token, if types were chosen for a size."""
+        loss: float | None = self._facts["predicted_loss"]
+        return loss
+
+    @property
+    def fit_tokens(self) -> int:
+        """To which the model was fitted."""
+        return int(self._facts["fit_tokens"])
+
+    @property
+    def held_out_tokens(self) -> int:
+        """By which the errors were measured."""
+        return int(self._facts["held_out_tokens"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line each."""
+        return tuple(self._facts["warnings"])
+
+    @property
+    def seconds(self) -> float:
+        return float(self._facts["seconds"])
+
+    def __repr__(self) -> str:
+        about = f"{len(self.matrices)} matrices, {self.weight_bits:.3f} bits per weight"
+        return f"<halftone.LanguageQuantizeReport: {about}>"
+
+    def _repr_html_(self) -> str:
+        head = ("matrix", "type", "bits", "bytes", "output dB")
+        rows = (
+            (
+                matrix.name,
+                matrix.type,
+                f"{matrix.weight_bits:.3f}",
+                matrix.encoded_bytes,
+                "-" if matrix.sqnr_db is None else f"{matrix.sqnr_db:.1f}",
+            )
+            for matrix in self.matrices
+        )
+        sizes = f"{self.input_bytes} bytes -> {self.output_bytes} in {self.seconds:.1f} s"
+        return _html.table(head, rows) + _html.paragraph(sizes)

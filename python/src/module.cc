@@ -9,5 +9,6 @@ NB_MODULE(_halftone, module) {
   halftone::python::bind_data(module);
   halftone::python::bind_jobs(module);
   halftone::python::bind_language(module);
+  halftone::python::bind_language_quantize(module);
   halftone::python::bind_systems(module);
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import struct
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import halftone as ht
 ROOT = Path(__file__).resolve().parents[2]
 MNIST = ROOT / "examples" / "mnist"
 NETWORK = MNIST / "mnist_mlp_700.onnx"
+VOCABULARY = 260  # of tiny language models: <unk>, begin, end, the 256 bytes and the space
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +36,72 @@ def classes(name: str, count: int) -> np.ndarray:
     with gzip.open(MNIST / f"{name}-labels-idx1-ubyte.gz") as file:
         file.read(8)
         return np.frombuffer(file.read(count), np.uint8)
+
+
+def write_tiny_model(path: Path, context: int = 64, width: int = 16, inner: int = 32) -> None:
+    """A checkpoint of llama2.c, and its tokenizer beside it."""
+    blocks, heads, kv_heads = 2, 4, 2
+    random = np.random.default_rng(1)
+
+    def numbers(count: int, mean: float, spread: float) -> bytes:
+        return random.normal(mean, spread, count).astype("<f4").tobytes()
+
+    head = struct.pack("<7i", width, inner, blocks, heads, kv_heads, VOCABULARY, context)
+    matrix = width * width
+    path.write_bytes(
+        head
+        + numbers(VOCABULARY * width, 0, 1)
+        + numbers(blocks * width, 1, 0.1)
+        + numbers(blocks * (2 * matrix + 2 * matrix * kv_heads // heads), 0, 0.3)
+        + numbers(blocks * width, 1, 0.1)
+        + numbers(3 * blocks * width * inner, 0, 0.3)
+        + numbers(width, 1, 0.1)
+        + numbers(context * width // heads, 0, 1)
+    )
+    names = ["<unk>", "\n<s>\n", "\n</s>\n", *(f"<0x{i:02X}>" for i in range(256)), " "]
+    pieces = [struct.pack("<fi", 0, len(name)) + name.encode() for name in names]
+    path.with_suffix(".tokenizer").write_bytes(struct.pack("<i", 8) + b"".join(pieces))
+
+
+def write_tiny_gguf(path: Path) -> None:
+    """A GGUF file of a llama of two blocks, whose tokens are bytes; rows have 64 weights."""
+    width, vocabulary, random = 64, 259, np.random.default_rng(2)
+
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value.encode())) + value.encode()
+
+    def key(name: str, kind: int, value: bytes) -> bytes:
+        return text(name) + struct.pack("<i", kind) + value
+
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256))]
+    sizes = {"block_count": 2, "context_length": 64, "embedding_length": width,
+             "feed_forward_length": width, "attention.head_count": 4,
+             "attention.head_count_kv": 4}  # fmt: skip
+    name = "tokenizer.ggml."
+    count = struct.pack("<Q", vocabulary)
+    keys = [
+        key("general.architecture", 8, text("llama")),
+        *(key(f"llama.{each}", 4, struct.pack("<I", size)) for each, size in sizes.items()),
+        key("llama.attention.layer_norm_rms_epsilon", 6, struct.pack("<f", 1e-5)),
+        key(name + "model", 8, text("llama")),
+        key(name + "tokens", 9, struct.pack("<i", 8) + count + b"".join(map(text, tokens))),
+        key(name + "scores", 9, struct.pack("<i", 6) + count + bytes(4 * vocabulary)),
+        key(name + "token_type", 9,
+            struct.pack("<i", 5) + count + struct.pack("<3i", 2, 3, 3) + 256 * struct.pack("<i", 6)),
+    ]  # fmt: skip
+    matrices = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
+    shapes = {"token_embd": (width, vocabulary), "output_norm": (width,)}
+    for block in range(2):
+        shapes |= {f"blk.{block}.{each}": (width, width) for each in matrices}
+        shapes |= {f"blk.{block}.{each}_norm": (width,) for each in ("attn", "ffn")}
+    infos, data = b"", b""
+    for each, shape in shapes.items():
+        values = random.normal(len(shape) % 2, 0.3, shape).astype("<f4")
+        infos += text(each + ".weight") + struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
+        infos += struct.pack("<IQ", 0, len(data))
+        data += values.tobytes() + bytes(-values.nbytes % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(keys)) + b"".join(keys) + infos
+    path.write_bytes(head + bytes(-len(head) % 32) + data)
 
 
 @pytest.fixture(scope="session")

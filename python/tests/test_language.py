@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import textwrap
@@ -19,39 +18,13 @@ import numpy as np
 import pytest
 
 import halftone as ht
-from conftest import ROOT, Program
+from conftest import ROOT, VOCABULARY, Program, write_tiny_model
 
-VOCABULARY = 260  # <unk>, begin, end, the 256 bytes and the space
 SPACE = 259
 
 
 def token_of(character: str) -> int:
     return 3 + ord(character)
-
-
-def write_tiny_model(path: Path, context: int = 64) -> None:
-    """A checkpoint of llama2.c, and its tokenizer beside it."""
-    width, inner, blocks, heads, kv_heads = 16, 32, 2, 4, 2
-    random = np.random.default_rng(1)
-
-    def numbers(count: int, mean: float, spread: float) -> bytes:
-        return random.normal(mean, spread, count).astype("<f4").tobytes()
-
-    head = struct.pack("<7i", width, inner, blocks, heads, kv_heads, VOCABULARY, context)
-    matrix = width * width
-    path.write_bytes(
-        head
-        + numbers(VOCABULARY * width, 0, 1)
-        + numbers(blocks * width, 1, 0.1)
-        + numbers(blocks * (2 * matrix + 2 * matrix * kv_heads // heads), 0, 0.3)
-        + numbers(blocks * width, 1, 0.1)
-        + numbers(3 * blocks * width * inner, 0, 0.3)
-        + numbers(width, 1, 0.1)
-        + numbers(context * width // heads, 0, 1)
-    )
-    names = ["<unk>", "\n<s>\n", "\n</s>\n", *(f"<0x{i:02X}>" for i in range(256)), " "]
-    pieces = [struct.pack("<fi", 0, len(name)) + name.encode() for name in names]
-    path.with_suffix(".tokenizer").write_bytes(struct.pack("<i", 8) + b"".join(pieces))
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// What a candidate makes of a group, for kVectors vectors of rows: [g, kVectors].
 template <std::size_t kVectors>
 struct Attempt {
-  // An implicit constructor is not compiled for the target.
-  HWY_INLINE Attempt() {}
+  // An implicit or defaulted constructor is not compiled for the target.
+  HWY_INLINE Attempt() {}  // NOLINT(modernize-use-equals-default)
   VFit values[kMaxFitGroup * kVectors];
   VFit errors[kMaxFitGroup * kVectors];
   VFitCode codes[kMaxFitGroup * kVectors];

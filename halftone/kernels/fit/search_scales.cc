@@ -16,8 +16,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// Scales and offsets of a vector of rows.
 struct Candidates {
-  // An implicit constructor is not compiled for the target.
-  HWY_INLINE Candidates() {}
+  // An implicit or defaulted constructor is not compiled for the target.
+  HWY_INLINE Candidates() {}  // NOLINT(modernize-use-equals-default)
   HWY_INLINE Candidates(VFit scales, VFit offsets) : scale(scales), offset(offsets) {}
   VFit scale;
   VFit offset;

@@ -65,8 +65,8 @@ HWY_INLINE void SweepBlock(const GroupToSweep& group, std::size_t b, const VFit*
 /// The rows of a group while they are swept; all but the scales [g, kVectors].
 template <std::size_t kVectors>
 struct Sweep {
-  // An implicit constructor is not compiled for the target.
-  HWY_INLINE Sweep() {}
+  // An implicit or defaulted constructor is not compiled for the target.
+  HWY_INLINE Sweep() {}  // NOLINT(modernize-use-equals-default)
   VFit gradient[kMaxFitGroup * kVectors];
   VFit old[kMaxFitGroup * kVectors];
   VFit levels[kMaxFitGroup * kVectors];

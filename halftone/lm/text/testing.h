@@ -27,9 +27,9 @@ inline void set_token(formats::GgufKeys& keys, const std::string& name, std::uin
   keys.set("tokenizer.ggml." + name + "_token_id", token);
 }
 
-/// The tokenizer of a file whose tokens are the 256 bytes and, from 256 on, control tokens. The
-/// last one ends texts.
-inline formats::GgufFile byte_tokens(const std::vector<std::string>& controls) {
+/// The keys of a file whose tokens are the 256 bytes and, from 256 on, control tokens. The last one
+/// ends texts.
+inline formats::GgufKeys byte_token_keys(const std::vector<std::string>& controls) {
   std::vector<std::string> texts;
   char32_t next = 0x100;
   for (char32_t byte = 0; byte < 256; ++byte) {
@@ -43,7 +43,11 @@ inline formats::GgufFile byte_tokens(const std::vector<std::string>& controls) {
   formats::GgufKeys keys = tokenizer_keys("gpt2", texts, kinds);
   keys.set("tokenizer.ggml.merges", std::vector<std::string>());
   set_token(keys, "eos", static_cast<std::uint32_t>(texts.size() - 1));
-  return formats::gguf_of(keys);
+  return keys;
+}
+/// The file.
+inline formats::GgufFile byte_tokens(const std::vector<std::string>& controls) {
+  return formats::gguf_of(byte_token_keys(controls));
 }
 
 }  // namespace halftone::lm

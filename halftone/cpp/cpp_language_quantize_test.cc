@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C++ API: quantizing language models.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <vector>
+
+#include "halftone/cpp/testing.h"
+#include "tests/tiny_language_model.h"
+
+namespace {
+
+using namespace halftone;  // NOLINT(google-build-using-namespace): as a program would
+using outside::expect_error;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CppLanguageQuantize : public outside::WithFolder {
+ protected:
+  void SetUp() override {
+    try {
+      (void)LanguageModel::open(tiny_.path(), {.tokenizer = tiny_.tokenizer()});
+    } catch (const Error& error) {
+      ASSERT_THAT(error.what(), HasSubstr("this build has none"));
+      GTEST_SKIP() << error.what();
+    }
+  }
+  [[nodiscard]] LanguageQuantizeOptions few_samples(const TypeRecipe& types) const {
+    LanguageQuantizeOptions options;
+    options.types = types;
+    options.tokenizer = tiny_.tokenizer();
+    options.samples = 8;
+    options.held_out = 2;
+    options.sample_tokens = 32;
+    return options;
+  }
+  [[nodiscard]] LanguageQuantizeReport quantize(const std::string& output,
+                                                const LanguageQuantizeOptions& options) const {
+    return quantize_language_model(tiny_.path(), texts_, path(output), options);
+  }
+  [[nodiscard]] std::string contents(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  TinyLanguageModel tiny_{path("tiny.bin"), TinyLanguageModel::kWideSizes};
+  std::vector<std::filesystem::path> texts_{write_tiny_text(path("fit.txt"))};
+};
+
+TEST_F(CppLanguageQuantize, WritesFilesThatRun) {
+  const LanguageModel model = LanguageModel::open(tiny_.path(), {.tokenizer = tiny_.tokenizer()});
+  for (const std::string type : {"4x8", "Q4_0"}) {
+    const LanguageQuantizeReport report = quantize("small.safetensors", few_samples({type}));
+    EXPECT_EQ(report.input_bytes, std::filesystem::file_size(tiny_.path()));
+    EXPECT_EQ(report.output_bytes, std::filesystem::file_size(path("small.safetensors")));
+    EXPECT_LT(report.output_bytes, report.input_bytes / 3);
+    EXPECT_EQ(report.fit_tokens, 8 * 32U);
+    EXPECT_EQ(report.held_out_tokens, 2 * 32U);
+    EXPECT_GT(report.seconds, 0);
+    EXPECT_FALSE(report.predicted_loss.has_value());
+    EXPECT_THAT(report.warnings, ElementsAre());
+    EXPECT_GE(report.matrices.size(), 15U) << "7 of each block, and the table";
+    const auto found =
+        std::ranges::find(report.matrices, "blk.0.attn_q.weight", &QuantizedMatrix::name);
+    ASSERT_NE(found, report.matrices.end());
+    const QuantizedMatrix& matrix = *found;
+    EXPECT_EQ(matrix.type, type);
+    EXPECT_EQ(8.0 * static_cast<double>(matrix.bytes), matrix.bits * 64 * 64);
+    EXPECT_GT(matrix.error, 0);
+    EXPECT_LT(matrix.error, 0.2);
+    EXPECT_GT(report.bits, 2);
+    EXPECT_LT(report.bits, 5);
+    LanguageModel small = LanguageModel::open(path("small.safetensors"));
+    EXPECT_EQ(small.tokenize("1042 foxes"), model.tokenize("1042 foxes"));
+    EXPECT_EQ(small.generate("1042 foxes", {.max_tokens = 5}).prompt_tokens, 12U);
+  }
+}
+
+TEST_F(CppLanguageQuantize, ChoosesTypesForASize) {
+  LanguageQuantizeOptions options = few_samples({});
+  options.size_bytes = 70000;
+  options.recipe_output = path("types.toml");
+  const LanguageQuantizeReport report = quantize("sized.safetensors", options);
+  EXPECT_LE(report.output_bytes, 70000U);
+  ASSERT_TRUE(report.predicted_loss.has_value());
+  EXPECT_GT(*report.predicted_loss, 0);
+  const TypeRecipe types = load_type_recipe(path("types.toml"));
+  EXPECT_GE(types.rules.size(), 15U);
+  (void)quantize("again.safetensors", few_samples(types));
+  EXPECT_EQ(contents("again.safetensors"), contents("sized.safetensors"));
+  options = few_samples({});
+  options.bits_per_weight = 4.5;
+  EXPECT_LE(quantize("more.safetensors", options).bits, 4.5);
+}
+
+TEST_F(CppLanguageQuantize, ReadsRecipes) {
+  const TypeRecipe types = parse_type_recipe(
+      "[default]\ntype = \"2x6\"\ntable_type = \"keep\"\n"
+      "[[layer]]\nname = \"*attn_v*\"\ntype = \"Q8_0\"\n");
+  EXPECT_EQ(types, (TypeRecipe{"2x6", "keep", {{"*attn_v*", "Q8_0"}}}));
+  const LanguageQuantizeReport report = quantize("small.safetensors", few_samples(types));
+  for (const QuantizedMatrix& matrix : report.matrices) {
+    if (matrix.name.find("blk.") != 0) continue;
+    const bool is_value = matrix.name.find("attn_v") != std::string::npos;
+    EXPECT_EQ(matrix.type, is_value ? "Q8_0" : "2x6") << matrix.name;
+  }
+  expect_error(ErrorKind::kUsage, "mine: line 2",
+               [] { (void)parse_type_recipe("[default]\ntype = \"Q9\"\n", "mine"); });
+  expect_error(ErrorKind::kIo, "none.toml", [] { (void)load_type_recipe("none.toml"); });
+}
+
+TEST_F(CppLanguageQuantize, TellsItsProgressAndStops) {
+  LanguageQuantizeOptions options = few_samples({"2x6"});
+  double last = 0;
+  options.progress = [&](double fraction, std::string_view activity) {
+    EXPECT_GE(fraction, last);
+    EXPECT_FALSE(activity.empty());
+    last = fraction;
+    return true;
+  };
+  (void)quantize("whole.safetensors", options);
+  EXPECT_GT(last, 0.5);
+  EXPECT_LE(last, 1);
+  options.progress = [](double, std::string_view) { return false; };
+  expect_error(ErrorKind::kInterrupted, "the progress function ended the work",
+               [&] { (void)quantize("x.safetensors", options); });
+  options.progress = [](double, std::string_view) -> bool { throw std::out_of_range("enough"); };
+  EXPECT_THROW((void)quantize("x.safetensors", options), std::out_of_range);
+  EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
+}
+
+TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
+  const auto expect_refused = [&](const LanguageQuantizeOptions& options, const std::string& text) {
+    expect_error(ErrorKind::kUsage, text, [&] { (void)quantize("x.safetensors", options); });
+    EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
+  };
+  expect_refused(few_samples({}), "expected either types, a size or bits per weight, found none");
+  expect_refused(few_samples({"Q9"}), "expected one of ");
+  expect_refused(few_samples({"2x6", "", {{"nothing", "2x8"}}}),
+                 "types: pattern 'nothing' matches");
+  LanguageQuantizeOptions options = few_samples({"2x6"});
+  options.size_bytes = 100000;
+  expect_refused(options, "found several of them");
+  options = few_samples({});
+  options.bits_per_weight = -1;
+  expect_refused(options, "bits per weight: expected a number above 0, 32 at most, found -1");
+  options = few_samples({"2x6"});
+  options.damping = -1;
+  expect_refused(options, "damping: expected a finite number of at least 0, found -1");
+  options = few_samples({"2x6"});
+  options.sample_tokens = 1;
+  expect_refused(options, "tokens of a sample: expected 2 to ");
+  options = few_samples({"2x6"});
+  options.samples = static_cast<std::size_t>(-1);
+  expect_refused(options, "samples: expected 1 to ");
+  options = few_samples({"2x6"});
+  options.candidates = 0;
+  expect_refused(options, "expected 1 to 64 candidates, found 0");
+  options = few_samples({"2x6"});
+  options.resources.threads = -1;
+  expect_refused(options, "threads");
+  const auto expect_no_folder = [&](const std::string& output) {
+    expect_error(ErrorKind::kIo, "cannot write: there is no folder ",
+                 [&] { (void)quantize(output, few_samples({"2x6"})); });
+  };
+  expect_no_folder("none/x.safetensors");
+  expect_no_folder("tiny.bin/x.safetensors");
+  options = few_samples({"2x6"});
+  options.recipe_output = path("none/types.toml");
+  expect_error(ErrorKind::kIo, "none/types.toml: cannot write",
+               [&] { (void)quantize("x.safetensors", options); });
+  texts_ = {path("none.txt")};
+  expect_error(ErrorKind::kIo, "none.txt",
+               [&] { (void)quantize("x.safetensors", few_samples({"2x6"})); });
+  texts_.clear();
+  expect_refused(few_samples({"2x6"}), "expected a text, found none");
+}
+
+}  // namespace

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/language_quantize.hpp"
+
+#include <utility>
+
+#include "halftone/api/language_quantization.h"
+#include "halftone/api/type_recipe.h"
+#include "halftone/base/thread_settings.h"
+#include "halftone/cpp/internals.h"
+
+namespace halftone::v0 {
+namespace {
+
+TypeRecipe outside(const lm::TypeRecipe& found) {
+  TypeRecipe recipe{found.blocks, found.tables, {}};
+  for (const lm::TypeRule& rule : found.rules) recipe.rules.push_back({rule.pattern, rule.type});
+  return recipe;
+}
+
+LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
+  LanguageQuantizeJob job;
+  job.tokenizer = options.tokenizer;
+  job.recipe = {options.types.type, options.types.table_type, {}};
+  for (const TypeRule& rule : options.types.rules) {
+    job.recipe.rules.push_back({rule.pattern, rule.type, "types"});
+  }
+  job.size = options.size_bytes;
+  job.bits_per_weight = options.bits_per_weight;
+  job.recipe_output = options.recipe_output;
+  job.samples.fit = options.samples;
+  job.samples.held_out = options.held_out;
+  job.samples.tokens = options.sample_tokens;
+  job.damping.channel = options.damping;
+  job.groups.candidates = options.candidates;
+  job.groups.sweeps = options.sweeps;
+  job.rotates = options.rotates;
+  job.is_decoded = options.decoded;
+  job.seed = options.seed;
+  return job;
+}
+
+LanguageQuantizeReport outside(halftone::LanguageQuantizeReport found) {
+  LanguageQuantizeReport report;
+  report.input_bytes = found.input_bytes;
+  report.output_bytes = found.output_bytes;
+  report.seconds = found.seconds;
+  report.bits = found.bits;
+  report.predicted_loss = found.predicted_loss;
+  report.fit_tokens = found.fit_tokens;
+  report.held_out_tokens = found.held_out_tokens;
+  for (halftone::QuantizedMatrix& matrix : found.matrices) {
+    report.matrices.push_back(
+        {std::move(matrix.name), std::move(matrix.type), matrix.bits, matrix.bytes, matrix.error});
+  }
+  report.warnings = std::move(found.warnings);
+  return report;
+}
+
+}  // namespace
+
+TypeRecipe load_type_recipe(const std::filesystem::path& path) {
+  return at_border([&] { return outside(halftone::load_type_recipe(path)); });
+}
+
+TypeRecipe parse_type_recipe(std::string_view toml, const std::string& name) {
+  return at_border([&] { return outside(lm::parse_type_recipe(toml, name)); });
+}
+
+LanguageQuantizeReport quantize_language_model(const std::filesystem::path& model,
+                                               std::span<const std::filesystem::path> texts,
+                                               const std::filesystem::path& output,
+                                               const LanguageQuantizeOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        LanguageQuantizeJob job = job_of(options);
+        job.input = model;
+        job.texts.assign(texts.begin(), texts.end());
+        job.output = output;
+        job.progress = sink_of(options.progress, raised);
+        return outside(halftone::quantize_language_model(job));
+      },
+      {&raised});
+}
+
+}  // namespace halftone::v0

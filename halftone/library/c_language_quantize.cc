@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language models of the C API: quantization.
+#include <string>
+#include <utility>
+
+#include "halftone/api/language_quantization.h"
+#include "halftone/api/type_recipe.h"
+#include "halftone/language.h"
+#include "halftone/library/c_context.h"
+#include "halftone/library/c_status.h"
+
+struct halftone_language_report {
+  halftone::LanguageQuantizeReport report;
+};
+
+namespace halftone::library {
+namespace {
+
+/// A text that may be NULL.
+std::string optional_text(const char* text) { return text == nullptr ? "" : text; }
+
+lm::TypeRecipe types_of(const halftone_language_quantize_options& options) {
+  lm::TypeRecipe given{optional_text(options.type), optional_text(options.table_type), {}};
+  if (options.num_rules != 0) required(options.rules, "options.rules");
+  for (std::size_t i = 0; i < options.num_rules; ++i) {
+    given.rules.push_back({&required(options.rules[i].pattern, "options.rules.pattern"),
+                           &required(options.rules[i].type, "options.rules.type"),
+                           "options.rules"});
+  }
+  if (options.recipe == nullptr) return given;
+  return with_types(load_type_recipe(options.recipe), given);
+}
+
+void set_fit(const halftone_language_quantize_options& options, LanguageQuantizeJob& job) {
+  if (options.samples != 0) job.samples.fit = options.samples;
+  if (options.held_out != 0) {
+    job.samples.held_out = options.held_out < 0 ? 0 : static_cast<std::size_t>(options.held_out);
+  }
+  if (options.sample_tokens != 0) job.samples.tokens = options.sample_tokens;
+  if (options.candidates != 0) job.groups.candidates = options.candidates;
+  if (options.sweeps != 0) job.groups.sweeps = options.sweeps < 0 ? 0 : options.sweeps;
+  if (options.damping != 0) job.damping.channel = options.damping < 0 ? 0 : options.damping;
+  job.rotates = options.no_rotation == 0;
+  job.is_decoded = options.decoded != 0;
+  job.seed = options.seed;
+}
+
+LanguageQuantizeJob job_of(const halftone_language_quantize_options& options) {
+  LanguageQuantizeJob job;
+  if (options.num_texts != 0) required(options.texts, "options.texts");
+  for (std::size_t i = 0; i < options.num_texts; ++i) {
+    job.texts.emplace_back(&required(options.texts[i], "options.texts"));
+  }
+  job.tokenizer = optional_text(options.tokenizer);
+  job.recipe = types_of(options);
+  if (options.size_bytes != 0) job.size = options.size_bytes;
+  if (options.bits_per_weight != 0) job.bits_per_weight = options.bits_per_weight;
+  job.recipe_output = optional_text(options.recipe_output);
+  set_fit(options, job);
+  if (options.progress != nullptr) {
+    job.progress = [options](double fraction, std::string_view /*activity*/) {
+      if (options.progress(options.user, fraction) == 0) return;
+      fail(ErrorKind::kInterrupted, "the quantization was stopped");
+    };
+  }
+  return job;
+}
+
+}  // namespace
+}  // namespace halftone::library
+
+using namespace halftone;           // NOLINT(google-build-using-namespace): functions of C
+using namespace halftone::library;  // NOLINT(google-build-using-namespace)
+
+halftone_status halftone_language_quantize(const halftone_context* context, const char* model,
+                                           const char* output,
+                                           const halftone_language_quantize_options* options,
+                                           halftone_language_report** report) noexcept {
+  return guarded([&] {
+    const UseThreadSettings use(required(context, "context").state->settings);
+    LanguageQuantizeJob job = job_of(known(options, "options"));
+    job.input = &required(model, "model");
+    job.output = &required(output, "output");
+    halftone_language_report found{quantize_language_model(job)};
+    if (report != nullptr) *report = give(std::move(found));
+  });
+}
+
+void halftone_language_report_destroy(halftone_language_report* report) noexcept {
+  take_back(report);
+}
+
+halftone_status halftone_language_report_summary(const halftone_language_report* report,
+                                                 halftone_language_summary* summary) noexcept {
+  return guarded([&] {
+    const LanguageQuantizeReport& found = required(report, "report").report;
+    halftone_language_summary& callers = required(summary, "summary");
+    check_version<halftone_language_summary>(callers.struct_bytes, "summary");
+    give_result(halftone_language_summary{0, found.input_bytes, found.output_bytes, found.seconds,
+                                          found.bits, found.predicted_loss.value_or(-1),
+                                          found.fit_tokens, found.held_out_tokens,
+                                          found.matrices.size(), found.warnings.size()},
+                callers);
+  });
+}
+
+halftone_status halftone_language_report_matrix(const halftone_language_report* report,
+                                                size_t index,
+                                                halftone_quantized_matrix* matrix) noexcept {
+  return guarded([&] {
+    const auto& matrices = required(report, "report").report.matrices;
+    halftone_quantized_matrix& callers = required(matrix, "matrix");
+    check_version<halftone_quantized_matrix>(callers.struct_bytes, "matrix");
+    if (index >= matrices.size()) {
+      fail(ErrorKind::kUsage, "matrix: expected an index below " + std::to_string(matrices.size()) +
+                                  ", found " + std::to_string(index));
+    }
+    const QuantizedMatrix& found = matrices[index];
+    give_result(halftone_quantized_matrix{0, found.name.c_str(), found.type.c_str(), found.bits,
+                                          found.bytes, found.error},
+                callers);
+  });
+}
+
+const char* halftone_language_report_warning(const halftone_language_report* report,
+                                             size_t index) noexcept {
+  if (report == nullptr || index >= report->report.warnings.size()) return nullptr;
+  return report->report.warnings[index].c_str();
+}

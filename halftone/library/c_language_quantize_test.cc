@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantizing language models in C, through the installed header alone.
+#include <halftone/language.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "halftone/library/testing.h"
+#include "tests/tiny_language_model.h"
+
+namespace {
+
+using halftone::TinyLanguageModel;
+using testing::HasSubstr;
+
+class CLanguageQuantize : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    ASSERT_OK(halftone_context_create(nullptr, &context_));
+    TinyLanguageModel tiny(path("tiny.bin"), TinyLanguageModel::kWideSizes);
+    model_ = tiny.path();
+    tokenizer_ = tiny.tokenizer();
+    text_ = halftone::write_tiny_text(path("fit.txt"));
+    texts_ = {text_.c_str()};
+    if (open(model_, tokenizer_.c_str()) == nullptr) {
+      ASSERT_THAT(halftone_error_message(), HasSubstr("this build has none"));
+      GTEST_SKIP() << halftone_error_message();
+    }
+  }
+  void TearDown() override {
+    for (halftone_language_model* model : models_) halftone_language_model_destroy(model);
+    halftone_context_destroy(context_);
+    std::filesystem::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  halftone_language_model* open(const std::string& name, const char* tokenizer) {
+    auto options = sized<halftone_language_options>();
+    options.tokenizer = tokenizer;
+    halftone_language_model* model = nullptr;
+    (void)halftone_language_model_load(context_, name.c_str(), &options, &model);
+    models_.push_back(model);
+    return model;
+  }
+  /// Options of a type with few samples.
+  [[nodiscard]] halftone_language_quantize_options few_samples(const char* type) const {
+    auto options = sized<halftone_language_quantize_options>();
+    options.texts = texts_.data();
+    options.num_texts = texts_.size();
+    options.tokenizer = tokenizer_.c_str();
+    options.type = type;
+    options.samples = 8;
+    options.held_out = 2;
+    options.sample_tokens = 32;
+    return options;
+  }
+  halftone_status quantize(const std::string& output,
+                           const halftone_language_quantize_options& options,
+                           halftone_language_report** report = nullptr) {
+    return halftone_language_quantize(context_, model_.c_str(), path(output).c_str(), &options,
+                                      report);
+  }
+  void expect_refused(const halftone_language_quantize_options& options, const char* text) {
+    EXPECT_FAILS(quantize("x.safetensors", options), HALFTONE_USAGE, text);
+    EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
+  }
+
+  std::string folder_ = testing::TempDir() + "halftone_c_quantize_" +
+                        testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string model_;
+  std::string tokenizer_;
+  std::string text_;
+  std::vector<const char*> texts_;
+  halftone_context* context_ = nullptr;
+  std::vector<halftone_language_model*> models_;
+};
+
+TEST_F(CLanguageQuantize, WritesFilesThatRun) {
+  for (const char* type : {"4x8", "Q4_0"}) {
+    halftone_language_report* report = nullptr;
+    ASSERT_OK(quantize("small.safetensors", few_samples(type), &report));
+    auto summary = sized<halftone_language_summary>();
+    EXPECT_OK(halftone_language_report_summary(report, &summary));
+    EXPECT_EQ(summary.input_bytes, std::filesystem::file_size(model_));
+    EXPECT_EQ(summary.output_bytes, std::filesystem::file_size(path("small.safetensors")));
+    EXPECT_LT(summary.output_bytes, summary.input_bytes / 3);
+    EXPECT_GT(summary.bits, 2);
+    EXPECT_LT(summary.bits, 5);
+    EXPECT_GT(summary.seconds, 0);
+    EXPECT_EQ(summary.predicted_loss, -1);
+    EXPECT_EQ(summary.fit_tokens, 8 * 32U);
+    EXPECT_EQ(summary.held_out_tokens, 2 * 32U);
+    EXPECT_EQ(summary.num_warnings, 0U);
+    EXPECT_EQ(halftone_language_report_warning(report, 0), nullptr);
+    bool is_found = false;
+    auto matrix = sized<halftone_quantized_matrix>();
+    for (std::size_t i = 0; i < summary.num_matrices; ++i) {
+      EXPECT_OK(halftone_language_report_matrix(report, i, &matrix));
+      if (std::string(matrix.name) != "blk.1.ffn_down.weight") continue;
+      is_found = true;
+      EXPECT_STREQ(matrix.type, type);
+      EXPECT_EQ(8.0 * static_cast<double>(matrix.bytes), matrix.bits * 64 * 128);
+      EXPECT_GT(matrix.error, 0);
+      EXPECT_LT(matrix.error, 0.2);
+    }
+    EXPECT_TRUE(is_found);
+    EXPECT_FAILS(halftone_language_report_matrix(report, summary.num_matrices, &matrix),
+                 HALFTONE_USAGE, "matrix: expected an index below ");
+    halftone_language_report_destroy(report);
+    halftone_language_model* small = open(path("small.safetensors"), nullptr);
+    ASSERT_NE(small, nullptr) << halftone_error_message();
+    auto found = sized<halftone_generation>();
+    EXPECT_OK(halftone_language_model_generate(small, "1042 foxes", nullptr, &found));
+    EXPECT_EQ(found.prompt_tokens, 12U);
+  }
+}
+
+TEST_F(CLanguageQuantize, ChoosesTypesForASize) {
+  halftone_language_quantize_options options = few_samples(nullptr);
+  options.size_bytes = 70000;
+  const std::string recipe = path("types.toml");
+  options.recipe_output = recipe.c_str();
+  halftone_language_report* report = nullptr;
+  ASSERT_OK(quantize("sized.safetensors", options, &report));
+  auto summary = sized<halftone_language_summary>();
+  EXPECT_OK(halftone_language_report_summary(report, &summary));
+  EXPECT_LE(summary.output_bytes, 70000U);
+  EXPECT_GT(summary.predicted_loss, 0);
+  halftone_language_report_destroy(report);
+  options = few_samples(nullptr);
+  options.recipe = recipe.c_str();
+  ASSERT_OK(quantize("again.safetensors", options));
+  EXPECT_EQ(std::filesystem::file_size(path("again.safetensors")), summary.output_bytes);
+  const halftone_type_rule rules[] = {{"*attn_v*", "Q8_0"}, {"*ffn_down*", "keep"}};
+  options.rules = rules;
+  options.num_rules = 2;
+  ASSERT_OK(quantize("more.safetensors", options));
+  EXPECT_GT(std::filesystem::file_size(path("more.safetensors")), summary.output_bytes + 64 * 128);
+  options = few_samples(nullptr);
+  options.bits_per_weight = 4.5;
+  ASSERT_OK(quantize("sized.safetensors", options));
+}
+
+int count(void* user, double fraction) {
+  auto& shares = *static_cast<std::vector<double>*>(user);
+  shares.push_back(fraction);
+  return shares.size() < 2 ? 0 : 1;
+}
+
+TEST_F(CLanguageQuantize, TellsItsProgressAndStops) {
+  std::vector<double> shares;
+  halftone_language_quantize_options options = few_samples("2x6");
+  options.progress = count;
+  options.user = &shares;
+  halftone_language_report* report = nullptr;
+  EXPECT_FAILS(quantize("x.safetensors", options, &report), HALFTONE_INTERRUPTED,
+               "the quantization was stopped");
+  EXPECT_EQ(shares.size(), 2U);
+  EXPECT_EQ(report, nullptr) << "as it was";
+  EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
+}
+
+TEST_F(CLanguageQuantize, TakesZeroForDefaultsAndNegativeNumbersForNone) {
+  halftone_language_quantize_options options = few_samples("2x6");
+  ASSERT_OK(quantize("default.safetensors", options));
+  const auto size = std::filesystem::file_size(path("default.safetensors"));
+  options.held_out = -1;
+  options.sweeps = -1;
+  options.damping = -1;
+  options.no_rotation = 1;
+  options.candidates = 1;
+  halftone_language_report* report = nullptr;
+  ASSERT_OK(quantize("plain.safetensors", options, &report));
+  auto summary = sized<halftone_language_summary>();
+  EXPECT_OK(halftone_language_report_summary(report, &summary));
+  EXPECT_EQ(summary.held_out_tokens, 0U);
+  halftone_language_report_destroy(report);
+  EXPECT_LT(std::filesystem::file_size(path("plain.safetensors")), size)
+      << "without the matrix of rotations before the head";
+}
+
+TEST_F(CLanguageQuantize, RefusesWhatCannotBe) {
+  expect_refused(few_samples(nullptr),
+                 "expected either types, a size or bits per weight, found none");
+  expect_refused(few_samples("Q9"), "expected one of ");
+  halftone_language_quantize_options options = few_samples("2x6");
+  options.bits_per_weight = 3;
+  expect_refused(options, "found several of them");
+  options = few_samples("2x6");
+  options.candidates = 65;
+  expect_refused(options, "expected 1 to 64 candidates, found 65");
+  options = few_samples("2x6");
+  options.num_rules = 1;
+  expect_refused(options, "options.rules: expected a pointer, found NULL");
+  const halftone_type_rule rule = {"*", nullptr};
+  options.rules = &rule;
+  expect_refused(options, "options.rules.type: expected a pointer, found NULL");
+  options = few_samples("2x6");
+  options.texts = nullptr;
+  expect_refused(options, "options.texts: expected a pointer, found NULL");
+  options.num_texts = 0;
+  expect_refused(options, "expected a text, found none");
+  options = few_samples("2x6");
+  options.struct_bytes = sizeof options + 8;
+  expect_refused(options, "options.struct_bytes: expected ");
+  options = few_samples("2x6");
+  options.recipe = "none.toml";
+  EXPECT_FAILS(quantize("x.safetensors", options), HALFTONE_IO, "none.toml");
+  options = few_samples("2x6");
+  EXPECT_FAILS(halftone_language_quantize(nullptr, model_.c_str(), "x", &options, nullptr),
+               HALFTONE_USAGE, "context: expected a pointer");
+  EXPECT_FAILS(halftone_language_quantize(context_, nullptr, "x", &options, nullptr),
+               HALFTONE_USAGE, "model: expected a pointer");
+  EXPECT_FAILS(halftone_language_quantize(context_, model_.c_str(), nullptr, &options, nullptr),
+               HALFTONE_USAGE, "output: expected a pointer");
+  EXPECT_FAILS(halftone_language_report_summary(nullptr, nullptr), HALFTONE_USAGE,
+               "report: expected a pointer");
+  EXPECT_EQ(halftone_language_report_warning(nullptr, 0), nullptr);
+  halftone_language_report_destroy(nullptr);
+}
+
+}  // namespace

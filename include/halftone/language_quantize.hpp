@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantizes language models: from file to file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/export.hpp"
+#include "halftone/options.hpp"
+
+namespace halftone {
+HALFTONE_VERSIONED namespace v0 {
+  /// A type for the matrices whose name matches a shell pattern: * ? [...].
+  struct TypeRule {
+    std::string pattern;  ///< of the name in GGUF files: "blk.*.attn_v.weight"
+    std::string type;     ///< as those of TypeRecipe
+
+    bool operator==(const TypeRule& other) const = default;
+  };
+
+  /// The types of a model's matrices: of GGUF such as "Q3_K", vector bases such as "4x8"; "keep"
+  /// leaves matrices as they are.
+  struct TypeRecipe {
+    std::string type{};             ///< of the matrices in blocks; empty: they stay as they are
+    std::string table_type{};       ///< of embedding and head; empty: the same, or one of 4 bits
+    std::vector<TypeRule> rules{};  ///< of single matrices; a later one wins
+
+    bool operator==(const TypeRecipe& other) const = default;
+  };
+
+  /// The types of a TOML file, such as LanguageQuantizeOptions::recipe_output.
+  /// @throws Error kIo if it cannot be read; as parse_type_recipe()
+  HALFTONE_CPP_API TypeRecipe load_type_recipe(const std::filesystem::path& path);
+  /// The types of a text:
+  ///
+  ///     [default]
+  ///     type = "4x8"
+  ///     table_type = "2x8"
+  ///     [[layer]]
+  ///     name = "blk.*.attn_v.weight"
+  ///     type = "2x7"
+  ///
+  /// @param name  of the recipe in messages
+  /// @throws Error kUsage with the line on a syntax error, an unknown key or an unknown type
+  HALFTONE_CPP_API TypeRecipe parse_type_recipe(std::string_view toml,
+                                                const std::string& name = "recipe");
+
+  /// For quantize_language_model(). One of types, size_bytes and bits_per_weight says which type
+  /// each matrix gets.
+  struct LanguageQuantizeOptions {
+    TypeRecipe types{};
+    /// The types of the least predicted loss for a file of so many bytes.
+    std::optional<std::uint64_t> size_bytes{};
+    /// The same for so many bits per weight of all matrices: above 0, 32 at most.
+    std::optional<double> bits_per_weight{};
+    std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
+    std::filesystem::path tokenizer{};      ///< a file, for a model of llama2.c; else empty
+    std::size_t samples = 64;               ///< of the texts to fit to, at most; evenly spaced
+    std::size_t held_out = 16;        ///< of the texts to judge by, which the fit does not see
+    std::size_t sample_tokens = 512;  ///< of each sample, at least 2
+    int candidates = 8;               ///< scales to try for each group of weights: 1 to 64
+    int sweeps = 2;  ///< passes that choose scales and codes anew by the outputs: 0 to 100
+    /// Share of each input's second moment that is added to it, at least 0: more trusts the texts
+    /// less.
+    double damping = 0.05;
+    bool rotates = true;   ///< spread outliers over the channels, in Halftone's own files
+    bool decoded = false;  ///< write what codes represent as float32, for programs without codes
+    std::uint64_t seed = 0;
+    Resources resources{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// A matrix of a quantized model.
+  struct QuantizedMatrix {
+    std::string name;  ///< as in GGUF files; of experts with their number
+    std::string type;
+    double bits = 0;        ///< of a weight, with its share of the scales
+    std::size_t bytes = 0;  ///< of codes and scales
+    /// Of the outputs, relative: sum of E[(w x - q x)^2] / sum of E[(w x)^2], on the samples held
+    /// out or, without them, on those of the fit.
+    double error = 0;
+  };
+
+  /// What quantize_language_model() returns.
+  struct LanguageQuantizeReport {
+    std::uint64_t input_bytes = 0;   ///< of the model, in its files
+    std::uint64_t output_bytes = 0;  ///< of the file written
+    double seconds = 0;
+    double bits = 0;  ///< of a weight: the mean over all matrices that were quantized
+    /// Predicted divergence from the float model, in nats per token; if types were chosen for a
+    /// size.
+    std::optional<double> predicted_loss{};
+    std::size_t fit_tokens = 0;
+    std::size_t held_out_tokens = 0;
+    std::vector<QuantizedMatrix> matrices{};
+    std::vector<std::string> warnings{};  ///< a line each
+  };
+
+  /// Quantizes a language model, fitted to texts. The file depends on model, texts, options and
+  /// seed alone: it is the same bytes for any number of threads and any processor, and those of
+  /// `halftone quantize --text`. LanguageModel::open() reads it.
+  /// @param model   a GGUF file, a folder of Hugging Face or a *.bin file of llama2.c
+  /// @param texts   files in UTF-8, such as the model will read
+  /// @param output  NAME.safetensors, or NAME.gguf if the model is a GGUF file
+  /// @throws Error kUsage for an option out of range, unknown or several types, rows that a type
+  ///         does not hold, a size that cannot be reached, or a text that is too short; kIo,
+  ///         kFormat, kUnsupported, kShape, kMemory as LanguageModel::open(); kInterrupted. No
+  ///         file is written then
+  HALFTONE_CPP_API LanguageQuantizeReport quantize_language_model(
+      const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
+      const std::filesystem::path& output, const LanguageQuantizeOptions& options);
+
+}  // namespace v0
+}  // namespace halftone

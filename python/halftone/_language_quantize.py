@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Language models in few bits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from . import _halftone as native
+from ._jobs import check_threads, is_recipe_text
+from ._progress import Progress, ProgressCallback
+from ._reports import LanguageQuantizeReport
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+def _paths(paths: Path | Sequence[Path]) -> list[str]:
+    if isinstance(paths, (str, os.PathLike)):
+        return [os.fsdecode(paths)]
+    return [os.fsdecode(path) for path in paths]
+
+
+def quantize_language_model(
+    model: Path,
+    texts: Path | Sequence[Path],
+    output: Path,
+    *,
+    type: str | None = None,
+    table_type: str | None = None,
+    rules: Mapping[str, str] | None = None,
+    recipe: Path | None = None,
+    size: int | None = None,
+    bits_per_weight: float | None = None,
+    recipe_output: Path | None = None,
+    tokenizer: Path | None = None,
+    samples: int = 64,
+    held_out: int = 16,
+    sample_tokens: int = 512,
+    candidates: int = 8,
+    sweeps: int = 2,
+    damping: float = 0.05,
+    rotation: bool = True,
+    decoded: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+) -> LanguageQuantizeReport:
+    """Writes a language model in few bits, fitted to texts; LanguageModel.open() reads it.
+
+    The file has the bytes that `halftone quantize --text` writes for the same options and texts.
+    Give either types, a size or bits_per_weight.
+
+    model: a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c with its tokenizer=.
+    texts: a file in UTF-8, such as the model will read, or several.
+    output: NAME.safetensors, or NAME.gguf if the model is a GGUF file.
+    type: of the matrices in blocks: of GGUF such as "Q3_K", or a vector basis such as "4x8".
+    table_type: of embedding and head; None: the same, or one of 4 bits.
+    rules: types of the matrices whose name matches a pattern, such as {"blk.*.attn_v.weight":
+    "2x8"}; a later one wins. "keep" leaves matrices as they are.
+    recipe: the path of a TOML file of types, or its text; type, table_type and rules override it.
+    size: bytes of the file, for which the types of the least predicted loss are chosen.
+    bits_per_weight: the same for so many bits per weight of all matrices.
+    recipe_output: a file to write the types to.
+    samples, held_out, sample_tokens: samples of the texts to fit to at most, samples to judge by,
+    and the tokens of each.
+    candidates, sweeps: scales to try for each group of weights, 1 to 64, and passes that choose
+    scales and codes anew by the outputs, 0 to 100.
+    damping: share of each input's second moment that is added to it: more trusts the texts less.
+    rotation: rotations spread outliers over the channels, in Halftone's own files.
+    decoded: what codes represent is written as float32, for programs without codes.
+    threads: None for all cores; changes no result.
+    progress: False, or a function of the share that is done and of what is being done.
+    """
+    how = native.LanguageQuantizeHow()
+    how.type = type or ""
+    how.table_type = table_type or ""
+    how.set_rules(list((rules or {}).items()))
+    how.set_budget(size, bits_per_weight)
+    how.samples, how.held_out, how.sample_tokens = samples, held_out, sample_tokens
+    how.candidates, how.sweeps, how.damping = candidates, sweeps, damping
+    how.rotation, how.decoded, how.seed = rotation, decoded, seed
+    how.threads = check_threads(threads)
+    read = [os.fsdecode(model), *_paths(texts)]
+    if recipe is not None and is_recipe_text(recipe):
+        how.recipe_text = os.fspath(recipe)
+    elif recipe is not None:
+        read.append(os.fsdecode(recipe))
+        how.recipe = read[-1]
+    if tokenizer is not None:
+        read.append(os.fsdecode(tokenizer))
+        how.tokenizer = read[-1]
+    if recipe_output is not None:
+        how.recipe_output = os.fsdecode(recipe_output)
+    with Progress(progress) as callback:
+        how.progress = callback
+        try:
+            found = native.quantize_language(read[0], _paths(texts), os.fsdecode(output), how)
+        except OSError as error:
+            if all(os.path.exists(path) for path in read):
+                raise
+            raise FileNotFoundError(str(error)) from None
+        return LanguageQuantizeReport(found)

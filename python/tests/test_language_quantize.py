@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Language models in few bits: on a tiny one of random weights, and beside the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import halftone as ht
+from conftest import ROOT, Program, write_tiny_gguf, write_tiny_model
+
+FEW: dict[str, Any] = {"samples": 8, "held_out": 2, "sample_tokens": 32, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose rows hold every type of blocks of 64, its tokenizer, and a text."""
+    path = tmp_path_factory.mktemp("quantize") / "tiny.bin"
+    write_tiny_model(path, width=64, inner=128)
+    lines = (f"{1000 + i * i % 97} {'foxes ran away' if i % 3 else 'birds flew home'} by noon.\n"
+             for i in range(150))
+    path.with_suffix(".txt").write_text("".join(lines))
+    try:
+        ht.LanguageModel.open(path, tokenizer=path.with_suffix(".tokenizer"))
+    except NotImplementedError as error:
+        assert "this build has none" in str(error)
+        pytest.skip(str(error))
+    return path
+
+
+def quantized(files: Path, output: Path, **options: Any) -> ht.LanguageQuantizeReport:
+    return ht.quantize_language_model(files, files.with_suffix(".txt"), output,
+                                      tokenizer=files.with_suffix(".tokenizer"), **FEW | options)
+
+
+@pytest.mark.parametrize("type", ["4x8", "Q4_0"])
+def test_files_are_those_of_the_program(
+    files: Path, tmp_path: Path, program: Program, type: str
+) -> None:
+    small = tmp_path / "small.safetensors"
+    report = quantized(files, small, type=type, seed=5, threads=1)
+    printed = json.loads(program(
+        "quantize", files, "--tokenizer", files.with_suffix(".tokenizer"), "--text",
+        files.with_suffix(".txt"), "-o", tmp_path / "program.safetensors", "--type", type,
+        "--samples", 8, "--held-out", 2, "--sample-tokens", 32, "--seed", 5, "--json"))
+    assert small.read_bytes() == (tmp_path / "program.safetensors").read_bytes()
+    assert {**report.to_dict(), "seconds": 0} == {**printed, "seconds": 0}
+    model = ht.LanguageModel.open(small)
+    other = ht.LanguageModel.open(tmp_path / "program.safetensors")
+    for options in ({}, {"temperature": 0.8, "seed": 3}):
+        text = model.generate("1042 foxes", max_tokens=9, **options)  # type: ignore[arg-type]
+        assert text.tokens == other.generate(
+            "1042 foxes", max_tokens=9, **options).tokens  # type: ignore[arg-type]
+
+
+def test_the_report(files: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small.safetensors"
+    report = quantized(files, small, type="4x8", rules={"*attn_v*": "Q8_0", "blk.1.*": "keep"})
+    types = {matrix.name: matrix.type for matrix in report.matrices}
+    assert types["blk.0.attn_v.weight"] == "Q8_0" and types["blk.0.attn_q.weight"] == "4x8"
+    assert "blk.1.attn_q.weight" not in types
+    assert report.output_bytes == small.stat().st_size
+    assert report.input_bytes == files.stat().st_size
+    assert (report.fit_tokens, report.held_out_tokens) == (8 * 32, 2 * 32)
+    assert report.predicted_loss is None and report.warnings == () and report.seconds > 0
+    matrix = next(each for each in report.matrices if each.name == "blk.0.attn_q.weight")
+    assert matrix.encoded_bytes * 8 == matrix.weight_bits * 64 * 64
+    assert 0 < matrix.relative_error < 0.2
+    assert repr(report).startswith(f"<halftone.LanguageQuantizeReport: {len(types)} matrices, ")
+    assert "tokens to fit" in str(report)
+    assert "<td>blk.0.attn_q.weight</td><td>4x8</td>" in report._repr_html_()
+
+
+def test_types_for_a_size(files: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "types.toml"
+    sized = tmp_path / "sized.safetensors"
+    report = quantized(files, sized, size=70_000, recipe_output=recipe)
+    assert report.output_bytes <= 70_000
+    assert report.predicted_loss is not None and report.predicted_loss > 0
+    for again in (recipe, str(recipe), recipe.read_text()):
+        quantized(files, tmp_path / "again.safetensors", recipe=again)
+        assert (tmp_path / "again.safetensors").read_bytes() == sized.read_bytes()
+    more = quantized(files, tmp_path / "more.safetensors", bits_per_weight=4.5)
+    assert 3 < more.weight_bits <= 4.5
+    text = '[default]\ntype = "2x6"'
+    found = quantized(files, sized, recipe=text, table_type="keep").matrices
+    assert {each.type for each in found if each.name.startswith("blk.")} == {"2x6"}
+    assert "token_embd.weight" not in {each.name for each in found}
+
+
+def test_progress_and_exceptions(files: Path, tmp_path: Path) -> None:
+    shares: list[float] = []
+    small = tmp_path / "small.safetensors"
+    quantized(files, small, type="2x6", progress=lambda share, _: shares.append(share))
+    assert shares == sorted(shares) and 0 <= shares[0] <= shares[-1] <= 1
+
+    def fail(share: float, activity: str) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        quantized(files, tmp_path / "none.safetensors", type="2x6", progress=fail)
+    assert not (tmp_path / "none.safetensors").exists()
+
+
+def test_errors(files: Path, tmp_path: Path) -> None:
+    output = tmp_path / "x.safetensors"
+    for options, text in (({}, "expected either types, a size or bits per weight, found none"),
+                          ({"type": "2x6", "size": 100_000}, "found several of them"),
+                          ({"type": "Q9"}, "expected one of "),
+                          ({"type": "2x6", "rules": {"none": "keep"}}, "rules: pattern 'none'"),
+                          ({"recipe": "type = 3"}, "recipe: line 1"),
+                          ({"type": "2x6", "damping": float("nan")}, "damping: expected a finite"),
+                          ({"bits_per_weight": float("nan")}, "bits per weight: expected a number"),
+                          ({"type": "2x6", "sweeps": 101}, "sweeps"),
+                          ({"type": "2x6", "sample_tokens": 9999}, "give a longer text"),
+                          ({"type": "2x6", "threads": 0}, "threads: expected at least 1"),
+                          ({"size": 0}, "size: 0 bytes asked for")):
+        with pytest.raises(ValueError, match=text):
+            quantized(files, output, **options)
+    with pytest.raises(ValueError, match=r"expected NAME\.safetensors"):
+        quantized(files, tmp_path / "x.gguf", type="Q4_0")
+    with pytest.raises(TypeError):
+        quantized(files, output, type="2x6", samples="many")
+    missing = tmp_path / "none"
+    for options in ({"recipe": missing}, {"tokenizer": missing}):
+        with pytest.raises(FileNotFoundError, match="none"):
+            ht.quantize_language_model(files, files.with_suffix(".txt"), output,
+                                       **{"type": "2x6"} | options)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError, match="none"):
+        ht.quantize_language_model(files, [missing], output, type="2x6",
+                                   tokenizer=files.with_suffix(".tokenizer"))
+    assert not output.exists()
+
+
+def test_the_guide(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "guides" / "python.md").read_text()
+    [block] = [each for each in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+               if "quantize_language_model" in each]
+    write_tiny_gguf(tmp_path / "model.gguf")
+    (tmp_path / "wiki.txt").write_text(files.with_suffix(".txt").read_text())
+    monkeypatch.chdir(tmp_path)
+    exec(block, {"ht": ht})
+    assert re.search(r"^\d\.\d\d bits per weight, \d+ bytes$", capsys.readouterr().out, re.MULTILINE)
+    assert (tmp_path / "small.gguf").read_bytes()[:4] == b"GGUF"
+
+
+def test_control_c_ends_the_work(files: Path, tmp_path: Path) -> None:
+    output = tmp_path / "x.safetensors"
+    script = textwrap.dedent(f"""
+        import time
+        import halftone as ht
+
+        def report(share, activity):
+            print("ready", flush=True)
+            time.sleep(60)
+
+        try:
+            ht.quantize_language_model(
+                {str(files)!r}, {str(files.with_suffix(".txt"))!r}, {str(output)!r}, type="2x6",
+                tokenizer={str(files.with_suffix(".tokenizer"))!r}, sample_tokens=16,
+                progress=report)
+            print("finished")
+        except KeyboardInterrupt:
+            print("interrupted")
+    """)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert out.splitlines()[-1] == "interrupted"
+    assert not output.exists()
