@@ -225,7 +225,9 @@ class LanguageQuantizer {
 
 /// A fit may take hours, so this comes first.
 void check_folder_of(const std::filesystem::path& output) {
-  const std::filesystem::path folder = output.parent_path();
+  const bool ends_with_slash = !output.has_filename();
+  const std::filesystem::path folder =
+      (ends_with_slash ? output.parent_path() : output).parent_path();
   if (folder.empty() || std::filesystem::is_directory(folder)) return;
   fail(ErrorKind::kIo, output.string() + ": cannot write: there is no folder " + folder.string());
 }
