@@ -23,6 +23,11 @@ struct LanguageQuantizeJob {
   std::filesystem::path output;       ///< .gguf or .safetensors; decoded: .gguf or a folder
   std::filesystem::path tokenizer{};  ///< of a model of llama2.c
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to which the model is fitted
+  /// Instead of texts: samples that the model writes itself. See lm::write_samples().
+  bool is_synthetic = false;
+  /// Keeps what was measured and fitted after each block, so that a job that was interrupted
+  /// continues, with the same bytes; empty: nothing. See lm::QuantizeState.
+  std::filesystem::path state{};
   lm::TypeRecipe recipe{};
   /// Instead of a recipe: the types of the least predicted loss for a file of so many bytes, or for
   /// so many bits per weight of all matrices. See lm::measure_type_costs(), lm::choose_within().
@@ -58,6 +63,8 @@ struct LanguageQuantizeReport {
   std::optional<double> predicted_loss{};  ///< divergence in nats per token, if types were chosen
   std::size_t fit_tokens = 0;
   std::size_t held_out_tokens = 0;
+  double fit_loss = 0;                     ///< of the float model: mean of -log p in nats per token
+  std::optional<double> held_out_loss{};   ///< likewise
   std::vector<QuantizedMatrix> matrices{};
   std::vector<std::string> warnings{};
 };
