@@ -69,9 +69,12 @@ struct LanguageQuantizeReport {
   std::vector<std::string> warnings{};
 };
 
-/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(), lm::fit_model();
-///         kUsage for an output that cannot hold the types, a size that cannot be reached, or
-///         several ways to choose types; kIo if a file cannot be read or written
+/// What is cheap to check is checked before anything is computed: options, types, sizes, and
+/// whether files can be written.
+/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(), lm::write_samples(),
+///         lm::fit_model(), lm::read_quantize_state(); kUsage for an output that cannot hold the
+///         types, a size that cannot be reached, several ways to choose types, both texts and
+///         synthetic samples or neither; kIo if a file cannot be read or written
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job);
 
 }  // namespace halftone

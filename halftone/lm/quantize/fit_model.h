@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -13,13 +14,6 @@
 #include "halftone/lm/quantize/weight_types.h"
 
 namespace halftone::lm {
-
-struct ModelFitOptions {
-  compress::Damping damping;
-  compress::GroupFitOptions groups;
-  int threads = 1;          ///< of the float model; fits use those of parallel_for()
-  ProgressSink progress{};  ///< may be empty
-};
 
 /// A matrix in codes: of a model's experts all, one below the other.
 struct FittedMatrix {
@@ -33,6 +27,17 @@ struct FittedMatrix {
 };
 
 using FittedMatrices = std::map<WeightId, FittedMatrix>;
+
+struct ModelFitOptions {
+  compress::Damping damping;
+  compress::GroupFitOptions groups;
+  int threads = 1;          ///< of the float model; fits use those of parallel_for()
+  ProgressSink progress{};  ///< may be empty
+  FittedMatrices known{};   ///< of an earlier, interrupted run: they are not fitted again
+  /// Called with all matrices so far, after each block that has new ones; may be empty.
+  std::function<void(const FittedMatrices& fitted)> on_block{};
+  std::function<void(std::vector<double> losses)> on_losses{};  ///< see MatrixWalkJob
+};
 
 /// The numbers that codes represent, [rows, cols].
 std::vector<float> decode(const FittedMatrix& matrix);

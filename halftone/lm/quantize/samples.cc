@@ -7,8 +7,6 @@
 #include "halftone/base/error.h"
 
 namespace halftone::lm {
-namespace {
-
 void check_options(const SampleOptions& options) {
   if (options.tokens < 2) {
     fail(ErrorKind::kUsage, "tokens of a calibration sample: expected 2 or more, found " +
@@ -16,8 +14,6 @@ void check_options(const SampleOptions& options) {
   }
   if (options.fit == 0) fail(ErrorKind::kUsage, "calibration samples: expected 1 or more, found 0");
 }
-
-}  // namespace
 
 Samples choose_samples(std::span<const std::vector<TokenId>> texts, const SampleOptions& options) {
   check_options(options);
@@ -28,7 +24,9 @@ Samples choose_samples(std::span<const std::vector<TokenId>> texts, const Sample
   const std::size_t wanted = options.fit + options.held_out;
   const std::size_t share = (wanted + texts.size() - 1) / texts.size();
   Samples samples{options.tokens, {}, {}};
-  for (const std::vector<TokenId>& text : texts) {
+  std::vector<std::size_t> held_out_texts;
+  for (std::size_t t = 0; t < texts.size(); ++t) {
+    const std::vector<TokenId>& text = texts[t];
     const std::size_t there = text.size() / options.tokens;
     const std::size_t least = holds_out ? 2 : 1;
     if (there < least) {
@@ -45,8 +43,10 @@ Samples choose_samples(std::span<const std::vector<TokenId>> texts, const Sample
       if (options.begin != kNoToken) sample[0] = options.begin;
       const bool is_last = holds_out && (i % step + 1 == step || (i + 1 == count && count < step));
       (is_last ? samples.held_out : samples.fit).push_back(std::move(sample));
+      (is_last ? held_out_texts : samples.texts).push_back(t);
     }
   }
+  samples.texts.insert(samples.texts.end(), held_out_texts.begin(), held_out_texts.end());
   return samples;
 }
 

@@ -15,6 +15,7 @@ struct Samples {
   std::size_t tokens = 0;  ///< of each
   std::vector<std::vector<TokenId>> fit;
   std::vector<std::vector<TokenId>> held_out;  ///< for what should not be judged by the fit's data
+  std::vector<std::size_t> texts{};  ///< index of each one's text, those to fit first
 };
 
 struct SampleOptions {
@@ -23,6 +24,9 @@ struct SampleOptions {
   std::size_t held_out = 16;  ///< likewise; 0: none
   TokenId begin = kNoToken;   ///< replaces the first token of each sample, unless it is kNoToken
 };
+
+/// @throws Error kUsage if an option is out of range
+void check_options(const SampleOptions& options);
 
 /// Divides texts into samples that follow each other without overlap, and takes as many of each
 /// text, evenly spaced. Every (fit / held_out + 1)-th one is held out. Short texts give fewer.

@@ -170,13 +170,14 @@ const WeightType& weight_type(std::string_view name) {
   fail(ErrorKind::kUsage, "type of weights '" + std::string(name) + "': expected one of " + names);
 }
 
+numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) {
+  if (type.gguf != nullptr) return numerics::without_owner(*type.gguf);
+  return std::make_shared<const numerics::VectorEncoding>(type.basis, factor);
+}
+
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {
-  numerics::SharedBlockEncoding encoding;
-  if (type.gguf != nullptr) {
-    encoding = numerics::without_owner(*type.gguf);
-  } else {
-    encoding = std::make_shared<const numerics::VectorEncoding>(type.basis, fit.scale_factors[0]);
-  }
+  const float factor = type.gguf != nullptr ? 0 : fit.scale_factors[0];
+  numerics::SharedBlockEncoding encoding = encoding_of(type, factor);
   const std::size_t row_bytes = type.size_bytes(1, fit.cols);
   std::vector<std::byte> bytes(fit.rows * row_bytes);
   const RowPacker packer(fit, type, *encoding);
