@@ -14,6 +14,12 @@
 namespace halftone {
 namespace {
 
+/// @param text  in UTF-8
+std::size_t num_characters(std::span<const std::byte> text) {
+  const auto is_first = [](std::byte byte) { return (byte & std::byte{0xC0}) != std::byte{0x80}; };
+  return static_cast<std::size_t>(std::ranges::count_if(text, is_first));
+}
+
 /// Tokens with a text, below the model's number of tokens.
 std::vector<lm::TokenId> tokens_with_text(const lm::Vocabulary& vocabulary, std::size_t most) {
   std::vector<lm::TokenId> tokens;
@@ -45,10 +51,12 @@ CalibrationSamples samples_of_texts(const LanguageQuantizeJob& job) {
   std::vector<std::vector<lm::TokenId>> tokens;
   for (const std::filesystem::path& path : job.texts) {
     const std::vector<std::byte> bytes = read_file(path);
-    tokens.push_back(with_context(path.string(), [&] {
-      return tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    }));
-    result.texts.push_back({path.string(), bytes.size(), tokens.back().size()});
+    with_context(path.string(), [&] {
+      tokens.push_back(
+          tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+      lm::check_text(tokens.back().size(), job.samples);
+    });
+    result.texts.push_back({path.string(), num_characters(bytes), tokens.back().size()});
   }
   lm::SampleOptions options = job.samples;
   options.begin = tokenizer.begin();
@@ -76,7 +84,8 @@ CalibrationSamples written_samples(const LanguageQuantizeJob& job, const lm::Mod
   result.samples.fit.assign(written.begin(), split);
   result.samples.held_out.assign(split, written.end());
   result.samples.texts.assign(written.size(), 0);
-  result.texts = {{"synthetic samples", 0, written.size() * options.tokens}};
+  const std::size_t tokens = written.size() * options.tokens;
+  result.texts = {{"synthetic samples", tokens, tokens}};  // of which nobody asks for the text
   return result;
 }
 

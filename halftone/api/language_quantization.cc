@@ -15,6 +15,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
+#include "halftone/lm/quantize/check_weights.h"
 #include "halftone/lm/quantize/write_model.h"
 
 namespace halftone {
@@ -110,6 +111,7 @@ class LanguageQuantizer {
       choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
       if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
     }
+    lm::check_weights(model_);
     open_state();
     take_samples(progress_until(job_.is_synthetic ? kShareOfSamples : 0));
     if (has_budget()) {
@@ -176,8 +178,7 @@ class LanguageQuantizer {
     report.fit_tokens = samples().fit.size() * samples().tokens;
     report.held_out_tokens = samples().held_out.size() * samples().tokens;
     add_matrices(folding_.description(), state_.fitted, report);
-    const lm::MeasuredSamples measured{samples(), calibration_.texts, state_.losses,
-                                       model_.description.vocabulary};
+    const lm::MeasuredSamples measured{samples(), calibration_.texts, state_.losses};
     const lm::SampleLosses losses = lm::mean_losses(measured);
     report.fit_loss = losses.fit;
     if (!samples().held_out.empty()) report.held_out_loss = losses.held_out;

@@ -177,8 +177,10 @@ std::vector<InputMoments> SampleWalk::run(const SamplePart& part, const WantedMa
   }
   std::vector<InputMoments> result;
   for (MomentSums& each : sums) {
-    result.push_back({each.input.matrices, each.fit.num_inputs(), each.fit.finish(), {}});
-    if (!samples_.held_out.empty()) result.back().held_out = each.held_out.finish();
+    with_context("inputs of " + to_string(each.input.matrices[0]), [&] {
+      result.push_back({each.input.matrices, each.fit.num_inputs(), each.fit.finish(), {}});
+      if (!samples_.held_out.empty()) result.back().held_out = each.held_out.finish();
+    });
   }
   return result;
 }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kLossGap = 1;  ///< nats: a factor of e between perplexities
 constexpr double kStandardErrors = 3;
-constexpr double kBytesPerToken = 1.5;
-constexpr std::size_t kLargeVocabulary = 4096;  ///< from which on tokens are words and their parts
+/// Below 1 by more than what tokens for begin and leading spaces take.
+constexpr double kCharactersPerToken = 0.95;
 
 /// Losses of some samples.
 struct LossGroup {
@@ -124,12 +124,11 @@ std::vector<std::string> warn_of_strange_texts(const MeasuredSamples& measured) 
                          number(losses.mean()) + " nats per token, frequencies of tokens alone " +
                          "give " + number(entropy));
     }
-    const double bytes_per_token =
-        static_cast<double>(text.bytes) / static_cast<double>(std::max<std::size_t>(1, text.tokens));
-    if (text.bytes > 0 && bytes_per_token < kBytesPerToken &&
-        measured.vocabulary >= kLargeVocabulary) {
-      warnings.push_back(text.name + ": the tokenizer does not know such a text: a token has " +
-                         number(bytes_per_token) + " bytes of it");
+    if (static_cast<double>(text.characters) <
+        kCharactersPerToken * static_cast<double>(text.tokens)) {
+      warnings.push_back(text.name + ": the tokenizer does not know such a text: it splits its " +
+                         std::to_string(text.characters) + " characters into " +
+                         std::to_string(text.tokens) + " tokens");
     }
     const LossGroup others = table.all_but(i);
     if (table.differ(losses, others)) {

@@ -14,7 +14,7 @@ namespace halftone::lm {
 /// A text of which samples were taken.
 struct SampleText {
   std::string name;
-  std::size_t bytes = 0;
+  std::size_t characters = 0;
   std::size_t tokens = 0;
 };
 
@@ -23,7 +23,6 @@ struct MeasuredSamples {
   const Samples& samples;
   std::span<const SampleText> texts;  ///< one at least
   std::span<const double> losses;     ///< SampleWalk::losses()
-  std::size_t vocabulary = 0;
 };
 
 /// Means of the losses, in nats per token.
@@ -43,8 +42,7 @@ std::vector<std::string> warn_of_few_tokens(const Samples& samples, std::size_t 
 /// One line for each of these:
 ///  - a text whose mean loss is not below the entropy of its own tokens' frequencies: the model
 ///    predicts it no better than if it ignored what comes before a token;
-///  - a text with fewer than 1.5 bytes per token, if the vocabulary has 4,096 tokens or more: the
-///    tokenizer does not know its language;
+///  - a text of fewer characters than tokens: the tokenizer knows bytes of its characters only;
 ///  - a text whose loss differs from the other ones', or samples held out whose loss differs from
 ///    that of those to fit, by more than a nat and three standard errors. Errors come from the
 ///    variance of samples within texts.

@@ -15,6 +15,14 @@ void check_options(const SampleOptions& options) {
   if (options.fit == 0) fail(ErrorKind::kUsage, "calibration samples: expected 1 or more, found 0");
 }
 
+void check_text(std::size_t tokens, const SampleOptions& options) {
+  const std::size_t least = (options.held_out > 0 ? 2 : 1) * options.tokens;
+  if (tokens >= least) return;
+  fail(ErrorKind::kUsage, "calibration text: expected " + std::to_string(least) +
+                              " tokens or more, found " + std::to_string(tokens) +
+                              "; give a longer text or shorter samples");
+}
+
 Samples choose_samples(std::span<const std::vector<TokenId>> texts, const SampleOptions& options) {
   check_options(options);
   if (texts.empty()) fail(ErrorKind::kUsage, "calibration: expected a text, found none");
@@ -27,14 +35,8 @@ Samples choose_samples(std::span<const std::vector<TokenId>> texts, const Sample
   std::vector<std::size_t> held_out_texts;
   for (std::size_t t = 0; t < texts.size(); ++t) {
     const std::vector<TokenId>& text = texts[t];
+    check_text(text.size(), options);
     const std::size_t there = text.size() / options.tokens;
-    const std::size_t least = holds_out ? 2 : 1;
-    if (there < least) {
-      fail(ErrorKind::kUsage, "calibration text: expected " +
-                                  std::to_string(least * options.tokens) +
-                                  " tokens or more, found " + std::to_string(text.size()) +
-                                  "; give a longer text or shorter samples");
-    }
     const std::size_t count = std::min(share, there);
     for (std::size_t i = 0; i < count; ++i) {
       const auto begin =

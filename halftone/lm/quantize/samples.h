@@ -27,12 +27,14 @@ struct SampleOptions {
 
 /// @throws Error kUsage if an option is out of range
 void check_options(const SampleOptions& options);
+/// @param tokens  of a text
+/// @throws Error kUsage if it is shorter than two samples, one if none is held out
+void check_text(std::size_t tokens, const SampleOptions& options);
 
 /// Divides texts into samples that follow each other without overlap, and takes as many of each
 /// text, evenly spaced. Every (fit / held_out + 1)-th one is held out. Short texts give fewer.
 /// @param texts  tokens of each text
-/// @throws Error kUsage if an option is out of range, or a text is shorter than two samples, one if
-///         none is held out
+/// @throws Error kUsage as check_options() and check_text()
 Samples choose_samples(std::span<const std::vector<TokenId>> texts, const SampleOptions& options);
 
 }  // namespace halftone::lm

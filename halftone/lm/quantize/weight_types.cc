@@ -176,7 +176,9 @@ numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) 
 }
 
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {
-  const float factor = type.gguf != nullptr ? 0 : fit.scale_factors[0];
+  // A matrix of zeros has scales of 0, for which any factor will do.
+  const bool is_zero = type.gguf == nullptr && fit.scale_factors[0] == 0;
+  const float factor = type.gguf != nullptr || is_zero ? 1 : fit.scale_factors[0];
   numerics::SharedBlockEncoding encoding = encoding_of(type, factor);
   const std::size_t row_bytes = type.size_bytes(1, fit.cols);
   std::vector<std::byte> bytes(fit.rows * row_bytes);
