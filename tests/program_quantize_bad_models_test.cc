@@ -182,7 +182,9 @@ TEST_F(ProgramQuantizeBadModels, RefusesTypesThatDoNotFit) {
   EXPECT_THAT(outcome.err, HasSubstr("Q3_K has blocks of 256 weights, rows have 64; "));
   EXPECT_THAT(outcome.err, HasSubstr("Q4_0"));
   EXPECT_FALSE(std::filesystem::exists(path("out.gguf")));
-  expect_refused("--size 90kB", 2, "bytes");
+  expect_refused("--type IQ2_S", 2, "type of weights 'IQ2_S': expected one of ");
+  expect_refused("--size 40kB", 2, "are left for matrices, the smallest types take ");
+  expect_refused("--bits-per-weight 2", 2, "are left for matrices, the smallest types take ");
 }
 
 TEST_F(ProgramQuantizeBadModels, RefusesTextsThatAreNone) {
@@ -196,6 +198,16 @@ TEST_F(ProgramQuantizeBadModels, RefusesTextsThatAreNone) {
     expect_refused("--type 2x8", std::string(text).size() > 10 ? 3 : 2, "other.txt", "other.txt");
   }
   expect_refused("--type 2x8", 3, "no.txt: cannot open", "no.txt");
+}
+
+TEST_F(ProgramQuantizeBadModels, WarnsOfTextsThatAreTooShort) {
+  write_model();
+  write_file(path("fit.txt"), std::string_view("Five samples of thirty-two tokens are few for so "
+                                               "wide a matrix. Here is some more of the text."));
+  const Outcome outcome = run(command("own.safetensors", "--type 2x8"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("warning: 96 tokens to fit are fewer than the 256 inputs of "
+                                     "blk.0.ffn_down.weight"));
 }
 
 TEST_F(ProgramQuantizeBadModels, WritesAllOrNothing) {

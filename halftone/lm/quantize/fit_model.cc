@@ -13,6 +13,8 @@ FittedMatrix fit_matrix(const VisitedMatrix& matrix, const WeightType& type,
                         const compress::GroupFitOptions& options) {
   const auto fit = compress::fit_groups(matrix.values, type.grid, matrix.metric, options);
   FittedMatrix fitted{&type, matrix.values.rows(), matrix.values.cols(), encode_fit(fit, type)};
+  const std::span<const float> weights(matrix.values.data_handle(), matrix.values.size());
+  if (std::ranges::all_of(weights, [](float w) { return w == 0; })) return fitted;
   const std::vector<float> decoded = decode(fitted);
   fitted.error = compress::relative_output_error(
       matrix.values, MatrixView<const float>(decoded, fitted.rows, fitted.cols), matrix.moments);

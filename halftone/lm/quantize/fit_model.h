@@ -22,7 +22,7 @@ struct FittedMatrix {
   std::size_t cols = 0;  ///< but rows of `encoded` end with a whole block
   EncodedMatrix encoded;
   /// Of outputs, relative: sum of E[(w x - q x)^2] / sum of E[(w x)^2], over the samples held out
-  /// or, without them, those to fit.
+  /// or, without them, those to fit; 0 for a matrix of zeros.
   double error = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "halftone/lm/quantize/quantize_state.h"
 
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -119,7 +120,8 @@ FittedMatrices fitted_from(const Json& list, const SafetensorsFile& file) {
     matrix.type = &weight_type(each.at("type").get<std::string>());
     matrix.rows = each.at("rows").get<std::size_t>();
     matrix.cols = each.at("cols").get<std::size_t>();
-    matrix.error = each.at("error").get<double>();
+    const Json& error = each.at("error");  // JSON has no infinity
+    matrix.error = error.is_null() ? std::numeric_limits<double>::infinity() : error.get<double>();
     matrix.encoded = {encoding_of(*matrix.type, each.at("factor").get<float>()),
                       tensor_in(file, tensor_name("codes", id)).bytes};
     if (matrix.encoded.bytes.bytes.size() != matrix.type->size_bytes(matrix.rows, matrix.cols)) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <limits>
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
@@ -146,7 +147,8 @@ class RowPacker {
     std::array<std::uint16_t, numerics::VectorEncoding::kBlock> codes;
     const auto used = std::span(codes).first(encoding.codes_per_block());
     take_codes(row, b, used);
-    encoding.pack_codes(used, fit_.scales[row * type_.grid.groups_per_row(fit_.cols) + b], to);
+    const float scale = fit_.scales[row * type_.grid.groups_per_row(fit_.cols) + b];
+    encoding.pack_codes(used, fit_.scale_factors[0] > 0 ? scale : 1, to);
   }
 
   const GroupFit& fit_;
@@ -176,9 +178,11 @@ numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) 
 }
 
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {
-  // A matrix of zeros has scales of 0, for which any factor will do.
-  const bool is_zero = type.gguf == nullptr && fit.scale_factors[0] == 0;
-  const float factor = type.gguf != nullptr || is_zero ? 1 : fit.scale_factors[0];
+  // A vector basis has no zero. A matrix of zeros, whose factor is 0, becomes numbers of 1e-36 and
+  // below: with anything that a layer reads, their sums are no different from 0 in float32.
+  const float factor = type.gguf != nullptr
+                           ? 1
+                           : std::max(fit.scale_factors[0], std::numeric_limits<float>::min());
   numerics::SharedBlockEncoding encoding = encoding_of(type, factor);
   const std::size_t row_bytes = type.size_bytes(1, fit.cols);
   std::vector<std::byte> bytes(fit.rows * row_bytes);
