@@ -35,7 +35,7 @@ class Writer {
     SamplingOptions options;
     options.temperature = 1;
     options.top_k = 0;
-    options.top_p = 0.95;
+    options.top_p = 1;
     options.min_p = 0;
     options.seed = Random(seed + index).next();
     return options;
