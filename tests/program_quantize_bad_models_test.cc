@@ -134,8 +134,8 @@ TEST_F(ProgramQuantizeBadModels, FitsZerosExactly) {
   EXPECT_GT(layer(own, "blk.0.ffn_up.weight")["sqnr_db"], 10);
   const json gguf = quantized("--type Q4_0", "out.gguf");
   EXPECT_EQ(layer(gguf, kQuery)["relative_error"], 0);
-  const json k_type = quantized("--tensor 'blk.0.ffn_down.weight=Q3_K' --tensor 'blk.1.attn_q*=Q2_0'",
-                                "k.gguf");
+  const json k_type =
+      quantized("--tensor 'blk.0.ffn_down.weight=Q3_K' --tensor 'blk.1.attn_q*=Q2_0'", "k.gguf");
   EXPECT_EQ(layer(k_type, kQuery)["relative_error"], 0);
   const Outcome decoded = run("inspect " + path("own.safetensors") + " --tensor " + kQuery +
                               " -o " + path("zeros.npy"));
@@ -148,8 +148,8 @@ TEST_F(ProgramQuantizeBadModels, NamesWeightsThatAreNoNumbers) {
   const std::map<std::string, std::string> places = {{kQuery, "row 2, column 12"},
                                                      {"token_embd.weight", "row 2, column 12"},
                                                      {"blk.0.ffn_norm.weight", "column 40"}};
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
-                          -std::numeric_limits<float>::infinity(), 1e30F}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity(), 1e30F}) {
     for (const auto& [name, place] : places) {
       const std::size_t at = name.find("norm") == std::string::npos ? 2 * 64 + 12 : 40;
       write_model({{name, [&](auto& values) { values[at] = bad; }}});
@@ -219,8 +219,8 @@ TEST_F(ProgramQuantizeBadModels, WritesAllOrNothing) {
   std::filesystem::create_directory(path("folder.safetensors"));
   expect_failure(command("folder.safetensors", "--type 2x8"), 3, "not a regular file");
   // A limit on the file size simulates a full disk.
-  const Outcome full = run(command("x.safetensors", "--type 2x8"),
-                           "bash -c 'ulimit -f 16; exec \"$@\"' bash");
+  const Outcome full =
+      run(command("x.safetensors", "--type 2x8"), "bash -c 'ulimit -f 16; exec \"$@\"' bash");
   EXPECT_EQ(full.code, 3);
   EXPECT_THAT(full.err, HasSubstr("x.safetensors: cannot write"));
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {

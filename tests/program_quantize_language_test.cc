@@ -59,8 +59,8 @@ class ProgramQuantizeLanguage : public Program {
   }
   /// Kills the program once it has written a state for the n-th time, from 0, or lets it end.
   void run_until_kept_then_kill(const std::string& arguments, const std::string& state, int n) {
-    const std::string program = std::string("exec '") + HALFTONE_PROGRAM + "' " + arguments +
-                                " > /dev/null 2>&1";
+    const std::string program =
+        std::string("exec '") + HALFTONE_PROGRAM + "' " + arguments + " > /dev/null 2>&1";
     const auto version = [&] {
       std::error_code absent;
       return std::filesystem::last_write_time(state, absent);
@@ -154,7 +154,8 @@ TEST_F(ProgramQuantizeLanguage, ContinuesAfterASignal) {
     (void)quantized("slow.safetensors", options + " --candidates 64 --sweeps 100");
     std::filesystem::remove(path("state"));
     for (int i = 0; i < 3; ++i) {  // each time somewhat further
-      run_until_kept_then_kill(command("part.safetensors", slow + " --threads 1"), path("state"), i);
+      run_until_kept_then_kill(command("part.safetensors", slow + " --threads 1"), path("state"),
+                               i);
     }
     EXPECT_FALSE(std::filesystem::exists(path("part.safetensors")));
     (void)quantized("part.safetensors", slow + " --threads 2");
@@ -194,8 +195,8 @@ TEST_F(ProgramQuantizeLanguage, FitsToSamplesThatTheModelWrites) {
   EXPECT_LT(report["fit_loss"].get<double>(), 2.5);
   EXPECT_EQ(report["warnings"], json::array());
   EXPECT_LT(divergence("small.safetensors"), 0.1);
-  (void)quantized("same.safetensors", "--type 2x8 --threads 2 --state " + path("state") + " " + kRows,
-                  synthetic);
+  (void)quantized("same.safetensors",
+                  "--type 2x8 --threads 2 --state " + path("state") + " " + kRows, synthetic);
   EXPECT_EQ(read_file(path("same.safetensors")), read_file(path("small.safetensors")));
   (void)quantized("other.safetensors", "--type 2x8 --seed 1 " + kRows, synthetic);
   EXPECT_NE(read_file(path("other.safetensors")), read_file(path("small.safetensors")));

@@ -147,9 +147,9 @@ class LanguageQuantizer {
     if (!job_.state.empty()) lm::write_quantize_state(job_.state, identity_, state_);
   }
   void take_samples(const ProgressSink& progress) {
-    calibration_ = job_.is_synthetic ? written_samples(job_, model_, progress, state_.written,
-                                                       [&] { save(); })
-                                     : samples_of_texts(job_);
+    calibration_ = job_.is_synthetic
+                       ? written_samples(job_, model_, progress, state_.written, [&] { save(); })
+                       : samples_of_texts(job_);
   }
   /// Called with what a walk measured beside what it is for.
   [[nodiscard]] std::function<void(std::vector<double>)> on_losses() {
@@ -182,11 +182,10 @@ class LanguageQuantizer {
     const lm::SampleLosses losses = lm::mean_losses(measured);
     report.fit_loss = losses.fit;
     if (!samples().held_out.empty()) report.held_out_loss = losses.held_out;
-    const auto widest = std::ranges::max_element(
-        state_.fitted, {}, [](const auto& each) { return each.second.cols; });
+    const auto widest = std::ranges::max_element(state_.fitted, {},
+                                                 [](const auto& each) { return each.second.cols; });
     report.warnings = lm::warn_of_few_tokens(
-        samples(), widest->second.cols,
-        lm::canonical_name(folding_.description(), widest->first));
+        samples(), widest->second.cols, lm::canonical_name(folding_.description(), widest->first));
     for (std::string& warning : lm::warn_of_strange_texts(measured)) {
       report.warnings.push_back(std::move(warning));
     }

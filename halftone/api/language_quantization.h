@@ -63,15 +63,16 @@ struct LanguageQuantizeReport {
   std::optional<double> predicted_loss{};  ///< divergence in nats per token, if types were chosen
   std::size_t fit_tokens = 0;
   std::size_t held_out_tokens = 0;
-  double fit_loss = 0;                     ///< of the float model: mean of -log p in nats per token
-  std::optional<double> held_out_loss{};   ///< likewise
+  double fit_loss = 0;                    ///< of the float model: mean of -log p in nats per token
+  std::optional<double> held_out_loss{};  ///< likewise
   std::vector<QuantizedMatrix> matrices{};
   std::vector<std::string> warnings{};
 };
 
 /// What is cheap to check is checked before anything is computed: options, types, sizes, and
 /// whether files can be written.
-/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(), lm::write_samples(),
+/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(),
+/// lm::write_samples(),
 ///         lm::fit_model(), lm::read_quantize_state(); kUsage for an output that cannot hold the
 ///         types, a size that cannot be reached, several ways to choose types, both texts and
 ///         synthetic samples or neither; kIo if a file cannot be read or written

@@ -53,8 +53,8 @@ std::string text_of(const LanguageQuantizeJob& job) {
 }
 
 std::string samples_of(const lm::SampleOptions& samples) {
-  return std::to_string(samples.fit) + " and " + std::to_string(samples.held_out) + " held out of " +
-         std::to_string(samples.tokens) + " tokens";
+  return std::to_string(samples.fit) + " and " + std::to_string(samples.held_out) +
+         " held out of " + std::to_string(samples.tokens) + " tokens";
 }
 
 std::string types_of(const LanguageQuantizeJob& job) {

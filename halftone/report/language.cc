@@ -146,9 +146,9 @@ std::string to_text(const LanguageQuantizeReport& report) {
                        static_cast<double>(std::max<std::uintmax_t>(report.output_bytes, 1));
   return table.to_text() +
          fmt::format("\n{} tokens to fit, {} held out", report.fit_tokens, report.held_out_tokens) +
-         fmt::format("; the float model's loss {}{} nats per token\n",
-                     format_number(report.fit_loss, 3),
-                     report.held_out_loss ? " and " + format_number(*report.held_out_loss, 3) : "") +
+         fmt::format(
+             "; the float model's loss {}{} nats per token\n", format_number(report.fit_loss, 3),
+             report.held_out_loss ? " and " + format_number(*report.held_out_loss, 3) : "") +
          fmt::format("{} bits per weight of these matrices\n", format_number(report.bits, 3)) +
          (report.predicted_loss ? fmt::format("predicted divergence {} nats per token\n",
                                               format_number(*report.predicted_loss, 4))

@@ -65,8 +65,9 @@ class GgufModel {
                    const formats::GgufType& type) {
     std::size_t size = 1;
     for (const std::size_t extent : shape) size *= extent;
-    tensors_.push_back({name, shape, &type,
-                        halftone::source_of(own_bytes(std::vector<std::byte>(type.bytes_of(size))))});
+    tensors_.push_back(
+        {name, shape, &type,
+         halftone::source_of(own_bytes(std::vector<std::byte>(type.bytes_of(size))))});
     return *this;
   }
   GgufModel& tensor(const NamedTensor& tensor) {

@@ -42,11 +42,11 @@ void check_weight(const Weight& weight) {
   const auto piece = static_cast<std::size_t>(found - is_piece_bad.begin());
   std::vector<float> values = values_of(piece);
   const std::size_t at = first_bad(weight, piece * kCheckedRows, values);
-  fail(ErrorKind::kFormat,
-       "tensor '" + printable(weight.name) + "': row " +
-           std::to_string(piece * kCheckedRows + at / cols) + ", column " +
-           std::to_string(at % cols) + ": expected a number of magnitude up to 1e15, found " +
-           number_text(values[at]) + "; the model is broken");
+  fail(ErrorKind::kFormat, "tensor '" + printable(weight.name) + "': row " +
+                               std::to_string(piece * kCheckedRows + at / cols) + ", column " +
+                               std::to_string(at % cols) +
+                               ": expected a number of magnitude up to 1e15, found " +
+                               number_text(values[at]) + "; the model is broken");
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ TEST(CheckWeights, NamesTheFirstThatIsBad) {
   const Model model = tiny_model(d, [&](const WeightId& id, std::size_t size) {
     return std::vector<float>(size, id.role == WeightRole::kFinalNorm ? 1e16F : 1e15F);
   });
-  expect_error(ErrorKind::kFormat, "tensor 'output_norm.weight': row 0, column 0: ",
-               [&] { check_weights(model); });
+  expect_error(ErrorKind::kFormat,
+               "tensor 'output_norm.weight': row 0, column 0: ", [&] { check_weights(model); });
 }
 
 }  // namespace

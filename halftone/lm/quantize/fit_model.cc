@@ -54,8 +54,8 @@ FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeC
     const WeightType& type = final_transform_type();
     return type.can_hold(model.description.width) ? &type : nullptr;
   };
-  MatrixWalkJob job{model,           folding,          samples,          options.damping,
-                    options.threads, options.progress, {}, options.on_losses};
+  MatrixWalkJob job{model,           folding,          samples, options.damping,
+                    options.threads, options.progress, {},      options.on_losses};
   if (options.on_block) job.on_block = [&] { options.on_block(fitted); };
   walk_matrices(
       job, [&](const WeightId& id) { return type_of(id) != nullptr && !fitted.contains(id); },

@@ -64,8 +64,7 @@ class MatrixWalker {
   }
   /// The matrix that is to be fitted for the one of the model: a tied head is the embedding.
   [[nodiscard]] WeightId fitted_id(const WeightId& id) const {
-    const bool is_tied =
-        id.role == WeightRole::kHead && job_.model.description.ties_embeddings;
+    const bool is_tied = id.role == WeightRole::kHead && job_.model.description.ties_embeddings;
     return is_tied ? WeightId{.role = WeightRole::kTokenEmbedding} : id;
   }
   [[nodiscard]] bool is_wanted(const WeightId& id) const {

@@ -106,8 +106,8 @@ Json fitted_json(const FittedMatrices& fitted, std::vector<NewSafetensorsTensor>
                     {"cols", matrix.cols},
                     {"factor", matrix.encoded.encoding->factor},
                     {"error", matrix.error}});
-    tensors.push_back(tensor_of(tensor_name("codes", id), SafetensorsType::kU8,
-                                matrix.encoded.bytes.bytes));
+    tensors.push_back(
+        tensor_of(tensor_name("codes", id), SafetensorsType::kU8, matrix.encoded.bytes.bytes));
   }
   return list;
 }

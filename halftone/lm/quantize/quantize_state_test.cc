@@ -38,9 +38,8 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   state.costs[kUpId] = {{&weight_type("2x6"), 1.0 / 3, 99}, {&weight_type("Q4_0"), 1e-9, 7}};
   const Model small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
-  state.fitted =
-      fit_model(small, folding, choose_types(small, {.blocks = "4x8", .tables = "Q8_0"}),
-                some_samples(), {});
+  state.fitted = fit_model(small, folding, choose_types(small, {.blocks = "4x8", .tables = "Q8_0"}),
+                           some_samples(), {});
   state.fitted.begin()->second.error = std::numeric_limits<double>::infinity();
   state.losses = {1.0 / 7, 2};
   write_quantize_state(path("state"), kJob, state);
@@ -93,10 +92,13 @@ TEST_F(QuantizeStates, LetAFitContinue) {
 
 TEST_F(QuantizeStates, OfOtherJobsAreRefused) {
   write_quantize_state(path("state"), kJob, {});
-  expect_error(ErrorKind::kFormat, "state: has the state of another job: expected seed '1', found '0'",
-               [&] { (void)read_quantize_state(path("state"), {kJob[0], {"seed", "1"}}); });
-  expect_error(ErrorKind::kFormat, "expected text 'a', found ''",
-               [&] { (void)read_quantize_state(path("state"), {kJob[0], {"text", "a"}}); });
+  expect_error(ErrorKind::kFormat,
+               "state: has the state of another job: expected seed '1', found '0'", [&] {
+                 (void)read_quantize_state(path("state"), {kJob[0], {"seed", "1"}});
+               });
+  expect_error(ErrorKind::kFormat, "expected text 'a', found ''", [&] {
+    (void)read_quantize_state(path("state"), {kJob[0], {"text", "a"}});
+  });
 }
 
 TEST_F(QuantizeStates, AreNotOtherFiles) {

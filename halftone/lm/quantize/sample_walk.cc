@@ -56,8 +56,7 @@ std::vector<MomentSums> sums_of(const SamplePart& part, const WantedMatrix& want
   for (const ProductInput& input : part.inputs) {
     if (std::ranges::none_of(input.matrices, wanted)) continue;
     const ir::ValueId value = part.graph.outputs()[input.output];
-    sums.emplace_back(input,
-                      static_cast<std::size_t>(part.graph.value(value).type.shape.back()));
+    sums.emplace_back(input, static_cast<std::size_t>(part.graph.value(value).type.shape.back()));
   }
   return sums;
 }

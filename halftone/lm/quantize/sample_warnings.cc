@@ -108,7 +108,8 @@ std::vector<std::string> warn_of_few_tokens(const Samples& samples, std::size_t 
   const std::size_t tokens = samples.fit.size() * samples.tokens;
   if (tokens >= inputs) return {};
   return {std::to_string(tokens) + " tokens to fit are fewer than the " + std::to_string(inputs) +
-          " inputs of " + matrix + ", whose second moments are singular: give more text or samples"};
+          " inputs of " + matrix +
+          ", whose second moments are singular: give more text or samples"};
 }
 
 std::vector<std::string> warn_of_strange_texts(const MeasuredSamples& measured) {

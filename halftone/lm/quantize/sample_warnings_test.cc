@@ -43,9 +43,10 @@ TEST(SampleWarnings, AreNoneForGoodTexts) {
 }
 
 TEST(SampleWarnings, NameTextsThatTheModelDoesNotKnow) {
-  EXPECT_THAT(warnings(1, {2.9, 2.8, 2.7, 2.8}),
-              ElementsAre("a: the model does not know such a text: its loss is 2.80 nats per token, "
-                          "frequencies of tokens alone give 2.77"));
+  EXPECT_THAT(
+      warnings(1, {2.9, 2.8, 2.7, 2.8}),
+      ElementsAre("a: the model does not know such a text: its loss is 2.80 nats per token, "
+                  "frequencies of tokens alone give 2.77"));
   EXPECT_THAT(warnings(1, {1, 1, 1, 1}, 90),
               ElementsAre("a: the tokenizer does not know such a text: it splits its 90 characters "
                           "into 100 tokens"));

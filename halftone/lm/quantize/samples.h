@@ -15,7 +15,7 @@ struct Samples {
   std::size_t tokens = 0;  ///< of each
   std::vector<std::vector<TokenId>> fit;
   std::vector<std::vector<TokenId>> held_out;  ///< for what should not be judged by the fit's data
-  std::vector<std::size_t> texts{};  ///< index of each one's text, those to fit first
+  std::vector<std::size_t> texts{};            ///< index of each one's text, those to fit first
 };
 
 struct SampleOptions {

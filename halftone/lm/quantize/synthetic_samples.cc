@@ -47,8 +47,8 @@ class Writer {
 };
 
 /// Writes some samples together, token by token.
-void run_together(Decoder& decoder, std::vector<Writer>& writers,
-                  const SyntheticOptions& options, const std::function<void()>& on_token) {
+void run_together(Decoder& decoder, std::vector<Writer>& writers, const SyntheticOptions& options,
+                  const std::function<void()>& on_token) {
   for (std::size_t s = 0; s < writers.size(); ++s) decoder.truncate(s, 0);
   std::vector<SequenceToken> next(writers.size());
   for (std::size_t at = 0; at + 1 < options.tokens; ++at) {
@@ -77,11 +77,10 @@ void write_samples(Decoder& decoder, const SyntheticOptions& options,
     run_together(decoder, writers, options, [&] {
       const std::size_t done = first * options.tokens + count * tokens_done++;
       if (!options.progress) return;
-      options.progress(static_cast<double>(done) /
-                           static_cast<double>(options.count * options.tokens),
-                       "writing sample " + std::to_string(first + 1) + " to " +
-                           std::to_string(first + count) + " of " +
-                           std::to_string(options.count));
+      options.progress(
+          static_cast<double>(done) / static_cast<double>(options.count * options.tokens),
+          "writing sample " + std::to_string(first + 1) + " to " + std::to_string(first + count) +
+              " of " + std::to_string(options.count));
     });
     for (Writer& writer : writers) samples.push_back(std::move(writer.tokens()));
     if (options.on_samples) options.on_samples(samples);

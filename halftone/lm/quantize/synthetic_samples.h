@@ -17,9 +17,9 @@ namespace halftone::lm {
 inline constexpr std::size_t kSyntheticSequences = 16;
 
 struct SyntheticOptions {
-  std::size_t count = 80;    ///< samples
-  std::size_t tokens = 512;  ///< of each, at least 2
-  TokenId begin = kNoToken;  ///< the first token of each sample, unless it is kNoToken
+  std::size_t count = 80;               ///< samples
+  std::size_t tokens = 512;             ///< of each, at least 2
+  TokenId begin = kNoToken;             ///< the first token of each sample, unless it is kNoToken
   std::vector<TokenId> first_tokens{};  ///< that may follow it; not empty
   std::size_t num_tokens = 0;           ///< the model writes tokens below it
   std::uint64_t seed = 0;

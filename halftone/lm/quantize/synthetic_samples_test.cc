@@ -16,9 +16,9 @@ class SyntheticSamples : public testing::Test {
  protected:
   static Decoder decoder(int threads = 1) {
     const Description d = small_description("llama");
-    return {build_decoder(d, small_weights(d),
-                          {.sequences = kSyntheticSequences, .context = kTokens}),
-            {.threads = threads}};
+    return {
+        build_decoder(d, small_weights(d), {.sequences = kSyntheticSequences, .context = kTokens}),
+        {.threads = threads}};
   }
   static SyntheticOptions options() {
     SyntheticOptions options;

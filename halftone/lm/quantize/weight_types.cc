@@ -180,9 +180,8 @@ numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) 
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {
   // A vector basis has no zero. A matrix of zeros, whose factor is 0, becomes numbers of 1e-36 and
   // below: with anything that a layer reads, their sums are no different from 0 in float32.
-  const float factor = type.gguf != nullptr
-                           ? 1
-                           : std::max(fit.scale_factors[0], std::numeric_limits<float>::min());
+  const float factor =
+      type.gguf != nullptr ? 1 : std::max(fit.scale_factors[0], std::numeric_limits<float>::min());
   numerics::SharedBlockEncoding encoding = encoding_of(type, factor);
   const std::size_t row_bytes = type.size_bytes(1, fit.cols);
   std::vector<std::byte> bytes(fit.rows * row_bytes);
