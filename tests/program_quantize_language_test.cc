@@ -148,7 +148,7 @@ TEST_F(ProgramQuantizeLanguage, HasTheSameBytesForAllThreadsAndTargets) {
 }
 
 TEST_F(ProgramQuantizeLanguage, ContinuesAfterASignal) {
-  for (const std::string options : {"--type 2x6 --seed 3 " + kRows, std::string("--size 350kB")}) {
+  for (const std::string& options : {"--type 2x6 --seed 3 " + kRows, std::string("--size 350kB")}) {
     const std::string state = " --state " + path("state");
     const std::string slow = options + state + " --candidates 64 --sweeps 100";
     (void)quantized("slow.safetensors", options + " --candidates 64 --sweeps 100");
