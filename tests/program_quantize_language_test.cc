@@ -32,13 +32,20 @@ class ProgramQuantizeLanguage : public Program {
     write_file(path("fit.txt"), text.substr(0, 60000));
     write_file(path("eval.txt"), text.substr(100000, 4000));
   }
-  Outcome quantize(const std::string& output, const std::string& options) {
-    return run("quantize " + model_ + " --tokenizer " + tokenizer_ + " -o " + path(output) +
-               " --text " + path("fit.txt") + " --sample-tokens 128 --samples 24 --held-out 8 " +
-               options);
+  /// @param from  --text FILE, or the text of the fixture
+  std::string command(const std::string& output, const std::string& options,
+                      const std::string& from = "") {
+    return "quantize " + model_ + " --tokenizer " + tokenizer_ + " -o " + path(output) + " " +
+           (from.empty() ? "--text " + path("fit.txt") : from) +
+           " --sample-tokens 128 --samples 24 --held-out 8 " + options;
   }
-  json quantized(const std::string& output, const std::string& options) {
-    const Outcome outcome = quantize(output, options + " --json");
+  Outcome quantize(const std::string& output, const std::string& options,
+                   const std::string& from = "") {
+    return run(command(output, options, from));
+  }
+  json quantized(const std::string& output, const std::string& options,
+                 const std::string& from = "") {
+    const Outcome outcome = quantize(output, options + " --json", from);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return json::parse(outcome.out);
   }
@@ -49,6 +56,31 @@ class ProgramQuantizeLanguage : public Program {
             path("float.safetensors") + " --json");
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return json::parse(outcome.out)["reference"]["kl_divergence"]["value"].get<double>();
+  }
+  /// Kills the program once it has written a state for the n-th time, from 0, or lets it end.
+  void run_until_kept_then_kill(const std::string& arguments, const std::string& state, int n) {
+    const std::string program =
+        std::string("exec '") + HALFTONE_PROGRAM + "' " + arguments + " > /dev/null 2>&1";
+    const auto version = [&] {
+      std::error_code absent;
+      return std::filesystem::last_write_time(state, absent);
+    };
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execl("/bin/sh", "sh", "-c", program.c_str(), nullptr);
+      ::_exit(127);
+    }
+    auto last = version();
+    int status = 0;
+    for (int changes = 0; changes <= n && ::waitpid(child, &status, WNOHANG) == 0;) {
+      if (version() != last) {
+        last = version();
+        ++changes;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
   }
   void expect_refused(const std::string& options, int code, const std::string& message) {
     const Outcome outcome = quantize("x.safetensors", options);
@@ -113,6 +145,95 @@ TEST_F(ProgramQuantizeLanguage, HasTheSameBytesForAllThreadsAndTargets) {
   (void)quantized("a.safetensors", types + "--threads 1 --simd AVX2");
   (void)quantized("b.safetensors", types + "--threads 2");
   EXPECT_EQ(read_file(path("a.safetensors")), read_file(path("b.safetensors")));
+}
+
+TEST_F(ProgramQuantizeLanguage, ContinuesAfterASignal) {
+  for (const std::string& options : {"--type 2x6 --seed 3 " + kRows, std::string("--size 350kB")}) {
+    const std::string state = " --state " + path("state");
+    const std::string slow = options + state + " --candidates 64 --sweeps 100";
+    (void)quantized("slow.safetensors", options + " --candidates 64 --sweeps 100");
+    std::filesystem::remove(path("state"));
+    for (int i = 0; i < 3; ++i) {  // each time somewhat further
+      run_until_kept_then_kill(command("part.safetensors", slow + " --threads 1"), path("state"),
+                               i);
+    }
+    EXPECT_FALSE(std::filesystem::exists(path("part.safetensors")));
+    (void)quantized("part.safetensors", slow + " --threads 2");
+    EXPECT_EQ(read_file(path("part.safetensors")), read_file(path("slow.safetensors")));
+    std::filesystem::remove(path("part.safetensors"));
+    // The state stays: the same command only writes the file again.
+    (void)quantized("part.safetensors", slow);
+    EXPECT_EQ(read_file(path("part.safetensors")), read_file(path("slow.safetensors")));
+    std::filesystem::remove(path("part.safetensors"));
+  }
+}
+
+TEST_F(ProgramQuantizeLanguage, RefusesTheStateOfAnotherJob) {
+  const std::string state = " --state " + path("state");
+  (void)quantized("a.safetensors", "--type 2x6 " + kRows + state);
+  const auto refused = [&](const std::string& options, const std::string& part) {
+    expect_refused(options + state, 3, "has the state of another job: expected " + part);
+  };
+  refused("--type 2x7 " + kRows, "types '2x7, tables , *ffn_down*=keep', found '2x6, ");
+  refused("--size 350kB", "types 'for 350000 bytes, 8 samples'");
+  refused("--type 2x6 --seed 1 " + kRows, "seed '1', found '0'");
+  refused("--type 2x6 --damping 0.1 " + kRows, "fit 'damping 0.1");
+  refused("--type 2x6 --no-rotation " + kRows, "rotation 'no', found 'yes'");
+  write_file(path("fit.txt"), text_of(path("fit.txt")) + "The end.");
+  refused("--type 2x6 " + kRows, "text '60008 bytes ");
+  write_file(path("state"), std::string_view("something else"));
+  expect_refused("--type 2x6 " + kRows + state, 3, path("state"));
+}
+
+TEST_F(ProgramQuantizeLanguage, FitsToSamplesThatTheModelWrites) {
+  (void)quantized("float.safetensors", "--type keep --table-type Q8_0 --no-rotation");
+  const std::string synthetic = "--calibrate synthetic";
+  const json report = quantized("small.safetensors", "--type 2x8 --threads 1 " + kRows, synthetic);
+  EXPECT_EQ(report["fit_tokens"], 24 * 128);
+  EXPECT_EQ(report["held_out_tokens"], 8 * 128);
+  // What a model writes by its own probabilities is as probable as it says.
+  EXPECT_LT(report["fit_loss"].get<double>(), 2.5);
+  EXPECT_EQ(report["warnings"], json::array());
+  EXPECT_LT(divergence("small.safetensors"), 0.1);
+  (void)quantized("same.safetensors",
+                  "--type 2x8 --threads 2 --state " + path("state") + " " + kRows, synthetic);
+  EXPECT_EQ(read_file(path("same.safetensors")), read_file(path("small.safetensors")));
+  (void)quantized("other.safetensors", "--type 2x8 --seed 1 " + kRows, synthetic);
+  EXPECT_NE(read_file(path("other.safetensors")), read_file(path("small.safetensors")));
+  (void)quantized("sized.safetensors", "--size 350kB", synthetic);
+  const Outcome both = quantize("x.safetensors", "--type 2x8 " + synthetic);
+  EXPECT_EQ(both.code, 2);
+  const Outcome neither = run("quantize " + model_ + " -o " + path("x.safetensors"));
+  EXPECT_EQ(neither.code, 2);
+  EXPECT_THAT(neither.err, HasSubstr("--text or --calibrate synthetic"));
+  const Outcome type = run("quantize " + model_ + " --type 2x8 -o " + path("x.safetensors"));
+  EXPECT_EQ(type.code, 2);
+  EXPECT_THAT(type.err, HasSubstr("--type requires --text or --calibrate synthetic"));
+}
+
+TEST_F(ProgramQuantizeLanguage, WarnsOfTextsThatDoNotFit) {
+  std::string noise;
+  std::uint32_t next = 1;
+  while (noise.size() < 20000) {
+    next = next * 1664525U + 1013904223U;
+    noise += static_cast<char>('!' + (next >> 24U) % 90);
+  }
+  write_file(path("noise.txt"), noise);
+  const auto warnings = [&](const std::string& options) {
+    const Outcome outcome = quantize("x.safetensors", "--type 2x8 --json " + kRows + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const json report = json::parse(outcome.out);
+    EXPECT_GT(report["fit_loss"].get<double>(), 1);
+    EXPECT_GT(report["held_out_loss"].get<double>(), 1);
+    for (const json& warning : report["warnings"]) {
+      EXPECT_THAT(outcome.err, HasSubstr("warning: " + warning.get<std::string>()));
+    }
+    return report["warnings"].dump();
+  };
+  const std::string found = warnings("--text " + path("noise.txt"));
+  EXPECT_THAT(found, HasSubstr("noise.txt: the model does not know such a text: its loss is "));
+  EXPECT_THAT(found, HasSubstr("noise.txt: is unlike the other texts: the model's loss is "));
+  EXPECT_THAT(found, testing::Not(HasSubstr("fit.txt: the model does not")));
 }
 
 TEST_F(ProgramQuantizeLanguage, RefusesWhatCannotBe) {

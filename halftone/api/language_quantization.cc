@@ -6,13 +6,17 @@
 #include <optional>
 #include <utility>
 
+#include "halftone/api/calibration_samples.h"
 #include "halftone/api/elapsed.h"
+#include "halftone/api/network.h"
+#include "halftone/api/quantize_identity.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/folder.h"
 #include "halftone/base/parallel.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
+#include "halftone/lm/quantize/check_weights.h"
 #include "halftone/lm/quantize/write_model.h"
 
 namespace halftone {
@@ -65,19 +69,6 @@ std::uintmax_t size_of(const std::filesystem::path& path) {
   return bytes;
 }
 
-lm::Samples samples_of(const LanguageQuantizeJob& job, const lm::ModelTexts& texts) {
-  std::vector<std::vector<lm::TokenId>> tokens;
-  for (const std::filesystem::path& path : job.texts) {
-    const std::vector<std::byte> bytes = read_file(path);
-    tokens.push_back(with_context(path.string(), [&] {
-      return texts.tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    }));
-  }
-  lm::SampleOptions options = job.samples;
-  options.begin = texts.tokenizer.begin();
-  return lm::choose_samples(tokens, options);
-}
-
 void add_matrices(const lm::Description& description, const lm::FittedMatrices& fitted,
                   LanguageQuantizeReport& report) {
   double weights = 0;
@@ -94,6 +85,19 @@ void add_matrices(const lm::Description& description, const lm::FittedMatrices& 
   report.bits = weights > 0 ? bits / weights : 0;
 }
 
+/// Fails early if a file cannot be written, and leaves it as it is.
+void check_writable(const std::filesystem::path& path) {
+  if (!path.empty()) const NewFile file(path);
+}
+
+void check_outputs(const LanguageQuantizeJob& job) {
+  for (const std::filesystem::path* path : {&job.output, &job.recipe_output, &job.state}) {
+    check_output(*path, std::span(&job.input, 1));
+    const bool ends_with_slash = !path->has_filename();
+    check_writable(ends_with_slash ? path->parent_path() : *path);
+  }
+}
+
 /// A job with all that it reads.
 class LanguageQuantizer {
  public:
@@ -101,38 +105,105 @@ class LanguageQuantizer {
       : job_(job),
         kind_(output_kind(job)),
         model_(lm::open_model(job.input)),
-        samples_(samples_of(job, lm::read_model_texts(job.input, job.tokenizer))),
         folding_(model_, {.rotates = wants_rotations(job, kind_), .seed = job.seed}),
         threads_(job.threads > 0 ? job.threads : num_threads()) {}
 
   LanguageQuantizeReport run() {
     LanguageQuantizeReport report{.input_bytes = size_of(job_.input)};
-    const bool has_budget = job_.size || job_.bits_per_weight;
-    constexpr double kShareOfCosts = 0.7;  // of the time
+    // What is cheap to check comes first.
     lm::TypeChoice choice;
-    if (has_budget) {
-      lm::BudgetedTypes types = budgeted_types(part_of(job_.progress, 0, kShareOfCosts));
-      report.predicted_loss = types.loss;
-      choice = std::move(types.choice);
+    Menu menu;
+    if (has_budget()) {
+      menu = make_menu();
+      menu.budget = bytes_for_matrices(menu);
+      lm::require_size(menu.least, menu.budget);
     } else {
       choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
+      if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
     }
-    if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
-    const auto progress = part_of(job_.progress, has_budget ? kShareOfCosts : 0, 1);
-    const lm::FittedMatrices fitted = lm::fit_model(
-        model_, folding_, choice, samples_, {job_.damping, job_.groups, threads_, progress});
-    write(fitted);
+    lm::check_weights(model_);
+    open_state();
+    take_samples(progress_until(job_.is_synthetic ? kShareOfSamples : 0));
+    if (has_budget()) {
+      lm::BudgetedTypes types = budgeted_types(menu, progress_until(kShareOfCosts));
+      report.predicted_loss = types.loss;
+      choice = std::move(types.choice);
+    }
+    fit(choice, progress_until(1));
+    write();
     write_recipe(choice, report);
-    report.output_bytes = size_of(job_.output);
-    report.fit_tokens = samples_.fit.size() * samples_.tokens;
-    report.held_out_tokens = samples_.held_out.size() * samples_.tokens;
-    add_matrices(folding_.description(), fitted, report);
+    complete(report);
     return report;
   }
 
  private:
+  // Of the time up to the end of a step.
+  static constexpr double kShareOfSamples = 0.3;
+  static constexpr double kShareOfCosts = 0.7;
+
+  [[nodiscard]] bool has_budget() const { return job_.size || job_.bits_per_weight; }
+  /// Progress of the next step.
+  [[nodiscard]] ProgressSink progress_until(double end) {
+    ProgressSink sink = part_of(job_.progress, progress_, end);
+    progress_ = end;
+    return sink;
+  }
+  void open_state() {
+    if (job_.state.empty()) return;
+    identity_ = identity_of(job_);
+    state_ = lm::read_quantize_state(job_.state, identity_);
+  }
+  void save() const {
+    if (!job_.state.empty()) lm::write_quantize_state(job_.state, identity_, state_);
+  }
+  void take_samples(const ProgressSink& progress) {
+    calibration_ = job_.is_synthetic
+                       ? written_samples(job_, model_, progress, state_.written, [&] { save(); })
+                       : samples_of_texts(job_);
+  }
+  /// Called with what a walk measured beside what it is for.
+  [[nodiscard]] std::function<void(std::vector<double>)> on_losses() {
+    if (!state_.losses.empty()) return {};
+    return [&](std::vector<double> losses) { state_.losses = std::move(losses); };
+  }
+  void fit(const lm::TypeChoice& choice, const ProgressSink& progress) {
+    const std::size_t known = state_.fitted.size();
+    const bool had_losses = !state_.losses.empty();
+    state_.fitted = lm::fit_model(model_, folding_, choice, samples(),
+                                  {.damping = job_.damping,
+                                   .groups = job_.groups,
+                                   .threads = threads_,
+                                   .progress = progress,
+                                   .known = state_.fitted,
+                                   .on_block =
+                                       [&](const lm::FittedMatrices& fitted) {
+                                         state_.fitted = fitted;
+                                         save();
+                                       },
+                                   .on_losses = on_losses()});
+    if (state_.fitted.size() > known || !had_losses) save();
+  }
+  void complete(LanguageQuantizeReport& report) const {
+    report.output_bytes = size_of(job_.output);
+    report.fit_tokens = samples().fit.size() * samples().tokens;
+    report.held_out_tokens = samples().held_out.size() * samples().tokens;
+    add_matrices(folding_.description(), state_.fitted, report);
+    const lm::MeasuredSamples measured{samples(), calibration_.texts, state_.losses};
+    const lm::SampleLosses losses = lm::mean_losses(measured);
+    report.fit_loss = losses.fit;
+    if (!samples().held_out.empty()) report.held_out_loss = losses.held_out;
+    const auto widest = std::ranges::max_element(state_.fitted, {},
+                                                 [](const auto& each) { return each.second.cols; });
+    report.warnings = lm::warn_of_few_tokens(
+        samples(), widest->second.cols, lm::canonical_name(folding_.description(), widest->first));
+    for (std::string& warning : lm::warn_of_strange_texts(measured)) {
+      report.warnings.push_back(std::move(warning));
+    }
+  }
+  [[nodiscard]] const lm::Samples& samples() const { return calibration_.samples; }
   [[nodiscard]] bool is_gguf() const { return kind_ == OutputKind::kGguf; }
-  void write(const lm::FittedMatrices& fitted) const {
+  void write() const {
+    const lm::FittedMatrices& fitted = state_.fitted;
     const auto form = job_.is_decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes;
     switch (kind_) {
       case OutputKind::kGguf:
@@ -165,7 +236,8 @@ class LanguageQuantizer {
     lm::TypeChoice smallest;
     std::map<lm::WeightId, std::string> tensors;  ///< of a GGUF file, whose parts get one type
     std::size_t weights = 0;
-    std::size_t least = 0;  ///< bytes of the smallest types
+    std::size_t least = 0;   ///< bytes of the smallest types
+    std::size_t budget = 0;  ///< bytes for all matrices
   };
   [[nodiscard]] Menu make_menu() const {
     Menu menu;
@@ -183,21 +255,28 @@ class LanguageQuantizer {
     }
     return menu;
   }
-  [[nodiscard]] lm::BudgetedTypes budgeted_types(const ProgressSink& progress) const {
-    const Menu menu = make_menu();
-    const std::size_t bytes = bytes_for_matrices(menu);
-    lm::require_size(menu.least, bytes);
+  [[nodiscard]] lm::BudgetedTypes budgeted_types(const Menu& menu, const ProgressSink& progress) {
     constexpr double kShareOfSensitivities = 0.4;
-    const std::size_t count =
-        std::min(samples_.fit.size(), std::max<std::size_t>(1, job_.sensitivity_samples));
-    const auto sensitivities = lm::measure_sensitivities(
-        model_.description, model_.weights, std::span(samples_.fit).first(count),
-        {job_.seed, part_of(progress, 0, kShareOfSensitivities)});
-    const lm::MatrixWalkJob walk{model_,   folding_,
-                                 samples_, job_.damping,
-                                 threads_, part_of(progress, kShareOfSensitivities, 1)};
-    return lm::choose_within(lm::measure_type_costs(walk, sensitivities, menu.types), bytes,
-                             menu.tensors);
+    if (!state_.sensitivities) {
+      const std::size_t count =
+          std::min(samples().fit.size(), std::max<std::size_t>(1, job_.sensitivity_samples));
+      state_.sensitivities = lm::measure_sensitivities(
+          model_.description, model_.weights, std::span(samples().fit).first(count),
+          {job_.seed, part_of(progress, 0, kShareOfSensitivities)});
+      save();
+    }
+    const lm::MatrixWalkJob walk{.model = model_,
+                                 .folding = folding_,
+                                 .samples = samples(),
+                                 .damping = job_.damping,
+                                 .threads = threads_,
+                                 .progress = part_of(progress, kShareOfSensitivities, 1),
+                                 .on_block = [&] { save(); },
+                                 .on_losses = on_losses()};
+    const std::size_t known = state_.costs.size();
+    lm::measure_type_costs(walk, *state_.sensitivities, menu.types, state_.costs);
+    if (state_.costs.size() > known) save();
+    return lm::choose_within(state_.costs, menu.budget, menu.tensors);
   }
   /// What the budget leaves for the matrices.
   [[nodiscard]] std::size_t bytes_for_matrices(const Menu& menu) const {
@@ -218,19 +297,13 @@ class LanguageQuantizer {
   const LanguageQuantizeJob& job_;
   OutputKind kind_;
   lm::Model model_;
-  lm::Samples samples_;
   lm::Folding folding_;
   int threads_;
+  double progress_ = 0;  ///< at the end of the last step
+  lm::JobIdentity identity_;
+  lm::QuantizeState state_;
+  CalibrationSamples calibration_;
 };
-
-/// A fit may take hours, so this comes first.
-void check_folder_of(const std::filesystem::path& output) {
-  const bool ends_with_slash = !output.has_filename();
-  const std::filesystem::path folder =
-      (ends_with_slash ? output.parent_path() : output).parent_path();
-  if (folder.empty() || std::filesystem::is_directory(folder)) return;
-  fail(ErrorKind::kIo, output.string() + ": cannot write: there is no folder " + folder.string());
-}
 
 void check_numbers(const LanguageQuantizeJob& job) {
   constexpr std::size_t kMax = 1U << 30U;  // far more than memory holds
@@ -265,14 +338,23 @@ void check_ways(const LanguageQuantizeJob& job) {
                               std::string(ways == 0 ? "none" : "several") + " of them");
 }
 
+void check_calibration(const LanguageQuantizeJob& job) {
+  if (job.texts.empty() != job.is_synthetic) {
+    fail(ErrorKind::kUsage, std::string("calibration: expected either texts or synthetic samples, "
+                                        "which the model writes itself, found ") +
+                                (job.is_synthetic ? "both" : "neither"));
+  }
+  lm::check_options(job.samples);
+}
+
 }  // namespace
 
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
   const Elapsed elapsed;
   check_ways(job);
   check_numbers(job);
-  check_folder_of(job.output);
-  check_folder_of(job.recipe_output);
+  check_calibration(job);
+  check_outputs(job);
   LanguageQuantizeReport report = LanguageQuantizer(job).run();
   report.seconds = elapsed.seconds();
   return report;

@@ -24,6 +24,11 @@ struct LanguageQuantizeJob {
   std::filesystem::path output;
   std::filesystem::path tokenizer{};           ///< of a model of llama2.c
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to which the model is fitted
+  /// Instead of texts: samples that the model writes itself. See lm::write_samples().
+  bool is_synthetic = false;
+  /// Keeps what was measured and fitted after each block, so that a job that was interrupted
+  /// continues, with the same bytes; empty: nothing. See lm::QuantizeState.
+  std::filesystem::path state{};
   lm::TypeRecipe recipe{};
   /// Instead of a recipe: the types of the least predicted loss for a file of so many bytes, or for
   /// so many bits per weight of all matrices. See lm::measure_type_costs(), lm::choose_within().
@@ -59,13 +64,19 @@ struct LanguageQuantizeReport {
   std::optional<double> predicted_loss{};  ///< divergence in nats per token, if types were chosen
   std::size_t fit_tokens = 0;
   std::size_t held_out_tokens = 0;
+  double fit_loss = 0;                    ///< of the float model: mean of -log p in nats per token
+  std::optional<double> held_out_loss{};  ///< likewise
   std::vector<QuantizedMatrix> matrices{};
   std::vector<std::string> warnings{};
 };
 
-/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(), lm::fit_model();
-///         kUsage for an output that cannot hold the types, a size that cannot be reached, or
-///         several ways to choose types; kIo if a file cannot be read or written
+/// What is cheap to check is checked before anything is computed: options, types, sizes, and
+/// whether files can be written.
+/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(),
+/// lm::write_samples(),
+///         lm::fit_model(), lm::read_quantize_state(); kUsage for an output that cannot hold the
+///         types, a size that cannot be reached, several ways to choose types, both texts and
+///         synthetic samples or neither; kIo if a file cannot be read or written
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job);
 
 }  // namespace halftone

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string_view>
+#include <utility>
 
 namespace halftone {
 
@@ -13,10 +14,10 @@ namespace halftone {
 using ProgressSink = std::function<void(double fraction, std::string_view activity)>;
 
 /// The progress of a part of some work, from one fraction of it to another.
-/// @param whole  may be empty; must outlive the sink returned
-inline ProgressSink part_of(const ProgressSink& whole, double begin, double end) {
+/// @param whole  may be empty
+inline ProgressSink part_of(ProgressSink whole, double begin, double end) {
   if (!whole) return {};
-  return [&whole, begin, end](double fraction, std::string_view activity) {
+  return [whole = std::move(whole), begin, end](double fraction, std::string_view activity) {
     whole(begin + (end - begin) * fraction, activity);
   };
 }

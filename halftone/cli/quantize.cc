@@ -51,9 +51,8 @@ void add_quantize(CLI::App& app, Action& action) {
                "--weight-bits 2 --activation-bits 2",
                options->common);
   verb->add_option("model", options->input,
-                   "ONNX, TFLite or circle file; with --text a GGUF file, a folder of Hugging Face "
-                   "or a .bin "
-                   "file of llama2.c")
+                   "ONNX, TFLite or circle file; or a language model: a GGUF file, a folder of "
+                   "Hugging Face or a .bin file of llama2.c")
       ->required()
       ->check(some_path());
   verb->add_option(
@@ -69,13 +68,15 @@ void add_quantize(CLI::App& app, Action& action) {
                  "8-bit integers in the whole network, in operators that other runtimes have");
   add_form_options(*verb, options->form);
   CLI::Option* data = verb->get_option("--data")->required(false);
-  CLI::Option* text = add_language_quantize_options(*verb, options->language)->excludes(data);
-  verb->final_callback([options, &action, data, text] {
-    if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
+  add_language_quantize_options(*verb, options->language);
+  options->language.text->excludes(data);
+  options->language.calibrate->excludes(data);
+  verb->final_callback([options, &action, data] {
+    const bool is_language = is_language_job(options->language, !data->empty());
     options->language.job.input = options->input;
     options->language.job.output = options->output;
-    action = [options](const Machine& machine) {
-      if (options->language.job.texts.empty()) return run(*options, machine);
+    action = [options, is_language](const Machine& machine) {
+      if (!is_language) return run(*options, machine);
       run_language_quantize(options->common, options->language, options->recipe.recipe, machine);
     };
   });

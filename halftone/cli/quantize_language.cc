@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "halftone/api/type_recipe.h"
 #include "halftone/base/error.h"
-#include "halftone/base/file.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/report/language.h"
@@ -13,99 +13,111 @@
 namespace halftone::cli {
 namespace {
 
+constexpr const char* kLanguageGroup = "Language models, with --text or --calibrate synthetic";
+
 lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const std::string& path) {
-  lm::TypeRecipe recipe;
-  if (!path.empty()) {
-    const std::vector<std::byte> bytes = read_file(path);
-    recipe =
-        lm::parse_type_recipe({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
-  }
-  const lm::TypeRecipe& given = options.job.recipe;
-  if (!given.blocks.empty()) recipe.blocks = given.blocks;
-  if (!given.tables.empty()) recipe.tables = given.tables;
+  lm::TypeRecipe given = options.job.recipe;
   for (const std::string& rule : options.rules) {
     const auto at = rule.rfind('=');
     if (at == std::string::npos || at == 0 || at + 1 == rule.size()) {
       fail(ErrorKind::kUsage, "--tensor: expected PATTERN=TYPE, found '" + rule + "'");
     }
-    recipe.rules.push_back({rule.substr(0, at), rule.substr(at + 1), "--tensor"});
+    given.rules.push_back({rule.substr(0, at), rule.substr(at + 1), "--tensor"});
   }
-  return recipe;
+  return path.empty() ? given : with_types(load_type_recipe(path), given);
 }
 
-void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job, CLI::Option* text) {
-  verb.add_option("--samples", job.samples.fit, "Samples of the texts to fit to, at most")
+void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job) {
+  verb.add_option("--samples", job.samples.fit, "Samples to fit to, at most")
       ->check(whole_from(1))
-      ->capture_default_str()
-      ->needs(text);
+      ->capture_default_str();
   verb.add_option("--held-out", job.samples.held_out,
-                  "Samples of the texts to judge by, which the fit does not see")
+                  "Samples to judge by, which the fit does not see")
       ->check(whole_from(0))
-      ->capture_default_str()
-      ->needs(text);
+      ->capture_default_str();
   verb.add_option("--sample-tokens", job.samples.tokens, "Tokens of a sample")
       ->check(whole_from(2))
-      ->capture_default_str()
-      ->needs(text);
+      ->capture_default_str();
   verb.add_option("--candidates", job.groups.candidates, "Scales to try for each group of weights")
       ->check(CLI::Range(1, 64))
-      ->capture_default_str()
-      ->needs(text);
+      ->capture_default_str();
   verb.add_option("--sweeps", job.groups.sweeps,
                   "Passes that choose scales and codes anew by the outputs")
       ->check(CLI::Range(0, 100))
-      ->capture_default_str()
-      ->needs(text);
+      ->capture_default_str();
   verb.add_option("--damping", job.damping.channel,
                   "Share of each input's second moment that is added to it: more trusts the texts "
                   "less")
       ->check(non_negative_number())
-      ->capture_default_str()
-      ->needs(text);
+      ->capture_default_str();
   verb.add_flag("!--no-rotation", job.rotates,
-                "Keep the basis of the model; else rotations spread outliers over the channels")
-      ->needs(text);
+                "Keep the basis of the model; else rotations spread outliers over the channels");
 }
 
-}  // namespace
-
-CLI::Option* add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options) {
+void add_calibration_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   LanguageQuantizeJob& job = options.job;
-  CLI::Option* text =
-      verb.add_option("--text", job.texts,
-                      "Text in UTF-8 to fit a language model to; several may be given")
-          ->check(some_path());
+  options.text = verb.add_option("--text", job.texts,
+                                 "Text in UTF-8 to fit a language model to; several may be given")
+                     ->check(some_path());
+  options.calibrate =
+      verb.add_option_function<std::string>(
+              "--calibrate", [&job](const std::string&) { job.is_synthetic = true; },
+              "synthetic: instead of --text, fit a language model to samples that it writes itself")
+          ->check(CLI::IsMember({"synthetic"}))
+          ->excludes(options.text);
+}
+
+void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
+  LanguageQuantizeJob& job = options.job;
   verb.add_option("--type", job.recipe.blocks,
-                  "Type of the matrices in blocks: of GGUF as Q3_K, or a vector basis as 2x6")
-      ->needs(text);
+                  "Type of the matrices in blocks: of GGUF as Q3_K, or a vector basis as 2x6");
   verb.add_option("--table-type", job.recipe.tables,
-                  "Type of embedding and head (default: the same, or one of 4 bits)")
-      ->needs(text);
+                  "Type of embedding and head (default: the same, or one of 4 bits)");
   verb.add_option("--tensor", options.rules,
                   "PATTERN=TYPE: another type for some matrices, as 'blk.*.attn_v.weight=Q5_K'; "
-                  "keep leaves them as they are")
-      ->needs(text);
+                  "keep leaves them as they are");
   verb.add_option("--size", job.size,
                   "Instead of types: bytes of the file, as 60MB; the types of the least predicted "
                   "loss are chosen")
       ->transform(CLI::AsSizeValue(true))
-      ->transform(whole_number_with_unit())
-      ->needs(text);
+      ->transform(whole_number_with_unit());
   verb.add_option("--bits-per-weight", job.bits_per_weight,
                   "The same for so many bits per weight of all matrices")
-      ->check(positive_number())
-      ->needs(text);
+      ->check(positive_number());
   verb.add_option("--write-recipe", job.recipe_output, "File to write the types to, for --recipe")
-      ->check(some_path())
-      ->needs(text);
+      ->check(some_path());
   verb.add_flag(
-          "--decoded", job.is_decoded,
-          "Write the numbers that codes represent, as float32, for programs without codes; of a "
-          "folder of Hugging Face, a folder")
-      ->needs(text);
+      "--decoded", job.is_decoded,
+      "Write the numbers that codes represent, as float32, for programs without codes; of a "
+      "folder of Hugging Face, a folder");
+}
+
+}  // namespace
+
+void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options) {
+  add_calibration_options(verb, options);
+  const std::size_t before = verb.get_options().size();
+  add_type_options(verb, options);
+  add_fit_options(verb, options.job);
+  verb.add_option("--state", options.job.state,
+                  "File that keeps what was fitted, so that an interrupted run continues")
+      ->check(some_path());
   add_tokenizer_option(verb, options.tokenizer);
-  add_fit_options(verb, job, text);
-  return text;
+  const std::vector<CLI::Option*> all = verb.get_options();
+  options.others.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  options.calibrate->group(kLanguageGroup);
+  options.text->group(kLanguageGroup);
+  for (CLI::Option* option : options.others) option->group(kLanguageGroup);
+}
+
+bool is_language_job(const LanguageQuantizeOptions& options, bool has_data) {
+  constexpr const char* kWays = "--text or --calibrate synthetic";
+  if (*options.text || *options.calibrate) return true;
+  for (const CLI::Option* option : options.others) {
+    if (*option) throw CLI::RequiresError(option->get_name(), kWays);
+  }
+  if (has_data) return false;
+  throw CLI::RequiredError(std::string("--data, or for a language model ") + kWays);
 }
 
 void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,

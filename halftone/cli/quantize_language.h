@@ -15,11 +15,17 @@ struct LanguageQuantizeOptions {
   LanguageQuantizeJob job;
   std::string tokenizer;
   std::vector<std::string> rules;  ///< PATTERN=TYPE
+  CLI::Option* text = nullptr;
+  CLI::Option* calibrate = nullptr;
+  std::vector<CLI::Option*> others;  ///< that need one of the two
 };
 
-/// Adds --text and the options that need it.
-/// @return  --text
-CLI::Option* add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options);
+/// Adds --text, --calibrate and the options that need one of them.
+void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options);
+
+/// Whether the options are about a language model.
+/// @throws CLI::Error if they are about none, and there are no data either
+bool is_language_job(const LanguageQuantizeOptions& options, bool has_data);
 
 /// @param recipe  a file, or empty
 void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,

@@ -190,8 +190,11 @@ std::string to_text(const LanguageQuantizeReport& report) {
   const double ratio = static_cast<double>(report.input_bytes) /
                        static_cast<double>(std::max<std::uintmax_t>(report.output_bytes, 1));
   return table.to_text() +
-         fmt::format("\n{} tokens to fit, {} held out; {} bits per weight of these matrices\n",
-                     report.fit_tokens, report.held_out_tokens, format_number(report.bits, 3)) +
+         fmt::format("\n{} tokens to fit, {} held out", report.fit_tokens, report.held_out_tokens) +
+         fmt::format(
+             "; the float model's loss {}{} nats per token\n", format_number(report.fit_loss, 3),
+             report.held_out_loss ? " and " + format_number(*report.held_out_loss, 3) : "") +
+         fmt::format("{} bits per weight of these matrices\n", format_number(report.bits, 3)) +
          (report.predicted_loss ? fmt::format("predicted divergence {} nats per token\n",
                                               format_number(*report.predicted_loss, 4))
                                 : "") +
@@ -219,6 +222,8 @@ std::string to_json(const LanguageQuantizeReport& report) {
                {"predicted_loss", report.predicted_loss ? Json(*report.predicted_loss) : Json()},
                {"fit_tokens", report.fit_tokens},
                {"held_out_tokens", report.held_out_tokens},
+               {"fit_loss", report.fit_loss},
+               {"held_out_loss", report.held_out_loss ? Json(*report.held_out_loss) : Json()},
                {"layers", list},
                {"warnings", report.warnings}});
 }

@@ -52,8 +52,24 @@ class GgufModel {
     keys_.set(prefix_ + key, value);
     return *this;
   }
+  /// Sets a key of another part of the file.
+  template <typename T>
+  GgufModel& other(const std::string& key, const T& value) {
+    keys_.set(key, value);
+    return *this;
+  }
   GgufModel& whole(const std::string& key, std::uint32_t value) { return set(key, value); }
   GgufModel& number(const std::string& key, float value) { return set(key, value); }
+  /// A tensor of zero bytes in another type.
+  GgufModel& zeros(const std::string& name, const std::vector<std::size_t>& shape,
+                   const formats::GgufType& type) {
+    std::size_t size = 1;
+    for (const std::size_t extent : shape) size *= extent;
+    tensors_.push_back(
+        {name, shape, &type,
+         halftone::source_of(own_bytes(std::vector<std::byte>(type.bytes_of(size))))});
+    return *this;
+  }
   GgufModel& tensor(const NamedTensor& tensor) {
     tensors_.push_back({tensor.name, tensor.shape, formats::gguf_type(0), source_of(tensor)});
     return *this;

@@ -13,6 +13,8 @@ FittedMatrix fit_matrix(const VisitedMatrix& matrix, const WeightType& type,
                         const compress::GroupFitOptions& options) {
   const auto fit = compress::fit_groups(matrix.values, type.grid, matrix.metric, options);
   FittedMatrix fitted{&type, matrix.values.rows(), matrix.values.cols(), encode_fit(fit, type)};
+  const std::span<const float> weights(matrix.values.data_handle(), matrix.values.size());
+  if (std::ranges::all_of(weights, [](float w) { return w == 0; })) return fitted;
   const std::vector<float> decoded = decode(fitted);
   fitted.error = compress::relative_output_error(
       matrix.values, MatrixView<const float>(decoded, fitted.rows, fitted.cols), matrix.moments);
@@ -43,16 +45,22 @@ const WeightType& final_transform_type() {
 
 FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeChoice& choice,
                          const Samples& samples, const ModelFitOptions& options) {
-  FittedMatrices fitted;
-  const MatrixWalkJob job{model,           folding,         samples,
-                          options.damping, options.threads, options.progress};
+  FittedMatrices fitted = options.known;
+  const auto type_of = [&](const WeightId& id) -> const WeightType* {
+    if (id.role != WeightRole::kFinalTransform) {
+      const auto found = choice.find(id);
+      return found != choice.end() ? found->second : nullptr;
+    }
+    const WeightType& type = final_transform_type();
+    return type.can_hold(model.description.width) ? &type : nullptr;
+  };
+  MatrixWalkJob job{model,           folding,          samples, options.damping,
+                    options.threads, options.progress, {},      options.on_losses};
+  if (options.on_block) job.on_block = [&] { options.on_block(fitted); };
   walk_matrices(
-      job, [&](const WeightId& id) { return choice.contains(id); },
+      job, [&](const WeightId& id) { return type_of(id) != nullptr && !fitted.contains(id); },
       [&](const VisitedMatrix& matrix) {
-        const bool is_chosen = choice.contains(matrix.id);
-        const WeightType& type = is_chosen ? *choice.at(matrix.id) : final_transform_type();
-        if (!is_chosen && !type.can_hold(matrix.values.cols())) return;
-        fitted.emplace(matrix.id, fit_matrix(matrix, type, options.groups));
+        fitted.emplace(matrix.id, fit_matrix(matrix, *type_of(matrix.id), options.groups));
       });
   return fitted;
 }

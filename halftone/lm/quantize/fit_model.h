@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -14,13 +15,6 @@
 
 namespace halftone::lm {
 
-struct ModelFitOptions {
-  compress::Damping damping;
-  compress::GroupFitOptions groups;
-  int threads = 1;          ///< of the float model; fits use those of parallel_for()
-  ProgressSink progress{};  ///< may be empty
-};
-
 /// A matrix in codes: of a model's experts all, one below the other.
 struct FittedMatrix {
   const WeightType* type = nullptr;
@@ -28,11 +22,22 @@ struct FittedMatrix {
   std::size_t cols = 0;  ///< but rows of `encoded` end with a whole block
   EncodedMatrix encoded;
   /// Of outputs, relative: sum of E[(w x - q x)^2] / sum of E[(w x)^2], over the samples held out
-  /// or, without them, those to fit.
+  /// or, without them, those to fit; 0 for a matrix of zeros.
   double error = 0;
 };
 
 using FittedMatrices = std::map<WeightId, FittedMatrix>;
+
+struct ModelFitOptions {
+  compress::Damping damping;
+  compress::GroupFitOptions groups;
+  int threads = 1;          ///< of the float model; fits use those of parallel_for()
+  ProgressSink progress{};  ///< may be empty
+  FittedMatrices known{};   ///< of an earlier, interrupted run: they are not fitted again
+  /// Called with all matrices so far, after each block that has new ones; may be empty.
+  std::function<void(const FittedMatrices& fitted)> on_block{};
+  std::function<void(std::vector<double> losses)> on_losses{};  ///< see MatrixWalkJob
+};
 
 /// The numbers that codes represent, [rows, cols].
 std::vector<float> decode(const FittedMatrix& matrix);

@@ -13,19 +13,6 @@
 namespace halftone::lm {
 namespace {
 
-constexpr SmallSizes kFitSizes = {
-    .width = 64, .inner = 128, .heads = 2, .kv_heads = 1, .head_width = 32, .vocabulary = 40};
-
-Samples some_samples() {
-  Samples samples{8, {}, {}};
-  for (TokenId i = 0; i < 12; ++i) {
-    std::vector<TokenId> sample;
-    for (TokenId k = 0; k < 8; ++k) sample.push_back((i * 7 + k * (i + 3)) % 40);
-    (i % 4 == 3 ? samples.held_out : samples.fit).push_back(std::move(sample));
-  }
-  return samples;
-}
-
 /// Root mean square of the differences, relative to that of the second.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0;

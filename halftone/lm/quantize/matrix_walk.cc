@@ -8,7 +8,6 @@
 
 #include "halftone/base/error.h"
 #include "halftone/lm/model/tensor_names.h"
-#include "halftone/lm/quantize/sample_walk.h"
 
 namespace halftone::lm {
 namespace {
@@ -26,45 +25,75 @@ MatrixView<const float> square(const std::vector<float>& values, std::size_t n) 
   return {std::span(values), n, n};
 }
 
+constexpr WeightId kFinalTransformId{.role = WeightRole::kFinalTransform};
+
 class MatrixWalker {
  public:
-  MatrixWalker(const MatrixWalkJob& job, const std::function<bool(const WeightId&)>& wanted,
+  MatrixWalker(const MatrixWalkJob& job, const WantedMatrix& wanted,
                const std::function<void(const VisitedMatrix&)>& visit)
-      : job_(job),
-        wanted_(wanted),
-        visit_(visit),
-        walk_(job.model.description, job.model.weights, job.samples, job.threads) {}
+      : job_(job), wanted_(wanted), visit_(visit) {}
 
   void run() {
-    const std::size_t blocks = job_.model.description.blocks;
-    for (std::size_t block = 0; block < blocks; ++block) {
-      report(block, "block " + std::to_string(block + 1) + " of " + std::to_string(blocks));
-      for (InputMoments& input : walk_.next_block()) visit_readers(std::move(input));
+    const Description& d = job_.model.description;
+    const std::size_t blocks = needs_head() ? d.blocks : blocks_with_wanted();
+    if (blocks > 0 || needs_head()) {
+      SampleWalk walk(d, job_.model.weights, job_.samples, job_.threads);
+      for (std::size_t block = 0; block < blocks; ++block) {
+        report(block, "block " + std::to_string(block + 1) + " of " + std::to_string(d.blocks));
+        visit_all(walk.next_block([&](const WeightId& id) { return is_wanted(id); }));
+      }
+      if (needs_head()) visit_head(walk);
     }
-    report(blocks, "embedding and head");
-    InputMoments head = walk_.head();
-    if (job_.folding.description().has_final_transform) {
-      visit_together({{.role = WeightRole::kFinalTransform}}, head);
-    }
-    visit_readers(std::move(head));
     visit_embedding();
   }
 
  private:
+  [[nodiscard]] bool has_final_transform() const {
+    return job_.folding.description().has_final_transform && wanted_(kFinalTransformId);
+  }
+  [[nodiscard]] bool needs_head() const {
+    return job_.on_losses || has_final_transform() || is_wanted({.role = WeightRole::kHead});
+  }
+  /// Blocks up to the last one that has a matrix to visit.
+  [[nodiscard]] std::size_t blocks_with_wanted() const {
+    std::size_t blocks = 0;
+    for (const WeightId& id : matrices_to_fit(job_.model.description)) {
+      if (!is_table(id) && wanted_(id)) blocks = std::max(blocks, id.block + 1);
+    }
+    return blocks;
+  }
+  /// The matrix that is to be fitted for the one of the model: a tied head is the embedding.
+  [[nodiscard]] WeightId fitted_id(const WeightId& id) const {
+    const bool is_tied = id.role == WeightRole::kHead && job_.model.description.ties_embeddings;
+    return is_tied ? WeightId{.role = WeightRole::kTokenEmbedding} : id;
+  }
+  [[nodiscard]] bool is_wanted(const WeightId& id) const {
+    const WeightId fitted = fitted_id(id);
+    return std::ranges::find(kFittedRoles, fitted.role) != kFittedRoles.end() && wanted_(fitted);
+  }
   void report(std::size_t block, const std::string& activity) const {
     if (!job_.progress) return;
     const std::size_t steps = job_.model.description.blocks + 1;
     job_.progress(static_cast<double>(block) / static_cast<double>(steps), activity);
   }
+  void visit_all(std::vector<InputMoments> inputs) const {
+    for (InputMoments& input : inputs) visit_readers(std::move(input));
+    if (!inputs.empty() && job_.on_block) job_.on_block();
+  }
+  void visit_head(SampleWalk& walk) const {
+    report(job_.model.description.blocks, "embedding and head");
+    if (has_final_transform() || is_wanted({.role = WeightRole::kHead})) {
+      InputMoments head = walk.head();
+      if (has_final_transform()) visit_together({kFinalTransformId}, head);
+      visit_readers(std::move(head));
+    }
+    if (job_.on_losses) job_.on_losses(walk.losses());
+  }
   /// Visits the matrices that read an input.
   void visit_readers(InputMoments input) const {
     std::vector<WeightId> ids;
-    for (WeightId id : input.matrices) {
-      if (id.role == WeightRole::kHead && job_.model.description.ties_embeddings) {
-        id = {.role = WeightRole::kTokenEmbedding};
-      }
-      const bool is_fitted = std::ranges::find(kFittedRoles, id.role) != kFittedRoles.end();
-      if (is_fitted && wanted_(id)) ids.push_back(id);
+    for (const WeightId& id : input.matrices) {
+      if (is_wanted(id)) ids.push_back(fitted_id(id));
     }
     if (!ids.empty()) visit_together(ids, std::move(input));
   }
@@ -102,9 +131,8 @@ class MatrixWalker {
   }
 
   const MatrixWalkJob& job_;
-  const std::function<bool(const WeightId&)>& wanted_;
+  const WantedMatrix& wanted_;
   const std::function<void(const VisitedMatrix&)>& visit_;
-  SampleWalk walk_;
 };
 
 }  // namespace
@@ -137,7 +165,7 @@ std::vector<float> folded_matrix(const Folding& folding, const WeightId& id) {
   return all;
 }
 
-void walk_matrices(const MatrixWalkJob& job, const std::function<bool(const WeightId&)>& wanted,
+void walk_matrices(const MatrixWalkJob& job, const WantedMatrix& wanted,
                    const std::function<void(const VisitedMatrix&)>& visit) {
   MatrixWalker(job, wanted, visit).run();
 }

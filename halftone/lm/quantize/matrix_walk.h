@@ -9,6 +9,7 @@
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/group_metric.h"
 #include "halftone/lm/quantize/folding.h"
+#include "halftone/lm/quantize/sample_walk.h"
 #include "halftone/lm/quantize/samples.h"
 
 namespace halftone::lm {
@@ -38,18 +39,22 @@ struct MatrixWalkJob {
   const Folding& folding;  ///< of the model
   const Samples& samples;
   compress::Damping damping{};
-  int threads = 1;          ///< of the float model
-  ProgressSink progress{};  ///< may be empty
+  int threads = 1;                   ///< of the float model
+  ProgressSink progress{};           ///< may be empty
+  std::function<void()> on_block{};  ///< called after each block of which matrices were visited
+  /// Called at the end with SampleWalk::losses(); empty: they are not measured.
+  std::function<void(std::vector<double> losses)> on_losses{};
 };
 
 /// Calls visit(matrix) for each matrix_to_fit() that is wanted, block by block, as the samples of
-/// the float model reach them: see SampleWalk. Matrices that read the same rows share their metric,
-/// experts that of all rows of their block. The table of an embedding has the metric of the head's
-/// input if it is the head's too; otherwise that of inputs which are all alike. A final transform
-/// of the folding, kFinalTransform, is visited before the head. Errors are judged by the samples
-/// held out or, without them, by those to fit.
+/// the float model reach them: see SampleWalk. It ends after the last block with one. Matrices that
+/// read the same rows share their metric, experts that of all rows of their block. The table of an
+/// embedding has the metric of the head's input if it is the head's too; otherwise that of inputs
+/// which are all alike. A final transform of the folding, kFinalTransform, may be wanted too, and
+/// is visited before the head. Errors are judged by the samples held out or, without them, by those
+/// to fit.
 /// @throws Error as SampleWalk and compress::GroupMetric::of(); messages name the matrix
-void walk_matrices(const MatrixWalkJob& job, const std::function<bool(const WeightId&)>& wanted,
+void walk_matrices(const MatrixWalkJob& job, const WantedMatrix& wanted,
                    const std::function<void(const VisitedMatrix&)>& visit);
 
 }  // namespace halftone::lm

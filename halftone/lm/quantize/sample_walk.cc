@@ -2,12 +2,16 @@
 #include "halftone/lm/quantize/sample_walk.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <memory>
+#include <limits>
+#include <string>
 #include <utility>
 
+#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
 #include "halftone/compress/fit/second_moments.h"
 #include "halftone/runtime/execute/session.h"
 
@@ -17,8 +21,12 @@ namespace {
 /// Samples of one run. More would take memory and save no time.
 constexpr std::size_t kRunSamples = 4;
 
-runtime::Session float_session(ir::Graph graph, int threads) {
-  runtime::PlanOptions options{kRunSamples, threads, {}};
+/// Logits of a run, unless one row has more, and its rows, at most.
+constexpr std::size_t kMaxLogits = std::size_t{1} << 22;
+constexpr std::size_t kMaxHeadRows = 128;
+
+runtime::Session float_session(ir::Graph graph, int threads, std::size_t batch = kRunSamples) {
+  runtime::PlanOptions options{batch, threads, {}};
   options.execution.int8_activations = false;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   return runtime::Session(runtime::make_plan(std::move(graph), options));
@@ -26,10 +34,48 @@ runtime::Session float_session(ir::Graph graph, int threads) {
 
 /// The moments of one input while samples run.
 struct MomentSums {
-  explicit MomentSums(std::size_t width) : fit(width), held_out(width) {}
+  MomentSums(const ProductInput& of, std::size_t width) : input(of), fit(width), held_out(width) {}
+
+  /// Adds the rows of some samples, of which the first `num_fit` are to be fitted.
+  /// @param values  [samples, size], each of whole rows
+  void add(const float* values, std::size_t samples, std::size_t size, std::size_t num_fit) {
+    const std::size_t width = fit.num_inputs();
+    for (std::size_t s = 0; s < samples; ++s) {
+      compress::SecondMoments& to = s < num_fit ? fit : held_out;
+      to.add(MatrixView<const float>(values + s * size, size / width, width, width));
+    }
+  }
+
+  const ProductInput& input;
   compress::SecondMoments fit;
   compress::SecondMoments held_out;
 };
+
+std::vector<MomentSums> sums_of(const SamplePart& part, const WantedMatrix& wanted) {
+  std::vector<MomentSums> sums;
+  for (const ProductInput& input : part.inputs) {
+    if (std::ranges::none_of(input.matrices, wanted)) continue;
+    const ir::ValueId value = part.graph.outputs()[input.output];
+    sums.emplace_back(input, static_cast<std::size_t>(part.graph.value(value).type.shape.back()));
+  }
+  return sums;
+}
+
+/// -log p of a token, in nats.
+double loss_of(std::span<const float> logits, TokenId token) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (!std::isfinite(logits[i])) {
+      fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
+                                   ": expected a finite number; the model is broken");
+    }
+    largest = std::max(largest, static_cast<double>(logits[i]));
+  }
+  double sum = 0;
+  for (const float logit : logits) sum += elementary::exp(static_cast<double>(logit) - largest);
+  const auto own = static_cast<double>(logits[static_cast<std::size_t>(token)]);
+  return elementary::log(sum) + largest - own;
+}
 
 }  // namespace
 
@@ -41,17 +87,14 @@ SampleWalk::SampleWalk(const Description& description, const Weights& weights,
       threads_(threads),
       sample_size_(samples.tokens * description.width),
       rows_(num_samples() * sample_size_) {
-  std::vector<const std::vector<TokenId>*> all;
-  for (const auto& sample : samples.fit) all.push_back(&sample);
-  for (const auto& sample : samples.held_out) all.push_back(&sample);
   runtime::Session session =
       float_session(build_sample_embedding(description, weights, samples.tokens), threads);
   const std::span<std::int32_t> ids = session.input_as<std::int32_t>(0);
-  for (std::size_t first = 0; first < all.size(); first += kRunSamples) {
-    const std::size_t count = std::min(kRunSamples, all.size() - first);
+  for (std::size_t first = 0; first < num_samples(); first += kRunSamples) {
+    const std::size_t count = std::min(kRunSamples, num_samples() - first);
     for (std::size_t i = 0; i < count; ++i) {
-      HALFTONE_ASSERT(all[first + i]->size() == samples.tokens);
-      std::ranges::copy(*all[first + i],
+      HALFTONE_ASSERT(sample(first + i).size() == samples.tokens);
+      std::ranges::copy(sample(first + i),
                         ids.begin() + static_cast<std::ptrdiff_t>(i * samples.tokens));
     }
     session.run();
@@ -60,9 +103,18 @@ SampleWalk::SampleWalk(const Description& description, const Weights& weights,
   }
 }
 
+const std::vector<TokenId>& SampleWalk::sample(std::size_t index) const {
+  const std::size_t num_fit = samples_.fit.size();
+  return index < num_fit ? samples_.fit[index] : samples_.held_out[index - num_fit];
+}
+
 std::vector<InputMoments> SampleWalk::next_block() {
+  return next_block([](const WeightId& /*id*/) { return true; });
+}
+
+std::vector<InputMoments> SampleWalk::next_block(const WantedMatrix& wanted) {
   HALFTONE_ASSERT(block_ < description_.blocks);
-  auto moments = run(build_sample_block(description_, weights_, samples_.tokens, block_),
+  auto moments = run(build_sample_block(description_, weights_, samples_.tokens, block_), wanted,
                      /*replaces_rows=*/true);
   ++block_;
   return moments;
@@ -70,16 +122,43 @@ std::vector<InputMoments> SampleWalk::next_block() {
 
 InputMoments SampleWalk::head() {
   HALFTONE_ASSERT(block_ == description_.blocks);
-  return std::move(run(build_sample_head(description_, weights_, samples_.tokens), false)[0]);
+  return std::move(run(
+      build_sample_head(description_, weights_, samples_.tokens),
+      [](const WeightId& /*id*/) { return true; }, /*replaces_rows=*/false)[0]);
 }
 
-std::vector<InputMoments> SampleWalk::run(const SamplePart& part, bool replaces_rows) {
-  runtime::Session session = float_session(part.graph, threads_);
-  std::vector<MomentSums> sums;
-  for (const ProductInput& input : part.inputs) {
-    const ir::ValueId value = part.graph.outputs()[input.output];
-    sums.emplace_back(static_cast<std::size_t>(part.graph.value(value).type.shape.back()));
+std::vector<double> SampleWalk::losses() {
+  HALFTONE_ASSERT(block_ == description_.blocks);
+  const std::size_t vocabulary = description_.vocabulary;
+  const std::size_t most = std::clamp(kMaxLogits / vocabulary, std::size_t{1}, kMaxHeadRows);
+  // Rows do not see each other, so that a run may end within a sample; the last token of a sample
+  // predicts nothing.
+  runtime::Session session =
+      float_session(build_sample_logits(description_, weights_, 1).graph, threads_, most);
+  std::vector<double> losses(num_samples());
+  std::vector<double> parts(most);
+  for (std::size_t s = 0; s < losses.size(); ++s) {
+    const std::vector<TokenId>& tokens = sample(s);
+    for (std::size_t first = 0; first + 1 < tokens.size(); first += most) {
+      const std::size_t count = std::min(most, tokens.size() - 1 - first);
+      std::memcpy(session.input(0).data(), rows(s).data() + first * description_.width,
+                  count * description_.width * sizeof(float));
+      session.run();
+      const auto* logits = reinterpret_cast<const float*>(session.output(0).bytes.data());
+      parallel_for(count, [&](std::size_t t) {
+        parts[t] = loss_of({logits + t * vocabulary, vocabulary}, tokens[first + t + 1]);
+      });
+      for (std::size_t t = 0; t < count; ++t) losses[s] += parts[t];
+    }
+    losses[s] /= static_cast<double>(tokens.size() - 1);
   }
+  return losses;
+}
+
+std::vector<InputMoments> SampleWalk::run(const SamplePart& part, const WantedMatrix& wanted,
+                                          bool replaces_rows) {
+  runtime::Session session = float_session(part.graph, threads_);
+  std::vector<MomentSums> sums = sums_of(part, wanted);
   const std::size_t num_fit = samples_.fit.size();
   for (std::size_t first = 0; first < num_samples(); first += kRunSamples) {
     const std::size_t count = std::min(kRunSamples, num_samples() - first);
@@ -89,21 +168,18 @@ std::vector<InputMoments> SampleWalk::run(const SamplePart& part, bool replaces_
     if (replaces_rows) {
       std::memcpy(rows, session.output(0).bytes.data(), count * sample_size_ * sizeof(float));
     }
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const std::size_t width = sums[i].fit.num_inputs();
-      const std::span<const std::byte> bytes = session.output(part.inputs[i].output).bytes;
-      const std::size_t size = bytes.size() / sizeof(float) / kRunSamples;  // of a sample
-      const auto* values = reinterpret_cast<const float*>(bytes.data());
-      for (std::size_t s = 0; s < count; ++s) {
-        compress::SecondMoments& to = first + s < num_fit ? sums[i].fit : sums[i].held_out;
-        to.add(MatrixView<const float>(values + s * size, size / width, width, width));
-      }
+    for (MomentSums& each : sums) {
+      const std::span<const std::byte> bytes = session.output(each.input.output).bytes;
+      each.add(reinterpret_cast<const float*>(bytes.data()), count,
+               bytes.size() / sizeof(float) / kRunSamples, num_fit - std::min(num_fit, first));
     }
   }
   std::vector<InputMoments> result;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    result.push_back({part.inputs[i].matrices, sums[i].fit.num_inputs(), sums[i].fit.finish(), {}});
-    if (!samples_.held_out.empty()) result.back().held_out = sums[i].held_out.finish();
+  for (MomentSums& each : sums) {
+    with_context("inputs of " + to_string(each.input.matrices[0]), [&] {
+      result.push_back({each.input.matrices, each.fit.num_inputs(), each.fit.finish(), {}});
+      if (!samples_.held_out.empty()) result.back().held_out = each.held_out.finish();
+    });
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct InputMoments {
   std::vector<float> held_out;     ///< over the others; empty without them
 };
 
+/// Whether something is to be done for a matrix; experts appear as expert 0.
+using WantedMatrix = std::function<bool(const WeightId&)>;
+
 /// Holds the hidden rows of all samples at the border of a block: 4 bytes for each of their
 /// numbers, beside the weights of one block as float32 and the values of a few samples. All layers
 /// compute with float32; results have the same bits for any number of threads.
@@ -32,11 +36,18 @@ class SampleWalk {
   SampleWalk(const Description& description, const Weights& weights, const Samples& samples,
              int threads);
 
-  /// Goes through the next block. @pre not all were.
+  /// Goes through the next block, and measures the inputs of the matrices that are wanted. Those of
+  /// which none is wanted take no time. @pre not all were.
   /// @throws Error as build_sample_block() and compress::SecondMoments::finish()
+  std::vector<InputMoments> next_block(const WantedMatrix& wanted);
+  /// The same, of all matrices.
   std::vector<InputMoments> next_block();
   /// What the head reads. @pre all blocks were
   InputMoments head();
+  /// For each sample the mean of -log p(token | tokens before it) in nats, over its tokens but the
+  /// first. @pre all blocks were
+  /// @throws Error as build_sample_logits(); kFormat if a logit is not finite
+  std::vector<double> losses();
 
   [[nodiscard]] std::size_t blocks_done() const { return block_; }
   /// The hidden rows of a sample, [tokens, width]: those to fit, then those held out.
@@ -48,7 +59,9 @@ class SampleWalk {
   [[nodiscard]] std::size_t num_samples() const {
     return samples_.fit.size() + samples_.held_out.size();
   }
-  std::vector<InputMoments> run(const SamplePart& part, bool replaces_rows);
+  [[nodiscard]] const std::vector<TokenId>& sample(std::size_t index) const;
+  std::vector<InputMoments> run(const SamplePart& part, const WantedMatrix& wanted,
+                                bool replaces_rows);
 
   const Description& description_;
   const Weights& weights_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/quantize/sample_walk.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -65,6 +66,39 @@ TEST(SampleWalk, MeasuresWhatMatricesRead) {
   EXPECT_NE(inputs[0].fit, inputs[0].held_out);
 }
 
+TEST(SampleWalk, MeasuresOnlyWhatIsWanted) {
+  RandomWeights weights;
+  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
+  const Samples samples = six_samples();
+  SampleWalk walk(model.description, model.weights, samples, 1);
+  SampleWalk all(model.description, model.weights, samples, 1);
+  const auto inputs =
+      walk.next_block([](const WeightId& id) { return id.role == WeightRole::kUp; });
+  ASSERT_EQ(inputs.size(), 1U);
+  EXPECT_EQ(inputs[0].fit, all.next_block()[2].fit);
+  EXPECT_TRUE(walk.next_block([](const WeightId& /*id*/) { return false; }).empty());
+  (void)all.next_block();
+  EXPECT_TRUE(std::ranges::equal(walk.rows(5), all.rows(5)));
+}
+
+TEST(SampleWalk, MeasuresTheLossOfEachSample) {
+  RandomWeights weights;
+  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
+  const Samples samples{6, {{1, 5, 9, 2, 7, 0}}, {}};
+  SampleWalk walk(model.description, model.weights, samples, 2);
+  while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
+  const std::vector<float> logits = logits_of(model);
+  double expected = 0;
+  for (std::size_t t = 0; t < 5; ++t) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 11; ++i) sum += std::exp(double{logits[t * 11 + i]});
+    const auto next = static_cast<std::size_t>(samples.fit[0][t + 1]);
+    expected += (std::log(sum) - double{logits[t * 11 + next]}) / 5;
+  }
+  ASSERT_EQ(walk.losses().size(), 1U);
+  EXPECT_NEAR(walk.losses()[0], expected, 1e-4);  // as the rows
+}
+
 TEST(SampleWalk, HasTheSameBitsForAllThreads) {
   RandomWeights weights;
   const Model model = tiny_model(small_description("qwen2moe", {.experts = 4}), weights);
@@ -79,6 +113,7 @@ TEST(SampleWalk, HasTheSameBitsForAllThreads) {
     }
     const InputMoments head = walk.head();
     all.insert(all.end(), head.fit.begin(), head.fit.end());
+    for (const double loss : walk.losses()) all.push_back(static_cast<float>(loss));
     return all;
   };
   EXPECT_EQ(moments(1), moments(3));

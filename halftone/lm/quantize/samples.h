@@ -15,6 +15,7 @@ struct Samples {
   std::size_t tokens = 0;  ///< of each
   std::vector<std::vector<TokenId>> fit;
   std::vector<std::vector<TokenId>> held_out;  ///< for what should not be judged by the fit's data
+  std::vector<std::size_t> texts{};            ///< index of each one's text, those to fit first
 };
 
 struct SampleOptions {
@@ -24,11 +25,16 @@ struct SampleOptions {
   TokenId begin = kNoToken;   ///< replaces the first token of each sample, unless it is kNoToken
 };
 
+/// @throws Error kUsage if an option is out of range
+void check_options(const SampleOptions& options);
+/// @param tokens  of a text
+/// @throws Error kUsage if it is shorter than two samples, one if none is held out
+void check_text(std::size_t tokens, const SampleOptions& options);
+
 /// Divides texts into samples that follow each other without overlap, and takes as many of each
 /// text, evenly spaced. Every (fit / held_out + 1)-th one is held out. Short texts give fewer.
 /// @param texts  tokens of each text
-/// @throws Error kUsage if an option is out of range, or a text is shorter than two samples, one if
-///         none is held out
+/// @throws Error kUsage as check_options() and check_text()
 Samples choose_samples(std::span<const std::vector<TokenId>> texts, const SampleOptions& options);
 
 }  // namespace halftone::lm

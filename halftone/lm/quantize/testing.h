@@ -10,11 +10,27 @@
 #include "halftone/lm/model/build.h"
 #include "halftone/lm/model/open_model.h"
 #include "halftone/lm/model/testing.h"
+#include "halftone/lm/quantize/samples.h"
 
 namespace halftone::lm {
 
 /// A width with an odd factor, as rotations have to divide it.
 inline constexpr SmallSizes kOddSizes = {.width = 12, .inner = 10, .head_width = 6};
+
+/// Rows that whole blocks of most types hold.
+inline constexpr SmallSizes kFitSizes = {
+    .width = 64, .inner = 128, .heads = 2, .kv_heads = 1, .head_width = 32, .vocabulary = 40};
+
+/// Nine samples to fit and three held out, of 40 tokens.
+inline Samples some_samples() {
+  Samples samples{8, {}, {}};
+  for (TokenId i = 0; i < 12; ++i) {
+    std::vector<TokenId> sample;
+    for (TokenId k = 0; k < 8; ++k) sample.push_back((i * 7 + k * (i + 3)) % 40);
+    (i % 4 == 3 ? samples.held_out : samples.fit).push_back(std::move(sample));
+  }
+  return samples;
+}
 
 /// A GGUF file of this description, without tensors.
 inline GgufModel tiny_keys(const Description& d) {

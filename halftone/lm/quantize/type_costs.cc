@@ -158,16 +158,25 @@ std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id,
 
 TypeCosts measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
                              const std::map<WeightId, std::vector<const WeightType*>>& types) {
-  const LossPredictor predictor(job, sensitivities);
   TypeCosts costs;
+  measure_type_costs(job, sensitivities, types, costs);
+  return costs;
+}
+
+void measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
+                        const std::map<WeightId, std::vector<const WeightType*>>& types,
+                        TypeCosts& costs) {
+  const LossPredictor predictor(job, sensitivities);
   walk_matrices(
-      job, [&](const WeightId& id) { return types.contains(id) && !types.at(id).empty(); },
+      job,
+      [&](const WeightId& id) {
+        const auto found = types.find(id);
+        return found != types.end() && !found->second.empty() && !costs.contains(id);
+      },
       [&](const VisitedMatrix& matrix) {
-        const auto found = types.find(matrix.id);
-        if (found == types.end()) return;  // a final transform
         const MatrixView<const float> w = matrix.values;
         std::vector<float> errors(w.size());
-        for (const WeightType* type : found->second) {
+        for (const WeightType* type : types.at(matrix.id)) {
           const auto fit = compress::fit_groups(w, type->grid, matrix.metric, kQuickFit);
           compress::decode(fit, type->grid,
                            MatrixView<float>(errors.data(), w.rows(), w.cols(), w.cols()));
@@ -178,7 +187,6 @@ TypeCosts measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sens
               {type, predictor.loss(matrix, errors), type->size_bytes(w.rows(), w.cols())});
         }
       });
-  return costs;
 }
 
 BudgetedTypes choose_within(const TypeCosts& costs, std::size_t bytes,

@@ -35,9 +35,13 @@ std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id,
 /// 1/2 sum_c s_c E[e_c^2] over the tokens of the samples; for a table that is both the sum. Experts
 /// count as often as a token passes one.
 /// @param types  the types to choose from for each matrix; none are not measured
+/// @param costs  of an earlier, interrupted run: new ones are added to them as they are measured
 /// @throws Error as walk_matrices()
 TypeCosts measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
                              const std::map<WeightId, std::vector<const WeightType*>>& types);
+void measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
+                        const std::map<WeightId, std::vector<const WeightType*>>& types,
+                        TypeCosts& costs);
 
 /// @param least  bytes of the smallest types
 /// @throws Error kUsage if they are more than there are: says how many more are needed

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <limits>
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
@@ -146,7 +147,8 @@ class RowPacker {
     std::array<std::uint16_t, numerics::VectorEncoding::kBlock> codes;
     const auto used = std::span(codes).first(encoding.codes_per_block());
     take_codes(row, b, used);
-    encoding.pack_codes(used, fit_.scales[row * type_.grid.groups_per_row(fit_.cols) + b], to);
+    const float scale = fit_.scales[row * type_.grid.groups_per_row(fit_.cols) + b];
+    encoding.pack_codes(used, fit_.scale_factors[0] > 0 ? scale : 1, to);
   }
 
   const GroupFit& fit_;
@@ -170,13 +172,17 @@ const WeightType& weight_type(std::string_view name) {
   fail(ErrorKind::kUsage, "type of weights '" + std::string(name) + "': expected one of " + names);
 }
 
+numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) {
+  if (type.gguf != nullptr) return numerics::without_owner(*type.gguf);
+  return std::make_shared<const numerics::VectorEncoding>(type.basis, factor);
+}
+
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {
-  numerics::SharedBlockEncoding encoding;
-  if (type.gguf != nullptr) {
-    encoding = numerics::without_owner(*type.gguf);
-  } else {
-    encoding = std::make_shared<const numerics::VectorEncoding>(type.basis, fit.scale_factors[0]);
-  }
+  // A vector basis has no zero. A matrix of zeros, whose factor is 0, becomes numbers of 1e-36 and
+  // below: with anything that a layer reads, their sums are no different from 0 in float32.
+  const float factor =
+      type.gguf != nullptr ? 1 : std::max(fit.scale_factors[0], std::numeric_limits<float>::min());
+  numerics::SharedBlockEncoding encoding = encoding_of(type, factor);
   const std::size_t row_bytes = type.size_bytes(1, fit.cols);
   std::vector<std::byte> bytes(fit.rows * row_bytes);
   const RowPacker packer(fit, type, *encoding);

@@ -42,6 +42,10 @@ std::span<const WeightType> weight_types();
 /// @throws Error kUsage that lists the names
 const WeightType& weight_type(std::string_view name);
 
+/// How a file stores a matrix of a type.
+/// @param factor  of all scales of a vector basis; types of GGUF have none
+numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor);
+
 /// What a file stores of a fit on the grid of a type. Rows end with a whole block: where fit.cols
 /// does, a file can hold them.
 EncodedMatrix encode_fit(const compress::GroupFit& fit, const WeightType& type);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/quantize_identity.h"
+
+#include <algorithm>
+#include <string>
+
+#include "halftone/base/hash.h"
+#include "halftone/base/printable.h"
+#include "halftone/base/shared_bytes.h"
+
+namespace halftone {
+namespace {
+
+/// Bytes of files, one behind the other: "92870016 bytes 1234".
+class FileHash {
+ public:
+  /// A file, or all of a folder by their names.
+  void add(const std::filesystem::path& path) {
+    std::vector<std::filesystem::path> files;
+    if (std::filesystem::is_directory(path)) {
+      for (const auto& entry : std::filesystem::directory_iterator(path)) {
+        if (entry.is_regular_file()) files.push_back(entry.path());
+      }
+      std::ranges::sort(files);
+      for (const auto& file : files) hash_.add(file.filename().string() + " ");
+    } else {
+      files.push_back(path);
+    }
+    for (const auto& file : files) add_file(file);
+  }
+  [[nodiscard]] std::string text() const {
+    return std::to_string(bytes_) + " bytes " + std::to_string(hash_.value());
+  }
+
+ private:
+  void add_file(const std::filesystem::path& path) {
+    if (std::filesystem::file_size(path) == 0) return;
+    const SharedBytes file = map_file(path);
+    hash_.add(std::to_string(file.bytes.size()) + " ");
+    hash_.add(file.bytes);
+    bytes_ += file.bytes.size();
+  }
+
+  Hash hash_;
+  std::uintmax_t bytes_ = 0;
+};
+
+std::string text_of(const LanguageQuantizeJob& job) {
+  if (job.is_synthetic) return "synthetic";
+  FileHash hash;
+  for (const auto& text : job.texts) hash.add(text);
+  return hash.text();
+}
+
+std::string samples_of(const lm::SampleOptions& samples) {
+  return std::to_string(samples.fit) + " and " + std::to_string(samples.held_out) +
+         " held out of " + std::to_string(samples.tokens) + " tokens";
+}
+
+std::string types_of(const LanguageQuantizeJob& job) {
+  const std::string measured = ", " + std::to_string(job.sensitivity_samples) + " samples";
+  if (job.size) return "for " + std::to_string(*job.size) + " bytes" + measured;
+  if (job.bits_per_weight) {
+    return "for " + number_text(*job.bits_per_weight) + " bits per weight" + measured;
+  }
+  std::string types = job.recipe.blocks + ", tables " + job.recipe.tables;
+  for (const lm::TypeRule& rule : job.recipe.rules) types += ", " + rule.pattern + "=" + rule.type;
+  return types;
+}
+
+std::string fit_of(const LanguageQuantizeJob& job) {
+  return "damping " + number_text(job.damping.channel) + " " + number_text(job.damping.uniform) +
+         ", candidates " + std::to_string(job.groups.candidates) + ", sweeps " +
+         std::to_string(job.groups.sweeps) + (job.groups.feedback ? "" : ", no feedback");
+}
+
+}  // namespace
+
+lm::JobIdentity identity_of(const LanguageQuantizeJob& job) {
+  FileHash model;
+  model.add(job.input);
+  if (!job.tokenizer.empty()) model.add(job.tokenizer);
+  return {{"version", HALFTONE_VERSION},
+          {"model", model.text()},
+          {"text", text_of(job)},
+          {"samples", samples_of(job.samples)},
+          {"types", types_of(job)},
+          {"output", job.output.extension().string()},
+          {"rotation", job.rotates ? "yes" : "no"},
+          {"fit", fit_of(job)},
+          {"seed", std::to_string(job.seed)}};
+}
+
+}  // namespace halftone

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the state of an interrupted quantization must agree with. Private to this folder.
+#pragma once
+
+#include "halftone/api/language_quantization.h"
+#include "halftone/lm/quantize/quantize_state.h"
+
+namespace halftone {
+
+/// The parts of a job on which fitted codes depend. Files are told apart by the hashes of their
+/// bytes: their names and times do not matter.
+/// @throws Error kIo if a file cannot be read
+lm::JobIdentity identity_of(const LanguageQuantizeJob& job);
+
+}  // namespace halftone
