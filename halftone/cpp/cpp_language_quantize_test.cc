@@ -59,6 +59,8 @@ TEST_F(CppLanguageQuantize, WritesFilesThatRun) {
     EXPECT_EQ(report.held_out_tokens, 2 * 32U);
     EXPECT_GT(report.seconds, 0);
     EXPECT_FALSE(report.predicted_loss.has_value());
+    EXPECT_GT(report.fit_loss, 0);
+    EXPECT_GT(report.held_out_loss.value_or(0), 0);
     EXPECT_THAT(report.warnings, ElementsAre());
     EXPECT_GE(report.matrices.size(), 15U) << "7 of each block, and the table";
     const auto found =
@@ -92,6 +94,26 @@ TEST_F(CppLanguageQuantize, ChoosesTypesForASize) {
   options = few_samples({});
   options.bits_per_weight = 4.5;
   EXPECT_LE(quantize("more.safetensors", options).bits, 4.5);
+}
+
+TEST_F(CppLanguageQuantize, WritesItsOwnSamplesAndContinues) {
+  LanguageQuantizeOptions options = few_samples({"2x6"});
+  options.synthetic = true;
+  expect_error(ErrorKind::kUsage, "either texts or synthetic samples",
+               [&] { (void)quantize("x.safetensors", options); });
+  texts_.clear();
+  EXPECT_EQ(quantize("whole.safetensors", options).fit_tokens, 8 * 32U);
+  options.state = path("state");
+  int calls = 0;
+  options.progress = [&](double fraction, std::string_view) {
+    return fraction < 0.6 || ++calls < 3;
+  };
+  expect_error(ErrorKind::kInterrupted, "ended the work",
+               [&] { (void)quantize("parts.safetensors", options); });
+  EXPECT_TRUE(std::filesystem::exists(options.state));
+  options.progress = {};
+  (void)quantize("parts.safetensors", options);
+  EXPECT_EQ(contents("parts.safetensors"), contents("whole.safetensors"));
 }
 
 TEST_F(CppLanguageQuantize, ReadsRecipes) {
@@ -161,7 +183,7 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
   options.resources.threads = -1;
   expect_refused(options, "threads");
   const auto expect_no_folder = [&](const std::string& output) {
-    expect_error(ErrorKind::kIo, "cannot write: there is no folder ",
+    expect_error(ErrorKind::kIo, "cannot write",
                  [&] { (void)quantize(output, few_samples({"2x6"})); });
   };
   expect_no_folder("none/x.safetensors");
@@ -174,7 +196,7 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
   expect_error(ErrorKind::kIo, "none.txt",
                [&] { (void)quantize("x.safetensors", few_samples({"2x6"})); });
   texts_.clear();
-  expect_refused(few_samples({"2x6"}), "expected a text, found none");
+  expect_refused(few_samples({"2x6"}), "expected a text, found neither");
 }
 
 }  // namespace

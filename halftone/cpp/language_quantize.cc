@@ -27,6 +27,8 @@ LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
   job.size = options.size_bytes;
   job.bits_per_weight = options.bits_per_weight;
   job.recipe_output = options.recipe_output;
+  job.is_synthetic = options.synthetic;
+  job.state = options.state;
   job.samples.fit = options.samples;
   job.samples.held_out = options.held_out;
   job.samples.tokens = options.sample_tokens;
@@ -48,6 +50,8 @@ LanguageQuantizeReport outside(halftone::LanguageQuantizeReport found) {
   report.predicted_loss = found.predicted_loss;
   report.fit_tokens = found.fit_tokens;
   report.held_out_tokens = found.held_out_tokens;
+  report.fit_loss = found.fit_loss;
+  report.held_out_loss = found.held_out_loss;
   for (halftone::QuantizedMatrix& matrix : found.matrices) {
     report.matrices.push_back(
         {std::move(matrix.name), std::move(matrix.type), matrix.bits, matrix.bytes, matrix.error});

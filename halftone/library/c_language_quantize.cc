@@ -43,6 +43,8 @@ void set_fit(const halftone_language_quantize_options& options, LanguageQuantize
   job.rotates = options.no_rotation == 0;
   job.is_decoded = options.decoded != 0;
   job.seed = options.seed;
+  job.is_synthetic = options.synthetic != 0;
+  job.state = optional_text(options.state);
 }
 
 LanguageQuantizeJob job_of(const halftone_language_quantize_options& options) {
@@ -98,8 +100,9 @@ halftone_status halftone_language_report_summary(const halftone_language_report*
     check_version<halftone_language_summary>(callers.struct_bytes, "summary");
     give_result(halftone_language_summary{0, found.input_bytes, found.output_bytes, found.seconds,
                                           found.bits, found.predicted_loss.value_or(-1),
-                                          found.fit_tokens, found.held_out_tokens,
-                                          found.matrices.size(), found.warnings.size()},
+                                          found.fit_tokens, found.held_out_tokens, found.fit_loss,
+                                          found.held_out_loss.value_or(-1), found.matrices.size(),
+                                          found.warnings.size()},
                 callers);
   });
 }

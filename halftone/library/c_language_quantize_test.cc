@@ -79,6 +79,21 @@ class CLanguageQuantize : public testing::Test {
   std::vector<halftone_language_model*> models_;
 };
 
+TEST_F(CLanguageQuantize, WritesItsOwnSamplesAndContinues) {
+  halftone_language_quantize_options options = few_samples("2x6");
+  options.synthetic = 1;
+  expect_refused(options, "either texts or synthetic samples");
+  options.num_texts = 0;
+  ASSERT_OK(quantize("whole.safetensors", options));
+  const std::string state = path("state");
+  options.state = state.c_str();
+  ASSERT_OK(quantize("first.safetensors", options));
+  EXPECT_TRUE(std::filesystem::exists(state));
+  ASSERT_OK(quantize("again.safetensors", options));
+  EXPECT_EQ(std::filesystem::file_size(path("again.safetensors")),
+            std::filesystem::file_size(path("whole.safetensors")));
+}
+
 TEST_F(CLanguageQuantize, WritesFilesThatRun) {
   for (const char* type : {"4x8", "Q4_0"}) {
     halftone_language_report* report = nullptr;
@@ -94,6 +109,8 @@ TEST_F(CLanguageQuantize, WritesFilesThatRun) {
     EXPECT_EQ(summary.predicted_loss, -1);
     EXPECT_EQ(summary.fit_tokens, 8 * 32U);
     EXPECT_EQ(summary.held_out_tokens, 2 * 32U);
+    EXPECT_GT(summary.fit_loss, 0);
+    EXPECT_GT(summary.held_out_loss, 0);
     EXPECT_EQ(summary.num_warnings, 0U);
     EXPECT_EQ(halftone_language_report_warning(report, 0), nullptr);
     bool is_found = false;

@@ -334,7 +334,7 @@ typedef struct halftone_type_rule {
 typedef struct halftone_language_quantize_options {
   size_t struct_bytes;      /**< sizeof(halftone_language_quantize_options) */
   const char* const* texts; /**< [num_texts] files in UTF-8 to fit to, such as the model will read;
-                                 at least one */
+                                 none if synthetic */
   size_t num_texts;         /**< number of them */
   const char* tokenizer;    /**< a file, for a model of llama2.c; else NULL */
   const char* recipe;       /**< a TOML file of types; NULL: none */
@@ -359,6 +359,9 @@ typedef struct halftone_language_quantize_options {
   int no_rotation;           /**< nonzero: no rotations spread outliers over the channels */
   int decoded;               /**< nonzero: writes what codes represent as float32 */
   uint64_t seed;             /**< of the rotations */
+  int synthetic;             /**< nonzero: fits to samples that the model writes itself */
+  const char* state;         /**< a file that keeps what was fitted: the same call continues after
+                                  an interruption, with the same bytes; NULL: none */
   int (*progress)(void* user, double fraction); /**< fraction of the work, 0 to 1, that is done;
                                                      returns 0 to go on. May be NULL */
   void* user;                                   /**< for progress() */
@@ -397,6 +400,9 @@ typedef struct halftone_language_summary {
                                were not chosen for a size */
   size_t fit_tokens;      /**< tokens that the model was fitted to */
   size_t held_out_tokens; /**< tokens that it was judged by */
+  double fit_loss;        /**< of the float model on the samples that it was fitted to: mean of
+                               -log p in nats per token */
+  double held_out_loss;   /**< the same of the others; negative without them */
   size_t num_matrices;    /**< for halftone_language_report_matrix() */
   size_t num_warnings;    /**< for halftone_language_report_warning() */
 } halftone_language_summary;

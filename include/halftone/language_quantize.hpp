@@ -61,7 +61,11 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> bits_per_weight{};
     std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
     std::filesystem::path tokenizer{};      ///< a file, for a model of llama2.c; else empty
-    std::size_t samples = 64;               ///< of the texts to fit to, at most; evenly spaced
+    bool synthetic = false;  ///< instead of texts: fit to samples that the model writes itself
+    /// A file that keeps what was fitted: the same call continues after an interruption and writes
+    /// the same bytes; empty: none. It is left there.
+    std::filesystem::path state{};
+    std::size_t samples = 64;         ///< of the texts to fit to, at most; evenly spaced
     std::size_t held_out = 16;        ///< of the texts to judge by, which the fit does not see
     std::size_t sample_tokens = 512;  ///< of each sample, at least 2
     int candidates = 8;               ///< scales to try for each group of weights: 1 to 64
@@ -98,6 +102,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> predicted_loss{};
     std::size_t fit_tokens = 0;
     std::size_t held_out_tokens = 0;
+    double fit_loss = 0;  ///< of the float model on the samples: mean of -log p in nats per token
+    std::optional<double> held_out_loss{};  ///< likewise
     std::vector<QuantizedMatrix> matrices{};
     std::vector<std::string> warnings{};  ///< a line each
   };
@@ -106,9 +112,9 @@ HALFTONE_VERSIONED namespace v0 {
   /// seed alone: it is the same bytes for any number of threads and any processor, and those of
   /// `halftone quantize --text`. LanguageModel::open() reads it.
   /// @param model   a GGUF file, a folder of Hugging Face or a *.bin file of llama2.c
-  /// @param texts   files in UTF-8, such as the model will read
-  /// @param output  NAME.safetensors, or NAME.gguf if the model is a GGUF file; decoded weights of a
-  ///                folder of Hugging Face may go to a new folder
+  /// @param texts   files in UTF-8, such as the model will read; none if options.synthetic
+  /// @param output  NAME.safetensors, or NAME.gguf if the model is a GGUF file; decoded weights of
+  ///                a folder of Hugging Face may go to a new folder
   /// @throws Error kUsage for an option out of range, unknown or several types, rows that a type
   ///         does not hold, a size that cannot be reached, or a text that is too short; kIo,
   ///         kFormat, kUnsupported, kShape, kMemory as LanguageModel::open(); kInterrupted. No

@@ -15,7 +15,9 @@ from ._reports import LanguageQuantizeReport
 Path: TypeAlias = str | os.PathLike[str]
 
 
-def _paths(paths: Path | Sequence[Path]) -> list[str]:
+def _paths(paths: Path | Sequence[Path] | None) -> list[str]:
+    if paths is None:
+        return []
     if isinstance(paths, (str, os.PathLike)):
         return [os.fsdecode(paths)]
     return [os.fsdecode(path) for path in paths]
@@ -23,7 +25,7 @@ def _paths(paths: Path | Sequence[Path]) -> list[str]:
 
 def quantize_language_model(
     model: Path,
-    texts: Path | Sequence[Path],
+    texts: Path | Sequence[Path] | None,
     output: Path,
     *,
     type: str | None = None,
@@ -34,6 +36,8 @@ def quantize_language_model(
     bits_per_weight: float | None = None,
     recipe_output: Path | None = None,
     tokenizer: Path | None = None,
+    synthetic: bool = False,
+    state: Path | None = None,
     samples: int = 64,
     held_out: int = 16,
     sample_tokens: int = 512,
@@ -52,7 +56,7 @@ def quantize_language_model(
     Give either types, a size or bits_per_weight.
 
     model: a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c with its tokenizer=.
-    texts: a file in UTF-8, such as the model will read, or several.
+    texts: a file in UTF-8, such as the model will read, or several; None if synthetic.
     output: NAME.safetensors, or NAME.gguf if the model is a GGUF file; decoded weights of a folder
     of Hugging Face may go to a new folder.
     type: of the matrices in blocks: of GGUF such as "Q3_K", or a vector basis such as "4x8".
@@ -63,6 +67,9 @@ def quantize_language_model(
     size: bytes of the file, for which the types of the least predicted loss are chosen.
     bits_per_weight: the same for so many bits per weight of all matrices.
     recipe_output: a file to write the types to.
+    synthetic: fit to samples that the model writes itself.
+    state: a file that keeps what was fitted, so that the same call continues after an interruption
+    and writes the same bytes.
     samples, held_out, sample_tokens: samples of the texts to fit to at most, samples to judge by,
     and the tokens of each.
     candidates, sweeps: scales to try for each group of weights, 1 to 64, and passes that choose
@@ -80,9 +87,13 @@ def quantize_language_model(
     how.set_budget(size, bits_per_weight)
     how.samples, how.held_out, how.sample_tokens = samples, held_out, sample_tokens
     how.candidates, how.sweeps, how.damping = candidates, sweeps, damping
+    how.synthetic = synthetic
+    if state is not None:
+        how.state = os.fsdecode(state)
     how.rotation, how.decoded, how.seed = rotation, decoded, seed
     how.threads = check_threads(threads)
-    read = [os.fsdecode(model), *_paths(texts)]
+    texts = _paths(texts)
+    read = [os.fsdecode(model), *texts]
     if recipe is not None and is_recipe_text(recipe):
         how.recipe_text = os.fspath(recipe)
     elif recipe is not None:
@@ -96,7 +107,7 @@ def quantize_language_model(
     with Progress(progress) as callback:
         how.progress = callback
         try:
-            found = native.quantize_language(read[0], _paths(texts), os.fsdecode(output), how)
+            found = native.quantize_language(read[0], texts, os.fsdecode(output), how)
         except OSError as error:
             if all(os.path.exists(path) for path in read):
                 raise

@@ -370,6 +370,17 @@ class LanguageQuantizeReport(Result):
         return int(self._facts["held_out_tokens"])
 
     @property
+    def fit_loss(self) -> float:
+        """Of the float model on the samples that it was fitted to, in nats per token."""
+        return float(self._facts["fit_loss"])
+
+    @property
+    def held_out_loss(self) -> float | None:
+        """The same of the samples held out; None without them."""
+        loss: float | None = self._facts["held_out_loss"]
+        return loss
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """A line each."""
         return tuple(self._facts["warnings"])

@@ -109,6 +109,8 @@ void bind_language_quantize(nb::module_& module) {
   bind_types(how);
   bind_fit(how);
   bind_field(how, "tokenizer", [](Job& job) -> Path& { return job.tokenizer; });
+  bind_field(how, "synthetic", [](Job& job) -> bool& { return job.is_synthetic; });
+  bind_field(how, "state", [](Job& job) -> Path& { return job.state; });
   bind_field(how, "decoded", [](Job& job) -> bool& { return job.is_decoded; });
   bind_field(how, "threads", [](Job& job) -> int& { return job.threads; });
   how.def_rw("progress", &LanguageQuantizeHow::progress, nb::arg().none());

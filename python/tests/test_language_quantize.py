@@ -80,6 +80,31 @@ def test_the_report(files: Path, tmp_path: Path) -> None:
     assert "<td>blk.0.attn_q.weight</td><td>4x8</td>" in report._repr_html_()
 
 
+def test_synthetic_samples_and_a_state(files: Path, tmp_path: Path) -> None:
+    whole, parts, state = (tmp_path / name for name in ("a.safetensors", "b.safetensors", "state"))
+
+    def fit(output: Path, **options: Any) -> ht.LanguageQuantizeReport:
+        return ht.quantize_language_model(files, None, output, type="2x6", synthetic=True,
+                                          tokenizer=files.with_suffix(".tokenizer"),
+                                          **FEW | options)
+
+    report = fit(whole)
+    assert report.fit_loss > 0 and report.held_out_loss is not None and report.held_out_loss > 0
+    assert fit(parts, held_out=0).held_out_loss is None
+
+    def stop(share: float, activity: str) -> None:
+        if share > 0.8:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError):
+        fit(parts, state=state, progress=stop)
+    assert state.exists()
+    fit(parts, state=state)
+    assert parts.read_bytes() == whole.read_bytes()
+    with pytest.raises(ValueError, match="either texts or synthetic samples"):
+        quantized(files, parts, type="2x6", synthetic=True)
+
+
 def test_types_for_a_size(files: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "types.toml"
     sized = tmp_path / "sized.safetensors"
