@@ -37,7 +37,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/HalftoneConfigVer
 file(RELATIVE_PATH relative_prefix
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 if(TARGET halftone_lm_text)
-  set(text_libraries "-lpcre2-8 -lutf8proc ")
+  set(text_libraries "-lpcre2-8 -lutf8proc -lz ")
 endif()
 configure_file(cmake/halftone.pc.in ${PROJECT_BINARY_DIR}/package/halftone.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/HalftoneConfig.cmake

@@ -45,7 +45,7 @@ endfunction()
 set(CPACK_COMPONENTS_ALL "")
 set(soversion ${PROJECT_VERSION_MAJOR})
 if(TARGET halftone_lm_text)
-  set(text_packages "libpcre2-dev, libutf8proc-dev, ")
+  set(text_packages "libpcre2-dev, libutf8proc-dev, zlib1g-dev, ")
 endif()
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/triggers)
 halftone_package(runtime libhalftone${soversion} SECTION libs

@@ -61,7 +61,8 @@ TEST_F(CppLanguageQuantize, WritesFilesThatRun) {
     EXPECT_FALSE(report.predicted_loss.has_value());
     EXPECT_GT(report.fit_loss, 0);
     EXPECT_GT(report.held_out_loss.value_or(0), 0);
-    EXPECT_THAT(report.warnings, ElementsAre());
+    // The weights are random.
+    EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("the model does not know such a text")));
     EXPECT_GE(report.matrices.size(), 15U) << "7 of each block, and the table";
     const auto found =
         std::ranges::find(report.matrices, "blk.0.attn_q.weight", &QuantizedMatrix::name);
@@ -104,10 +105,7 @@ TEST_F(CppLanguageQuantize, WritesItsOwnSamplesAndContinues) {
   texts_.clear();
   EXPECT_EQ(quantize("whole.safetensors", options).fit_tokens, 8 * 32U);
   options.state = path("state");
-  int calls = 0;
-  options.progress = [&](double fraction, std::string_view) {
-    return fraction < 0.6 || ++calls < 3;
-  };
+  options.progress = [&](double fraction, std::string_view) { return fraction < 0.6; };
   expect_error(ErrorKind::kInterrupted, "ended the work",
                [&] { (void)quantize("parts.safetensors", options); });
   EXPECT_TRUE(std::filesystem::exists(options.state));
@@ -196,7 +194,7 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
   expect_error(ErrorKind::kIo, "none.txt",
                [&] { (void)quantize("x.safetensors", few_samples({"2x6"})); });
   texts_.clear();
-  expect_refused(few_samples({"2x6"}), "expected a text, found neither");
+  expect_refused(few_samples({"2x6"}), "which the model writes itself, found neither");
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ def test_the_report(files: Path, tmp_path: Path) -> None:
     assert report.output_bytes == small.stat().st_size
     assert report.input_bytes == files.stat().st_size
     assert (report.fit_tokens, report.held_out_tokens) == (8 * 32, 2 * 32)
-    assert report.predicted_loss is None and report.warnings == () and report.seconds > 0
+    assert report.predicted_loss is None and report.seconds > 0
+    assert "does not know such a text" in report.warnings[0]  # the weights are random
     matrix = next(each for each in report.matrices if each.name == "blk.0.attn_q.weight")
     assert matrix.encoded_bytes * 8 == matrix.weight_bits * 64 * 64
     assert 0 < matrix.relative_error < 0.2
@@ -93,7 +94,7 @@ def test_synthetic_samples_and_a_state(files: Path, tmp_path: Path) -> None:
     assert fit(parts, held_out=0).held_out_loss is None
 
     def stop(share: float, activity: str) -> None:
-        if share > 0.8:
+        if share > 0.6:
             raise LookupError("enough")
 
     with pytest.raises(LookupError):
