@@ -91,6 +91,13 @@ void check_writable(const std::filesystem::path& path) {
 }
 
 void check_outputs(const LanguageQuantizeJob& job) {
+  const auto plain = [](const auto& path) {
+    return std::filesystem::absolute(path).lexically_normal();
+  };
+  if (!job.state.empty() && plain(job.state) == plain(job.output)) {
+    fail(ErrorKind::kUsage,
+         job.state.string() + ": is the file to write; name another one for " + "the state");
+  }
   for (const std::filesystem::path* path : {&job.output, &job.recipe_output, &job.state}) {
     check_output(*path, std::span(&job.input, 1));
     const bool ends_with_slash = !path->has_filename();

@@ -86,6 +86,31 @@ TEST(LanguageReports, CompareTexts) {
   EXPECT_EQ(found[1]["reference"]["kl_divergence"]["value"], 0.5);
 }
 
+TEST(LanguageReports, ShowWhatWasQuantized) {
+  LanguageQuantizeReport report;
+  report.input_bytes = 4096;
+  report.output_bytes = 1024;
+  report.fit_tokens = 128;
+  report.fit_loss = 2.5;
+  report.matrices = {{"blk.0.attn_q.weight", "4x8", 2.125, 512, 0.01},
+                     {"zeros", "4x8", 2.125, 9, 0}};
+  EXPECT_THAT(to_text(report),
+              HasSubstr("128 tokens to fit, 0 held out; the float model's loss 2.500 nats per "
+                        "token\n"));
+  EXPECT_TRUE(json::parse(to_json(report))["held_out_loss"].is_null());
+  report.held_out_tokens = 32;
+  report.held_out_loss = 2.75;
+  report.warnings = {"a warning"};
+  EXPECT_THAT(to_text(report),
+              HasSubstr("32 held out; the float model's loss 2.500 and 2.750 nats"));
+  const json found = json::parse(to_json(report));
+  EXPECT_EQ(found["fit_loss"], 2.5);
+  EXPECT_EQ(found["held_out_loss"], 2.75);
+  EXPECT_EQ(found["warnings"], json::array({"a warning"}));
+  EXPECT_EQ(found["layers"][0]["sqnr_db"], 20);
+  EXPECT_TRUE(found["layers"][1]["sqnr_db"].is_null());
+}
+
 TEST(LanguageReports, ShowSpeeds) {
   const LanguageSpeed speed{2, 512, 128, 2e10, {{0, 100, 50, 200 << 20, 0.5}, {64, 0, 0, 0, 0}}};
   const std::string text = to_text(speed);
