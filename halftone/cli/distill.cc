@@ -64,14 +64,16 @@ void add_distill(CLI::App& app, Action& action,
                             options->training.common);
   verb->add_option(
           "--teacher", options->teachers,
-          "Float network: ONNX, TFLite or circle file; several: their answers are averaged")
+          "Float network: ONNX, TFLite or circle file; several: their answers are averaged; with "
+          "--text a GGUF file, a folder of Hugging Face or a .bin file of llama2.c")
       ->required()
       ->allow_extra_args(false)
       ->check(some_path());
   CLI::Option* student =
       verb->add_option(
               "--student", options->student,
-              "Network to train, float or in few bits; without, the first teacher in few bits")
+              "Network to train, float or in few bits; without, the first teacher in few bits; with "
+              "--text a .safetensors file that quantize --text wrote")
           ->check(some_path());
   verb->add_option("--stages", options->stages,
                    "BITS:EPOCHS,... in more bits, before those of the recipe: 4:5,3:5")
@@ -88,8 +90,17 @@ void add_distill(CLI::App& app, Action& action,
   add_teaching_options(*verb, *options);
   add_crossbar_options(*verb, *options);
   add_training_options(*verb, options->training);
-  verb->final_callback([options, &action, run = std::move(run)] {
-    action = [options, run](const Machine& machine) { run(*options, machine); };
+  CLI::Option* data = verb->get_option("--data")->required(false);
+  CLI::Option* text = add_language_distill_options(*verb, options->language)->excludes(data);
+  verb->final_callback([options, &action, verb, data, text, student, run = std::move(run)] {
+    if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
+    if (!text->empty() && student->empty()) throw CLI::RequiredError(student->get_name());
+    options->language.has_learning_rate = !verb->get_option("--learning-rate")->empty();
+    options->language.has_batch = !verb->get_option("--batch")->empty();
+    action = [options, verb, run](const Machine& machine) {
+      if (!options->language.job.texts.empty()) check_language_distill_options(*verb);
+      run(*options, machine);
+    };
   });
 }
 
