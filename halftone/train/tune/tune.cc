@@ -135,7 +135,7 @@ class TuningRun {
     const std::optional<Checkpoint> found = file_.open(settings_);
     if (found) return with_context(options_.checkpoint.path, [&] { resume(*found); });
     tell(0, "evaluating");
-    if (!samples_.second.empty()) second_ = tuner_.divergence(samples_.second);
+    second_ = second_divergence();
     evaluate();
     save();
     report();
@@ -194,13 +194,14 @@ class TuningRun {
     tell(static_cast<double>(index) / static_cast<double>(options_.steps),
          "step " + std::to_string(index + 1));
     const double rate = options_.rate * schedule_.factor(index);
-    const double loss = tuner_.step(samples_of(index), rate);
-    if (!std::isfinite(loss) || !is_finite(tuner_.numbers_state())) {
+    const Tuner::Look look = tuner_.look_at(samples_of(index));
+    tuner_.learn(look, rate);
+    if (!std::isfinite(look.loss) || !is_finite(tuner_.numbers_state())) {
       fail(ErrorKind::kUnsupported, "loss or a parameter is NaN or infinite in step " +
                                         std::to_string(index + 1) +
                                         "; a smaller learning rate may help");
     }
-    history_.steps.push_back({loss, rate, seconds_since(begin)});
+    history_.steps.push_back({look.loss, rate, seconds_since(begin)});
   }
   /// Whether the number of steps done is a multiple of the interval between evaluations.
   [[nodiscard]] bool is_evaluated() const {
@@ -211,11 +212,17 @@ class TuningRun {
     return share(done) != share(done - 1);
   }
   void evaluate() {
-    const double held_out = tuner_.divergence(samples_.held_out);
+    if (taught_.empty()) taught_ = tuner_.taught(samples_.held_out);
+    const double held_out = tuner_.divergence(samples_.held_out, taught_);
     history_.evaluations.push_back({history_.steps.size(), held_out});
     if (best() + 1 == history_.evaluations.size()) {
       best_numbers_ = copy_of(tuner_.numbers_state());
     }
+  }
+  /// 0 without a second text.
+  [[nodiscard]] double second_divergence() const {
+    if (samples_.second.empty()) return 0;
+    return tuner_.divergence(samples_.second, tuner_.taught(samples_.second));
   }
   /// Of the least divergence, the first of equal ones.
   [[nodiscard]] std::size_t best() const {
@@ -237,7 +244,7 @@ class TuningRun {
     tuner_.set_numbers_state(best_numbers_);
     result.best = best();
     result.second_before = second_;
-    if (!samples_.second.empty()) result.second_after = tuner_.divergence(samples_.second);
+    result.second_after = second_divergence();
     const TunedNumbers& numbers = tuner_.numbers();
     result.constants = numbers.constants();
     result.num_scales = numbers.num_scales();
@@ -253,6 +260,7 @@ class TuningRun {
   Tuner tuner_;
   Schedule schedule_;
   NamedTensors best_numbers_;
+  Tuner::Tensors taught_;  ///< of the held-out samples
   TuneHistory history_;
   double second_ = 0;  ///< divergence of the second text before the first step
   Clock::time_point begin_ = Clock::now();

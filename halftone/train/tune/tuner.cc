@@ -177,8 +177,11 @@ std::vector<Tuner::SampleResult> Tuner::for_samples(
   return results;
 }
 
-double Tuner::divergence(std::span<const TokenSample> samples) const {
-  const Tensors taught = rows_of(teacher_, samples, nullptr);
+Tuner::Tensors Tuner::taught(std::span<const TokenSample> samples) const {
+  return rows_of(teacher_, samples, nullptr);
+}
+
+double Tuner::divergence(std::span<const TokenSample> samples, const Tensors& taught) const {
   const Tensors rows = rows_of(student_, samples, nullptr);
   const Tensors teacher_weights = weights_of(teacher_.back());
   const Tensors weights = weights_of(student_.back());
@@ -195,10 +198,9 @@ double Tuner::divergence(std::span<const TokenSample> samples) const {
   return sum / static_cast<double>(std::max<std::size_t>(tokens, 1));
 }
 
-double Tuner::step(std::span<const TokenSample> samples, double rate) {
-  const auto tokens = static_cast<double>(samples.size() * samples[0].size());
+Tuner::Look Tuner::look_at(std::span<const TokenSample> samples) {
   std::vector<Tensors> rows;  // that the parts read, but for the last
-  const Tensors taught = rows_of(teacher_, samples, nullptr);
+  const Tensors taught = this->taught(samples);
   const Tensors last =
       rows_of(student_, samples, [&](const Tensors& each) { rows.push_back(each); });
   std::vector<SampleResult> results;
@@ -209,22 +211,26 @@ double Tuner::step(std::span<const TokenSample> samples, double rate) {
       return compare(weights, teacher_weights, last[i], taught[i], true);
     });
   }
-  double loss = 0;
-  for (const SampleResult& each : results) loss += each.loss;
+  const auto tokens = static_cast<double>(samples.size() * samples[0].size());
+  Look look;
+  for (const SampleResult& each : results) look.loss += each.loss / tokens;
   for (std::size_t p = student_.size() - 1; p-- > 0;) {
     const Tensors weights = weights_of(student_[p]);
     results = for_samples(student_[p], samples.size(), [&](std::size_t i) {
       return pass_back(student_[p], weights, rows[p][i], results[i].rows);
     });
   }
-  const ThreadLimit limit(1);
-  std::vector<at::Tensor> gradients = numbers_.take_gradients();
-  for (at::Tensor& gradient : gradients) {
+  look.gradients = numbers_.take_gradients();
+  for (at::Tensor& gradient : look.gradients) {
     if (gradient.defined()) gradient = gradient / tokens;
   }
-  optimizer_.step(gradients, rate);
+  return look;
+}
+
+void Tuner::learn(const Look& look, double rate) {
+  const ThreadLimit limit(1);  // libtorch would split sums by threads
+  optimizer_.step(look.gradients, rate);
   numbers_.update();
-  return loss / tokens;
 }
 
 }  // namespace halftone::train

@@ -40,12 +40,22 @@ class Tuner {
   Tuner(const SequenceParts& teacher, const SequenceParts& student, const NamedConstants& tuned,
         const TuneOptions& options);
 
+  using Tensors = std::vector<at::Tensor>;
+  /// The teacher's rows of samples before its last part, one each, from which divergence() starts.
+  [[nodiscard]] Tensors taught(std::span<const TokenSample> samples) const;
   /// The mean divergence, in nats per token.
-  [[nodiscard]] double divergence(std::span<const TokenSample> samples) const;
-  /// Updates the tuned numbers.
+  /// @param taught  of these samples
+  [[nodiscard]] double divergence(std::span<const TokenSample> samples,
+                                  const Tensors& taught) const;
+  /// Loss and gradients of a step.
+  struct Look {
+    double loss = 0;
+    Tensors gradients;  ///< of numbers().parameters(); an undefined one is 0
+  };
   /// @param samples  of equal length
-  /// @return         the loss before
-  double step(std::span<const TokenSample> samples, double rate);
+  Look look_at(std::span<const TokenSample> samples);
+  /// Updates the tuned numbers.
+  void learn(const Look& look, double rate);
 
   [[nodiscard]] const TunedNumbers& numbers() const { return numbers_; }
   [[nodiscard]] NamedTensors numbers_state() const { return numbers_.state(); }
@@ -54,7 +64,6 @@ class Tuner {
   void set_optimizer_state(const NamedTensors& state) { optimizer_.set_state(state); }
 
  private:
-  using Tensors = std::vector<at::Tensor>;
   /// The current weights of a part.
   [[nodiscard]] Tensors weights_of(const OpenGraph& part) const;
   /// Rows of all samples that the last part reads, of the teacher or the student.
