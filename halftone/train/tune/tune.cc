@@ -38,8 +38,11 @@ void check_tuning(const TuneSamples& samples, const TuneOptions& options) {
   require_from("evaluations", 1, options.evaluations);
   require_from("samples to tune to", 1, samples.fit.size());
   require_from("held-out samples", 1, samples.held_out.size());
-  if (!(options.rate > 0) || !(options.basis_rate >= 0)) {
-    fail(ErrorKind::kUsage, "learning rates of tuning: expected numbers above 0");
+  constexpr double kMaxRate = 1e30;  // within float32, times what it multiplies
+  const double basis_rate = options.rate * options.basis_rate;
+  if (!(options.rate > 0 && options.rate <= kMaxRate && basis_rate >= 0 &&
+        basis_rate <= kMaxRate)) {
+    fail(ErrorKind::kUsage, "learning rates of tuning: expected numbers above 0 up to 1e30");
   }
 }
 

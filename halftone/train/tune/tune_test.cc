@@ -64,7 +64,8 @@ TEST_F(TuneRuns, LowerTheDivergence) {
   // The constants have the divergence that was measured.
   SequenceParts parts = student_.parts;
   for (ir::Graph& part : parts) {
-    for (std::size_t i = 0; i < part.num_values(); ++i) {
+    const std::size_t num_values = part.num_values();  // before the new constants
+    for (std::size_t i = 0; i < num_values; ++i) {
       const auto id = static_cast<ir::ValueId>(i);
       const auto found = result.constants.find(part.value(id).name);
       if (part.constant(id) == nullptr || found == result.constants.end()) continue;
@@ -141,6 +142,8 @@ TEST_F(TuneRuns, RefuseWrongOptions) {
   refused("samples of a step", [](TuneOptions& options) { options.batch = 0; });
   refused("evaluations", [](TuneOptions& options) { options.evaluations = 0; });
   refused("learning rates", [](TuneOptions& options) { options.rate = 0; });
+  refused("learning rates", [](TuneOptions& options) { options.rate = 1e31; });
+  refused("learning rates", [](TuneOptions& options) { options.basis_rate = -1; });
   refused("warm-up", [](TuneOptions& options) { options.warm_up = 1; });
   samples_.held_out.clear();
   refused("held-out samples", [](TuneOptions&) {});
@@ -148,7 +151,7 @@ TEST_F(TuneRuns, RefuseWrongOptions) {
 
 TEST_F(TuneRuns, RefuseNumbersThatAreNotFinite) {
   TuneOptions options = few_steps();
-  options.rate = 1e38;
+  options.rate = 1e30;
   expect_error(ErrorKind::kUnsupported, "a smaller learning rate may help",
                [&] { (void)run(options); });
 }
