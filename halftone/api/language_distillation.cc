@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -30,6 +31,10 @@ void check_paths(const LanguageDistillJob& job) {
   }
   if (job.output.extension() != ".safetensors") {
     fail(ErrorKind::kUsage, job.output.string() + ": expected NAME.safetensors");
+  }
+  std::error_code error;
+  if (std::filesystem::equivalent(job.output, job.student, error)) {
+    fail(ErrorKind::kUsage, job.output.string() + " is the student that is read");
   }
   const std::filesystem::path folder = std::filesystem::absolute(job.output).parent_path();
   if (!std::filesystem::is_directory(folder)) {
