@@ -79,8 +79,8 @@ class ProgramDistillLanguage : public Program {
 };
 
 TEST_F(ProgramDistillLanguage, MakesAModelBetter) {
-  const Outcome outcome = distill("tuned.safetensors", "--steps 30 --second-text " +
-                                                           path("second.txt") + " --json");
+  const Outcome outcome =
+      distill("tuned.safetensors", "--steps 30 --second-text " + path("second.txt") + " --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("step 0 of 30: held-out divergence "));
   EXPECT_THAT(outcome.err, HasSubstr("step 30 of 30: held-out divergence "));
@@ -117,8 +117,7 @@ TEST_F(ProgramDistillLanguage, HasTheSameBytesForAllThreadsAndGoesOn) {
 
 TEST_F(ProgramDistillLanguage, EndsInAnOrderlyWayWhenInterrupted) {
   const std::string kept = "--steps 100000 --held-out 1 --quiet --state " + path("run.state");
-  const Outcome stopped =
-      run_until_kept(command("x.safetensors", kept), path("run.state"), SIGINT);
+  const Outcome stopped = run_until_kept(command("x.safetensors", kept), path("run.state"), SIGINT);
   EXPECT_EQ(stopped.code, 130) << stopped.err;
   EXPECT_EQ(stopped.err, "halftone: interrupted; saved in " + path("run.state") +
                              ", the same command goes on\n");
@@ -145,17 +144,15 @@ TEST_F(ProgramDistillLanguage, RefusesWhatCannotBe) {
   refused("distill --teacher " + teacher_ + student + output, 2, "--data is required");
   refused("distill --teacher " + teacher_ + " --student " + teacher_ + output + text, 2,
           "expected a student that `quantize --text` wrote");
-  refused("distill --teacher " + teacher_ + student + text + " -o " +
-              path("student.safetensors"),
+  refused("distill --teacher " + teacher_ + student + text + " -o " + path("student.safetensors"),
           2, "is the student that is read");
   refused("distill --teacher " + teacher_ + student + text + " -o " + path("x.gguf"), 2,
           "expected NAME.safetensors");
-  refused("distill --teacher " + teacher_ + student + text + " -o " +
-              path("nowhere/x.safetensors"),
+  refused("distill --teacher " + teacher_ + student + text + " -o " + path("nowhere/x.safetensors"),
           3, "there is no folder");
-  refused("distill --teacher " + teacher_ + " --student " + path("float.safetensors") + output +
-              text,
-          4, "no matrix is in a vector basis");
+  refused(
+      "distill --teacher " + teacher_ + " --student " + path("float.safetensors") + output + text,
+      4, "no matrix is in a vector basis");
   EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
 }
 

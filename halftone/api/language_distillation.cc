@@ -86,8 +86,9 @@ train::TuneSamples samples_of(const LanguageDistillJob& job, const lm::Tokenizer
     const std::size_t there = tokens.size() / std::max<std::size_t>(job.sample_tokens, 1);
     options.held_out = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(there / 2, 1));
     options.fit = std::max<std::size_t>(there, options.held_out + 1) - options.held_out;
-    lm::Samples chosen =
-        with_context(path.string(), [&] { return lm::choose_samples({&tokens, 1}, options); });
+    lm::Samples chosen = with_context(path.string(), [&] {
+      return lm::choose_samples({&tokens, 1}, options);
+    });
     std::ranges::move(chosen.fit, std::back_inserter(samples.fit));
     std::ranges::move(chosen.held_out, std::back_inserter(samples.held_out));
   }
@@ -105,8 +106,7 @@ train::SequenceParts parts_of(const lm::Model& model, std::size_t tokens) {
   train::SequenceParts parts;
   parts.push_back(lm::build_sample_embedding(model.description, model.weights, tokens));
   for (std::size_t block = 0; block < model.description.blocks; ++block) {
-    parts.push_back(
-        lm::build_sample_block(model.description, model.weights, tokens, block).graph);
+    parts.push_back(lm::build_sample_block(model.description, model.weights, tokens, block).graph);
   }
   parts.push_back(lm::build_sample_logits(model.description, model.weights, 1).graph);
   return parts;

@@ -44,9 +44,9 @@ struct LanguageDistillReport {
   TextDivergence held_out{};
   std::optional<TextDivergence> second{};
   train::TuneHistory history{};
-  std::size_t best_steps = 0;  ///< after which the model was as it is written; 0: as it was
-  std::size_t num_scales = 0;  ///< that were tuned
-  std::size_t num_gains = 0;   ///< elements of gains and biases that were tuned
+  std::size_t best_steps = 0;        ///< after which the model was as it is written; 0: as it was
+  std::size_t num_scales = 0;        ///< that were tuned
+  std::size_t num_gains = 0;         ///< elements of gains and biases that were tuned
   std::vector<std::string> bases{};  ///< vector bases that were tuned, such as "4x8"
   std::vector<std::string> warnings{};
   bool is_interrupted = false;  ///< no file was written; a checkpoint can resume the run

@@ -68,8 +68,8 @@ void check_language_distill_options(const CLI::App& verb) {
   const CLI::Option* text = verb.get_option("--text");
   for (const CLI::Option* option : verb.get_options()) {
     const std::string name = option->get_name();
-    const bool is_for_text = option == text || option->get_needs().contains(
-                                                   const_cast<CLI::Option*>(text));
+    const bool is_for_text =
+        option == text || option->get_needs().contains(const_cast<CLI::Option*>(text));
     const bool is_shared = std::ranges::count(kSharedOptions, name) != 0;
     if (option->empty() || is_for_text || is_shared) continue;
     fail(ErrorKind::kUsage, name + ": not for language models");

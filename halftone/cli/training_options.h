@@ -35,7 +35,7 @@ struct TrainOptions {
 /// Of `distill` with a language model.
 struct LanguageDistillOptions {
   LanguageDistillJob job;
-  std::string state;              ///< file from which the run resumes; empty: none
+  std::string state;               ///< file from which the run resumes; empty: none
   bool has_learning_rate = false;  ///< --learning-rate is given
   bool has_batch = false;          ///< --batch is given
 };

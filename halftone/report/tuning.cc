@@ -64,8 +64,7 @@ std::string to_text(const LanguageDistillReport& report) {
 std::string to_json(const LanguageDistillReport& report) {
   Json steps = Json::array();
   for (const train::TuneStep& each : report.history.steps) {
-    steps.push_back(
-        {{"loss", each.loss}, {"learning_rate", each.rate}, {"seconds", each.seconds}});
+    steps.push_back({{"loss", each.loss}, {"learning_rate", each.rate}, {"seconds", each.seconds}});
   }
   Json evaluations = Json::array();
   for (const train::TuneEvaluation& each : report.history.evaluations) {

@@ -75,8 +75,7 @@ at::Tensor compute(const ir::Rotary& op, const TorchInputs& in) {
   const std::int64_t axis = is_halves ? -2 : -1;
   const at::Tensor a = pairs.select(axis, 0);
   const at::Tensor b = pairs.select(axis, 1);
-  const at::Tensor turned =
-      at::stack({a * cos - b * sin, a * sin + b * cos}, axis).flatten(-2, -1);
+  const at::Tensor turned = at::stack({a * cos - b * sin, a * sin + b * cos}, axis).flatten(-2, -1);
   const at::Tensor rest = x.narrow(-1, 2 * half, x.size(-1) - 2 * half);
   return at::cat({turned, rest}, -1).flatten(-2, -1);
 }

@@ -42,7 +42,7 @@ struct TuneOptions {
   double rate = 2e-3;     ///< learning rate, which falls to 0 along a cosine
   double basis_rate = 1;  ///< learning rate of the matrices of vector bases, relative to `rate`
   double warm_up = 0.05;  ///< share of the steps in which the learning rate rises from 0
-  std::size_t evaluations = 8;     ///< after steps, at equal intervals; the best state is kept
+  std::size_t evaluations = 8;      ///< after steps, at equal intervals; the best state is kept
   std::optional<double> minutes{};  ///< the run ends after this time, with the best state so far
   std::uint64_t seed = 0;           ///< of the order of the samples
   CheckpointOptions checkpoint{};

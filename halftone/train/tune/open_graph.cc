@@ -29,8 +29,8 @@ bool is_matrix(const ir::Graph& graph, ir::ValueId id) {
 ir::Graph opened(ir::Graph graph, const std::function<bool(const std::string&)>& is_tuned,
                  std::vector<OpenWeight>& weights) {
   if (graph.inputs().size() != 1) {
-    fail(ErrorKind::kUsage, "part of a network: expected one input, found " +
-                                std::to_string(graph.inputs().size()));
+    fail(ErrorKind::kUsage,
+         "part of a network: expected one input, found " + std::to_string(graph.inputs().size()));
   }
   graph.set_outputs({graph.outputs()[0]});
   graph.remove_unused_nodes();
@@ -75,8 +75,8 @@ void require_gradients(const TorchGraph& graph) {
 OpenGraph::OpenGraph(ir::Graph graph, const std::function<bool(const std::string&)>& is_tuned)
     : graph_(opened(std::move(graph), is_tuned, weights_)) {
   const ir::Graph& source = graph_.source();
-  has_float_input_ = source.value(source.inputs()[0]).type.encoding.element ==
-                     ir::ElementType::kFloat32;
+  has_float_input_ =
+      source.value(source.inputs()[0]).type.encoding.element == ir::ElementType::kFloat32;
   require_gradients(graph_);
 }
 

@@ -90,9 +90,9 @@ class SequenceNetwork {
                           {x, constant(graph, name + ".weight", {outputs, inputs})});
   }
   ir::ValueId norm(ir::Graph& graph, const std::string& name, ir::ValueId x) {
-    const ir::ValueId y = graph.add_node(
-        name + "/normalized", ir::Normalize{.axes = {2}, .epsilon = 1e-5F, .subtract_mean = false},
-        {x});
+    const ir::ValueId y =
+        graph.add_node(name + "/normalized",
+                       ir::Normalize{.axes = {2}, .epsilon = 1e-5F, .subtract_mean = false}, {x});
     return graph.add_node(name, ir::Binary{ir::BinaryKind::kMul, {}},
                           {y, constant(graph, name + ".gain", {kWidth})});
   }
@@ -104,8 +104,8 @@ class SequenceNetwork {
   }
   void embedding() {
     ir::Graph graph;
-    const ir::ValueId ids = graph.add_input(
-        "ids", ir::dense_type(ir::ElementType::kInt32, {ir::kBatch, kTokens}));
+    const ir::ValueId ids =
+        graph.add_input("ids", ir::dense_type(ir::ElementType::kInt32, {ir::kBatch, kTokens}));
     const ir::ValueId table = constant(graph, "table", {kVocabulary, kWidth});
     graph.add_output(graph.add_node("embedding", ir::Gather{.axis = 0}, {table, ids}));
     parts.push_back(std::move(graph));

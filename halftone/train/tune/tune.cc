@@ -103,9 +103,8 @@ class TuningRun {
   TuningRun(const TuneNetworks& networks, const TuneSamples& samples, const TuneOptions& options)
       : samples_(samples),
         options_(options),
-        settings_([&networks, &samples, &options] {
-          return tune_settings(networks, samples, options);
-        }),
+        settings_(
+            [&networks, &samples, &options] { return tune_settings(networks, samples, options); }),
         file_(options.checkpoint, spmd::Devices::for_threads()),
         tuner_(networks.teacher, networks.student, networks.tuned, options),
         schedule_(warm_cosine(options), 1, options.steps) {}

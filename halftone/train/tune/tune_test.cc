@@ -128,8 +128,7 @@ TEST_F(TuneRuns, RefuseTheStateOfAnotherRun) {
   samples_.fit[0][0] = (samples_.fit[0][0] + 1) % 20;
   expect_error(ErrorKind::kUsage, "belongs to another run: text was", [&] { (void)run(options); });
   write_file(path("run.state"), std::string_view("nothing"));
-  expect_error(ErrorKind::kFormat, "run.state: expected a checkpoint",
-               [&] { (void)run(options); });
+  expect_error(ErrorKind::kFormat, "run.state: expected a checkpoint", [&] { (void)run(options); });
 }
 
 TEST_F(TuneRuns, RefuseWrongOptions) {

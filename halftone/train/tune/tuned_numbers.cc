@@ -56,15 +56,17 @@ void TunedNumbers::add_matrix(const std::string& name, const ir::BlockTensor& bl
   if (is_new) {
     const at::Tensor start = entries_of(basis);
     at->second = {std::make_shared<const numerics::VectorBasis>(basis.numbers(), basis.matrix()),
-                  start, size_of(start), {at::zeros_like(start)}};
+                  start,
+                  size_of(start),
+                  {at::zeros_like(start)}};
   } else if (*at->second.current != basis) {
-    fail(ErrorKind::kUnsupported, "tensor '" + name + "': another basis " + basis.rate() +
-                                      " than that of other tensors");
+    fail(ErrorKind::kUnsupported,
+         "tensor '" + name + "': another basis " + basis.rate() + " than that of other tensors");
   }
   at::Tensor least = matrix.least();
   at::Tensor largest = matrix.largest();
-  matrices_.emplace(name, Matrix{std::move(matrix), {at::zeros({groups})}, std::move(least),
-                                 std::move(largest)});
+  matrices_.emplace(
+      name, Matrix{std::move(matrix), {at::zeros({groups})}, std::move(least), std::move(largest)});
 }
 
 void TunedNumbers::add_vector(const std::string& name, const ir::Tensor& tensor) {
@@ -114,9 +116,8 @@ void TunedNumbers::visit(Visit&& visit) const {
 
 std::vector<at::Tensor> TunedNumbers::take_gradients() {
   std::vector<at::Tensor> result;
-  visit([&](const std::string& /*name*/, const Parameter& each) {
-    result.push_back(each.gradient);
-  });
+  visit(
+      [&](const std::string& /*name*/, const Parameter& each) { result.push_back(each.gradient); });
   for (auto& [name, each] : matrices_) each.logarithms.gradient.reset();
   for (auto& [name, each] : vectors_) each.change.gradient.reset();
   for (auto& [name, each] : bases_) each.change.gradient.reset();

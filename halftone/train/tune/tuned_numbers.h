@@ -29,7 +29,8 @@ using NamedConstants = std::map<std::string, std::shared_ptr<const ir::Constant>
 /// A basis belongs to all matrices of its rate.
 class TunedNumbers {
  public:
-  /// @param constants  matrices in vector bases, of which those of a rate share a basis; and float32
+  /// @param constants  matrices in vector bases, of which those of a rate share a basis; and
+  /// float32
   ///                   vectors
   /// @throws Error kUnsupported if matrices of a rate have several bases
   explicit TunedNumbers(const NamedConstants& constants);

@@ -61,8 +61,8 @@ Tuner::Tuner(const SequenceParts& teacher, const SequenceParts& student,
              const NamedConstants& tuned, const TuneOptions& options)
     : teacher_(opened_parts(teacher, [](const std::string&) { return false; })),
       numbers_(tuned),
-      student_(opened_parts(student,
-                            [&](const std::string& name) { return numbers_.contains(name); })),
+      student_(
+          opened_parts(student, [&](const std::string& name) { return numbers_.contains(name); })),
       optimizer_(numbers_.parameters(), numbers_.num_bases(), adam(options)) {}
 
 Tuner::Tensors Tuner::weights_of(const OpenGraph& part) const {

@@ -74,8 +74,8 @@ class Tuner {
   /// What a sample adds to the loss, and gradients.
   struct SampleResult {
     double loss = 0;
-    at::Tensor rows;   ///< gradient with respect to the rows
-    Tensors weights;   ///< with respect to the tuned weights of the part
+    at::Tensor rows;  ///< gradient with respect to the rows
+    Tensors weights;  ///< with respect to the tuned weights of the part
   };
   [[nodiscard]] SampleResult compare(const Tensors& weights, const Tensors& teacher_weights,
                                      const at::Tensor& rows, const at::Tensor& teacher_rows,

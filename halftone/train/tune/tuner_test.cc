@@ -148,8 +148,8 @@ TEST_F(Tuners, TuneTheTableOfEmbeddingAndHeadOnce) {
 TEST_F(Tuners, RefuseWhatHasNoGradientAndOtherBases) {
   SequenceParts parts = student_.parts;
   ir::Graph& graph = parts[1];
-  graph.set_outputs({graph.add_node("odd", ir::Unary{{ir::ActivationKind::kFloor}},
-                                    {graph.outputs()[0]})});
+  graph.set_outputs(
+      {graph.add_node("odd", ir::Unary{{ir::ActivationKind::kFloor}}, {graph.outputs()[0]})});
   expect_error(ErrorKind::kUnsupported, "no gradient for node 'odd'",
                [&] { (void)Tuner(teacher_.parts, parts, student_.tuned, {}); });
   NamedConstants tuned = student_.tuned;
@@ -162,8 +162,7 @@ TEST_F(Tuners, RefuseWhatHasNoGradientAndOtherBases) {
                             std::make_shared<const numerics::VectorBasis>(2, matrix), 0.01F),
                         blocks.bytes};
   tuned["q.weight"] = std::make_shared<const ir::Constant>(std::move(other));
-  expect_error(ErrorKind::kUnsupported, "another basis 2x6",
-               [&] { (void)TunedNumbers(tuned); });
+  expect_error(ErrorKind::kUnsupported, "another basis 2x6", [&] { (void)TunedNumbers(tuned); });
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ class CodeSums {
       const auto codeword = encoding_.basis->codeword(codes_[j]);
       double* const to = sums_.data() + codes_[j] * d_;
       for (std::size_t i = 0; i < d_; ++i) {
-        const double product = static_cast<double>(scale) * static_cast<double>(gradient[j * d_ + i]);
+        const double product =
+            static_cast<double>(scale) * static_cast<double>(gradient[j * d_ + i]);
         to[i] += product;
         sum += product * codeword[i];
       }
@@ -102,8 +103,8 @@ void round_row(std::span<const float> row, std::span<std::int8_t> rounded) {
       best = k;
       least = cost;
     }
-    rounded[best] = static_cast<std::int8_t>(rounded[best] > 0 ? rounded[best] - 1
-                                                               : rounded[best] + 1);
+    rounded[best] =
+        static_cast<std::int8_t>(rounded[best] > 0 ? rounded[best] - 1 : rounded[best] + 1);
   }
 }
 
@@ -116,8 +117,8 @@ VectorMatrix::VectorMatrix(const ir::BlockTensor& blocks)
                                                                  blocks.encoding->factor)),
       start_(bytes_.size() / encoding_->block_bytes) {
   for (std::size_t g = 0; g < start_.size(); ++g) {
-    start_[g] = numerics::e3m5_number(
-        std::to_integer<std::uint8_t>(bytes_[g * encoding_->block_bytes]));
+    start_[g] =
+        numerics::e3m5_number(std::to_integer<std::uint8_t>(bytes_[g * encoding_->block_bytes]));
   }
 }
 
@@ -143,9 +144,7 @@ void VectorMatrix::set(const at::Tensor& u, std::shared_ptr<const numerics::Vect
   }
 }
 
-ir::BlockTensor VectorMatrix::blocks() const {
-  return {shape_, encoding_, {nullptr, bytes_}};
-}
+ir::BlockTensor VectorMatrix::blocks() const { return {shape_, encoding_, {nullptr, bytes_}}; }
 
 at::Tensor VectorMatrix::weights() const { return decoded(blocks()); }
 

@@ -48,8 +48,8 @@ double smooth_loss(const ir::BlockTensor& blocks, const std::vector<double>& u,
   std::vector<std::uint16_t> codes(encoding.codes_per_block());
   double sum = 0;
   for (std::size_t block = 0; block < u.size(); ++block) {
-    const float start = encoding.unpack_codes(
-        blocks.bytes.bytes.data() + block * encoding.block_bytes, codes);
+    const float start =
+        encoding.unpack_codes(blocks.bytes.bytes.data() + block * encoding.block_bytes, codes);
     const double scale = double{encoding.factor} * double{start} * std::exp(u[block]);
     for (const std::uint16_t code : codes) {
       for (std::size_t i = 0; i < d; ++i) {
@@ -118,8 +118,8 @@ TEST(VectorMatrix, RoundsScalesToWhatFilesHold) {
     const auto code = [&](const ir::BlockTensor& of) {
       return std::to_integer<std::uint8_t>(of.bytes.bytes[g * block]);
     };
-    const double wanted = double{numerics::e3m5_number(code(blocks))} *
-                          std::exp(static_cast<double>(u[g] * 0.01F));
+    const double wanted =
+        double{numerics::e3m5_number(code(blocks))} * std::exp(static_cast<double>(u[g] * 0.01F));
     EXPECT_EQ(code(matrix.blocks()), numerics::e3m5_code(wanted));
   }
   // At its bounds a scale is the least or the largest number.
