@@ -45,7 +45,7 @@ CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillOptions
   CLI::Option* text =
       verb.add_option("--text", job.texts,
                       "Text in UTF-8 from which a language model learns; several may be given. "
-                      "--batch is then 4 by default, --learning-rate 0.002")
+                      "--batch is then 4 by default, --learning-rate 0.003")
           ->check(some_path());
   verb.add_option("--second-text", job.second_text,
                   "Text of another domain, which is measured before and after")

@@ -39,7 +39,7 @@ struct TuneHistory {
 struct TuneOptions {
   std::size_t steps = 200;
   std::size_t batch = 4;  ///< samples of a step
-  double rate = 2e-3;     ///< learning rate, which falls to 0 along a cosine
+  double rate = 3e-3;     ///< learning rate, which falls to 0 along a cosine
   double basis_rate = 1;  ///< learning rate of the matrices of vector bases, relative to `rate`
   double warm_up = 0.05;  ///< share of the steps in which the learning rate rises from 0
   std::size_t evaluations = 8;      ///< after steps, at equal intervals; the best state is kept
