@@ -13,6 +13,7 @@ Options:
   --row ROW      TYPE, TYPE:decoded or SIZE; e.g. 4x8, Q2_K:decoded, 60MB, gguf:80MB. Types are those
                  of the matrices in blocks, and the table stays as it is; sizes are those of whole
                  files. Repeatable
+  --file FILE    measures a file that is there, of any program. Repeatable
   --seeds N      fits of each row (3)
   --samples N    samples of 512 tokens to fit (32); a quarter as many are held out
   --windows N    windows of 512 tokens of each text (8), of which the second halves count
@@ -43,8 +44,8 @@ class Bench:
         self.folder = folder
 
     def run(self, *command: object) -> dict:
-        threads = self.arguments.threads
-        more = ["--threads", threads] if threads else []
+        has_threads = self.arguments.threads > 0 and command[0] != "inspect"
+        more = ["--threads", self.arguments.threads] if has_threads else []
         done = subprocess.run([self.arguments.program.resolve(), *map(str, [*command, *more]), "--json",
                                "--quiet"], capture_output=True, text=True)
         if done.returncode != 0:
@@ -77,18 +78,26 @@ class Bench:
                                                  row[0] in "QIT")
         output = self.folder / (name + (".gguf" if needs_gguf else ".safetensors"))
         report = self.fit(row, seed, output)
-        texts = [each for text in self.arguments.text for each in ("--text", text)]
-        found = self.run("eval", output, "--reference", self.arguments.model, *texts, "--context",
-                         512, "--windows", self.arguments.windows, "--second-half")
         result = {"bits": report["weight_bits"], "bytes": report["output_bytes"],
                   "predicted": report["predicted_loss"], "seconds": report["seconds"],
-                  "texts": found.get("texts", [found])}
+                  "texts": self.compare(output)}
         results.write_text(json.dumps(result))
         if not self.arguments.folder:
             output.unlink()
         print(f"{name}: {result['texts'][0]['reference']['kl_divergence']['value']:.4f}",
               flush=True)
         return result
+
+    def compare(self, file: pathlib.Path) -> list[dict]:
+        texts = [each for text in self.arguments.text for each in ("--text", text)]
+        found = self.run("eval", file, "--reference", self.arguments.model, *texts, "--context",
+                         512, "--windows", self.arguments.windows, "--second-half")
+        return found.get("texts", [found])
+
+    def measure_file(self, file: pathlib.Path) -> dict:
+        facts = self.run("inspect", file)
+        return {"bits": facts["bits_per_weight"], "bytes": file.stat().st_size, "predicted": None,
+                "texts": self.compare(file)}
 
 
 def print_rows(rows: dict[str, list[dict]], texts: list[pathlib.Path]) -> None:
@@ -117,6 +126,7 @@ def main() -> None:
     parser.add_argument("calibration", type=pathlib.Path)
     parser.add_argument("text", type=pathlib.Path, nargs="+")
     parser.add_argument("--row", action="append", default=[])
+    parser.add_argument("--file", type=pathlib.Path, action="append", default=[])
     for option, default in {"seeds": 3, "samples": 32, "windows": 8, "jobs": 1,
                             "threads": 0}.items():
         parser.add_argument(f"--{option}", type=int, default=default)
@@ -124,12 +134,14 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or pathlib.Path(temporary)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         bench = Bench(arguments, folder)
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             futures = {row: [pool.submit(bench.measure, row, seed)
                              for seed in range(arguments.seeds)]
-                       for row in arguments.row or ["4x8", "2x6"]}
+                       for row in arguments.row}
+            futures |= {file.name: [pool.submit(bench.measure_file, file)]
+                        for file in arguments.file}
             rows = {row: [each.result() for each in fits] for row, fits in futures.items()}
     print_rows(rows, arguments.text)
 

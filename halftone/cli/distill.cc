@@ -8,6 +8,36 @@
 namespace halftone::cli {
 namespace {
 
+constexpr const char* kExamples =
+    "halftone distill --teacher model.onnx -o model.circle --data examples/mnist --weight-bits 1 "
+    "--activation-bits 1 --epochs 20\n"
+    "halftone distill --teacher model.gguf --student student.safetensors -o tuned.safetensors "
+    "--text text.txt --minutes 60 --state tune.state";
+
+/// Adds the teachers, the student and how it starts.
+/// @return  --student
+CLI::Option* add_network_options(CLI::App& verb, DistillOptions& options) {
+  verb.add_option(
+          "--teacher", options.teachers,
+          "Float network: ONNX, TFLite or circle file; several: their answers are averaged; with "
+          "--text a GGUF file, a folder of Hugging Face or a .bin file of llama2.c")
+      ->required()
+      ->allow_extra_args(false)
+      ->check(some_path());
+  CLI::Option* student = verb.add_option("--student", options.student,
+                                         "Network to train, float or in few bits; without, the "
+                                         "first teacher in few bits; with "
+                                         "--text a .safetensors file that quantize --text wrote")
+                             ->check(some_path());
+  verb.add_option("--stages", options.stages,
+                  "BITS:EPOCHS,... in more bits, before those of the recipe: 4:5,3:5")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb.add_flag("--fresh", options.fresh, "Give the student, a float network, initial values")
+      ->needs(student);
+  return student;
+}
+
 void add_teaching_options(CLI::App& verb, DistillOptions& options) {
   train::TrainOptions& train = options.training.train;
   verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
@@ -59,26 +89,8 @@ void add_distill(CLI::App& app, Action& action,
                  std::function<void(const DistillOptions&, const Machine&)> run) {
   const auto options = std::make_shared<DistillOptions>();
   CLI::App* verb = add_verb(app, "distill", "Train a network in few bits on a teacher's answers",
-                            "halftone distill --teacher model.onnx -o model.circle "
-                            "--data examples/mnist --weight-bits 1 --activation-bits 1 --epochs 20",
-                            options->training.common);
-  verb->add_option(
-          "--teacher", options->teachers,
-          "Float network: ONNX, TFLite or circle file; several: their answers are averaged")
-      ->required()
-      ->allow_extra_args(false)
-      ->check(some_path());
-  CLI::Option* student =
-      verb->add_option(
-              "--student", options->student,
-              "Network to train, float or in few bits; without, the first teacher in few bits")
-          ->check(some_path());
-  verb->add_option("--stages", options->stages,
-                   "BITS:EPOCHS,... in more bits, before those of the recipe: 4:5,3:5")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb->add_flag("--fresh", options->fresh, "Give the student, a float network, initial values")
-      ->needs(student);
+                            kExamples, options->training.common);
+  CLI::Option* student = add_network_options(*verb, *options);
   add_recipe_options(*verb, options->recipe);
   verb->add_option("--calibration", options->calibration,
                    "Samples, from the front, that the student is fitted to before it learns")
@@ -88,8 +100,17 @@ void add_distill(CLI::App& app, Action& action,
   add_teaching_options(*verb, *options);
   add_crossbar_options(*verb, *options);
   add_training_options(*verb, options->training);
-  verb->final_callback([options, &action, run = std::move(run)] {
-    action = [options, run](const Machine& machine) { run(*options, machine); };
+  CLI::Option* data = verb->get_option("--data")->required(false);
+  CLI::Option* text = add_language_distill_options(*verb, options->language)->excludes(data);
+  verb->final_callback([options, &action, verb, data, text, student, run = std::move(run)] {
+    if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
+    if (!text->empty() && student->empty()) throw CLI::RequiredError(student->get_name());
+    options->language.has_learning_rate = !verb->get_option("--learning-rate")->empty();
+    options->language.has_batch = !verb->get_option("--batch")->empty();
+    action = [options, verb, run](const Machine& machine) {
+      if (!options->language.job.texts.empty()) check_language_distill_options(*verb);
+      run(*options, machine);
+    };
   });
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/api/language_distillation.h"
 #include "halftone/api/training_names.h"
 #include "halftone/cli/command.h"
 
@@ -31,8 +32,17 @@ struct TrainOptions {
   bool keep = false;
 };
 
+/// Of `distill` with a language model.
+struct LanguageDistillOptions {
+  LanguageDistillJob job;
+  std::string state;               ///< file from which the run resumes; empty: none
+  bool has_learning_rate = false;  ///< --learning-rate is given
+  bool has_batch = false;          ///< --batch is given
+};
+
 struct DistillOptions {
   TrainingOptions training;
+  LanguageDistillOptions language;
   RecipeOptions recipe;
   std::vector<std::string> teachers;
   std::string student;  ///< none: the first teacher
@@ -47,6 +57,12 @@ struct DistillOptions {
 
 /// Declares the common options, including the output file.
 void add_training_options(CLI::App& verb, TrainingOptions& options);
+
+/// Adds --text and the options that need it.
+/// @return  --text
+CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillOptions& options);
+/// @throws Error kUsage for an option of `verb` that is given and not for language models
+void check_language_distill_options(const CLI::App& verb);
 
 /// Declares `train`. @param run  does the work
 void add_train(CLI::App& app, Action& action,

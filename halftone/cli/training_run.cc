@@ -9,6 +9,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/cli/interruption.h"
+#include "halftone/cli/language_training_run.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/report/curve.h"
 #include "halftone/report/report.h"
@@ -86,6 +87,7 @@ void run_train(const TrainOptions& options, const Machine& machine) {
 }
 
 void run_distill(const DistillOptions& options, const Machine& machine) {
+  if (!options.language.job.texts.empty()) return run_language_distill(options, machine);
   Course course(options.training, machine, true);
   DistillJob job;
   job.training = course.job();

@@ -8,6 +8,7 @@
 
 #include "halftone/api/crossbar.h"
 #include "halftone/api/inspection.h"
+#include "halftone/api/language_distillation.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/number_systems.h"
 #include "halftone/api/quantize.h"
@@ -42,6 +43,12 @@ std::string to_json(const QuantizeReport& report);
 std::string to_line(std::size_t index, const train::EpochResult& epoch, bool has_teacher);
 std::string to_text(const TrainReport& report);
 std::string to_json(const TrainReport& report);
+
+/// The last step or evaluation of a run of tuning in one line, without a line feed.
+/// @param steps  of the whole run
+std::string to_line(const train::TuneHistory& history, std::size_t steps, bool is_evaluated);
+std::string to_text(const LanguageDistillReport& report);
+std::string to_json(const LanguageDistillReport& report);
 
 std::string to_text(const compress::Evaluation& evaluation);
 std::string to_json(const compress::Evaluation& evaluation);

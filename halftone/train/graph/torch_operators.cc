@@ -12,9 +12,9 @@ namespace {
 /// Without functions where the table of no family has the operator.
 TorchFunctions functions_of(const ir::Operator& op) {
   static const ir::OperatorTable<TorchFunctions> table = {
-      activation_functions(), elementwise_functions(), encode_functions(),
-      index_functions(),      layer_functions(),       move_functions(),
-      pool_functions(),       recurrent_functions(),   reduce_functions()};
+      activation_functions(), elementwise_functions(), encode_functions(), index_functions(),
+      layer_functions(),      move_functions(),        pool_functions(),   recurrent_functions(),
+      reduce_functions(),     sequence_functions()};
   return table[op];
 }
 

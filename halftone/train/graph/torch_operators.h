@@ -120,5 +120,6 @@ std::span<const TorchEntry> move_functions();
 std::span<const TorchEntry> pool_functions();
 std::span<const TorchEntry> recurrent_functions();
 std::span<const TorchEntry> reduce_functions();
+std::span<const TorchEntry> sequence_functions();
 
 }  // namespace halftone::train

@@ -7,6 +7,7 @@
 #include "halftone/base/hash.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
+#include "halftone/numerics/vector_basis.h"
 #include "halftone/train/teacher/score_cache.h"
 
 namespace halftone::train {
@@ -15,14 +16,6 @@ namespace {
 template <typename T>
 void add_numbers(Hash& hash, std::span<T> numbers) {
   hash.add(std::as_bytes(numbers));
-}
-
-std::string text_of(const Hash& hash) {
-  std::string text(16, '0');
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    text[i] = "0123456789abcdef"[hash.value() >> (60 - 4 * i) & 15];
-  }
-  return text;
 }
 
 void add_encoding(Hash& hash, const numerics::MatrixEncoding* encoding) {
@@ -40,6 +33,13 @@ void add_constant(Hash& hash, const ir::Constant& constant) {
     hash.add(tensor->bytes());
     return;
   }
+  if (const auto* blocks = std::get_if<ir::BlockTensor>(&constant)) {
+    hash.add(blocks->encoding->name);
+    hash.add(std::as_bytes(std::span(&blocks->encoding->factor, 1)));
+    if (blocks->encoding->basis != nullptr) add_numbers(hash, blocks->encoding->basis->matrix());
+    hash.add(blocks->bytes.bytes);
+    return;
+  }
   const auto& encoded = std::get<ir::EncodedTensor>(constant);
   add_encoding(hash, encoded.encoding.get());
   const BitMatrix& planes = encoded.codes.planes;
@@ -47,6 +47,14 @@ void add_constant(Hash& hash, const ir::Constant& constant) {
 }
 
 }  // namespace
+
+std::string to_text(const Hash& hash) {
+  std::string text(16, '0');
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    text[i] = "0123456789abcdef"[hash.value() >> (60 - 4 * i) & 15];
+  }
+  return text;
+}
 
 std::string content_hash(const ir::Graph& graph) {
   Hash hash;
@@ -60,7 +68,7 @@ std::string content_hash(const ir::Graph& graph) {
     const auto* encoding = ir::activation_encoding(graph.node(id).op);
     if (encoding != nullptr) add_encoding(hash, encoding->get());
   }
-  return text_of(hash);
+  return to_text(hash);
 }
 
 std::string content_hash(const data::Dataset& data) {
@@ -71,7 +79,7 @@ std::string content_hash(const data::Dataset& data) {
     const std::int64_t label = data.label(sample);
     add_numbers(hash, std::span(&label, 1));
   }
-  return text_of(hash);
+  return to_text(hash);
 }
 
 }  // namespace halftone::train

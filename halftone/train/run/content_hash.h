@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "halftone/base/hash.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 
@@ -13,5 +14,7 @@ namespace halftone::train {
 std::string content_hash(const ir::Graph& graph);
 /// Hash of all samples and labels.
 std::string content_hash(const data::Dataset& data);
+/// The digits of a hash.
+std::string to_text(const Hash& hash);
 
 }  // namespace halftone::train

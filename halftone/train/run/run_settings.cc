@@ -8,24 +8,16 @@
 namespace halftone::train {
 namespace {
 
-/// The shortest decimal text that identifies the number.
-std::string text_of(double number) {
-  std::string text(32, ' ');
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
-  text.resize(static_cast<std::size_t>(end - text.data()));
-  return text;
-}
-
 std::string text_of(const std::vector<double>& numbers) {
   std::string text;
-  for (const double number : numbers) text += (text.empty() ? "" : ",") + text_of(number);
+  for (const double number : numbers) text += (text.empty() ? "" : ",") + to_text(number);
   return text;
 }
 
 std::string text_of(const LevelQuantizerOptions& options) {
   return options.rule == LevelRule::kGradient
              ? "gradient"
-             : "average with momentum " + text_of(options.momentum);
+             : "average with momentum " + to_text(options.momentum);
 }
 
 std::string text_of(const WeightHardware& hardware) {
@@ -39,18 +31,25 @@ std::string text_of_gradients(const PrecisionOptions& options) {
 
 void add(RunSettings& settings, const OptimizerOptions& options) {
   settings.push_back({"optimizer", options.kind == OptimizerKind::kSgd ? "sgd" : "adam"});
-  settings.push_back({"rate", text_of(options.rate)});
-  settings.push_back({"level rate", text_of(options.level_rate)});
-  settings.push_back({"momentum", text_of(options.momentum)});
-  settings.push_back({"weight decay", text_of(options.weight_decay)});
-  settings.push_back({"most gradient", text_of(options.clip_grad_norm)});
+  settings.push_back({"rate", to_text(options.rate)});
+  settings.push_back({"level rate", to_text(options.level_rate)});
+  settings.push_back({"momentum", to_text(options.momentum)});
+  settings.push_back({"weight decay", to_text(options.weight_decay)});
+  settings.push_back({"most gradient", to_text(options.clip_grad_norm)});
   settings.push_back({"schedule", std::string(to_string(options.schedule.kind))});
   settings.push_back({"milestones", text_of(options.schedule.milestones)});
-  settings.push_back({"decay", text_of(options.schedule.decay)});
-  settings.push_back({"warm-up", text_of(options.schedule.warm_up)});
+  settings.push_back({"decay", to_text(options.schedule.decay)});
+  settings.push_back({"warm-up", to_text(options.schedule.warm_up)});
 }
 
 }  // namespace
+
+std::string to_text(double number) {
+  std::string text(32, ' ');
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  text.resize(static_cast<std::size_t>(end - text.data()));
+  return text;
+}
 
 RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                          const TrainingData& data, const StudentOptions& student_options,
@@ -68,25 +67,25 @@ RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                        {"format of gradients", text_of_gradients(student_options.precision)},
                        {"device", std::string(to_string(student_options.device))},
                        {"hardware", text_of(student_options.hardware)},
-                       {"freezing", text_of(options.freeze_from)},
-                       {"loss scale", text_of(options.loss_scale)},
+                       {"freezing", to_text(options.freeze_from)},
+                       {"loss scale", to_text(options.loss_scale)},
                        {"epochs", std::to_string(options.epochs)},
                        {"batch", std::to_string(options.batch)},
                        {"parts", std::to_string(options.parts)},
-                       {"label weight", text_of(options.loss.label_weight)},
-                       {"temperature", text_of(options.loss.temperature)},
+                       {"label weight", to_text(options.loss.label_weight)},
+                       {"temperature", to_text(options.loss.temperature)},
                        {"loss", std::string(to_string(options.loss.kind))},
                        {"flip", options.augment.flip ? "on" : "off"},
                        {"crop", std::to_string(options.augment.padding)},
                        {"seed", std::to_string(options.seed)},
-                       {"validation split", text_of(options.validation_split)},
+                       {"validation split", to_text(options.validation_split)},
                        {"patience", std::to_string(options.patience)}};
   for (std::size_t i = 0; i < data.teachers.size(); ++i) {
     settings.push_back({"teacher " + std::to_string(i + 1), content_hash(data.teachers[i])});
   }
   std::string features;
   for (const FeatureMatch& each : options.features) {
-    features += each.teacher + "=" + each.student + ":" + text_of(each.weight) + " ";
+    features += each.teacher + "=" + each.student + ":" + to_text(each.weight) + " ";
   }
   settings.push_back({"features", features});
   add(settings, options.optimizer);

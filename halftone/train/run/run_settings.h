@@ -2,6 +2,7 @@
 // The settings that affect the result of a run.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "halftone/train/learn/training_data.h"
@@ -16,5 +17,8 @@ namespace halftone::train {
 RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                          const TrainingData& data, const StudentOptions& student_options,
                          const TrainOptions& options);
+
+/// The shortest decimal text that identifies the number.
+std::string to_text(double number);
 
 }  // namespace halftone::train

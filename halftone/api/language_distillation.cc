@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/language_distillation.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "halftone/api/elapsed.h"
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/base/parallel.h"
+#include "halftone/base/printable.h"
+#include "halftone/lm/chat/model_texts.h"
+#include "halftone/lm/model/build.h"
+#include "halftone/lm/model/model_file.h"
+#include "halftone/lm/quantize/matrix_walk.h"
+#include "halftone/lm/quantize/samples.h"
+#include "halftone/train/tune/tune.h"
+
+namespace halftone {
+namespace {
+
+void check_paths(const LanguageDistillJob& job) {
+  if (job.student.extension() != ".safetensors") {
+    fail(ErrorKind::kUsage, job.student.string() +
+                                ": expected a student that `quantize --text` wrote, "
+                                "NAME.safetensors");
+  }
+  if (job.output.extension() != ".safetensors") {
+    fail(ErrorKind::kUsage, job.output.string() + ": expected NAME.safetensors");
+  }
+  std::error_code error;
+  if (std::filesystem::equivalent(job.output, job.student, error)) {
+    fail(ErrorKind::kUsage, job.output.string() + " is the student that is read");
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(job.output).parent_path();
+  if (!std::filesystem::is_directory(folder)) {
+    fail(ErrorKind::kIo, job.output.string() + ": there is no folder " + folder.string());
+  }
+  if (std::filesystem::is_directory(job.output)) {
+    fail(ErrorKind::kIo, job.output.string() + ": expected a file, found a folder");
+  }
+  if (job.texts.empty()) fail(ErrorKind::kUsage, "expected a text to learn from, found none");
+}
+
+lm::ModelFile open_student(const std::filesystem::path& path) {
+  auto container = formats::SafetensorsFile::open(path);
+  if (!lm::ModelFile::is_model(container)) {
+    fail(ErrorKind::kUsage,
+         path.string() + ": expected a student that `quantize --text` wrote, found another file");
+  }
+  return with_context(path.string(), [&] { return lm::ModelFile::parse(std::move(container)); });
+}
+
+/// @throws Error kUsage unless the student can be made from the teacher
+void check_pair(const lm::Description& teacher, const lm::Description& student) {
+  const auto require = [](const char* what, std::size_t expected, std::size_t found) {
+    if (expected == found) return;
+    fail(ErrorKind::kUsage, std::string("student: expected a model made from the teacher, of ") +
+                                what + " " + std::to_string(expected) + ", found " +
+                                std::to_string(found));
+  };
+  require("vocabulary", teacher.vocabulary, student.vocabulary);
+  require("width", teacher.width, student.width);
+  require("blocks", teacher.blocks, student.blocks);
+}
+
+std::vector<lm::TokenId> tokens_of(const std::filesystem::path& path,
+                                   const lm::Tokenizer& tokenizer) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return with_context(path.string(), [&] {
+    return tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  });
+}
+
+/// All samples of the texts, of which some are held out of each text.
+train::TuneSamples samples_of(const LanguageDistillJob& job, const lm::Tokenizer& tokenizer) {
+  lm::SampleOptions options{.tokens = job.sample_tokens, .begin = tokenizer.begin()};
+  train::TuneSamples samples;
+  const std::size_t wanted = (job.held_out + job.texts.size() - 1) / job.texts.size();
+  for (const std::filesystem::path& path : job.texts) {
+    const std::vector<lm::TokenId> tokens = tokens_of(path, tokenizer);
+    const std::size_t there = tokens.size() / std::max<std::size_t>(job.sample_tokens, 1);
+    options.held_out = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(there / 2, 1));
+    options.fit = std::max<std::size_t>(there, options.held_out + 1) - options.held_out;
+    lm::Samples chosen = with_context(path.string(), [&] {
+      return lm::choose_samples({&tokens, 1}, options);
+    });
+    std::ranges::move(chosen.fit, std::back_inserter(samples.fit));
+    std::ranges::move(chosen.held_out, std::back_inserter(samples.held_out));
+  }
+  if (job.second_text.empty()) return samples;
+  const std::vector<lm::TokenId> tokens = tokens_of(job.second_text, tokenizer);
+  options.fit = std::max<std::size_t>(job.held_out, 1);
+  options.held_out = 0;
+  samples.second = with_context(job.second_text.string(), [&] {
+                     return lm::choose_samples({&tokens, 1}, options);
+                   }).fit;
+  return samples;
+}
+
+train::SequenceParts parts_of(const lm::Model& model, std::size_t tokens) {
+  train::SequenceParts parts;
+  parts.push_back(lm::build_sample_embedding(model.description, model.weights, tokens));
+  for (std::size_t block = 0; block < model.description.blocks; ++block) {
+    parts.push_back(lm::build_sample_block(model.description, model.weights, tokens, block).graph);
+  }
+  parts.push_back(lm::build_sample_logits(model.description, model.weights, 1).graph);
+  return parts;
+}
+
+/// The tensors of a file that are tuned, by name.
+/// @throws Error kUnsupported if no matrix is in a vector basis
+train::NamedConstants tuned_of(const train::SequenceParts& parts, const lm::ModelFile& file) {
+  std::set<std::string> names;
+  for (const lm::ModelFile::Entry& entry : file.tensors()) names.insert(entry.name);
+  train::NamedConstants tuned;
+  bool has_basis = false;
+  for (const ir::Graph& part : parts) {
+    for (std::size_t i = 0; i < part.num_values(); ++i) {
+      const ir::Value& value = part.value(static_cast<ir::ValueId>(i));
+      if (value.constant == nullptr || !names.contains(value.name)) continue;
+      if (!train::can_be_tuned(*value.constant)) continue;
+      tuned.emplace(value.name, value.constant);
+      has_basis = has_basis || std::holds_alternative<ir::BlockTensor>(*value.constant);
+    }
+  }
+  if (!has_basis) {
+    fail(ErrorKind::kUnsupported,
+         "student: no matrix is in a vector basis, as `quantize --type 4x8` makes them");
+  }
+  return tuned;
+}
+
+/// What a graph adds to the gains of norms that a file has.
+std::map<std::string, float> offsets_of(const lm::Description& description) {
+  std::map<std::string, float> offsets;
+  for (const lm::WeightId& id : lm::needed_weights(description)) {
+    if (!lm::is_norm(id.role) || id.part != lm::Part::kWeight) continue;
+    offsets[lm::canonical_name(description, id)] = static_cast<float>(description.norm_offset);
+  }
+  return offsets;
+}
+
+/// A tensor as it is.
+lm::ModelTensor copy_of(const lm::ModelFile::Entry& entry) {
+  lm::ModelTensor tensor{entry.name, entry.shape, {}};
+  if (entry.encoding != nullptr) {
+    tensor.elements = lm::EncodedMatrix{entry.encoding, entry.bytes};
+  } else {
+    std::vector<float> values(entry.num_elements());
+    entry.decode(values);
+    tensor.elements = std::move(values);
+  }
+  return tensor;
+}
+
+void write_tuned(const std::filesystem::path& path, const lm::ModelFile& file,
+                 const train::NamedConstants& tuned) {
+  const std::map<std::string, float> offsets = offsets_of(file.description());
+  std::vector<lm::ModelTensor> tensors;
+  for (const lm::ModelFile::Entry& entry : file.tensors()) {
+    tensors.push_back(copy_of(entry));
+    const auto found = tuned.find(entry.name);
+    if (found == tuned.end()) continue;
+    if (const auto* blocks = std::get_if<ir::BlockTensor>(found->second.get())) {
+      tensors.back().elements = lm::EncodedMatrix{blocks->encoding, blocks->bytes};
+      continue;
+    }
+    const auto values = std::get<ir::Tensor>(*found->second).as<float>();
+    const auto offset = offsets.find(entry.name);
+    std::vector<float> written(values.begin(), values.end());
+    if (offset != offsets.end() && offset->second != 0) {
+      for (float& value : written) value -= offset->second;
+    }
+    tensors.back().elements = std::move(written);
+  }
+  lm::write_model_file(path, file.description(), tensors, file.texts());
+}
+
+LanguageDistillReport report_of(const train::TuneSamples& samples, train::TuneResult result) {
+  const auto tokens = [](const std::vector<train::TokenSample>& of) {
+    return of.empty() ? 0 : of.size() * of[0].size();
+  };
+  LanguageDistillReport report;
+  report.fit_tokens = tokens(samples.fit);
+  report.is_interrupted = result.is_interrupted;
+  report.history = std::move(result.history);
+  if (result.is_interrupted) return report;
+  const std::vector<train::TuneEvaluation>& evaluations = report.history.evaluations;
+  report.held_out = {evaluations.front().held_out, evaluations[result.best].held_out,
+                     tokens(samples.held_out)};
+  report.best_steps = evaluations[result.best].steps;
+  if (!samples.second.empty()) {
+    report.second = {result.second_before, result.second_after, tokens(samples.second)};
+  }
+  report.num_scales = result.num_scales;
+  report.num_gains = result.num_vector_elements;
+  report.bases = std::move(result.bases);
+  return report;
+}
+
+void add_warnings(LanguageDistillReport& report) {
+  if (report.best_steps == 0) {
+    report.warnings.emplace_back(
+        "no step made the held-out text better; the file has the student's own numbers; a smaller "
+        "learning rate may help");
+  }
+  if (report.second && report.second->after > report.second->before) {
+    report.warnings.emplace_back("the second text became worse");
+  }
+}
+
+}  // namespace
+
+LanguageDistillReport distill_language_model(const LanguageDistillJob& job) {
+  const Elapsed elapsed;
+  std::optional<ThreadLimit> limit;
+  if (job.threads > 0) limit.emplace(job.threads);
+  check_paths(job);
+  const lm::ModelFile file = open_student(job.student);
+  const lm::Model student = lm::open_model(job.student);
+  const lm::Model teacher = lm::open_model(job.teacher);
+  check_pair(teacher.description, student.description);
+  const train::TuneSamples samples =
+      samples_of(job, lm::read_model_texts(job.student, {}).tokenizer);
+  const train::SequenceParts teacher_parts = parts_of(teacher, job.sample_tokens);
+  const train::SequenceParts student_parts = parts_of(student, job.sample_tokens);
+  const train::NamedConstants tuned = tuned_of(student_parts, file);
+  if (job.on_start) job.on_start();
+  train::TuneResult result =
+      train::tune({teacher_parts, student_parts, tuned}, samples, job.options);
+  if (!result.is_interrupted) write_tuned(job.output, file, result.constants);
+  LanguageDistillReport report = report_of(samples, std::move(result));
+  report.input_bytes = std::filesystem::file_size(job.student);
+  if (!report.is_interrupted) {
+    report.output_bytes = std::filesystem::file_size(job.output);
+    add_warnings(report);
+  }
+  report.seconds = elapsed.seconds();
+  return report;
+}
+
+}  // namespace halftone

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunes quantized language models against their float models. Link halftone::api_training, which
+// needs libtorch, for the function; the structs work without it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/train/options/tune_options.h"
+
+namespace halftone {
+
+/// A quantized language model to tune and the file to write.
+struct LanguageDistillJob {
+  std::filesystem::path teacher;  ///< GGUF file, folder of Hugging Face, or a file of llama2.c
+  std::filesystem::path student;  ///< Halftone's own file of the same model
+  std::filesystem::path output;   ///< NAME.safetensors
+  std::vector<std::filesystem::path> texts{};  ///< in UTF-8, from which the student learns
+  std::filesystem::path second_text{};         ///< of another domain, to report on; empty: none
+  std::size_t sample_tokens = 512;
+  std::size_t held_out = 8;  ///< samples of each kind of text to judge by
+  train::TuneOptions options{};
+  std::function<void()> on_start = nullptr;  ///< called once all was read and checked
+  int threads = 0;                           ///< 0: those of the process
+};
+
+/// The divergence of a model on a text from its float model, in nats per token.
+struct TextDivergence {
+  double before = 0;
+  double after = 0;
+  std::size_t tokens = 0;
+};
+
+struct LanguageDistillReport {
+  std::uintmax_t input_bytes = 0;  ///< of the student
+  std::uintmax_t output_bytes = 0;
+  double seconds = 0;
+  std::size_t fit_tokens = 0;  ///< of the texts, without those held out
+  TextDivergence held_out{};
+  std::optional<TextDivergence> second{};
+  train::TuneHistory history{};
+  std::size_t best_steps = 0;        ///< after which the model was as it is written; 0: as it was
+  std::size_t num_scales = 0;        ///< that were tuned
+  std::size_t num_gains = 0;         ///< elements of gains and biases that were tuned
+  std::vector<std::string> bases{};  ///< vector bases that were tuned, such as "4x8"
+  std::vector<std::string> warnings{};
+  bool is_interrupted = false;  ///< no file was written; a checkpoint can resume the run
+};
+
+/// Tunes scales, gains, biases and vector bases of a model to the predictions of its float model;
+/// codes stay as they are. The file is the best state on the held-out samples, the student's own if
+/// none is better.
+/// @throws Error as lm::open_model(), lm::read_model_texts(), lm::choose_samples(), train::tune();
+///         kUsage for other files, an output that is no .safetensors, or models that do not belong
+///         together; kUnsupported for a student without vector bases; kIo if a file cannot be read
+///         or written
+LanguageDistillReport distill_language_model(const LanguageDistillJob& job);
+
+}  // namespace halftone

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/cli/language_training_run.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "halftone/base/error.h"
+#include "halftone/cli/interruption.h"
+#include "halftone/cli/print_report.h"
+#include "halftone/report/report.h"
+
+namespace halftone::cli {
+namespace {
+
+/// Prints a line for each evaluation and each step in fifty.
+class TuneLines {
+ public:
+  TuneLines(Progress& progress, std::size_t steps)
+      : progress_(progress), steps_(steps), interval_(steps < 50 ? 1 : steps / 50) {}
+
+  void record(const train::TuneHistory& history) {
+    const std::size_t done = history.steps.size();
+    const bool is_evaluated = history.evaluations.size() > num_evaluations_;
+    num_evaluations_ = history.evaluations.size();
+    if (!is_evaluated && done % interval_ != 0) return;
+    progress_.print_line(report::to_line(history, steps_, is_evaluated));
+  }
+
+ private:
+  Progress& progress_;
+  std::size_t steps_;
+  std::size_t interval_;
+  std::size_t num_evaluations_ = 0;
+};
+
+LanguageDistillJob job_of(const DistillOptions& options) {
+  if (options.teachers.size() != 1) {
+    fail(ErrorKind::kUsage, "--teacher: expected one language model, found " +
+                                std::to_string(options.teachers.size()));
+  }
+  LanguageDistillJob job = options.language.job;
+  job.teacher = options.teachers[0];
+  job.student = options.student;
+  job.output = options.training.output;
+  job.options.seed = options.training.common.seed;
+  if (options.language.has_learning_rate) job.options.rate = options.training.train.optimizer.rate;
+  if (options.language.has_batch) job.options.batch = options.training.data.batch;
+  job.options.checkpoint.path = options.language.state;
+  job.options.checkpoint.resume =
+      !options.language.state.empty() && std::filesystem::exists(options.language.state);
+  job.options.stop_requested = Interruption::is_wanted;
+  return job;
+}
+
+}  // namespace
+
+void run_language_distill(const DistillOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  const CommonOptions& common = options.training.common;
+  apply(common);
+  LanguageDistillJob job = job_of(options);
+  std::optional<Interruption> interruption;
+  job.on_start = [&] { interruption.emplace(); };
+  const LanguageDistillReport report = [&] {
+    Progress progress(common, machine);
+    TuneLines lines(progress, job.options.steps);
+    job.options.progress = progress.sink();
+    job.options.record = [&](const train::TuneHistory& history) { lines.record(history); };
+    LanguageDistillReport result = distill_language_model(job);
+    for (const std::string& warning : result.warnings) progress.print_line("warning: " + warning);
+    return result;
+  }();
+  interruption.reset();
+  if (report.is_interrupted) {
+    const std::string& state = options.language.state;
+    fail(ErrorKind::kInterrupted,
+         state.empty() ? "interrupted; nothing was kept, as --state would have"
+                       : "interrupted; saved in " + state + ", the same command goes on");
+  }
+  print_report(common, report);
+}
+
+}  // namespace halftone::cli

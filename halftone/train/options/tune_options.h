@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of tuning. As all headers of this folder, without libtorch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/base/progress.h"
+#include "halftone/train/options/train_options.h"
+
+namespace halftone::train {
+
+/// A step of tuning.
+struct TuneStep {
+  double loss = 0;  ///< mean divergence of its samples before the step, in nats per token
+  double rate = 0;  ///< learning rate
+  double seconds = 0;
+};
+
+/// The divergence of a student from its teacher, in nats per token.
+struct TuneEvaluation {
+  std::size_t steps = 0;  ///< done before it
+  double held_out = 0;    ///< of the held-out samples
+};
+
+/// Steps and evaluations of a run so far.
+struct TuneHistory {
+  std::vector<TuneStep> steps;
+  std::vector<TuneEvaluation> evaluations;  ///< the first before all steps
+};
+
+/// How the scales, gains and bases of a network learn while its codes stay. Adam moves logarithms
+/// of scales by about the learning rate in a step; gains, biases and matrices of bases by about the
+/// learning rate times their root mean square.
+struct TuneOptions {
+  std::size_t steps = 200;
+  std::size_t batch = 4;  ///< samples of a step
+  double rate = 3e-3;     ///< learning rate, which falls to 0 along a cosine
+  double basis_rate = 1;  ///< learning rate of the matrices of vector bases, relative to `rate`
+  double warm_up = 0.05;  ///< share of the steps in which the learning rate rises from 0
+  std::size_t evaluations = 8;      ///< after steps, at equal intervals; the best state is kept
+  std::optional<double> minutes{};  ///< the run ends after this time, with the best state so far
+  std::uint64_t seed = 0;           ///< of the order of the samples
+  CheckpointOptions checkpoint{};
+  /// Whether to stop; called once in each step.
+  std::function<bool()> stop_requested = nullptr;
+  /// Called after each step and evaluation.
+  std::function<void(const TuneHistory& history)> record = nullptr;
+  ProgressSink progress = nullptr;
+};
+
+}  // namespace halftone::train
