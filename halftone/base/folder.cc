@@ -8,7 +8,6 @@
 #include <cstring>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "halftone/base/error.h"
 
@@ -36,7 +35,7 @@ void NewFolder::check(const std::filesystem::path& path) {
        path.string() + ": expected a folder that is new or empty, found one in use; name another");
 }
 
-NewFolder::NewFolder(std::filesystem::path path) : path_(without_slash(path)) {
+NewFolder::NewFolder(const std::filesystem::path& path) : path_(without_slash(path)) {
   check(path_);
   std::string name = path_.string() + ".XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) fail_folder(path_, std::strerror(errno));

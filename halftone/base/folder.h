@@ -12,7 +12,7 @@ class NewFolder {
  public:
   /// @throws Error kUsage if something is there that is not an empty folder; kIo if the folder in
   ///         which it is to be cannot be written
-  explicit NewFolder(std::filesystem::path path);
+  explicit NewFolder(const std::filesystem::path& path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
