@@ -13,17 +13,6 @@
 namespace halftone::lm {
 namespace {
 
-/// Root mean square of the differences, relative to that of the second.
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(double{a[i]} - double{b[i]}, 2);
-    size += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(difference / size);
-}
-
 class FitModel : public WithFolder {
  protected:
   /// Fits a model by a recipe, and opens what is written.
@@ -72,7 +61,7 @@ class FitModel : public WithFolder {
     for (const auto& [id, values] : expected_) {
       EXPECT_EQ(model.weights.at(id).decode(), values) << to_string(id);
     }
-    EXPECT_LT(distance(logits_of(model), float_logits_), kRoughError);
+    EXPECT_LT(relative_distance(logits_of(model), float_logits_), kRoughError);
   }
 
   /// Inputs of products are rounded to 8 bits, and this model of random weights amplifies errors
@@ -194,7 +183,7 @@ TEST_F(FitModel, KeepsMatricesTogetherThatShareATensor) {
   const Weights weights(d, out);
   for (const WeightRole role : {WeightRole::kQuery, WeightRole::kKey, WeightRole::kValue}) {
     const WeightId id{.role = role, .block = 1};
-    EXPECT_LT(distance(weights.at(id).decode(), model.weights.at(id).decode()), 0.01);
+    EXPECT_LT(relative_distance(weights.at(id).decode(), model.weights.at(id).decode()), 0.01);
   }
   expect_error(ErrorKind::kUsage, "several matrices in it, which have the types Q8_0 and Q4_0",
                [&] {

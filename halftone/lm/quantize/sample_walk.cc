@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
 #include "halftone/compress/fit/second_moments.h"
+#include "halftone/lm/quantize/logits.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::lm {
@@ -63,14 +63,7 @@ std::vector<MomentSums> sums_of(const SamplePart& part, const WantedMatrix& want
 
 /// -log p of a token, in nats.
 double loss_of(std::span<const float> logits, TokenId token) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (!std::isfinite(logits[i])) {
-      fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
-                                   ": expected a finite number; the model is broken");
-    }
-    largest = std::max(largest, static_cast<double>(logits[i]));
-  }
+  const double largest = largest_logit(logits);
   double sum = 0;
   for (const float logit : logits) sum += elementary::exp(static_cast<double>(logit) - largest);
   const auto own = static_cast<double>(logits[static_cast<std::size_t>(token)]);

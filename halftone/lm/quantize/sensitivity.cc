@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +17,7 @@
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/lm/model/build.h"
+#include "halftone/lm/quantize/logits.h"
 
 namespace halftone::lm {
 namespace {
@@ -121,14 +121,7 @@ class TapedPart {
 /// @return -log p of the token
 double draw_token(std::span<const float> logits, double draw, std::span<double> weights,
                   std::span<float> gradient) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (!std::isfinite(logits[i])) {
-      fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
-                                   ": expected a finite number; the model is broken");
-    }
-    largest = std::max(largest, static_cast<double>(logits[i]));
-  }
+  const double largest = largest_logit(logits);
   double sum = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     sum += weights[i] = elementary::exp(static_cast<double>(logits[i]) - largest);

@@ -100,6 +100,17 @@ class RandomWeights {
   int next_ = 0;
 };
 
+/// Root mean square of the differences, relative to that of the second.
+inline double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(double{a[i]} - double{b[i]}, 2);
+    size += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(difference / size);
+}
+
 /// The logits of a sample of six tokens, which a vocabulary of eleven has.
 inline std::vector<float> logits_of(const Model& model) {
   const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};

@@ -115,16 +115,6 @@ class WriteFolder : public WithFolder {
   }
 };
 
-double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(double{a[i]} - double{b[i]}, 2);
-    size += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(difference / size);
-}
-
 TEST_F(WriteFolder, KeepsTheBasisAndTheOrderOfTheModel) {
   for (const json& config : {kLlama, kGpt2, kMixtral}) {
     const Model model = make(config);
