@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed of random language models beside llama.cpp.
 
-  bench/language_models.py PROGRAM FOLDER [--types Q1_0 Q4_K ...] [--threads N] [--simd AVX2] ...
+  bench/language_models.py PROGRAM FOLDER [--types Q1_0 Q4_K ...] [--own FILE] [--threads N] ...
 
 Makes FOLDER/TYPE.gguf, a llama of 1.1 billion random weights of that type (with the extents of
 TinyLlama), unless it is there. Then, in turns: `halftone bench`; llama.cpp with weights that it
 repacks; llama.cpp with the file's blocks. Prints the medians of tokens/s, and how many times the
-faster of both peers we reach. Needs: pip install numpy llama-cpp-python, the latter built for this
+faster of both peers we reach. With --own, such as a file that `halftone quantize` made of one of
+these models, that file is ours in all rows. Needs: pip install numpy llama-cpp-python, the latter built for this
 processor (LLAMA_CPP_LIB_PATH names the folder of another build, such as one for AVX2).
 """
 
@@ -25,6 +26,9 @@ ALIGNMENT = 32
 FLOAT32 = (0, 1, 4, [])
 # The number of the type; elements and bytes of a block, and where float16 are in it.
 TYPES = {
+    "IQ2_XS": (17, 256, 74, [0]),
+    "IQ2_XXS": (16, 256, 66, [0]),
+    "IQ3_XXS": (18, 256, 98, [0]),
     "Q1_0": (41, 128, 18, [0]),
     "Q2_0": (42, 64, 18, [0]),
     "Q2_K": (10, 256, 84, [80, 82]),
@@ -33,6 +37,7 @@ TYPES = {
     "Q4_K": (12, 256, 144, [0, 2]),
     "Q6_K": (14, 256, 210, [208]),
     "Q8_0": (8, 32, 34, [0]),
+    "TQ2_0": (35, 256, 66, [64]),
 }
 
 
@@ -186,14 +191,14 @@ def compare(name, options):
         write_model(file, name)
     us, repacked, plain = [], [], []
     for _ in range(options.rounds):
-        us.append(measure_us(file, options))
+        us.append(measure_us(options.own or file, options))
         repacked.append(measure_peer(file, options, "repacked"))
         plain.append(measure_peer(file, options, "plain"))
 
     def median(runs, what):
         return statistics.median(run[what] for run in runs)
 
-    line = f"{name:6}"
+    line = f"{name:7}"
     for what in ("prompt", "generate"):
         ours, peers = median(us, what), [median(runs, what) for runs in (repacked, plain)]
         line += f"  {ours:8.1f} {peers[0]:8.1f} {peers[1]:8.1f} {ours / max(peers):6.2f}"
@@ -206,6 +211,7 @@ def main():
     parser.add_argument("program", help="the program halftone")
     parser.add_argument("folder", help="where the models are")
     parser.add_argument("--types", nargs="+", choices=TYPES, default=list(TYPES))
+    parser.add_argument("--own", help="a file of ours to measure instead of that of the type")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--prompt", type=int, default=256)
     parser.add_argument("--generate", type=int, default=32)

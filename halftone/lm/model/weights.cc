@@ -47,6 +47,15 @@ void decode_elements(const StorageType& type, const SharedBytes& bytes, std::spa
       {"", std::get<formats::SafetensorsType>(type), {values.size()}, bytes}, values);
 }
 
+/// @throws Error kUnsupported for blocks that nothing here decodes
+void check_type(const std::string& name, const StorageType& type) {
+  const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type);
+  if (blocks == nullptr || (*blocks)->can_decode()) return;
+  fail(ErrorKind::kUnsupported,
+       "tensor '" + printable(name) + "': expected a type that Halftone decodes, found " +
+           std::string((*blocks)->name) + "; quantize the model to another, such as Q4_K");
+}
+
 /// The blocks in which a file stores elements, or a GGUF file would; null if it has no such type.
 numerics::SharedBlockEncoding encoding_of(const StorageType& type) {
   if (const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type)) return *blocks;
@@ -198,6 +207,7 @@ class WeightFinder {
 
   Weight part_of(const std::string& name, const StoredTensor& tensor, const Place& place,
                  const WeightId& id) {
+    check_type(name, tensor.type);
     Weight weight{.name = name,
                   .tensor = name,
                   .shape = shape_of(description_, id),

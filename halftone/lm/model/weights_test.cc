@@ -285,6 +285,24 @@ TEST(Weights, NameWhatIsMissingOrOfAnotherShape) {
                [&] { weights.at({.role = WeightRole::kUp}).decode(2, values); });
 }
 
+TEST(Weights, NameTypesThatNothingDecodes) {
+  Description d = one_block();
+  d.inner = 256;
+  GgufModel model("llama");
+  for (const NamedTensor& tensor :
+       tensors_without({"blk.0.ffn_gate.weight", "blk.0.ffn_up.weight", "blk.0.ffn_down.weight"})) {
+    model.tensor(tensor);
+  }
+  model.tensor(counting("blk.0.ffn_gate.weight", {256, 2}))
+      .tensor(counting("blk.0.ffn_up.weight", {256, 2}));
+  constexpr std::uint32_t kIq2Xxs = 16;
+  model.zeros("blk.0.ffn_down.weight", {2, 256}, *formats::gguf_type(kIq2Xxs));
+  expect_error(
+      ErrorKind::kUnsupported,
+      "tensor 'blk.0.ffn_down.weight': expected a type that Halftone decodes, found IQ2_XXS",
+      [&] { Weights(d, model.file()); });
+}
+
 class OpenModel : public WithFolder {};
 
 TEST_F(OpenModel, ReadsAFolderOfHuggingFace) {
