@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "halftone/lm/quantize/folder_testing.h"
+#include "halftone/lm/model/folder_testing.h"
 #include "halftone/lm/quantize/tensor_parts.h"
 #include "halftone/lm/quantize/testing.h"
 #include "halftone/lm/quantize/write_model.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halftone/base/file.h"
-#include "halftone/lm/quantize/folder_testing.h"
+#include "halftone/lm/model/folder_testing.h"
 #include "halftone/lm/quantize/testing.h"
 #include "halftone/lm/quantize/write_model.h"
 
@@ -56,6 +56,7 @@ TEST_F(WriteFolder, KeepsTheBasisAndTheOrderOfTheModel) {
 
 TEST_F(WriteFolder, CopiesOtherFiles) {
   const Model model = make(kLlama);
+  write_file(path("model/old.bin"), std::string_view("weights"));
   (void)decoded(model, {.blocks = "Q8_0"});
   const std::filesystem::path out = path("out");
   EXPECT_EQ(read_file(out / "tokenizer.json"),
