@@ -248,7 +248,8 @@ TEST_F(ProgramQuantizeLanguage, RefusesWhatCannotBe) {
   expect_refused("--type 2x6 --tensor nothing " + kRows, 2, "expected PATTERN=TYPE");
   const Outcome gguf = quantize("x.gguf", "--type Q4_0");
   EXPECT_EQ(gguf.code, 2);
-  EXPECT_THAT(gguf.err, HasSubstr("expected NAME.safetensors, since the model is no GGUF file"));
+  EXPECT_THAT(gguf.err,
+              HasSubstr("expected NAME.safetensors, since the model is neither a GGUF file"));
   write_file(path("fit.txt"), std::string_view("Once upon a time"));
   expect_refused("--type 2x6 " + kRows, 2, "give a longer text");
   const Outcome neither = run("quantize " + model_ + " -o " + path("x.safetensors"));

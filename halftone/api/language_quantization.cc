@@ -16,7 +16,9 @@
 #include "halftone/base/parallel.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
+#include "halftone/lm/model/new_gguf.h"
 #include "halftone/lm/quantize/check_weights.h"
+#include "halftone/lm/quantize/tensor_parts.h"
 #include "halftone/lm/quantize/write_model.h"
 
 namespace halftone {
@@ -28,6 +30,8 @@ enum class OutputKind {
   kFolder,  ///< of Hugging Face, decoded
 };
 
+bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
+
 OutputKind output_kind(const LanguageQuantizeJob& job) {
   if (job.input.extension() == ".safetensors") {
     fail(ErrorKind::kUsage,
@@ -35,20 +39,20 @@ OutputKind output_kind(const LanguageQuantizeJob& job) {
              ": expected a model to quantize: a GGUF file or a folder of Hugging "
              "Face; found one that is quantized");
   }
-  const bool is_gguf = job.input.extension() == ".gguf";
   const std::string extension = job.output.extension().string();
-  if (extension == ".gguf" && is_gguf) return OutputKind::kGguf;
-  if (extension == ".safetensors") return OutputKind::kOwn;
   const bool is_folder = std::filesystem::is_directory(job.input);
+  if (extension == ".gguf" && (is_folder || is_gguf_file(job.input))) return OutputKind::kGguf;
+  if (extension == ".safetensors") return OutputKind::kOwn;
   if (is_folder && job.is_decoded && extension != ".gguf") {
     NewFolder::check(job.output);
     return OutputKind::kFolder;
   }
-  std::string expected = "NAME.safetensors";
-  if (is_gguf) expected += " or NAME.gguf";
+  std::string expected = "NAME.safetensors or NAME.gguf";
   if (is_folder && job.is_decoded) expected += " or a new folder";
-  fail(ErrorKind::kUsage, job.output.string() + ": expected " + expected +
-                              (is_gguf ? "" : ", since the model is no GGUF file"));
+  if (!is_folder && !is_gguf_file(job.input)) {
+    expected = "NAME.safetensors, since the model is neither a GGUF file nor a folder";
+  }
+  fail(ErrorKind::kUsage, job.output.string() + ": expected " + expected);
 }
 
 /// Vector bases are made for rotated weights. Types of GGUF are not, and a GGUF file has no place
@@ -105,6 +109,15 @@ void check_outputs(const LanguageQuantizeJob& job) {
   }
 }
 
+/// The keys of a GGUF file of a folder.
+formats::GgufKeys keys_of_folder(const std::filesystem::path& folder,
+                                 const lm::Description& description) {
+  const std::filesystem::path full = std::filesystem::absolute(folder / "").lexically_normal();
+  formats::GgufKeys keys = lm::new_gguf_keys(description, full.parent_path().filename().string());
+  lm::set_gguf_text_keys(keys, folder, description.vocabulary);
+  return keys;
+}
+
 /// A job with all that it reads.
 class LanguageQuantizer {
  public:
@@ -113,7 +126,11 @@ class LanguageQuantizer {
         kind_(output_kind(job)),
         model_(lm::open_model(job.input)),
         folding_(model_, {.rotates = wants_rotations(job, kind_), .seed = job.seed}),
-        threads_(job.threads > 0 ? job.threads : num_threads()) {}
+        threads_(job.threads > 0 ? job.threads : num_threads()) {
+    if (is_gguf() && !is_gguf_file(job.input)) {
+      new_keys_ = keys_of_folder(job.input, model_.description);
+    }
+  }
 
   LanguageQuantizeReport run() {
     LanguageQuantizeReport report{.input_bytes = size_of(job_.input)};
@@ -127,6 +144,9 @@ class LanguageQuantizer {
     } else {
       choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
       if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
+      if (kind_ != OutputKind::kOwn) {
+        lm::check_tensor_types(choice, output_tensors(), is_gguf() && !job_.is_decoded);
+      }
     }
     lm::check_weights(model_);
     open_state();
@@ -206,6 +226,8 @@ class LanguageQuantizer {
     for (std::string& warning : lm::warn_of_strange_texts(measured)) {
       report.warnings.push_back(std::move(warning));
     }
+    const std::string warning = new_keys_ ? lm::new_gguf_warning(model_.description) : "";
+    if (!warning.empty()) report.warnings.push_back(warning);
   }
   [[nodiscard]] const lm::Samples& samples() const { return calibration_.samples; }
   [[nodiscard]] bool is_gguf() const { return kind_ == OutputKind::kGguf; }
@@ -214,8 +236,12 @@ class LanguageQuantizer {
     const auto form = job_.is_decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes;
     switch (kind_) {
       case OutputKind::kGguf:
-        lm::write_gguf_model(job_.output, formats::GgufFile::open(job_.input), folding_, fitted,
-                             form);
+        if (new_keys_) {
+          lm::write_gguf_model(job_.output, *new_keys_, folding_, fitted, form);
+        } else {
+          lm::write_gguf_model(job_.output, formats::GgufFile::open(job_.input), folding_, fitted,
+                               form);
+        }
         break;
       case OutputKind::kOwn:
         lm::write_own_model(job_.output, folding_, fitted,
@@ -241,7 +267,6 @@ class LanguageQuantizer {
   struct Menu {
     std::map<lm::WeightId, std::vector<const lm::WeightType*>> types;
     lm::TypeChoice smallest;
-    std::map<lm::WeightId, std::string> tensors;  ///< of a GGUF file, whose parts get one type
     std::size_t weights = 0;
     std::size_t least = 0;   ///< bytes of the smallest types
     std::size_t budget = 0;  ///< bytes for all matrices
@@ -254,13 +279,21 @@ class LanguageQuantizer {
       if (types.empty()) continue;  // it stays as it is
       menu.types.emplace(id, types);
       menu.smallest.emplace(id, types[0]);
-      if (is_gguf()) menu.tensors.emplace(id, weight.tensor);
       const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
       const std::size_t copies = is_expert ? model_.description.experts : 1;
       menu.weights += copies * weight.num_elements();
       menu.least += copies * types[0]->size_bytes(weight.outputs(), weight.inputs());
     }
     return menu;
+  }
+  /// Of each matrix, the tensor of the output that holds it, whose parts get one type.
+  [[nodiscard]] std::map<lm::WeightId, std::string> output_tensors() const {
+    std::map<lm::WeightId, std::string> tensors;
+    for (const lm::WeightId& id : lm::matrices_to_fit(model_.description)) {
+      tensors.emplace(id, new_keys_ ? lm::new_gguf_place(model_.description, id).name
+                                    : model_.weights.at(id).tensor);
+    }
+    return tensors;
   }
   [[nodiscard]] lm::BudgetedTypes budgeted_types(const Menu& menu, const ProgressSink& progress) {
     constexpr double kShareOfSensitivities = 0.4;
@@ -283,7 +316,16 @@ class LanguageQuantizer {
     const std::size_t known = state_.costs.size();
     lm::measure_type_costs(walk, *state_.sensitivities, menu.types, state_.costs);
     if (state_.costs.size() > known) save();
-    return lm::choose_within(state_.costs, menu.budget, menu.tensors);
+    const auto tensors = is_gguf() ? output_tensors() : std::map<lm::WeightId, std::string>();
+    return lm::choose_within(state_.costs, menu.budget, tensors);
+  }
+  /// Of the output without the matrices.
+  [[nodiscard]] std::size_t bytes_of_others(const lm::TypeChoice& choice) const {
+    if (new_keys_) return lm::gguf_bytes_without(*new_keys_, model_, choice);
+    if (is_gguf()) {
+      return lm::gguf_bytes_without(formats::GgufFile::open(job_.input), model_, choice);
+    }
+    return lm::own_bytes_without(folding_, choice, lm::read_text_files(job_.input, job_.tokenizer));
   }
   /// What the budget leaves for the matrices.
   [[nodiscard]] std::size_t bytes_for_matrices(const Menu& menu) const {
@@ -291,11 +333,7 @@ class LanguageQuantizer {
       return static_cast<std::size_t>(*job_.bits_per_weight * static_cast<double>(menu.weights) /
                                       8);
     }
-    const std::size_t others =
-        is_gguf()
-            ? lm::gguf_bytes_without(formats::GgufFile::open(job_.input), model_, menu.smallest)
-            : lm::own_bytes_without(folding_, menu.smallest,
-                                    lm::read_text_files(job_.input, job_.tokenizer));
+    const std::size_t others = bytes_of_others(menu.smallest);
     if (*job_.size > others) return *job_.size - others;
     fail(ErrorKind::kUsage, "size: " + std::to_string(*job_.size) + " bytes asked for, " +
                                 std::to_string(others) + " are needed beside the matrices");
@@ -306,7 +344,8 @@ class LanguageQuantizer {
   lm::Model model_;
   lm::Folding folding_;
   int threads_;
-  double progress_ = 0;  ///< at the end of the last step
+  std::optional<formats::GgufKeys> new_keys_;  ///< of a GGUF file of a folder
+  double progress_ = 0;                        ///< at the end of the last step
   lm::JobIdentity identity_;
   lm::QuantizeState state_;
   CalibrationSamples calibration_;

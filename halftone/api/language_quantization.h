@@ -20,7 +20,9 @@ namespace halftone {
 /// A model to quantize and the file to write.
 struct LanguageQuantizeJob {
   std::filesystem::path input;  ///< GGUF file or folder of Hugging Face
-  /// NAME.safetensors; NAME.gguf if the input is one; a new folder if it is one and is_decoded.
+  /// NAME.safetensors, or NAME.gguf but for a model of llama2.c; a new folder if the input is one
+  /// and is_decoded. A GGUF file of a folder has what lm::new_gguf_keys() and
+  /// lm::set_gguf_text_keys() say of it.
   std::filesystem::path output;
   std::filesystem::path tokenizer{};           ///< of a model of llama2.c
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to which the model is fitted
@@ -74,7 +76,8 @@ struct LanguageQuantizeReport {
 /// whether files can be written.
 /// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(),
 /// lm::write_samples(),
-///         lm::fit_model(), lm::read_quantize_state(); kUsage for an output that cannot hold the
+///         lm::fit_model(), lm::read_quantize_state(), lm::new_gguf_keys(),
+///         lm::set_gguf_text_keys(); kUsage for an output that cannot hold the
 ///         types, a size that cannot be reached, several ways to choose types, both texts and
 ///         synthetic samples or neither; kIo if a file cannot be read or written
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job);

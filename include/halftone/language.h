@@ -374,7 +374,7 @@ typedef struct halftone_language_report halftone_language_report;
  *  threads and any processor; halftone_language_model_load() reads it.
  *  @param context  its threads, SIMD target and memory limit hold for the work
  *  @param model    a GGUF file, a folder of Hugging Face or a *.bin file of llama2.c
- *  @param output   NAME.safetensors, or NAME.gguf if the model is a GGUF file; decoded weights of a
+ *  @param output   NAME.safetensors, or NAME.gguf but for a model of llama2.c; decoded weights of a
  *                  folder of Hugging Face may go to a new folder
  *  @param report   set to a new handle; may be NULL
  *  @return HALFTONE_USAGE for an option out of range, unknown types or several ways to choose them,

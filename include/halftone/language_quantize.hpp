@@ -113,7 +113,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// `halftone quantize --text`. LanguageModel::open() reads it.
   /// @param model   a GGUF file, a folder of Hugging Face or a *.bin file of llama2.c
   /// @param texts   files in UTF-8, such as the model will read; none if options.synthetic
-  /// @param output  NAME.safetensors, or NAME.gguf if the model is a GGUF file; decoded weights of
+  /// @param output  NAME.safetensors, or NAME.gguf but for a model of llama2.c; decoded weights of
   ///                a folder of Hugging Face may go to a new folder
   /// @throws Error kUsage for an option out of range, unknown or several types, rows that a type
   ///         does not hold, a size that cannot be reached, or a text that is too short; kIo,

@@ -57,7 +57,7 @@ def quantize_language_model(
 
     model: a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c with its tokenizer=.
     texts: a file in UTF-8, such as the model will read, or several; None if synthetic.
-    output: NAME.safetensors, or NAME.gguf if the model is a GGUF file; decoded weights of a folder
+    output: NAME.safetensors, or NAME.gguf but for a model of llama2.c; decoded weights of a folder
     of Hugging Face may go to a new folder.
     type: of the matrices in blocks: of GGUF such as "Q3_K", or a vector basis such as "4x8".
     table_type: of embedding and head; None: the same, or one of 4 bits.

@@ -213,6 +213,13 @@ constexpr std::array kTypes = {
 
 std::span<const GgufType> gguf_types() { return kTypes; }
 
+const GgufType& gguf_float32() { return kTypes[0]; }
+
+const GgufType* gguf_type(std::string_view name) {
+  const auto found = std::ranges::find(kTypes, name, &GgufType::name);
+  return found == std::end(kTypes) ? nullptr : &*found;
+}
+
 const GgufType* gguf_type(std::uint32_t id) {
   const auto found = std::ranges::find(kTypes, id, &GgufType::id);
   return found == kTypes.end() ? nullptr : &*found;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "halftone/numerics/block_encoding.h"
 
@@ -18,5 +19,9 @@ struct GgufType : numerics::BlockEncoding {
 std::span<const GgufType> gguf_types();
 /// The type of this id; null if there is none.
 const GgufType* gguf_type(std::uint32_t id);
+/// The type of this name, as "Q4_K"; null if there is none.
+const GgufType* gguf_type(std::string_view name);
+/// 32-bit floats.
+const GgufType& gguf_float32();
 
 }  // namespace halftone::formats

@@ -50,12 +50,15 @@ TEST(GgufBlocks, HaveTheBitsOfTheirTypes) {
   std::set<std::uint32_t> ids;
   for (const GgufType& type : gguf_types()) {
     EXPECT_EQ(gguf_type(type.id), &type);
+    EXPECT_EQ(gguf_type(type.name), &type);
     EXPECT_TRUE(ids.insert(type.id).second) << type.name;
     EXPECT_EQ(type.group == 0, type.unpack == nullptr) << type.name;
     EXPECT_EQ(type.block % std::max<std::size_t>(type.group, 1), 0U) << type.name;
     EXPECT_LE(type.block, numerics::kMaxBlock);
   }
   EXPECT_EQ(gguf_type(4), nullptr);
+  EXPECT_EQ(gguf_type("Q3"), nullptr);
+  EXPECT_EQ(&gguf_float32(), gguf_type("F32"));
   EXPECT_EQ(type_named("Q4_0").bits(), 4.5);
   EXPECT_EQ(type_named("Q1_0").bits(), 1.125);
   EXPECT_EQ(type_named("Q4_K").bits(), 4.5);

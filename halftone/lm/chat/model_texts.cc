@@ -10,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/gguf/gguf_writer.h"
+#include "halftone/lm/text/gguf_text_keys.h"
 
 namespace halftone::lm {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::array kFolderFiles = {"tokenizer.json", "tokenizer_config.json",
 /// In place of these, a GGUF file without tensors.
 constexpr const char* kGgufKeys = "keys.gguf";
 constexpr const char* kLlama2cTokenizer = "tokenizer.bin";
+constexpr const char* kConfig = "config.json";
 
 std::string_view text_of(const SharedBytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size()};
@@ -76,12 +78,12 @@ void sort_ends(std::vector<TokenId>& ends) {
 
 ModelTexts texts_of_gguf(const formats::GgufFile& file) {
   ModelTexts texts{Tokenizer::from_gguf(file),
-                   std::string(file.text("tokenizer.chat_template").value_or("")),
+                   std::string(file.text(gguf_text_key::kChatTemplate).value_or("")),
                    {},
                    {}};
   texts.marks = chat_marks(texts.tokenizer);
   texts.end_tokens = end_tokens(texts.tokenizer);
-  for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+  for (const char* key : {gguf_text_key::kEndOfTurn, gguf_text_key::kEndOfMessage}) {
     add_end(texts.end_tokens, file.integer(key).value_or(-1), texts.tokenizer);
   }
   sort_ends(texts.end_tokens);
@@ -96,6 +98,13 @@ ModelTexts texts_of_llama2c(const SharedBytes& tokenizer) {
   return texts;
 }
 
+/// The template of chats of a folder; empty if it has none.
+std::string chat_template_of(const TextFiles& files) {
+  const auto jinja = files.find("chat_template.jinja");
+  if (jinja != files.end()) return std::string(text_of(jinja->second));
+  return template_text(object_in(files, "tokenizer_config.json"));
+}
+
 ModelTexts texts_of_files(const TextFiles& files) {
   const auto llama2c = files.find(kLlama2cTokenizer);
   if (llama2c != files.end()) return texts_of_llama2c(llama2c->second);
@@ -103,11 +112,9 @@ ModelTexts texts_of_files(const TextFiles& files) {
   if (keys != files.end()) return texts_of_gguf(formats::GgufFile::parse(keys->second));
   const auto tokenizer = files.find(kFolderFiles[0]);
   if (tokenizer == files.end()) fail(ErrorKind::kFormat, "has no tokenizer");
-  ModelTexts texts{Tokenizer::from_tokenizer_json(tokenizer->second), "", {}, {}};
+  ModelTexts texts{
+      Tokenizer::from_tokenizer_json(tokenizer->second), chat_template_of(files), {}, {}};
   const json config = object_in(files, "tokenizer_config.json");
-  texts.chat_template = template_text(config);
-  const auto jinja = files.find("chat_template.jinja");
-  if (jinja != files.end()) texts.chat_template = text_of(jinja->second);
   texts.marks = {token_text(config, "bos_token"), token_text(config, "eos_token")};
   texts.end_tokens = end_tokens(texts.tokenizer);
   const TokenId end = texts.tokenizer.vocabulary().control(texts.marks.end);
@@ -120,6 +127,46 @@ ModelTexts texts_of_files(const TextFiles& files) {
   sort_ends(texts.end_tokens);
   return texts;
 }
+
+/// The id that the configuration of a model gives a token; kNoToken if there is none. Of several
+/// the first.
+TokenId id_in(const json& config, const std::string& key, std::size_t vocabulary) {
+  const json& found = value_of(config, key.c_str());
+  const json& id = found.is_array() && !found.empty() ? found[0] : found;
+  if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= vocabulary) return kNoToken;
+  return id.get<TokenId>();
+}
+
+/// What a folder says of special tokens: "bos", "eos", "unk" or "pad".
+class SpecialTokens {
+ public:
+  SpecialTokens(const TextFiles& files, const Tokenizer& tokenizer, std::size_t vocabulary)
+      : tokenizer_(tokenizer),
+        vocabulary_(vocabulary),
+        texts_(object_in(files, "tokenizer_config.json")),
+        ids_{object_in(files, kConfig), object_in(files, "generation_config.json")} {}
+
+  [[nodiscard]] TokenId find(const std::string& name) const {
+    const std::string text = token_text(texts_, (name + "_token").c_str());
+    if (!text.empty()) {
+      const Vocabulary& tokens = tokenizer_.vocabulary();
+      const TokenId control = tokens.control(text);
+      const TokenId token = control != kNoToken ? control : tokens.find(text);
+      if (token != kNoToken) return token;
+    }
+    for (const json& config : ids_) {
+      const TokenId token = id_in(config, name + "_token_id", vocabulary_);
+      if (token != kNoToken) return token;
+    }
+    return kNoToken;
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::size_t vocabulary_;
+  json texts_;
+  std::array<json, 2> ids_;
+};
 
 /// Whether a file is read as GGUF: neither a folder nor Halftone's own.
 bool is_gguf(const std::filesystem::path& model) {
@@ -163,6 +210,29 @@ TextFiles read_text_files(const std::filesystem::path& model,
     }
   }
   return files;
+}
+
+void set_gguf_text_keys(formats::GgufKeys& keys, const std::filesystem::path& folder,
+                        std::size_t vocabulary) {
+  TextFiles files = read_text_files(folder);
+  if (std::filesystem::exists(folder / kConfig)) files.emplace(kConfig, map_file(folder / kConfig));
+  with_context(folder.string(), [&] {
+    const auto tokenizer = Tokenizer::from_tokenizer_json(files.at(kFolderFiles[0]));
+    const SpecialTokens special(files, tokenizer, vocabulary);
+    constexpr std::array<std::pair<const char*, const char*>, 4> kTokens = {
+        {{gguf_text_key::kBegin, "bos"},
+         {gguf_text_key::kEnd, "eos"},
+         {gguf_text_key::kUnknown, "unk"},
+         {gguf_text_key::kPadding, "pad"}}};
+    for (const auto& [key, name] : kTokens) {
+      const TokenId token = special.find(name);
+      if (token != kNoToken) keys.set(key, static_cast<std::uint32_t>(token));
+    }
+    // What the tokenizer says of itself is what it does.
+    tokenizer.set_gguf_keys(keys, vocabulary);
+    const std::string chat = chat_template_of(files);
+    if (!chat.empty()) keys.set(gguf_text_key::kChatTemplate, std::string_view(chat));
+  });
 }
 
 ModelTexts read_model_texts(const std::filesystem::path& model,

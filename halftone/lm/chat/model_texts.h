@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/formats/gguf/gguf_writer.h"
 #include "halftone/lm/chat/chat_template.h"
 #include "halftone/lm/model/model_file.h"
 #include "halftone/lm/text/tokenizer.h"
@@ -35,6 +36,16 @@ TextFiles read_text_files(const std::filesystem::path& model,
 ///         functions
 ModelTexts read_model_texts(const std::filesystem::path& model,
                             const std::filesystem::path& tokenizer);
+
+/// Sets the keys of a new GGUF file that say what the files of a folder of Hugging Face say of
+/// text: Tokenizer::set_gguf_keys(), the tokens that begin and end texts, pad them and are unknown,
+/// and the template of chats. Tokens are those that tokenizer_config.json names, else
+/// config.json's.
+/// @param folder      has tokenizer.json
+/// @param vocabulary  tokens of the model
+/// @throws Error as read_model_texts() and Tokenizer::set_gguf_keys()
+void set_gguf_text_keys(formats::GgufKeys& keys, const std::filesystem::path& folder,
+                        std::size_t vocabulary);
 
 /// The end token of a tokenizer, and control tokens that are known to end an answer ("<|im_end|>",
 /// "<|eot_id|>", ...), in the order of ids.

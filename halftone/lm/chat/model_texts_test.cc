@@ -61,6 +61,45 @@ TEST_F(ModelTextsTest, OfAFolder) {
                [&] { (void)folder(); });
 }
 
+TEST_F(ModelTextsTest, BecomeKeysOfAGgufFile) {
+  write_tokenizer();
+  write("tokenizer_config.json", R"({"bos_token": {"content": "<s>"}, "eos_token": "<|end|>",
+        "unk_token": "nothing", "pad_token": "a", "chat_template": "{{ a }}"})");
+  write("config.json", R"({"eos_token_id": 3, "bos_token_id": 0, "unk_token_id": 9})");
+  const auto keys_of_folder = [&] {
+    formats::GgufKeys keys;
+    set_gguf_text_keys(keys, folder_, 5);
+    return keys;
+  };
+  const auto token = [&](const char* name) {
+    return formats::gguf_of(keys_of_folder())
+        .integer("tokenizer.ggml." + std::string(name) + "_token_id");
+  };
+  EXPECT_EQ(token("bos"), 2);
+  EXPECT_EQ(token("eos"), 1);
+  EXPECT_EQ(token("unknown"), std::nullopt) << "no such token, and 9 is beyond the vocabulary";
+  EXPECT_EQ(token("padding"), 0);
+  formats::write_gguf(path("m.gguf"), keys_of_folder(), {});
+  const ModelTexts texts = read_model_texts(path("m.gguf"), "");
+  EXPECT_EQ(texts.chat_template, "{{ a }}");
+  EXPECT_EQ(texts.marks.begin, "<s>");
+  EXPECT_EQ(texts.marks.end, "<|end|>");
+  EXPECT_THAT(texts.end_tokens, ElementsAre(1));
+  EXPECT_EQ(texts.tokenizer.encode("ab"), folder().tokenizer.encode("ab"));
+  // Without names of tokens, those of config.json, then generation_config.json.
+  write("tokenizer_config.json", "{}");
+  write("generation_config.json", R"({"pad_token_id": [1, 2]})");
+  EXPECT_EQ(token("bos"), 0);
+  EXPECT_EQ(token("eos"), 3);
+  EXPECT_EQ(token("padding"), 1);
+  EXPECT_EQ(formats::gguf_of(keys_of_folder()).find("tokenizer.chat_template"), nullptr);
+  expect_error(ErrorKind::kFormat, folder_.string() + ": tokenizer: expected at most 3 tokens",
+               [&] {
+                 formats::GgufKeys keys;
+                 set_gguf_text_keys(keys, folder_, 3);
+               });
+}
+
 TEST_F(ModelTextsTest, OfLlama2c) {
   formats::GgufBytes file;
   file.number<std::int32_t>(6);

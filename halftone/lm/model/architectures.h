@@ -14,6 +14,7 @@ struct Architecture {
   Norm norm = Norm::kRms;
   Positions positions = Positions::kRotary;
   Pairing gguf_pairing = Pairing::kHalves;  ///< folders of Hugging Face have halves
+  bool gguf_merges = false;                 ///< q, k and v, and gate and up, into one tensor each
   FeedForward function = FeedForward::kSilu;
   bool is_gated = true;
   bool has_biases = false;  ///< of all products

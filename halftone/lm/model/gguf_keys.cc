@@ -8,6 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/gguf_key_names.h"
 
 namespace halftone::lm {
 namespace {
@@ -88,27 +89,27 @@ class GgufKeys {
 bool has_tensor(const GgufFile& file, const char* name) { return file.tensor(name) != nullptr; }
 
 void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  d.blocks = keys.needed_whole("block_count");
-  d.context = keys.needed_whole("context_length");
-  d.width = keys.needed_whole("embedding_length");
-  d.inner = keys.whole("feed_forward_length").value_or(0);
+  d.blocks = keys.needed_whole(gguf_key::kBlocks);
+  d.context = keys.needed_whole(gguf_key::kContext);
+  d.width = keys.needed_whole(gguf_key::kWidth);
+  d.inner = keys.whole(gguf_key::kInner).value_or(0);
   const GgufTensor* table = file.tensor("token_embd.weight");
   d.vocabulary = table != nullptr && table->shape.size() == 2
                      ? table->shape[0]
-                     : keys.whole("vocab_size").value_or(0);
+                     : keys.whole(gguf_key::kVocabulary).value_or(0);
   d.ties_embeddings = !has_tensor(file, "output.weight");
-  d.norm_epsilon = keys.needed_number(d.norm == Norm::kRms ? "attention.layer_norm_rms_epsilon"
-                                                           : "attention.layer_norm_epsilon");
+  d.norm_epsilon =
+      keys.needed_number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon);
 }
 
 void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  d.heads = keys.needed_whole("attention.head_count");
-  d.kv_heads = keys.whole("attention.head_count_kv").value_or(d.heads);
-  d.head_width = keys.whole("attention.key_length").value_or(d.heads == 0 ? 0 : d.width / d.heads);
-  d.value_width = keys.whole("attention.value_length").value_or(d.head_width);
-  d.score_scale = keys.number("attention.scale").value_or(0);
-  d.score_cap = keys.number("attn_logit_softcapping").value_or(d.score_cap);
-  d.logit_cap = keys.number("final_logit_softcapping").value_or(d.logit_cap);
+  d.heads = keys.needed_whole(gguf_key::kHeads);
+  d.kv_heads = keys.whole(gguf_key::kKvHeads).value_or(d.heads);
+  d.head_width = keys.whole(gguf_key::kHeadWidth).value_or(d.heads == 0 ? 0 : d.width / d.heads);
+  d.value_width = keys.whole(gguf_key::kValueWidth).value_or(d.head_width);
+  d.score_scale = keys.number(gguf_key::kScoreScale).value_or(0);
+  d.score_cap = keys.number(gguf_key::kScoreCap).value_or(d.score_cap);
+  d.logit_cap = keys.number(gguf_key::kLogitCap).value_or(d.logit_cap);
   d.has_qkv_bias = d.has_qkv_bias || has_tensor(file, "blk.0.attn_q.bias") ||
                    has_tensor(file, "blk.0.attn_qkv.bias");
   d.has_output_bias = d.has_output_bias || has_tensor(file, "blk.0.attn_output.bias");
@@ -125,9 +126,9 @@ void read_gemma_scale(Description& d) {
 }
 
 void read_window(const GgufKeys& keys, const Architecture& architecture, Description& d) {
-  d.window = keys.whole("attention.sliding_window").value_or(architecture.default_window);
+  d.window = keys.whole(gguf_key::kWindow).value_or(architecture.default_window);
   if (d.window == 0) return;
-  const std::string key = "attention.sliding_window_pattern";
+  const std::string key = gguf_key::kWindowPattern;
   if (const GgufArray* list = keys.list(key)) {
     for (const std::int64_t is_windowed : list->integers) d.windowed.push_back(is_windowed != 0);
     return;
@@ -151,29 +152,29 @@ std::vector<double> factors_of(const GgufFile& file, const char* name) {
 
 /// Positions divided by one number.
 void scale_linearly(const GgufKeys& keys, Description& d) {
-  const double factor = keys.needed_number("rope.scaling.factor");
+  const double factor = keys.needed_number(gguf_key::kScalingFactor);
   if (d.rotary.divisors.empty()) d.rotary.divisors.assign(d.rotary_dims / 2, 1);
   for (double& divisor : d.rotary.divisors) divisor *= factor;
 }
 
 void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) {
   if (d.positions != Positions::kRotary) return;
-  d.rotary_dims = keys.whole("rope.dimension_count").value_or(d.head_width);
-  d.rotary.base = keys.number("rope.freq_base").value_or(d.rotary.base);
-  if (const auto base = keys.number("rope.freq_base_swa")) d.window_rotary.base = *base;
-  d.rotary.divisors = factors_of(file, "rope_freqs.weight");
+  d.rotary_dims = keys.whole(gguf_key::kRotaryDims).value_or(d.head_width);
+  d.rotary.base = keys.number(gguf_key::kBase).value_or(d.rotary.base);
+  if (const auto base = keys.number(gguf_key::kWindowBase)) d.window_rotary.base = *base;
+  d.rotary.divisors = factors_of(file, gguf_key::kDivisors);
   if (d.rotary.divisors.empty()) {
-    d.rotary.divisors = factors_of(file, "rope_factors_short.weight");
-    d.rotary.long_divisors = factors_of(file, "rope_factors_long.weight");
+    d.rotary.divisors = factors_of(file, gguf_key::kShortDivisors);
+    d.rotary.long_divisors = factors_of(file, gguf_key::kLongDivisors);
   }
-  const std::string type = keys.text("rope.scaling.type");
+  const std::string type = keys.text(gguf_key::kScaling);
   if (type == "linear") {
     if (d.rotary_dims <= (1 << 16)) scale_linearly(keys, d);
   } else if (type == "longrope" || !d.rotary.long_divisors.empty()) {
-    d.original_context = keys.needed_whole("rope.scaling.original_context_length");
-    d.rotary_factor = keys.number("rope.scaling.attn_factor").value_or(1);
+    d.original_context = keys.needed_whole(gguf_key::kOriginalContext);
+    d.rotary_factor = keys.number(gguf_key::kRotaryFactor).value_or(1);
   } else if (!type.empty() && type != "none") {
-    keys.fail_key("rope.scaling.type",
+    keys.fail_key(gguf_key::kScaling,
                   "'" + printable(type) +
                       "': its angles are not described here; known: none, "
                       "linear, longrope and factors as tensors",
@@ -182,27 +183,28 @@ void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) 
 }
 
 void read_experts(const GgufKeys& keys, Description& d) {
-  d.experts = keys.whole("expert_count").value_or(0);
+  d.experts = keys.whole(gguf_key::kExperts).value_or(0);
   if (d.experts == 0) return;
-  d.active_experts = keys.needed_whole("expert_used_count");
-  d.inner = keys.whole("expert_feed_forward_length").value_or(d.inner);
-  d.renormalizes = keys.flag("expert_weights_norm").value_or(d.renormalizes);
+  d.active_experts = keys.needed_whole(gguf_key::kActiveExperts);
+  d.inner = keys.whole(gguf_key::kExpertInner).value_or(d.inner);
+  d.renormalizes = keys.flag(gguf_key::kRenormalizes).value_or(d.renormalizes);
   if (d.architecture == "qwen2moe") {
-    d.shared_inner = keys.needed_whole("expert_shared_feed_forward_length");
+    d.shared_inner = keys.needed_whole(gguf_key::kSharedInner);
     d.has_shared_gate = true;
   }
 }
 
 /// BitNet's files name the function; those that do not are older and have SiLU.
 void read_function(const GgufKeys& keys, Description& d) {
-  const std::string name = keys.text("hidden_act");
+  std::string name = keys.text(gguf_key::kOldFunction);
+  if (name.empty() && d.architecture == "bitnet") name = keys.text(gguf_key::kFunction);
   if (name.empty()) return;
   if (name == "relu2") {
     d.function = FeedForward::kReluSquared;
   } else if (name == "silu") {
     d.function = FeedForward::kSilu;
   } else {
-    keys.fail_key("hidden_act", "'" + printable(name) + "': known: silu, relu2",
+    keys.fail_key(gguf_key::kFunction, "'" + printable(name) + "': known: silu, relu2",
                   ErrorKind::kUnsupported);
   }
 }
@@ -210,7 +212,7 @@ void read_function(const GgufKeys& keys, Description& d) {
 }  // namespace
 
 Description describe_gguf(const GgufFile& file) {
-  const auto name = file.text("general.architecture");
+  const auto name = file.text(gguf_key::kArchitecture);
   if (!name) fail(ErrorKind::kFormat, "key 'general.architecture': is missing");
   const Architecture& architecture = architecture_of_gguf(*name);
   const GgufKeys keys(file, *name);

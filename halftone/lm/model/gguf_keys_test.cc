@@ -181,8 +181,9 @@ TEST(GgufKeys, BitNetNamesItsFunction) {
   const Description d = describe_gguf(with_sizes("bitnet").set("hidden_act", "relu2").file());
   EXPECT_EQ(d.function, FeedForward::kReluSquared);
   EXPECT_TRUE(d.has_sub_norms);
-  expect_error(ErrorKind::kUnsupported, "key 'bitnet.hidden_act': 'tanh': known: silu, relu2",
-               [] { describe_gguf(with_sizes("bitnet").set("hidden_act", "tanh").file()); });
+  expect_error(ErrorKind::kUnsupported,
+               "key 'bitnet.hidden_activation': 'tanh': known: silu, relu2",
+               [] { describe_gguf(with_sizes("bitnet").set("hidden_activation", "tanh").file()); });
 }
 
 TEST(GgufKeys, ListsOfEqualNumbersAreOneNumber) {

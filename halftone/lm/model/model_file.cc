@@ -78,9 +78,8 @@ class Bases {
 
 SharedBlockEncoding encoding_named(const std::string& tensor, const json& entry, Bases& bases) {
   const std::string type = entry.value("type", "");
-  for (const formats::GgufType& gguf : formats::gguf_types()) {
-    if (gguf.name == type && gguf.group > 0) return numerics::without_owner(gguf);
-  }
+  const auto* gguf = formats::gguf_type(type);
+  if (gguf != nullptr && gguf->group > 0) return numerics::without_owner(*gguf);
   const auto basis = bases.find(type);
   if (basis == nullptr) {
     fail_tensor(tensor, "unknown type '" + printable(type) + "'", ErrorKind::kUnsupported);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "halftone/lm/model/architectures.h"
+
 namespace halftone::lm {
 namespace {
 
@@ -321,6 +323,17 @@ std::vector<Place> places_of(const Description& d, Naming naming, const WeightId
   std::ranges::for_each(kGgufNames, add);
   std::ranges::for_each(kHfNames, add);
   return places;
+}
+
+Place new_gguf_place(const Description& d, const WeightId& id) {
+  std::vector<Place> places = places_of(d, Naming::kGguf, id);
+  const bool is_query_key_value =
+      id.role == WeightRole::kQuery || id.role == WeightRole::kKey || id.role == WeightRole::kValue;
+  const bool is_gate_up =
+      d.is_gated && (id.role == WeightRole::kGate || id.role == WeightRole::kUp);
+  const bool is_merged = architecture_of_gguf(d.architecture).gguf_merges;
+  // The merged tensors are the second places.
+  return is_merged && (is_query_key_value || is_gate_up) ? places.back() : places.front();
 }
 
 }  // namespace halftone::lm

@@ -91,4 +91,7 @@ struct Place {
 /// after a prefix such as "model.", except that of the head.
 std::vector<Place> places_of(const Description& description, Naming naming, const WeightId& id);
 
+/// The place where llama.cpp expects a weight of this architecture in a GGUF file.
+Place new_gguf_place(const Description& description, const WeightId& id);
+
 }  // namespace halftone::lm

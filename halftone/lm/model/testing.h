@@ -86,6 +86,21 @@ class GgufModel {
   std::vector<formats::NewGgufTensor> tensors_;
 };
 
+/// Weights below 0.5, gains below 2.
+class RandomWeights {
+ public:
+  std::vector<float> operator()(const WeightId& id, std::size_t size) {
+    std::vector<float> values(size);
+    for (float& value : values) {
+      value = std::sin(static_cast<float>(++next_)) * (is_norm(id.role) ? 2.0F : 0.5F);
+    }
+    return values;
+  }
+
+ private:
+  int next_ = 0;
+};
+
 struct SmallSizes {
   std::size_t width = 8;
   std::size_t inner = 12;

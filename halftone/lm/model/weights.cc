@@ -9,6 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
+#include "halftone/lm/model/gguf_key_names.h"
 
 namespace halftone::lm {
 namespace {
@@ -59,11 +60,9 @@ void check_type(const std::string& name, const StorageType& type) {
 /// The blocks in which a file stores elements, or a GGUF file would; null if it has no such type.
 numerics::SharedBlockEncoding encoding_of(const StorageType& type) {
   if (const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type)) return *blocks;
-  const std::string_view name = formats::to_string(std::get<formats::SafetensorsType>(type));
-  for (const formats::GgufType& each : formats::gguf_types()) {
-    if (each.name == name) return numerics::without_owner(each);
-  }
-  return nullptr;
+  const auto* gguf =
+      formats::gguf_type(formats::to_string(std::get<formats::SafetensorsType>(type)));
+  return gguf == nullptr ? nullptr : numerics::without_owner(*gguf);
 }
 
 /// A tensor of any container.
@@ -94,7 +93,7 @@ Container container_of(const formats::GgufFile& file) {
   }
   // The description has these.
   for (const char* name :
-       {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}) {
+       {gguf_key::kDivisors, gguf_key::kLongDivisors, gguf_key::kShortDivisors}) {
     const auto found = container.tensors.find(name);
     if (found != container.tensors.end()) found->second.is_used = true;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -14,12 +15,6 @@ namespace {
 /// The name of the factor that a file may keep beside a tensor.
 std::string name_of_factor(const std::string& tensor) {
   return tensor.substr(0, tensor.rfind('.')) + ".scale";
-}
-
-[[noreturn]] void fail_parts(const std::string& tensor, const std::string& message) {
-  fail(ErrorKind::kUsage, "tensor '" + printable(tensor) +
-                              "': its file keeps several matrices in it, which " + message +
-                              "; give them one type");
 }
 
 /// Copies the rows of a matrix to where its file has them.
@@ -38,11 +33,37 @@ void place(const Weight& weight, std::span<const float> rows, std::span<float> t
 
 }  // namespace
 
+const formats::GgufType& gguf_type_of(const std::string& tensor, const WeightType& type) {
+  if (type.gguf != nullptr) return *type.gguf;
+  fail(ErrorKind::kUsage, "tensor '" + printable(tensor) + "': GGUF has no type " + type.name +
+                              "; write a .safetensors file");
+}
+
+void fail_parts(const std::string& tensor, const std::string& message) {
+  fail(ErrorKind::kUsage, "tensor '" + printable(tensor) +
+                              "': its file keeps several matrices in it, which " + message +
+                              "; give them one type");
+}
+
 std::vector<float> decode_unfolded(const Folding& folding, const WeightId& id,
                                    const FittedMatrix& matrix) {
   std::vector<float> values = decode(matrix);
   folding.unfold(id, values);
   return values;
+}
+
+void check_tensor_types(const TypeChoice& choice, const std::map<WeightId, std::string>& tensor_of,
+                        bool has_codes) {
+  std::map<std::string_view, const WeightType*> types;
+  for (const auto& [id, tensor] : tensor_of) {
+    const auto found = choice.find(id);
+    const WeightType* type = found == choice.end() ? nullptr : found->second;
+    if (type != nullptr && has_codes) (void)gguf_type_of(tensor, *type);
+    const WeightType* first = types.emplace(tensor, type).first->second;
+    if ((type == nullptr) != (first == nullptr)) fail_parts(tensor, "are not all fitted");
+    if (type == first || !has_codes) continue;
+    fail_parts(tensor, "have the types " + first->name + " and " + type->name);
+  }
 }
 
 TensorParts::TensorParts(const Folding& folding, const FittedMatrices& fitted) : folding_(folding) {

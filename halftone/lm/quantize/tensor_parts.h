@@ -18,6 +18,20 @@ namespace halftone::lm {
 std::vector<float> decode_unfolded(const Folding& folding, const WeightId& id,
                                    const FittedMatrix& matrix);
 
+/// The type in which a GGUF file holds codes.
+/// @throws Error kUsage if GGUF has no such type, with the name of the tensor
+const formats::GgufType& gguf_type_of(const std::string& tensor, const WeightType& type);
+
+/// @throws Error kUsage: a tensor whose matrices `message`
+[[noreturn]] void fail_parts(const std::string& tensor, const std::string& message);
+
+/// Checks before fitting what writers need: that of the matrices in one tensor all are fitted or
+/// none, and for codes in a GGUF file to one type that GGUF has.
+/// @param tensor_of  of each matrix, the tensor that holds it
+/// @throws Error kUsage as fail_parts() and gguf_type_of()
+void check_tensor_types(const TypeChoice& choice, const std::map<WeightId, std::string>& tensor_of,
+                        bool has_codes);
+
 /// A part of a tensor that was fitted: a matrix, or one expert of several.
 struct FittedPart {
   WeightId id;

@@ -85,21 +85,6 @@ Model tiny_model(const Description& d, Make&& make) {
   return {d, Weights(d, tiny_file(d, make).file())};
 }
 
-/// Weights below 0.5, gains below 2.
-class RandomWeights {
- public:
-  std::vector<float> operator()(const WeightId& id, std::size_t size) {
-    std::vector<float> values(size);
-    for (float& value : values) {
-      value = std::sin(static_cast<float>(++next_)) * (is_norm(id.role) ? 2.0F : 0.5F);
-    }
-    return values;
-  }
-
- private:
-  int next_ = 0;
-};
-
 /// Root mean square of the differences, relative to that of the second.
 inline double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0;

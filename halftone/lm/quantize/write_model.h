@@ -6,6 +6,7 @@
 #include <map>
 
 #include "halftone/formats/gguf/gguf_file.h"
+#include "halftone/formats/gguf/gguf_writer.h"
 #include "halftone/lm/model/model_file.h"
 #include "halftone/lm/quantize/fit_model.h"
 #include "halftone/lm/quantize/folding.h"
@@ -26,8 +27,18 @@ enum class FittedForm {
 void write_gguf_model(const std::filesystem::path& path, const formats::GgufFile& source,
                       const Folding& folding, const FittedMatrices& fitted, FittedForm form);
 
+/// Writes a GGUF file of a model that comes from other files: see new_gguf_tensors().
+/// @param keys     new_gguf_keys() and those of texts; general.file_type and
+///                 general.quantization_version are added
+/// @param folding  for codes without rotations
+/// @throws Error as new_gguf_tensors(); kIo if the file cannot be written
+void write_gguf_model(const std::filesystem::path& path, formats::GgufKeys keys,
+                      const Folding& folding, const FittedMatrices& fitted, FittedForm form);
+
 /// Bytes of a file that write_gguf_model() would write without the fitted matrices, at most.
 std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& model,
+                               const TypeChoice& choice);
+std::size_t gguf_bytes_without(const formats::GgufKeys& keys, const Model& model,
                                const TypeChoice& choice);
 /// The same of write_own_model().
 std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,

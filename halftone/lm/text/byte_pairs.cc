@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/text/byte_pairs.h"
 
+#include <algorithm>
 #include <limits>
 #include <queue>
 
@@ -42,14 +43,20 @@ bool is_printed(unsigned byte) {
   return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
 }
 
-/// The byte that each character up to U+0143 stands for; -1: none.
+/// The character that stands for each byte: up to U+0143.
+std::array<char32_t, 256> make_character_of_byte() {
+  std::array<char32_t, 256> characters{};
+  char32_t next = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) characters[byte] = is_printed(byte) ? byte : next++;
+  return characters;
+}
+
+/// The inverse; -1: none.
 std::array<int, 0x144> make_byte_of_character() {
   std::array<int, 0x144> bytes{};
   bytes.fill(-1);
-  std::size_t next = 0x100;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    bytes[is_printed(byte) ? byte : next++] = static_cast<int>(byte);
-  }
+  const std::array<char32_t, 256> characters = make_character_of_byte();
+  for (std::size_t byte = 0; byte < 256; ++byte) bytes[characters[byte]] = static_cast<int>(byte);
   return bytes;
 }
 
@@ -67,6 +74,13 @@ std::string bytes_from_characters(std::string_view text) {
     at += length;
   }
   return bytes;
+}
+
+std::string characters_from_bytes(std::string_view bytes) {
+  static const std::array<char32_t, 256> character_of = make_character_of_byte();
+  std::string text;
+  for (const char byte : bytes) text += to_utf8(character_of[static_cast<std::uint8_t>(byte)]);
+  return text;
 }
 
 BytePairs::BytePairs(const Vocabulary& vocabulary,
@@ -91,6 +105,17 @@ BytePairs::BytePairs(const Vocabulary& vocabulary,
 const BytePairs::Merge* BytePairs::find(TokenId left, TokenId right) const {
   const auto found = merges_.find(key_of(left, right));
   return found == merges_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::pair<TokenId, TokenId>> BytePairs::merges() const {
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> by_rank;
+  for (const auto& [key, merge] : merges_) by_rank.emplace_back(merge.rank, key);
+  std::ranges::sort(by_rank);
+  std::vector<std::pair<TokenId, TokenId>> pairs;
+  for (const auto& [rank, key] : by_rank) {
+    pairs.emplace_back(static_cast<TokenId>(key >> 32), static_cast<TokenId>(key & 0xFFFFFFFF));
+  }
+  return pairs;
 }
 
 void BytePairs::encode(std::string_view word, std::vector<TokenId>& tokens) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "halftone/lm/text/vocabulary.h"
@@ -30,6 +31,9 @@ class BytePairs {
   /// which models are trained: some lack control characters.
   void encode(std::string_view word, std::vector<TokenId>& tokens) const;
 
+  /// The pairs of tokens, in the order of their ranks.
+  [[nodiscard]] std::vector<std::pair<TokenId, TokenId>> merges() const;
+
  private:
   struct Merge {
     std::uint32_t rank = 0;
@@ -45,5 +49,7 @@ class BytePairs {
 /// printed stand for themselves, the others are U+0100 and up. Source: GPT-2's encoder.py.
 /// @return  the bytes; the text itself if a character stands for none
 std::string bytes_from_characters(std::string_view text);
+/// The characters that stand for the bytes of a text.
+std::string characters_from_bytes(std::string_view bytes);
 
 }  // namespace halftone::lm

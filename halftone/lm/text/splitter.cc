@@ -58,35 +58,56 @@ const std::string kQwen2 =
     R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
 const std::string kDigit = R"(\p{N})";
 
-struct Rules {
-  std::string_view name;
-  std::vector<std::string> patterns;
-};
-
-const std::vector<Rules>& all_rules() {
-  static const std::vector<Rules> rules = {
-      {"gpt-2", {kGpt2}},          {"phi-2", {kGpt2}},
-      {"olmo", {kGpt2}},           {"mpt", {kGpt2}},
-      {"llama-bpe", {kLlama3}},    {"llama3", {kLlama3}},
-      {"llama-v3", {kLlama3}},     {"qwen2", {kQwen2}},
-      {"smollm", {kDigit, kGpt2}}, {"starcoder", {kDigit, kGpt2}},
-      {"refact", {kDigit, kGpt2}}, {"command-r", {kDigit, kGpt2}},
+/// Several names for one rule: the commonest first.
+const std::vector<SplitRule>& all_rules() {
+  static const std::vector<SplitRule> rules = {
+      {"gpt-2", {kGpt2}},
+      {"phi-2", {kGpt2}},
+      {"olmo", {kGpt2}},
+      {"mpt", {kGpt2}},
+      {"llama-bpe", {kLlama3}, true},
+      {"llama3", {kLlama3}, true},
+      {"llama-v3", {kLlama3}, true},
+      {"dbrx", {kLlama3}},
+      {"smaug-bpe", {kLlama3}},
+      {"qwen2", {kQwen2}},
+      {"smollm", {kDigit, kGpt2}},
+      {"starcoder", {kDigit, kGpt2}},
+      {"refact", {kDigit, kGpt2}},
+      {"command-r", {kDigit, kGpt2}},
   };
   return rules;
 }
 
 }  // namespace
 
+const SplitRule& split_rule(std::string_view name) {
+  std::string names;
+  for (const SplitRule& rule : all_rules()) {
+    if (rule.name == name) return rule;
+    names.append(names.empty() ? "" : ", ").append(rule.name);
+  }
+  fail(ErrorKind::kUnsupported,
+       "tokenizer.ggml.pre: expected one of " + names + ", found '" + std::string(name) + "'");
+}
+
+const SplitRule* find_split_rule(const std::vector<std::string>& patterns, bool takes_whole_words) {
+  const auto found = std::ranges::find_if(all_rules(), [&](const SplitRule& rule) {
+    return rule.patterns == patterns && rule.takes_whole_words == takes_whole_words;
+  });
+  return found == all_rules().end() ? nullptr : &*found;
+}
+
 struct Splitter::Pattern {
-  explicit Pattern(const std::string& text) {
+  explicit Pattern(const std::string& rule) : expression(rule) {
     int error = 0;
     PCRE2_SIZE at = 0;
-    const std::string spelled = with_spaces(text);
+    const std::string spelled = with_spaces(rule);
     code = {pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
                           PCRE2_UTF | PCRE2_UCP, &error, &at, nullptr),
             pcre2_code_free};
     if (code == nullptr) {
-      fail(ErrorKind::kFormat, "splitting rule '" + text + "': " + message_of(error));
+      fail(ErrorKind::kFormat, "splitting rule '" + rule + "': " + message_of(error));
     }
   }
 
@@ -112,6 +133,7 @@ struct Splitter::Pattern {
     if (begin < text.size()) parts.push_back(text.substr(begin));
   }
 
+  std::string expression;
   std::unique_ptr<pcre2_code, void (*)(pcre2_code*)> code{nullptr, pcre2_code_free};
 };
 
@@ -121,14 +143,11 @@ Splitter::Splitter(const std::vector<std::string>& patterns) {
   }
 }
 
-Splitter Splitter::named(std::string_view name) {
-  std::string names;
-  for (const Rules& rules : all_rules()) {
-    if (rules.name == name) return Splitter(rules.patterns);
-    names.append(names.empty() ? "" : ", ").append(rules.name);
-  }
-  fail(ErrorKind::kUnsupported,
-       "tokenizer.ggml.pre: expected one of " + names + ", found '" + std::string(name) + "'");
+std::vector<std::string> Splitter::patterns() const {
+  std::vector<std::string> texts;
+  for (const std::shared_ptr<const Pattern>& pattern : patterns_)
+    texts.push_back(pattern->expression);
+  return texts;
 }
 
 std::vector<std::string_view> Splitter::split(std::string_view text) const {

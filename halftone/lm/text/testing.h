@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "halftone/formats/gguf/testing.h"
+#include "halftone/lm/text/byte_pairs.h"
 #include "halftone/lm/text/tokenizer.h"
-#include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
 
@@ -31,11 +31,8 @@ inline void set_token(formats::GgufKeys& keys, const std::string& name, std::uin
 /// ends texts.
 inline formats::GgufKeys byte_token_keys(const std::vector<std::string>& controls) {
   std::vector<std::string> texts;
-  char32_t next = 0x100;
-  for (char32_t byte = 0; byte < 256; ++byte) {
-    const bool is_printed =
-        (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-    texts.push_back(to_utf8(is_printed ? byte : next++));
+  for (int byte = 0; byte < 256; ++byte) {
+    texts.push_back(characters_from_bytes(std::string(1, static_cast<char>(byte))));
   }
   texts.insert(texts.end(), controls.begin(), controls.end());
   std::vector<std::int32_t> kinds(texts.size(), 1);

@@ -15,92 +15,7 @@ namespace halftone::lm {
 
 namespace {
 
-using formats::GgufArray;
-using formats::GgufFile;
-
-const std::string kKey = "tokenizer.ggml.";
-
 [[noreturn]] void fail_format(const std::string& message) { fail(ErrorKind::kFormat, message); }
-
-/// A list of the file; null if it has none.
-const GgufArray* list(const GgufFile& file, const std::string& key) {
-  const formats::GgufValue* value = file.find(kKey + key);
-  if (value == nullptr) return nullptr;
-  if (const auto* array = std::get_if<GgufArray>(value)) return array;
-  fail_format("key '" + kKey + key + "': expected a list, found another type");
-}
-
-std::optional<bool> flag(const GgufFile& file, const std::string& key) {
-  const formats::GgufValue* value = file.find(kKey + key);
-  if (value == nullptr) return std::nullopt;
-  if (const auto* found = std::get_if<bool>(value)) return *found;
-  fail_format("key '" + kKey + key + "': expected a boolean, found another type");
-}
-
-TokenId token_key(const GgufFile& file, const std::string& key, std::size_t size) {
-  const auto id = file.integer(kKey + key);
-  if (!id) return kNoToken;
-  if (*id < 0 || static_cast<std::size_t>(*id) >= size) {
-    fail_format("key '" + kKey + key + "': expected a token below " + std::to_string(size) +
-                ", found " + std::to_string(*id));
-  }
-  return static_cast<TokenId>(*id);
-}
-
-/// The kind and the bytes of a token of a file.
-void set_kind(Token& token, std::int64_t kind, bool is_byte_level) {
-  if (kind < 1 || kind > 6) {
-    fail_format("key '" + kKey + "token_type': expected 1 to 6, found " + std::to_string(kind));
-  }
-  token.kind = static_cast<TokenKind>(kind);
-  if (token.kind == TokenKind::kByte) {
-    const std::optional<char> byte = byte_named(token.text);
-    if (!byte) fail_format("token '" + token.text + "': expected a byte such as <0x0A>");
-    token.text = *byte;
-  } else if (is_byte_level && token.kind == TokenKind::kNormal) {
-    token.text = bytes_from_characters(token.text);
-  }
-}
-
-std::vector<Token> tokens_of(const GgufFile& file, bool is_byte_level) {
-  const GgufArray* texts = list(file, "tokens");
-  if (texts == nullptr || texts->texts.empty()) {
-    fail_format("key '" + kKey + "tokens': expected a list of texts, found none");
-  }
-  const GgufArray* scores = list(file, "scores");
-  const GgufArray* kinds = list(file, "token_type");
-  const std::size_t size = texts->texts.size();
-  if ((scores != nullptr && scores->numbers.size() != size) ||
-      (kinds != nullptr && kinds->integers.size() != size)) {
-    fail_format("tokenizer: expected " + std::to_string(size) +
-                " scores and kinds of tokens, found other numbers of them");
-  }
-  std::vector<Token> tokens(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    tokens[i].text = texts->texts[i];
-    if (scores != nullptr) tokens[i].score = static_cast<float>(scores->numbers[i]);
-    set_kind(tokens[i], kinds != nullptr ? kinds->integers[i] : 1, is_byte_level);
-  }
-  return tokens;
-}
-
-/// The pairs of a list of "left right".
-std::vector<std::pair<std::string, std::string>> merges_of(const GgufFile& file) {
-  const GgufArray* list_of_merges = list(file, "merges");
-  if (list_of_merges == nullptr) {
-    fail_format("key '" + kKey + "merges': expected a list of texts, found none");
-  }
-  std::vector<std::pair<std::string, std::string>> merges;
-  for (const std::string_view merge : list_of_merges->texts) {
-    const std::size_t space = merge.find(' ', 1);
-    if (space == std::string_view::npos) {
-      fail_format("merge '" + std::string(merge) + "': expected two texts with a space between");
-    }
-    merges.emplace_back(bytes_from_characters(merge.substr(0, space)),
-                        bytes_from_characters(merge.substr(space + 1)));
-  }
-  return merges;
-}
 
 }  // namespace
 
@@ -165,30 +80,6 @@ void Tokenizer::State::encode(std::string_view text, bool is_first,
 }
 
 Tokenizer::Tokenizer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-
-Tokenizer Tokenizer::from_gguf(const GgufFile& file) {
-  const std::string_view model = file.text(kKey + "model").value_or("");
-  if (model != "gpt2" && model != "llama") {
-    fail(ErrorKind::kUnsupported,
-         "key '" + kKey + "model': expected gpt2 or llama, found '" + std::string(model) + "'");
-  }
-  const bool is_byte_level = model == "gpt2";
-  auto state = std::make_shared<State>(State{Vocabulary(tokens_of(file, is_byte_level))});
-  const std::size_t size = state->vocabulary.size();
-  state->begin = token_key(file, "bos_token_id", size);
-  state->end = token_key(file, "eos_token_id", size);
-  state->unknown = token_key(file, "unknown_token_id", size);
-  state->adds_begin = flag(file, "add_bos_token").value_or(!is_byte_level);
-  if (is_byte_level) {
-    const std::string_view rule = file.text(kKey + "pre").value_or("gpt-2");
-    state->splitter = Splitter::named(rule);
-    state->takes_whole_words = rule == "llama-bpe" || rule == "llama3" || rule == "llama-v3";
-    state->pairs.emplace(state->vocabulary, merges_of(file));
-  } else {
-    state->adds_space = flag(file, "add_space_prefix").value_or(true);
-  }
-  return Tokenizer(std::move(state));
-}
 
 Tokenizer Tokenizer::from_llama2c(const SharedBytes& file) {
   ByteReader reader(file.bytes);

@@ -10,6 +10,7 @@
 
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/gguf/gguf_file.h"
+#include "halftone/formats/gguf/gguf_writer.h"
 #include "halftone/lm/text/vocabulary.h"
 
 namespace halftone::lm {
@@ -35,6 +36,13 @@ class Tokenizer {
   /// The tokenizer of llama2.c: scores and texts.
   /// @throws Error kFormat if the file is malformed
   static Tokenizer from_llama2c(const SharedBytes& file);
+
+  /// The inverse of from_gguf(): sets the keys tokenizer.ggml.* of a new file. What is lost is the
+  /// composition of texts to Unicode's form NFC: GGUF has no key for it, llama.cpp does not do it.
+  /// @param size  of the vocabulary of the model: unused tokens are added up to it
+  /// @throws Error kUnsupported if files cannot name what the tokenizer does: says what to do;
+  ///         kFormat if there are more tokens than `size`
+  void set_gguf_keys(formats::GgufKeys& keys, std::size_t size) const;
 
   /// @param text  UTF-8
   /// @throws Error kFormat if the text is not UTF-8

@@ -59,9 +59,6 @@ struct Steps {
   std::vector<std::string> patterns{};
 };
 
-constexpr const char* kByteLevelPattern =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-
 void read_normalizer(const json& normalizer, Steps& steps) {
   for (const json& step : steps_of(normalizer, "normalizers")) {
     const std::string type = text_member(step, "type");
@@ -79,6 +76,8 @@ void read_normalizer(const json& normalizer, Steps& steps) {
 }
 
 void read_split(const json& step, Steps& steps) {
+  // Gemma's files split at spaces, of which the normalizer has left none.
+  if (steps.has_space_sign && member(member(step, "pattern"), "String") == " ") return;
   const json& pattern = member(member(step, "pattern"), "Regex");
   const bool is_isolated = text_member(step, "behavior") == "Isolated";
   if (!pattern.is_string() || !is_isolated || flag_member(step, "invert", false)) {
@@ -102,7 +101,9 @@ void read_pre_tokenizer(const json& pre_tokenizer, Steps& steps) {
     if (type == "ByteLevel") {
       steps.is_byte_level = true;
       steps.adds_space = flag_member(step, "add_prefix_space", false);
-      if (flag_member(step, "use_regex", true)) steps.patterns.emplace_back(kByteLevelPattern);
+      if (flag_member(step, "use_regex", true)) {
+        steps.patterns.push_back(split_rule("gpt-2").patterns[0]);
+      }
     } else if (type == "Digits") {
       steps.patterns.emplace_back(flag_member(step, "individual_digits", false) ? R"(\p{N})"
                                                                                 : R"(\p{N}+)");

@@ -65,6 +65,16 @@ TEST(TokenizerJson, OfSentencePiece) {
   EXPECT_EQ(pieces.decode(pieces.encode("a a\n")), "a a\n");
 }
 
+TEST(TokenizerJson, OfGemmaSplitsAtSpacesThatAreGone) {
+  const Tokenizer gemma = tokenizer(R"({
+    "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+    "pre_tokenizer": {"type": "Split", "pattern": {"String": " "},
+                      "behavior": "MergedWithPrevious", "invert": false},
+    "model": {"type": "BPE", "unk_token": "<unk>", "merges": ["▁ a"],
+              "vocab": {"<unk>": 0, "▁": 1, "a": 2, "▁a": 3}}})");
+  EXPECT_THAT(gemma.encode("a a"), ElementsAre(2, 3));
+}
+
 TEST(TokenizerJson, ComposesCharacters) {
   // e and U+0301 become U+00E9, whose bytes are Ã and ©.
   const Tokenizer composes = tokenizer(R"({"normalizer": {"type": "NFC"}, "pre_tokenizer": )" +

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What GGUF files call the sizes of a language model. Behind the name of the architecture and a
+// dot, except those that begin with "general.".
+// Source: ggml-org/llama.cpp, gguf-py/gguf/constants.py.
+#pragma once
+
+namespace halftone::lm::gguf_key {
+
+inline constexpr const char* kArchitecture = "general.architecture";
+inline constexpr const char* kType = "general.type";
+inline constexpr const char* kName = "general.name";
+
+inline constexpr const char* kBlocks = "block_count";
+inline constexpr const char* kContext = "context_length";
+inline constexpr const char* kWidth = "embedding_length";
+inline constexpr const char* kInner = "feed_forward_length";
+inline constexpr const char* kVocabulary = "vocab_size";
+inline constexpr const char* kFunction = "hidden_activation";
+inline constexpr const char* kOldFunction = "hidden_act";  ///< of older files
+
+inline constexpr const char* kRmsEpsilon = "attention.layer_norm_rms_epsilon";
+inline constexpr const char* kLayerEpsilon = "attention.layer_norm_epsilon";
+inline constexpr const char* kHeads = "attention.head_count";
+inline constexpr const char* kKvHeads = "attention.head_count_kv";
+inline constexpr const char* kHeadWidth = "attention.key_length";
+inline constexpr const char* kValueWidth = "attention.value_length";
+inline constexpr const char* kScoreScale = "attention.scale";
+inline constexpr const char* kScoreCap = "attn_logit_softcapping";
+inline constexpr const char* kLogitCap = "final_logit_softcapping";
+inline constexpr const char* kWindow = "attention.sliding_window";
+inline constexpr const char* kWindowPattern = "attention.sliding_window_pattern";
+
+inline constexpr const char* kRotaryDims = "rope.dimension_count";
+inline constexpr const char* kBase = "rope.freq_base";
+inline constexpr const char* kWindowBase = "rope.freq_base_swa";
+inline constexpr const char* kScaling = "rope.scaling.type";
+inline constexpr const char* kScalingFactor = "rope.scaling.factor";
+inline constexpr const char* kRotaryFactor = "rope.scaling.attn_factor";
+inline constexpr const char* kOriginalContext = "rope.scaling.original_context_length";
+
+inline constexpr const char* kExperts = "expert_count";
+inline constexpr const char* kActiveExperts = "expert_used_count";
+inline constexpr const char* kExpertInner = "expert_feed_forward_length";
+inline constexpr const char* kSharedInner = "expert_shared_feed_forward_length";
+inline constexpr const char* kRenormalizes = "expert_weights_norm";
+
+/// Tensors with what positions are divided by.
+inline constexpr const char* kDivisors = "rope_freqs.weight";
+inline constexpr const char* kShortDivisors = "rope_factors_short.weight";
+inline constexpr const char* kLongDivisors = "rope_factors_long.weight";
+
+}  // namespace halftone::lm::gguf_key

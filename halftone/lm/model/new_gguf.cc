@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/new_gguf.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/description_json.h"
+#include "halftone/lm/model/gguf_key_names.h"
+#include "halftone/lm/model/gguf_keys.h"
+
+namespace halftone::lm {
+namespace {
+
+using formats::NewGgufTensor;
+
+NewGgufTensor float_tensor(const char* name, const std::vector<double>& values) {
+  std::vector<float> floats(values.begin(), values.end());
+  const auto bytes = std::as_bytes(std::span(floats));
+  return {name,
+          {values.size()},
+          &formats::gguf_float32(),
+          source_of(own_bytes({bytes.begin(), bytes.end()}))};
+}
+
+bool is_uniform(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [&](double value) { return value == values[0]; });
+}
+
+/// Whether positions are divided by one number, which is a key and no tensor.
+bool scales_by_one_number(const Description& d) {
+  const RotaryAngles& angles = d.rotary;
+  return !angles.divisors.empty() && angles.long_divisors.empty() && is_uniform(angles.divisors);
+}
+
+/// Sets the keys of an architecture.
+class KeyWriter {
+ public:
+  KeyWriter(formats::GgufKeys& keys, std::string_view architecture)
+      : keys_(keys), prefix_(std::string(architecture) + ".") {}
+
+  void whole(const char* key, std::size_t value) {
+    keys_.set(prefix_ + key, static_cast<std::uint32_t>(value));
+  }
+  void number(const char* key, double value) {
+    keys_.set(prefix_ + key, static_cast<float>(value));
+  }
+  template <typename T>
+  void other(const char* key, const T& value) {
+    keys_.set(prefix_ + key, value);
+  }
+
+ private:
+  formats::GgufKeys& keys_;
+  std::string prefix_;
+};
+
+void write_sizes(const Description& d, KeyWriter& keys) {
+  keys.whole(gguf_key::kVocabulary, d.vocabulary);
+  keys.whole(gguf_key::kContext, d.context);
+  keys.whole(gguf_key::kWidth, d.width);
+  keys.whole(gguf_key::kBlocks, d.blocks);
+  keys.whole(gguf_key::kInner, d.inner);
+  keys.number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon,
+              d.norm_epsilon);
+}
+
+/// Blocks with a window where the architecture does not say which.
+void write_window(const Description& d, KeyWriter& keys) {
+  const Architecture& architecture = architecture_of_gguf(d.architecture);
+  if (d.window == 0 && architecture.default_window == 0) return;
+  keys.whole(gguf_key::kWindow, d.window);
+  Description usual = d;
+  usual.windowed.clear();
+  complete(usual, architecture);
+  if (usual.windowed != d.windowed) keys.other(gguf_key::kWindowPattern, d.windowed);
+}
+
+void write_attention(const Description& d, KeyWriter& keys) {
+  keys.whole(gguf_key::kHeads, d.heads);
+  keys.whole(gguf_key::kKvHeads, d.kv_heads);
+  keys.whole(gguf_key::kHeadWidth, d.head_width);
+  keys.whole(gguf_key::kValueWidth, d.value_width);
+  if (d.score_cap != 0) keys.number(gguf_key::kScoreCap, d.score_cap);
+  if (d.logit_cap != 0) keys.number(gguf_key::kLogitCap, d.logit_cap);
+  write_window(d, keys);
+}
+
+void write_positions(const Description& d, KeyWriter& keys) {
+  if (d.positions != Positions::kRotary) return;
+  keys.whole(gguf_key::kRotaryDims, d.rotary_dims);
+  keys.number(gguf_key::kBase, d.rotary.base);
+  const bool has_window_base = architecture_of_gguf(d.architecture).window_base != 0;
+  if (has_window_base) keys.number(gguf_key::kWindowBase, d.window_rotary.base);
+  if (scales_by_one_number(d)) {
+    keys.other(gguf_key::kScaling, std::string_view("linear"));
+    keys.number(gguf_key::kScalingFactor, d.rotary.divisors[0]);
+  } else if (!d.rotary.long_divisors.empty()) {
+    keys.other(gguf_key::kScaling, std::string_view("longrope"));
+    keys.whole(gguf_key::kOriginalContext, d.original_context);
+    keys.number(gguf_key::kRotaryFactor, d.rotary_factor);
+  }
+}
+
+void write_experts(const Description& d, KeyWriter& keys) {
+  if (d.experts == 0) return;
+  keys.whole(gguf_key::kExperts, d.experts);
+  keys.whole(gguf_key::kActiveExperts, d.active_experts);
+  if (d.architecture != "llama") keys.whole(gguf_key::kExpertInner, d.inner);
+  if (d.shared_inner != 0) keys.whole(gguf_key::kSharedInner, d.shared_inner);
+}
+
+double rounded(double value) { return double{static_cast<float>(value)}; }
+
+void round_all(RotaryAngles& angles) {
+  angles.base = rounded(angles.base);
+  for (double& divisor : angles.divisors) divisor = rounded(divisor);
+  for (double& divisor : angles.long_divisors) divisor = rounded(divisor);
+}
+
+/// The keys read back, with tensors of one element in place of the model's.
+Description read_back(const Description& d, const formats::GgufKeys& keys) {
+  std::vector<NewGgufTensor> tensors = new_gguf_divisors(d);
+  for (const NewGgufPlace& place : new_gguf_places(d)) {
+    tensors.push_back(float_tensor(place.name.c_str(), {0}));
+  }
+  return describe_gguf(formats::GgufFile::parse(
+      own_bytes(collect([&](const ByteSink& sink) { formats::write_gguf(sink, keys, tensors); }))));
+}
+
+/// Programs compute what the keys say.
+void check_says_all(const Description& d, const formats::GgufKeys& keys) {
+  using nlohmann::json;
+  const json expected = json::parse(description_to_json(described_by_gguf(d)));
+  const json found = json::parse(description_to_json(read_back(d, keys)));
+  for (const auto& [field, value] : expected.items()) {
+    if (found.at(field) == value) continue;
+    fail(ErrorKind::kUnsupported, "GGUF files of " + d.architecture +
+                                      " cannot say what this model computes: " + field + " is " +
+                                      value.dump() + ", they mean " + found.at(field).dump() +
+                                      "; write NAME.safetensors");
+  }
+}
+
+/// What llama.cpp has no tensors for.
+void check_tensors(const Description& d) {
+  const auto refuse = [&](const std::string& what) {
+    fail(ErrorKind::kUnsupported, "GGUF files of " + d.architecture + " have no " + what +
+                                      ", which this model has; write NAME.safetensors");
+  };
+  const bool has_divisors = !new_gguf_divisors(d).empty();
+  if (has_divisors && d.architecture != "llama" && d.architecture != "phi3") {
+    refuse("factors of rotary positions");
+  }
+  if (!d.ties_embeddings && d.architecture == "bitnet") refuse("head beside the embedding");
+}
+
+}  // namespace
+
+std::vector<NewGgufPlace> new_gguf_places(const Description& d) {
+  std::vector<NewGgufPlace> places;
+  std::map<std::string, std::size_t> known;
+  for (const WeightId& id : needed_weights(d)) {
+    const Place place = new_gguf_place(d, id);
+    const auto [found, is_new] = known.emplace(place.name, places.size());
+    if (is_new) {
+      std::vector<std::size_t> shape = shape_of(d, id);
+      shape[0] = place.outputs;
+      // llama.cpp has a vector in place of a matrix with one row.
+      if (id.role == WeightRole::kSharedRouter) shape.erase(shape.begin());
+      if (place.has_experts) shape.insert(shape.begin(), d.experts);
+      places.push_back({place.name, std::move(shape), {}});
+    }
+    places[found->second].parts.push_back(id);
+  }
+  return places;
+}
+
+std::vector<std::size_t> new_gguf_rows(const Description& d, const WeightId& id) {
+  const bool is_rotated = id.role == WeightRole::kQuery || id.role == WeightRole::kKey;
+  const Pairing pairing = architecture_of_gguf(d.architecture).gguf_pairing;
+  if (!is_rotated || d.positions != Positions::kRotary || d.pairing == pairing) return {};
+  if (pairing != Pairing::kNeighbours) {
+    fail(ErrorKind::kInternal, d.architecture + ": rows of neighbours, where files have halves");
+  }
+  std::vector<std::size_t> rows(shape_of(d, id)[0]);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::size_t in_head = row % d.head_width;
+    const std::size_t half = in_head % 2 * (d.rotary_dims / 2) + in_head / 2;
+    rows[row] = row - in_head + (in_head < d.rotary_dims ? half : in_head);
+  }
+  return rows;
+}
+
+std::vector<NewGgufTensor> new_gguf_divisors(const Description& d) {
+  if (scales_by_one_number(d)) return {};
+  if (!d.rotary.long_divisors.empty()) {
+    return {float_tensor(gguf_key::kLongDivisors, d.rotary.long_divisors),
+            float_tensor(gguf_key::kShortDivisors, d.rotary.divisors)};
+  }
+  if (d.rotary.divisors.empty()) return {};
+  return {float_tensor(gguf_key::kDivisors, d.rotary.divisors)};
+}
+
+Description described_by_gguf(const Description& description) {
+  Description d = description;
+  d.norm_offset = 0;
+  if (d.positions == Positions::kRotary) {
+    d.pairing = architecture_of_gguf(d.architecture).gguf_pairing;
+  }
+  for (double* number : {&d.norm_epsilon, &d.score_cap, &d.logit_cap, &d.rotary_factor}) {
+    *number = rounded(*number);
+  }
+  round_all(d.rotary);
+  round_all(d.window_rotary);
+  return d;
+}
+
+formats::GgufKeys new_gguf_keys(const Description& d, const std::string& name) {
+  formats::GgufKeys keys;
+  keys.set(gguf_key::kArchitecture, std::string_view(d.architecture));
+  keys.set(gguf_key::kType, std::string_view("model"));
+  keys.set(gguf_key::kName, std::string_view(name));
+  KeyWriter writer(keys, d.architecture);
+  write_sizes(d, writer);
+  write_attention(d, writer);
+  write_positions(d, writer);
+  write_experts(d, writer);
+  check_tensors(d);
+  check_says_all(d, keys);
+  return keys;
+}
+
+std::string new_gguf_warning(const Description& d) {
+  const bool has_windows = d.architecture == "gemma2" || d.architecture == "gemma3";
+  if (d.window == 0 || has_windows) return "";
+  const std::string window = std::to_string(d.window);
+  return "llama.cpp has no windows in the attention of " + d.architecture +
+         ": it computes what this model does up to " + window + " tokens";
+}
+
+}  // namespace halftone::lm

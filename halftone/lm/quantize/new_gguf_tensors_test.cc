@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// GGUF files of models that come from folders of Hugging Face.
+#include "halftone/lm/quantize/new_gguf_tensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include "halftone/lm/model/folder_testing.h"
+#include "halftone/lm/quantize/tensor_parts.h"
+#include "halftone/lm/quantize/testing.h"
+#include "halftone/lm/quantize/write_model.h"
+
+namespace halftone::lm {
+namespace {
+
+using nlohmann::json;
+
+/// kLlama as another architecture.
+json like_llama(const std::string& model_type, const json& more = json::object()) {
+  json config = kLlama;
+  config["model_type"] = model_type;
+  config.update(more);
+  return config;
+}
+
+std::vector<json> all_configs() {
+  const json gemma = {{"head_dim", 32},
+                      {"sliding_window", 3},
+                      {"query_pre_attn_scalar", 32},
+                      {"hidden_activation", "gelu_pytorch_tanh"}};
+  json gemma2 = like_llama("gemma2", gemma);
+  gemma2["attn_logit_softcapping"] = 5.0;
+  gemma2["final_logit_softcapping"] = 3.0;
+  json experts = like_llama("qwen2_moe", {{"num_experts", 3},
+                                          {"num_experts_per_tok", 2},
+                                          {"moe_intermediate_size", 96},
+                                          {"shared_expert_intermediate_size", 160}});
+  return {kLlama,
+          kGpt2,
+          kMixtral,
+          like_llama("qwen2"),
+          like_llama("qwen3", {{"tie_word_embeddings", false}}),
+          like_llama("phi3", {{"sliding_window", 3}}),
+          like_llama("gemma", {{"head_dim", 32}, {"hidden_act", "gelu"}}),
+          gemma2,
+          like_llama("gemma3_text", gemma),
+          experts};
+}
+
+class NewGgufTensors : public WithModelFolder {
+ protected:
+  static constexpr std::size_t kTokens = 8;
+
+  Model written(const Model& model, const FittedMatrices& fitted, FittedForm form,
+                bool rotates = false) {
+    const Folding folding(model, {.rotates = rotates, .seed = 3});
+    write_gguf_model(path("new.gguf"), new_gguf_keys(model.description, "new"), folding, fitted,
+                     form);
+    return open_model(path("new.gguf"));
+  }
+  static FittedMatrices fit(const Model& model, const TypeRecipe& recipe, bool takes_any_rows,
+                            bool rotates = false) {
+    Samples samples{kTokens, {}, {}};
+    for (TokenId i = 0; i < 8; ++i) {
+      samples.fit.push_back({1, i, 7, static_cast<TokenId>(2 * i), 11, 30, 5, 2});
+    }
+    const Folding folding(model, {.rotates = rotates, .seed = 3});
+    return fit_model(model, folding, choose_types(model, recipe, takes_any_rows), samples, {});
+  }
+  /// Rows in the order of the file.
+  static std::vector<float> reordered(const Model& model, const WeightId& id,
+                                      const std::vector<float>& values) {
+    const std::vector<std::size_t> rows = new_gguf_rows(model.description, id);
+    if (rows.empty()) return values;
+    const std::size_t cols = values.size() / rows.size();
+    std::vector<float> result;
+    for (const std::size_t row : rows) {
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(row * cols);
+      result.insert(result.end(), first, first + static_cast<std::ptrdiff_t>(cols));
+    }
+    return result;
+  }
+};
+
+TEST_F(NewGgufTensors, AreTheModelOfTheFolder) {
+  for (const json& config : all_configs()) {
+    SCOPED_TRACE(config["model_type"]);
+    const Model model = make(config);
+    const Model out = written(model, {}, FittedForm::kCodes);
+    EXPECT_EQ(out.description, described_by_gguf(model.description));
+    const auto offset = static_cast<float>(model.description.norm_offset);
+    for (const WeightId& id : needed_weights(model.description)) {
+      std::vector<float> expected = model.weights.at(id).decode();
+      if (is_norm(id.role)) {
+        for (float& gain : expected) gain += offset;
+      }
+      EXPECT_EQ(out.weights.at(id).decode(), reordered(model, id, expected)) << to_string(id);
+    }
+    EXPECT_TRUE(out.weights.unused().empty());
+    if (out.description.pairing == model.description.pairing) {
+      EXPECT_EQ(logits_of(out), logits_of(model));
+    } else {
+      // Scores are sums of 32 products in another order: 16 half-units in the last place of the
+      // terms, which a softmax, a norm and two blocks take up to logits: 1e-6 each.
+      EXPECT_LT(relative_distance(logits_of(out), logits_of(model)), 4e-6);
+    }
+  }
+}
+
+TEST_F(NewGgufTensors, HaveTheCodesOfFittedMatrices) {
+  for (const json& config : all_configs()) {
+    SCOPED_TRACE(config["model_type"]);
+    const Model model = make(config);
+    const FittedMatrices fitted = fit(model, {.blocks = "Q4_0", .tables = "Q8_0"}, false);
+    const Model out = written(model, fitted, FittedForm::kCodes);
+    for (const auto& [id, matrix] : fitted) {
+      const std::vector<float> all = decode(matrix);
+      const std::size_t size = out.weights.at(id).num_elements();
+      for (std::size_t e = 0; e * size < all.size(); ++e) {
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(e * size);
+        const WeightId part{id.role, id.block, id.part, e};
+        EXPECT_EQ(out.weights.at(part).decode(),
+                  reordered(model, id, {first, first + static_cast<std::ptrdiff_t>(size)}))
+            << to_string(part);
+      }
+    }
+    const auto file = formats::GgufFile::open(path("new.gguf"));
+    EXPECT_EQ(file.integer("general.file_type"), 2) << "mostly Q4_0";
+    EXPECT_EQ(file.tensor("token_embd.weight")->type->name, "Q8_0");
+  }
+}
+
+TEST_F(NewGgufTensors, AreDecodedInTheBasisOfTheModel) {
+  for (const json& config : {kLlama, kMixtral, like_llama("phi3")}) {
+    SCOPED_TRACE(config["model_type"]);
+    const Model model = make(config);
+    const FittedMatrices fitted = fit(model, {.blocks = "2x6"}, true, true);
+    const Model out = written(model, fitted, FittedForm::kDecoded, true);
+    const Folding folding(model, {.rotates = true, .seed = 3});
+    write_own_model(path("own.safetensors"), folding, fitted, {}, FittedForm::kDecoded);
+    const Model own = open_model(path("own.safetensors"));
+    for (const WeightId& id : needed_weights(model.description)) {
+      EXPECT_EQ(out.weights.at(id).decode(), reordered(model, id, own.weights.at(id).decode()));
+    }
+    for (const auto& tensor : formats::GgufFile::open(path("new.gguf")).tensors()) {
+      EXPECT_EQ(tensor.type->name, "F32") << tensor.name;
+    }
+  }
+}
+
+TEST_F(NewGgufTensors, StayInTheTypeOfTheFolder) {
+  const Model model = make(kLlama);
+  // The same numbers in 16 bits; gains are exact in them or not, both are written as float32.
+  const auto file = formats::SafetensorsFile::open(path("model/model.safetensors"));
+  std::vector<formats::NewSafetensorsTensor> halves;
+  for (const formats::SafetensorsTensor& tensor : file.tensors()) {
+    std::vector<std::byte> bytes;
+    for (std::size_t i = 0; i < tensor.num_elements(); ++i) {
+      bytes.push_back(tensor.bytes.bytes[4 * i + 2]);  // the upper half of a float: bfloat16
+      bytes.push_back(tensor.bytes.bytes[4 * i + 3]);
+    }
+    halves.push_back({tensor.name, formats::SafetensorsType::kBF16, tensor.shape,
+                      source_of(own_bytes(std::move(bytes)))});
+  }
+  formats::write_safetensors(path("model/model.safetensors"), {}, halves);
+  const Model bfloat16 = open_model(path("model"));
+  const Model out = written(bfloat16, {}, FittedForm::kCodes);
+  for (const auto& tensor : formats::GgufFile::open(path("new.gguf")).tensors()) {
+    EXPECT_EQ(tensor.type->name, tensor.shape.size() == 1 ? "F32" : "BF16") << tensor.name;
+  }
+  const WeightId query{.role = WeightRole::kQuery, .block = 1};
+  EXPECT_EQ(out.weights.at(query).decode(),
+            reordered(bfloat16, query, bfloat16.weights.at(query).decode()));
+  EXPECT_EQ(formats::GgufFile::open(path("new.gguf")).integer("general.file_type"), 32);
+}
+
+TEST_F(NewGgufTensors, TakeAtMostThePredictedBytes) {
+  for (const json& config : {kLlama, kGpt2, kMixtral}) {
+    SCOPED_TRACE(config["model_type"]);
+    const Model model = make(config);
+    const TypeRecipe recipe{.blocks = "Q4_0", .tables = "keep"};
+    const FittedMatrices fitted = fit(model, recipe, false);
+    (void)written(model, fitted, FittedForm::kCodes);
+    std::size_t predicted = gguf_bytes_without(new_gguf_keys(model.description, "new"), model,
+                                               choose_types(model, recipe, false));
+    for (const auto& [id, matrix] : fitted) predicted += matrix.encoded.bytes.bytes.size();
+    const std::size_t bytes = std::filesystem::file_size(path("new.gguf"));
+    EXPECT_LE(bytes, predicted);
+    const std::size_t slack = 192 * (new_gguf_places(model.description).size() + 1);
+    EXPECT_GE(bytes + slack, predicted);
+  }
+}
+
+TEST_F(NewGgufTensors, NeedOneTypeForMatricesInOneTensor) {
+  const Model model = make(like_llama("phi3"));
+  const auto choice_of = [&](const std::string& type) {
+    return choose_types(model, {.blocks = "Q8_0", .rules = {{"blk.1.attn_k*", type}}}, false);
+  };
+  const auto expect = [&](const std::string& type, const std::string& message) {
+    const TypeChoice choice = choice_of(type);
+    std::map<WeightId, std::string> tensors;
+    for (const WeightId& id : matrices_to_fit(model.description)) {
+      tensors.emplace(id, new_gguf_place(model.description, id).name);
+    }
+    expect_error(ErrorKind::kUsage, message, [&] { check_tensor_types(choice, tensors, true); });
+    if (type == "2x6") return;
+    FittedMatrices fitted =
+        fit(model, {.blocks = "Q8_0", .rules = {{"blk.1.attn_k*", type}}}, false);
+    expect_error(ErrorKind::kUsage, message,
+                 [&] { (void)written(model, fitted, FittedForm::kCodes); });
+    EXPECT_FALSE(std::filesystem::exists(path("new.gguf")));
+  };
+  expect("Q4_0",
+         "tensor 'blk.1.attn_qkv.weight': its file keeps several matrices in it, which have "
+         "the types Q8_0 and Q4_0; give them one type");
+  expect("keep", "which are not all fitted");
+  expect("2x6", "GGUF has no type 2x6");
+}
+
+}  // namespace
+}  // namespace halftone::lm
