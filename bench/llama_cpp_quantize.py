@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantizes a GGUF model by llama.cpp with importance data, as a peer of `halftone quantize`.
 
-Usage: llama_cpp_quantize.py MODEL.gguf TYPE OUTPUT.gguf [--folder FOLDER --text TEXT] [options]
+Usage: llama_cpp_quantize.py MODEL.gguf OUTPUT TYPE [TYPE ...] [--folder FOLDER --text TEXT] [options]
 
-All matrices in blocks get TYPE, such as Q3_K; embedding and head stay of the table's type. With a
-folder of Hugging Face of the same model and a text, the importance of an input is the mean of its
-squares, as llama.cpp's tool takes it, over windows of 512 tokens of the text. Needs llama-cpp-python,
-and torch and transformers for importance data.
+Writes OUTPUT/TYPE.gguf: all matrices in blocks get TYPE, such as Q3_K, embedding and head the
+table's. With a folder of Hugging Face of the same model and a text, the importance of an input is
+the mean of its squares, as llama.cpp's tool takes it, over windows of 512 tokens of the text. Needs
+llama-cpp-python, and torch and transformers for importance data.
 
 Options:
   --samples N        windows (40)
@@ -67,11 +67,11 @@ class Importance(ctypes.Structure):
                 ("size", ctypes.c_size_t)]
 
 
-def quantize(arguments: argparse.Namespace, squares: dict) -> None:
+def quantize(arguments: argparse.Namespace, kind: str, squares: dict) -> None:
     import llama_cpp
-    wanted = getattr(llama_cpp, "LLAMA_FTYPE_MOSTLY_" + arguments.type, None)
+    wanted = getattr(llama_cpp, "LLAMA_FTYPE_MOSTLY_" + kind, None)
     if wanted is None:  # K types have sizes of mixtures; a pure one is of the type alone
-        wanted = getattr(llama_cpp, f"LLAMA_FTYPE_MOSTLY_{arguments.type}_S")
+        wanted = getattr(llama_cpp, f"LLAMA_FTYPE_MOSTLY_{kind}_S")
     table = getattr(llama_cpp, "GGML_TYPE_" + arguments.table_type)
     parameters = llama_cpp.llama_model_quantize_default_params()
     parameters.nthread = arguments.threads
@@ -87,19 +87,21 @@ def quantize(arguments: argparse.Namespace, squares: dict) -> None:
         entry.size = numbers.size
     if squares:
         parameters.imatrix = ctypes.cast(entries, type(parameters.imatrix))
-    status = llama_cpp.llama_model_quantize(str(arguments.model).encode(),
-                                            str(arguments.output).encode(),
+    output = arguments.output / f"{kind}.gguf"
+    begin = time.time()
+    status = llama_cpp.llama_model_quantize(str(arguments.model).encode(), str(output).encode(),
                                             ctypes.byref(parameters))
     if status != 0:
         raise RuntimeError(f"llama.cpp: status {status}")
+    print(f"{output}: {output.stat().st_size / 1e6:.1f} MB, {time.time() - begin:.0f} s", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=pathlib.Path)
-    parser.add_argument("type")
     parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("types", nargs="+")
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--text", type=pathlib.Path)
     parser.add_argument("--samples", type=int, default=40)
@@ -108,14 +110,15 @@ def main() -> None:
     arguments = parser.parse_args()
     if (arguments.folder is None) != (arguments.text is None):
         parser.error("--folder and --text belong together")
-    begin = time.time()
     squares = {}
     if arguments.folder:
+        begin = time.time()
         squares = importance(arguments.folder, arguments.text.read_text(), arguments.samples,
                              arguments.threads)
-    quantize(arguments, squares)
-    print(f"{arguments.output}: {arguments.output.stat().st_size / 1e6:.1f} MB, "
-          f"{time.time() - begin:.0f} s")
+        print(f"importance: {time.time() - begin:.0f} s", flush=True)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for kind in arguments.types:
+        quantize(arguments, kind, squares)
 
 
 if __name__ == "__main__":

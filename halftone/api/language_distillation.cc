@@ -2,21 +2,17 @@
 #include "halftone/api/language_distillation.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <system_error>
 #include <utility>
-#include <variant>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/api/tuned_student.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
-#include "halftone/base/printable.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/build.h"
-#include "halftone/lm/model/model_file.h"
-#include "halftone/lm/quantize/matrix_walk.h"
+#include "halftone/lm/model/open_model.h"
 #include "halftone/lm/quantize/samples.h"
 #include "halftone/train/tune/tune.h"
 
@@ -24,13 +20,15 @@ namespace halftone {
 namespace {
 
 void check_paths(const LanguageDistillJob& job) {
-  if (job.student.extension() != ".safetensors") {
+  const std::filesystem::path extension = job.student.extension();
+  if (extension != ".gguf" && extension != ".safetensors") {
     fail(ErrorKind::kUsage, job.student.string() +
-                                ": expected a student that `quantize --text` wrote, "
+                                ": expected a student that `quantize --text` wrote, NAME.gguf or "
                                 "NAME.safetensors");
   }
-  if (job.output.extension() != ".safetensors") {
-    fail(ErrorKind::kUsage, job.output.string() + ": expected NAME.safetensors");
+  if (job.output.extension() != extension) {
+    fail(ErrorKind::kUsage,
+         job.output.string() + ": expected NAME" + extension.string() + ", as the student");
   }
   std::error_code error;
   if (std::filesystem::equivalent(job.output, job.student, error)) {
@@ -44,15 +42,6 @@ void check_paths(const LanguageDistillJob& job) {
     fail(ErrorKind::kIo, job.output.string() + ": expected a file, found a folder");
   }
   if (job.texts.empty()) fail(ErrorKind::kUsage, "expected a text to learn from, found none");
-}
-
-lm::ModelFile open_student(const std::filesystem::path& path) {
-  auto container = formats::SafetensorsFile::open(path);
-  if (!lm::ModelFile::is_model(container)) {
-    fail(ErrorKind::kUsage,
-         path.string() + ": expected a student that `quantize --text` wrote, found another file");
-  }
-  return with_context(path.string(), [&] { return lm::ModelFile::parse(std::move(container)); });
 }
 
 /// @throws Error kUsage unless the student can be made from the teacher
@@ -112,75 +101,6 @@ train::SequenceParts parts_of(const lm::Model& model, std::size_t tokens) {
   return parts;
 }
 
-/// The tensors of a file that are tuned, by name.
-/// @throws Error kUnsupported if no matrix is in a vector basis
-train::NamedConstants tuned_of(const train::SequenceParts& parts, const lm::ModelFile& file) {
-  std::set<std::string> names;
-  for (const lm::ModelFile::Entry& entry : file.tensors()) names.insert(entry.name);
-  train::NamedConstants tuned;
-  bool has_basis = false;
-  for (const ir::Graph& part : parts) {
-    for (std::size_t i = 0; i < part.num_values(); ++i) {
-      const ir::Value& value = part.value(static_cast<ir::ValueId>(i));
-      if (value.constant == nullptr || !names.contains(value.name)) continue;
-      if (!train::can_be_tuned(*value.constant)) continue;
-      tuned.emplace(value.name, value.constant);
-      has_basis = has_basis || std::holds_alternative<ir::BlockTensor>(*value.constant);
-    }
-  }
-  if (!has_basis) {
-    fail(ErrorKind::kUnsupported,
-         "student: no matrix is in a vector basis, as `quantize --type 4x8` makes them");
-  }
-  return tuned;
-}
-
-/// What a graph adds to the gains of norms that a file has.
-std::map<std::string, float> offsets_of(const lm::Description& description) {
-  std::map<std::string, float> offsets;
-  for (const lm::WeightId& id : lm::needed_weights(description)) {
-    if (!lm::is_norm(id.role) || id.part != lm::Part::kWeight) continue;
-    offsets[lm::canonical_name(description, id)] = static_cast<float>(description.norm_offset);
-  }
-  return offsets;
-}
-
-/// A tensor as it is.
-lm::ModelTensor copy_of(const lm::ModelFile::Entry& entry) {
-  lm::ModelTensor tensor{entry.name, entry.shape, {}};
-  if (entry.encoding != nullptr) {
-    tensor.elements = lm::EncodedMatrix{entry.encoding, entry.bytes};
-  } else {
-    std::vector<float> values(entry.num_elements());
-    entry.decode(values);
-    tensor.elements = std::move(values);
-  }
-  return tensor;
-}
-
-void write_tuned(const std::filesystem::path& path, const lm::ModelFile& file,
-                 const train::NamedConstants& tuned) {
-  const std::map<std::string, float> offsets = offsets_of(file.description());
-  std::vector<lm::ModelTensor> tensors;
-  for (const lm::ModelFile::Entry& entry : file.tensors()) {
-    tensors.push_back(copy_of(entry));
-    const auto found = tuned.find(entry.name);
-    if (found == tuned.end()) continue;
-    if (const auto* blocks = std::get_if<ir::BlockTensor>(found->second.get())) {
-      tensors.back().elements = lm::EncodedMatrix{blocks->encoding, blocks->bytes};
-      continue;
-    }
-    const auto values = std::get<ir::Tensor>(*found->second).as<float>();
-    const auto offset = offsets.find(entry.name);
-    std::vector<float> written(values.begin(), values.end());
-    if (offset != offsets.end() && offset->second != 0) {
-      for (float& value : written) value -= offset->second;
-    }
-    tensors.back().elements = std::move(written);
-  }
-  lm::write_model_file(path, file.description(), tensors, file.texts());
-}
-
 LanguageDistillReport report_of(const train::TuneSamples& samples, train::TuneResult result) {
   const auto tokens = [](const std::vector<train::TokenSample>& of) {
     return of.empty() ? 0 : of.size() * of[0].size();
@@ -221,19 +141,22 @@ LanguageDistillReport distill_language_model(const LanguageDistillJob& job) {
   std::optional<ThreadLimit> limit;
   if (job.threads > 0) limit.emplace(job.threads);
   check_paths(job);
-  const lm::ModelFile file = open_student(job.student);
-  const lm::Model student = lm::open_model(job.student);
+  const TunedStudent student(job.student);
   const lm::Model teacher = lm::open_model(job.teacher);
-  check_pair(teacher.description, student.description);
+  check_pair(teacher.description, student.model().description);
   const train::TuneSamples samples =
       samples_of(job, lm::read_model_texts(job.student, {}).tokenizer);
   const train::SequenceParts teacher_parts = parts_of(teacher, job.sample_tokens);
-  const train::SequenceParts student_parts = parts_of(student, job.sample_tokens);
-  const train::NamedConstants tuned = tuned_of(student_parts, file);
+  const train::SequenceParts student_parts = parts_of(student.model(), job.sample_tokens);
+  const train::NamedConstants tuned = student.tuned_of(student_parts);
   if (job.on_start) job.on_start();
-  train::TuneResult result =
-      train::tune({teacher_parts, student_parts, tuned}, samples, job.options);
-  if (!result.is_interrupted) write_tuned(job.output, file, result.constants);
+  train::TuneOptions options = job.options;
+  if (!job.state.empty()) {
+    options.checkpoint.path = job.state.string();
+    options.checkpoint.resume = std::filesystem::exists(job.state);
+  }
+  train::TuneResult result = train::tune({teacher_parts, student_parts, tuned}, samples, options);
+  if (!result.is_interrupted) student.write(job.output, result.constants);
   LanguageDistillReport report = report_of(samples, std::move(result));
   report.input_bytes = std::filesystem::file_size(job.student);
   if (!report.is_interrupted) {

@@ -18,12 +18,15 @@ namespace halftone {
 /// A quantized language model to tune and the file to write.
 struct LanguageDistillJob {
   std::filesystem::path teacher;  ///< GGUF file, folder of Hugging Face, or a file of llama2.c
-  std::filesystem::path student;  ///< Halftone's own file of the same model
-  std::filesystem::path output;   ///< NAME.safetensors
+  std::filesystem::path student;  ///< NAME.gguf, or Halftone's own file NAME.safetensors
+  std::filesystem::path output;   ///< of the same extension
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, from which the student learns
   std::filesystem::path second_text{};         ///< of another domain, to report on; empty: none
   std::size_t sample_tokens = 512;
   std::size_t held_out = 8;  ///< samples of each kind of text to judge by
+  /// File for the state of the run, from which it goes on if the file exists; empty: none. Sets
+  /// options.checkpoint.path and resume.
+  std::filesystem::path state{};
   train::TuneOptions options{};
   std::function<void()> on_start = nullptr;  ///< called once all was read and checked
   int threads = 0;                           ///< 0: those of the process
@@ -45,7 +48,7 @@ struct LanguageDistillReport {
   std::optional<TextDivergence> second{};
   train::TuneHistory history{};
   std::size_t best_steps = 0;        ///< after which the model was as it is written; 0: as it was
-  std::size_t num_scales = 0;        ///< that were tuned
+  std::size_t num_scales = 0;        ///< scales and offsets, or their factors, that were tuned
   std::size_t num_gains = 0;         ///< elements of gains and biases that were tuned
   std::vector<std::string> bases{};  ///< vector bases that were tuned, such as "4x8"
   std::vector<std::string> warnings{};
@@ -53,12 +56,13 @@ struct LanguageDistillReport {
 };
 
 /// Tunes scales, gains, biases and vector bases of a model to the predictions of its float model;
-/// codes stay as they are. The file is the best state on the held-out samples, the student's own if
-/// none is better.
+/// codes, types, keys and the order of tensors stay as they are. Of K types of GGUF these are the
+/// float16 factors of the scales and offsets; gains and biases are those in float32. The file is
+/// the best state on the held-out samples, the student's own if none is better.
 /// @throws Error as lm::open_model(), lm::read_model_texts(), lm::choose_samples(), train::tune();
-///         kUsage for other files, an output that is no .safetensors, or models that do not belong
-///         together; kUnsupported for a student without vector bases; kIo if a file cannot be read
-///         or written
+///         kUsage for other files, an output with another extension, or models that do not belong
+///         together; kUnsupported for a student whose matrices have no scales; kIo if a file cannot
+///         be read or written
 LanguageDistillReport distill_language_model(const LanguageDistillJob& job);
 
 }  // namespace halftone

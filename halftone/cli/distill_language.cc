@@ -43,9 +43,11 @@ void add_tuning_options(CLI::App& verb, LanguageDistillOptions& options, CLI::Op
 CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillOptions& options) {
   LanguageDistillJob& job = options.job;
   CLI::Option* text =
-      verb.add_option("--text", job.texts,
-                      "Text in UTF-8 from which a language model learns; several may be given. "
-                      "--batch is then 4 by default, --learning-rate 0.003")
+      verb.add_option(
+              "--text", job.texts,
+              "Text in UTF-8 from which a language model learns; several may be given. "
+              "--batch is then 4 by default, --learning-rate 0.003 times the square root of "
+              "the divergence before the first step, or of 1 if that is less")
           ->check(some_path());
   verb.add_option("--second-text", job.second_text,
                   "Text of another domain, which is measured before and after")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/cli/language_training_run.h"
 
-#include <filesystem>
 #include <optional>
 
 #include "halftone/base/error.h"
@@ -45,9 +44,7 @@ LanguageDistillJob job_of(const DistillOptions& options) {
   job.options.seed = options.training.common.seed;
   if (options.language.has_learning_rate) job.options.rate = options.training.train.optimizer.rate;
   if (options.language.has_batch) job.options.batch = options.training.data.batch;
-  job.options.checkpoint.path = options.language.state;
-  job.options.checkpoint.resume =
-      !options.language.state.empty() && std::filesystem::exists(options.language.state);
+  job.state = options.language.state;
   job.options.stop_requested = Interruption::is_wanted;
   return job;
 }

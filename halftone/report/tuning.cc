@@ -52,10 +52,12 @@ std::string to_text(const LanguageDistillReport& report) {
     table.add_row({std::to_string(each.steps), format_number(each.held_out, 4)});
   }
   std::string bases;
-  for (const std::string& rate : report.bases) bases += (bases.empty() ? "" : ", ") + rate;
+  for (const std::string& rate : report.bases) {
+    bases += (bases.empty() ? " and the bases " : ", ") + rate;
+  }
   return table.to_text() + "\n" + change_text("held-out text", report.held_out) +
          (report.second ? change_text("second text", *report.second) : "") +
-         fmt::format("tuned {} scales, {} gains and biases, the bases {}; codes are as they were\n",
+         fmt::format("tuned {} scales, {} gains and biases{}; codes are as they were\n",
                      report.num_scales, report.num_gains, bases) +
          fmt::format("{} -> {}, of step {}, in {:.1f} s\n", format_bytes(report.input_bytes),
                      format_bytes(report.output_bytes), report.best_steps, report.seconds);

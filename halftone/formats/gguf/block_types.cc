@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "halftone/formats/gguf/block_halves.h"
 #include "halftone/formats/gguf/block_layout.h"
 
 namespace halftone::formats {
@@ -209,7 +210,35 @@ constexpr std::array kTypes = {
     packed_type<kQ20>("Q2_0", 42),
 };
 
+/// The float16 numbers of a type.
+struct TypeHalves {
+  std::string_view name;
+  std::array<std::size_t, 2> at{};
+  std::size_t count = 1;
+};
+
+template <const BlockLayout& kLayout>
+constexpr TypeHalves halves(std::string_view name) {
+  if (!kLayout.has_offsets()) return {name, {kLayout.scale_at}};
+  return {name, {kLayout.scale_at, kLayout.offset_at}, 2};
+}
+
+constexpr std::array kHalves = {
+    halves<kQ40>("Q4_0"),      halves<kQ41>("Q4_1"),     halves<kQ50>("Q5_0"),
+    halves<kQ51>("Q5_1"),      halves<kQ80>("Q8_0"),     halves<kQ2K>("Q2_K"),
+    halves<kQ3K>("Q3_K"),      halves<kQ4K>("Q4_K"),     halves<kQ5K>("Q5_K"),
+    halves<kQ6K>("Q6_K"),      halves<kIq4Nl>("IQ4_NL"), halves<kIq4Xs>("IQ4_XS"),
+    TypeHalves{"TQ1_0", {52}}, halves<kTq20>("TQ2_0"),   halves<kQ10>("Q1_0"),
+    halves<kQ20>("Q2_0"),
+};
+
 }  // namespace
+
+std::span<const std::size_t> halves_of(const BlockEncoding& encoding) {
+  const auto* const found = std::ranges::find(kHalves, encoding.name, &TypeHalves::name);
+  if (found == kHalves.end()) return {};
+  return std::span(found->at).first(found->count);
+}
 
 std::span<const GgufType> gguf_types() { return kTypes; }
 

@@ -12,6 +12,7 @@
 
 #include "halftone/base/half.h"
 #include "halftone/base/testing.h"
+#include "halftone/formats/gguf/block_halves.h"
 
 namespace halftone::formats {
 namespace {
@@ -62,6 +63,33 @@ TEST(GgufBlocks, HaveTheBitsOfTheirTypes) {
   EXPECT_EQ(type_named("Q4_0").bits(), 4.5);
   EXPECT_EQ(type_named("Q1_0").bits(), 1.125);
   EXPECT_EQ(type_named("Q4_K").bits(), 4.5);
+}
+
+TEST(GgufBlocks, AreLinearInTheirHalves) {
+  std::size_t num_types = 0;
+  for (const GgufType& type : gguf_types()) {
+    const std::span<const std::size_t> halves = halves_of(type);
+    if (halves.empty()) continue;
+    ++num_types;
+    EXPECT_EQ(halves.size(), type.has_offsets ? 2U : 1U) << type.name;
+    const auto values = [&](std::array<float, 2> factors) {
+      Block block(type.name);
+      for (std::size_t i = 0; i < type.block_bytes; ++i) {
+        block.byte(i, static_cast<unsigned>(i * 37 + 11) & 255);
+      }
+      for (std::size_t k = 0; k < halves.size(); ++k) block.half(halves[k], factors[k]);
+      return block.values();
+    };
+    const std::vector<float> scale = values({1, 0});
+    const std::vector<float> offset = values({0, 1});
+    const std::vector<float> both = values({0.5F, -4});
+    for (std::size_t i = 0; i < type.block; ++i) {
+      const float rest = halves.size() == 2 ? offset[i] : 0;
+      EXPECT_EQ(both[i], 0.5F * scale[i] - 4 * rest) << type.name << " " << i;
+    }
+    EXPECT_GT(*std::ranges::max_element(scale), *std::ranges::min_element(scale)) << type.name;
+  }
+  EXPECT_EQ(num_types, 16U);
 }
 
 TEST(GgufBlocks, OfFourBitsHaveLowNibblesFirst) {

@@ -11,7 +11,7 @@
 #include "halftone/ir/ops/traits.h"
 #include "halftone/train/graph/torch_tensor.h"
 #include "halftone/train/graph/trainable.h"
-#include "halftone/train/tune/vector_matrix.h"
+#include "halftone/train/tune/factored_matrix.h"
 
 namespace halftone::train {
 namespace {

@@ -23,9 +23,13 @@ namespace {
 constexpr const char* kNumbers = "numbers/";
 constexpr const char* kAdam = "optimizer/";
 constexpr const char* kBestNumbers = "best/";
+constexpr const char* kBestAdam = "best optimizer/";
 constexpr const char* kSteps = "steps";
 constexpr const char* kEvaluations = "evaluations";
 constexpr const char* kSecond = "second";
+
+/// The learning rate at a divergence of 1 nat.
+constexpr double kRate = 3e-3;
 
 void check_tuning(const TuneSamples& samples, const TuneOptions& options) {
   const auto require_from = [](const char* what, std::size_t least, std::size_t found) {
@@ -39,9 +43,9 @@ void check_tuning(const TuneSamples& samples, const TuneOptions& options) {
   require_from("samples to tune to", 1, samples.fit.size());
   require_from("held-out samples", 1, samples.held_out.size());
   constexpr double kMaxRate = 1e30;  // within float32, times what it multiplies
-  const double basis_rate = options.rate * options.basis_rate;
-  if (!(options.rate > 0 && options.rate <= kMaxRate && basis_rate >= 0 &&
-        basis_rate <= kMaxRate)) {
+  const double rate = options.rate.value_or(kRate);
+  const double basis_rate = rate * options.basis_rate;
+  if (!(rate > 0 && rate <= kMaxRate && basis_rate >= 0 && basis_rate <= kMaxRate)) {
     fail(ErrorKind::kUsage, "learning rates of tuning: expected numbers above 0 up to 1e30");
   }
 }
@@ -145,8 +149,9 @@ class TuningRun {
   void resume(const Checkpoint& found) {
     tuner_.set_numbers_state(without_prefix(kNumbers, found.tensors));
     tuner_.set_optimizer_state(without_prefix(kAdam, found.tensors));
-    best_numbers_ = copy_of(tuner_.numbers_state());
+    keep_as_best();
     assign(best_numbers_, without_prefix(kBestNumbers, found.tensors));
+    assign(best_adam_, without_prefix(kBestAdam, found.tensors));
     history_.steps = steps_from(tensor_named(found.tensors, kSteps));
     history_.evaluations = evaluations_from(tensor_named(found.tensors, kEvaluations));
     second_ = tensor_named(found.tensors, kSecond).item<double>();
@@ -162,6 +167,7 @@ class TuningRun {
     add(kNumbers, tuner_.numbers_state());
     add(kAdam, tuner_.optimizer_state());
     add(kBestNumbers, best_numbers_);
+    add(kBestAdam, best_adam_);
     add("", {{kSteps, steps_to_tensor(history_.steps)},
              {kEvaluations, evaluations_to_tensor(history_.evaluations)},
              {kSecond, at::full({}, second_, at::kDouble)}});
@@ -195,7 +201,7 @@ class TuningRun {
     const std::size_t index = history_.steps.size();
     tell(static_cast<double>(index) / static_cast<double>(options_.steps),
          "step " + std::to_string(index + 1));
-    const double rate = options_.rate * schedule_.factor(index);
+    const double rate = full_rate() * schedule_.factor(index);
     const Tuner::Look look = tuner_.look_at(samples_of(index));
     tuner_.learn(look, rate);
     if (!std::isfinite(look.loss) || !is_finite(tuner_.numbers_state())) {
@@ -204,6 +210,18 @@ class TuningRun {
                                         "; a smaller learning rate may help");
     }
     history_.steps.push_back({look.loss, rate, seconds_since(begin)});
+  }
+  /// Before the factor of the schedule. Near the teacher the divergence is a square of what the
+  /// numbers lack, which the rate without a wish is in proportion to.
+  [[nodiscard]] double full_rate() const {
+    const auto& evaluations = history_.evaluations;
+    double least = evaluations[0].held_out;
+    double rate = options_.rate.value_or(kRate * std::sqrt(std::clamp(least, 0.0, 1.0)));
+    for (const TuneEvaluation& each : evaluations) {
+      if (each.held_out > least) rate /= 2;
+      least = std::min(least, each.held_out);
+    }
+    return rate;
   }
   /// Whether the number of steps done is a multiple of the interval between evaluations.
   [[nodiscard]] bool is_evaluated() const {
@@ -218,8 +236,15 @@ class TuningRun {
     const double held_out = tuner_.divergence(samples_.held_out, taught_);
     history_.evaluations.push_back({history_.steps.size(), held_out});
     if (best() + 1 == history_.evaluations.size()) {
-      best_numbers_ = copy_of(tuner_.numbers_state());
+      keep_as_best();
+    } else if (held_out > history_.evaluations[best()].held_out) {
+      tuner_.set_numbers_state(best_numbers_);
+      tuner_.set_optimizer_state(best_adam_);
     }
+  }
+  void keep_as_best() {
+    best_numbers_ = copy_of(tuner_.numbers_state());
+    best_adam_ = copy_of(tuner_.optimizer_state());
   }
   /// 0 without a second text.
   [[nodiscard]] double second_divergence() const {
@@ -261,7 +286,8 @@ class TuningRun {
   CheckpointFile file_;
   Tuner tuner_;
   Schedule schedule_;
-  NamedTensors best_numbers_;
+  NamedTensors best_numbers_;  ///< after the best evaluation, as best_adam_
+  NamedTensors best_adam_;
   Tuner::Tensors taught_;  ///< of the held-out samples
   TuneHistory history_;
   double second_ = 0;  ///< divergence of the second text before the first step

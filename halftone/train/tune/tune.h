@@ -42,9 +42,10 @@ struct TuneResult {
 ///
 /// Each step takes the next samples of an order that the seed gives, which changes with every pass
 /// over them. The held-out samples are evaluated before the first step, at equal intervals and
-/// after the last step; the result is the best of these states. It is the same for any number of
-/// threads. A run that resumes from its checkpoint gives the same bits; a limit of minutes does
-/// not, except where it is not reached.
+/// after the last step; the result is the best of these states. Where an evaluation is worse than
+/// the best one, the run goes back to that state and goes on at half the learning rate. The result
+/// is the same for any number of threads. A run that resumes from its checkpoint gives the same
+/// bits; a limit of minutes does not, except where it is not reached.
 /// @throws Error kUsage if an option is out of range or there are no samples; kUnsupported if loss
 ///         or parameters are not finite; as Tuner, CheckpointFile and prepare_torch()
 TuneResult tune(const TuneNetworks& networks, const TuneSamples& samples,

@@ -35,7 +35,7 @@ RunSettings tune_settings(const TuneNetworks& networks, const TuneSamples& sampl
           {"second text", hash_of(samples.second)},
           {"steps", std::to_string(options.steps)},
           {"samples of a step", std::to_string(options.batch)},
-          {"learning rate", to_text(options.rate)},
+          {"learning rate", options.rate ? to_text(*options.rate) : "of the divergence"},
           {"relative learning rate of bases", to_text(options.basis_rate)},
           {"warm-up", to_text(options.warm_up)},
           {"evaluations", std::to_string(options.evaluations)},

@@ -2,7 +2,9 @@
 // Whole runs: what they reach, resumption, errors.
 #include "halftone/train/tune/tune.h"
 
+#include <cmath>
 #include <memory>
+#include <numbers>
 
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
@@ -79,32 +81,75 @@ TEST_F(TuneRuns, LowerTheDivergence) {
 
 TEST_F(TuneRuns, KeepTheBestState) {
   TuneOptions options = few_steps();
-  options.rate = 3;  // far too much
+  options.rate = 1000;  // far too much, even after it was halved
   const TuneResult result = run(options);
   EXPECT_EQ(result.best, 0U);
   EXPECT_EQ(result.second_after, result.second_before);
   expect_same_constants(result.constants, student_.tuned);
 }
 
+TEST_F(TuneRuns, GoBackAtHalfTheRateWhereAnEvaluationIsWorse) {
+  TuneOptions options = few_steps();
+  options.warm_up = 0;
+  options.rate = 3;  // too much
+  // All samples are in a batch, so that equal states have equal losses.
+  options.batch = samples_.fit.size();
+  const TuneHistory history = run(options).history;
+  EXPECT_GT(history.evaluations[1].held_out, history.evaluations[0].held_out);
+  const auto factor = [](double step) { return (1 + std::cos(std::numbers::pi * step / 24)) / 2; };
+  const auto& steps = history.steps;
+  EXPECT_DOUBLE_EQ(steps[5].rate, 3 * factor(5));
+  EXPECT_DOUBLE_EQ(steps[6].rate, 1.5 * factor(6));
+  EXPECT_GT(steps[5].loss, steps[0].loss);
+  EXPECT_NEAR(steps[6].loss, steps[0].loss, 0x1p-20 * steps[0].loss);  // sums in another order
+}
+
+TEST_F(TuneRuns, TakeTheRateFromTheDivergence) {
+  const test::SequenceNetwork near("2x6");
+  TuneOptions options = few_steps();
+  options.rate.reset();
+  options.warm_up = 0;
+  const auto first = [&](const test::SequenceNetwork& student) {
+    const TuneResult result =
+        tune({teacher_.parts, student.parts, student.tuned}, samples_, options);
+    const auto& evaluations = result.history.evaluations;
+    EXPECT_LT(evaluations[result.best].held_out, evaluations[0].held_out);
+    return std::pair(evaluations[0].held_out, result.history.steps[0].rate);
+  };
+  const auto [small, small_rate] = first(near);
+  EXPECT_LT(small, 1);
+  EXPECT_DOUBLE_EQ(small_rate, 0.003 * std::sqrt(small));
+  const auto [large, large_rate] = first(student_);
+  EXPECT_GT(large, 1);
+  EXPECT_DOUBLE_EQ(large_rate, 0.003);
+}
+
 TEST_F(TuneRuns, GoOnAsIfTheyHadNotBeenStopped) {
-  const TuneResult whole = run(few_steps());
-  for (const std::size_t stop : {std::size_t{0}, std::size_t{7}, std::size_t{12}}) {
-    std::filesystem::remove(path("run.state"));
-    TuneOptions options = kept(false);
-    const auto asked = std::make_shared<std::size_t>(0);
-    options.stop_requested = [asked, stop] { return (*asked)++ == stop; };
-    EXPECT_TRUE(run(options).is_interrupted);
-    const TuneResult result = run(kept(true));
-    EXPECT_FALSE(result.is_interrupted);
-    expect_same_constants(result.constants, whole.constants);
-    ASSERT_EQ(result.history.steps.size(), whole.history.steps.size());
-    for (std::size_t i = 0; i < whole.history.steps.size(); ++i) {
-      EXPECT_EQ(result.history.steps[i].loss, whole.history.steps[i].loss);
+  for (const double rate : {0.01, 3.0}) {  // the second goes back
+    TuneOptions options = few_steps();
+    options.rate = rate;
+    const TuneResult whole = run(options);
+    options.checkpoint = {path("run.state"), 10, true};
+    for (const std::size_t stop : {std::size_t{0}, std::size_t{7}, std::size_t{12}}) {
+      std::filesystem::remove(path("run.state"));
+      TuneOptions stopped = options;
+      stopped.checkpoint.resume = false;
+      const auto asked = std::make_shared<std::size_t>(0);
+      stopped.stop_requested = [asked, stop] { return (*asked)++ == stop; };
+      EXPECT_TRUE(run(stopped).is_interrupted);
+      const TuneResult result = run(options);
+      EXPECT_FALSE(result.is_interrupted);
+      expect_same_constants(result.constants, whole.constants);
+      ASSERT_EQ(result.history.steps.size(), whole.history.steps.size());
+      for (std::size_t i = 0; i < whole.history.steps.size(); ++i) {
+        EXPECT_EQ(result.history.steps[i].loss, whole.history.steps[i].loss);
+      }
+      EXPECT_EQ(result.second_before, whole.second_before);
     }
-    EXPECT_EQ(result.second_before, whole.second_before);
+    // A finished run has nothing left to do.
+    expect_same_constants(run(options).constants, whole.constants);
+    std::filesystem::remove(path("run.state"));
   }
-  // A finished run has nothing left to do.
-  expect_same_constants(run(kept(true)).constants, whole.constants);
 }
 
 TEST_F(TuneRuns, EndInTime) {

@@ -31,7 +31,7 @@ void TunedNumbers::Parameter::add(const at::Tensor& more) {
 
 bool can_be_tuned(const ir::Constant& constant) {
   if (const auto* blocks = std::get_if<ir::BlockTensor>(&constant)) {
-    return blocks->encoding->basis != nullptr;
+    return FactoredMatrix::can_hold(*blocks->encoding);
   }
   const auto* tensor = std::get_if<ir::Tensor>(&constant);
   return tensor != nullptr && tensor->element() == ir::ElementType::kFloat32 &&
@@ -49,9 +49,13 @@ TunedNumbers::TunedNumbers(const NamedConstants& constants) {
 }
 
 void TunedNumbers::add_matrix(const std::string& name, const ir::BlockTensor& blocks) {
-  VectorMatrix matrix(blocks);
-  const auto groups = static_cast<std::int64_t>(matrix.num_groups());
-  const numerics::VectorBasis& basis = *blocks.encoding->basis;
+  FactoredMatrix matrix(blocks);
+  if (const auto* basis = blocks.encoding->basis) add_basis(name, *basis);
+  const auto factors = static_cast<std::int64_t>(matrix.num_factors());
+  matrices_.emplace(name, Matrix{std::move(matrix), {at::zeros({factors})}});
+}
+
+void TunedNumbers::add_basis(const std::string& name, const numerics::VectorBasis& basis) {
   const auto [at, is_new] = bases_.try_emplace(basis.rate());
   if (is_new) {
     const at::Tensor start = entries_of(basis);
@@ -63,10 +67,6 @@ void TunedNumbers::add_matrix(const std::string& name, const ir::BlockTensor& bl
     fail(ErrorKind::kUnsupported,
          "tensor '" + name + "': another basis " + basis.rate() + " than that of other tensors");
   }
-  at::Tensor least = matrix.least();
-  at::Tensor largest = matrix.largest();
-  matrices_.emplace(
-      name, Matrix{std::move(matrix), {at::zeros({groups})}, std::move(least), std::move(largest)});
 }
 
 void TunedNumbers::add_vector(const std::string& name, const ir::Tensor& tensor) {
@@ -101,10 +101,10 @@ void TunedNumbers::add_gradient(const std::string& name, const at::Tensor& gradi
     return vector.change.add(gradient * vector.unit);
   }
   Matrix& each = matrix->second;
-  const VectorMatrix::Gradients gradients = each.matrix.gradients(gradient);
-  each.logarithms.add(gradients.u);
-  Basis& basis = bases_.at(each.matrix.basis().rate());
-  basis.change.add((gradients.basis * basis.unit).to(at::kFloat));
+  each.logarithms.add(each.matrix.gradient(gradient));
+  if (each.matrix.encoding().basis == nullptr) return;
+  Basis& basis = bases_.at(each.matrix.encoding().basis->rate());
+  basis.change.add((basis_gradient(each.matrix.blocks(), gradient) * basis.unit).to(at::kFloat));
 }
 
 template <typename Visit>
@@ -149,15 +149,21 @@ void TunedNumbers::update() {
     each.current = nearest_basis(each.start + each.change.value * each.unit, *each.current);
   }
   for (auto& [name, each] : matrices_) {
-    each.logarithms.value.copy_(
-        at::minimum(at::maximum(each.logarithms.value, each.least), each.largest));
-    each.matrix.set(each.logarithms.value, bases_.at(each.matrix.basis().rate()).current);
+    const numerics::BlockEncoding& encoding = each.matrix.encoding();
+    if (encoding.basis != nullptr) {
+      const auto& current = bases_.at(encoding.basis->rate()).current;
+      if (*current != *encoding.basis) {
+        each.matrix.set_encoding(
+            std::make_shared<const numerics::VectorEncoding>(current, encoding.factor));
+      }
+    }
+    each.matrix.set(each.logarithms.value);
   }
 }
 
 std::size_t TunedNumbers::num_scales() const {
   std::size_t count = 0;
-  for (const auto& [name, each] : matrices_) count += each.matrix.num_groups();
+  for (const auto& [name, each] : matrices_) count += each.matrix.num_factors();
   return count;
 }
 

@@ -13,7 +13,8 @@
 
 #include "halftone/ir/graph.h"
 #include "halftone/train/learn/named_tensors.h"
-#include "halftone/train/tune/vector_matrix.h"
+#include "halftone/train/tune/factored_matrix.h"
+#include "halftone/train/tune/tuned_basis.h"
 
 namespace halftone::train {
 
@@ -22,16 +23,14 @@ using NamedConstants = std::map<std::string, std::shared_ptr<const ir::Constant>
 
 /// Parameters v, zeros at first, of all constants of a network that are tuned:
 ///
-///     scales of a matrix in a vector basis   s0 e^v, see VectorMatrix
-///     gains and biases                       w0 + r v, with the root mean square r of w0
-///     matrices of vector bases               P0 + r v, rounded by nearest_basis()
+///     factors of the blocks of a matrix   f0 e^v, see FactoredMatrix
+///     gains and biases                    w0 + r v, with the root mean square r of w0
+///     matrices of vector bases            P0 + r v, rounded by nearest_basis()
 ///
 /// A basis belongs to all matrices of its rate.
 class TunedNumbers {
  public:
-  /// @param constants  matrices in vector bases, of which those of a rate share a basis; and
-  /// float32
-  ///                   vectors
+  /// @param constants  that can_be_tuned(); matrices in vector bases of a rate share a basis
   /// @throws Error kUnsupported if matrices of a rate have several bases
   explicit TunedNumbers(const NamedConstants& constants);
 
@@ -51,7 +50,8 @@ class TunedNumbers {
   /// All parameters, those of bases last.
   [[nodiscard]] std::vector<at::Tensor> parameters() const;
   [[nodiscard]] std::size_t num_bases() const { return bases_.size(); }
-  /// Limits scales to what files hold and rounds all numbers; to be called after parameters change.
+  /// Limits factors to what files hold and rounds all numbers; to be called after parameters
+  /// change.
   void update();
   /// The parameters by name; they share memory.
   [[nodiscard]] NamedTensors state() const;
@@ -69,10 +69,8 @@ class TunedNumbers {
     void add(const at::Tensor& more);
   };
   struct Matrix {
-    VectorMatrix matrix;
+    FactoredMatrix matrix;
     Parameter logarithms;
-    at::Tensor least;
-    at::Tensor largest;
   };
   struct Vector {
     at::Tensor start;
@@ -86,6 +84,7 @@ class TunedNumbers {
     Parameter change;
   };
   void add_matrix(const std::string& name, const ir::BlockTensor& blocks);
+  void add_basis(const std::string& name, const numerics::VectorBasis& basis);
   void add_vector(const std::string& name, const ir::Tensor& tensor);
   /// All parameters with their names, in the order of parameters().
   template <typename Visit>
@@ -96,7 +95,7 @@ class TunedNumbers {
   std::map<std::string, Basis> bases_;  ///< by rate
 };
 
-/// Whether TunedNumbers takes a constant: a matrix in a vector basis, or a float32 vector.
+/// Whether TunedNumbers takes a constant: a matrix in blocks with factors, or a float32 vector.
 bool can_be_tuned(const ir::Constant& constant);
 
 }  // namespace halftone::train

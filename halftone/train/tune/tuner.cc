@@ -26,7 +26,6 @@ std::vector<OpenGraph> opened_parts(const SequenceParts& parts,
 
 OptimizerOptions adam(const TuneOptions& options) {
   OptimizerOptions result;
-  result.rate = options.rate;
   result.level_rate = options.basis_rate;
   return result;
 }

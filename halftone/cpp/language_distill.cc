@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/language_distill.hpp"
+
+#include <string>
+#include <utility>
+
+#include "halftone/api/language_distillation.h"
+#include "halftone/base/thread_settings.h"
+#include "halftone/cpp/internals.h"
+
+namespace halftone::v0 {
+namespace {
+
+LanguageDistillJob job_of(const LanguageDistillOptions& options) {
+  LanguageDistillJob job;
+  job.second_text = options.second_text;
+  job.sample_tokens = options.sample_tokens;
+  job.held_out = options.held_out;
+  job.state = options.state;
+  job.options.steps = options.steps;
+  job.options.batch = options.batch;
+  job.options.rate = options.rate;
+  job.options.basis_rate = options.basis_rate;
+  job.options.minutes = options.minutes;
+  job.options.seed = options.seed;
+  return job;
+}
+
+TextDivergence outside(const halftone::TextDivergence& found) {
+  return {found.before, found.after, found.tokens};
+}
+
+LanguageDistillReport outside(halftone::LanguageDistillReport found) {
+  LanguageDistillReport report;
+  report.input_bytes = found.input_bytes;
+  report.output_bytes = found.output_bytes;
+  report.seconds = found.seconds;
+  report.fit_tokens = found.fit_tokens;
+  report.held_out = outside(found.held_out);
+  if (found.second) report.second_text = outside(*found.second);
+  for (const train::TuneStep& step : found.history.steps) {
+    report.steps.push_back({step.loss, step.rate, step.seconds});
+  }
+  for (const train::TuneEvaluation& each : found.history.evaluations) {
+    report.evaluations.push_back({each.steps, each.held_out});
+  }
+  report.best_steps = found.best_steps;
+  report.num_scales = found.num_scales;
+  report.num_gains = found.num_gains;
+  report.bases = std::move(found.bases);
+  report.warnings = std::move(found.warnings);
+  return report;
+}
+
+}  // namespace
+
+LanguageDistillReport distill_language_model(const std::filesystem::path& teacher,
+                                             const std::filesystem::path& student,
+                                             std::span<const std::filesystem::path> texts,
+                                             const std::filesystem::path& output,
+                                             const LanguageDistillOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        LanguageDistillJob job = job_of(options);
+        job.teacher = teacher;
+        job.student = student;
+        job.texts.assign(texts.begin(), texts.end());
+        job.output = output;
+        // The run ends after its step, with its state.
+        std::string stopped_at;
+        if (options.progress) {
+          job.options.progress = [&](double fraction, std::string_view activity) {
+            const bool goes_on = raised.run([&] { return options.progress(fraction, activity); });
+            if (!goes_on && stopped_at.empty()) stopped_at = activity;
+          };
+        }
+        job.options.stop_requested = [&] { return !stopped_at.empty(); };
+        halftone::LanguageDistillReport found = halftone::distill_language_model(job);
+        if (found.is_interrupted) fail_interrupted(stopped_at);
+        return outside(std::move(found));
+      },
+      {&raised});
+}
+
+}  // namespace halftone::v0
