@@ -8,8 +8,9 @@ Makes FOLDER/TYPE.gguf, a llama of 1.1 billion random weights of that type (with
 TinyLlama), unless it is there. Then, in turns: `halftone bench`; llama.cpp with weights that it
 repacks; llama.cpp with the file's blocks. Prints the medians of tokens/s, and how many times the
 faster of both peers we reach. With --own, such as a file that `halftone quantize` made of one of
-these models, that file is ours in all rows. Needs: pip install numpy llama-cpp-python, the latter built for this
-processor (LLAMA_CPP_LIB_PATH names the folder of another build, such as one for AVX2).
+these models, that file is ours in all rows. Needs: pip install numpy llama-cpp-python, the latter
+built for this processor (LLAMA_CPP_LIB_PATH names the folder of another build, such as one for
+AVX2).
 """
 
 import argparse

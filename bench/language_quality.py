@@ -84,7 +84,7 @@ class Bench:
         results.write_text(json.dumps(result))
         if not self.arguments.folder:
             output.unlink()
-        print(f"{name}: {result['texts'][0]['reference']['kl_divergence']['value']:.4f}",
+        print(f"{name}: {result['texts'][0]['reference']['kl_divergence']['value']:.4g}",
               flush=True)
         return result
 
@@ -114,7 +114,7 @@ def print_rows(rows: dict[str, list[dict]], texts: list[pathlib.Path]) -> None:
             same = statistics.mean(e["reference"]["same_top"]["value"] for e in each)
             predicted = fits[0]["predicted"]
             print(f"| {row} | {fits[0]['bits']:.3f} | {fits[0]['bytes'] / 1e6:.1f} | {text.stem} "
-                  f"| {statistics.mean(divergences):.4f} | {error:.4f} | {spread:.4f} "
+                  f"| {statistics.mean(divergences):.4g} | {error:.2g} | {spread:.2g} "
                   f"| {perplexity:.2f} (float {each[0]['reference']['value']:.2f}) "
                   f"| {100 * same:.1f} % | {f'{predicted:.3f}' if predicted else '-'} |")
 
