@@ -150,7 +150,7 @@ def check_folder(program: Program, source: pathlib.Path, target: pathlib.Path,
 
 
 def main() -> None:
-    program, data = Program(sys.argv[1]), pathlib.Path(sys.argv[2])
+    program, data = Program(sys.argv[1], timeout=600), pathlib.Path(sys.argv[2])
     text = data / "text" / "wikitext2_valid.txt"
     if not text.exists():
         skip(f"{text} is absent")

@@ -28,12 +28,13 @@ class Refused(RuntimeError):
 class Program:
     """The program halftone. A call returns its standard output."""
 
-    def __init__(self, path):
+    def __init__(self, path, timeout=120):
         self.path = path
+        self.timeout = timeout  # seconds of a call
 
     def __call__(self, *arguments):
         done = subprocess.run([self.path, *map(str, arguments)], capture_output=True, text=True,
-                              timeout=120)
+                              timeout=self.timeout)
         if done.returncode != 0:
             kind = Refused if done.returncode == 4 else RuntimeError
             raise kind(done.stderr.strip())

@@ -127,7 +127,7 @@ class LanguageQuantizer {
         model_(lm::open_model(job.input)),
         folding_(model_, {.rotates = wants_rotations(job, kind_), .seed = job.seed}),
         threads_(job.threads > 0 ? job.threads : num_threads()) {
-    if (is_gguf() && !is_gguf_file(job.input)) {
+    if (is_gguf() && std::filesystem::is_directory(job.input)) {
       new_keys_ = keys_of_folder(job.input, model_.description);
     }
   }
