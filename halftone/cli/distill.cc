@@ -27,7 +27,8 @@ CLI::Option* add_network_options(CLI::App& verb, DistillOptions& options) {
   CLI::Option* student = verb.add_option("--student", options.student,
                                          "Network to train, float or in few bits; without, the "
                                          "first teacher in few bits; with "
-                                         "--text a .safetensors file that quantize --text wrote")
+                                         "--text a .gguf file in few bits, or a .safetensors "
+                                         "file that quantize --text wrote")
                              ->check(some_path());
   verb.add_option("--stages", options.stages,
                   "BITS:EPOCHS,... in more bits, before those of the recipe: 4:5,3:5")

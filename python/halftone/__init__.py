@@ -12,6 +12,7 @@ from __future__ import annotations
 from . import _halftone as native
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
 from ._language import Chat, GenerateOptions, LanguageModel
+from ._language_distill import distill_language_model
 from ._language_quantize import quantize_language_model
 from ._model import Model, Port, Session, load
 from ._reports import (
@@ -19,12 +20,14 @@ from ._reports import (
     Evaluation,
     Generation,
     Inspection,
+    LanguageDistillReport,
     LanguageQuantizeReport,
     Layer,
     LayerReport,
     Measurement,
     QuantizedMatrix,
     QuantizeReport,
+    TextDivergence,
     TextEvaluation,
 )
 from ._systems import Encoding, NumberSystem, decode, encode, fit, levels, number_systems
@@ -40,6 +43,7 @@ __all__ = [
     "Generation",
     "Inspection",
     "LanguageModel",
+    "LanguageDistillReport",
     "LanguageQuantizeReport",
     "Layer",
     "LayerReport",
@@ -51,10 +55,12 @@ __all__ = [
     "Quantized",
     "QuantizedMatrix",
     "Session",
+    "TextDivergence",
     "TextEvaluation",
     "bench",
     "convert",
     "decode",
+    "distill_language_model",
     "encode",
     "evaluate",
     "fit",

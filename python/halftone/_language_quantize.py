@@ -15,7 +15,8 @@ from ._reports import LanguageQuantizeReport
 Path: TypeAlias = str | os.PathLike[str]
 
 
-def _paths(paths: Path | Sequence[Path] | None) -> list[str]:
+def paths_of(paths: Path | Sequence[Path] | None) -> list[str]:
+    """One path, several or none as texts."""
     if paths is None:
         return []
     if isinstance(paths, (str, os.PathLike)):
@@ -92,7 +93,7 @@ def quantize_language_model(
         how.state = os.fsdecode(state)
     how.rotation, how.decoded, how.seed = rotation, decoded, seed
     how.threads = check_threads(threads)
-    texts = _paths(texts)
+    texts = paths_of(texts)
     read = [os.fsdecode(model), *texts]
     if recipe is not None and is_recipe_text(recipe):
         how.recipe_text = os.fspath(recipe)

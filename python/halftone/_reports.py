@@ -330,6 +330,93 @@ class QuantizedMatrix(NamedTuple):
     relative_error: float  #: the same as a ratio
 
 
+class TextDivergence(NamedTuple):
+    """The divergence of a model on a text from its float model, in nats per token."""
+
+    before: float
+    after: float
+    tokens: int
+
+    @classmethod
+    def of(cls, facts: dict[str, Any]) -> TextDivergence:
+        """From the JSON of a report."""
+        return cls(facts["kl_divergence_before"], facts["kl_divergence"], facts["tokens"])
+
+
+class LanguageDistillReport(Result):
+    """What the tuning of a quantized language model changed."""
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the student."""
+        return int(self._facts["input_bytes"])
+
+    @property
+    def output_bytes(self) -> int:
+        """Of the file written."""
+        return int(self._facts["output_bytes"])
+
+    @property
+    def held_out(self) -> TextDivergence:
+        """Of the samples held out, by which the best state was chosen."""
+        return TextDivergence.of(self._facts["held_out"])
+
+    @property
+    def second_text(self) -> TextDivergence | None:
+        """None without one."""
+        found = self._facts["second_text"]
+        return None if found is None else TextDivergence.of(found)
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """Mean divergence of the samples of each step, before it, in nats per token."""
+        return tuple(step["loss"] for step in self._facts["steps"])
+
+    @property
+    def evaluations(self) -> tuple[tuple[int, float], ...]:
+        """Steps done, and the divergence of the samples held out then; the first before all."""
+        found = self._facts["evaluations"]
+        return tuple((int(each["steps"]), float(each["kl_divergence"])) for each in found)
+
+    @property
+    def best_steps(self) -> int:
+        """Steps after which the model was as it is written; 0: as it was."""
+        return int(self._facts["best_steps"])
+
+    @property
+    def scales(self) -> int:
+        """Scales and offsets, or their factors, that were tuned."""
+        return int(self._facts["scales"])
+
+    @property
+    def gains(self) -> int:
+        """Elements of gains and biases that were tuned."""
+        return int(self._facts["gains"])
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """Vector bases that were tuned, such as "4x8"."""
+        return tuple(self._facts["bases"])
+
+    @property
+    def fit_tokens(self) -> int:
+        """Of the texts, without those held out."""
+        return int(self._facts["fit_tokens"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line each."""
+        return tuple(self._facts["warnings"])
+
+    @property
+    def seconds(self) -> float:
+        return float(self._facts["seconds"])
+
+    def __repr__(self) -> str:
+        about = f"divergence {self.held_out.before:.4g} -> {self.held_out.after:.4g}"
+        return f"<halftone.LanguageDistillReport: {about}>"
+
+
 class LanguageQuantizeReport(Result):
     """Sizes and errors of the matrices of a quantized language model."""
 
