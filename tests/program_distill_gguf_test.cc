@@ -35,13 +35,15 @@ class ProgramDistillGguf : public Program {
     write_file(path("fit.txt"), text);
     write_teacher();
   }
-  void write_teacher() const {
+  /// @param experts  of each block; 0: none
+  void write_teacher(std::size_t experts = 0) const {
     const lm::Description d = lm::small_description("llama", {.width = 256,
                                                               .inner = 256,
                                                               .heads = 4,
                                                               .kv_heads = 2,
                                                               .head_width = 64,
-                                                              .vocabulary = 257});
+                                                              .vocabulary = 257,
+                                                              .experts = experts});
     formats::GgufKeys keys = lm::byte_token_keys({"<end>"});
     keys.set("general.architecture", "llama");
     const auto set = [&](const std::string& name, std::size_t value) {
@@ -53,6 +55,8 @@ class ProgramDistillGguf : public Program {
     set("attention.head_count", d.heads);
     set("attention.head_count_kv", d.kv_heads);
     set("feed_forward_length", d.inner);
+    if (experts > 0) set("expert_count", d.experts);
+    if (experts > 0) set("expert_used_count", d.active_experts);
     keys.set("llama.attention.layer_norm_rms_epsilon", 1e-5F);
     std::vector<formats::NewGgufTensor> tensors;
     Random random(1);
@@ -150,6 +154,24 @@ TEST_F(ProgramDistillGguf, MakesAMixtureOfTypesBetter) {
   const json again = distilled("tuned.gguf", "again.gguf", "--steps 1");
   EXPECT_EQ(again["held_out"]["kl_divergence_before"], report["held_out"]["kl_divergence"]);
   EXPECT_EQ(run("generate " + path("tuned.gguf") + " -p 'The number' -n 4 -q").code, 0);
+}
+
+TEST_F(ProgramDistillGguf, TunesExperts) {
+  write_teacher(4);
+  quantize("student.gguf", "--type Q3_K --table-type keep");
+  const json report = distilled("student.gguf", "tuned.gguf", "--steps 6");
+  EXPECT_LT(report["held_out"]["kl_divergence"].get<double>(),
+            report["held_out"]["kl_divergence_before"].get<double>());
+  const GgufFile before = GgufFile::open(path("student.gguf"));
+  const GgufFile after = GgufFile::open(path("tuned.gguf"));
+  const GgufTensor* const old = before.tensor("blk.1.ffn_down_exps.weight");
+  const GgufTensor* const tuned = after.tensor("blk.1.ffn_down_exps.weight");
+  ASSERT_NE(old, nullptr);
+  ASSERT_NE(tuned, nullptr);
+  EXPECT_EQ(changed_codes(*old, *tuned), 0U);
+  EXPECT_FALSE(std::ranges::equal(old->bytes.bytes, tuned->bytes.bytes));
+  const json again = distilled("tuned.gguf", "again.gguf", "--steps 1");
+  EXPECT_EQ(again["held_out"]["kl_divergence_before"], report["held_out"]["kl_divergence"]);
 }
 
 TEST_F(ProgramDistillGguf, HasTheSameBytesForAllThreadsAndGoesOn) {

@@ -142,7 +142,6 @@ TEST(FactoredMatrix, HasTheGradientsOfSmoothNumbers) {
   }
 }
 
-/// And with respect to its float16 numbers, the weights have this gradient: small steps of v.
 TEST(FactoredMatrix, RoundsFactorsToWhatFilesHold) {
   for (const std::string& type : factored_types()) {
     const ir::BlockTensor blocks = some_blocks(type);
@@ -157,7 +156,7 @@ TEST(FactoredMatrix, RoundsFactorsToWhatFilesHold) {
     // Halves of a step: of e3m5 1/64, of float16 2^-11 of the number at most.
     const double step = how.basis != nullptr ? 0x1p-6 : 0x1.004p-11;
     EXPECT_TRUE((after - wanted).abs().le(wanted.abs() * step).all().item<bool>()) << type;
-    // Only the factors changed: the others are as they were at v = 0.
+    // Codes and other bytes did not change.
     matrix.set(at::zeros({count}));
     EXPECT_TRUE(std::ranges::equal(matrix.blocks().bytes.bytes, blocks.bytes.bytes)) << type;
   }
