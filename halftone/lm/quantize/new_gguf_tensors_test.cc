@@ -141,7 +141,8 @@ TEST_F(NewGgufTensors, AreDecodedInTheBasisOfTheModel) {
     for (const WeightId& id : needed_weights(model.description)) {
       EXPECT_EQ(out.weights.at(id).decode(), reordered(model, id, own.weights.at(id).decode()));
     }
-    for (const auto& tensor : formats::GgufFile::open(path("new.gguf")).tensors()) {
+    const auto gguf = formats::GgufFile::open(path("new.gguf"));
+    for (const auto& tensor : gguf.tensors()) {
       EXPECT_EQ(tensor.type->name, "F32") << tensor.name;
     }
   }
@@ -164,7 +165,8 @@ TEST_F(NewGgufTensors, StayInTheTypeOfTheFolder) {
   formats::write_safetensors(path("model/model.safetensors"), {}, halves);
   const Model bfloat16 = open_model(path("model"));
   const Model out = written(bfloat16, {}, FittedForm::kCodes);
-  for (const auto& tensor : formats::GgufFile::open(path("new.gguf")).tensors()) {
+  const auto gguf = formats::GgufFile::open(path("new.gguf"));
+  for (const auto& tensor : gguf.tensors()) {
     EXPECT_EQ(tensor.type->name, tensor.shape.size() == 1 ? "F32" : "BF16") << tensor.name;
   }
   const WeightId query{.role = WeightRole::kQuery, .block = 1};
