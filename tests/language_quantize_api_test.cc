@@ -12,7 +12,7 @@
 #include "halftone/base/testing.h"
 #include "halftone/language_quantize.hpp"
 #include "halftone/lm/model/testing.h"
-#include "halftone/lm/text/testing.h"
+#include "tests/tiny_gguf_model.h"
 #include "tests/tiny_language_model.h"
 
 namespace halftone {
@@ -24,24 +24,12 @@ std::vector<std::byte> gguf_model() {
   const lm::Description d = lm::small_description(
       "llama",
       {.width = 64, .inner = 64, .heads = 4, .kv_heads = 2, .head_width = 16, .vocabulary = 257});
-  formats::GgufKeys keys = lm::byte_token_keys({"<end>"});
-  keys.set("general.architecture", "llama");
-  const auto set = [&](const std::string& name, std::size_t value) {
-    keys.set("llama." + name, static_cast<std::uint32_t>(value));
-  };
-  set("block_count", d.blocks);
-  set("embedding_length", d.width);
-  set("context_length", 64);
-  set("attention.head_count", d.heads);
-  set("attention.head_count_kv", d.kv_heads);
-  set("feed_forward_length", d.inner);
-  keys.set("llama.attention.layer_norm_rms_epsilon", 1e-5F);
   std::vector<formats::NewGgufTensor> tensors;
   const std::vector<lm::NamedTensor> values = lm::small_tensors(d);
   for (const lm::NamedTensor& tensor : values) {
     tensors.push_back({tensor.name, tensor.shape, formats::gguf_type(0), lm::source_of(tensor)});
   }
-  return formats::gguf_bytes(keys, tensors);
+  return formats::gguf_bytes(tiny_llama_keys(d), tensors);
 }
 
 class LanguageQuantizeApi : public WithFolder {

@@ -9,8 +9,8 @@
 #include "halftone/formats/gguf/block_halves.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/model/testing.h"
-#include "halftone/lm/text/testing.h"
 #include "tests/program.h"
+#include "tests/tiny_gguf_model.h"
 
 namespace halftone {
 namespace {
@@ -44,20 +44,6 @@ class ProgramDistillGguf : public Program {
                                                               .head_width = 64,
                                                               .vocabulary = 257,
                                                               .experts = experts});
-    formats::GgufKeys keys = lm::byte_token_keys({"<end>"});
-    keys.set("general.architecture", "llama");
-    const auto set = [&](const std::string& name, std::size_t value) {
-      keys.set("llama." + name, static_cast<std::uint32_t>(value));
-    };
-    set("block_count", d.blocks);
-    set("embedding_length", d.width);
-    set("context_length", 64);
-    set("attention.head_count", d.heads);
-    set("attention.head_count_kv", d.kv_heads);
-    set("feed_forward_length", d.inner);
-    if (experts > 0) set("expert_count", d.experts);
-    if (experts > 0) set("expert_used_count", d.active_experts);
-    keys.set("llama.attention.layer_norm_rms_epsilon", 1e-5F);
     std::vector<formats::NewGgufTensor> tensors;
     Random random(1);
     for (lm::NamedTensor& tensor : lm::small_tensors(d)) {
@@ -67,7 +53,7 @@ class ProgramDistillGguf : public Program {
       }
       tensors.push_back({tensor.name, tensor.shape, formats::gguf_type(0), lm::source_of(tensor)});
     }
-    formats::write_gguf(path("model.gguf"), keys, tensors);
+    formats::write_gguf(path("model.gguf"), tiny_llama_keys(d), tensors);
   }
   void quantize(const std::string& output, const std::string& options) const {
     const Outcome outcome =

@@ -343,18 +343,36 @@ class TextDivergence(NamedTuple):
         return cls(facts["kl_divergence_before"], facts["kl_divergence"], facts["tokens"])
 
 
-class LanguageDistillReport(Result):
-    """What the tuning of a quantized language model changed."""
+class LanguageReport(Result):
+    """What a change of a language model has written."""
 
     @property
     def input_bytes(self) -> int:
-        """Of the student."""
+        """Of the model that was changed, in its files."""
         return int(self._facts["input_bytes"])
 
     @property
     def output_bytes(self) -> int:
         """Of the file written."""
         return int(self._facts["output_bytes"])
+
+    @property
+    def fit_tokens(self) -> int:
+        """From which numbers were learned: of the texts, without those held out."""
+        return int(self._facts["fit_tokens"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line each."""
+        return tuple(self._facts["warnings"])
+
+    @property
+    def seconds(self) -> float:
+        return float(self._facts["seconds"])
+
+
+class LanguageDistillReport(LanguageReport):
+    """What the tuning of a quantized language model changed."""
 
     @property
     def held_out(self) -> TextDivergence:
@@ -398,42 +416,18 @@ class LanguageDistillReport(Result):
         """Vector bases that were tuned, such as "4x8"."""
         return tuple(self._facts["bases"])
 
-    @property
-    def fit_tokens(self) -> int:
-        """Of the texts, without those held out."""
-        return int(self._facts["fit_tokens"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line each."""
-        return tuple(self._facts["warnings"])
-
-    @property
-    def seconds(self) -> float:
-        return float(self._facts["seconds"])
-
     def __repr__(self) -> str:
         about = f"divergence {self.held_out.before:.4g} -> {self.held_out.after:.4g}"
         return f"<halftone.LanguageDistillReport: {about}>"
 
 
-class LanguageQuantizeReport(Result):
+class LanguageQuantizeReport(LanguageReport):
     """Sizes and errors of the matrices of a quantized language model."""
 
     @property
     def matrices(self) -> tuple[QuantizedMatrix, ...]:
         names = QuantizedMatrix._fields
         return tuple(QuantizedMatrix(**{n: row[n] for n in names}) for row in self._facts["layers"])
-
-    @property
-    def input_bytes(self) -> int:
-        """Of the model, in its files."""
-        return int(self._facts["input_bytes"])
-
-    @property
-    def output_bytes(self) -> int:
-        """Of the file written."""
-        return int(self._facts["output_bytes"])
 
     @property
     def weight_bits(self) -> float:
@@ -445,11 +439,6 @@ class LanguageQuantizeReport(Result):
         """Divergence from the float model in nats per token, if types were chosen for a size."""
         loss: float | None = self._facts["predicted_loss"]
         return loss
-
-    @property
-    def fit_tokens(self) -> int:
-        """To which the model was fitted."""
-        return int(self._facts["fit_tokens"])
 
     @property
     def held_out_tokens(self) -> int:
@@ -466,15 +455,6 @@ class LanguageQuantizeReport(Result):
         """The same of the samples held out; None without them."""
         loss: float | None = self._facts["held_out_loss"]
         return loss
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line each."""
-        return tuple(self._facts["warnings"])
-
-    @property
-    def seconds(self) -> float:
-        return float(self._facts["seconds"])
 
     def __repr__(self) -> str:
         about = f"{len(self.matrices)} matrices, {self.weight_bits:.3f} bits per weight"

@@ -8,6 +8,7 @@ import re
 from typing import Any, is_typeddict
 
 import halftone as ht
+from halftone._reports import LanguageReport
 
 HEAD = """# The Python package
 
@@ -16,10 +17,11 @@ Made from its docstrings by a test. [The guide](../guides/python.md) shows how t
 
 
 def members(cls: type) -> list[tuple[str, Any]]:
-    """Methods and properties of a class that it defines and documents itself, in its order."""
+    """Methods and properties that a class defines, in its order, then those of reports alike."""
+    shared = vars(LanguageReport) if issubclass(cls, LanguageReport) else {}
     return [
         (name, getattr(cls, name))
-        for name, value in vars(cls).items()
+        for name, value in (*vars(cls).items(), *shared.items())
         if not name.startswith("_")
         and (callable(value) or isinstance(value, (property, classmethod)))
     ]
