@@ -116,6 +116,8 @@ TEST_F(ProgramQuantizeFolder, RefusesWhatGgufCannotSay) {
   lm::write_model_folder(path("tiny"), config);
   expect_refused("--type Q4_0", 4, "function is \"gelu\", they mean \"silu\"");
   expect_refused("--type Q4_0 --size 10kB", 2, "found several of them");
+  std::filesystem::remove_all(path("tiny"));
+  expect_refused("--type Q4_0", 3, "tiny: cannot open: No such file or directory");
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ enum class OutputKind {
 bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
 
 OutputKind output_kind(const LanguageQuantizeJob& job) {
+  if (!std::filesystem::exists(job.input)) {
+    fail(ErrorKind::kIo, job.input.string() + ": cannot open: No such file or directory");
+  }
   if (job.input.extension() == ".safetensors") {
     fail(ErrorKind::kUsage,
          job.input.string() +
