@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/page/graph_picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "halftone/report/page/fold.h"
+#include "halftone/report/page/layout.h"
+#include "halftone/report/page/picture.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report::page {
+namespace {
+
+constexpr std::size_t kMaxOpenNetwork = 12;  ///< nodes of a network without blocks
+constexpr std::size_t kMaxOpenBlock = 40;    ///< nodes of a block without blocks
+constexpr std::size_t kMaxBoxText = 30;      ///< characters
+// In pixels.
+constexpr double kBoxHeight = 34;
+constexpr double kPortHeight = 20;
+constexpr double kBoxCharacter = 6.3;
+constexpr double kBoxPadding = 8;
+constexpr double kWideNet = 600;
+
+/// What a box shows.
+struct BoxText {
+  std::string classes;
+  std::string name;
+  std::string note;   ///< a second line; empty for none
+  std::string title;  ///< text under the pointer
+};
+
+struct Network {
+  const ReportGraph& graph;
+  const std::vector<std::string>& labels;
+};
+
+/// One picture: boxes from outside the nodes first, then the blocks.
+struct Net {
+  std::vector<BoxText> texts;
+  std::vector<LayoutBox> boxes;
+  std::vector<LayoutEdge> edges;
+};
+
+std::size_t bytes_of(const ReportGraph& graph, const std::vector<std::size_t>& nodes) {
+  std::size_t sum = 0;
+  for (const std::size_t node : nodes) sum += graph.nodes[node].bytes;
+  return sum;
+}
+
+/// "12 nodes, 3.4 KiB"
+std::string size_text(const ReportGraph& graph, const std::vector<std::size_t>& nodes) {
+  const std::size_t bytes = bytes_of(graph, nodes);
+  return fmt::format("{} nodes", nodes.size()) + (bytes > 0 ? ", " + format_bytes(bytes) : "");
+}
+
+BoxText node_text(const Network& network, std::size_t index) {
+  const ReportNode& node = network.graph.nodes[index];
+  std::string note = node.op;
+  if (node.layer && *node.layer < network.labels.size()) note += ", " + network.labels[*node.layer];
+  std::string classes = "box";
+  if (node.layer) classes = "box layer";
+  if (node.op == "Input") classes = "box port";
+  return {classes, node.name, note, node.name + ": " + note + ", " + node.type};
+}
+
+BoxText block_text(const Network& network, const Block& block) {
+  if (block.nodes.size() == 1) return node_text(network, block.nodes.front());
+  const std::string size = size_text(network.graph, block.nodes);
+  return {"box fold", block.name, size, block.name + ": " + size};
+}
+
+void add_box(Net& net, BoxText text) {
+  text.name = shortened(text.name, kMaxBoxText);
+  text.note = shortened(text.note, kMaxBoxText);
+  const auto characters =
+      static_cast<double>(std::max({text.name.size(), text.note.size(), std::size_t{6}}));
+  const double height = text.note.empty() ? kPortHeight : kBoxHeight;
+  // Even, so that both sides are whole pixels.
+  const double width = 2 * std::round(kBoxCharacter / 2 * characters + kBoxPadding);
+  net.boxes.push_back({width, height, 0, 0});
+  net.texts.push_back(std::move(text));
+}
+
+Net net_of(const Network& network, const std::vector<Block>& blocks) {
+  std::map<std::size_t, std::size_t> owner;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (const std::size_t node : blocks[b].nodes) owner[node] = b;
+  }
+  std::map<std::size_t, std::size_t> outside;
+  for (const auto& [node, block] : owner) {
+    for (const std::size_t input : network.graph.nodes[node].inputs) {
+      if (!owner.contains(input)) outside[input] = 0;
+    }
+  }
+  Net net;
+  for (auto& [node, box] : outside) {
+    box = net.boxes.size();
+    const std::string& name = network.graph.nodes[node].name;
+    add_box(net, {"box port", "from " + name, "", "from " + name});
+  }
+  for (const Block& block : blocks) add_box(net, block_text(network, block));
+  std::set<LayoutEdge> edges;
+  for (const auto& [node, block] : owner) {
+    for (const std::size_t input : network.graph.nodes[node].inputs) {
+      const auto inside = owner.find(input);
+      const std::size_t from =
+          inside == owner.end() ? outside[input] : outside.size() + inside->second;
+      if (from != outside.size() + block) edges.emplace(from, outside.size() + block);
+    }
+  }
+  net.edges.assign(edges.begin(), edges.end());
+  return net;
+}
+
+std::string box_picture(const LayoutBox& box, const BoxText& text) {
+  const double middle = box.x + box.width / 2;
+  const bool is_fold = text.classes == "box fold";
+  std::string content = "<g><title>" + markup(text.title) + "</title><path class=\"" +
+                        text.classes + "\" d=\"M" + pixels(box.x) + " " + pixels(box.y) + "h" +
+                        pixels(box.width) + "v" + pixels(box.height) + "H" + pixels(box.x) +
+                        "z\"/>" + label(middle, box.y + 14, is_fold ? "strong" : "", text.name);
+  if (!text.note.empty()) content += label(middle, box.y + 28, "soft", text.note);
+  return content + "</g>\n";
+}
+
+std::string net_picture(const Net& net, const std::string& name) {
+  const Layout layout = layered(net.boxes, net.edges);
+  std::string content = "<path class=\"edge\" d=\"" + layout.edges +
+                        "\"/>\n<path class=\"tip\" d=\"" + layout.tips + "\"/>\n";
+  if (layout.edges.empty()) content.clear();
+  for (std::size_t i = 0; i < net.texts.size(); ++i) {
+    content += box_picture(layout.boxes[i], net.texts[i]);
+  }
+  const std::string width = pixels(layout.width);
+  const std::string height = pixels(layout.height);
+  // What is wider than a page scrolls, by keyboard too.
+  const std::string scroll = layout.width > kWideNet ? " tabindex=\"0\"" : "";
+  return "<div class=\"scroll\"" + scroll + "><svg class=\"net\" role=\"img\" aria-label=\"" +
+         markup(name) + "\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
+         width + " " + height + "\">\n" + content + "</svg></div>\n";
+}
+
+std::string section(const Network& network, const Block& whole, std::size_t max_nodes) {
+  const std::vector<Block> blocks = blocks_of(network.graph, whole.nodes, max_nodes);
+  const std::string name = fmt::format("Graph of {}: {} boxes", whole.name, blocks.size());
+  std::string content = net_picture(net_of(network, blocks), name);
+  for (const Block& block : blocks) {
+    if (block.nodes.size() == 1) continue;
+    content += "<details class=\"block\"><summary>" + markup(block.name) + ": " +
+               size_text(network.graph, block.nodes) + "</summary>\n" +
+               section(network, block, kMaxOpenBlock) + "</details>\n";
+  }
+  return content;
+}
+
+}  // namespace
+
+std::string graph_picture(const ReportGraph& graph, const std::vector<std::string>& layer_labels) {
+  Block whole{"the network", {}};
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) whole.nodes.push_back(i);
+  if (whole.nodes.empty()) return "<div class=\"graph\"></div>\n";
+  return "<div class=\"graph\">\n" + section({graph, layer_labels}, whole, kMaxOpenNetwork) +
+         "</div>\n";
+}
+
+}  // namespace halftone::report::page

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/page/graph_picture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "halftone/report/page/graph_testing.h"
+#include "halftone/report/page/markup_testing.h"
+
+namespace halftone::report::page {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+void expect_markup(const std::string& html) {
+  EXPECT_TRUE(is_well_formed(html)) << html;
+  EXPECT_EQ(count(html, " id="), 0U);
+  EXPECT_EQ(count(html, "<script"), 0U);
+}
+
+TEST(GraphPicture, ShowsBlocksAndTheirNodesBelow) {
+  const ReportGraph graph = residual_network(3, true);
+  const std::string html = graph_picture(graph, {"2 bits, 100 B"});
+  expect_markup(html);
+  EXPECT_EQ(count(html, "<svg"), 4U);
+  EXPECT_EQ(count(html, "<details"), 3U);
+  EXPECT_THAT(html, HasSubstr("<summary>stage0/0: 5 nodes, 200 B</summary>"));
+  EXPECT_THAT(html, HasSubstr(">Conv, 2 bits, 100 B</text>"));
+  EXPECT_THAT(html, HasSubstr("<title>stage0/0/conv1: Conv, 2 bits, 100 B, float32["));
+  EXPECT_THAT(html, HasSubstr(">from image</text>"));
+}
+
+TEST(GraphPicture, OfASmallNetworkShowsItsNodes) {
+  const ReportGraph graph = residual_network(1, false);
+  const std::string html = graph_picture(graph, {});
+  expect_markup(html);
+  EXPECT_EQ(count(html, "<svg"), 1U);
+  EXPECT_EQ(count(html, "<details"), 0U);
+  EXPECT_EQ(count(html, "<title>"), graph.nodes.size());
+}
+
+TEST(GraphPicture, EscapesNames) {
+  ReportGraph graph = residual_network(3, true);
+  for (ReportNode& node : graph.nodes) {
+    node.name = "</svg><script>alert(1)</script>/\"&\xFF" + node.name;
+    node.op = "<b>";
+    node.type = "<i>";
+  }
+  const std::string html = graph_picture(graph, {"<u>"});
+  expect_markup(html);
+  EXPECT_THAT(html, Not(HasSubstr("<b>")));
+  EXPECT_THAT(html, Not(HasSubstr("<u>")));
+  EXPECT_EQ(html.find('\xFF'), std::string::npos);
+}
+
+TEST(GraphPicture, OfNothingIsEmpty) {
+  EXPECT_EQ(graph_picture({}, {}), "<div class=\"graph\"></div>\n");
+}
+
+TEST(GraphPicture, IsTheSameEveryTime) {
+  const ReportGraph graph = residual_network(30, false);
+  EXPECT_EQ(graph_picture(graph, {}), graph_picture(graph, {}));
+}
+
+TEST(GraphPicture, OfFiveHundredLayersIsSmall) {
+  for (const bool has_names : {true, false}) {
+    const ReportGraph graph = residual_network(250, has_names);
+    const std::string html = graph_picture(graph, {});
+    expect_markup(html);
+    EXPECT_LT(html.size(), 600'000U);
+    // Every node is shown once.
+    for (const ReportNode& node : graph.nodes) {
+      EXPECT_EQ(count(html, "<title>" + node.name + ": " + node.op), 1U) << node.name;
+    }
+  }
+}
+
+TEST(GraphPicture, DenselyConnectedNodesAreDrawnToo) {
+  ReportGraph graph;
+  for (std::size_t i = 0; i < 60; ++i) {
+    std::vector<std::size_t> inputs;
+    for (std::size_t j = 0; j < i; ++j) inputs.push_back(j);
+    add(graph, "n" + std::to_string(i), "Concat", inputs);
+  }
+  expect_markup(graph_picture(graph, {}));
+}
+
+}  // namespace
+}  // namespace halftone::report::page

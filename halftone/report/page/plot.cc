@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/page/plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halftone/report/curve.h"
+#include "halftone/report/page/picture.h"
+
+namespace halftone::report::page {
+namespace {
+
+// In pixels.
+constexpr double kPlotPageWidth = 560;
+constexpr double kPlotPageHeight = 340;
+constexpr double kPlotPageLeft = 62;
+constexpr double kPlotPageRight = 546;
+constexpr double kPlotPageTop = 56;
+constexpr double kPlotPageBottom = 296;
+constexpr double kCharacter = 6.2;
+constexpr std::size_t kMaxSeriesLabel = 24;  ///< characters
+constexpr std::size_t kNumHues = 6;
+
+/// Whether an axis can show a value.
+bool is_shown(double value, bool is_log) {
+  return is_drawable(value) && (!is_log || value >= 1e-300);
+}
+
+/// The values of a linear or logarithmic axis.
+class PlotAxis {
+ public:
+  /// @pre low <= high; both finite, and positive where is_log
+  PlotAxis(double low, double high, bool is_log) : is_log_(is_log) {
+    if (is_log) {
+      low_ = std::floor(std::log10(low));
+      high_ = std::max(low_ + 1, std::ceil(std::log10(high)));
+      for (double power = low_; power <= high_; power += std::ceil((high_ - low_) / 8)) {
+        ticks_.push_back(std::pow(10, power));
+      }
+      if (high_ - low_ <= 2) add_digits();
+      return;
+    }
+    // A range that is too small for steps of its own is widened.
+    const double least = std::max({std::abs(low), std::abs(high), 1e-300}) * 1e-9;
+    if (high - low < least) {
+      low -= low == 0 ? 0 : std::abs(low) / 2;
+      high += high == 0 ? 1 : std::abs(high) / 2;
+    }
+    ticks_ = ticks(low, high, 7);
+    low_ = ticks_.front();
+    high_ = ticks_.back();
+  }
+
+  [[nodiscard]] const std::vector<double>& values() const { return ticks_; }
+  [[nodiscard]] bool shows(double value) const { return is_shown(value, is_log_); }
+  /// Where a value lies: 0 at the lower end, 1 at the upper.
+  [[nodiscard]] double part(double value) const {
+    return ((is_log_ ? std::log10(value) : value) - low_) / (high_ - low_);
+  }
+
+ private:
+  /// Ticks at two and five times the powers of ten.
+  void add_digits() {
+    const std::vector<double> powers = ticks_;
+    for (const double power : powers) {
+      if (std::log10(power) >= high_) continue;
+      ticks_.push_back(2 * power);
+      ticks_.push_back(5 * power);
+    }
+    std::ranges::sort(ticks_);
+  }
+
+  bool is_log_;
+  double low_ = 0;
+  double high_ = 1;
+  std::vector<double> ticks_;
+};
+
+struct Axes {
+  PlotAxis x;
+  PlotAxis y;
+
+  [[nodiscard]] bool shows(const Point& point) const {
+    return x.shows(point.x) && y.shows(point.y);
+  }
+  [[nodiscard]] double left(double value) const {
+    return kPlotPageLeft + (kPlotPageRight - kPlotPageLeft) * x.part(value);
+  }
+  [[nodiscard]] double top(double value) const {
+    return kPlotPageBottom - (kPlotPageBottom - kPlotPageTop) * y.part(value);
+  }
+  [[nodiscard]] std::string at(const Point& point) const {
+    return pixels(left(point.x)) + " " + pixels(top(point.y));
+  }
+};
+
+/// The smallest and the largest value that an axis can show, if there is any.
+struct Reach {
+  double low = INFINITY;
+  double high = -INFINITY;
+
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+std::string grid(const Axes& axes, const Plot& plot) {
+  std::string path;
+  std::string content;
+  for (const double tick : axes.x.values()) {
+    const double x = axes.left(tick);
+    path += "M" + pixels(x) + " " + pixels(kPlotPageTop) + "V" + pixels(kPlotPageBottom);
+    content += label(x, kPlotPageBottom + 15, "mid soft", value_text(tick));
+  }
+  for (const double tick : axes.y.values()) {
+    const double y = axes.top(tick);
+    path += "M" + pixels(kPlotPageLeft) + " " + pixels(y) + "H" + pixels(kPlotPageRight);
+    content += label(kPlotPageLeft - 5, y + 4, "end soft", value_text(tick));
+  }
+  content += label((kPlotPageLeft + kPlotPageRight) / 2, kPlotPageBottom + 34, "mid", plot.x_label);
+  content += label(6, kPlotPageTop - 10, "", plot.y_label);
+  return "<path class=\"grid\" d=\"" + path + "\"/>\n" + content;
+}
+
+std::string line_of(const Series& series, const Axes& axes) {
+  std::string path;
+  bool goes_on = false;
+  for (const Point& point : series.points) {
+    const bool is_seen = axes.shows(point);
+    if (is_seen) path += (goes_on ? "L" : "M") + axes.at(point);
+    goes_on = is_seen;
+  }
+  return path.empty() ? "" : "<path class=\"line\" d=\"" + path + "\"/>\n";
+}
+
+/// Dots, those without a text in one element, then rings around marked ones.
+std::string dots_of(const Series& series, const Axes& axes) {
+  std::string plain;
+  std::string content;
+  std::string rings;
+  const auto circle = [&](const Point& point, const char* look, const std::string& inside) {
+    return "<circle cx=\"" + pixels(axes.left(point.x)) + "\" cy=\"" + pixels(axes.top(point.y)) +
+           "\" " + look + ">" + inside + "</circle>\n";
+  };
+  for (const Point& point : series.points) {
+    if (!axes.shows(point)) continue;
+    const std::string title = "<title>" + markup(point.title) + "</title>";
+    if (point.title.empty()) {
+      plain += "M" + axes.at(point) + "h0";
+    } else {
+      content += circle(point, "r=\"3\" class=\"dot\"", title);
+    }
+    if (point.is_marked) {
+      rings += circle(point, "r=\"6\" class=\"ring\"", point.title.empty() ? "" : title);
+    }
+  }
+  if (!plain.empty()) content = "<path class=\"dots\" d=\"" + plain + "\"/>\n" + content;
+  return content + rings;
+}
+
+std::string hue_class(std::size_t index) { return "h" + std::to_string(index % kNumHues + 1); }
+
+/// A dot and the label of each series, in one line from the right.
+std::string legend_of(const Plot& plot) {
+  std::string content;
+  double x = kPlotPageRight;
+  for (std::size_t i = plot.series.size(); i-- > 0;) {
+    if (plot.series[i].label.empty()) continue;
+    const std::string name = shortened(plot.series[i].label, kMaxSeriesLabel);
+    content += label(x, 30, "end", name);
+    x -= kCharacter * static_cast<double>(name.size()) + 6;
+    content += "<path class=\"dots " + hue_class(i) + "\" d=\"M" + pixels(x) + " 26h-8\"/>\n";
+    x -= 20;
+  }
+  return content;
+}
+
+}  // namespace
+
+std::string plot(const Plot& plot) {
+  Reach x;
+  Reach y;
+  for (const Series& series : plot.series) {
+    for (const Point& point : series.points) {
+      if (!is_shown(point.x, plot.log_x) || !is_shown(point.y, plot.log_y)) continue;
+      x.add(point.x);
+      y.add(point.y);
+    }
+  }
+  std::string content = label(6, 14, "strong", plot.title);
+  if (x.low > x.high) {
+    content += label(6, 40, "soft", "no values");
+    return picture({kPlotPageWidth, 52, plot.title}, content);
+  }
+  const Axes axes{{x.low, x.high, plot.log_x}, {y.low, y.high, plot.log_y}};
+  content += grid(axes, plot) + legend_of(plot);
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
+    const Series& series = plot.series[i];
+    content += "<g class=\"" + hue_class(i) + "\">" +
+               (series.is_line ? line_of(series, axes) : "") + dots_of(series, axes) + "</g>\n";
+  }
+  return picture({kPlotPageWidth, kPlotPageHeight, plot.title}, content);
+}
+
+}  // namespace halftone::report::page
