@@ -5,52 +5,49 @@ namespace halftone::report::page {
 
 std::string_view page_style() {
   static constexpr std::string_view kStyle = R"css(
-:root{color-scheme:light;--bg:#fff;--panel:#f5f6f8;--fg:#1c2024;--muted:#5d6670;--line:#d5d9de;
---c1:#2f6db5;--c2:#b5602f;--c3:#3c8a4b;--c4:#84519e;--mark:#b3261e;--bad:#b3261e}
-@media(prefers-color-scheme:dark){:root{color-scheme:dark;--bg:#15181c;--panel:#1e2227;
---fg:#e5e8eb;--muted:#a0a8b1;--line:#3a4149;--c1:#6ea8e8;--c2:#e69a63;--c3:#75c283;--c4:#c095db;
---mark:#ff8a80;--bad:#ff8a80}}
-:root[data-theme=light]{color-scheme:light;--bg:#fff;--panel:#f5f6f8;--fg:#1c2024;--muted:#5d6670;
---line:#d5d9de;--c1:#2f6db5;--c2:#b5602f;--c3:#3c8a4b;--c4:#84519e;--mark:#b3261e;--bad:#b3261e}
-:root[data-theme=dark]{color-scheme:dark;--bg:#15181c;--panel:#1e2227;--fg:#e5e8eb;
---muted:#a0a8b1;--line:#3a4149;--c1:#6ea8e8;--c2:#e69a63;--c3:#75c283;--c4:#c095db;--mark:#ff8a80;
---bad:#ff8a80}
+:root,:root[data-theme=light]{color-scheme:light;--paper:#fff;--box:#f6f8fa;--text:#1f2328;--muted:#59636e;--grid:#d1d9e0;
+--hue-1:#0969da;--hue-2:#bc4c00;--hue-3:#1a7f37;--hue-4:#8250df;--hue-5:#9a6700;--hue-6:#bf3989}
+@media(prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;
+--paper:#0d1117;--box:#151b23;--text:#e6edf3;--muted:#9198a1;--grid:#3d444d;
+--hue-1:#4493f8;--hue-2:#f0883e;--hue-3:#3fb950;--hue-4:#ab7df8;--hue-5:#d29922;--hue-6:#db61a2}}
+:root[data-theme=dark]{color-scheme:dark;--paper:#0d1117;--box:#151b23;--text:#e6edf3;--muted:#9198a1;--grid:#3d444d;
+--hue-1:#4493f8;--hue-2:#f0883e;--hue-3:#3fb950;--hue-4:#ab7df8;--hue-5:#d29922;--hue-6:#db61a2}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:90rem;padding:0 1rem 3rem;background:var(--bg);color:var(--fg);
+body{margin:0 auto;max-width:90rem;padding:0 1rem 3rem;background:var(--paper);color:var(--text);
 font:15px/1.5 system-ui,sans-serif}
-a{color:var(--c1)}
+a{color:var(--hue-1)}
 h1{font-size:1.5rem;margin:1rem 0 .25rem;overflow-wrap:anywhere}
-h2{font-size:1.2rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}
+h2{font-size:1.2rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--grid)}
 h3{font-size:1rem;margin:1rem 0 .25rem;overflow-wrap:anywhere}
 .skip{position:absolute;left:-99rem}
-.skip:focus{left:1rem;top:0;background:var(--panel);padding:.5rem}
+.skip:focus{left:1rem;top:0;background:var(--box);padding:.5rem}
 nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1rem;list-style:none;margin:.5rem 0;padding:0}
 .note{color:var(--muted);max-width:60rem}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--muted);padding:.25rem 0}
-th,td{padding:.15rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
+th,td{padding:.15rem .6rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
 th[scope=row]{font-weight:400;min-width:9rem;max-width:26rem;overflow-wrap:anywhere}
-thead th{white-space:nowrap;background:var(--panel)}
+thead th{white-space:nowrap;background:var(--box)}
 .n{text-align:right}
 td.n{white-space:nowrap}
 th button{all:unset;cursor:pointer;font-weight:600}
 th button:focus-visible,a:focus-visible,summary:focus-visible,.scroll:focus-visible,
-#theme:focus-visible{outline:2px solid var(--c1);outline-offset:1px}
+#theme:focus-visible{outline:2px solid var(--hue-1);outline-offset:1px}
 th[aria-sort=ascending] button::after{content:" \25b2"}
 th[aria-sort=descending] button::after{content:" \25bc"}
-#theme{float:right;margin-top:1rem;font:inherit;color:inherit;background:var(--panel);
-border:1px solid var(--line);border-radius:.3rem;padding:.2rem .6rem;cursor:pointer}
+#theme{float:right;margin-top:1rem;font:inherit;color:inherit;background:var(--box);
+border:1px solid var(--grid);border-radius:.3rem;padding:.2rem .6rem;cursor:pointer}
 summary{cursor:pointer;overflow-wrap:anywhere}
 details{margin:.15rem 0}
 .pair,.cards{display:flex;flex-wrap:wrap;gap:1rem}
 figure{margin:.5rem 0;max-width:100%}
 figcaption{color:var(--muted);font-size:.9rem;max-width:34rem}
 svg{max-width:100%;height:auto}
-.card{background:var(--panel);border:1px solid var(--line);border-radius:.3rem;padding:.5rem;
+.card{background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.5rem;
 width:13rem}
 .card img{width:8rem;height:auto;image-rendering:pixelated;display:block;margin-bottom:.3rem}
-.wrong{color:var(--bad);font-weight:600}
+.wrong{color:var(--hue-6);font-weight:600}
 @media print{nav,#theme{display:none}.scroll{overflow:visible}}
 )css";
   return kStyle;
