@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
-#include "halftone/base/printable.h"
-#include "halftone/report/svg.h"
+#include "halftone/report/page/picture.h"
 #include "halftone/report/table.h"
 
 namespace halftone::report::page {
@@ -21,18 +20,16 @@ std::string sort_text(double value) {
 
 }  // namespace
 
-std::string text(const std::string& content) { return svg::escaped(printable(content)); }
-
 std::string breakable(const std::string& name) {
   std::string result;
-  for (const char c : text(name)) {
+  for (const char c : markup(name)) {
     result += c;
     if (c == '/' || c == '.' || c == '_') result += "<wbr>";
   }
   return result;
 }
 
-Cell Cell::of(const std::string& content) { return {text(content)}; }
+Cell Cell::of(const std::string& content) { return {markup(content)}; }
 
 Cell Cell::number(std::optional<double> value, int digits) {
   if (!value) return {"-", -HUGE_VAL};
@@ -57,7 +54,7 @@ void HtmlTable::add_row(const std::vector<Cell>& cells) {
     if (value && fmt::format("{}", *value) != cells[c].html) {
       attributes += " data-v=" + sort_text(*value);
     }
-    if (!cells[c].title.empty()) attributes += " title=\"" + text(cells[c].title) + "\"";
+    if (!cells[c].title.empty()) attributes += " title=\"" + markup(cells[c].title) + "\"";
     rows_ += fmt::format("<{}{}>{}</{}>", tag, attributes, cells[c].html, tag);
   }
   rows_ += "</tr>\n";
@@ -66,25 +63,26 @@ void HtmlTable::add_row(const std::vector<Cell>& cells) {
 std::string HtmlTable::html() const {
   std::string head;
   for (const Column& column : columns_) {
+    const char* kind = column.is_number ? " class=n" : column.is_wide ? " class=why" : "";
     head += fmt::format("<th scope=col{}{}><button type=button>{}</button></th>",
-                        column.is_number ? " class=n" : "",
-                        column.title.empty() ? "" : " title=\"" + text(column.title) + "\"",
-                        text(column.heading));
+                        kind,
+                        column.title.empty() ? "" : " title=\"" + markup(column.title) + "\"",
+                        markup(column.heading));
   }
   return fmt::format(
       "<div class=scroll role=region tabindex=0 aria-label=\"{0}\"><table class=sortable>"
       "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody></table></div>\n",
-      text(caption_), head, rows_);
+      markup(caption_), head, rows_);
 }
 
-std::string section(const std::string& id, const std::string& heading, const std::string& content) {
+std::string page_section(const std::string& id, const std::string& heading, const std::string& content) {
   if (content.empty()) return "";
   return fmt::format("<section aria-labelledby={0}-h><h2 id={0}-h>{1}</h2>\n{2}</section>\n", id,
-                     text(heading), content);
+                     markup(heading), content);
 }
 
 std::string note(const std::string& content) {
-  return "<p class=note>" + text(content) + "</p>\n";
+  return "<p class=note>" + markup(content) + "</p>\n";
 }
 
 }  // namespace halftone::report::page

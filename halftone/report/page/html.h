@@ -9,10 +9,7 @@
 
 namespace halftone::report::page {
 
-/// A text of any bytes in which markup characters, control characters and bytes that are not UTF-8
-/// are escaped. For contents of elements and for quoted attributes.
-std::string text(const std::string& content);
-/// The same for a name with parts, which may break after each '/', '.' and '_'.
+/// A name as markup() gives it, which may break after each '/', '.' and '_'.
 std::string breakable(const std::string& name);
 
 /// A cell of a table.
@@ -35,6 +32,7 @@ class HtmlTable {
     std::string heading;
     bool is_number = true;
     std::string title{};  ///< text on hovering
+    bool is_wide = false; ///< holds sentences
   };
   /// @param caption  what the table shows, for readers who hear it
   HtmlTable(std::string caption, std::vector<Column> columns)
@@ -52,7 +50,7 @@ class HtmlTable {
 };
 
 /// A part of the page with a heading, or nothing where there is no content.
-std::string section(const std::string& id, const std::string& heading, const std::string& content);
+std::string page_section(const std::string& id, const std::string& heading, const std::string& content);
 /// A paragraph that says what is missing, and why.
 std::string note(const std::string& content);
 

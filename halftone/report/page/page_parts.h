@@ -28,16 +28,27 @@ std::optional<double> time_of(const NetworkFigures& network, const LayerFigures&
 /// model's layer knows, of others by name or by their layer of the reference. Null if there is none.
 const LayerFigures* twin_of(const LayerFigures& layer, const NetworkFigures& network,
                             bool is_reference);
+/// The layer's output error in decibels, if its input is that of the reference.
+std::optional<double> alone_of(const LayerFigures& layer);
+/// The same after all layers before it.
+std::optional<double> accumulated_of(const LayerFigures& layer);
+/// "float" or the number.
+std::string bits_text(int bits);
 /// "basis" of "basis(2 bits, channel, offset)[700, 784]".
 std::string system_of(const LayerInfo& layer);
 
 // Sections, each empty if there is nothing to show.
 std::string summary_section(const ModelReport& report);
 std::string layers_section(const ModelReport& report);
+std::string charts_section(const NetworkFigures& model);
 std::string beside_section(const ModelReport& report);
 std::string values_section(const NetworkFigures& model);
+std::string graph_section(const NetworkFigures& model);
 std::string kernels_section(const ModelReport& report);
 std::string samples_section(const ModelReport& report);
+/// The front of a search, and the curves of a training.
+std::string front_picture(const SearchFront& search);
+std::string course_pictures(const TrainingCourse& course);
 std::string searches_section(const std::vector<SearchFront>& searches);
 std::string trainings_section(const std::vector<Training>& trainings);
 

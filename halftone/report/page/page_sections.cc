@@ -7,6 +7,7 @@
 
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
+#include "halftone/report/page/picture.h"
 #include "halftone/report/table.h"
 #include "halftone/report/units.h"
 
@@ -37,7 +38,7 @@ std::string listed_ports(const std::vector<PortInfo>& ports) {
   std::string list;
   for (const PortInfo& port : ports) {
     list += (list.empty() ? "" : "<br>") + breakable(port.name) + ": " +
-            text(port.type.to_string());
+            markup(port.type.to_string());
   }
   return list;
 }
@@ -47,7 +48,7 @@ std::string listed_operators(const Inspection& inspection) {
   for (const auto& [name, count] : inspection.operators) {
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, name);
   }
-  return text(list);
+  return markup(list);
 }
 
 /// A row of the summary: what it says of each network, as HTML.
@@ -76,7 +77,7 @@ const std::vector<SummaryRow>& summary_rows() {
                : std::string();
   };
   static const std::vector<SummaryRow> kRows{
-      {"format", [](const Network& n) { return text(n.inspection.format); }},
+      {"format", [](const Network& n) { return markup(n.inspection.format); }},
       {"file size", [](const Network& n) { return format_bytes(n.inspection.file_bytes); }},
       {"parameters", [](const Network& n) { return std::to_string(n.inspection.parameters); }},
       {"layers", [](const Network& n) { return std::to_string(n.layers.size()); }},
@@ -119,19 +120,9 @@ std::string hints(const ModelReport& report) {
   return result;
 }
 
-std::string bits_or_float(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
-
-Cell bits_cell(int bits) { return {bits_or_float(bits), bits}; }
+Cell bits_cell(int bits) { return {bits_text(bits), bits}; }
 
 Cell name_cell(const std::string& name) { return {breakable(name)}; }
-
-std::optional<double> alone_of(const LayerFigures& layer) {
-  return layer.error ? std::optional(layer.error->sqnr_alone_db) : std::nullopt;
-}
-
-std::optional<double> accumulated_of(const LayerFigures& layer) {
-  return layer.error ? std::optional(layer.error->sqnr_db) : std::nullopt;
-}
 
 bool has_errors(const NetworkFigures& network) {
   return std::ranges::any_of(network.layers,
@@ -160,7 +151,7 @@ HtmlTable layers_table(const NetworkFigures& network) {
   }
   if (network.profile) columns.push_back({"median us", true, "Time of a run, in microseconds"});
   columns.push_back({"kernel", false});
-  columns.push_back({"why", false});
+  columns.push_back({"why", false, "", true});
   HtmlTable table("Layers with weights, in order of execution", std::move(columns));
   for (const LayerFigures& layer : network.layers) {
     const LayerInfo& info = layer.info;
@@ -219,7 +210,7 @@ std::string refusals_html(const runtime::Step& step) {
   if (step.refused.empty()) return "";
   std::string list;
   for (const runtime::Refusal& refusal : step.refused) {
-    list += "<br>not " + text(refusal.kernel) + ": " + text(refusal.reason);
+    list += "<br>not " + markup(refusal.kernel) + ": " + markup(refusal.reason);
   }
   return "<details><summary>others</summary>" + list.substr(4) + "</details>";
 }
@@ -246,6 +237,16 @@ const LayerFigures* twin_of(const LayerFigures& layer, const NetworkFigures& net
   const auto found = std::ranges::find_if(network.layers, is_twin);
   return found == network.layers.end() ? nullptr : &*found;
 }
+
+std::optional<double> alone_of(const LayerFigures& layer) {
+  return layer.error ? std::optional(layer.error->sqnr_alone_db) : std::nullopt;
+}
+
+std::optional<double> accumulated_of(const LayerFigures& layer) {
+  return layer.error ? std::optional(layer.error->sqnr_db) : std::nullopt;
+}
+
+std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
 
 std::string system_of(const LayerInfo& layer) {
   return layer.weights.substr(0, layer.weights.find_first_of("(["));
@@ -311,15 +312,15 @@ std::string kernels_section(const ModelReport& report) {
   std::vector<HtmlTable::Column> columns{
       {"step", false}, {"operator", false}, {"kernel", false}, {"arithmetic", false}};
   if (model.profile) columns.push_back({"median us"});
-  columns.push_back({"why", false});
+  columns.push_back({"why", false, "", true});
   HtmlTable table("Every step of a run, in order of execution", std::move(columns));
   for (std::size_t i = 0; i < model.plan->steps().size(); ++i) {
     const runtime::Step& step = model.plan->steps()[i];
     std::vector<Cell> row{name_cell(step.name), Cell::of(step.op), Cell::of(step.kernel),
                           Cell::of(std::string(runtime::text_of(step.arithmetic)))};
     if (model.profile) row.push_back(Cell::number(model.profile->step_median_us[i], 2));
-    std::string why = text(step.reason);
-    if (!step.slow.empty()) why += "<br>" + text(step.slow);
+    std::string why = markup(step.reason);
+    if (!step.slow.empty()) why += "<br>" + markup(step.slow);
     row.push_back({why + refusals_html(step)});
     table.add_row(row);
   }

@@ -31,6 +31,7 @@ th[scope=row]{font-weight:400;min-width:9rem;max-width:26rem;overflow-wrap:anywh
 thead th{white-space:nowrap;background:var(--box)}
 .n{text-align:right}
 td.n{white-space:nowrap}
+.why{min-width:16rem}
 th button{all:unset;cursor:pointer;font-weight:600}
 th button:focus-visible,a:focus-visible,summary:focus-visible,.scroll:focus-visible,
 #theme:focus-visible{outline:2px solid var(--hue-1);outline-offset:1px}

@@ -6,6 +6,7 @@
 
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
+#include "halftone/report/page/picture.h"
 #include "halftone/report/page/png.h"
 #include "halftone/report/table.h"
 
@@ -54,12 +55,10 @@ std::string course_html(const TrainingCourse& course) {
     for (const auto& value : row.values) cells.push_back(Cell::number(value, 5));
     table.add_row(cells);
   }
-  return table.html();
+  return course_pictures(course) + table.html();
 }
 
 }  // namespace
-
-std::string values_section(const NetworkFigures& /*model*/) { return ""; }
 
 std::string samples_section(const ModelReport& report) {
   if (report.worst.empty()) return "";
@@ -80,7 +79,7 @@ std::string searches_section(const std::vector<SearchFront>& searches) {
                      Cell::number(point.loss, 5), Cell::number(point.us, 2),
                      Cell::of(is_chosen ? "chosen" : "")});
     }
-    result += table.html();
+    result += front_picture(search) + table.html();
   }
   return result;
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sections of a page that are pictures.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "halftone/report/page/graph_picture.h"
+#include "halftone/report/page/html.h"
+#include "halftone/report/page/page_parts.h"
+#include "halftone/report/page/picture.h"
+#include "halftone/report/page/plot.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report::page {
+namespace {
+
+/// A bar for each layer that has a value.
+template <typename Value>
+std::string layer_bars(const std::string& title, const NetworkFigures& model, const Value& value) {
+  std::vector<Bar> rows;
+  for (const LayerFigures& layer : model.layers) {
+    if (const std::optional<double> found = value(layer)) {
+      rows.push_back({layer.info.name, *found, ""});
+    }
+  }
+  return rows.empty() ? "" : "<figure>" + bars(title, rows) + "</figure>\n";
+}
+
+std::string levels_text(const ValueHistogram& histogram) {
+  if (histogram.num_levels == 0) return "";
+  if (histogram.levels.empty()) {
+    return fmt::format(" It has {} levels, too many to draw.", histogram.num_levels);
+  }
+  return fmt::format(" Lines with dots: the {} levels.", histogram.levels.size());
+}
+
+std::string histogram_figure(const std::string& title, const ValueHistogram& histogram,
+                             const std::string& caption) {
+  const HistogramPlot picture{title,
+                              histogram.low,
+                              histogram.high,
+                              {histogram.counts.begin(), histogram.counts.end()},
+                              {histogram.levels.begin(), histogram.levels.end()},
+                              {histogram.thresholds.begin(), histogram.thresholds.end()}};
+  return "<figure>" + page::histogram(picture) + "<figcaption>" + markup(caption) +
+         "</figcaption></figure>\n";
+}
+
+std::string weights_figure(const LayerFigures& layer) {
+  const ValueHistogram& histogram = *layer.weights;
+  std::string caption = layer.weights_are_reference ? "Float weights of the reference."
+                        : histogram.num_levels > 0  ? "Decoded weights."
+                                                    : "Weights.";
+  if (histogram.is_relative) {
+    caption += " Each channel or group is shifted and scaled so that its levels span -1 to 1; "
+               "levels are means.";
+  }
+  return histogram_figure("Weights", histogram, caption + levels_text(histogram));
+}
+
+std::string inputs_figure(const LayerFigures& layer) {
+  const ValueHistogram& histogram = *layer.inputs;
+  std::int64_t count = histogram.num_zeros;
+  for (const std::int64_t each : histogram.counts) count += each;
+  std::string caption = "Values that the layer reads.";
+  if (histogram.num_zeros > 0) {
+    caption += fmt::format(" {:.1f} % are zero and not drawn.",
+                           100 * static_cast<double>(histogram.num_zeros) /
+                               static_cast<double>(count));
+  }
+  caption += levels_text(histogram);
+  if (!histogram.thresholds.empty()) caption += " Dashed: the thresholds between them.";
+  return histogram_figure("Activations", histogram, caption);
+}
+
+}  // namespace
+
+std::string charts_section(const NetworkFigures& model) {
+  const std::string charts =
+      layer_bars("SQNR of the output, accumulated, dB", model, accumulated_of) +
+      layer_bars("SQNR of the output, layer alone, dB", model, alone_of) +
+      layer_bars("Weights, KiB", model,
+                 [](const LayerFigures& layer) {
+                   return std::optional(static_cast<double>(layer.info.weight_bytes) / 1024);
+                 }) +
+      layer_bars("Median time, us", model,
+                 [&](const LayerFigures& layer) { return time_of(model, layer); });
+  return charts.empty() ? "" : "<div class=pair>\n" + charts + "</div>\n";
+}
+
+std::string values_section(const NetworkFigures& model) {
+  constexpr std::size_t kMaxOpen = 40;  // layers of which all pictures are seen at once
+  const char* open = model.layers.size() <= kMaxOpen ? " open" : "";
+  std::string result;
+  for (const LayerFigures& layer : model.layers) {
+    std::string pictures;
+    if (layer.weights && !layer.weights->counts.empty()) pictures += weights_figure(layer);
+    if (layer.inputs && !layer.inputs->counts.empty()) pictures += inputs_figure(layer);
+    if (pictures.empty()) continue;
+    result += fmt::format(
+        "<details{}><summary>{}: {}</summary><div class=pair>\n{}</div></details>\n", open,
+        breakable(layer.info.name), markup(layer.info.weights), pictures);
+  }
+  return result;
+}
+
+std::string graph_section(const NetworkFigures& model) {
+  if (model.nodes.empty()) return "";
+  ReportGraph graph;
+  for (const NodeFigures& node : model.nodes) {
+    const std::size_t bytes = node.layer ? model.layers[*node.layer].info.weight_bytes : 0;
+    graph.nodes.push_back({node.name, node.op, node.type, node.inputs, node.layer, bytes});
+  }
+  std::vector<std::string> labels;
+  for (const LayerFigures& layer : model.layers) {
+    const std::string bits = bits_text(layer.info.weight_bits);
+    labels.push_back((bits == "float" ? bits : bits + " bits") + ", " +
+                     format_bytes(layer.info.weight_bytes));
+  }
+  return graph_picture(graph, labels);
+}
+
+std::string front_picture(const SearchFront& search) {
+  Plot picture{"Front of " + search.file, "KiB", "predicted loss", {}};
+  Series front{"front", {}};
+  for (const SearchPoint& point : search.front) {
+    const bool is_chosen = search.chosen && search.chosen->bytes == point.bytes &&
+                           search.chosen->loss == point.loss;
+    front.points.push_back({point.bytes / 1024, point.loss, "", is_chosen});
+  }
+  picture.series.push_back(std::move(front));
+  return "<figure>" + plot(picture) + "</figure>\n";
+}
+
+std::string course_pictures(const TrainingCourse& course) {
+  std::string result;
+  const auto add = [&](const std::string& title, const std::vector<std::string>& wanted) {
+    Plot picture{title, course.unit, title, {}};
+    for (std::size_t c = 0; c < course.columns.size(); ++c) {
+      if (std::ranges::find(wanted, course.columns[c]) == wanted.end()) continue;
+      Series series{course.columns[c], {}};
+      for (const TrainingCourse::Row& row : course.rows) {
+        const double y = row.values[c].value_or(std::numeric_limits<double>::quiet_NaN());
+        series.points.push_back({static_cast<double>(row.number), y, ""});
+      }
+      picture.series.push_back(std::move(series));
+    }
+    if (!picture.series.empty()) result += "<figure>" + plot(picture) + "</figure>\n";
+  };
+  add("loss", {"loss", "kl_divergence"});
+  add("share", {"agreement", "validation_accuracy"});
+  return result.empty() ? "" : "<div class=pair>\n" + result + "</div>\n";
+}
+
+}  // namespace halftone::report::page
