@@ -64,8 +64,11 @@ void add_nodes(NetworkFigures& figures, const ir::Graph& graph) {
   }
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    NodeFigures added{node.name, std::string(name_of(node.op)),
-                      graph.value(node.output).type.to_string(), {}, {}};
+    NodeFigures added{node.name,
+                      std::string(name_of(node.op)),
+                      graph.value(node.output).type.to_string(),
+                      {},
+                      {}};
     for (const ir::ValueId input : node.inputs) {
       const auto found = computed.find(input);
       if (found != computed.end()) added.inputs.push_back(found->second);
@@ -132,8 +135,7 @@ class Reporter {
     }
     for (Part& part : parts_) {
       if (data_) evaluate_part(part);
-      add_kernels(part.figures, part.network, job_,
-                  stages_.next("measuring " + part.figures.name));
+      add_kernels(part.figures, part.network, job_, stages_.next("measuring " + part.figures.name));
     }
     compare_layers(parts_.front());
     if (has_beside()) compare_layers(parts_[1]);
@@ -148,9 +150,7 @@ class Reporter {
   [[nodiscard]] bool has_reference() const { return !job_.reference.empty(); }
   [[nodiscard]] bool has_beside() const { return !job_.beside.empty(); }
   [[nodiscard]] std::size_t num_stages() const { return 3 * parts_.size() + 1; }
-  [[nodiscard]] const Part* reference() const {
-    return has_reference() ? &parts_.back() : nullptr;
-  }
+  [[nodiscard]] const Part* reference() const { return has_reference() ? &parts_.back() : nullptr; }
 
   /// Accuracy, agreement with the reference and, of the model itself, the worst samples.
   void evaluate_part(Part& part) {
@@ -240,8 +240,8 @@ class Reporter {
       readers.emplace_back(*at, id);
     }
     if (values.empty()) return;
-    const auto histograms = compress::value_histograms(graph, values, *data_,
-                                                       {progress, job_.evaluation.devices});
+    const auto histograms =
+        compress::value_histograms(graph, values, *data_, {progress, job_.evaluation.devices});
     for (std::size_t i = 0; i < readers.size(); ++i) {
       ValueHistogram histogram = binned(histograms[i], true);
       const auto& codes = graph.value(graph.node(readers[i].second).inputs[0]).type.encoding.codes;

@@ -35,27 +35,27 @@ struct ValueHistogram {
 /// A layer of a network, and what was measured of it.
 struct LayerFigures {
   LayerInfo info;
-  std::string reference_name;  ///< of the same layer in the reference; empty: none
-  std::optional<compress::LayerError> error{};      ///< relative to the reference, on the data
-  std::optional<double> weight_sqnr_db{};           ///< relative to the weights of the reference
-  std::optional<ValueHistogram> weights{};          ///< of the reference if there is one
-  bool weights_are_reference = false;               ///< whether they are those of the reference
-  std::optional<ValueHistogram> inputs{};           ///< of the values that it reads, on the data
-  std::optional<std::size_t> step{};                ///< of the plan: the one of the same name
+  std::string reference_name;                   ///< of the same layer in the reference; empty: none
+  std::optional<compress::LayerError> error{};  ///< relative to the reference, on the data
+  std::optional<double> weight_sqnr_db{};       ///< relative to the weights of the reference
+  std::optional<ValueHistogram> weights{};      ///< of the reference if there is one
+  bool weights_are_reference = false;           ///< whether they are those of the reference
+  std::optional<ValueHistogram> inputs{};       ///< of the values that it reads, on the data
+  std::optional<std::size_t> step{};            ///< of the plan: the one of the same name
 };
 
 /// A node of the simplified graph; the network's inputs are nodes too.
 struct NodeFigures {
   std::string name;
-  std::string op;                       ///< "Input" for an input of the network
-  std::string type;                     ///< of its output
-  std::vector<std::size_t> inputs;      ///< earlier nodes whose outputs it reads
-  std::optional<std::size_t> layer{};   ///< index in NetworkFigures::layers
+  std::string op;                      ///< "Input" for an input of the network
+  std::string type;                    ///< of its output
+  std::vector<std::size_t> inputs;     ///< earlier nodes whose outputs it reads
+  std::optional<std::size_t> layer{};  ///< index in NetworkFigures::layers
 };
 
 struct NetworkFigures {
-  std::string name;       ///< of its file, without folders
-  Inspection inspection;  ///< of the file
+  std::string name;                    ///< of its file, without folders
+  Inspection inspection;               ///< of the file
   std::vector<LayerFigures> layers{};  ///< of the simplified network, in order of execution
   std::vector<NodeFigures> nodes{};    ///< of the simplified network, in order of execution
   std::optional<compress::Evaluation> evaluation{};
@@ -108,11 +108,11 @@ struct ModelReportJob {
   std::filesystem::path beside{};     ///< another network to show in adjacent columns; empty: none
   formats::ImportOptions import{};    ///< shapes and values for inputs
   std::optional<DataSource> data{};
-  compress::EvaluateOptions evaluation{};  ///< its progress is that of the whole work
+  compress::EvaluateOptions evaluation{};        ///< its progress is that of the whole work
   std::optional<std::size_t> samples_per_run{};  ///< of kernels and times, as in MeasureOptions
   bool measures_times = false;
-  double min_seconds = 0.5;     ///< measure at least this long
-  std::size_t num_worst = 8;    ///< samples to list
+  double min_seconds = 0.5;   ///< measure at least this long
+  std::size_t num_worst = 8;  ///< samples to list
 };
 
 /// Collects what is known of a network: from its file alone, more with data, most with a reference

@@ -71,20 +71,20 @@ ValueHistogram relative_histogram(const ir::EncodedTensor& codes, std::vector<fl
   const ir::MatrixExtent extent = ir::matrix_extent(codes.shape);
   const BlockLevels levels(encoding);
   std::vector<double> means;
-  numerics::for_each_block(encoding, extent.rows, extent.cols,
-                           [&](std::size_t block, std::size_t row, std::size_t first,
-                               std::size_t count) {
-                             const std::vector<float> own = levels.of(block);
-                             const Span span = Span::of(own);
-                             means.resize(own.size());
-                             for (std::size_t i = 0; i < own.size(); ++i) {
-                               means[i] += span.moved(own[i]);
-                             }
-                             for (std::size_t i = 0; i < count; ++i) {
-                               float& x = values[row * extent.cols + first + i];
-                               x = static_cast<float>(span.moved(x));
-                             }
-                           });
+  numerics::for_each_block(
+      encoding, extent.rows, extent.cols,
+      [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
+        const std::vector<float> own = levels.of(block);
+        const Span span = Span::of(own);
+        means.resize(own.size());
+        for (std::size_t i = 0; i < own.size(); ++i) {
+          means[i] += span.moved(own[i]);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+          float& x = values[row * extent.cols + first + i];
+          x = static_cast<float>(span.moved(x));
+        }
+      });
   compress::Histogram fine;
   fine.add(values);
   ValueHistogram histogram = binned(fine, false);

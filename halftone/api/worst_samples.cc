@@ -102,8 +102,8 @@ bool gives_probabilities(const ir::Graph& graph) {
   while (producer) {
     const ir::Node& node = graph.node(*producer);
     if (const auto* softmax = std::get_if<ir::Softmax>(&node.op)) return !softmax->log;
-    const bool keeps_numbers = ir::traits_of(node.op).pattern == ir::Pattern::kConvert ||
-                               ir::permutes_elements(node.op);
+    const bool keeps_numbers =
+        ir::traits_of(node.op).pattern == ir::Pattern::kConvert || ir::permutes_elements(node.op);
     if (!keeps_numbers) return false;
     producer = graph.producer(node.inputs[0]);
   }
@@ -160,9 +160,8 @@ std::optional<double> SampleRanking::divergence() const {
 
 std::vector<SampleFigures> SampleRanking::worst(std::size_t count) const {
   std::vector<SampleFigures> result = samples_;
-  std::ranges::stable_sort(result, [](const SampleFigures& a, const SampleFigures& b) {
-    return a.badness > b.badness;
-  });
+  std::ranges::stable_sort(
+      result, [](const SampleFigures& a, const SampleFigures& b) { return a.badness > b.badness; });
   result.resize(std::min(count, result.size()));
   for (SampleFigures& sample : result) sample.picture = picture_of(data_, sample.index);
   return result;
@@ -176,7 +175,9 @@ std::optional<SamplePicture> picture_of(const data::Dataset& data, std::size_t s
   const std::size_t side = std::max(image->height, image->width);
   const std::size_t factor = (side + kMaxSide - 1) / kMaxSide;
   SamplePicture picture{std::max<std::size_t>(image->width / factor, 1),
-                        std::max<std::size_t>(image->height / factor, 1), image->channels, {}};
+                        std::max<std::size_t>(image->height / factor, 1),
+                        image->channels,
+                        {}};
   for (std::size_t y = 0; y < picture.height; ++y) {
     for (std::size_t x = 0; x < picture.width; ++x) {
       for (std::size_t c = 0; c < picture.channels; ++c) {

@@ -24,21 +24,29 @@ struct ReportOptions {
   std::optional<std::size_t> samples_per_run;
   std::size_t num_worst = 8;
   runtime::ExecutionOptions execution;
+  std::string overlay;
   std::vector<std::string> searches;
   std::vector<std::string> trainings;
 };
 
 /// Files that are written must not be files that are read.
 void check_files(const ReportOptions& options) {
-  std::vector<std::filesystem::path> inputs{options.model, options.reference,
-                                            options.beside};
+  std::vector<std::filesystem::path> inputs{options.model, options.reference, options.beside};
   inputs.insert(inputs.end(), options.searches.begin(), options.searches.end());
   inputs.insert(inputs.end(), options.trainings.begin(), options.trainings.end());
   check_output(options.output, inputs);
-  const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    fail(ErrorKind::kIo, options.output + ": cannot be written: there is no such folder");
+  for (const std::string& output : {options.output, options.overlay}) {
+    const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+    if (folder.empty() || std::filesystem::is_directory(folder)) continue;
+    fail(ErrorKind::kIo, output + ": cannot be written: there is no such folder");
   }
+}
+
+/// The file of a measure: "a/b.json" becomes "a/b-bytes.json".
+std::filesystem::path overlay_file(const std::filesystem::path& path, const std::string& measure) {
+  std::filesystem::path file = path;
+  file.replace_filename(path.stem().string() + "-" + measure + path.extension().string());
+  return file;
 }
 
 ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progress) {
@@ -54,8 +62,7 @@ ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progre
   job.evaluation.progress = progress;
   job.evaluation.execution = options.execution;
   if (options.data.devices > 0) {
-    job.evaluation.devices =
-        spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
+    job.evaluation.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
   }
   return job;
 }
@@ -76,6 +83,11 @@ void run(const ReportOptions& options, const Machine& machine) {
     return report_model(make_job(options, progress.sink()));
   }();
   write_file(options.output, report::page::to_html(content));
+  if (!options.overlay.empty()) {
+    for (const auto& [measure, json] : report::page::overlays(content.report.model)) {
+      write_file(overlay_file(options.overlay, measure), json);
+    }
+  }
   if (options.common.json) std::cout << report::page::to_json(content);
 }
 
@@ -91,6 +103,10 @@ void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--worst", options.num_worst, "Samples to show: those with the worst answers")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
+  verb.add_option("--overlay", options.overlay,
+                  "Write node data for Google's Model Explorer, a file for each measure: NAME.json "
+                  "gives NAME-bytes.json, NAME-sqnr.json, ...")
+      ->check(some_path());
   verb.add_option("--search", options.searches,
                   "What quantize --budget --json has printed: shows its front; repeatable")
       ->allow_extra_args(false)

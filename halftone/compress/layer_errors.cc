@@ -68,8 +68,8 @@ class Joined {
     for (const ValueId id : node.inputs) {
       inputs.push_back(id == ir::kAbsent ? id : value_of(quantized, id));
     }
-    values_[node.output] = graph_.add_node(node.name, node.op, std::move(inputs),
-                                           quantized.value(node.output).name);
+    values_[node.output] =
+        graph_.add_node(node.name, node.op, std::move(inputs), quantized.value(node.output).name);
   }
 
   ValueId value_of(const ir::Graph& quantized, ValueId id) {

@@ -64,8 +64,7 @@ std::string HtmlTable::html() const {
   std::string head;
   for (const Column& column : columns_) {
     const char* kind = column.is_number ? " class=n" : column.is_wide ? " class=why" : "";
-    head += fmt::format("<th scope=col{}{}><button type=button>{}</button></th>",
-                        kind,
+    head += fmt::format("<th scope=col{}{}><button type=button>{}</button></th>", kind,
                         column.title.empty() ? "" : " title=\"" + markup(column.title) + "\"",
                         markup(column.heading));
   }
@@ -75,7 +74,8 @@ std::string HtmlTable::html() const {
       markup(caption_), head, rows_);
 }
 
-std::string page_section(const std::string& id, const std::string& heading, const std::string& content) {
+std::string page_section(const std::string& id, const std::string& heading,
+                         const std::string& content) {
   if (content.empty()) return "";
   return fmt::format("<section aria-labelledby={0}-h><h2 id={0}-h>{1}</h2>\n{2}</section>\n", id,
                      markup(heading), content);

@@ -14,9 +14,9 @@ std::string breakable(const std::string& name);
 
 /// A cell of a table.
 struct Cell {
-  std::string html;                ///< already escaped
-  std::optional<double> value{};   ///< what it sorts by; nothing: its text
-  std::string title{};             ///< text on hovering, not escaped
+  std::string html;               ///< already escaped
+  std::optional<double> value{};  ///< what it sorts by; nothing: its text
+  std::string title{};            ///< text on hovering, not escaped
 
   /// A text.
   static Cell of(const std::string& content);
@@ -31,8 +31,8 @@ class HtmlTable {
   struct Column {
     std::string heading;
     bool is_number = true;
-    std::string title{};  ///< text on hovering
-    bool is_wide = false; ///< holds sentences
+    std::string title{};   ///< text on hovering
+    bool is_wide = false;  ///< holds sentences
   };
   /// @param caption  what the table shows, for readers who hear it
   HtmlTable(std::string caption, std::vector<Column> columns)
@@ -50,7 +50,8 @@ class HtmlTable {
 };
 
 /// A part of the page with a heading, or nothing where there is no content.
-std::string page_section(const std::string& id, const std::string& heading, const std::string& content);
+std::string page_section(const std::string& id, const std::string& heading,
+                         const std::string& content);
 /// A paragraph that says what is missing, and why.
 std::string note(const std::string& content);
 

@@ -26,4 +26,12 @@ std::string to_html(const Content& content);
 /// docs/cli.md.
 std::string to_json(const Content& content);
 
+/// The values of layers for Google's Model Explorer, which takes one measure per file: bits, bytes
+/// and, where they were measured, SQNR and time.
+struct OverlayFile {
+  std::string measure;  ///< "bits", "bytes", "sqnr", "sqnr-alone", "us": a part of its name
+  std::string json;     ///< see node_data()
+};
+std::vector<OverlayFile> overlays(const NetworkFigures& network);
+
 }  // namespace halftone::report::page

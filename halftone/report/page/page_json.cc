@@ -59,8 +59,8 @@ Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
 }
 
 Json node_json(const NodeFigures& node) {
-  Json json = {{"name", node.name}, {"operator", node.op}, {"type", node.type},
-               {"inputs", node.inputs}};
+  Json json = {
+      {"name", node.name}, {"operator", node.op}, {"type", node.type}, {"inputs", node.inputs}};
   if (node.layer) json["layer"] = *node.layer;
   return json;
 }

@@ -25,9 +25,13 @@ const runtime::Step* step_of(const NetworkFigures& network, const LayerFigures& 
 /// Its median time in microseconds, if it was measured.
 std::optional<double> time_of(const NetworkFigures& network, const LayerFigures& layer);
 /// The network's layer that is the same as one of the model: of the reference by the name that the
-/// model's layer knows, of others by name or by their layer of the reference. Null if there is none.
+/// model's layer knows, of others by name or by their layer of the reference. Null if there is
+/// none.
 const LayerFigures* twin_of(const LayerFigures& layer, const NetworkFigures& network,
                             bool is_reference);
+/// The name that people read: that of the same layer in the reference, which no file format has
+/// changed, else its own.
+const std::string& shown_name(const LayerFigures& layer);
 /// The layer's output error in decibels, if its input is that of the reference.
 std::optional<double> alone_of(const LayerFigures& layer);
 /// The same after all layers before it.

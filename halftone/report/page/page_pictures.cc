@@ -8,6 +8,7 @@
 
 #include "halftone/report/page/graph_picture.h"
 #include "halftone/report/page/html.h"
+#include "halftone/report/page/overlay.h"
 #include "halftone/report/page/page_parts.h"
 #include "halftone/report/page/picture.h"
 #include "halftone/report/page/plot.h"
@@ -16,13 +17,20 @@
 namespace halftone::report::page {
 namespace {
 
+/// What an overlay shows.
+struct OverlayMeasure {
+  const char* name;   ///< of its file
+  const char* title;  ///< for people
+  bool high_is_good = false;
+};
+
 /// A bar for each layer that has a value.
 template <typename Value>
 std::string layer_bars(const std::string& title, const NetworkFigures& model, const Value& value) {
   std::vector<Bar> rows;
   for (const LayerFigures& layer : model.layers) {
     if (const std::optional<double> found = value(layer)) {
-      rows.push_back({layer.info.name, *found, ""});
+      rows.push_back({shown_name(layer), *found, ""});
     }
   }
   return rows.empty() ? "" : "<figure>" + bars(title, rows) + "</figure>\n";
@@ -30,10 +38,8 @@ std::string layer_bars(const std::string& title, const NetworkFigures& model, co
 
 std::string levels_text(const ValueHistogram& histogram) {
   if (histogram.num_levels == 0) return "";
-  if (histogram.levels.empty()) {
-    return fmt::format(" It has {} levels, too many to draw.", histogram.num_levels);
-  }
-  return fmt::format(" Lines with dots: the {} levels.", histogram.levels.size());
+  const char* reason = histogram.levels.empty() ? ", too many to draw" : "";
+  return fmt::format("; {} levels{}", histogram.num_levels, reason);
 }
 
 std::string histogram_figure(const std::string& title, const ValueHistogram& histogram,
@@ -50,32 +56,60 @@ std::string histogram_figure(const std::string& title, const ValueHistogram& his
 
 std::string weights_figure(const LayerFigures& layer) {
   const ValueHistogram& histogram = *layer.weights;
-  std::string caption = layer.weights_are_reference ? "Float weights of the reference."
-                        : histogram.num_levels > 0  ? "Decoded weights."
-                                                    : "Weights.";
-  if (histogram.is_relative) {
-    caption += " Each channel or group is shifted and scaled so that its levels span -1 to 1; "
-               "levels are means.";
-  }
-  return histogram_figure("Weights", histogram, caption + levels_text(histogram));
+  const char* whose = layer.weights_are_reference ? "of the reference" : "of the model";
+  const char* how = histogram.is_relative ? ", relative to the levels of each block" : "";
+  return histogram_figure("Weights", histogram, whose + (how + levels_text(histogram)));
 }
 
 std::string inputs_figure(const LayerFigures& layer) {
   const ValueHistogram& histogram = *layer.inputs;
   std::int64_t count = histogram.num_zeros;
   for (const std::int64_t each : histogram.counts) count += each;
-  std::string caption = "Values that the layer reads.";
+  std::string caption = fmt::format("{} values", count);
   if (histogram.num_zeros > 0) {
-    caption += fmt::format(" {:.1f} % are zero and not drawn.",
-                           100 * static_cast<double>(histogram.num_zeros) /
-                               static_cast<double>(count));
+    caption += fmt::format(", {:.1f} % zero", 100 * static_cast<double>(histogram.num_zeros) /
+                                                  static_cast<double>(count));
   }
-  caption += levels_text(histogram);
-  if (!histogram.thresholds.empty()) caption += " Dashed: the thresholds between them.";
-  return histogram_figure("Activations", histogram, caption);
+  return histogram_figure("Activations", histogram, caption + levels_text(histogram));
+}
+
+/// How to read the histograms.
+constexpr const char* kValuesNote =
+    "Lines with dots are the levels of codes; dashed lines are the thresholds between levels. "
+    "Where channels or groups of weights have levels of their own, each is shifted and scaled so "
+    "that its levels span -1 to 1, and the lines are means. Activations are what a layer reads; "
+    "zeros are counted, not drawn.";
+
+/// Adds the file of a measure if some layer has a value.
+template <typename Value>
+void add_overlay(std::vector<OverlayFile>& files, const NetworkFigures& network,
+                 const OverlayMeasure& measure, const Value& value) {
+  Overlay overlay{measure.title, {}, measure.high_is_good};
+  for (const LayerFigures& layer : network.layers) {
+    const std::optional<double> found = value(layer);
+    if (found) overlay.values.emplace_back(layer.info.name, *found);
+  }
+  if (!overlay.values.empty()) files.push_back({measure.name, node_data(overlay)});
 }
 
 }  // namespace
+
+std::vector<OverlayFile> overlays(const NetworkFigures& network) {
+  std::vector<OverlayFile> files;
+  add_overlay(files, network, {"bits", "Bits of a weight"}, [](const LayerFigures& layer) {
+    return std::optional(static_cast<double>(layer.info.weight_bits));
+  });
+  add_overlay(files, network, {"bytes", "Bytes of weights"}, [](const LayerFigures& layer) {
+    return std::optional(static_cast<double>(layer.info.weight_bytes));
+  });
+  add_overlay(files, network, {"sqnr", "SQNR of the output, accumulated, dB", true},
+              accumulated_of);
+  add_overlay(files, network, {"sqnr-alone", "SQNR of the output, layer alone, dB", true},
+              alone_of);
+  add_overlay(files, network, {"us", "Median time, us"},
+              [&](const LayerFigures& layer) { return time_of(network, layer); });
+  return files;
+}
 
 std::string charts_section(const NetworkFigures& model) {
   const std::string charts =
@@ -99,11 +133,11 @@ std::string values_section(const NetworkFigures& model) {
     if (layer.weights && !layer.weights->counts.empty()) pictures += weights_figure(layer);
     if (layer.inputs && !layer.inputs->counts.empty()) pictures += inputs_figure(layer);
     if (pictures.empty()) continue;
-    result += fmt::format(
-        "<details{}><summary>{}: {}</summary><div class=pair>\n{}</div></details>\n", open,
-        breakable(layer.info.name), markup(layer.info.weights), pictures);
+    result +=
+        fmt::format("<details{}><summary>{}: {}</summary><div class=pair>\n{}</div></details>\n",
+                    open, breakable(shown_name(layer)), markup(layer.info.weights), pictures);
   }
-  return result;
+  return result.empty() ? "" : note(kValuesNote) + result;
 }
 
 std::string graph_section(const NetworkFigures& model) {
@@ -126,8 +160,8 @@ std::string front_picture(const SearchFront& search) {
   Plot picture{"Front of " + search.file, "KiB", "predicted loss", {}};
   Series front{"front", {}};
   for (const SearchPoint& point : search.front) {
-    const bool is_chosen = search.chosen && search.chosen->bytes == point.bytes &&
-                           search.chosen->loss == point.loss;
+    const bool is_chosen =
+        search.chosen && search.chosen->bytes == point.bytes && search.chosen->loss == point.loss;
     front.points.push_back({point.bytes / 1024, point.loss, "", is_chosen});
   }
   picture.series.push_back(std::move(front));

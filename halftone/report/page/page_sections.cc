@@ -37,8 +37,8 @@ std::string decibels(double value) {
 std::string listed_ports(const std::vector<PortInfo>& ports) {
   std::string list;
   for (const PortInfo& port : ports) {
-    list += (list.empty() ? "" : "<br>") + breakable(port.name) + ": " +
-            markup(port.type.to_string());
+    list +=
+        (list.empty() ? "" : "<br>") + breakable(port.name) + ": " + markup(port.type.to_string());
   }
   return list;
 }
@@ -103,15 +103,18 @@ const std::vector<SummaryRow>& summary_rows() {
 std::string hints(const ModelReport& report) {
   std::string result;
   if (report.data.empty()) {
-    result += note("No samples were given. With --data, the page shows accuracy, activations and "
-                   "the worst samples.");
+    result += note(
+        "No samples were given. With --data, the page shows accuracy, activations and "
+        "the worst samples.");
   } else if (!report.model.evaluation) {
-    result += note("The samples have no labels. With --reference, the page shows how far the "
-                   "answers are from those of the reference.");
+    result += note(
+        "The samples have no labels. With --reference, the page shows how far the "
+        "answers are from those of the reference.");
   }
   if (!report.reference) {
-    result += note("No float network was given. With --reference and --data, the page shows the "
-                   "error of every layer.");
+    result += note(
+        "No float network was given. With --reference and --data, the page shows the "
+        "error of every layer.");
   }
   if (!report.model.profile) {
     result += note("No times were measured. With --time, the page shows those of every layer.");
@@ -122,7 +125,9 @@ std::string hints(const ModelReport& report) {
 
 Cell bits_cell(int bits) { return {bits_text(bits), bits}; }
 
-Cell name_cell(const std::string& name) { return {breakable(name)}; }
+Cell name_cell(const LayerFigures& layer) {
+  return {breakable(shown_name(layer)), {}, layer.reference_name.empty() ? "" : layer.info.name};
+}
 
 bool has_errors(const NetworkFigures& network) {
   return std::ranges::any_of(network.layers,
@@ -142,7 +147,7 @@ constexpr const char* kAccumulatedTitle =
 HtmlTable layers_table(const NetworkFigures& network) {
   const bool with_errors = has_errors(network);
   std::vector<HtmlTable::Column> columns{
-      {"layer", false}, {"operator", false},      {"system", false}, {"bits"},
+      {"layer", false}, {"operator", false},   {"system", false}, {"bits"},
       {"input bits"},   {"arithmetic", false}, {"bytes"}};
   if (with_errors) {
     columns.push_back({"weights dB", true, "Signal to quantization noise of the weights, in dB"});
@@ -152,14 +157,21 @@ HtmlTable layers_table(const NetworkFigures& network) {
   if (network.profile) columns.push_back({"median us", true, "Time of a run, in microseconds"});
   columns.push_back({"kernel", false});
   columns.push_back({"why", false, "", true});
-  HtmlTable table("Layers with weights, in order of execution", std::move(columns));
+  HtmlTable table(network.layers.empty() || network.layers.front().reference_name.empty()
+                      ? "Layers with weights, in order of execution"
+                      : "Layers with weights, in order of execution, by their names in the "
+                        "reference",
+                  std::move(columns));
   for (const LayerFigures& layer : network.layers) {
     const LayerInfo& info = layer.info;
     Cell system = Cell::of(system_of(info));
     system.title = info.weights;
-    std::vector<Cell> row{name_cell(info.name),          Cell::of(info.op),
-                          system,                        bits_cell(info.weight_bits),
-                          bits_cell(info.activation_bits), Cell::of(arithmetic_text(info)),
+    std::vector<Cell> row{name_cell(layer),
+                          Cell::of(info.op),
+                          system,
+                          bits_cell(info.weight_bits),
+                          bits_cell(info.activation_bits),
+                          Cell::of(arithmetic_text(info)),
                           Cell::bytes(info.weight_bytes)};
     if (with_errors) {
       row.push_back(Cell::number(layer.weight_sqnr_db, 1));
@@ -238,6 +250,10 @@ const LayerFigures* twin_of(const LayerFigures& layer, const NetworkFigures& net
   return found == network.layers.end() ? nullptr : &*found;
 }
 
+const std::string& shown_name(const LayerFigures& layer) {
+  return layer.reference_name.empty() ? layer.info.name : layer.reference_name;
+}
+
 std::optional<double> alone_of(const LayerFigures& layer) {
   return layer.error ? std::optional(layer.error->sqnr_alone_db) : std::nullopt;
 }
@@ -269,10 +285,10 @@ std::string summary_section(const ModelReport& report) {
     }
     if (has_content) rows += fmt::format("<tr><th scope=row>{}</th>{}</tr>\n", row.heading, cells);
   }
-  const std::string samples =
-      report.data.empty() ? ""
-                          : fmt::format("<p>Measured on {} samples of {}.</p>\n",
-                                        report.num_samples, breakable(report.data));
+  const std::string samples = report.data.empty()
+                                  ? ""
+                                  : fmt::format("<p>Measured on {} samples of {}.</p>\n",
+                                                report.num_samples, breakable(report.data));
   return fmt::format(
       "<div class=scroll role=region tabindex=0 aria-label=Summary><table><caption>What the "
       "networks are and how they answer</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
@@ -295,7 +311,7 @@ std::string beside_section(const ModelReport& report) {
   for (const Adjacent& each : networks) each.add_columns(columns);
   HtmlTable table("The layers of the model and the same layers of the others", std::move(columns));
   for (const LayerFigures& layer : report.model.layers) {
-    std::vector<Cell> row{name_cell(layer.info.name)};
+    std::vector<Cell> row{name_cell(layer)};
     for (const Adjacent& each : networks) {
       const bool is_own = each.role.network == &report.model;
       each.add_cells(is_own ? &layer : twin_of(layer, *each.role.network, each.role.is_reference),
@@ -316,7 +332,9 @@ std::string kernels_section(const ModelReport& report) {
   HtmlTable table("Every step of a run, in order of execution", std::move(columns));
   for (std::size_t i = 0; i < model.plan->steps().size(); ++i) {
     const runtime::Step& step = model.plan->steps()[i];
-    std::vector<Cell> row{name_cell(step.name), Cell::of(step.op), Cell::of(step.kernel),
+    std::vector<Cell> row{{breakable(step.name)},
+                          Cell::of(step.op),
+                          Cell::of(step.kernel),
                           Cell::of(std::string(runtime::text_of(step.arithmetic)))};
     if (model.profile) row.push_back(Cell::number(model.profile->step_median_us[i], 2));
     std::string why = markup(step.reason);

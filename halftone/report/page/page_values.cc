@@ -22,7 +22,8 @@ std::string sample_card(const SampleFigures& sample) {
   }
   std::string lines = fmt::format("sample {}<br>", sample.index);
   if (sample.label) lines += fmt::format("label {}<br>", *sample.label);
-  if (sample.reference_predicted) lines += fmt::format("reference {}<br>", *sample.reference_predicted);
+  if (sample.reference_predicted)
+    lines += fmt::format("reference {}<br>", *sample.reference_predicted);
   const bool is_wrong = sample.label ? *sample.label != sample.predicted
                                      : sample.reference_predicted != sample.predicted;
   lines += fmt::format("model {}{}{}<br>", is_wrong ? "<span class=wrong>" : "", sample.predicted,
@@ -73,8 +74,8 @@ std::string searches_section(const std::vector<SearchFront>& searches) {
     HtmlTable table("Choices that no other one beats, of " + search.file,
                     {{"bytes"}, {"predicted loss"}, {"us"}, {"chosen", false}});
     for (const SearchPoint& point : search.front) {
-      const bool is_chosen = search.chosen && search.chosen->bytes == point.bytes &&
-                             search.chosen->loss == point.loss;
+      const bool is_chosen =
+          search.chosen && search.chosen->bytes == point.bytes && search.chosen->loss == point.loss;
       table.add_row({Cell::bytes(static_cast<std::size_t>(point.bytes)),
                      Cell::number(point.loss, 5), Cell::number(point.us, 2),
                      Cell::of(is_chosen ? "chosen" : "")});

@@ -92,7 +92,8 @@ SearchFront read_search(const std::filesystem::path& path) {
 Training read_training(const std::filesystem::path& path) {
   const Json json = read_json(path);
   Training training{path.filename().string(), {}};
-  if (is_list_at(json, "epochs")) training.courses.push_back(course_of(json["epochs"], "epoch", ""));
+  if (is_list_at(json, "epochs"))
+    training.courses.push_back(course_of(json["epochs"], "epoch", ""));
   if (is_list_at(json, "steps")) training.courses.push_back(course_of(json["steps"], "step", ""));
   if (is_list_at(json, "evaluations")) {
     training.courses.push_back(course_of(json["evaluations"], "step", "steps"));
