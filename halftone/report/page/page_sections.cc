@@ -265,7 +265,10 @@ std::optional<double> accumulated_of(const LayerFigures& layer) {
 std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
 
 std::string system_of(const LayerInfo& layer) {
-  return layer.weights.substr(0, layer.weights.find_first_of("(["));
+  const std::string system = layer.weights.substr(0, layer.weights.find_first_of("(["));
+  // Weights that a node widens to float32.
+  if (system != "float32" || layer.weight_bits == 32) return system;
+  return layer.weight_bits == 16 ? "float16" : "int" + std::to_string(layer.weight_bits);
 }
 
 std::string summary_section(const ModelReport& report) {
@@ -342,7 +345,7 @@ std::string kernels_section(const ModelReport& report) {
     row.push_back({why + refusals_html(step)});
     table.add_row(row);
   }
-  return table.html();
+  return table.empty() ? "" : table.html();
 }
 
 }  // namespace halftone::report::page
