@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/compress/feed.h"
+#include "halftone/compress/output_loss.h"
 #include "halftone/numerics/distortion.h"
 #include "halftone/runtime/execute/stream.h"
 
@@ -17,25 +18,6 @@ namespace {
 std::int64_t answer(std::span<const float> scores) {
   if (scores.size() == 1) return scores[0] > 0.5F ? 1 : 0;
   return std::ranges::max_element(scores) - scores.begin();
-}
-
-/// Elements per sample of a network's first output.
-/// @param fixed_batch  samples per run if the network has no symbolic batch
-std::size_t scores_per_sample(const ir::Graph& graph, std::size_t fixed_batch,
-                              const std::string& what) {
-  const ir::Value& output = graph.value(graph.outputs()[0]);
-  const ir::Shape& shape = output.type.shape;
-  const std::size_t samples = shape.is_static() ? fixed_batch : 1;
-  const std::size_t elements = shape.with_batch(1).element_count();
-  const bool usable = shape.rank() >= 1 && elements % samples == 0 &&
-                      output.type.encoding.element == ir::ElementType::kFloat32;
-  const std::size_t count = usable ? elements / samples : 0;
-  if (count == 0) {
-    fail(ErrorKind::kShape, what + ": output '" + output.name +
-                                "': expected float32 scores for every sample, found " +
-                                output.type.to_string());
-  }
-  return count;
 }
 
 /// Both networks in one graph, or the only one; their inputs one after another.
@@ -80,7 +62,7 @@ Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Gra
 /// Counts over samples; a tree of arrays, so that batches can be added.
 struct Counts {
   spmd::Array answers;  ///< int64 [4] samples, correct, correct by the reference, equal
-  spmd::Array moved;    ///< float64 [2] signal and noise of the scores
+  spmd::Array moved;    ///< float64 [4] signal and noise of the scores; divergence, its weight
 
   static auto members(auto& self) { return std::tie(self.answers, self.moved); }
 };
@@ -88,7 +70,9 @@ struct Counts {
 /// Counts over the samples of a batch.
 class Score {
  public:
-  Score(const data::Dataset& data, std::size_t classes) : data_(data), classes_(classes) {}
+  /// @param divergence  null: there is none
+  Score(const data::Dataset& data, std::size_t classes, const OutputLoss* divergence)
+      : data_(data), classes_(classes), divergence_(divergence) {}
 
   void add(std::size_t sample, std::span<const float> scores, std::span<const float> reference) {
     const std::int64_t found = answer(scores);
@@ -100,13 +84,19 @@ class Score {
     if (!reference.empty()) {
       agreed_ += answer(reference) == found ? 1 : 0;
       distortion_.add(reference, scores);
+      if (divergence_ != nullptr) {
+        const LossSum sum = divergence_->of(sample, reference, scores);
+        diverged_.loss += sum.loss;
+        diverged_.weight += sum.weight;
+      }
     }
     ++samples_;
   }
 
   [[nodiscard]] Counts counts() const {
     return {spmd::Array::of({samples_, right_, reference_right_, agreed_}),
-            spmd::Array::of({distortion_.signal(), distortion_.noise()})};
+            spmd::Array::of(
+                {distortion_.signal(), distortion_.noise(), diverged_.loss, diverged_.weight})};
   }
 
  private:
@@ -123,6 +113,8 @@ class Score {
 
   const data::Dataset& data_;
   std::size_t classes_;
+  const OutputLoss* divergence_;
+  LossSum diverged_;
   std::int64_t samples_ = 0;
   std::int64_t right_ = 0;
   std::int64_t reference_right_ = 0;
@@ -142,7 +134,8 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
   if (with_reference) {
     const auto moved = counts.moved.as<double>();
     const numerics::Distortion distortion(evaluation.samples, moved[0], moved[1]);
-    evaluation.reference = Comparison{{}, fraction(3), distortion.sqnr_db()};
+    evaluation.reference = Comparison{{}, fraction(3), distortion.sqnr_db(), {}};
+    if (moved[3] > 0) evaluation.reference->divergence = moved[2] / moved[3];
     if (has_labels) evaluation.reference->value = fraction(2);
   }
   return evaluation;
@@ -167,8 +160,12 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
                                   " scores per sample, found " + std::to_string(theirs));
     }
   }
+  std::optional<OutputLoss> divergence;
+  if (reference != nullptr && default_loss(*reference, data) == LossKind::kDivergence) {
+    divergence.emplace(*reference, data, LossKind::kDivergence, classes);
+  }
   const auto count = [&](const runtime::Batch& batch) {
-    Score score(data, classes);
+    Score score(data, classes, divergence ? &*divergence : nullptr);
     for (std::size_t i = 0; i < batch.count; ++i) {
       const auto scores = [&](std::size_t output) {
         return batch.outputs[output].as<float>().subspan(i * classes, classes);
