@@ -119,10 +119,21 @@ data::Dataset dataset(std::span<const float> values, std::vector<std::size_t> sh
   return data::dataset_from_npy("samples", own_bytes(data::npy_bytes(array)), y, {});
 }
 
+/// A network that passes a row of scores on, perhaps through a softmax.
+ir::Graph scores_network(ir::Dim count, bool has_softmax) {
+  ir::Graph graph;
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, count}));
+  graph.add_output(has_softmax ? graph.add_node("y", ir::Softmax{1}, {x})
+                               : graph.add_node("y", ir::Unary{}, {x}));
+  return graph;
+}
+
 TEST(SampleRanking, PutsTheFarthestAnswersFirst) {
   const std::vector<float> x(6);
   const data::Dataset data = dataset(x, {3, 2}, {0, 1, 1});
-  SampleRanking ranking(data, {.has_reference = true});
+  const ir::Graph graph = scores_network(2, false);
+  SampleRanking ranking(data, graph, &graph);
   const std::vector<float> reference{0, 0};
   const std::vector<float> near{0, 1};
   const std::vector<float> far{3, 0};
@@ -141,29 +152,33 @@ TEST(SampleRanking, PutsTheFarthestAnswersFirst) {
   const double q = 1 / (1 + std::exp(-3.0));
   const double expected = std::log(0.5) - (std::log(q) + std::log(1 - q)) / 2;
   EXPECT_NEAR(worst[0].badness, expected, 1e-12);  // a few roundings of numbers near 1
-  EXPECT_NEAR(*ranking.divergence(), (expected + 2 * worst[1].badness) / 3, 1e-12);
 }
 
-TEST(SampleRanking, TakesProbabilitiesAndSingleScores) {
-  const std::vector<float> x(2);
-  const data::Dataset data = dataset(x, {2, 1}, {1, 0});
-  SampleRanking classes(data, {.gives_probabilities = true});
+TEST(SampleRanking, TakesTheLossOfLabelsWithoutAReference) {
+  const std::vector<float> x(4);
+  const data::Dataset data = dataset(x, {2, 2}, {1, 0});
+  SampleRanking classes(data, scores_network(2, true), nullptr);
   EXPECT_EQ(classes.measure(), SampleMeasure::kLoss);
-  EXPECT_FALSE(classes.divergence());
   classes.add(0, std::vector<float>{0.75F, 0.25F}, {});
   classes.add(1, std::vector<float>{0, 1}, {});
-  EXPECT_NEAR(classes.worst(2)[1].badness, -std::log(0.25), 1e-12);
-  EXPECT_NEAR(classes.worst(2)[0].badness, -std::log(1e-7), 1e-12);
-  SampleRanking single(data, {});
+  EXPECT_NEAR(classes.worst(2)[1].badness, std::log(4.0), 1e-12);
+  EXPECT_NEAR(classes.worst(2)[0].badness, 126 * std::log(2.0), 1e-12);  // 2^-126 for zero
+  SampleRanking logits(data, scores_network(2, false), nullptr);
+  logits.add(0, std::vector<float>{0, 0}, {});
+  logits.add(1, std::vector<float>{100, 0}, {});
+  EXPECT_NEAR(logits.worst(2)[0].badness, std::log(2.0), 1e-12);
+  EXPECT_NEAR(logits.worst(2)[1].badness, 0, 1e-12);
+  SampleRanking single(data, scores_network(1, false), nullptr);
   single.add(0, std::vector<float>{0.25F}, {});
   single.add(1, std::vector<float>{0.25F}, {});
-  EXPECT_NEAR(single.worst(1)[0].badness, -std::log(0.25), 1e-12);
+  EXPECT_NEAR(single.worst(1)[0].badness, std::log(4.0), 1e-12);
 }
 
 TEST(SampleRanking, TakesSquaredErrorsWithoutClasses) {
   const std::vector<float> x(4);
   const data::Dataset data = dataset(x, {2, 2});
-  SampleRanking ranking(data, {.has_reference = true});
+  const ir::Graph graph = scores_network(2, false);
+  SampleRanking ranking(data, graph, &graph);
   EXPECT_EQ(ranking.measure(), SampleMeasure::kSquaredError);
   ranking.add(0, std::vector<float>{1, 2}, std::vector<float>{0, 0});
   const float nan = std::numeric_limits<float>::quiet_NaN();
