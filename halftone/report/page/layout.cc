@@ -16,6 +16,9 @@ constexpr double kMargin = 8;
 constexpr double kBoxDistance = 18;
 constexpr double kRowDistance = 26;
 constexpr double kLaneWidth = 4;
+constexpr double kColumnHeight = 640;  ///< about the most
+constexpr double kColumnDistance = 36;
+constexpr double kTurn = 12;  ///< of edges between columns
 constexpr int kSweeps = 8;
 
 /// A box, or the lane of an edge in a row that it passes.
@@ -220,21 +223,73 @@ void place_items(Rows& rows) {
       place_row(rows, row, wanted);
     }
   }
-  double left = 0;
-  for (const Item& item : rows.items) left = std::min(left, item.middle - item.width / 2);
-  // Whole pixels make sharp lines and short files.
-  for (Item& item : rows.items) item.middle = std::round(item.middle + kMargin - left);
 }
 
-/// The upper sides of the rows, and the end of the last.
-std::vector<double> tops_of(const Rows& rows, const std::vector<LayoutBox>& boxes) {
-  std::vector<double> height(rows.order.size(), 0);
+/// Where the rows are. A tall drawing continues in further columns, to the right.
+struct RowPlace {
+  double top = 0;
+  double height = 0;
+  std::size_t column = 0;
+
+  [[nodiscard]] double bottom() const { return top + height; }
+};
+
+/// Whether a single edge leads to each row.
+std::vector<bool> breaks_of(const Rows& rows) {
+  std::vector<std::size_t> num_edges(rows.order.size(), 0);
+  for (const Item& item : rows.items) num_edges[item.row] += item.above.size();
+  std::vector<bool> breaks;
+  for (const std::size_t num : num_edges) breaks.push_back(num == 1);
+  return breaks;
+}
+
+std::vector<RowPlace> places_of(const Rows& rows, const std::vector<LayoutBox>& boxes) {
+  std::vector<RowPlace> places(rows.order.size());
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    height[rows.items[i].row] = std::max(height[rows.items[i].row], boxes[i].height);
+    double& height = places[rows.items[i].row].height;
+    height = std::max(height, boxes[i].height);
   }
-  std::vector<double> tops{kMargin};
-  for (const double each : height) tops.push_back(tops.back() + each + kRowDistance);
-  return tops;
+  double whole = 0;
+  for (const RowPlace& place : places) whole += place.height + kRowDistance;
+  const double num_columns = std::max(1.0, std::ceil(whole / kColumnHeight - 0.25));
+  const std::vector<bool> breaks = breaks_of(rows);
+  const double start = num_columns > 1 ? kMargin + kTurn : kMargin;
+  double top = start;
+  std::size_t column = 0;
+  for (std::size_t row = 0; row < places.size(); ++row) {
+    if (breaks[row] && top - start > whole / num_columns - kRowDistance) {
+      top = start;
+      ++column;
+    }
+    places[row].top = top;
+    places[row].column = column;
+    top = places[row].bottom() + kRowDistance;
+  }
+  return places;
+}
+
+/// Moves the items of each column to the right of those before, in whole pixels, which make sharp
+/// lines and short files.
+/// @return the left sides of the columns, and the width of all
+std::vector<double> place_columns(Rows& rows, const std::vector<RowPlace>& places) {
+  const std::size_t num_columns = places.empty() ? 0 : places.back().column + 1;
+  std::vector<double> left(num_columns, INFINITY);
+  std::vector<double> right(num_columns, -INFINITY);
+  for (const Item& item : rows.items) {
+    const std::size_t column = places[item.row].column;
+    left[column] = std::min(left[column], item.middle - item.width / 2);
+    right[column] = std::max(right[column], item.middle + item.width / 2);
+  }
+  std::vector<double> starts{kMargin};
+  for (std::size_t c = 0; c < num_columns; ++c) {
+    starts.push_back(starts.back() + std::ceil(right[c] - left[c]) + kColumnDistance);
+  }
+  for (Item& item : rows.items) {
+    const std::size_t column = places[item.row].column;
+    item.middle = std::round(item.middle - left[column] + starts[column]);
+  }
+  starts.back() += kMargin - (num_columns > 0 ? kColumnDistance : 0) + 1;
+  return starts;
 }
 
 /// A curve between two rows, vertical at its ends.
@@ -246,22 +301,30 @@ std::string curve(double x1, double y1, double x2, double y2) {
          pixels(x2) + " " + pixels(y2);
 }
 
-void draw_edges(const Rows& rows, const std::vector<double>& tops, Layout& layout) {
+/// An edge to the top of a column, around the column before.
+std::string turn(double x1, double y1, double gap, double x2, double y2) {
+  return "M" + pixels(x1) + " " + pixels(y1) + "v" + pixels(kTurn) + "H" + pixels(gap) + "V" +
+         pixels(y2 - kTurn) + "H" + pixels(x2) + "V" + pixels(y2);
+}
+
+void draw_edges(const Rows& rows, const std::vector<RowPlace>& places,
+                const std::vector<double>& columns, Layout& layout) {
   const std::size_t num_boxes = layout.boxes.size();
   for (std::size_t i = 0; i < rows.items.size(); ++i) {
     const Item& item = rows.items[i];
+    const RowPlace& place = places[item.row];
     const bool is_box = i < num_boxes;
-    const double end = tops[item.row + 1] - kRowDistance;
-    const double start = is_box ? layout.boxes[i].y + layout.boxes[i].height : end;
-    if (!is_box) {
-      layout.edges += curve(item.middle, tops[item.row], item.middle, end);
-    }
+    const double start = is_box ? layout.boxes[i].y + layout.boxes[i].height : place.bottom();
+    if (!is_box) layout.edges += curve(item.middle, place.top, item.middle, place.bottom());
     for (const std::size_t below : item.below) {
       const double x = rows.items[below].middle;
-      const double y = below < num_boxes ? layout.boxes[below].y : tops[rows.items[below].row];
-      layout.edges += curve(item.middle, start, x, y);
-      if (below >= num_boxes) continue;
-      layout.tips += "M" + pixels(x) + " " + pixels(y) + "l-3-6h6z";
+      const RowPlace& next = places[rows.items[below].row];
+      const double y = below < num_boxes ? layout.boxes[below].y : next.top;
+      layout.edges +=
+          next.column == place.column
+              ? curve(item.middle, start, x, y)
+              : turn(item.middle, start, columns[next.column] - kColumnDistance / 2, x, y);
+      if (below < num_boxes) layout.tips += "M" + pixels(x) + " " + pixels(y) + "l-3-6h6z";
     }
   }
 }
@@ -273,19 +336,21 @@ Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edge
   Rows rows = rows_with_lanes(layout.boxes, edges);
   order_rows(rows);
   place_items(rows);
-  const std::vector<double> tops = tops_of(rows, layout.boxes);
+  const std::vector<RowPlace> places = places_of(rows, layout.boxes);
+  const std::vector<double> columns = place_columns(rows, places);
   for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
     LayoutBox& box = layout.boxes[i];
-    const std::size_t row = rows.items[i].row;
-    const double height = tops[row + 1] - kRowDistance - tops[row];
+    const RowPlace& place = places[rows.items[i].row];
     box.x = rows.items[i].middle - box.width / 2;
-    box.y = tops[row] + (height - box.height) / 2;
+    box.y = place.top + (place.height - box.height) / 2;
   }
-  for (const Item& item : rows.items) {
-    layout.width = std::max(layout.width, item.middle + item.width / 2 + kMargin);
+  layout.width = columns.back();
+  for (const RowPlace& place : places) {
+    // Below the last row, an edge may turn to the next column.
+    const double turn_below = place.column < places.back().column ? kTurn : 0;
+    layout.height = std::max(layout.height, place.bottom() + turn_below + kMargin);
   }
-  layout.height = tops.back() - kRowDistance + kMargin;
-  draw_edges(rows, tops, layout);
+  draw_edges(rows, places, columns, layout);
   return layout;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kRules = R"(svg.plot{max-width:100%;height:auto}
 svg.plot,svg.net{font:11px system-ui,sans-serif}
-svg.net{text-anchor:middle}
+svg.net{max-width:none;text-anchor:middle}
 svg.plot text,svg.net text{fill:var(--text,#1f2328)}
 svg .end{text-anchor:end}
 svg .mid{text-anchor:middle}

@@ -149,7 +149,7 @@ TEST(PlotOfSeries, HasAxesLegendDotsAndRings) {
   const std::string svg = plot(example());
   expect_picture(svg);
   EXPECT_EQ(count(svg, "class=\"line\""), 1U);
-  EXPECT_THAT(svg, HasSubstr("class=\"line\" d=\"M62 296L546 56\""));
+  EXPECT_THAT(svg, HasSubstr("class=\"line\" d=\"M62 296L532 56\""));
   EXPECT_EQ(count(svg, "class=\"dot\""), 1U);
   EXPECT_EQ(count(svg, "class=\"ring\""), 1U);
   EXPECT_THAT(svg, HasSubstr(">found</text>"));
@@ -187,6 +187,16 @@ TEST(PlotOfSeries, LogarithmicAxesOmitWhatIsNotPositive) {
   EXPECT_EQ(count(svg, "class=\"dot\""), 2U);
   EXPECT_THAT(svg, HasSubstr(">ten<"));
   EXPECT_THAT(svg, Not(HasSubstr(">zero<")));
+}
+
+TEST(PlotOfSeries, LogarithmicAxesEndAtRoundValues) {
+  const Series series{"", {{3e4, 1, "", false}, {4e5, 1, "", false}}, true};
+  const std::string svg = plot({"t", "", "", {series}, true, false});
+  expect_picture(svg);
+  EXPECT_THAT(svg, HasSubstr(">20000</text>"));
+  EXPECT_THAT(svg, HasSubstr(">500000</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">10000</text>")));
+  EXPECT_THAT(svg, Not(HasSubstr(">1e+06</text>")));
 }
 
 TEST(PlotOfSeries, AnyRangeHasAxes) {
