@@ -292,39 +292,94 @@ std::vector<double> place_columns(Rows& rows, const std::vector<RowPlace>& place
   return starts;
 }
 
-/// A curve between two rows, vertical at its ends.
-std::string curve(double x1, double y1, double x2, double y2) {
-  const std::string start = "M" + pixels(x1) + " " + pixels(y1);
-  if (std::abs(x1 - x2) < 0.05) return start + "V" + pixels(y2);
-  const std::string middle = pixels((y1 + y2) / 2);
-  return start + "C" + pixels(x1) + " " + middle + " " + pixels(x2) + " " + middle + " " +
-         pixels(x2) + " " + pixels(y2);
-}
+/// Draws lines without lifting the pen where it need not.
+class Pen {
+ public:
+  void move(double x, double y) {
+    if (!path_.empty() && x == x_ && y == y_) return;
+    end_line();
+    path_ += "M" + pixels(x) + " " + pixels(y);
+    set(x, y);
+  }
+  void down(double y) {
+    is_down_ = true;
+    set(x_, y);
+  }
+  /// A curve to the next row, vertical at its ends.
+  void curve(double x, double y) {
+    if (x == x_) {
+      down(y);
+      return;
+    }
+    end_line();
+    const std::string middle = pixels((y_ + y) / 2);
+    path_ += "C" + pixels(x_) + " " + middle + " " + pixels(x) + " " + middle + " " + pixels(x) +
+             " " + pixels(y);
+    set(x, y);
+  }
+  /// To the top of a column, around the column before.
+  void turn(double gap, double x, double y) {
+    down(y_ + kTurn);
+    end_line();
+    path_ += "H" + pixels(gap) + "V" + pixels(y - kTurn) + "H" + pixels(x);
+    set(x, y - kTurn);
+    down(y);
+  }
+  [[nodiscard]] std::string path() {
+    end_line();
+    return path_;
+  }
 
-/// An edge to the top of a column, around the column before.
-std::string turn(double x1, double y1, double gap, double x2, double y2) {
-  return "M" + pixels(x1) + " " + pixels(y1) + "v" + pixels(kTurn) + "H" + pixels(gap) + "V" +
-         pixels(y2 - kTurn) + "H" + pixels(x2) + "V" + pixels(y2);
-}
+ private:
+  void set(double x, double y) {
+    x_ = x;
+    y_ = y;
+  }
+  void end_line() {
+    if (is_down_) path_ += "V" + pixels(y_);
+    is_down_ = false;
+  }
 
-void draw_edges(const Rows& rows, const std::vector<RowPlace>& places,
-                const std::vector<double>& columns, Layout& layout) {
-  const std::size_t num_boxes = layout.boxes.size();
-  for (std::size_t i = 0; i < rows.items.size(); ++i) {
-    const Item& item = rows.items[i];
-    const RowPlace& place = places[item.row];
-    const bool is_box = i < num_boxes;
-    const double start = is_box ? layout.boxes[i].y + layout.boxes[i].height : place.bottom();
-    if (!is_box) layout.edges += curve(item.middle, place.top, item.middle, place.bottom());
-    for (const std::size_t below : item.below) {
-      const double x = rows.items[below].middle;
-      const RowPlace& next = places[rows.items[below].row];
-      const double y = below < num_boxes ? layout.boxes[below].y : next.top;
-      layout.edges +=
-          next.column == place.column
-              ? curve(item.middle, start, x, y)
-              : turn(item.middle, start, columns[next.column] - kColumnDistance / 2, x, y);
-      if (below < num_boxes) layout.tips += "M" + pixels(x) + " " + pixels(y) + "l-3-6h6z";
+  std::string path_;
+  double x_ = 0;
+  double y_ = 0;
+  bool is_down_ = false;
+};
+
+/// What drawing edges needs.
+struct Drawing {
+  const Rows& rows;
+  const std::vector<RowPlace>& places;
+  const std::vector<double>& columns;
+  Layout& layout;
+  Pen pen{};
+};
+
+/// Draws the edges below an item, along the lanes that they pass.
+void draw_below(Drawing& drawing, std::size_t index) {
+  const std::size_t num_boxes = drawing.layout.boxes.size();
+  const Item& item = drawing.rows.items[index];
+  const RowPlace& place = drawing.places[item.row];
+  double start = place.bottom();
+  if (index < num_boxes) {
+    start = drawing.layout.boxes[index].y + drawing.layout.boxes[index].height;
+  } else {
+    drawing.pen.down(start);
+  }
+  for (const std::size_t below : item.below) {
+    const double x = drawing.rows.items[below].middle;
+    const RowPlace& next = drawing.places[drawing.rows.items[below].row];
+    const double y = below < num_boxes ? drawing.layout.boxes[below].y : next.top;
+    drawing.pen.move(item.middle, start);
+    if (next.column == place.column) {
+      drawing.pen.curve(x, y);
+    } else {
+      drawing.pen.turn(drawing.columns[next.column] - kColumnDistance / 2, x, y);
+    }
+    if (below < num_boxes) {
+      drawing.layout.tips += "M" + pixels(x) + " " + pixels(y) + "l-3-6h6z";
+    } else {
+      draw_below(drawing, below);
     }
   }
 }
@@ -350,7 +405,9 @@ Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edge
     const double turn_below = place.column < places.back().column ? kTurn : 0;
     layout.height = std::max(layout.height, place.bottom() + turn_below + kMargin);
   }
-  draw_edges(rows, places, columns, layout);
+  Drawing drawing{rows, places, columns, layout};
+  for (std::size_t i = 0; i < layout.boxes.size(); ++i) draw_below(drawing, i);
+  layout.edges = drawing.pen.path();
   return layout;
 }
 

@@ -32,7 +32,7 @@ svg .h3{--h:var(--hue-3,#1a7f37)}
 svg .h4{--h:var(--hue-4,#8250df)}
 svg .h5{--h:var(--hue-5,#9a6700)}
 svg .h6{--h:var(--hue-6,#bf3989)}
-svg .box{fill:var(--box,#f6f8fa);stroke:var(--muted,#59636e)}
+svg .box,svg .layer,svg .fold,svg .port{fill:var(--box,#f6f8fa);stroke:var(--muted,#59636e)}
 svg .layer{stroke:var(--hue-1,#0969da);stroke-width:1.5}
 svg .fold{stroke:var(--hue-4,#8250df);stroke-width:2.5}
 svg .port{stroke-dasharray:3 2}
@@ -85,17 +85,17 @@ std::string shortened(const std::string& content, std::size_t max) {
 }
 
 std::string label(double x, double y, const std::string& classes, const std::string& content) {
-  const std::string attribute = classes.empty() ? "" : " class=\"" + classes + "\"";
-  return "<text x=\"" + pixels(x) + "\" y=\"" + pixels(y) + "\"" + attribute + ">" +
-         markup(content) + "</text>\n";
+  std::string attribute = classes.empty() ? "" : " class=" + classes;
+  if (classes.find(' ') != std::string::npos) attribute = " class=\"" + classes + "\"";
+  return "<text x=" + pixels(x) + " y=" + pixels(y) + attribute + ">" + markup(content) + "</text>";
 }
 
 std::string picture(const Frame& frame, const std::string& content) {
   const std::string width = pixels(frame.width);
   const std::string height = pixels(frame.height);
-  return "<svg class=\"plot\" role=\"img\" aria-label=\"" + markup(frame.label) + "\" width=\"" +
-         width + "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height + "\">\n" +
-         content + "</svg>\n";
+  return "<svg class=plot role=img aria-label=\"" + markup(frame.label) + "\" width=\"" + width +
+         "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height + "\">\n" + content +
+         "</svg>\n";
 }
 
 }  // namespace halftone::report::page

@@ -125,7 +125,7 @@ std::string grid(const Axes& axes, const Plot& plot) {
   }
   content += label((kPlotPageLeft + kPlotPageRight) / 2, kPlotPageBottom + 34, "mid", plot.x_label);
   content += label(6, kPlotPageTop - 10, "", plot.y_label);
-  return "<path class=\"grid\" d=\"" + path + "\"/>\n" + content;
+  return "<path class=grid d=\"" + path + "\"/>\n" + content;
 }
 
 std::string line_of(const Series& series, const Axes& axes) {
@@ -136,7 +136,7 @@ std::string line_of(const Series& series, const Axes& axes) {
     if (is_seen) path += (goes_on ? "L" : "M") + axes.at(point);
     goes_on = is_seen;
   }
-  return path.empty() ? "" : "<path class=\"line\" d=\"" + path + "\"/>\n";
+  return path.empty() ? "" : "<path class=line d=\"" + path + "\"/>\n";
 }
 
 /// Dots, those without a text in one element, then rings around marked ones.
@@ -154,13 +154,13 @@ std::string dots_of(const Series& series, const Axes& axes) {
     if (point.title.empty()) {
       plain += "M" + axes.at(point) + "h0";
     } else {
-      content += circle(point, "r=\"3\" class=\"dot\"", title);
+      content += circle(point, "r=\"3\" class=dot", title);
     }
     if (point.is_marked) {
       rings += circle(point, "r=\"6\" class=\"ring\"", point.title.empty() ? "" : title);
     }
   }
-  if (!plain.empty()) content = "<path class=\"dots\" d=\"" + plain + "\"/>\n" + content;
+  if (!plain.empty()) content = "<path class=dots d=\"" + plain + "\"/>\n" + content;
   return content + rings;
 }
 
