@@ -13,12 +13,6 @@
 namespace halftone::compress {
 namespace {
 
-/// The class that a network predicts.
-std::int64_t answer(std::span<const float> scores) {
-  if (scores.size() == 1) return scores[0] > 0.5F ? 1 : 0;
-  return std::ranges::max_element(scores) - scores.begin();
-}
-
 /// Elements per sample of a network's first output.
 /// @param fixed_batch  samples per run if the network has no symbolic batch
 std::size_t scores_per_sample(const ir::Graph& graph, std::size_t fixed_batch,
@@ -91,14 +85,14 @@ class Score {
   Score(const data::Dataset& data, std::size_t classes) : data_(data), classes_(classes) {}
 
   void add(std::size_t sample, std::span<const float> scores, std::span<const float> reference) {
-    const std::int64_t found = answer(scores);
+    const std::int64_t found = predicted_class(scores);
     if (data_.has_labels()) {
       const std::int64_t label = checked_label(sample);
       right_ += found == label ? 1 : 0;
-      if (!reference.empty()) reference_right_ += answer(reference) == label ? 1 : 0;
+      if (!reference.empty()) reference_right_ += predicted_class(reference) == label ? 1 : 0;
     }
     if (!reference.empty()) {
-      agreed_ += answer(reference) == found ? 1 : 0;
+      agreed_ += predicted_class(reference) == found ? 1 : 0;
       distortion_.add(reference, scores);
     }
     ++samples_;
@@ -150,6 +144,11 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
 
 }  // namespace
 
+std::int64_t predicted_class(std::span<const float> scores) {
+  if (scores.size() == 1) return scores[0] > 0.5F ? 1 : 0;
+  return std::ranges::max_element(scores) - scores.begin();
+}
+
 Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
                     const EvaluateOptions& options) {
   if (!data.has_labels() && reference == nullptr) {
@@ -173,8 +172,9 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
       const auto scores = [&](std::size_t output) {
         return batch.outputs[output].as<float>().subspan(i * classes, classes);
       };
-      score.add(batch.first + i, scores(0),
-                reference == nullptr ? std::span<const float>() : scores(1));
+      const auto theirs = reference == nullptr ? std::span<const float>() : scores(1);
+      score.add(batch.first + i, scores(0), theirs);
+      if (options.visit) options.visit(batch.first + i, scores(0), theirs);
     }
     return score.counts();
   };

@@ -24,7 +24,9 @@ struct LayerReport {
   std::size_t encoded_bytes =
       0;                      ///< of codes and bases, or of the float weights if they stay float
   double weight_sqnr_db = 0;  ///< of the weights; +infinity if they stay float
-  double sqnr_db = 0;  ///< of the layer's output, on the calibration data, in the quantized network
+  /// Of the layer's output, on the calibration data, in the quantized network; with
+  /// Schedule::kIndependent if the layer is the only quantized one.
+  double sqnr_db = 0;
 };
 
 /// The report of a layer and its quantized twin, which may be the layer itself. Leaves `sqnr_db`

@@ -23,6 +23,10 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
+bool is_rounding(const ir::Operator& op) {
+  return std::holds_alternative<ir::Encode>(op) || std::holds_alternative<ir::FakeQuantize>(op);
+}
+
 /// The float network and, growing beside it in the same graph, its quantized twin.
 class Quantizer {
  public:
@@ -44,7 +48,9 @@ class Quantizer {
     const bool phases = recipe_.fit.schedule == Schedule::kPhases;
     build_twin(/*activations=*/!phases);
     if (phases) encode_afterwards();
-    return finish();
+    std::vector<LayerReport> layers = report();
+    if (is_independent()) connect_twins();
+    return finish(std::move(layers));
   }
 
  private:
@@ -69,12 +75,22 @@ class Quantizer {
     return found == twins_.end() ? id : found->second;
   }
 
+  [[nodiscard]] bool is_independent() const {
+    return recipe_.fit.schedule == Schedule::kIndependent;
+  }
+
+  /// What a twin reads in place of a value of the float network. Independent ones read that value
+  /// until they are connected.
+  [[nodiscard]] ValueId twin_input(ValueId id) const {
+    return is_independent() && !is_connected_ ? id : twin(id);
+  }
+
   /// Adds a twin of every quantized layer and of every node that depends on one.
   void build_twin(bool activations) {
     // Refining a block changes values inside it, so borders must lie between blocks.
-    const bool refines = activations && reconstructs();
+    const bool refines = activations && reconstructs() && !is_independent();
     std::size_t num_open = 0;  // layers with twins whose block has not ended
-    for (const NodeId id : graph_.topological_order()) {
+    for (const NodeId id : float_order_) {
       if (std::ranges::count(layers_, id) > 0) {
         if (!refines) keep_border(live_.before(id));
         twin_quantizable(id, activations);
@@ -149,7 +165,7 @@ class Quantizer {
     const ir::Node node = graph_.node(id);
     std::vector<ValueId> inputs = node.inputs;
     for (ValueId& input : inputs) {
-      if (input != ir::kAbsent) input = twin(input);
+      if (input != ir::kAbsent) input = twin_input(input);
     }
     if (inputs == node.inputs) return;
     twins_[node.output] =
@@ -160,7 +176,7 @@ class Quantizer {
   void twin_layer(NodeId id, const LayerRecipe& recipe, bool activations) {
     const ir::Node node = graph_.node(id);
     std::vector<ValueId> inputs = node.inputs;
-    inputs[0] = twin(inputs[0]);
+    inputs[0] = twin_input(inputs[0]);
     if (activations && recipe.activations) {
       inputs[0] = fitter_.encoded(node.inputs[0], inputs[0], *recipe.activations, node);
     }
@@ -177,7 +193,7 @@ class Quantizer {
     if (!recipe.weights) return twin_node(id);
     const ir::Node node = graph_.node(id);
     const ValueId table = fitter_.table_codes(node, *recipe.weights);
-    twins_[node.output] = graph_.add_node(node.name, node.op, {table, twin(node.inputs[1])},
+    twins_[node.output] = graph_.add_node(node.name, node.op, {table, twin_input(node.inputs[1])},
                                           graph_.value(node.output).name);
     twin_layers_[id] = *graph_.producer(twins_[node.output]);
   }
@@ -236,9 +252,41 @@ class Quantizer {
     }
   }
 
-  QuantizeResult finish() {
+  /// Makes each twin read the twins before it, in place of the float values it was fitted to.
+  void connect_twins() {
+    is_connected_ = true;
+    for (const NodeId id : float_order_) {
+      const auto found = twin_layers_.find(id);
+      if (found == twin_layers_.end()) {
+        twin_node(id);
+      } else {
+        read_twins(found->second);
+      }
+    }
+  }
+
+  /// Also through the node that encodes the input.
+  void read_twins(NodeId layer) {
+    const ir::Node node = graph_.node(layer);
+    std::vector<ValueId> inputs = node.inputs;
+    for (ValueId& input : inputs) {
+      if (input == ir::kAbsent) continue;
+      const auto encode = graph_.producer(input);
+      const bool is_new = encode && is_rounding(graph_.node(*encode).op) &&
+                          std::ranges::count(float_order_, *encode) == 0;
+      if (is_new) {
+        const ir::Node rounding = graph_.node(*encode);
+        graph_.replace_node(*encode, rounding.op, {twin_input(rounding.inputs[0])});
+      } else {
+        input = twin_input(input);
+      }
+    }
+    graph_.replace_node(layer, node.op, inputs);
+  }
+
+  QuantizeResult finish(std::vector<LayerReport> layers) {
     QuantizeResult result;
-    result.layers = report();
+    result.layers = std::move(layers);
     result.skipped_blocks = std::move(skipped_blocks_);
     for (const auto& [layer, twin_layer] : twin_layers_) {
       const std::string& name = graph_.node(layer).name;
@@ -271,6 +319,7 @@ class Quantizer {
   }
 
   ir::Graph graph_;
+  std::vector<NodeId> float_order_{graph_.topological_order()};  ///< of the float network
   std::vector<NodeId> layers_;
   std::vector<ValueId> outputs_;
   LiveValues live_;  ///< of the float network
@@ -281,6 +330,7 @@ class Quantizer {
   std::vector<SkippedBlock> skipped_blocks_;
   Stages stages_;
   LayerFitter fitter_;
+  bool is_connected_ = false;
   std::map<ValueId, ValueId> twins_;      ///< by value of the float network, where they differ
   std::map<NodeId, NodeId> twin_layers_;  ///< by layer of the float network
 };

@@ -71,6 +71,9 @@ struct LayerRecipe {
 enum class Schedule {
   kLayerwise,  ///< layer by layer, each on the outputs of the quantized layers before it
   kPhases,     ///< all weights on float activations, then all activations: the reference experiment
+  /// Each layer on the float network's values, as if it were the only quantized one. No layer
+  /// makes up for the errors of those before it.
+  kIndependent,
 };
 
 struct FitOptions {
@@ -88,7 +91,7 @@ struct FitOptions {
   std::size_t input_rows = std::size_t{1} << 16;
   /// Whether the coefficients of 2-bit activations that convolutions read have a small ratio.
   bool small_ratios = true;
-  /// Step 5: the layers of a block are refined together. (Not with kPhases.)
+  /// Step 5: the layers of a block are refined together. (With kLayerwise only.)
   ReconstructOptions reconstruct;
 };
 

@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[default]\nskip = 1", "'skip': expected true or false, found integer"},
         BadRecipe{"[fit]\ndamping = 0", "'damping': expected 1e-09 to 1000, found 0"},
         BadRecipe{"[fit]\ndamping = \"x\"", "'damping': expected a number"},
-        BadRecipe{"[fit]\nschedule = \"random\"", "expected one of layerwise, phases"},
+        BadRecipe{"[fit]\nschedule = \"random\"", "expected one of layerwise, phases, independent"},
         BadRecipe{"[fit]\nbasis_solver = \"adam\"", "expected one of least-squares, gradient"},
         BadRecipe{"[fit]\nlearning_rate = 0.1",
                   "line 2: 'learning_rate' is for basis_solver = \"gradient\" only: set that, or "

@@ -170,8 +170,9 @@ std::vector<Key> fit_keys(FitOptions& fit) {
       flag("equalize", [&](bool value) { fit.equalize = value; }),
       word("schedule",
            [&](const std::string& name) {
-             fit.schedule = choice<Schedule>(
-                 name, {{"layerwise", Schedule::kLayerwise}, {"phases", Schedule::kPhases}});
+             fit.schedule = choice<Schedule>(name, {{"layerwise", Schedule::kLayerwise},
+                                                    {"phases", Schedule::kPhases},
+                                                    {"independent", Schedule::kIndependent}});
            }),
       flag("refit_activations", [&](bool value) { fit.refit_activations = value; }),
       whole("activation_samples", 256, std::int64_t{1} << 28,

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/graft.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
+
+namespace halftone::compress {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+std::vector<NodeId> layers_with_weights(const ir::Graph& graph) {
+  std::vector<NodeId> layers;
+  for (const NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (ir::traits_of(node.op).layer == ir::LayerKind::kNone) continue;
+    if (graph.constant(node.inputs[weights_input(node.op)]) != nullptr) layers.push_back(id);
+  }
+  return layers;
+}
+
+const ir::Shape& shape_of_weights(const ir::Graph& graph, const ir::Node& node) {
+  return graph.value(node.inputs[weights_input(node.op)]).type.shape;
+}
+
+void check_pair(const ir::Graph& reference, const ir::Graph& quantized, LayerPair pair) {
+  const ir::Node& original = reference.node(pair.original);
+  const ir::Node& twin = quantized.node(pair.quantized);
+  const ir::Shape& expected = shape_of_weights(reference, original);
+  const ir::Shape& found = shape_of_weights(quantized, twin);
+  if (original.op.index() == twin.op.index() && expected == found) return;
+  fail(ErrorKind::kShape, "layers do not match: expected " + describe(original) + " with weights " +
+                              expected.to_string() + " as in the reference, found " +
+                              describe(twin) + " with " + found.to_string());
+}
+
+/// The original's operator with what its twin has been given: encoded states, an arithmetic.
+ir::Operator op_of(const ir::Operator& original, ir::Operator twin) {
+  ir::Operator op = original;
+  if (auto* states = ir::activation_encoding(op)) *states = *ir::activation_encoding(twin);
+  if (ir::Arithmetic* arithmetic = ir::arithmetic(op)) *arithmetic = *ir::arithmetic(twin);
+  return op;
+}
+
+/// What rounds the input of a layer; nothing if nothing does.
+std::optional<ir::Operator> rounding(const ir::Graph& graph, ValueId input) {
+  const auto producer = graph.producer(input);
+  if (!producer) return std::nullopt;
+  ir::Operator op = graph.node(*producer).op;
+  if (auto* encode = std::get_if<ir::Encode>(&op)) {
+    encode->activation = {};  // the original's input has it
+    return op;
+  }
+  return std::holds_alternative<ir::FakeQuantize>(op) ? std::optional(op) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph& quantized) {
+  const std::vector<NodeId> originals = layers_with_weights(reference);
+  const std::vector<NodeId> twins = layers_with_weights(quantized);
+  if (originals.size() != twins.size()) {
+    fail(ErrorKind::kShape, "layers do not match: expected " + std::to_string(originals.size()) +
+                                " as in the reference, found " + std::to_string(twins.size()));
+  }
+  std::vector<LayerPair> pairs;
+  for (std::size_t i = 0; i < originals.size(); ++i) {
+    pairs.push_back({originals[i], twins[i]});
+    check_pair(reference, quantized, pairs.back());
+  }
+  return pairs;
+}
+
+ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair) {
+  const ir::Node original = graph.node(pair.original);
+  const ir::Node& twin = quantized.node(pair.quantized);
+  std::vector<ValueId> inputs = original.inputs;
+  inputs.resize(std::max(inputs.size(), twin.inputs.size()), ir::kAbsent);
+  for (std::size_t i = 0; i < twin.inputs.size(); ++i) {
+    if (twin.inputs[i] == ir::kAbsent) continue;
+    const ir::Value& value = quantized.value(twin.inputs[i]);
+    if (value.constant != nullptr) inputs[i] = graph.add_constant(value.name, value.constant);
+  }
+  const auto encode = ir::is_table(twin.op) ? std::nullopt : rounding(quantized, twin.inputs[0]);
+  if (encode) inputs[0] = graph.add_node(original.name + "/encode", *encode, {inputs[0]});
+  return graph.add_node(original.name, op_of(original.op, twin.op), std::move(inputs),
+                        graph.value(original.output).name);
+}
+
+ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
+                std::span<const LayerPair> pairs) {
+  ir::Graph result = reference;
+  for (const LayerPair& pair : pairs) {
+    const ValueId twin = add_beside(result, quantized, pair);
+    result.replace_uses(reference.node(pair.original).output, twin);
+  }
+  result.remove_unused_nodes();
+  return result;
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts quantized layers into a float network: single ones, or all up to one.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+/// A layer of a float network and the layer of a quantized network that computes the same.
+struct LayerPair {
+  ir::NodeId original{};
+  ir::NodeId quantized{};
+};
+
+/// The layers with weights of two networks, in order of execution: each of them, whether its
+/// weights have codes or not. The networks may come from different files: what counts is the order,
+/// the kind of layer and the shape of its weights, not the names.
+/// @throws Error kShape if the networks differ in the number of layers, or a pair does not fit
+std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph& quantized);
+
+/// Adds a quantized layer beside its original: it reads the original's input, through the encoding
+/// that it has in the quantized network, and has the original's attributes.
+/// @param graph  the float network or a copy that grew; `pair.original` is a node of it
+/// @return       the output of the added layer
+ir::ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair);
+
+/// The float network with these layers replaced by those of a quantized network. With all layers it
+/// computes what the quantized network does.
+ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
+                std::span<const LayerPair> pairs);
+
+}  // namespace halftone::compress

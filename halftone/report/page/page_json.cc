@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "halftone/report/job_json.h"
+#include "halftone/report/page/page_parts.h"
+
+namespace halftone::report::page {
+namespace {
+
+template <typename T>
+Json json_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// A number with six digits, which a picture needs at most.
+double short_number(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+
+Json short_list(const std::vector<float>& values) {
+  Json list = Json::array();
+  for (const float value : values) list.push_back(short_number(value));
+  return list;
+}
+
+Json histogram_json(const std::optional<ValueHistogram>& histogram) {
+  if (!histogram) return {};
+  return {{"low", short_number(histogram->low)},
+          {"high", short_number(histogram->high)},
+          {"counts", histogram->counts},
+          {"zeros", histogram->num_zeros},
+          {"num_levels", histogram->num_levels},
+          {"levels", short_list(histogram->levels)},
+          {"thresholds", short_list(histogram->thresholds)},
+          {"is_relative", histogram->is_relative}};
+}
+
+Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
+  Json json = layer_json(layer.info);
+  if (!layer.reference_name.empty()) json["reference_name"] = layer.reference_name;
+  if (layer.error) {
+    json["sqnr_db"] = layer.error->sqnr_db;
+    json["sqnr_alone_db"] = layer.error->sqnr_alone_db;
+  }
+  if (layer.weight_sqnr_db) json["weight_sqnr_db"] = *layer.weight_sqnr_db;
+  if (const runtime::Step* step = step_of(network, layer)) {
+    json["kernel"] = step->kernel;
+    json["reason"] = step->reason;
+  }
+  if (const auto time = time_of(network, layer)) json["median_us"] = *time;
+  if (layer.weights) {
+    json["weight_histogram"] = histogram_json(layer.weights);
+    json["weight_histogram"]["of_reference"] = layer.weights_are_reference;
+  }
+  if (layer.inputs) json["input_histogram"] = histogram_json(layer.inputs);
+  return json;
+}
+
+Json node_json(const NodeFigures& node) {
+  Json json = {
+      {"name", node.name}, {"operator", node.op}, {"type", node.type}, {"inputs", node.inputs}};
+  if (node.layer) json["layer"] = *node.layer;
+  return json;
+}
+
+Json kernels_json(const NetworkFigures& network) {
+  Json kernels = Json::array();
+  for (std::size_t i = 0; i < network.plan->steps().size(); ++i) {
+    kernels.push_back(step_json(*network.plan, i, std::nullopt));
+  }
+  return kernels;
+}
+
+Json network_json(const NetworkFigures& network) {
+  Json json = {{"name", network.name}};
+  json.update(inspection_json(network.inspection));
+  if (network.evaluation) json["evaluation"] = evaluation_json(*network.evaluation);
+  if (network.divergence) json["kl_divergence"] = *network.divergence;
+  json["layers"] = Json::array();
+  for (const LayerFigures& layer : network.layers) {
+    json["layers"].push_back(figures_json(network, layer));
+  }
+  if (network.profile) {
+    json["bench"] = measurement_json(*network.plan, *network.profile);
+  } else {
+    json["kernels"] = kernels_json(network);
+  }
+  json["graph"] = Json::array();
+  for (const NodeFigures& node : network.nodes) json["graph"].push_back(node_json(node));
+  return json;
+}
+
+Json worst_json(const ModelReport& report) {
+  Json samples = Json::array();
+  for (const SampleFigures& sample : report.worst) {
+    samples.push_back({{"index", sample.index},
+                       {"value", sample.badness},
+                       {"predicted", sample.predicted},
+                       {"reference_predicted", json_or_null(sample.reference_predicted)},
+                       {"label", json_or_null(sample.label)}});
+  }
+  return {{"measure", to_string(report.measure)}, {"samples", samples}};
+}
+
+Json point_json(const SearchPoint& point) {
+  Json json = {{"bytes", point.bytes}, {"loss", point.loss}};
+  if (point.us) json["us"] = *point.us;
+  return json;
+}
+
+Json search_json(const SearchFront& search) {
+  Json front = Json::array();
+  for (const SearchPoint& point : search.front) front.push_back(point_json(point));
+  return {{"file", search.file},
+          {"front", front},
+          {"chosen", search.chosen ? point_json(*search.chosen) : Json()}};
+}
+
+Json training_json(const Training& training) {
+  Json courses = Json::array();
+  for (const TrainingCourse& course : training.courses) {
+    Json rows = Json::array();
+    for (const TrainingCourse::Row& row : course.rows) {
+      Json json = {{course.unit, row.number}};
+      for (std::size_t c = 0; c < course.columns.size(); ++c) {
+        json[course.columns[c]] = json_or_null(row.values[c]);
+      }
+      rows.push_back(std::move(json));
+    }
+    courses.push_back({{"unit", course.unit}, {"rows", rows}});
+  }
+  return {{"file", training.file}, {"courses", courses}};
+}
+
+}  // namespace
+
+Json page_json(const Content& content) {
+  const ModelReport& report = content.report;
+  Json json = {{"model", network_json(report.model)}};
+  if (report.beside) json["beside"] = network_json(*report.beside);
+  if (report.reference) json["reference"] = network_json(*report.reference);
+  if (!report.data.empty()) {
+    json["data"] = {{"name", report.data}, {"samples", report.num_samples}};
+  }
+  if (!report.worst.empty()) json["worst"] = worst_json(report);
+  for (const SearchFront& search : content.searches) {
+    json["searches"].push_back(search_json(search));
+  }
+  for (const Training& training : content.trainings) {
+    json["trainings"].push_back(training_json(training));
+  }
+  json["missing"] = report.missing;
+  return json;
+}
+
+std::string to_json(const Content& content) { return dump(page_json(content)); }
+
+}  // namespace halftone::report::page
