@@ -48,6 +48,7 @@ std::size_t common_scope(const std::vector<Block>& blocks) {
 struct Network {
   const ReportGraph& graph;
   const std::vector<std::string>& labels;
+  std::map<std::string, std::string> drawn{};  ///< names of drawn blocks, by alike_key()
 };
 
 /// One picture: boxes from outside the nodes first, then the blocks.
@@ -161,17 +162,76 @@ std::string net_picture(const Net& net, const std::string& name) {
          "\">" + content + "</svg></div>\n";
 }
 
-std::string section(const Network& network, const Block& whole, std::size_t max_nodes) {
+/// A name without its numbers: "stage#/block#/conv#".
+std::string numberless(const std::string& name) {
+  std::string result;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (is_digit && result.ends_with('#')) continue;
+    result += is_digit ? '#' : c;
+  }
+  return result;
+}
+
+/// Equal for blocks with the same picture, but for the numbers in names.
+std::string alike_key(const Network& network, const Block& block) {
+  std::map<std::size_t, std::size_t> position;
+  for (const std::size_t node : block.nodes) position.emplace(node, position.size());
+  std::string key;
+  for (const std::size_t index : block.nodes) {
+    const ReportNode& node = network.graph.nodes[index];
+    key += fmt::format("{}\n{}\n{}\n{}", numberless(node.name), node.op, node.type, node.bytes);
+    if (node.layer && *node.layer < network.labels.size()) key += network.labels[*node.layer];
+    for (const std::size_t input : node.inputs) {
+      const auto inside = position.find(input);
+      // Values from outside, by the order in which they are first read.
+      const std::size_t from =
+          inside != position.end()
+              ? inside->second
+              : position.emplace(input, block.nodes.size() + position.size()).first->second;
+      key += fmt::format("\n{}", from);
+    }
+    key += "\n\n";
+  }
+  return key;
+}
+
+/// Consecutive blocks that look like one that is drawn.
+struct Alike {
+  std::string drawn;
+  const Block* first = nullptr;
+  const Block* last = nullptr;
+};
+
+/// "stage0/1 to stage0/9: each as stage0/0"
+std::string alike_line(const Alike& run) {
+  if (run.first == nullptr) return "";
+  const bool is_single = run.first == run.last;
+  const std::string names =
+      run.first->name + (is_single ? ": as " : " to " + run.last->name + ": each as ");
+  return "<p class=alike>" + markup(names + run.drawn) + "</p>\n";
+}
+
+std::string section(Network& network, const Block& whole, std::size_t max_nodes) {
   const std::vector<Block> blocks = blocks_of(network.graph, whole.nodes, max_nodes);
   const std::string name = fmt::format("Graph of {}: {} boxes", whole.name, blocks.size());
   std::string content = net_picture(net_of(network, blocks), name);
+  Alike run;
   for (const Block& block : blocks) {
     if (block.nodes.size() == 1) continue;
+    const auto [drawn, is_new] = network.drawn.try_emplace(alike_key(network, block), block.name);
+    if (!is_new && run.first != nullptr && run.drawn == drawn->second) {
+      run.last = &block;
+      continue;
+    }
+    content += alike_line(run);
+    run = is_new ? Alike{} : Alike{drawn->second, &block, &block};
+    if (!is_new) continue;
     content += "<details class=block><summary>" + markup(block.name) + ": " +
                size_text(network.graph, block.nodes) + "</summary>\n" +
                section(network, block, kMaxOpenBlock) + "</details>\n";
   }
-  return content;
+  return content + alike_line(run);
 }
 
 }  // namespace
@@ -180,8 +240,8 @@ std::string graph_picture(const ReportGraph& graph, const std::vector<std::strin
   Block whole{"the network", {}};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) whole.nodes.push_back(i);
   if (whole.nodes.empty()) return "<div class=graph></div>\n";
-  return "<div class=graph>\n" + section({graph, layer_labels}, whole, kMaxOpenNetwork) +
-         "</div>\n";
+  Network network{graph, layer_labels};
+  return "<div class=graph>\n" + section(network, whole, kMaxOpenNetwork) + "</div>\n";
 }
 
 }  // namespace halftone::report::page

@@ -376,11 +376,7 @@ void draw_below(Drawing& drawing, std::size_t index) {
     } else {
       drawing.pen.turn(drawing.columns[next.column] - kColumnDistance / 2, x, y);
     }
-    if (below < num_boxes) {
-      drawing.layout.tips += "M" + pixels(x) + " " + pixels(y) + "l-3-6h6z";
-    } else {
-      draw_below(drawing, below);
-    }
+    if (below >= num_boxes) draw_below(drawing, below);
   }
 }
 
@@ -406,7 +402,12 @@ Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edge
     layout.height = std::max(layout.height, place.bottom() + turn_below + kMargin);
   }
   Drawing drawing{rows, places, columns, layout};
-  for (std::size_t i = 0; i < layout.boxes.size(); ++i) draw_below(drawing, i);
+  for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
+    draw_below(drawing, i);
+    if (rows.items[i].above.empty()) continue;
+    layout.tips +=
+        "M" + pixels(rows.items[i].middle) + " " + pixels(layout.boxes[i].y) + "l-3-6h6z";
+  }
   layout.edges = drawing.pen.path();
   return layout;
 }

@@ -38,6 +38,7 @@ svg .fold{stroke:var(--hue-4,#8250df);stroke-width:2.5}
 svg .port{stroke-dasharray:3 2}
 svg .edge{fill:none;stroke:var(--muted,#59636e)}
 .scroll{overflow-x:auto}
+p.alike{margin:.15rem 0;color:var(--muted,#59636e)}
 svg .tip{fill:var(--muted,#59636e)}
 )";
 
