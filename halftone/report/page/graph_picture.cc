@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMaxOpenNetwork = 12;  ///< nodes of a network without blocks
 constexpr std::size_t kMaxOpenBlock = 40;    ///< nodes of a block without blocks
-constexpr std::size_t kMaxBoxText = 30;      ///< characters
+constexpr std::size_t kMaxBoxName = 30;      ///< characters
+constexpr std::size_t kMaxBoxNote = 40;
 // In pixels.
 constexpr double kBoxHeight = 34;
 constexpr double kPortHeight = 20;
@@ -87,8 +88,8 @@ BoxText block_text(const Network& network, const Block& block) {
 }
 
 void add_box(Net& net, BoxText text) {
-  text.name = shortened(text.name, kMaxBoxText);
-  text.note = shortened(text.note, kMaxBoxText);
+  text.name = shortened(text.name, kMaxBoxName);
+  text.note = shortened(text.note, kMaxBoxNote);
   const auto characters =
       static_cast<double>(std::max({text.name.size(), text.note.size(), std::size_t{6}}));
   const double height = text.note.empty() ? kPortHeight : kBoxHeight;
