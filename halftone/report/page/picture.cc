@@ -94,8 +94,8 @@ std::string label(double x, double y, const std::string& classes, const std::str
 std::string picture(const Frame& frame, const std::string& content) {
   const std::string width = pixels(frame.width);
   const std::string height = pixels(frame.height);
-  return "<svg class=plot role=img aria-label=\"" + markup(frame.label) + "\" width=\"" + width +
-         "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height + "\">\n" + content +
+  return "<svg class=plot role=img aria-label=\"" + markup(frame.label) + "\" width=" + width +
+         " height=" + height + " viewBox=\"0 0 " + width + " " + height + "\">" + content +
          "</svg>\n";
 }
 
