@@ -40,20 +40,23 @@ BarRange range_of(const std::vector<Bar>& bars) {
   return range;
 }
 
+/// A label, a bar from zero and its value; a title where the label does not say it.
 std::string row(const Bar& bar, double y, const BarRange& range) {
   const double zero = range.place(0);
   const bool has_bar = is_drawable(bar.value);
   const double end = has_bar ? range.place(bar.value) : zero;
+  const std::string text = shortened(bar.label, kMaxLabel);
   std::string title = bar.title;
-  if (title.empty()) title = bar.label + ": " + value_text(bar.value);
-  std::string content = "<g><title>" + markup(title) + "</title>" +
-                        label(kBarsLeft - 6, y + 10, "end", shortened(bar.label, kMaxLabel));
+  if (title.empty() && text != bar.label) title = bar.label + ": " + value_text(bar.value);
+  std::string content = label(kBarsLeft - 6, y + 10, "end", text);
   if (has_bar && end != zero) {
-    content += "<path class=\"bar\" d=\"M" + pixels(std::min(zero, end)) + " " + pixels(y) + "h" +
+    content += "<path class=bar d=\"M" + pixels(std::min(zero, end)) + " " + pixels(y) + "h" +
                pixels(std::max(0.5, std::abs(end - zero))) + "v" + pixels(kBarHeight) + "H" +
-               pixels(std::min(zero, end)) + "z\"/>\n";
+               pixels(std::min(zero, end)) + "z\"/>";
   }
-  return content + label(std::max(zero, end) + 4, y + 10, "soft", value_text(bar.value)) + "</g>\n";
+  content += label(std::max(zero, end) + 4, y + 10, "soft", value_text(bar.value));
+  return title.empty() ? content + "\n"
+                       : "<g><title>" + markup(title) + "</title>" + content + "</g>\n";
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ std::string bars(const std::string& title, const std::vector<Bar>& bars) {
     content += row(bars[i], kBarsTop + kRow * static_cast<double>(i), range);
   }
   if (!bars.empty()) {
-    content += "<path class=\"grid\" d=\"M" + pixels(range.place(0)) + " " + pixels(kBarsTop - 2) +
+    content += "<path class=grid d=\"M" + pixels(range.place(0)) + " " + pixels(kBarsTop - 2) +
                "V" + pixels(bottom) + "\"/>\n";
   }
   return picture({kBarsWidth, bottom + 6, title}, content);

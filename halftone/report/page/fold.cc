@@ -89,9 +89,11 @@ std::vector<Block> grouped(const ReportGraph& graph, const Nodes& nodes,
   return blocks;
 }
 
-/// Whether a list of blocks says more than the list of nodes.
+/// Whether a list of blocks says more than the list of nodes, and than the whole.
 bool folds(const std::vector<Block>& blocks, std::size_t num_nodes) {
-  return blocks.size() > 1 && 10 * blocks.size() <= 6 * num_nodes;
+  std::size_t largest = 0;
+  for (const Block& block : blocks) largest = std::max(largest, block.nodes.size());
+  return 10 * largest <= 9 * num_nodes && 10 * blocks.size() <= 6 * num_nodes;
 }
 
 /// The finest blocks by names that a picture can show; else the coarsest that fold at all.

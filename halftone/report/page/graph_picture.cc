@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMaxOpenNetwork = 12;  ///< nodes of a network without blocks
 constexpr std::size_t kMaxOpenBlock = 40;    ///< nodes of a block without blocks
-constexpr std::size_t kMaxBoxText = 30;      ///< characters
+constexpr std::size_t kMaxBoxName = 30;      ///< characters
+constexpr std::size_t kMaxBoxNote = 40;
 // In pixels.
 constexpr double kBoxHeight = 34;
 constexpr double kPortHeight = 20;
@@ -34,9 +35,21 @@ struct BoxText {
   std::string title;  ///< text under the pointer
 };
 
+/// The length of what all names begin with, up to a '/' or '.'.
+std::size_t common_scope(const std::vector<Block>& blocks) {
+  if (blocks.size() < 2) return 0;
+  std::string common = blocks.front().name;
+  for (const Block& block : blocks) {
+    const auto end = std::ranges::mismatch(common, block.name).in1;
+    common.erase(end, common.end());
+  }
+  return common.find_last_of("/.") + 1;
+}
+
 struct Network {
   const ReportGraph& graph;
   const std::vector<std::string>& labels;
+  std::map<std::string, std::string> drawn{};  ///< names of drawn blocks, by alike_key()
 };
 
 /// One picture: boxes from outside the nodes first, then the blocks.
@@ -63,20 +76,20 @@ BoxText node_text(const Network& network, std::size_t index) {
   std::string note = node.op;
   if (node.layer && *node.layer < network.labels.size()) note += ", " + network.labels[*node.layer];
   std::string classes = "box";
-  if (node.layer) classes = "box layer";
-  if (node.op == "Input") classes = "box port";
+  if (node.layer) classes = "layer";
+  if (node.op == "Input") classes = "port";
   return {classes, node.name, note, node.name + ": " + note + ", " + node.type};
 }
 
 BoxText block_text(const Network& network, const Block& block) {
   if (block.nodes.size() == 1) return node_text(network, block.nodes.front());
   const std::string size = size_text(network.graph, block.nodes);
-  return {"box fold", block.name, size, block.name + ": " + size};
+  return {"fold", block.name, size, block.name + ": " + size};
 }
 
 void add_box(Net& net, BoxText text) {
-  text.name = shortened(text.name, kMaxBoxText);
-  text.note = shortened(text.note, kMaxBoxText);
+  text.name = shortened(text.name, kMaxBoxName);
+  text.note = shortened(text.note, kMaxBoxNote);
   const auto characters =
       static_cast<double>(std::max({text.name.size(), text.note.size(), std::size_t{6}}));
   const double height = text.note.empty() ? kPortHeight : kBoxHeight;
@@ -101,9 +114,14 @@ Net net_of(const Network& network, const std::vector<Block>& blocks) {
   for (auto& [node, box] : outside) {
     box = net.boxes.size();
     const std::string& name = network.graph.nodes[node].name;
-    add_box(net, {"box port", "from " + name, "", "from " + name});
+    add_box(net, {"port", "from " + name, "", "from " + name});
   }
-  for (const Block& block : blocks) add_box(net, block_text(network, block));
+  const std::size_t scope = common_scope(blocks);
+  for (const Block& block : blocks) {
+    BoxText text = block_text(network, block);
+    if (text.name.size() > scope) text.name.erase(0, scope);
+    add_box(net, std::move(text));
+  }
   std::set<LayoutEdge> edges;
   for (const auto& [node, block] : owner) {
     for (const std::size_t input : network.graph.nodes[node].inputs) {
@@ -119,19 +137,19 @@ Net net_of(const Network& network, const std::vector<Block>& blocks) {
 
 std::string box_picture(const LayoutBox& box, const BoxText& text) {
   const double middle = box.x + box.width / 2;
-  const bool is_fold = text.classes == "box fold";
-  std::string content = "<g><title>" + markup(text.title) + "</title><path class=\"" +
-                        text.classes + "\" d=\"M" + pixels(box.x) + " " + pixels(box.y) + "h" +
-                        pixels(box.width) + "v" + pixels(box.height) + "H" + pixels(box.x) +
-                        "z\"/>" + label(middle, box.y + 14, is_fold ? "strong" : "", text.name);
+  const bool is_fold = text.classes == "fold";
+  std::string content = "<g><title>" + markup(text.title) + "</title><path class=" + text.classes +
+                        " d=\"M" + pixels(box.x) + " " + pixels(box.y) + "h" + pixels(box.width) +
+                        "v" + pixels(box.height) + "H" + pixels(box.x) + "z\"/>" +
+                        label(middle, box.y + 14, is_fold ? "strong" : "", text.name);
   if (!text.note.empty()) content += label(middle, box.y + 28, "soft", text.note);
   return content + "</g>\n";
 }
 
 std::string net_picture(const Net& net, const std::string& name) {
   const Layout layout = layered(net.boxes, net.edges);
-  std::string content = "<path class=\"edge\" d=\"" + layout.edges +
-                        "\"/>\n<path class=\"tip\" d=\"" + layout.tips + "\"/>\n";
+  std::string content =
+      "<path class=edge d=\"" + layout.edges + "\"/><path class=tip d=\"" + layout.tips + "\"/>\n";
   if (layout.edges.empty()) content.clear();
   for (std::size_t i = 0; i < net.texts.size(); ++i) {
     content += box_picture(layout.boxes[i], net.texts[i]);
@@ -139,23 +157,82 @@ std::string net_picture(const Net& net, const std::string& name) {
   const std::string width = pixels(layout.width);
   const std::string height = pixels(layout.height);
   // What is wider than a page scrolls, by keyboard too.
-  const std::string scroll = layout.width > kWideNet ? " tabindex=\"0\"" : "";
-  return "<div class=\"scroll\"" + scroll + "><svg class=\"net\" role=\"img\" aria-label=\"" +
-         markup(name) + "\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
-         width + " " + height + "\">\n" + content + "</svg></div>\n";
+  const std::string scroll = layout.width > kWideNet ? " tabindex=0" : "";
+  return "<div class=scroll" + scroll + "><svg class=net role=img aria-label=\"" + markup(name) +
+         "\" width=" + width + " height=" + height + " viewBox=\"0 0 " + width + " " + height +
+         "\">" + content + "</svg></div>\n";
 }
 
-std::string section(const Network& network, const Block& whole, std::size_t max_nodes) {
+/// A name without its numbers: "stage#/block#/conv#".
+std::string numberless(const std::string& name) {
+  std::string result;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (is_digit && result.ends_with('#')) continue;
+    result += is_digit ? '#' : c;
+  }
+  return result;
+}
+
+/// Equal for blocks with the same picture, but for the numbers in names.
+std::string alike_key(const Network& network, const Block& block) {
+  std::map<std::size_t, std::size_t> position;
+  for (const std::size_t node : block.nodes) position.emplace(node, position.size());
+  std::string key;
+  for (const std::size_t index : block.nodes) {
+    const ReportNode& node = network.graph.nodes[index];
+    key += fmt::format("{}\n{}\n{}\n{}", numberless(node.name), node.op, node.type, node.bytes);
+    if (node.layer && *node.layer < network.labels.size()) key += network.labels[*node.layer];
+    for (const std::size_t input : node.inputs) {
+      const auto inside = position.find(input);
+      // Values from outside, by the order in which they are first read.
+      const std::size_t from =
+          inside != position.end()
+              ? inside->second
+              : position.emplace(input, block.nodes.size() + position.size()).first->second;
+      key += fmt::format("\n{}", from);
+    }
+    key += "\n\n";
+  }
+  return key;
+}
+
+/// Consecutive blocks that look like one that is drawn.
+struct Alike {
+  std::string drawn;
+  const Block* first = nullptr;
+  const Block* last = nullptr;
+};
+
+/// "stage0/1 to stage0/9: each as stage0/0"
+std::string alike_line(const Alike& run) {
+  if (run.first == nullptr) return "";
+  const bool is_single = run.first == run.last;
+  const std::string names =
+      run.first->name + (is_single ? ": as " : " to " + run.last->name + ": each as ");
+  return "<p class=alike>" + markup(names + run.drawn) + "</p>\n";
+}
+
+std::string section(Network& network, const Block& whole, std::size_t max_nodes) {
   const std::vector<Block> blocks = blocks_of(network.graph, whole.nodes, max_nodes);
   const std::string name = fmt::format("Graph of {}: {} boxes", whole.name, blocks.size());
   std::string content = net_picture(net_of(network, blocks), name);
+  Alike run;
   for (const Block& block : blocks) {
     if (block.nodes.size() == 1) continue;
-    content += "<details class=\"block\"><summary>" + markup(block.name) + ": " +
+    const auto [drawn, is_new] = network.drawn.try_emplace(alike_key(network, block), block.name);
+    if (!is_new && run.first != nullptr && run.drawn == drawn->second) {
+      run.last = &block;
+      continue;
+    }
+    content += alike_line(run);
+    run = is_new ? Alike{} : Alike{drawn->second, &block, &block};
+    if (!is_new) continue;
+    content += "<details class=block><summary>" + markup(block.name) + ": " +
                size_text(network.graph, block.nodes) + "</summary>\n" +
                section(network, block, kMaxOpenBlock) + "</details>\n";
   }
-  return content;
+  return content + alike_line(run);
 }
 
 }  // namespace
@@ -163,9 +240,9 @@ std::string section(const Network& network, const Block& whole, std::size_t max_
 std::string graph_picture(const ReportGraph& graph, const std::vector<std::string>& layer_labels) {
   Block whole{"the network", {}};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) whole.nodes.push_back(i);
-  if (whole.nodes.empty()) return "<div class=\"graph\"></div>\n";
-  return "<div class=\"graph\">\n" + section({graph, layer_labels}, whole, kMaxOpenNetwork) +
-         "</div>\n";
+  if (whole.nodes.empty()) return "<div class=graph></div>\n";
+  Network network{graph, layer_labels};
+  return "<div class=graph>\n" + section(network, whole, kMaxOpenNetwork) + "</div>\n";
 }
 
 }  // namespace halftone::report::page

@@ -10,8 +10,9 @@
 namespace halftone::report::page {
 
 /// A <div> with an <svg> of the blocks that blocks_of() finds, and under it one <details> element
-/// per block, which has the same for the nodes of the block. It needs no scripts and has no ids.
-/// Texts are escaped; the classes are those of picture_style().
+/// per block, which has the same for the nodes of the block. Blocks that are equal but for numbers
+/// in names are drawn once. It needs no scripts and has no ids. Texts are escaped; the classes are
+/// those of picture_style().
 /// @param layer_labels  short texts of the layers, by ReportNode::layer: "2 bits, 1.2 KiB"; layers
 ///                      beyond the end have none
 /// @pre inputs of a node are before it

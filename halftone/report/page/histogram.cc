@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -18,6 +20,7 @@ constexpr double kHistogramRight = 332;
 constexpr double kHistogramTop = 24;
 constexpr double kHistogramBottom = 116;
 constexpr std::size_t kMaxTitle = 52;  ///< characters
+constexpr double kUnits = 46;          ///< heights of columns
 
 /// Values on the horizontal axis.
 struct Span {
@@ -45,25 +48,31 @@ Span span_of(const HistogramPlot& plot) {
 
 double counted(double count) { return is_drawable(count) ? std::max(0.0, count) : 0; }
 
-/// One outline of all columns, in whole pixels of height.
+/// One outline of all columns. Its units are a column and two pixels, which keeps files short.
 std::string columns(const HistogramPlot& plot, const Span& span) {
   double largest = 0;
   for (const double count : plot.counts) largest = std::max(largest, counted(count));
   if (largest == 0) return "";
-  const auto num_columns = static_cast<double>(plot.counts.size());
-  const double width = (plot.high - plot.low) / num_columns;
-  std::string path = "M" + pixels(span.place(plot.low)) + " " + pixels(kHistogramBottom);
-  double at = kHistogramBottom;
-  for (std::size_t i = 0; i < plot.counts.size(); ++i) {
+  std::string path = "M0 0";
+  int at = 0;
+  int width = 0;
+  for (const double count : plot.counts) {
     // A column that has any value is seen.
-    const double share = counted(plot.counts[i]) / largest;
-    const double height = std::ceil(share * (kHistogramBottom - kHistogramTop));
-    const double right = span.place(plot.low + width * static_cast<double>(i + 1));
-    if (kHistogramBottom - height != at) path += "V" + pixels(kHistogramBottom - height);
-    at = kHistogramBottom - height;
-    path += "H" + pixels(right);
+    const int height = static_cast<int>(std::ceil(counted(count) / largest * kUnits));
+    if (height != at) {
+      if (width > 0) path += fmt::format("h{}", width);
+      path += fmt::format("v{}", height - at);
+      width = 0;
+    }
+    at = height;
+    ++width;
   }
-  return "<path class=\"bar\" d=\"" + path + "V" + pixels(kHistogramBottom) + "z\"/>\n";
+  const double left = span.place(plot.low);
+  const auto num_columns = static_cast<double>(plot.counts.size());
+  const double scale_x = (span.place(plot.high) - left) / num_columns;
+  return fmt::format("<path class=bar transform=\"matrix({:.4g} 0 0 -{} {} {})\" d=\"{}h{}V0z\"/>",
+                     scale_x, (kHistogramBottom - kHistogramTop) / kUnits, pixels(left),
+                     pixels(kHistogramBottom), path, width);
 }
 
 /// Vertical lines at the values, and dots on top of them if asked for.
@@ -79,15 +88,15 @@ std::string lines(const std::vector<double>& values, const Span& span, bool has_
     dots += start + "h0";
   }
   if (path.empty()) return "";
-  if (!has_dots) return "<path class=\"limit\" d=\"" + path + "\"/>\n";
-  return "<g class=\"h2\"><path class=\"line\" d=\"" + path + "\"/><path class=\"dots\" d=\"" +
-         dots + "\"/></g>\n";
+  if (!has_dots) return "<path class=limit d=\"" + path + "\"/>";
+  return "<g class=h2><path class=line d=\"" + path + "\"/><path class=dots d=\"" + dots +
+         "\"/></g>";
 }
 
 /// A line below, and the ends of the axis; zero if it is well between them.
 std::string scale(const Span& span) {
-  std::string content = "<path class=\"grid\" d=\"M" + pixels(kHistogramLeft) + " " +
-                        pixels(kHistogramBottom) + "H" + pixels(kHistogramRight) + "\"/>\n";
+  std::string content = "<path class=grid d=\"M" + pixels(kHistogramLeft) + " " +
+                        pixels(kHistogramBottom) + "H" + pixels(kHistogramRight) + "\"/>";
   const double y = kHistogramBottom + 14;
   if (span.high == span.low) {
     return content + label(span.place(span.low), y, "mid soft", value_text(span.low));

@@ -16,6 +16,9 @@ constexpr double kMargin = 8;
 constexpr double kBoxDistance = 18;
 constexpr double kRowDistance = 26;
 constexpr double kLaneWidth = 4;
+constexpr double kColumnHeight = 640;  ///< about the most
+constexpr double kColumnDistance = 36;
+constexpr double kTurn = 12;  ///< of edges between columns
 constexpr int kSweeps = 8;
 
 /// A box, or the lane of an edge in a row that it passes.
@@ -220,49 +223,160 @@ void place_items(Rows& rows) {
       place_row(rows, row, wanted);
     }
   }
-  double left = 0;
-  for (const Item& item : rows.items) left = std::min(left, item.middle - item.width / 2);
-  // Whole pixels make sharp lines and short files.
-  for (Item& item : rows.items) item.middle = std::round(item.middle + kMargin - left);
 }
 
-/// The upper sides of the rows, and the end of the last.
-std::vector<double> tops_of(const Rows& rows, const std::vector<LayoutBox>& boxes) {
-  std::vector<double> height(rows.order.size(), 0);
+/// Where the rows are. A tall drawing continues in further columns, to the right.
+struct RowPlace {
+  double top = 0;
+  double height = 0;
+  std::size_t column = 0;
+
+  [[nodiscard]] double bottom() const { return top + height; }
+};
+
+/// Whether a single edge leads to each row.
+std::vector<bool> breaks_of(const Rows& rows) {
+  std::vector<std::size_t> num_edges(rows.order.size(), 0);
+  for (const Item& item : rows.items) num_edges[item.row] += item.above.size();
+  std::vector<bool> breaks;
+  for (const std::size_t num : num_edges) breaks.push_back(num == 1);
+  return breaks;
+}
+
+std::vector<RowPlace> places_of(const Rows& rows, const std::vector<LayoutBox>& boxes) {
+  std::vector<RowPlace> places(rows.order.size());
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    height[rows.items[i].row] = std::max(height[rows.items[i].row], boxes[i].height);
+    double& height = places[rows.items[i].row].height;
+    height = std::max(height, boxes[i].height);
   }
-  std::vector<double> tops{kMargin};
-  for (const double each : height) tops.push_back(tops.back() + each + kRowDistance);
-  return tops;
+  double whole = 0;
+  for (const RowPlace& place : places) whole += place.height + kRowDistance;
+  const double num_columns = std::max(1.0, std::ceil(whole / kColumnHeight - 0.25));
+  const std::vector<bool> breaks = breaks_of(rows);
+  const double start = num_columns > 1 ? kMargin + kTurn : kMargin;
+  double top = start;
+  std::size_t column = 0;
+  for (std::size_t row = 0; row < places.size(); ++row) {
+    if (breaks[row] && top - start > whole / num_columns - kRowDistance) {
+      top = start;
+      ++column;
+    }
+    places[row].top = top;
+    places[row].column = column;
+    top = places[row].bottom() + kRowDistance;
+  }
+  return places;
 }
 
-/// A curve between two rows, vertical at its ends.
-std::string curve(double x1, double y1, double x2, double y2) {
-  const std::string start = "M" + pixels(x1) + " " + pixels(y1);
-  if (std::abs(x1 - x2) < 0.05) return start + "V" + pixels(y2);
-  const std::string middle = pixels((y1 + y2) / 2);
-  return start + "C" + pixels(x1) + " " + middle + " " + pixels(x2) + " " + middle + " " +
-         pixels(x2) + " " + pixels(y2);
+/// Moves the items of each column to the right of those before, in whole pixels, which make sharp
+/// lines and short files.
+/// @return the left sides of the columns, and the width of all
+std::vector<double> place_columns(Rows& rows, const std::vector<RowPlace>& places) {
+  const std::size_t num_columns = places.empty() ? 0 : places.back().column + 1;
+  std::vector<double> left(num_columns, INFINITY);
+  std::vector<double> right(num_columns, -INFINITY);
+  for (const Item& item : rows.items) {
+    const std::size_t column = places[item.row].column;
+    left[column] = std::min(left[column], item.middle - item.width / 2);
+    right[column] = std::max(right[column], item.middle + item.width / 2);
+  }
+  std::vector<double> starts{kMargin};
+  for (std::size_t c = 0; c < num_columns; ++c) {
+    starts.push_back(starts.back() + std::ceil(right[c] - left[c]) + kColumnDistance);
+  }
+  for (Item& item : rows.items) {
+    const std::size_t column = places[item.row].column;
+    item.middle = std::round(item.middle - left[column] + starts[column]);
+  }
+  starts.back() += kMargin - (num_columns > 0 ? kColumnDistance : 0) + 1;
+  return starts;
 }
 
-void draw_edges(const Rows& rows, const std::vector<double>& tops, Layout& layout) {
-  const std::size_t num_boxes = layout.boxes.size();
-  for (std::size_t i = 0; i < rows.items.size(); ++i) {
-    const Item& item = rows.items[i];
-    const bool is_box = i < num_boxes;
-    const double end = tops[item.row + 1] - kRowDistance;
-    const double start = is_box ? layout.boxes[i].y + layout.boxes[i].height : end;
-    if (!is_box) {
-      layout.edges += curve(item.middle, tops[item.row], item.middle, end);
+/// Draws lines without lifting the pen where it need not.
+class Pen {
+ public:
+  void move(double x, double y) {
+    if (!path_.empty() && x == x_ && y == y_) return;
+    end_line();
+    path_ += "M" + pixels(x) + " " + pixels(y);
+    set(x, y);
+  }
+  void down(double y) {
+    is_down_ = true;
+    set(x_, y);
+  }
+  /// A curve to the next row, vertical at its ends.
+  void curve(double x, double y) {
+    if (x == x_) {
+      down(y);
+      return;
     }
-    for (const std::size_t below : item.below) {
-      const double x = rows.items[below].middle;
-      const double y = below < num_boxes ? layout.boxes[below].y : tops[rows.items[below].row];
-      layout.edges += curve(item.middle, start, x, y);
-      if (below >= num_boxes) continue;
-      layout.tips += "M" + pixels(x) + " " + pixels(y) + "l-3-6h6z";
+    end_line();
+    const std::string middle = pixels((y_ + y) / 2);
+    path_ += "C" + pixels(x_) + " " + middle + " " + pixels(x) + " " + middle + " " + pixels(x) +
+             " " + pixels(y);
+    set(x, y);
+  }
+  /// To the top of a column, around the column before.
+  void turn(double gap, double x, double y) {
+    down(y_ + kTurn);
+    end_line();
+    path_ += "H" + pixels(gap) + "V" + pixels(y - kTurn) + "H" + pixels(x);
+    set(x, y - kTurn);
+    down(y);
+  }
+  [[nodiscard]] std::string path() {
+    end_line();
+    return path_;
+  }
+
+ private:
+  void set(double x, double y) {
+    x_ = x;
+    y_ = y;
+  }
+  void end_line() {
+    if (is_down_) path_ += "V" + pixels(y_);
+    is_down_ = false;
+  }
+
+  std::string path_;
+  double x_ = 0;
+  double y_ = 0;
+  bool is_down_ = false;
+};
+
+/// What drawing edges needs.
+struct Drawing {
+  const Rows& rows;
+  const std::vector<RowPlace>& places;
+  const std::vector<double>& columns;
+  Layout& layout;
+  Pen pen{};
+};
+
+/// Draws the edges below an item, along the lanes that they pass.
+void draw_below(Drawing& drawing, std::size_t index) {
+  const std::size_t num_boxes = drawing.layout.boxes.size();
+  const Item& item = drawing.rows.items[index];
+  const RowPlace& place = drawing.places[item.row];
+  double start = place.bottom();
+  if (index < num_boxes) {
+    start = drawing.layout.boxes[index].y + drawing.layout.boxes[index].height;
+  } else {
+    drawing.pen.down(start);
+  }
+  for (const std::size_t below : item.below) {
+    const double x = drawing.rows.items[below].middle;
+    const RowPlace& next = drawing.places[drawing.rows.items[below].row];
+    const double y = below < num_boxes ? drawing.layout.boxes[below].y : next.top;
+    drawing.pen.move(item.middle, start);
+    if (next.column == place.column) {
+      drawing.pen.curve(x, y);
+    } else {
+      drawing.pen.turn(drawing.columns[next.column] - kColumnDistance / 2, x, y);
     }
+    if (below >= num_boxes) draw_below(drawing, below);
   }
 }
 
@@ -273,19 +387,28 @@ Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edge
   Rows rows = rows_with_lanes(layout.boxes, edges);
   order_rows(rows);
   place_items(rows);
-  const std::vector<double> tops = tops_of(rows, layout.boxes);
+  const std::vector<RowPlace> places = places_of(rows, layout.boxes);
+  const std::vector<double> columns = place_columns(rows, places);
   for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
     LayoutBox& box = layout.boxes[i];
-    const std::size_t row = rows.items[i].row;
-    const double height = tops[row + 1] - kRowDistance - tops[row];
+    const RowPlace& place = places[rows.items[i].row];
     box.x = rows.items[i].middle - box.width / 2;
-    box.y = tops[row] + (height - box.height) / 2;
+    box.y = place.top + (place.height - box.height) / 2;
   }
-  for (const Item& item : rows.items) {
-    layout.width = std::max(layout.width, item.middle + item.width / 2 + kMargin);
+  layout.width = columns.back();
+  for (const RowPlace& place : places) {
+    // Below the last row, an edge may turn to the next column.
+    const double turn_below = place.column < places.back().column ? kTurn : 0;
+    layout.height = std::max(layout.height, place.bottom() + turn_below + kMargin);
   }
-  layout.height = tops.back() - kRowDistance + kMargin;
-  draw_edges(rows, tops, layout);
+  Drawing drawing{rows, places, columns, layout};
+  for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
+    draw_below(drawing, i);
+    if (rows.items[i].above.empty()) continue;
+    layout.tips +=
+        "M" + pixels(rows.items[i].middle) + " " + pixels(layout.boxes[i].y) + "l-3-6h6z";
+  }
+  layout.edges = drawing.pen.path();
   return layout;
 }
 

@@ -30,8 +30,9 @@ using LayoutEdge = std::pair<std::size_t, std::size_t>;
 
 /// Places boxes in rows below all that they depend on (longest paths), orders the rows by medians
 /// such that few edges cross, and moves boxes towards their neighbours. Edges over several rows
-/// have lanes between the boxes; edges of one box share theirs. The result depends on the arguments
-/// only. Time: rows * edges, times a constant.
+/// have lanes between the boxes; edges of one box share theirs. A tall drawing continues in columns
+/// to the right, from rows that one edge leads to. The result depends on the arguments only. Time:
+/// rows * edges, times a constant.
 /// @pre every edge goes from a box to a later one
 /// Source: Sugiyama, Tagawa, Toda 1981 (layers); Gansner et al., A Technique for Drawing Directed
 /// Graphs, 1993 (medians). Differs: positions of a row by isotonic regression.

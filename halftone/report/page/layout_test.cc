@@ -17,7 +17,7 @@ std::vector<LayoutBox> boxes(std::size_t num) {
 
 double middle(const LayoutBox& box) { return box.x + box.width / 2; }
 
-/// No box overlaps another, all are inside, and edges lead down.
+/// No box overlaps another, all are inside, and edges lead down, or to a column on the right.
 void expect_drawing(const Layout& layout, const std::vector<LayoutEdge>& edges) {
   for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
     const LayoutBox& a = layout.boxes[i];
@@ -33,7 +33,9 @@ void expect_drawing(const Layout& layout, const std::vector<LayoutEdge>& edges) 
     }
   }
   for (const auto& [from, to] : edges) {
-    EXPECT_LT(layout.boxes[from].y + layout.boxes[from].height, layout.boxes[to].y);
+    const LayoutBox& a = layout.boxes[from];
+    const LayoutBox& b = layout.boxes[to];
+    EXPECT_TRUE(a.y + a.height < b.y || a.x + a.width < b.x);
   }
 }
 
@@ -67,6 +69,25 @@ TEST(Layered, SourcesAreJustAboveTheirReader) {
   const Layout layout = layered(boxes(5), edges);
   expect_drawing(layout, edges);
   EXPECT_DOUBLE_EQ(layout.boxes[3].y, layout.boxes[2].y);
+}
+
+TEST(Layered, ATallDrawingContinuesInFurtherColumns) {
+  std::vector<LayoutEdge> edges;
+  for (std::size_t i = 0; i < 31; ++i) edges.emplace_back(i, i + 1);
+  const Layout layout = layered(boxes(32), edges);
+  expect_drawing(layout, edges);
+  EXPECT_LT(layout.height, 720);
+  EXPECT_DOUBLE_EQ(layout.boxes.front().y, layout.boxes[11].y);
+  EXPECT_LT(layout.boxes.front().x, layout.boxes[11].x);
+}
+
+TEST(Layered, NoColumnEndsWhereTwoEdgesPass) {
+  // An edge from the first to the last box is beside all others.
+  std::vector<LayoutEdge> edges{{0, 31}};
+  for (std::size_t i = 0; i < 31; ++i) edges.emplace_back(i, i + 1);
+  const Layout layout = layered(boxes(32), edges);
+  expect_drawing(layout, edges);
+  EXPECT_GT(layout.height, 32 * 30);
 }
 
 TEST(Layered, SizesFromNoneToManyAreSoundAndTheSameEveryTime) {

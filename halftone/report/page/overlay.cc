@@ -9,7 +9,7 @@ namespace halftone::report::page {
 namespace {
 
 constexpr const char* kPlain = "#ffffff";
-constexpr const char* kMarked = "#d4570a";
+constexpr const char* kMarked = "#f0883e";
 
 Json stop(int at, bool is_marked) {
   return {{"stop", at}, {"bgColor", is_marked ? kMarked : kPlain}, {"textColor", "#1f2328"}};
@@ -23,9 +23,11 @@ std::string node_data(const Overlay& overlay) {
     if (!std::isfinite(value) || results.contains(node)) continue;
     results[node] = {{"value", value}};
   }
-  return dump({{"name", overlay.name},
+  Json json = {{"name", overlay.name},
                {"results", results},
-               {"gradient", {stop(0, overlay.high_is_good), stop(1, !overlay.high_is_good)}}});
+               {"gradient", {stop(0, overlay.high_is_good), stop(1, !overlay.high_is_good)}}};
+  if (overlay.high_is_good) json["hideAggregatedStats"] = Json::array({"sum"});
+  return dump(json);
 }
 
 }  // namespace halftone::report::page

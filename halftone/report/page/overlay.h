@@ -12,7 +12,8 @@ namespace halftone::report::page {
 struct Overlay {
   std::string name;                                    ///< "SQNR in dB": what Model Explorer shows
   std::vector<std::pair<std::string, double>> values;  ///< name of a node, and its value
-  bool high_is_good = false;  ///< the gradient marks low values; else high ones
+  /// Of ratios such as an SQNR, which have no sum: the gradient marks low values, else high ones.
+  bool high_is_good = false;
 };
 
 /// The JSON text of an overlay: `name`, `results` with the value of each node, and a `gradient` of

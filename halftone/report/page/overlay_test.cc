@@ -18,13 +18,15 @@ TEST(NodeData, HasTheKeysOfModelExplorer) {
   EXPECT_EQ(json.at("gradient")[0].at("stop"), 0);
   EXPECT_EQ(json.at("gradient")[0].at("bgColor"), "#ffffff");
   EXPECT_EQ(json.at("gradient")[1].at("stop"), 1);
-  EXPECT_EQ(json.at("gradient")[1].at("bgColor"), "#d4570a");
+  EXPECT_EQ(json.at("gradient")[1].at("bgColor"), "#f0883e");
+  EXPECT_FALSE(json.contains("hideAggregatedStats"));
 }
 
 TEST(NodeData, MarksLowValuesWhereHighOnesAreGood) {
   const Json json = Json::parse(node_data({"SQNR in dB", {{"a", 1}}, true}));
-  EXPECT_EQ(json.at("gradient")[0].at("bgColor"), "#d4570a");
+  EXPECT_EQ(json.at("gradient")[0].at("bgColor"), "#f0883e");
   EXPECT_EQ(json.at("gradient")[1].at("bgColor"), "#ffffff");
+  EXPECT_EQ(json.at("hideAggregatedStats"), Json::array({"sum"}));
 }
 
 TEST(NodeData, OmitsValuesThatAreNotFinite) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kRules = R"(svg.plot{max-width:100%;height:auto}
 svg.plot,svg.net{font:11px system-ui,sans-serif}
-svg.net{text-anchor:middle}
+svg.net{max-width:none;text-anchor:middle}
 svg.plot text,svg.net text{fill:var(--text,#1f2328)}
 svg .end{text-anchor:end}
 svg .mid{text-anchor:middle}
@@ -32,12 +32,13 @@ svg .h3{--h:var(--hue-3,#1a7f37)}
 svg .h4{--h:var(--hue-4,#8250df)}
 svg .h5{--h:var(--hue-5,#9a6700)}
 svg .h6{--h:var(--hue-6,#bf3989)}
-svg .box{fill:var(--box,#f6f8fa);stroke:var(--muted,#59636e)}
+svg .box,svg .layer,svg .fold,svg .port{fill:var(--box,#f6f8fa);stroke:var(--muted,#59636e)}
 svg .layer{stroke:var(--hue-1,#0969da);stroke-width:1.5}
 svg .fold{stroke:var(--hue-4,#8250df);stroke-width:2.5}
 svg .port{stroke-dasharray:3 2}
 svg .edge{fill:none;stroke:var(--muted,#59636e)}
 .scroll{overflow-x:auto}
+p.alike{margin:.15rem 0;color:var(--muted,#59636e)}
 svg .tip{fill:var(--muted,#59636e)}
 )";
 
@@ -85,17 +86,17 @@ std::string shortened(const std::string& content, std::size_t max) {
 }
 
 std::string label(double x, double y, const std::string& classes, const std::string& content) {
-  const std::string attribute = classes.empty() ? "" : " class=\"" + classes + "\"";
-  return "<text x=\"" + pixels(x) + "\" y=\"" + pixels(y) + "\"" + attribute + ">" +
-         markup(content) + "</text>\n";
+  std::string attribute = classes.empty() ? "" : " class=" + classes;
+  if (classes.find(' ') != std::string::npos) attribute = " class=\"" + classes + "\"";
+  return "<text x=" + pixels(x) + " y=" + pixels(y) + attribute + ">" + markup(content) + "</text>";
 }
 
 std::string picture(const Frame& frame, const std::string& content) {
   const std::string width = pixels(frame.width);
   const std::string height = pixels(frame.height);
-  return "<svg class=\"plot\" role=\"img\" aria-label=\"" + markup(frame.label) + "\" width=\"" +
-         width + "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height + "\">\n" +
-         content + "</svg>\n";
+  return "<svg class=plot role=img aria-label=\"" + markup(frame.label) + "\" width=" + width +
+         " height=" + height + " viewBox=\"0 0 " + width + " " + height + "\">" + content +
+         "</svg>\n";
 }
 
 }  // namespace halftone::report::page

@@ -29,7 +29,8 @@ bool is_drawable(double value);
 /// @pre max >= 3
 std::string shortened(const std::string& content, std::size_t max);
 
-/// A <text> element.
+/// A <text> element. Attributes have no quotes where HTML needs none: pages of deep networks have
+/// thousands of texts.
 /// @param classes  of the style: "end", "mid", "soft", "strong"; empty for none
 std::string label(double x, double y, const std::string& classes, const std::string& content);
 
@@ -40,7 +41,7 @@ struct Frame {
   std::string label;  ///< what a screen reader says
 };
 
-/// An <svg> element of its natural size that shrinks with the page.
+/// An <svg> element inside HTML, of its natural size that shrinks with the page.
 std::string picture(const Frame& frame, const std::string& content);
 
 }  // namespace halftone::report::page

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/report/page/plot.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +16,7 @@ namespace {
 constexpr double kPlotPageWidth = 560;
 constexpr double kPlotPageHeight = 340;
 constexpr double kPlotPageLeft = 62;
-constexpr double kPlotPageRight = 546;
+constexpr double kPlotPageRight = 532;
 constexpr double kPlotPageTop = 56;
 constexpr double kPlotPageBottom = 296;
 constexpr double kCharacter = 6.2;
@@ -32,12 +34,7 @@ class PlotAxis {
   /// @pre low <= high; both finite, and positive where is_log
   PlotAxis(double low, double high, bool is_log) : is_log_(is_log) {
     if (is_log) {
-      low_ = std::floor(std::log10(low));
-      high_ = std::max(low_ + 1, std::ceil(std::log10(high)));
-      for (double power = low_; power <= high_; power += std::ceil((high_ - low_) / 8)) {
-        ticks_.push_back(std::pow(10, power));
-      }
-      if (high_ - low_ <= 2) add_digits();
+      set_log(low, high);
       return;
     }
     // A range that is too small for steps of its own is widened.
@@ -59,15 +56,21 @@ class PlotAxis {
   }
 
  private:
-  /// Ticks at two and five times the powers of ten.
-  void add_digits() {
-    const std::vector<double> powers = ticks_;
-    for (const double power : powers) {
-      if (std::log10(power) >= high_) continue;
-      ticks_.push_back(2 * power);
-      ticks_.push_back(5 * power);
+  /// From one of 1, 2, 5 times a power of ten to another, or over powers of ten if they are many.
+  void set_log(double low, double high) {
+    const double first = std::floor(std::log10(low));
+    const double last = std::max(first + 1, std::ceil(std::log10(high)));
+    const double step = std::ceil((last - first) / 8);
+    for (double power = first; power < last + step; power += step) {
+      ticks_.push_back(std::pow(10, power));
+      if (last - first > 3) continue;
+      ticks_.push_back(2 * ticks_.back());
+      ticks_.push_back(2.5 * ticks_.back());
     }
-    std::ranges::sort(ticks_);
+    while (ticks_.size() > 2 && ticks_[1] <= low) ticks_.erase(ticks_.begin());
+    while (ticks_.size() > 2 && ticks_[ticks_.size() - 2] >= high) ticks_.pop_back();
+    low_ = std::log10(ticks_.front());
+    high_ = std::log10(ticks_.back());
   }
 
   bool is_log_;
@@ -105,22 +108,24 @@ struct Reach {
   }
 };
 
+std::string tick_text(double tick) { return fmt::format("{:.6g}", tick); }
+
 std::string grid(const Axes& axes, const Plot& plot) {
   std::string path;
   std::string content;
   for (const double tick : axes.x.values()) {
     const double x = axes.left(tick);
     path += "M" + pixels(x) + " " + pixels(kPlotPageTop) + "V" + pixels(kPlotPageBottom);
-    content += label(x, kPlotPageBottom + 15, "mid soft", value_text(tick));
+    content += label(x, kPlotPageBottom + 15, "mid soft", tick_text(tick));
   }
   for (const double tick : axes.y.values()) {
     const double y = axes.top(tick);
     path += "M" + pixels(kPlotPageLeft) + " " + pixels(y) + "H" + pixels(kPlotPageRight);
-    content += label(kPlotPageLeft - 5, y + 4, "end soft", value_text(tick));
+    content += label(kPlotPageLeft - 5, y + 4, "end soft", tick_text(tick));
   }
   content += label((kPlotPageLeft + kPlotPageRight) / 2, kPlotPageBottom + 34, "mid", plot.x_label);
   content += label(6, kPlotPageTop - 10, "", plot.y_label);
-  return "<path class=\"grid\" d=\"" + path + "\"/>\n" + content;
+  return "<path class=grid d=\"" + path + "\"/>\n" + content;
 }
 
 std::string line_of(const Series& series, const Axes& axes) {
@@ -131,7 +136,7 @@ std::string line_of(const Series& series, const Axes& axes) {
     if (is_seen) path += (goes_on ? "L" : "M") + axes.at(point);
     goes_on = is_seen;
   }
-  return path.empty() ? "" : "<path class=\"line\" d=\"" + path + "\"/>\n";
+  return path.empty() ? "" : "<path class=line d=\"" + path + "\"/>\n";
 }
 
 /// Dots, those without a text in one element, then rings around marked ones.
@@ -149,13 +154,13 @@ std::string dots_of(const Series& series, const Axes& axes) {
     if (point.title.empty()) {
       plain += "M" + axes.at(point) + "h0";
     } else {
-      content += circle(point, "r=\"3\" class=\"dot\"", title);
+      content += circle(point, "r=\"3\" class=dot", title);
     }
     if (point.is_marked) {
       rings += circle(point, "r=\"6\" class=\"ring\"", point.title.empty() ? "" : title);
     }
   }
-  if (!plain.empty()) content = "<path class=\"dots\" d=\"" + plain + "\"/>\n" + content;
+  if (!plain.empty()) content = "<path class=dots d=\"" + plain + "\"/>\n" + content;
   return content + rings;
 }
 
