@@ -129,7 +129,7 @@ class Reporter {
   Reporter(const ModelReportJob& job, std::vector<Part> parts)
       : job_(job),
         parts_(std::move(parts)),
-        bins_(parts_.front().figures.layers.size() > kManyLayers ? 32 : 64),
+        bins_(parts_.front().figures.layers.size() > kManyLayers ? 24 : 64),
         stages_(job.evaluation.progress, num_stages()) {
     if (job.data) data_.emplace(job.data->open());
   }

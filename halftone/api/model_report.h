@@ -59,7 +59,8 @@ struct NetworkFigures {
   std::vector<LayerFigures> layers{};  ///< of the simplified network, in order of execution
   std::vector<NodeFigures> nodes{};    ///< of the simplified network, in order of execution
   std::optional<compress::Evaluation> evaluation{};
-  std::shared_ptr<const runtime::Plan> plan{};  ///< the kernels that run it
+  std::shared_ptr<const runtime::Plan> plan{};  ///< its kernels; null where no times were asked for
+                                                ///< and it is not the model itself
   std::optional<runtime::Profile> profile{};    ///< of that plan, if times were asked for
 };
 

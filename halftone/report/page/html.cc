@@ -15,7 +15,7 @@ namespace {
 /// A number as scripts read it.
 std::string sort_text(double value) {
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return fmt::format("{:.9g}", value);
+  return fmt::format("{:.7g}", value);
 }
 
 }  // namespace
@@ -26,6 +26,12 @@ Cell Cell::number(std::optional<double> value, int digits) {
   if (!value) return {"-", -HUGE_VAL};
   if (std::isinf(*value) && *value > 0) return {"exact", HUGE_VAL};
   return {format_number(*value, digits), value};
+}
+
+Cell Cell::rounded(std::optional<double> value, int digits) {
+  Cell cell = number(value, digits);
+  if (cell.value && std::isfinite(*cell.value)) cell.value.reset();
+  return cell;
 }
 
 Cell Cell::bytes(std::optional<std::size_t> bytes) {
@@ -39,7 +45,6 @@ void HtmlTable::add_row(const std::vector<Cell>& cells) {
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const char* tag = c == 0 ? "th" : "td";
     std::string attributes = c == 0 ? " scope=row" : "";
-    if (columns_[c].is_number) attributes += " class=n";
     // A number that is shown in full sorts by its text.
     const std::optional<double>& value = cells[c].value;
     if (value && fmt::format("{}", *value) != cells[c].html) {
@@ -53,16 +58,19 @@ void HtmlTable::add_row(const std::vector<Cell>& cells) {
 
 std::string HtmlTable::html() const {
   std::string head;
-  for (const Column& column : columns_) {
+  std::string classes = "sortable";  // r2: numbers in column 2, at the right
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    if (column.is_number) classes += fmt::format(" r{}", c);
     const char* kind = column.is_number ? " class=n" : column.is_wide ? " class=why" : "";
     head += fmt::format("<th scope=col{}{}><button type=button>{}</button></th>", kind,
                         column.title.empty() ? "" : " title=\"" + markup(column.title) + "\"",
                         markup(column.heading));
   }
   return fmt::format(
-      "<div class=scroll role=region tabindex=0 aria-label=\"{0}\"><table class=sortable>"
+      "<div class=scroll role=region tabindex=0 aria-label=\"{0}\"><table class=\"{3}\">"
       "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody></table></div>\n",
-      markup(caption_), head, rows_);
+      markup(caption_), head, rows_, classes);
 }
 
 std::string page_section(const std::string& id, const std::string& heading,

@@ -19,10 +19,13 @@ struct Cell {
   static Cell of(const std::string& content);
   /// A number with so many digits after the point; "exact" for +infinity, "-" without a value.
   static Cell number(std::optional<double> value, int digits);
+  /// The same, which sorts by the rounded number.
+  static Cell rounded(std::optional<double> value, int digits);
   static Cell bytes(std::optional<std::size_t> bytes);
 };
 
-/// A table whose rows sort by the buttons in its heading, where scripts run.
+/// A table whose rows sort by the buttons in its heading, where scripts run. The page aligns the
+/// numbers of up to 20 columns.
 class HtmlTable {
  public:
   struct Column {

@@ -44,7 +44,7 @@ std::vector<Section> sections_of(const Content& content) {
           {"beside", "Side by side", beside_section(report)},
           {"values", "Weights and activations", values_section(report.model)},
           {"graph", "Graph", graph_section(report.model)},
-          {"kernels", "Kernels", kernels_section(report)},
+          {"steps", "Other steps", steps_section(report.model)},
           {"samples", "Worst samples", samples_section(report)},
           {"searches", "Search", searches_section(content.searches)},
           {"trainings", "Training", trainings_section(content.trainings)},

@@ -25,16 +25,16 @@ Json short_list(const std::vector<float>& values) {
   return list;
 }
 
-Json histogram_json(const std::optional<ValueHistogram>& histogram) {
-  if (!histogram) return {};
-  return {{"low", short_number(histogram->low)},
-          {"high", short_number(histogram->high)},
-          {"counts", histogram->counts},
-          {"zeros", histogram->num_zeros},
-          {"num_levels", histogram->num_levels},
-          {"levels", short_list(histogram->levels)},
-          {"thresholds", short_list(histogram->thresholds)},
-          {"is_relative", histogram->is_relative}};
+Json histogram_json(const ValueHistogram& histogram) {
+  Json json = {{"low", short_number(histogram.low)},
+               {"high", short_number(histogram.high)},
+               {"counts", histogram.counts}};
+  if (histogram.num_zeros > 0) json["zeros"] = histogram.num_zeros;
+  if (histogram.num_levels > 0) json["num_levels"] = histogram.num_levels;
+  if (!histogram.levels.empty()) json["levels"] = short_list(histogram.levels);
+  if (!histogram.thresholds.empty()) json["thresholds"] = short_list(histogram.thresholds);
+  if (histogram.is_relative) json["is_relative"] = true;
+  return json;
 }
 
 Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
@@ -51,10 +51,10 @@ Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
   }
   if (const auto time = time_of(network, layer)) json["median_us"] = *time;
   if (layer.weights) {
-    json["weight_histogram"] = histogram_json(layer.weights);
-    json["weight_histogram"]["of_reference"] = layer.weights_are_reference;
+    json["weight_histogram"] = histogram_json(*layer.weights);
+    if (layer.weights_are_reference) json["weight_histogram"]["of_reference"] = true;
   }
-  if (layer.inputs) json["input_histogram"] = histogram_json(layer.inputs);
+  if (layer.inputs) json["input_histogram"] = histogram_json(*layer.inputs);
   return json;
 }
 

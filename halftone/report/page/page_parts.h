@@ -48,7 +48,7 @@ std::string charts_section(const NetworkFigures& model);
 std::string beside_section(const ModelReport& report);
 std::string values_section(const NetworkFigures& model);
 std::string graph_section(const NetworkFigures& model);
-std::string kernels_section(const ModelReport& report);
+std::string steps_section(const NetworkFigures& model);
 std::string samples_section(const ModelReport& report);
 /// The front of a search, and the curves of a training.
 std::string front_picture(const SearchFront& search);

@@ -56,8 +56,8 @@ std::string histogram_figure(const std::string& title, const ValueHistogram& his
 
 std::string weights_figure(const LayerFigures& layer) {
   const ValueHistogram& histogram = *layer.weights;
-  const char* whose = layer.weights_are_reference ? "of the reference" : "of the model";
-  const char* how = histogram.is_relative ? ", relative to the levels of each block" : "";
+  const char* whose = layer.weights_are_reference ? "reference" : "model";
+  const char* how = histogram.is_relative ? ", relative" : "";
   return histogram_figure("Weights", histogram, whose + (how + levels_text(histogram)));
 }
 
@@ -76,8 +76,9 @@ std::string inputs_figure(const LayerFigures& layer) {
 /// How to read the histograms.
 constexpr const char* kValuesNote =
     "Lines with dots are the levels of codes; dashed lines are the thresholds between levels. "
-    "Where channels or groups of weights have levels of their own, each is shifted and scaled so "
-    "that its levels span -1 to 1, and the lines are means. Activations are what a layer reads; "
+    "Weights are those of the reference or of the model. Relative: channels or groups have levels "
+    "of their own, each is shifted and scaled so that its levels span -1 to 1, and the lines are "
+    "means. Activations are what a layer reads; "
     "zeros are counted, not drawn.";
 
 /// Adds the file of a measure if some layer has a value.

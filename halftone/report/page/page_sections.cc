@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
@@ -129,7 +130,8 @@ std::string hints(const ModelReport& report) {
 Cell bits_cell(int bits) { return {bits_text(bits), bits}; }
 
 Cell name_cell(const LayerFigures& layer) {
-  return {markup(shown_name(layer)), {}, layer.reference_name.empty() ? "" : layer.info.name};
+  return {
+      markup(shown_name(layer)), {}, shown_name(layer) == layer.info.name ? "" : layer.info.name};
 }
 
 bool has_errors(const NetworkFigures& network) {
@@ -146,6 +148,22 @@ constexpr const char* kAloneTitle =
     "reference";
 constexpr const char* kAccumulatedTitle =
     "Signal to quantization noise of the layer's output, in dB, after all layers before it";
+
+/// The kernels that were not chosen.
+std::string refusals_html(const runtime::Step& step) {
+  if (step.refused.empty()) return "";
+  std::string list;
+  for (const runtime::Refusal& refusal : step.refused) {
+    list += "<br>not " + markup(refusal.kernel) + ": " + markup(refusal.reason);
+  }
+  return "<details><summary>others</summary>" + list.substr(4) + "</details>";
+}
+
+/// Why a step is computed as it is.
+std::string why_html(const runtime::Step& step) {
+  const std::string slow = step.slow.empty() ? "" : "<br>" + markup(step.slow);
+  return markup(step.reason) + slow + refusals_html(step);
+}
 
 /// The columns of the table of layers that depend on what was measured.
 struct LayerColumns {
@@ -187,7 +205,7 @@ struct LayerColumns {
     if (has_times) row.push_back(Cell::number(time_of(network, layer), 2));
     const runtime::Step* step = step_of(network, layer);
     row.push_back(Cell::of(step == nullptr ? "-" : step->kernel));
-    row.push_back(Cell::of(step == nullptr ? "-" : step->reason));
+    row.push_back({step == nullptr ? "-" : why_html(*step)});
     return row;
   }
 };
@@ -223,24 +241,14 @@ struct Adjacent {
     row.push_back(layer == nullptr ? none : bits_cell(layer->info.weight_bits));
     row.push_back(layer == nullptr ? none : Cell::bytes(layer->info.weight_bytes));
     if (with_errors) {
-      row.push_back(layer == nullptr ? none : Cell::number(alone_of(*layer), 1));
-      row.push_back(layer == nullptr ? none : Cell::number(accumulated_of(*layer), 1));
+      row.push_back(layer == nullptr ? none : Cell::rounded(alone_of(*layer), 1));
+      row.push_back(layer == nullptr ? none : Cell::rounded(accumulated_of(*layer), 1));
     }
     if (role.network->profile) {
-      row.push_back(layer == nullptr ? none : Cell::number(time_of(*role.network, *layer), 2));
+      row.push_back(layer == nullptr ? none : Cell::rounded(time_of(*role.network, *layer), 2));
     }
   }
 };
-
-/// The kernels that were not chosen.
-std::string refusals_html(const runtime::Step& step) {
-  if (step.refused.empty()) return "";
-  std::string list;
-  for (const runtime::Refusal& refusal : step.refused) {
-    list += "<br>not " + markup(refusal.kernel) + ": " + markup(refusal.reason);
-  }
-  return "<details><summary>others</summary>" + list.substr(4) + "</details>";
-}
 
 }  // namespace
 
@@ -322,7 +330,9 @@ std::string layers_section(const ModelReport& report) {
 std::string beside_section(const ModelReport& report) {
   std::vector<Adjacent> networks;
   for (const Role& role : roles_of(report)) {
-    networks.push_back({role, !role.is_reference && has_errors(*role.network)});
+    // The errors of a single model are in its own table.
+    const bool with_errors = report.beside && !role.is_reference && has_errors(*role.network);
+    networks.push_back({role, with_errors});
   }
   if (networks.size() < 2) return "";
   std::vector<HtmlTable::Column> columns{{"layer", false}};
@@ -340,24 +350,23 @@ std::string beside_section(const ModelReport& report) {
   return table.empty() ? "" : table.html();
 }
 
-std::string kernels_section(const ModelReport& report) {
-  const NetworkFigures& model = report.model;
+std::string steps_section(const NetworkFigures& model) {
   if (model.plan == nullptr) return "";
-  std::vector<HtmlTable::Column> columns{
-      {"step", false}, {"operator", false}, {"kernel", false}, {"arithmetic", false}};
+  std::set<std::size_t> of_layers;
+  for (const LayerFigures& layer : model.layers) {
+    if (layer.step) of_layers.insert(*layer.step);
+  }
+  std::vector<HtmlTable::Column> columns{{"step", false}, {"operator", false}, {"kernel", false}};
   if (model.profile) columns.push_back({"median us"});
   columns.push_back({"why", false, "", true});
-  HtmlTable table("Every step of a run, in order of execution", std::move(columns));
+  HtmlTable table("The steps of a run that are no layers with weights, in order of execution",
+                  std::move(columns));
   for (std::size_t i = 0; i < model.plan->steps().size(); ++i) {
+    if (of_layers.contains(i)) continue;
     const runtime::Step& step = model.plan->steps()[i];
-    std::vector<Cell> row{{markup(step.name)},
-                          Cell::of(step.op),
-                          Cell::of(step.kernel),
-                          Cell::of(std::string(runtime::text_of(step.arithmetic)))};
+    std::vector<Cell> row{Cell::of(step.name), Cell::of(step.op), Cell::of(step.kernel)};
     if (model.profile) row.push_back(Cell::number(model.profile->step_median_us[i], 2));
-    std::string why = markup(step.reason);
-    if (!step.slow.empty()) why += "<br>" + markup(step.slow);
-    row.push_back({why + refusals_html(step)});
+    row.push_back({why_html(step)});
     table.add_row(row);
   }
   return table.empty() ? "" : table.html();

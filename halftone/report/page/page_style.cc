@@ -31,7 +31,11 @@ th,td{padding:.15rem .6rem;border-bottom:1px solid var(--grid);text-align:left;v
 th[scope=row]{font-weight:400;min-width:9rem;max-width:26rem;overflow-wrap:anywhere}
 thead th{white-space:nowrap;background:var(--box)}
 .n{text-align:right}
-td.n{white-space:nowrap}
+.r0 td:nth-child(1),.r1 td:nth-child(2),.r2 td:nth-child(3),.r3 td:nth-child(4),
+.r4 td:nth-child(5),.r5 td:nth-child(6),.r6 td:nth-child(7),.r7 td:nth-child(8),
+.r8 td:nth-child(9),.r9 td:nth-child(10),.r10 td:nth-child(11),.r11 td:nth-child(12),
+.r12 td:nth-child(13),.r13 td:nth-child(14),.r14 td:nth-child(15),.r15 td:nth-child(16),
+.r16 td:nth-child(17),.r17 td:nth-child(18),.r18 td:nth-child(19),.r19 td:nth-child(20){text-align:right;white-space:nowrap}
 .why{min-width:16rem}
 th button{all:unset;cursor:pointer;font-weight:600}
 th button:focus-visible,a:focus-visible,summary:focus-visible,.scroll:focus-visible,
