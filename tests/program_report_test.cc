@@ -22,6 +22,7 @@ class ProgramReport : public Program {
     const Outcome outcome = run("report " + arguments + " -o " + page());
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
+    EXPECT_THAT(outcome.out, testing::StartsWith(page() + ", "));
     return text_of(page());
   }
 
@@ -172,6 +173,11 @@ TEST_F(ProgramReport, PrintsTheSameJsonThatThePageHas) {
   const Outcome outcome = run("report " + kModel + " -o " + page() + " --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out), data_in(text_of(page())));
+}
+
+TEST_F(ProgramReport, SaysNothingWhenQuiet) {
+  EXPECT_EQ(run("report " + kModel + " --quiet -o " + page()).out, "");
+  EXPECT_TRUE(std::filesystem::exists(page()));
 }
 
 TEST_F(ProgramReport, SaysWhyLayersCannotBeCompared) {

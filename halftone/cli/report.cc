@@ -6,8 +6,10 @@
 #include "halftone/api/model_report.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/report/page/page.h"
+#include "halftone/report/table.h"
 
 namespace halftone::cli {
 namespace {
@@ -82,13 +84,18 @@ void run(const ReportOptions& options, const Machine& machine) {
     Progress progress(options.common, machine);
     return report_model(make_job(options, progress.sink()));
   }();
-  write_file(options.output, report::page::to_html(content));
+  const std::string page = report::page::to_html(content);
+  write_file(options.output, page);
   if (!options.overlay.empty()) {
     for (const auto& [measure, json] : report::page::overlays(content.report.model)) {
       write_file(overlay_file(options.overlay, measure), json);
     }
   }
-  if (options.common.json) std::cout << report::page::to_json(content);
+  if (options.common.json) {
+    std::cout << report::page::to_json(content);
+  } else if (!options.common.quiet) {
+    std::cout << printable(options.output) << ", " << report::format_bytes(page.size()) << "\n";
+  }
 }
 
 void add_content_options(CLI::App& verb, ReportOptions& options) {
