@@ -204,12 +204,13 @@ struct Alike {
   const Block* last = nullptr;
 };
 
-/// "stage0/1 to stage0/9: each as stage0/0"
+/// "stage0/1 to stage0/9: each the same as stage0/0"
 std::string alike_line(const Alike& run) {
   if (run.first == nullptr) return "";
   const bool is_single = run.first == run.last;
   const std::string names =
-      run.first->name + (is_single ? ": as " : " to " + run.last->name + ": each as ");
+      run.first->name +
+      (is_single ? ": the same as " : " to " + run.last->name + ": each the same as ");
   return "<p class=alike>" + markup(names + run.drawn) + "</p>\n";
 }
 

@@ -47,13 +47,14 @@ TEST(GraphPicture, DrawsEqualBlocksOnce) {
   const std::string html = graph_picture(graph, labels);
   expect_markup(html);
   EXPECT_EQ(count(html, "<details"), 1U);
-  EXPECT_THAT(html, HasSubstr("<p class=alike>stage0/1 to stage0/3: each as stage0/0</p>"));
+  EXPECT_THAT(html,
+              HasSubstr("<p class=alike>stage0/1 to stage0/3: each the same as stage0/0</p>"));
   // Another label makes a difference, as layers 4 and 5 are in the third block.
   labels[4] = "3 bits";
   const std::string other = graph_picture(graph, labels);
   EXPECT_EQ(count(other, "<details"), 2U);
-  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/1: as stage0/0</p>"));
-  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/3: as stage0/0</p>"));
+  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/1: the same as stage0/0</p>"));
+  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/3: the same as stage0/0</p>"));
 }
 
 TEST(GraphPicture, OfASmallNetworkShowsItsNodes) {
