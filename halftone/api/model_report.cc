@@ -160,12 +160,10 @@ class Reporter {
     if (!data_->has_labels() && other == nullptr) return;
     compress::EvaluateOptions options = job_.evaluation;
     options.progress = progress;
-    SampleRanking ranking(*data_, {other != nullptr, gives_probabilities(part.graph),
-                                   other != nullptr && gives_probabilities(reference()->graph)});
+    SampleRanking ranking(*data_, part.graph, other == nullptr ? nullptr : &reference()->graph);
     options.visit = [&](std::size_t sample, std::span<const float> scores,
                         std::span<const float> theirs) { ranking.add(sample, scores, theirs); };
     part.figures.evaluation = evaluate(part.network, *data_, other, options);
-    part.figures.divergence = ranking.divergence();
     if (&part != &parts_.front()) return;
     report_.measure = ranking.measure();
     report_.worst = ranking.worst(job_.num_worst);

@@ -59,9 +59,6 @@ struct NetworkFigures {
   std::vector<LayerFigures> layers{};  ///< of the simplified network, in order of execution
   std::vector<NodeFigures> nodes{};    ///< of the simplified network, in order of execution
   std::optional<compress::Evaluation> evaluation{};
-  /// Mean over samples of sum p log(p / q), in nats, of the reference's probabilities p and the
-  /// network's q; for classifiers.
-  std::optional<double> divergence{};
   std::shared_ptr<const runtime::Plan> plan{};  ///< the kernels that run it
   std::optional<runtime::Profile> profile{};    ///< of that plan, if times were asked for
 };
@@ -78,7 +75,7 @@ struct SamplePicture {
 enum class SampleMeasure : std::uint8_t {
   kDivergence,    ///< sum p log(p / q) of the reference's probabilities p and the network's q
   kSquaredError,  ///< sum (y - z)^2 of the reference's outputs y and the network's z
-  kLoss,          ///< -log q of the label
+  kLoss,          ///< -log of the label's probability
 };
 std::string to_string(SampleMeasure measure);
 

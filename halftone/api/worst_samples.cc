@@ -5,37 +5,28 @@
 #include <cmath>
 #include <limits>
 
+#include "halftone/base/elementary.h"
+#include "halftone/compress/feed.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone {
 namespace {
 
-/// Smallest probability that counts, so that a class that rounds to zero has a finite divergence.
-constexpr double kLeastProbability = 1e-7;
-
-/// log q_i by scores.
-/// @param are_probabilities  whether the scores are q, else their softmax is
-std::vector<double> log_probabilities(std::span<const float> scores, bool are_probabilities) {
-  std::vector<double> logs(scores.begin(), scores.end());
-  if (are_probabilities) {
-    for (double& q : logs) q = std::log(std::max(q, kLeastProbability));
-    return logs;
+/// -log of the probability of a label.
+/// @param are_probabilities  whether the scores are probabilities, else their softmax is; a single
+///                           score is the probability of class 1
+double label_loss(std::span<const float> scores, std::size_t label, bool are_probabilities) {
+  // So that a probability of zero has a finite loss.
+  constexpr double kLeast = std::numeric_limits<float>::min();
+  if (scores.size() == 1) {
+    const double one = scores[0];
+    return -elementary::log(std::clamp(label == 1 ? one : 1 - one, kLeast, 1.0));
   }
-  const double largest = *std::ranges::max_element(logs);
+  if (are_probabilities) return -elementary::log(std::max<double>(scores[label], kLeast));
+  const double largest = *std::ranges::max_element(scores);
   double sum = 0;
-  for (const double score : logs) sum += std::exp(score - largest);
-  for (double& score : logs) score -= largest + std::log(sum);
-  return logs;
-}
-
-/// Whether the scores of a network are those of several classes.
-bool has_classes(const data::Dataset& data, const SampleRanking::Options& options) {
-  return data.has_labels() || options.gives_probabilities || options.reference_gives_probabilities;
-}
-
-SampleMeasure measure_for(const data::Dataset& data, const SampleRanking::Options& options) {
-  if (!options.has_reference) return SampleMeasure::kLoss;
-  return has_classes(data, options) ? SampleMeasure::kDivergence : SampleMeasure::kSquaredError;
+  for (const float score : scores) sum += elementary::exp(score - largest);
+  return largest + elementary::log(sum) - scores[label];
 }
 
 /// A stored image: extents and the order of its elements.
@@ -110,52 +101,36 @@ bool gives_probabilities(const ir::Graph& graph) {
   return false;
 }
 
-SampleRanking::SampleRanking(const data::Dataset& data, const Options& options)
-    : data_(data), options_(options), measure_(measure_for(data, options)), samples_(data.size()) {}
+SampleRanking::SampleRanking(const data::Dataset& data, const ir::Graph& graph,
+                             const ir::Graph* reference)
+    : data_(data), gives_probabilities_(gives_probabilities(graph)), samples_(data.size()) {
+  if (reference == nullptr) return;
+  const std::size_t batch = compress::make_feed(data, *reference).fixed_batch.value_or(1);
+  loss_.emplace(*reference, data, compress::default_loss(*reference, data),
+                compress::scores_per_sample(*reference, batch, "reference"));
+}
 
-double SampleRanking::badness(std::size_t sample, std::span<const float> scores,
-                              std::span<const float> reference) const {
-  if (measure_ == SampleMeasure::kSquaredError) {
-    double sum = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const double difference = double{reference[i]} - scores[i];
-      sum += difference * difference;
-    }
-    return sum;
-  }
-  // A single score is the probability of class 1.
-  const bool is_single = scores.size() == 1;
-  const auto logs_of = [&](std::span<const float> found, bool are_probabilities) {
-    if (!is_single) return log_probabilities(found, are_probabilities);
-    const std::vector<float> both{1 - found[0], found[0]};
-    return log_probabilities(both, true);
-  };
-  const std::vector<double> own = logs_of(scores, options_.gives_probabilities);
-  if (measure_ == SampleMeasure::kLoss) {
-    return -own[static_cast<std::size_t>(data_.label(sample))];
-  }
-  const std::vector<double> theirs = logs_of(reference, options_.reference_gives_probabilities);
-  double sum = 0;
-  for (std::size_t i = 0; i < own.size(); ++i) sum += std::exp(theirs[i]) * (theirs[i] - own[i]);
-  return std::max(sum, 0.0);
+SampleMeasure SampleRanking::measure() const {
+  if (!loss_) return SampleMeasure::kLoss;
+  return loss_->kind() == compress::LossKind::kDivergence ? SampleMeasure::kDivergence
+                                                          : SampleMeasure::kSquaredError;
 }
 
 void SampleRanking::add(std::size_t sample, std::span<const float> scores,
                         std::span<const float> reference) {
   SampleFigures& figures = samples_[sample];
   figures.index = sample;
-  figures.badness = badness(sample, scores, reference);
-  if (std::isnan(figures.badness)) figures.badness = std::numeric_limits<double>::infinity();
   figures.predicted = compress::predicted_class(scores);
-  if (!reference.empty()) figures.reference_predicted = compress::predicted_class(reference);
   if (data_.has_labels()) figures.label = data_.label(sample);
-}
-
-std::optional<double> SampleRanking::divergence() const {
-  if (measure_ != SampleMeasure::kDivergence) return std::nullopt;
-  double sum = 0;
-  for (const SampleFigures& sample : samples_) sum += sample.badness;
-  return sum / static_cast<double>(samples_.size());
+  if (loss_) {
+    figures.reference_predicted = compress::predicted_class(reference);
+    figures.badness = loss_->of(sample, reference, scores).loss;
+  } else if (figures.label) {
+    figures.badness =
+        label_loss(scores, static_cast<std::size_t>(*figures.label), gives_probabilities_);
+  }
+  // An answer that is no number is the worst.
+  if (std::isnan(figures.badness)) figures.badness = std::numeric_limits<double>::infinity();
 }
 
 std::vector<SampleFigures> SampleRanking::worst(std::size_t count) const {

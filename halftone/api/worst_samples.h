@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "halftone/api/model_report.h"
+#include "halftone/compress/output_loss.h"
 
 namespace halftone {
 
@@ -17,31 +18,24 @@ bool gives_probabilities(const ir::Graph& graph);
 /// Ranks the samples of an evaluation.
 class SampleRanking {
  public:
-  struct Options {
-    bool has_reference = false;
-    bool gives_probabilities = false;            ///< see gives_probabilities()
-    bool reference_gives_probabilities = false;  ///< likewise
-  };
-  /// @param data  must outlive this
-  SampleRanking(const data::Dataset& data, const Options& options);
+  /// @param data       must outlive this
+  /// @param graph      of the network that is evaluated
+  /// @param reference  null: there is none, and samples are ranked by their labels
+  /// @throws Error as compress::scores_per_sample() and compress::make_feed()
+  SampleRanking(const data::Dataset& data, const ir::Graph& graph, const ir::Graph* reference);
 
   /// For EvaluateOptions::visit; safe for several threads, once for each sample.
   void add(std::size_t sample, std::span<const float> scores, std::span<const float> reference);
 
-  [[nodiscard]] SampleMeasure measure() const { return measure_; }
-  /// The mean divergence; nothing if that is not the measure.
-  [[nodiscard]] std::optional<double> divergence() const;
+  [[nodiscard]] SampleMeasure measure() const;
   /// The worst samples first; among equal ones the first of the data set.
   /// @throws Error as data::Dataset::read() of pictures
   [[nodiscard]] std::vector<SampleFigures> worst(std::size_t count) const;
 
  private:
-  [[nodiscard]] double badness(std::size_t sample, std::span<const float> scores,
-                               std::span<const float> reference) const;
-
   const data::Dataset& data_;
-  Options options_;
-  SampleMeasure measure_;
+  bool gives_probabilities_;
+  std::optional<compress::OutputLoss> loss_;  ///< relative to the reference, if there is one
   std::vector<SampleFigures> samples_;
 };
 

@@ -7,30 +7,12 @@
 
 #include "halftone/base/error.h"
 #include "halftone/compress/feed.h"
+#include "halftone/compress/output_loss.h"
 #include "halftone/numerics/distortion.h"
 #include "halftone/runtime/execute/stream.h"
 
 namespace halftone::compress {
 namespace {
-
-/// Elements per sample of a network's first output.
-/// @param fixed_batch  samples per run if the network has no symbolic batch
-std::size_t scores_per_sample(const ir::Graph& graph, std::size_t fixed_batch,
-                              const std::string& what) {
-  const ir::Value& output = graph.value(graph.outputs()[0]);
-  const ir::Shape& shape = output.type.shape;
-  const std::size_t samples = shape.is_static() ? fixed_batch : 1;
-  const std::size_t elements = shape.with_batch(1).element_count();
-  const bool usable = shape.rank() >= 1 && elements % samples == 0 &&
-                      output.type.encoding.element == ir::ElementType::kFloat32;
-  const std::size_t count = usable ? elements / samples : 0;
-  if (count == 0) {
-    fail(ErrorKind::kShape, what + ": output '" + output.name +
-                                "': expected float32 scores for every sample, found " +
-                                output.type.to_string());
-  }
-  return count;
-}
 
 /// Both networks in one graph, or the only one; their inputs one after another.
 struct Contest {
@@ -74,7 +56,7 @@ Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Gra
 /// Counts over samples; a tree of arrays, so that batches can be added.
 struct Counts {
   spmd::Array answers;  ///< int64 [4] samples, correct, correct by the reference, equal
-  spmd::Array moved;    ///< float64 [2] signal and noise of the scores
+  spmd::Array moved;    ///< float64 [4] signal and noise of the scores; divergence, its weight
 
   static auto members(auto& self) { return std::tie(self.answers, self.moved); }
 };
@@ -82,7 +64,9 @@ struct Counts {
 /// Counts over the samples of a batch.
 class Score {
  public:
-  Score(const data::Dataset& data, std::size_t classes) : data_(data), classes_(classes) {}
+  /// @param divergence  null: there is none
+  Score(const data::Dataset& data, std::size_t classes, const OutputLoss* divergence)
+      : data_(data), classes_(classes), divergence_(divergence) {}
 
   void add(std::size_t sample, std::span<const float> scores, std::span<const float> reference) {
     const std::int64_t found = predicted_class(scores);
@@ -94,13 +78,19 @@ class Score {
     if (!reference.empty()) {
       agreed_ += predicted_class(reference) == found ? 1 : 0;
       distortion_.add(reference, scores);
+      if (divergence_ != nullptr) {
+        const LossSum sum = divergence_->of(sample, reference, scores);
+        diverged_.loss += sum.loss;
+        diverged_.weight += sum.weight;
+      }
     }
     ++samples_;
   }
 
   [[nodiscard]] Counts counts() const {
     return {spmd::Array::of({samples_, right_, reference_right_, agreed_}),
-            spmd::Array::of({distortion_.signal(), distortion_.noise()})};
+            spmd::Array::of(
+                {distortion_.signal(), distortion_.noise(), diverged_.loss, diverged_.weight})};
   }
 
  private:
@@ -117,6 +107,8 @@ class Score {
 
   const data::Dataset& data_;
   std::size_t classes_;
+  const OutputLoss* divergence_;
+  LossSum diverged_;
   std::int64_t samples_ = 0;
   std::int64_t right_ = 0;
   std::int64_t reference_right_ = 0;
@@ -136,10 +128,24 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
   if (with_reference) {
     const auto moved = counts.moved.as<double>();
     const numerics::Distortion distortion(evaluation.samples, moved[0], moved[1]);
-    evaluation.reference = Comparison{{}, fraction(3), distortion.sqnr_db()};
+    evaluation.reference = Comparison{{}, fraction(3), distortion.sqnr_db(), {}};
+    if (moved[3] > 0) evaluation.reference->divergence = moved[2] / moved[3];
     if (has_labels) evaluation.reference->value = fraction(2);
   }
   return evaluation;
+}
+
+/// Scores of a sample, of both networks.
+std::size_t common_scores(const ir::Graph& graph, const ir::Graph* reference,
+                          std::size_t fixed_batch, const EvaluateOptions& options) {
+  const std::size_t scores = scores_per_sample(graph, fixed_batch, options.network);
+  if (reference == nullptr) return scores;
+  const std::size_t theirs = scores_per_sample(*reference, fixed_batch, options.reference);
+  if (theirs != scores) {
+    fail(ErrorKind::kShape, options.reference + ": expected " + std::to_string(scores) +
+                                " scores per sample, found " + std::to_string(theirs));
+  }
+  return scores;
 }
 
 }  // namespace
@@ -157,17 +163,14 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
          Hint::kReference);
   }
   const Contest contest = prepare(graph, data, reference, options);
-  const std::size_t fixed_batch = contest.feed.fixed_batch.value_or(1);
-  const std::size_t classes = scores_per_sample(graph, fixed_batch, options.network);
-  if (reference != nullptr) {
-    const std::size_t theirs = scores_per_sample(*reference, fixed_batch, options.reference);
-    if (theirs != classes) {
-      fail(ErrorKind::kShape, options.reference + ": expected " + std::to_string(classes) +
-                                  " scores per sample, found " + std::to_string(theirs));
-    }
+  const std::size_t classes =
+      common_scores(graph, reference, contest.feed.fixed_batch.value_or(1), options);
+  std::optional<OutputLoss> divergence;
+  if (reference != nullptr && default_loss(*reference, data) == LossKind::kDivergence) {
+    divergence.emplace(*reference, data, LossKind::kDivergence, classes);
   }
   const auto count = [&](const runtime::Batch& batch) {
-    Score score(data, classes);
+    Score score(data, classes, divergence ? &*divergence : nullptr);
     for (std::size_t i = 0; i < batch.count; ++i) {
       const auto scores = [&](std::size_t output) {
         return batch.outputs[output].as<float>().subspan(i * classes, classes);

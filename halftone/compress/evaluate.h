@@ -43,6 +43,9 @@ struct Comparison {
   std::optional<double> value;  ///< accuracy of the reference, if there are labels
   double agreement = 0;         ///< fraction of samples with the same predicted class
   double sqnr_db = 0;           ///< of the first output; the reference output is the signal
+  /// Of the predicted probabilities from those of the reference, if that is a classifier: see
+  /// default_loss(). In nats per sample.
+  std::optional<double> divergence{};
 };
 
 struct Evaluation {

@@ -2,6 +2,7 @@
 #include "halftone/compress/graft.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,6 +61,23 @@ std::optional<ir::Operator> rounding(const ir::Graph& graph, ValueId input) {
   return std::holds_alternative<ir::FakeQuantize>(op) ? std::optional(op) : std::nullopt;
 }
 
+/// @param inputs  of the original, or of its twin
+ValueId add_layer(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair,
+                  std::vector<ValueId> inputs) {
+  const ir::Node original = graph.node(pair.original);
+  const ir::Node& twin = quantized.node(pair.quantized);
+  inputs.resize(std::max(inputs.size(), twin.inputs.size()), ir::kAbsent);
+  for (std::size_t i = 0; i < twin.inputs.size(); ++i) {
+    if (twin.inputs[i] == ir::kAbsent) continue;
+    const ir::Value& value = quantized.value(twin.inputs[i]);
+    if (value.constant != nullptr) inputs[i] = graph.add_constant(value.name, value.constant);
+  }
+  const auto encode = ir::is_table(twin.op) ? std::nullopt : rounding(quantized, twin.inputs[0]);
+  if (encode) inputs[0] = graph.add_node(original.name + "/encode", *encode, {inputs[0]});
+  return graph.add_node(original.name, op_of(original.op, twin.op), std::move(inputs),
+                        graph.value(original.output).name);
+}
+
 }  // namespace
 
 std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph& quantized) {
@@ -78,28 +96,40 @@ std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph
 }
 
 ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair) {
-  const ir::Node original = graph.node(pair.original);
-  const ir::Node& twin = quantized.node(pair.quantized);
-  std::vector<ValueId> inputs = original.inputs;
-  inputs.resize(std::max(inputs.size(), twin.inputs.size()), ir::kAbsent);
-  for (std::size_t i = 0; i < twin.inputs.size(); ++i) {
-    if (twin.inputs[i] == ir::kAbsent) continue;
-    const ir::Value& value = quantized.value(twin.inputs[i]);
-    if (value.constant != nullptr) inputs[i] = graph.add_constant(value.name, value.constant);
+  return add_layer(graph, quantized, pair, graph.node(pair.original).inputs);
+}
+
+ir::Graph beside(const ir::Graph& reference, const ir::Graph& quantized,
+                 std::span<const LayerPair> pairs) {
+  ir::Graph result = reference;
+  std::map<ValueId, ValueId> twins;
+  for (const NodeId id : reference.topological_order()) {
+    const ir::Node& node = reference.node(id);
+    std::vector<ValueId> inputs = node.inputs;
+    for (ValueId& input : inputs) {
+      if (const auto twin = twins.find(input); twin != twins.end()) input = twin->second;
+    }
+    const auto pair = std::ranges::find(pairs, id, &LayerPair::original);
+    if (pair != pairs.end()) {
+      twins[node.output] = add_layer(result, quantized, *pair, std::move(inputs));
+    } else if (inputs != node.inputs) {
+      twins[node.output] =
+          result.add_node(node.name, node.op, std::move(inputs), reference.value(node.output).name);
+    }
   }
-  const auto encode = ir::is_table(twin.op) ? std::nullopt : rounding(quantized, twin.inputs[0]);
-  if (encode) inputs[0] = graph.add_node(original.name + "/encode", *encode, {inputs[0]});
-  return graph.add_node(original.name, op_of(original.op, twin.op), std::move(inputs),
-                        graph.value(original.output).name);
+  for (const ValueId output : reference.outputs()) {
+    const auto twin = twins.find(output);
+    result.add_output(twin == twins.end() ? output : twin->second);
+  }
+  return result;
 }
 
 ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
                 std::span<const LayerPair> pairs) {
-  ir::Graph result = reference;
-  for (const LayerPair& pair : pairs) {
-    const ValueId twin = add_beside(result, quantized, pair);
-    result.replace_uses(reference.node(pair.original).output, twin);
-  }
+  ir::Graph result = beside(reference, quantized, pairs);
+  const std::size_t count = reference.outputs().size();
+  const std::span<const ValueId> twins = result.outputs().subspan(count);
+  result.set_outputs({twins.begin(), twins.end()});
   result.remove_unused_nodes();
   return result;
 }

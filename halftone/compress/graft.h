@@ -27,8 +27,13 @@ std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph
 /// @return       the output of the added layer
 ir::ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair);
 
-/// The float network with these layers replaced by those of a quantized network. With all layers it
-/// computes what the quantized network does.
+/// The float network and, on the same inputs, that network with these layers replaced by those of a
+/// quantized one. Its outputs are all those of the first, then all those of the second, which may
+/// be the same values. What does not depend on the layers is computed once.
+ir::Graph beside(const ir::Graph& reference, const ir::Graph& quantized,
+                 std::span<const LayerPair> pairs);
+
+/// The second network of beside(). With all layers it computes what the quantized network does.
 ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
                 std::span<const LayerPair> pairs);
 

@@ -124,15 +124,19 @@ std::vector<LayerError> layer_errors(const ir::Graph& reference, const ir::Graph
 }
 
 std::optional<ValueId> layer_input(const ir::Graph& graph, const ir::Node& layer) {
+  std::optional<ValueId> found;
   ValueId input = layer.inputs[ir::is_table(layer.op) ? 1 : 0];
-  while (const auto producer = graph.producer(input)) {
+  while (graph.constant(input) == nullptr) {
+    if (graph.value(input).type.is_dense(ir::ElementType::kFloat32)) found = input;
+    const auto producer = graph.producer(input);
+    if (!producer) break;
     const ir::Node& node = graph.node(*producer);
-    if (ir::traits_of(node.op).pattern != ir::Pattern::kConvert) break;
+    const bool rounds = ir::traits_of(node.op).pattern == ir::Pattern::kConvert ||
+                        std::holds_alternative<ir::FakeQuantize>(node.op);
+    if (!rounds) break;
     input = node.inputs[0];
   }
-  const bool is_float = graph.value(input).type.is_dense(ir::ElementType::kFloat32);
-  if (!is_float || graph.constant(input) != nullptr) return std::nullopt;
-  return input;
+  return found;
 }
 
 std::vector<Histogram> value_histograms(const ir::Graph& graph, std::span<const ValueId> values,

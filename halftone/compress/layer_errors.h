@@ -39,7 +39,8 @@ std::vector<LayerError> layer_errors(const ir::Graph& reference, const ir::Graph
                                      std::span<const LayerPair> pairs, const data::Dataset& data,
                                      const LayerErrorOptions& options = {});
 
-/// The float32 value that a layer reads: before its codes or its rounding.
+/// The float32 value that a layer reads: before its codes or its rounding, where that is in the
+/// graph.
 /// @return nothing if this is a constant or of another type, such as the indices of a lookup
 std::optional<ir::ValueId> layer_input(const ir::Graph& graph, const ir::Node& layer);
 

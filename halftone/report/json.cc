@@ -136,7 +136,8 @@ Json evaluation_json(const compress::Evaluation& evaluation) {
     const compress::Comparison& reference = *evaluation.reference;
     json["reference"] = {{"value", reference.value ? Json(*reference.value) : Json()},
                          {"agreement", reference.agreement},
-                         {"sqnr_db", reference.sqnr_db}};
+                         {"sqnr_db", reference.sqnr_db},
+                         {"kl", reference.divergence ? Json(*reference.divergence) : Json()}};
   }
   return json;
 }

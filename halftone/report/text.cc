@@ -131,9 +131,10 @@ std::string to_text(const compress::Evaluation& evaluation) {
   if (reference.value) {
     text += fmt::format("reference {:.2f} %\n", 100 * *reference.value);
   }
-  text += fmt::format("same answer as the reference {:.2f} %, output SQNR {} dB\n",
+  text += fmt::format("same answer as the reference {:.2f} %, output SQNR {} dB",
                       100 * reference.agreement, format_number(reference.sqnr_db, 1));
-  return text;
+  if (reference.divergence) text += fmt::format(", KL divergence {:.4g}", *reference.divergence);
+  return text + "\n";
 }
 
 std::string to_text(const std::vector<OutputFile>& outputs) {

@@ -77,7 +77,6 @@ Json network_json(const NetworkFigures& network) {
   Json json = {{"name", network.name}};
   json.update(inspection_json(network.inspection));
   if (network.evaluation) json["evaluation"] = evaluation_json(*network.evaluation);
-  if (network.divergence) json["kl_divergence"] = *network.divergence;
   json["layers"] = Json::array();
   for (const LayerFigures& layer : network.layers) {
     json["layers"].push_back(figures_json(network, layer));

@@ -38,7 +38,7 @@ std::optional<double> alone_of(const LayerFigures& layer);
 std::optional<double> accumulated_of(const LayerFigures& layer);
 /// "float" or the number.
 std::string bits_text(int bits);
-/// "basis" of "basis(2 bits, channel, offset)[700, 784]".
+/// "basis" of "basis(2 bits, channel, offset)[700, 784]"; "int8" of integers behind a conversion.
 std::string system_of(const LayerInfo& layer);
 
 // Sections, each empty if there is nothing to show.

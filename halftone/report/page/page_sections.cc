@@ -91,7 +91,11 @@ const std::vector<SummaryRow>& summary_rows() {
          return compared(n, [](const auto& c) { return decibels(c.sqnr_db); });
        }},
       {"KL divergence, nats",
-       [](const Network& n) { return n.divergence ? format_number(*n.divergence, 5) : ""; }},
+       [=](const Network& n) {
+         return compared(n, [](const auto& c) {
+           return c.divergence ? format_number(*c.divergence, 5) : std::string();
+         });
+       }},
       {"median latency", latency_of},
       {"inputs", [](const Network& n) { return listed_ports(n.inspection.inputs); }},
       {"outputs", [](const Network& n) { return listed_ports(n.inspection.outputs); }},
@@ -144,25 +148,28 @@ constexpr const char* kAloneTitle =
 constexpr const char* kAccumulatedTitle =
     "Signal to quantization noise of the layer's output, in dB, after all layers before it";
 
-HtmlTable layers_table(const NetworkFigures& network) {
-  const bool with_errors = has_errors(network);
-  std::vector<HtmlTable::Column> columns{
-      {"layer", false}, {"operator", false},   {"system", false}, {"bits"},
-      {"input bits"},   {"arithmetic", false}, {"bytes"}};
-  if (with_errors) {
-    columns.push_back({"weights dB", true, "Signal to quantization noise of the weights, in dB"});
-    columns.push_back({"alone dB", true, kAloneTitle});
-    columns.push_back({"accumulated dB", true, kAccumulatedTitle});
+/// The columns of the table of layers that depend on what was measured.
+struct LayerColumns {
+  bool has_errors = false;
+  bool has_times = false;
+
+  [[nodiscard]] std::vector<HtmlTable::Column> columns() const {
+    std::vector<HtmlTable::Column> columns{
+        {"layer", false}, {"operator", false},   {"system", false}, {"bits"},
+        {"input bits"},   {"arithmetic", false}, {"bytes"}};
+    if (has_errors) {
+      columns.push_back({"weights dB", true, "Signal to quantization noise of the weights, in dB"});
+      columns.push_back({"alone dB", true, kAloneTitle});
+      columns.push_back({"accumulated dB", true, kAccumulatedTitle});
+    }
+    if (has_times) columns.push_back({"median us", true, "Time of a run, in microseconds"});
+    columns.push_back({"kernel", false});
+    columns.push_back({"why", false, "", true});
+    return columns;
   }
-  if (network.profile) columns.push_back({"median us", true, "Time of a run, in microseconds"});
-  columns.push_back({"kernel", false});
-  columns.push_back({"why", false, "", true});
-  HtmlTable table(network.layers.empty() || network.layers.front().reference_name.empty()
-                      ? "Layers with weights, in order of execution"
-                      : "Layers with weights, in order of execution, by their names in the "
-                        "reference",
-                  std::move(columns));
-  for (const LayerFigures& layer : network.layers) {
+
+  [[nodiscard]] std::vector<Cell> row(const NetworkFigures& network,
+                                      const LayerFigures& layer) const {
     const LayerInfo& info = layer.info;
     Cell system = Cell::of(system_of(info));
     system.title = info.weights;
@@ -173,17 +180,26 @@ HtmlTable layers_table(const NetworkFigures& network) {
                           bits_cell(info.activation_bits),
                           Cell::of(arithmetic_text(info)),
                           Cell::bytes(info.weight_bytes)};
-    if (with_errors) {
+    if (has_errors) {
       row.push_back(Cell::number(layer.weight_sqnr_db, 1));
       row.push_back(Cell::number(alone_of(layer), 1));
       row.push_back(Cell::number(accumulated_of(layer), 1));
     }
-    if (network.profile) row.push_back(Cell::number(time_of(network, layer), 2));
+    if (has_times) row.push_back(Cell::number(time_of(network, layer), 2));
     const runtime::Step* step = step_of(network, layer);
     row.push_back(Cell::of(step == nullptr ? "-" : step->kernel));
     row.push_back(Cell::of(step == nullptr ? "-" : step->reason));
-    table.add_row(row);
+    return row;
   }
+};
+
+HtmlTable layers_table(const NetworkFigures& network) {
+  const bool is_compared = std::ranges::any_of(
+      network.layers, [](const LayerFigures& layer) { return !layer.reference_name.empty(); });
+  const std::string caption = is_compared ? ", by their names in the reference" : "";
+  const LayerColumns shown{has_errors(network), network.profile.has_value()};
+  HtmlTable table("Layers with weights, in order of execution" + caption, shown.columns());
+  for (const LayerFigures& layer : network.layers) table.add_row(shown.row(network, layer));
   return table;
 }
 
@@ -265,7 +281,10 @@ std::optional<double> accumulated_of(const LayerFigures& layer) {
 std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
 
 std::string system_of(const LayerInfo& layer) {
-  return layer.weights.substr(0, layer.weights.find_first_of("(["));
+  const std::string system = layer.weights.substr(0, layer.weights.find_first_of("(["));
+  // Weights that a node widens to float32.
+  if (system != "float32" || layer.weight_bits == 32) return system;
+  return layer.weight_bits == 16 ? "float16" : "int" + std::to_string(layer.weight_bits);
 }
 
 std::string summary_section(const ModelReport& report) {
@@ -342,7 +361,7 @@ std::string kernels_section(const ModelReport& report) {
     row.push_back({why + refusals_html(step)});
     table.add_row(row);
   }
-  return table.html();
+  return table.empty() ? "" : table.html();
 }
 
 }  // namespace halftone::report::page

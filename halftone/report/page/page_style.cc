@@ -3,8 +3,9 @@
 
 namespace halftone::report::page {
 
-std::string_view page_style() {
-  static constexpr std::string_view kStyle = R"css(
+namespace {
+
+constexpr std::string_view kPageStyle = R"css(
 :root,:root[data-theme=light]{color-scheme:light;--paper:#fff;--box:#f6f8fa;--text:#1f2328;--muted:#59636e;--grid:#d1d9e0;
 --hue-1:#0969da;--hue-2:#bc4c00;--hue-3:#1a7f37;--hue-4:#8250df;--hue-5:#9a6700;--hue-6:#bf3989}
 @media(prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;
@@ -51,11 +52,8 @@ width:13rem}
 .wrong{color:var(--hue-6);font-weight:600}
 @media print{nav,#theme{display:none}.scroll{overflow:visible}}
 )css";
-  return kStyle;
-}
 
-std::string_view page_script() {
-  static constexpr std::string_view kScript = R"js(
+constexpr std::string_view kPageScript = R"js(
 "use strict";
 (function () {
   function key(row, column) {
@@ -109,7 +107,11 @@ std::string_view page_script() {
   show();
 })();
 )js";
-  return kScript;
-}
+
+}  // namespace
+
+std::string_view page_style() { return kPageStyle; }
+
+std::string_view page_script() { return kPageScript; }
 
 }  // namespace halftone::report::page

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/output_loss.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/elementary.h"
+#include "halftone/base/error.h"
+#include "halftone/numerics/distortion.h"
+
+namespace halftone::compress {
+namespace {
+
+constexpr std::array<std::pair<LossKind, std::string_view>, 3> kLossNames{{
+    {LossKind::kDivergence, "kl"},
+    {LossKind::kError, "error"},
+    {LossKind::kLabels, "labels"},
+}};
+
+/// Whether the first output holds probabilities.
+bool ends_in_softmax(const ir::Graph& graph) {
+  const auto producer = graph.producer(graph.outputs()[0]);
+  const auto* softmax = producer ? std::get_if<ir::Softmax>(&graph.node(*producer).op) : nullptr;
+  return softmax != nullptr && !softmax->log;
+}
+
+}  // namespace
+
+std::string_view to_string(LossKind kind) {
+  return std::ranges::find(kLossNames, kind, &decltype(kLossNames)::value_type::first)->second;
+}
+
+LossKind loss_named(std::string_view name) {
+  for (const auto& [kind, known] : kLossNames) {
+    if (known == name) return kind;
+  }
+  fail(ErrorKind::kUsage, "loss: expected kl, error or labels, found '" + std::string(name) + "'");
+}
+
+LossKind default_loss(const ir::Graph& graph, const data::Dataset& data) {
+  const ir::Shape& shape = graph.value(graph.outputs()[0]).type.shape;
+  const bool has_row = shape.rank() == 2 && shape[1] != ir::kBatch && shape[1] > 1;
+  return has_row && (data.has_labels() || ends_in_softmax(graph)) ? LossKind::kDivergence
+                                                                  : LossKind::kError;
+}
+
+std::size_t scores_per_sample(const ir::Graph& graph, std::size_t fixed_batch,
+                              const std::string& what) {
+  const ir::Value& output = graph.value(graph.outputs()[0]);
+  const ir::Shape& shape = output.type.shape;
+  const std::size_t samples = shape.is_static() ? fixed_batch : 1;
+  const std::size_t elements = shape.with_batch(1).element_count();
+  const bool usable = shape.rank() >= 1 && elements % samples == 0 &&
+                      output.type.encoding.element == ir::ElementType::kFloat32;
+  const std::size_t count = usable ? elements / samples : 0;
+  if (count == 0) {
+    fail(ErrorKind::kShape, what + ": output '" + output.name +
+                                "': expected float32 scores for every sample, found " +
+                                output.type.to_string());
+  }
+  return count;
+}
+
+OutputLoss::OutputLoss(const ir::Graph& graph, const data::Dataset& data, LossKind kind,
+                       std::size_t scores)
+    : data_(data), kind_(kind), scores_(scores), is_probability_(ends_in_softmax(graph)) {
+  const ir::Value& output = graph.value(graph.outputs()[0]);
+  const ir::Dim last = output.type.shape.back();
+  const bool has_row =
+      last != ir::kBatch && last > 0 && scores % static_cast<std::size_t>(last) == 0;
+  classes_ = has_row ? static_cast<std::size_t>(last) : scores;
+  if (kind == LossKind::kError) return;
+  if (classes_ < 2) {
+    fail(ErrorKind::kShape, "loss " + std::string(to_string(kind)) + ": output '" + output.name +
+                                "': expected scores of two classes or more, found " +
+                                output.type.to_string() + "; use the loss error");
+  }
+  if (kind == LossKind::kLabels && (!data.has_labels() || classes_ != scores)) {
+    fail(ErrorKind::kUsage,
+         "loss labels: expected data with labels and a network with one row of scores for each "
+         "sample; use the loss kl or error");
+  }
+}
+
+void OutputLoss::log_probabilities(std::span<const float> scores, std::span<double> result) const {
+  if (is_probability_) {
+    std::ranges::transform(scores, result.begin(), [](float p) {
+      return elementary::log(std::max<double>(p, std::numeric_limits<float>::min()));
+    });
+    return;
+  }
+  const double high = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (const float score : scores) sum += elementary::exp(score - high);
+  const double log_sum = high + elementary::log(sum);
+  std::ranges::transform(scores, result.begin(), [&](float score) { return score - log_sum; });
+}
+
+std::size_t OutputLoss::label(std::size_t sample) const {
+  const std::int64_t label = data_.label(sample);
+  if (label < 0 || label >= static_cast<std::int64_t>(classes_)) {
+    fail(ErrorKind::kFormat, data_.name() + ": label of sample " + std::to_string(sample) +
+                                 ": expected 0 to " + std::to_string(classes_ - 1) + ", found " +
+                                 std::to_string(label));
+  }
+  return static_cast<std::size_t>(label);
+}
+
+LossSum OutputLoss::of(std::size_t sample, std::span<const float> reference,
+                       std::span<const float> scores) const {
+  if (kind_ == LossKind::kError) {
+    numerics::Distortion distortion;
+    distortion.add(reference, scores);
+    return {distortion.noise(), distortion.signal()};
+  }
+  LossSum sum;
+  std::vector<double> p(classes_);
+  std::vector<double> q(classes_);
+  for (std::size_t row = 0; row < scores_; row += classes_) {
+    log_probabilities(reference.subspan(row, classes_), p);
+    log_probabilities(scores.subspan(row, classes_), q);
+    sum.weight += 1;
+    if (kind_ == LossKind::kLabels) {
+      sum.loss += p[label(sample)] - q[label(sample)];
+      continue;
+    }
+    for (std::size_t c = 0; c < classes_; ++c) {
+      sum.loss += elementary::exp(p[c]) * (p[c] - q[c]);
+    }
+  }
+  return sum;
+}
+
+void OutputLoss::draw_gradient(std::span<const float> reference, Random& random,
+                               std::span<float> gradient) const {
+  if (kind_ == LossKind::kError) {
+    for (float& g : gradient) g = random.below(2) == 0 ? -1.0F : 1.0F;
+    return;
+  }
+  std::vector<double> p(classes_);
+  for (std::size_t row = 0; row < scores_; row += classes_) {
+    log_probabilities(reference.subspan(row, classes_), p);
+    double left = random.uniform();
+    std::size_t drawn = 0;
+    for (std::size_t c = 0; c < classes_; ++c) {
+      const double probability = elementary::exp(p[c]);
+      if (probability > 0 && left >= 0) drawn = c;
+      left -= probability;
+      gradient[row + c] = is_probability_ ? 0 : static_cast<float>(probability);
+    }
+    gradient[row + drawn] -= is_probability_ ? static_cast<float>(elementary::exp(-p[drawn])) : 1;
+  }
+}
+
+}  // namespace halftone::compress
