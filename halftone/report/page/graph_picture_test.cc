@@ -103,6 +103,29 @@ TEST(GraphPicture, OfFiveHundredLayersIsSmall) {
   }
 }
 
+TEST(GraphPicture, NamesTheFirstNodesOutsideOfABlock) {
+  ReportGraph graph;
+  std::vector<std::size_t> inputs;
+  for (int i = 0; i < 400; ++i) inputs.push_back(add(graph, "x/" + std::to_string(i), "Input", {}));
+  std::size_t last = add(graph, "b/sum", "Concat", inputs);
+  for (int i = 0; i < 300; ++i) last = add(graph, "b/" + std::to_string(i), "Relu", {last});
+  const std::string html = graph_picture(graph, {});
+  expect_markup(html);
+  EXPECT_THAT(html, HasSubstr(">from x/6</text>"));
+  EXPECT_THAT(html, Not(HasSubstr(">from x/7</text>")));
+  EXPECT_THAT(html, HasSubstr(">from 393 others</text>"));
+}
+
+TEST(GraphPicture, NamesWithThousandsOfPartsAreDrawn) {
+  std::string deep;
+  for (int i = 0; i < 20'000; ++i) deep += "a/";
+  ReportGraph graph = residual_network(20, false);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    graph.nodes[i].name = deep + std::to_string(i);
+  }
+  expect_markup(graph_picture(graph, {}));
+}
+
 TEST(GraphPicture, DenselyConnectedNodesAreDrawnToo) {
   ReportGraph graph;
   for (std::size_t i = 0; i < 60; ++i) {

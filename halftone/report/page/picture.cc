@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "halftone/base/printable.h"
@@ -75,9 +76,13 @@ std::string value_text(double value) {
 
 bool is_drawable(double value) { return std::abs(value) <= 1e300; }
 
+std::size_t num_characters(const std::string& content) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(content, [](char byte) { return !continues(byte); }));
+}
+
 std::string shortened(const std::string& content, std::size_t max) {
-  std::size_t characters = 0;
-  for (const char byte : content) characters += continues(byte) ? std::size_t{0} : 1;
+  const std::size_t characters = num_characters(content);
   if (characters <= max) return content;
   const std::size_t head = (max - 1) / 2;
   const std::size_t tail = max - 1 - head;

@@ -150,11 +150,23 @@ TEST(PlotOfSeries, HasAxesLegendDotsAndRings) {
   const std::string svg = plot(example());
   expect_picture(svg);
   EXPECT_EQ(count(svg, "class=line"), 1U);
-  EXPECT_THAT(svg, HasSubstr("class=line d=\"M62 296L532 56\""));
+  EXPECT_THAT(svg, HasSubstr("class=line d=\"M62 284L532 44\""));
   EXPECT_EQ(count(svg, "class=dot>"), 1U);
   EXPECT_EQ(count(svg, "class=\"ring\""), 1U);
   EXPECT_THAT(svg, HasSubstr(">found</text>"));
   EXPECT_THAT(svg, HasSubstr(">bytes</text>"));
+}
+
+TEST(PlotOfSeries, LegendsTakeAsManyLinesAsTheyNeed) {
+  Plot many{"t", "x", "y", {}, false, false};
+  for (int i = 0; i < 8; ++i) {
+    many.series.push_back(
+        {"a series with a label " + std::to_string(i), {{0, 1, "", false}}, true});
+  }
+  const std::string svg = plot(many);
+  expect_picture(svg);
+  EXPECT_THAT(svg, HasSubstr("height=382"));
+  EXPECT_EQ(count(svg, "<path class=\"dots h"), 8U);
 }
 
 TEST(PlotOfSeries, LinesBreakWhereAPointCannotBeShown) {
