@@ -121,6 +121,7 @@ TEST_F(ProgramReport, ShowsWhatItCanWithoutDataAndReference) {
   EXPECT_GT(found["model"]["layers"][0]["weight_histogram"]["counts"].size(), 1U);
   EXPECT_FALSE(found["model"]["layers"][0].contains("input_histogram"));
   EXPECT_NE(found["model"]["layers"][0]["kernel"], "");
+  EXPECT_EQ(found["graph"][0]["operator"], "Input");
 }
 
 TEST_F(ProgramReport, ShowsTwoModelsSideBySide) {
@@ -138,7 +139,7 @@ TEST_F(ProgramReport, EscapesNamesWithMarkup) {
   const std::string html = page_of(network_with_markup());
   EXPECT_THAT(html, Not(HasSubstr("<b>")));
   EXPECT_THAT(html, Not(HasSubstr("<img src=x>")));
-  EXPECT_THAT(html, HasSubstr("&lt;/<wbr>script&gt;&lt;b&gt;&quot;&amp;'"));
+  EXPECT_THAT(html, HasSubstr("&lt;/script&gt;&lt;b&gt;&quot;&amp;'"));
   EXPECT_EQ(data_in(html)["model"]["layers"][0]["name"], "</script><b>\"&'</b>");
 }
 

@@ -19,6 +19,9 @@
 namespace halftone {
 namespace {
 
+/// Networks of more layers have histograms of fewer bins, so that their reports stay small.
+constexpr std::size_t kManyLayers = 100;
+
 /// The graph whose layers are compared: float32 at its ends, weights that are codes or float32.
 ir::Graph graph_to_compare(const Network& network) {
   ir::Graph graph = network.graph;
@@ -124,7 +127,10 @@ struct Part {
 class Reporter {
  public:
   Reporter(const ModelReportJob& job, std::vector<Part> parts)
-      : job_(job), parts_(std::move(parts)), stages_(job.evaluation.progress, num_stages()) {
+      : job_(job),
+        parts_(std::move(parts)),
+        bins_(parts_.front().figures.layers.size() > kManyLayers ? 32 : 64),
+        stages_(job.evaluation.progress, num_stages()) {
     if (job.data) data_.emplace(job.data->open());
   }
 
@@ -215,7 +221,7 @@ class Reporter {
     numerics::Distortion distortion;
     distortion.add(original->as<float>(), to_float(own).as<float>());
     layer.weight_sqnr_db = distortion.sqnr_db();
-    layer.weights = weight_histogram(own, original);
+    layer.weights = weight_histogram(own, original, {bins_});
     layer.weights_are_reference = layer.weights.has_value();
   }
 
@@ -231,7 +237,8 @@ class Reporter {
       if (!at) continue;
       LayerFigures& layer = part.figures.layers[*at];
       const ir::Constant* weights = weights_of(graph, id);
-      if (!layer.weights && weights != nullptr) layer.weights = weight_histogram(*weights, nullptr);
+      if (!layer.weights && weights != nullptr)
+        layer.weights = weight_histogram(*weights, nullptr, {bins_});
       const auto input = compress::layer_input(graph, graph.node(id));
       if (!data_ || !input) continue;
       values.push_back(*input);
@@ -241,7 +248,7 @@ class Reporter {
     const auto histograms =
         compress::value_histograms(graph, values, *data_, {progress, job_.evaluation.devices});
     for (std::size_t i = 0; i < readers.size(); ++i) {
-      ValueHistogram histogram = binned(histograms[i], true);
+      ValueHistogram histogram = binned(histograms[i], {bins_, true});
       const auto& codes = graph.value(graph.node(readers[i].second).inputs[0]).type.encoding.codes;
       if (codes != nullptr) add_levels(histogram, *codes);
       part.figures.layers[readers[i].first].inputs = std::move(histogram);
@@ -250,6 +257,7 @@ class Reporter {
 
   const ModelReportJob& job_;
   std::vector<Part> parts_;  ///< the model, the one beside, the reference
+  std::size_t bins_;         ///< of a histogram: fewer where there are many
   compress::Stages stages_;
   std::optional<data::Dataset> data_;
   ModelReport report_;

@@ -26,23 +26,24 @@ TEST(Binned, CountsEveryValueOnce) {
   std::vector<float> values;
   for (int i = -100; i <= 300; ++i) values.push_back(static_cast<float>(i) / 100);
   fine.add(values);
-  const ValueHistogram all = binned(fine, false);
+  const ValueHistogram all = binned(fine);
   EXPECT_EQ(all.counts.size(), 64U);
   EXPECT_EQ(all.low, -1);
   EXPECT_EQ(all.high, 3);
   EXPECT_EQ(total(all.counts), 401);
   EXPECT_EQ(all.num_zeros, 0);
-  const ValueHistogram others = binned(fine, true);
+  const ValueHistogram others = binned(fine, {.omits_zeros = true});
   EXPECT_EQ(total(others.counts), 400);
   EXPECT_EQ(others.num_zeros, 1);
+  EXPECT_EQ(binned(fine, {.max_bins = 32}).counts.size(), 32U);
 }
 
 TEST(Binned, TakesEqualValuesAndNone) {
   compress::Histogram fine;
-  EXPECT_TRUE(binned(fine, false).counts.empty());
+  EXPECT_TRUE(binned(fine).counts.empty());
   const std::vector<float> values(5, 2.5F);
   fine.add(values);
-  EXPECT_EQ(binned(fine, false).counts, (std::vector<std::int64_t>{5}));
+  EXPECT_EQ(binned(fine).counts, (std::vector<std::int64_t>{5}));
 }
 
 /// Two rows whose levels are -3 a, -a, a, 3 a around b.

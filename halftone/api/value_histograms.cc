@@ -10,7 +10,6 @@
 namespace halftone {
 namespace {
 
-constexpr std::size_t kMaxBins = 64;
 /// More levels than this are not drawn, as they would fill the picture.
 constexpr std::size_t kMaxLevels = 64;
 /// Codebooks of longer codes have too many levels to list.
@@ -66,7 +65,8 @@ void keep_few_levels(ValueHistogram& histogram) {
 }
 
 /// Values of all blocks relative to their levels, and the mean levels.
-ValueHistogram relative_histogram(const ir::EncodedTensor& codes, std::vector<float> values) {
+ValueHistogram relative_histogram(const ir::EncodedTensor& codes, std::vector<float> values,
+                                  const BinOptions& options) {
   const numerics::MatrixEncoding& encoding = *codes.encoding;
   const ir::MatrixExtent extent = ir::matrix_extent(codes.shape);
   const BlockLevels levels(encoding);
@@ -87,7 +87,7 @@ ValueHistogram relative_histogram(const ir::EncodedTensor& codes, std::vector<fl
       });
   compress::Histogram fine;
   fine.add(values);
-  ValueHistogram histogram = binned(fine, false);
+  ValueHistogram histogram = binned(fine, options);
   histogram.is_relative = true;
   histogram.num_levels = means.size();
   const auto blocks = static_cast<double>(encoding.num_blocks(extent.rows, extent.cols));
@@ -98,13 +98,13 @@ ValueHistogram relative_histogram(const ir::EncodedTensor& codes, std::vector<fl
 
 }  // namespace
 
-ValueHistogram binned(const compress::Histogram& fine, bool omits_zeros) {
+ValueHistogram binned(const compress::Histogram& fine, const BinOptions& options) {
   ValueHistogram histogram;
   if (fine.count() == 0) return histogram;
   histogram.low = fine.range().low;
   histogram.high = fine.range().high;
-  const double width = (histogram.high - histogram.low) / static_cast<double>(kMaxBins);
-  histogram.counts.assign(width > 0 ? kMaxBins : 1, 0);
+  const double width = (histogram.high - histogram.low) / static_cast<double>(options.max_bins);
+  histogram.counts.assign(width > 0 ? options.max_bins : 1, 0);
   const auto bin_of = [&](double x) -> std::int64_t& {
     const double at = width > 0 ? std::floor((x - histogram.low) / width) : 0;
     const double last = static_cast<double>(histogram.counts.size() - 1);
@@ -118,7 +118,7 @@ ValueHistogram binned(const compress::Histogram& fine, bool omits_zeros) {
   };
   add(fine.negatives(), -1);
   add(fine.positives(), 1);
-  if (omits_zeros) {
+  if (options.omits_zeros) {
     histogram.num_zeros = fine.num_zeros();
   } else if (fine.num_zeros() > 0) {
     bin_of(0) += fine.num_zeros();
@@ -136,7 +136,8 @@ void add_levels(ValueHistogram& histogram, const numerics::MatrixEncoding& encod
 }
 
 std::optional<ValueHistogram> weight_histogram(const ir::Constant& constant,
-                                               const ir::Tensor* reference) {
+                                               const ir::Tensor* reference,
+                                               const BinOptions& options) {
   const bool is_float = type_of(constant).encoding.element == ir::ElementType::kFloat32;
   if (!is_float && reference == nullptr) return std::nullopt;
   const ir::Tensor own = reference == nullptr ? to_float(constant) : ir::Tensor();
@@ -145,10 +146,10 @@ std::optional<ValueHistogram> weight_histogram(const ir::Constant& constant,
   const auto* codes = std::get_if<ir::EncodedTensor>(&constant);
   const bool has_blocks = codes != nullptr && codes->encoding->bits <= kMaxListedBits &&
                           codes->encoding->granularity != numerics::Granularity::kTensor;
-  if (has_blocks) return relative_histogram(*codes, {source.begin(), source.end()});
+  if (has_blocks) return relative_histogram(*codes, {source.begin(), source.end()}, options);
   compress::Histogram fine;
   fine.add(source);
-  ValueHistogram histogram = binned(fine, false);
+  ValueHistogram histogram = binned(fine, options);
   if (codes != nullptr) add_levels(histogram, *codes->encoding);
   return histogram;
 }

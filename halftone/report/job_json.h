@@ -2,8 +2,6 @@
 // Results as JSON values, for objects that contain them. The keys are a contract, see docs/cli.md.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "halftone/api/inspection.h"
@@ -22,9 +20,6 @@ Json layer_json(const LayerInfo& layer);
 Json inspection_json(const Inspection& inspection);
 /// What `eval --json` prints.
 Json evaluation_json(const compress::Evaluation& evaluation);
-/// What `bench --json` prints of a step.
-/// @param median_us  left out if there is none
-Json step_json(const runtime::Plan& plan, std::size_t index, std::optional<double> median_us);
 /// What `bench --json` prints.
 Json measurement_json(const runtime::Plan& plan, const runtime::Profile& profile);
 

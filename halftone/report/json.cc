@@ -32,6 +32,24 @@ Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
           {"us", measured->us}};
 }
 
+Json step_json(const runtime::Plan& plan, const runtime::Step& step, double median_us) {
+  Json refused = Json::array();
+  for (const runtime::Refusal& refusal : step.refused) {
+    refused.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
+  }
+  return {{"name", step.name},
+          {"operator", step.op},
+          {"kernel", step.kernel},
+          {"arithmetic", runtime::text_of(step.arithmetic)},
+          {"variant", step.body.variant.empty() ? Json() : Json(step.body.variant)},
+          {"measured", measured_json(step.measured)},
+          {"slow", step.slow.empty() ? Json() : Json(step.slow)},
+          {"median_us", median_us},
+          {"products", products_of(plan, step)},
+          {"reason", step.reason},
+          {"refused", refused}};
+}
+
 Json system_json(const NumberSystemInfo& system) {
   return {{"name", system.name},         {"family", system.family},
           {"min_bits", system.min_bits}, {"max_bits", system.max_bits},
@@ -156,30 +174,10 @@ std::string to_json(const std::vector<OutputFile>& outputs) {
   return dump({{"outputs", list}});
 }
 
-Json step_json(const runtime::Plan& plan, std::size_t index, std::optional<double> median_us) {
-  const runtime::Step& step = plan.steps()[index];
-  Json refused = Json::array();
-  for (const runtime::Refusal& refusal : step.refused) {
-    refused.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
-  }
-  Json json = {{"name", step.name},
-               {"operator", step.op},
-               {"kernel", step.kernel},
-               {"arithmetic", runtime::text_of(step.arithmetic)},
-               {"variant", step.body.variant.empty() ? Json() : Json(step.body.variant)},
-               {"measured", measured_json(step.measured)},
-               {"slow", step.slow.empty() ? Json() : Json(step.slow)}};
-  if (median_us) json["median_us"] = *median_us;
-  json["products"] = products_of(plan, step);
-  json["reason"] = step.reason;
-  json["refused"] = refused;
-  return json;
-}
-
 Json measurement_json(const runtime::Plan& plan, const runtime::Profile& profile) {
   Json layers = Json::array();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    layers.push_back(step_json(plan, i, profile.step_median_us[i]));
+    layers.push_back(step_json(plan, plan.steps()[i], profile.step_median_us[i]));
   }
   return {{"batch", profile.batch},
           {"devices", profile.devices},

@@ -20,15 +20,6 @@ std::string sort_text(double value) {
 
 }  // namespace
 
-std::string breakable(const std::string& name) {
-  std::string result;
-  for (const char c : markup(name)) {
-    result += c;
-    if (c == '/' || c == '.' || c == '_') result += "<wbr>";
-  }
-  return result;
-}
-
 Cell Cell::of(const std::string& content) { return {markup(content)}; }
 
 Cell Cell::number(std::optional<double> value, int digits) {

@@ -9,9 +9,6 @@
 
 namespace halftone::report::page {
 
-/// A name as markup() gives it, which may break after each '/', '.' and '_'.
-std::string breakable(const std::string& name);
-
 /// A cell of a table.
 struct Cell {
   std::string html;               ///< already escaped

@@ -75,8 +75,8 @@ std::string to_html(const Content& content) {
       "<main id=main tabindex=-1>\n{}</main>\n"
       "<script type=\"application/json\" id=halftone-report>{}</script>\n"
       "<script>{}</script>\n</body>\n</html>\n",
-      kPolicy, name, page_style(), picture_style(), breakable(content.report.model.name), links,
-      body, embedded(page_json(content)), page_script());
+      kPolicy, name, page_style(), picture_style(), markup(content.report.model.name), links, body,
+      embedded(page_json(content)), page_script());
 }
 
 }  // namespace halftone::report::page

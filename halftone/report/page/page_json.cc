@@ -59,18 +59,9 @@ Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
 }
 
 Json node_json(const NodeFigures& node) {
-  Json json = {
-      {"name", node.name}, {"operator", node.op}, {"type", node.type}, {"inputs", node.inputs}};
+  Json json = {{"name", node.name}, {"operator", node.op}, {"inputs", node.inputs}};
   if (node.layer) json["layer"] = *node.layer;
   return json;
-}
-
-Json kernels_json(const NetworkFigures& network) {
-  Json kernels = Json::array();
-  for (std::size_t i = 0; i < network.plan->steps().size(); ++i) {
-    kernels.push_back(step_json(*network.plan, i, std::nullopt));
-  }
-  return kernels;
 }
 
 Json network_json(const NetworkFigures& network) {
@@ -81,14 +72,14 @@ Json network_json(const NetworkFigures& network) {
   for (const LayerFigures& layer : network.layers) {
     json["layers"].push_back(figures_json(network, layer));
   }
-  if (network.profile) {
-    json["bench"] = measurement_json(*network.plan, *network.profile);
-  } else {
-    json["kernels"] = kernels_json(network);
-  }
-  json["graph"] = Json::array();
-  for (const NodeFigures& node : network.nodes) json["graph"].push_back(node_json(node));
+  if (network.profile) json["bench"] = measurement_json(*network.plan, *network.profile);
   return json;
+}
+
+Json graph_json(const NetworkFigures& network) {
+  Json nodes = Json::array();
+  for (const NodeFigures& node : network.nodes) nodes.push_back(node_json(node));
+  return nodes;
 }
 
 Json worst_json(const ModelReport& report) {
@@ -150,6 +141,7 @@ Json page_json(const Content& content) {
   for (const Training& training : content.trainings) {
     json["trainings"].push_back(training_json(training));
   }
+  json["graph"] = graph_json(report.model);
   json["missing"] = report.missing;
   return json;
 }

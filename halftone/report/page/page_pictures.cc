@@ -135,7 +135,7 @@ std::string values_section(const NetworkFigures& model) {
     if (pictures.empty()) continue;
     result +=
         fmt::format("<details{}><summary>{}: {}</summary><div class=pair>\n{}</div></details>\n",
-                    open, breakable(shown_name(layer)), markup(layer.info.weights), pictures);
+                    open, markup(shown_name(layer)), markup(layer.info.weights), pictures);
   }
   return result.empty() ? "" : note(kValuesNote) + result;
 }

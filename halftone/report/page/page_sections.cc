@@ -37,8 +37,7 @@ std::string decibels(double value) {
 std::string listed_ports(const std::vector<PortInfo>& ports) {
   std::string list;
   for (const PortInfo& port : ports) {
-    list +=
-        (list.empty() ? "" : "<br>") + breakable(port.name) + ": " + markup(port.type.to_string());
+    list += (list.empty() ? "" : "<br>") + markup(port.name) + ": " + markup(port.type.to_string());
   }
   return list;
 }
@@ -130,7 +129,7 @@ std::string hints(const ModelReport& report) {
 Cell bits_cell(int bits) { return {bits_text(bits), bits}; }
 
 Cell name_cell(const LayerFigures& layer) {
-  return {breakable(shown_name(layer)), {}, layer.reference_name.empty() ? "" : layer.info.name};
+  return {markup(shown_name(layer)), {}, layer.reference_name.empty() ? "" : layer.info.name};
 }
 
 bool has_errors(const NetworkFigures& network) {
@@ -291,7 +290,7 @@ std::string summary_section(const ModelReport& report) {
   const std::vector<Role> roles = roles_of(report);
   std::string head = "<th scope=col>network</th>";
   for (const Role& role : roles) {
-    head += fmt::format("<th scope=col>{}: {}</th>", role.name, breakable(role.network->name));
+    head += fmt::format("<th scope=col>{}: {}</th>", role.name, markup(role.network->name));
   }
   std::string rows;
   for (const SummaryRow& row : summary_rows()) {
@@ -307,7 +306,7 @@ std::string summary_section(const ModelReport& report) {
   const std::string samples = report.data.empty()
                                   ? ""
                                   : fmt::format("<p>Measured on {} samples of {}.</p>\n",
-                                                report.num_samples, breakable(report.data));
+                                                report.num_samples, markup(report.data));
   return fmt::format(
       "<div class=scroll role=region tabindex=0 aria-label=Summary><table><caption>What the "
       "networks are and how they answer</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
@@ -351,7 +350,7 @@ std::string kernels_section(const ModelReport& report) {
   HtmlTable table("Every step of a run, in order of execution", std::move(columns));
   for (std::size_t i = 0; i < model.plan->steps().size(); ++i) {
     const runtime::Step& step = model.plan->steps()[i];
-    std::vector<Cell> row{{breakable(step.name)},
+    std::vector<Cell> row{{markup(step.name)},
                           Cell::of(step.op),
                           Cell::of(step.kernel),
                           Cell::of(std::string(runtime::text_of(step.arithmetic)))};

@@ -88,7 +88,7 @@ std::string searches_section(const std::vector<SearchFront>& searches) {
 std::string trainings_section(const std::vector<Training>& trainings) {
   std::string result;
   for (const Training& training : trainings) {
-    result += "<h3>" + breakable(training.file) + "</h3>\n";
+    result += "<h3>" + markup(training.file) + "</h3>\n";
     for (const TrainingCourse& course : training.courses) result += course_html(course);
   }
   return result;
