@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens pages of `halftone report` in headless Chromium and reads them back.
 
-Usage: report_page_test.py HALFTONE FOLDER
+Usage: report_page_test.py HALFTONE FOLDER DATA
 
-Writes pages and screenshots to the folder. Skipped (exit code 77) without Chromium; the environment
+Writes pages and screenshots to the folder. One test needs a network and samples in the folder DATA,
+or HALFTONE_DATA, and says that it is omitted if they are absent. The whole is skipped (exit code 77) without Chromium; the environment
 variable HALFTONE_CHROMIUM may name another browser with its protocol.
 """
 
 import json
+import os
 import random
 import shutil
 import struct
@@ -62,9 +64,10 @@ def npy(path, extents, kind, data):
 class Pages:
     """Makes pages with the program, and opens them."""
 
-    def __init__(self, program, folder, browser):
+    def __init__(self, program, folder, data, browser):
         self.program = program
         self.folder = folder
+        self.data = data
         self.browser = browser
         self.model = folder / "mnist.circle"
         self.run("quantize", FLOAT, *DATA, "--weight-bits", 2, "--activation-bits", 2, "-q",
@@ -210,7 +213,7 @@ def test_buttons_sort_the_table(pages):
 
 
 def test_the_keyboard_reaches_everything(pages):
-    page = pages.open(pages.write("float.html", pages.network(11)))
+    page = pages.open(pages.write("float.html", pages.network(11)), min(WIDTHS))
     page.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.press("Enter", text="\r")
@@ -296,11 +299,30 @@ def test_five_hundred_layers_open_in_a_second(pages):
     assert len(table_cells(page, "layers")) == 500
 
 
+def test_a_published_network_has_a_small_page(pages):
+    network = pages.data / "models" / "resnet20_cifar10.onnx"
+    samples = pages.data / "cifar10" / "lossless_test_761.bin"
+    if not network.exists() or not samples.exists():
+        print(f"omitted: no {network} or no {samples}")
+        return
+    model = pages.folder / "resnet20.circle"
+    pages.run("quantize", network, "--data", samples, "--limit", 100, "-q", "-o", model)
+    path = pages.write("resnet20.html", model, "--reference", network, "--data", samples, "--time",
+                       "--limit", 200)
+    size = path.stat().st_size
+    print(f"ResNet-20: {size} bytes")
+    assert size <= 300_000, size
+    page = pages.open(path)
+    expect_quiet(page, path)
+    assert page.count("#samples-h ~ * img") == 8
+    assert page.count("details.block") >= 3
+
+
 def tests():
     return [value for name, value in globals().items() if name.startswith("test_")]
 
 
-def main(program, folder):
+def main(program, folder, data):
     browser_program = find()
     if browser_program is None:
         print("skipped: no Chromium (Debian: chromium)")
@@ -309,7 +331,7 @@ def main(program, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with Chromium(browser_program) as browser:
-        pages = Pages(program, folder, browser)
+        pages = Pages(program, folder, Path(os.environ.get("HALFTONE_DATA", data)), browser)
         for test in tests():
             print(test.__name__[5:].replace("_", " "), flush=True)
             test(pages)

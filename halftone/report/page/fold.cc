@@ -12,6 +12,8 @@ namespace {
 
 /// A picture has at most this many boxes.
 constexpr std::size_t kMaxBlocks = 32;
+/// Of a name, so many parts count: names come from files, and may have thousands.
+constexpr std::size_t kMaxScopes = 12;
 
 using Nodes = std::vector<std::size_t>;
 
@@ -22,7 +24,7 @@ std::vector<std::string> scopes(std::string_view name) {
   std::vector<std::string> parts;
   for (;;) {
     const std::size_t end = name.find_first_of("/.");
-    if (end == std::string_view::npos) return parts;
+    if (end == std::string_view::npos || parts.size() == kMaxScopes) return parts;
     if (end > 0) parts.emplace_back(name.substr(0, end));
     name.remove_prefix(end + 1);
   }

@@ -20,6 +20,7 @@ constexpr std::size_t kMaxOpenNetwork = 12;  ///< nodes of a network without blo
 constexpr std::size_t kMaxOpenBlock = 40;    ///< nodes of a block without blocks
 constexpr std::size_t kMaxBoxName = 30;      ///< characters
 constexpr std::size_t kMaxBoxNote = 40;
+constexpr std::size_t kMaxPorts = 8;  ///< boxes for nodes outside of a block
 // In pixels.
 constexpr double kBoxHeight = 34;
 constexpr double kPortHeight = 20;
@@ -90,8 +91,8 @@ BoxText block_text(const Network& network, const Block& block) {
 void add_box(Net& net, BoxText text) {
   text.name = shortened(text.name, kMaxBoxName);
   text.note = shortened(text.note, kMaxBoxNote);
-  const auto characters =
-      static_cast<double>(std::max({text.name.size(), text.note.size(), std::size_t{6}}));
+  const auto characters = static_cast<double>(
+      std::max({num_characters(text.name), num_characters(text.note), std::size_t{6}}));
   const double height = text.note.empty() ? kPortHeight : kBoxHeight;
   // Even, so that both sides are whole pixels.
   const double width = 2 * std::round(kBoxCharacter / 2 * characters + kBoxPadding);
@@ -99,23 +100,36 @@ void add_box(Net& net, BoxText text) {
   net.texts.push_back(std::move(text));
 }
 
+/// The boxes that nodes belong to.
+using Owners = std::map<std::size_t, std::size_t>;
+
+/// Adds boxes for the nodes outside that some nodes read; the last is for all that remain.
+Owners add_ports(Net& net, const ReportGraph& graph, const Owners& inside) {
+  Owners ports;
+  for (const auto& [node, block] : inside) {
+    for (const std::size_t input : graph.nodes[node].inputs) {
+      if (!inside.contains(input)) ports[input] = 0;
+    }
+  }
+  const std::size_t num_named = ports.size() > kMaxPorts ? kMaxPorts - 1 : ports.size();
+  for (auto& [node, box] : ports) {
+    box = std::min(net.boxes.size(), num_named);
+    if (box < net.boxes.size()) continue;
+    std::string name = "from " + graph.nodes[node].name;
+    if (box == num_named) name = fmt::format("from {} others", ports.size() - num_named);
+    add_box(net, {"port", name, "", name});
+  }
+  return ports;
+}
+
 Net net_of(const Network& network, const std::vector<Block>& blocks) {
-  std::map<std::size_t, std::size_t> owner;
+  Net net;
+  Owners owner;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (const std::size_t node : blocks[b].nodes) owner[node] = b;
   }
-  std::map<std::size_t, std::size_t> outside;
-  for (const auto& [node, block] : owner) {
-    for (const std::size_t input : network.graph.nodes[node].inputs) {
-      if (!owner.contains(input)) outside[input] = 0;
-    }
-  }
-  Net net;
-  for (auto& [node, box] : outside) {
-    box = net.boxes.size();
-    const std::string& name = network.graph.nodes[node].name;
-    add_box(net, {"port", "from " + name, "", "from " + name});
-  }
+  const Owners ports = add_ports(net, network.graph, owner);
+  const std::size_t num_ports = net.boxes.size();
   const std::size_t scope = common_scope(blocks);
   for (const Block& block : blocks) {
     BoxText text = block_text(network, block);
@@ -126,9 +140,8 @@ Net net_of(const Network& network, const std::vector<Block>& blocks) {
   for (const auto& [node, block] : owner) {
     for (const std::size_t input : network.graph.nodes[node].inputs) {
       const auto inside = owner.find(input);
-      const std::size_t from =
-          inside == owner.end() ? outside[input] : outside.size() + inside->second;
-      if (from != outside.size() + block) edges.emplace(from, outside.size() + block);
+      const std::size_t from = inside == owner.end() ? ports.at(input) : num_ports + inside->second;
+      if (from != num_ports + block) edges.emplace(from, num_ports + block);
     }
   }
   net.edges.assign(edges.begin(), edges.end());
@@ -204,12 +217,13 @@ struct Alike {
   const Block* last = nullptr;
 };
 
-/// "stage0/1 to stage0/9: each as stage0/0"
+/// "stage0/1 to stage0/9: each the same as stage0/0"
 std::string alike_line(const Alike& run) {
   if (run.first == nullptr) return "";
   const bool is_single = run.first == run.last;
   const std::string names =
-      run.first->name + (is_single ? ": as " : " to " + run.last->name + ": each as ");
+      run.first->name +
+      (is_single ? ": the same as " : " to " + run.last->name + ": each the same as ");
   return "<p class=alike>" + markup(names + run.drawn) + "</p>\n";
 }
 

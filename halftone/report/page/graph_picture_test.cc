@@ -47,13 +47,14 @@ TEST(GraphPicture, DrawsEqualBlocksOnce) {
   const std::string html = graph_picture(graph, labels);
   expect_markup(html);
   EXPECT_EQ(count(html, "<details"), 1U);
-  EXPECT_THAT(html, HasSubstr("<p class=alike>stage0/1 to stage0/3: each as stage0/0</p>"));
+  EXPECT_THAT(html,
+              HasSubstr("<p class=alike>stage0/1 to stage0/3: each the same as stage0/0</p>"));
   // Another label makes a difference, as layers 4 and 5 are in the third block.
   labels[4] = "3 bits";
   const std::string other = graph_picture(graph, labels);
   EXPECT_EQ(count(other, "<details"), 2U);
-  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/1: as stage0/0</p>"));
-  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/3: as stage0/0</p>"));
+  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/1: the same as stage0/0</p>"));
+  EXPECT_THAT(other, HasSubstr("<p class=alike>stage0/3: the same as stage0/0</p>"));
 }
 
 TEST(GraphPicture, OfASmallNetworkShowsItsNodes) {
@@ -100,6 +101,29 @@ TEST(GraphPicture, OfFiveHundredLayersIsSmall) {
       EXPECT_EQ(count(html, "<title>" + node.name + ": " + node.op), 1U) << node.name;
     }
   }
+}
+
+TEST(GraphPicture, NamesTheFirstNodesOutsideOfABlock) {
+  ReportGraph graph;
+  std::vector<std::size_t> inputs;
+  for (int i = 0; i < 400; ++i) inputs.push_back(add(graph, "x/" + std::to_string(i), "Input", {}));
+  std::size_t last = add(graph, "b/sum", "Concat", inputs);
+  for (int i = 0; i < 300; ++i) last = add(graph, "b/" + std::to_string(i), "Relu", {last});
+  const std::string html = graph_picture(graph, {});
+  expect_markup(html);
+  EXPECT_THAT(html, HasSubstr(">from x/6</text>"));
+  EXPECT_THAT(html, Not(HasSubstr(">from x/7</text>")));
+  EXPECT_THAT(html, HasSubstr(">from 393 others</text>"));
+}
+
+TEST(GraphPicture, NamesWithThousandsOfPartsAreDrawn) {
+  std::string deep;
+  for (int i = 0; i < 20'000; ++i) deep += "a/";
+  ReportGraph graph = residual_network(20, false);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    graph.nodes[i].name = deep + std::to_string(i);
+  }
+  expect_markup(graph_picture(graph, {}));
 }
 
 TEST(GraphPicture, DenselyConnectedNodesAreDrawnToo) {

@@ -89,8 +89,7 @@ std::string lines(const std::vector<double>& values, const Span& span, bool has_
   }
   if (path.empty()) return "";
   if (!has_dots) return "<path class=limit d=\"" + path + "\"/>";
-  return "<g class=h2><path class=line d=\"" + path + "\"/><path class=dots d=\"" + dots +
-         "\"/></g>";
+  return "<path class=level d=\"" + path + "\"/><path class=knobs d=\"" + dots + "\"/>";
 }
 
 /// A line below, and the ends of the axis; zero if it is well between them.
@@ -105,7 +104,7 @@ std::string scale(const Span& span) {
              label(kHistogramRight, y, "end soft", value_text(span.high));
   const double zero = span.place(0);
   if (zero > kHistogramLeft + 70 && zero < kHistogramRight - 70) {
-    content += label(zero, y, "mid soft", "0");
+    content += label(std::round(zero), y, "mid soft", "0");
   }
   return content;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "halftone/base/printable.h"
@@ -17,7 +18,7 @@ svg.net{max-width:none;text-anchor:middle}
 svg.plot text,svg.net text{fill:var(--text,#1f2328)}
 svg .end{text-anchor:end}
 svg .mid{text-anchor:middle}
-svg.plot .soft,svg.net .soft{fill:var(--muted,#59636e)}
+svg.plot .soft,svg.plot .soft text,svg.net .soft{fill:var(--muted,#59636e)}
 svg .strong{font-weight:600}
 svg .grid{stroke:var(--grid,#d1d9e0);fill:none}
 svg .bar{fill:var(--h,var(--hue-1,#0969da))}
@@ -25,6 +26,8 @@ svg .line{fill:none;stroke:var(--h,var(--hue-1,#0969da));stroke-width:1.5}
 svg .dots{fill:none;stroke:var(--h,var(--hue-1,#0969da));stroke-width:4;stroke-linecap:round}
 svg .dot{fill:var(--h,var(--hue-1,#0969da))}
 svg .ring{fill:none;stroke:var(--text,#1f2328);stroke-width:2}
+svg .level{fill:none;stroke:var(--hue-2,#bc4c00);stroke-width:1.5}
+svg .knobs{fill:none;stroke:var(--hue-2,#bc4c00);stroke-width:4;stroke-linecap:round}
 svg .limit{fill:none;stroke:var(--text,#1f2328);stroke-dasharray:3 2}
 svg .h1{--h:var(--hue-1,#0969da)}
 svg .h2{--h:var(--hue-2,#bc4c00)}
@@ -75,9 +78,13 @@ std::string value_text(double value) {
 
 bool is_drawable(double value) { return std::abs(value) <= 1e300; }
 
+std::size_t num_characters(const std::string& content) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(content, [](char byte) { return !continues(byte); }));
+}
+
 std::string shortened(const std::string& content, std::size_t max) {
-  std::size_t characters = 0;
-  for (const char byte : content) characters += continues(byte) ? std::size_t{0} : 1;
+  const std::size_t characters = num_characters(content);
   if (characters <= max) return content;
   const std::size_t head = (max - 1) / 2;
   const std::size_t tail = max - 1 - head;

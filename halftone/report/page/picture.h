@@ -25,6 +25,9 @@ std::string value_text(double value);
 /// Whether a value can be drawn: finite, and small enough that differences are finite too.
 bool is_drawable(double value);
 
+/// Characters of a text in UTF-8.
+std::size_t num_characters(const std::string& content);
+
 /// A text of at most `max` characters: "…" replaces the middle of a longer one.
 /// @pre max >= 3
 std::string shortened(const std::string& content, std::size_t max);

@@ -14,11 +14,12 @@ namespace {
 
 // In pixels.
 constexpr double kPlotPageWidth = 560;
-constexpr double kPlotPageHeight = 340;
+constexpr double kPlotPageHeight = 322;
 constexpr double kPlotPageLeft = 62;
 constexpr double kPlotPageRight = 532;
-constexpr double kPlotPageTop = 56;
-constexpr double kPlotPageBottom = 296;
+constexpr double kPlotPageTop = 44;
+constexpr double kPlotPageBottom = 284;
+constexpr double kLegendLine = 16;
 constexpr double kCharacter = 6.2;
 constexpr std::size_t kMaxSeriesLabel = 24;  ///< characters
 constexpr std::size_t kNumHues = 6;
@@ -166,19 +167,30 @@ std::string dots_of(const Series& series, const Axes& axes) {
 
 std::string hue_class(std::size_t index) { return "h" + std::to_string(index % kNumHues + 1); }
 
-/// A dot and the label of each series, in one line from the right.
-std::string legend_of(const Plot& plot) {
+/// Below the plot: a dot and the label of each series, in as many lines as they take.
+struct Legend {
   std::string content;
-  double x = kPlotPageRight;
-  for (std::size_t i = plot.series.size(); i-- > 0;) {
+  double height = 0;
+};
+
+Legend legend_of(const Plot& plot) {
+  Legend legend;
+  double x = kPlotPageLeft;
+  double y = kPlotPageHeight + 4;
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
     if (plot.series[i].label.empty()) continue;
     const std::string name = shortened(plot.series[i].label, kMaxSeriesLabel);
-    content += label(x, 30, "end", name);
-    x -= kCharacter * static_cast<double>(name.size()) + 6;
-    content += "<path class=\"dots " + hue_class(i) + "\" d=\"M" + pixels(x) + " 26h-8\"/>\n";
-    x -= 20;
+    const double width = kCharacter * static_cast<double>(num_characters(name)) + 32;
+    if (x > kPlotPageLeft && x + width > kPlotPageRight) {
+      x = kPlotPageLeft;
+      y += kLegendLine;
+    }
+    legend.content += "<path class=\"dots " + hue_class(i) + "\" d=\"M" + pixels(x) + " " +
+                      pixels(y - 4) + "h8\"/>" + label(x + 14, y, "", name);
+    legend.height = y + 8 - kPlotPageHeight;
+    x += width;
   }
-  return content;
+  return legend;
 }
 
 }  // namespace
@@ -199,13 +211,14 @@ std::string plot(const Plot& plot) {
     return picture({kPlotPageWidth, 52, plot.title}, content);
   }
   const Axes axes{{x.low, x.high, plot.log_x}, {y.low, y.high, plot.log_y}};
-  content += grid(axes, plot) + legend_of(plot);
+  const Legend legend = legend_of(plot);
+  content += grid(axes, plot) + legend.content;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     const Series& series = plot.series[i];
     content += "<g class=\"" + hue_class(i) + "\">" +
                (series.is_line ? line_of(series, axes) : "") + dots_of(series, axes) + "</g>\n";
   }
-  return picture({kPlotPageWidth, kPlotPageHeight, plot.title}, content);
+  return picture({kPlotPageWidth, kPlotPageHeight + legend.height, plot.title}, content);
 }
 
 }  // namespace halftone::report::page

@@ -63,21 +63,26 @@ TEST(Picture, EveryColourHasAValueForPagesWithoutVariables) {
 }
 
 TEST(Bars, HaveARowPerValueAndStartAtZero) {
-  const std::string svg = bars("SQNR in dB", {{"conv1", 20, ""}, {"conv2", -10, "two"}});
+  const std::string svg = bars("SQNR in dB", {{"conv1", 20, ""}, {"conv2", -10, ""}});
   expect_picture(svg);
-  EXPECT_EQ(count(svg, "class=bar"), 2U);
   // 300 pixels are 30 dB, zero is at 290.
-  EXPECT_THAT(svg, HasSubstr("d=\"M290 24h200v11H290z\""));
-  EXPECT_THAT(svg, HasSubstr("d=\"M190 40h100v11H190z\""));
+  EXPECT_THAT(svg, HasSubstr("class=bar d=\"M290 24h200v11H290zM190 40h100v11H190z\"/>"));
   EXPECT_THAT(svg, HasSubstr(">conv1</text>"));
-  EXPECT_THAT(svg, HasSubstr("<title>two</title>"));
+  EXPECT_THAT(svg, HasSubstr(">-10</text>"));
+}
+
+TEST(Bars, TitlesAreUnderThePointer) {
+  const std::string svg = bars("t", {{"a", 1, "first"}, {std::string(50, 'b'), 1, ""}});
+  expect_picture(svg);
+  EXPECT_THAT(svg, HasSubstr("\"><title>first</title></path>"));
+  EXPECT_THAT(svg, HasSubstr("<title>" + std::string(50, 'b') + "</title>bbb"));
 }
 
 TEST(Bars, ValuesThatAreNotFiniteHaveARowWithoutABar) {
   const std::string svg =
       bars("t", {{"a", kNan, ""}, {"b", kInfinity, ""}, {"c", kHuge, ""}, {"d", 1, ""}});
   expect_picture(svg);
-  EXPECT_EQ(count(svg, "class=bar"), 1U);
+  EXPECT_EQ(count(svg, "v11H"), 1U);
   EXPECT_EQ(count(svg, "<text"), 1 + 2 * 4U);
   EXPECT_THAT(svg, HasSubstr("∞"));
 }
@@ -107,8 +112,8 @@ TEST(Histogram, IsOneOutline) {
 TEST(Histogram, LevelsHaveDotsAndThresholdsAreDashed) {
   const std::string svg = histogram({"w", 0, 1, {1, 1}, {0.25, 0.5}, {0.375}});
   expect_picture(svg);
-  EXPECT_THAT(svg, HasSubstr("class=line d=\"M89 24v92M170 24v92\""));
-  EXPECT_THAT(svg, HasSubstr("class=dots d=\"M89 24h0M170 24h0\""));
+  EXPECT_THAT(svg, HasSubstr("class=level d=\"M89 24v92M170 24v92\""));
+  EXPECT_THAT(svg, HasSubstr("class=knobs d=\"M89 24h0M170 24h0\""));
   EXPECT_THAT(svg, HasSubstr("class=limit d=\"M129.5 24v92\""));
 }
 
@@ -150,11 +155,23 @@ TEST(PlotOfSeries, HasAxesLegendDotsAndRings) {
   const std::string svg = plot(example());
   expect_picture(svg);
   EXPECT_EQ(count(svg, "class=line"), 1U);
-  EXPECT_THAT(svg, HasSubstr("class=line d=\"M62 296L532 56\""));
+  EXPECT_THAT(svg, HasSubstr("class=line d=\"M62 284L532 44\""));
   EXPECT_EQ(count(svg, "class=dot>"), 1U);
   EXPECT_EQ(count(svg, "class=\"ring\""), 1U);
   EXPECT_THAT(svg, HasSubstr(">found</text>"));
   EXPECT_THAT(svg, HasSubstr(">bytes</text>"));
+}
+
+TEST(PlotOfSeries, LegendsTakeAsManyLinesAsTheyNeed) {
+  Plot many{"t", "x", "y", {}, false, false};
+  for (int i = 0; i < 8; ++i) {
+    many.series.push_back(
+        {"a series with a label " + std::to_string(i), {{0, 1, "", false}}, true});
+  }
+  const std::string svg = plot(many);
+  expect_picture(svg);
+  EXPECT_THAT(svg, HasSubstr("height=382"));
+  EXPECT_EQ(count(svg, "<path class=\"dots h"), 8U);
 }
 
 TEST(PlotOfSeries, LinesBreakWhereAPointCannotBeShown) {
