@@ -141,6 +141,19 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
   return evaluation;
 }
 
+/// Scores per sample of both networks.
+std::size_t common_scores(const ir::Graph& graph, const ir::Graph* reference,
+                          std::size_t fixed_batch, const EvaluateOptions& options) {
+  const std::size_t scores = scores_per_sample(graph, fixed_batch, options.network);
+  if (reference == nullptr) return scores;
+  const std::size_t theirs = scores_per_sample(*reference, fixed_batch, options.reference);
+  if (theirs != scores) {
+    fail(ErrorKind::kShape, options.reference + ": expected " + std::to_string(scores) +
+                                " scores per sample, found " + std::to_string(theirs));
+  }
+  return scores;
+}
+
 }  // namespace
 
 Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
@@ -151,15 +164,8 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
          Hint::kReference);
   }
   const Contest contest = prepare(graph, data, reference, options);
-  const std::size_t fixed_batch = contest.feed.fixed_batch.value_or(1);
-  const std::size_t classes = scores_per_sample(graph, fixed_batch, options.network);
-  if (reference != nullptr) {
-    const std::size_t theirs = scores_per_sample(*reference, fixed_batch, options.reference);
-    if (theirs != classes) {
-      fail(ErrorKind::kShape, options.reference + ": expected " + std::to_string(classes) +
-                                  " scores per sample, found " + std::to_string(theirs));
-    }
-  }
+  const std::size_t classes =
+      common_scores(graph, reference, contest.feed.fixed_batch.value_or(1), options);
   std::optional<OutputLoss> divergence;
   if (reference != nullptr && default_loss(*reference, data) == LossKind::kDivergence) {
     divergence.emplace(*reference, data, LossKind::kDivergence, classes);
