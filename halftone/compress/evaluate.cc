@@ -135,7 +135,7 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
   return evaluation;
 }
 
-/// Scores of a sample, of both networks.
+/// Scores per sample of both networks.
 std::size_t common_scores(const ir::Graph& graph, const ir::Graph* reference,
                           std::size_t fixed_batch, const EvaluateOptions& options) {
   const std::size_t scores = scores_per_sample(graph, fixed_batch, options.network);

@@ -2,7 +2,6 @@
 #include "halftone/compress/graft.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -99,39 +98,33 @@ ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair)
   return add_layer(graph, quantized, pair, graph.node(pair.original).inputs);
 }
 
-ir::Graph beside(const ir::Graph& reference, const ir::Graph& quantized,
-                 std::span<const LayerPair> pairs) {
-  ir::Graph result = reference;
-  std::map<ValueId, ValueId> twins;
+TwoNetworks beside(const ir::Graph& reference, const ir::Graph& quantized,
+                   std::span<const LayerPair> pairs) {
+  TwoNetworks both{reference, {}};
   for (const NodeId id : reference.topological_order()) {
     const ir::Node& node = reference.node(id);
     std::vector<ValueId> inputs = node.inputs;
-    for (ValueId& input : inputs) {
-      if (const auto twin = twins.find(input); twin != twins.end()) input = twin->second;
-    }
+    for (ValueId& input : inputs) input = both.twin(input);
     const auto pair = std::ranges::find(pairs, id, &LayerPair::original);
     if (pair != pairs.end()) {
-      twins[node.output] = add_layer(result, quantized, *pair, std::move(inputs));
+      both.twins[node.output] = add_layer(both.graph, quantized, *pair, std::move(inputs));
     } else if (inputs != node.inputs) {
-      twins[node.output] =
-          result.add_node(node.name, node.op, std::move(inputs), reference.value(node.output).name);
+      both.twins[node.output] = both.graph.add_node(node.name, node.op, std::move(inputs),
+                                                    reference.value(node.output).name);
     }
   }
-  for (const ValueId output : reference.outputs()) {
-    const auto twin = twins.find(output);
-    result.add_output(twin == twins.end() ? output : twin->second);
-  }
-  return result;
+  for (const ValueId output : reference.outputs()) both.graph.add_output(both.twin(output));
+  return both;
 }
 
 ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
                 std::span<const LayerPair> pairs) {
-  ir::Graph result = beside(reference, quantized, pairs);
-  const std::size_t count = reference.outputs().size();
-  const std::span<const ValueId> twins = result.outputs().subspan(count);
-  result.set_outputs({twins.begin(), twins.end()});
-  result.remove_unused_nodes();
-  return result;
+  TwoNetworks both = beside(reference, quantized, pairs);
+  std::vector<ValueId> outputs;
+  for (const ValueId output : reference.outputs()) outputs.push_back(both.twin(output));
+  both.graph.set_outputs(std::move(outputs));
+  both.graph.remove_unused_nodes();
+  return std::move(both.graph);
 }
 
 }  // namespace halftone::compress

@@ -2,6 +2,7 @@
 // Puts quantized layers into a float network: single ones, or all up to one.
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -27,11 +28,23 @@ std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph
 /// @return       the output of the added layer
 ir::ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair);
 
-/// The float network and, on the same inputs, that network with these layers replaced by those of a
-/// quantized one. Its outputs are all those of the first, then all those of the second, which may
-/// be the same values. What does not depend on the layers is computed once.
-ir::Graph beside(const ir::Graph& reference, const ir::Graph& quantized,
-                 std::span<const LayerPair> pairs);
+/// A float network and another one on the same inputs.
+struct TwoNetworks {
+  ir::Graph graph;  ///< its outputs: all those of the first, then all those of the second
+  /// Values of the second network, by value of the first; where there is none, they are the same.
+  std::map<ir::ValueId, ir::ValueId> twins;
+
+  [[nodiscard]] ir::ValueId twin(ir::ValueId id) const {
+    const auto found = twins.find(id);
+    return found == twins.end() ? id : found->second;
+  }
+};
+
+/// The float network and beside it that network with these layers replaced by those of a quantized
+/// one. What does not depend on the layers is computed once. Values of the reference keep their
+/// ids.
+TwoNetworks beside(const ir::Graph& reference, const ir::Graph& quantized,
+                   std::span<const LayerPair> pairs);
 
 /// The second network of beside(). With all layers it computes what the quantized network does.
 ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,

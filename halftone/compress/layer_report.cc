@@ -23,29 +23,30 @@ const numerics::MatrixEncoding* activation_codes(const ir::Graph& graph, const i
 
 }  // namespace
 
-LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin) {
-  const ir::Node& original = graph.node(layer);
+LayerReport report_layer(const ir::Graph& reference, ir::NodeId layer, const ir::Graph& quantized,
+                         ir::NodeId twin) {
+  const ir::Node& original = reference.node(layer);
   const std::size_t input = weights_input(original.op);
-  const ir::Constant& weights = *graph.constant(original.inputs[input]);
+  const ir::Constant& weights = *reference.constant(original.inputs[input]);
   LayerReport report;
   report.name = original.name;
   report.op = name_of(original.op);
   report.float_bytes = storage_bytes(weights);
   report.encoded_bytes = report.float_bytes;
   report.weight_sqnr_db = std::numeric_limits<double>::infinity();
-  if (twin == layer) return report;
-  const ir::Node& quantized = graph.node(twin);
-  if (const auto* states = ir::activation_encoding(quantized.op)) {
+  if (&reference == &quantized && twin == layer) return report;
+  const ir::Node& node = quantized.node(twin);
+  if (const auto* states = ir::activation_encoding(node.op)) {
     if (*states != nullptr) report.activation_bits = (*states)->bits;
-  } else if (!ir::is_table(quantized.op)) {
-    report.activation_bits = ir::number_bits(graph, quantized.inputs[0]);
+  } else if (!ir::is_table(node.op)) {
+    report.activation_bits = ir::number_bits(quantized, node.inputs[0]);
   }
-  if (const numerics::MatrixEncoding* codes = activation_codes(graph, quantized)) {
+  if (const numerics::MatrixEncoding* codes = activation_codes(quantized, node)) {
     report.activation_range = range_of_levels(*codes);
   }
-  report.weight_bits = ir::number_bits(graph, quantized.inputs[input]);
+  report.weight_bits = ir::number_bits(quantized, node.inputs[input]);
   if (report.weight_bits < 32) {
-    const ir::Constant& codes = *graph.constant(quantized.inputs[input]);
+    const ir::Constant& codes = *quantized.constant(node.inputs[input]);
     report.encoded_bytes = storage_bytes(codes);
     numerics::Distortion distortion;
     distortion.add(std::get<ir::Tensor>(weights).as<float>(), ir::to_float(codes).as<float>());

@@ -30,7 +30,11 @@ struct LayerReport {
 };
 
 /// The report of a layer and its quantized twin, which may be the layer itself. Leaves `sqnr_db`
-/// unset, which needs data. @pre the weights are constants
-LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin);
+/// unset, which needs data.
+/// @param reference  the graph of `layer`
+/// @param quantized  the graph of `twin`, which may be the same
+/// @pre the weights are constants
+LayerReport report_layer(const ir::Graph& reference, ir::NodeId layer, const ir::Graph& quantized,
+                         ir::NodeId twin);
 
 }  // namespace halftone::compress

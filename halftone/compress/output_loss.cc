@@ -136,22 +136,26 @@ LossSum OutputLoss::of(std::size_t sample, std::span<const float> reference,
 
 void OutputLoss::draw_gradient(std::span<const float> reference, Random& random,
                                std::span<float> gradient) const {
+  const auto sign = [&] { return random.below(2) == 0 ? -1.0 : 1.0; };
   if (kind_ == LossKind::kError) {
-    for (float& g : gradient) g = random.below(2) == 0 ? -1.0F : 1.0F;
+    for (float& g : gradient) g = static_cast<float>(sign());
     return;
   }
-  std::vector<double> p(classes_);
+  std::vector<double> roots(classes_);
+  std::vector<double> signs(classes_);
   for (std::size_t row = 0; row < scores_; row += classes_) {
-    log_probabilities(reference.subspan(row, classes_), p);
-    double left = random.uniform();
-    std::size_t drawn = 0;
+    log_probabilities(reference.subspan(row, classes_), roots);
+    double sum = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
-      const double probability = elementary::exp(p[c]);
-      if (probability > 0 && left >= 0) drawn = c;
-      left -= probability;
-      gradient[row + c] = is_probability_ ? 0 : static_cast<float>(probability);
+      roots[c] = elementary::exp(roots[c] / 2);
+      signs[c] = sign();
+      sum += roots[c] * signs[c];
     }
-    gradient[row + drawn] -= is_probability_ ? static_cast<float>(elementary::exp(-p[drawn])) : 1;
+    for (std::size_t c = 0; c < classes_; ++c) {
+      gradient[row + c] = static_cast<float>(is_probability_
+                                                 ? signs[c] / roots[c]
+                                                 : roots[c] * (signs[c] - roots[c] * sum));
+    }
   }
 }
 

@@ -64,14 +64,14 @@ class OutputLoss {
                            std::span<const float> scores) const;
 
   /// A random gradient g of the scores whose mean square measures small changes d of them: over
-  /// many draws, curvature() mean((g d)^2) is the loss that d causes, to second order. For classes,
-  /// g is the gradient of -log p(c), where class c of each row is drawn with probability p(c) by
-  /// the reference; for kError a random sign for each score.
+  /// many draws, curvature() mean((g d)^2) is the loss that d causes, to second order. With random
+  /// signs v and the reference's probabilities p, g is sqrt(p) (v - sqrt(p) sum(sqrt(p) v)) for
+  /// logits, which gives the Fisher information diag(p) - p p', v / sqrt(p) for probabilities, and
+  /// v for kError.
   /// @param gradient  [num_scores()]
   void draw_gradient(std::span<const float> reference, Random& random,
                      std::span<float> gradient) const;
-  /// 1/2 for classes: the Fisher information is the second derivative of the divergence. 1 for
-  /// kError.
+  /// 1/2 for classes, 1 for kError.
   [[nodiscard]] double curvature() const { return kind_ == LossKind::kError ? 1 : 0.5; }
 
  private:

@@ -311,7 +311,7 @@ class Quantizer {
     std::vector<LayerReport> reports;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const auto found = twin_layers_.find(layers_[i]);
-      reports.push_back(report_layer(graph_, layers_[i],
+      reports.push_back(report_layer(graph_, layers_[i], graph_,
                                      found == twin_layers_.end() ? layers_[i] : found->second));
       reports.back().sqnr_db = distortions[i].sqnr_db();
     }

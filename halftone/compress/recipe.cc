@@ -147,11 +147,16 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   return result;
 }
 
-LayerRecipe Recipe::for_layer(std::string_view name) const {
-  LayerSettings settings = defaults;
+LayerSettings Recipe::overrides_of(std::string_view name) const {
+  LayerSettings settings;
   for (const LayerOverride& each : overrides) {
     if (matches(each.pattern, name)) settings = each.settings.over(settings);
   }
+  return settings;
+}
+
+LayerRecipe Recipe::for_layer(std::string_view name) const {
+  const LayerSettings settings = overrides_of(name).over(defaults);
   LayerRecipe recipe;
   if (settings.skip.value_or(false)) return recipe;
   const auto given = [](const numerics::NumberSystem* system) -> const numerics::NumberSystem& {

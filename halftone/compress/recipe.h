@@ -114,6 +114,8 @@ struct Recipe {
   /// @throws Error kUsage if bits or the group size are out of range, or a calibrator does not fit
   ///         the scales or the number system of activations
   [[nodiscard]] LayerRecipe for_layer(std::string_view name) const;
+  /// What overrides say of a layer.
+  [[nodiscard]] LayerSettings overrides_of(std::string_view name) const;
   /// @throws Error kUsage that lists the layers, if a pattern matches none of them
   void check_patterns(std::span<const std::string> layer_names) const;
 };
@@ -123,5 +125,8 @@ struct Recipe {
 /// @throws Error kUsage with line and key on a syntax error, an unknown key, a value of the
 ///         wrong type or out of range
 Recipe parse_recipe(std::string_view toml, const std::string& name);
+
+/// The recipe in TOML, without what has its default. parse_recipe() reads the same recipe.
+std::string to_toml(const Recipe& recipe);
 
 }  // namespace halftone::compress

@@ -26,8 +26,8 @@ TEST(Recipe, LetsActivationsOverflowButNotWeights) {
   EXPECT_EQ(recipe.activations->scales, ActivationScales::kFitted);
 }
 
-TEST(Recipe, ReadsEveryKey) {
-  const Recipe recipe = parse_recipe(R"(
+/// Has every key.
+constexpr const char* kFullRecipe = R"(
     [default]
     weight_bits = 2
     activation_bits = "none"
@@ -79,8 +79,33 @@ TEST(Recipe, ReadsEveryKey) {
     name = "h"
     calibrator = "moving-average"
     momentum = 0.5
-  )",
-                                     "test");
+  )";
+
+TEST(Recipe, WritesWhatItReads) {
+  const Recipe recipe = parse_recipe(kFullRecipe, "test");
+  const std::string text = to_toml(recipe);
+  EXPECT_EQ(to_toml(parse_recipe(text, "written")), text);
+  for (const char* line :
+       {"weight_bits = 2\n", "activation_bits = \"none\"\n", "l2_penalty = 0.001\n",
+        "schedule = \"phases\"\n", "name = \"g*\"\n", "skip = true\n"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(line));
+  }
+  EXPECT_EQ(to_toml(Recipe()), "");
+  Recipe odd;
+  odd.overrides.push_back({"a\\*\"b", {}});
+  odd.overrides[0].settings.weight_bits = 5;
+  const Recipe again = parse_recipe(to_toml(odd), "odd");
+  ASSERT_EQ(again.overrides.size(), 1u);
+  EXPECT_EQ(again.overrides[0].pattern, "a\\*\"b");
+}
+
+class EveryKey : public testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Recipe, EveryKey, testing::Bool());
+
+TEST_P(EveryKey, IsReadAndWritten) {
+  const Recipe first = parse_recipe(kFullRecipe, "test");
+  const Recipe recipe = GetParam() ? parse_recipe(to_toml(first), "written") : first;
   EXPECT_EQ(recipe.defaults.weight_bits, 2);
   EXPECT_EQ(recipe.defaults.activation_bits, 0);
   EXPECT_EQ(recipe.defaults.weight_system->name, "affine");

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "halftone/compress/recipe.h"
+
+namespace halftone::compress {
+namespace {
+
+/// Lines "key = value" of those settings that are set, or differ from the default.
+class Lines {
+ public:
+  explicit Lines(std::string& text) : text_(text) {}
+
+  void word(std::string_view key, std::string_view value) {
+    text_ += std::string(key) + " = \"";
+    for (const char c : value) {
+      if (c == '"' || c == '\\') text_ += '\\';
+      text_ += c;
+    }
+    text_ += "\"\n";
+  }
+  void flag(std::string_view key, bool value) { put(key, value ? "true" : "false"); }
+  template <typename T>
+  void number(std::string_view key, T value) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    put(key, {digits, end});
+  }
+
+  void flag_if(std::string_view key, std::optional<bool> value) {
+    if (value) flag(key, *value);
+  }
+  template <typename T>
+  void number_if(std::string_view key, const std::optional<T>& value) {
+    if (value) number(key, *value);
+  }
+  void bits_if(std::string_view key, std::optional<int> bits) {
+    if (bits == 0) return word(key, "none");
+    number_if(key, bits);
+  }
+  void system_if(std::string_view key, const numerics::NumberSystem* system) {
+    if (system != nullptr) word(key, system->name);
+  }
+  template <typename T>
+  void number_unless(std::string_view key, T value, T usual) {
+    if (value != usual) number(key, value);
+  }
+  void flag_unless(std::string_view key, bool value, bool usual) {
+    if (value != usual) flag(key, value);
+  }
+
+ private:
+  void put(std::string_view key, std::string_view value) {
+    text_ += std::string(key) + " = " + std::string(value) + "\n";
+  }
+
+  std::string& text_;
+};
+
+std::string_view name_of(numerics::Granularity granularity) {
+  switch (granularity) {
+    case numerics::Granularity::kTensor:
+      return "tensor";
+    case numerics::Granularity::kChannel:
+      return "channel";
+    default:
+      return "group";
+  }
+}
+
+std::string_view name_of(ActivationScales scales) {
+  switch (scales) {
+    case ActivationScales::kFitted:
+      return "fitted";
+    case ActivationScales::kSample:
+      return "sample";
+    case ActivationScales::kRow:
+      return "row";
+    default:
+      return "group";
+  }
+}
+
+std::string_view name_of(Schedule schedule) {
+  return schedule == Schedule::kLayerwise ? "layerwise"
+         : schedule == Schedule::kPhases  ? "phases"
+                                          : "independent";
+}
+
+void add_settings(Lines& lines, const LayerSettings& settings) {
+  lines.system_if("weight_scheme", settings.weight_system);
+  lines.system_if("activation_scheme", settings.activation_system);
+  lines.bits_if("weight_bits", settings.weight_bits);
+  lines.bits_if("activation_bits", settings.activation_bits);
+  lines.flag_if("weight_offset", settings.weight_offset);
+  lines.flag_if("activation_offset", settings.activation_offset);
+  if (settings.granularity) lines.word("granularity", name_of(*settings.granularity));
+  lines.number_if("group_size", settings.group_size);
+  if (settings.activation_scales) {
+    lines.word("activation_scales", name_of(*settings.activation_scales));
+  }
+  lines.number_if("activation_group_size", settings.activation_group_size);
+  if (settings.calibrator) lines.word("calibrator", to_string(*settings.calibrator));
+  lines.number_if("percentile", settings.percentile);
+  lines.number_if("momentum", settings.momentum);
+  lines.flag_if("skip", settings.skip);
+  if (settings.arithmetic) lines.word("arithmetic", to_string(*settings.arithmetic));
+}
+
+void add_weights(Lines& lines, const WeightFitOptions& weights) {
+  const WeightFitOptions usual;
+  const bool by_gradient = weights.levels.solver == LevelSolver::kGradient;
+  if (by_gradient) lines.word("basis_solver", "gradient");
+  lines.number_unless("iterations", weights.levels.iterations, usual.levels.iterations);
+  if (by_gradient) {
+    lines.number("learning_rate", weights.levels.learning_rate);
+    lines.number("l2_penalty", weights.levels.l2_penalty);
+  }
+  lines.flag_unless("input_weighted", weights.input_weighted, usual.input_weighted);
+  lines.flag_unless("error_feedback", weights.error_feedback, usual.error_feedback);
+  lines.flag_unless("refine", weights.refine, usual.refine);
+  lines.number_unless("refine_sweeps", weights.refine_sweeps, usual.refine_sweeps);
+  lines.flag_unless("bias_correction", weights.bias_correction, usual.bias_correction);
+  lines.number_unless("damping", weights.damping, usual.damping);
+}
+
+void add_reconstruction(Lines& lines, const ReconstructOptions& options) {
+  const ReconstructOptions usual;
+  lines.number_unless("reconstruct_steps", options.steps, usual.steps);
+  const bool is_adaptive = options.rounding == Rounding::kAdaptive;
+  if (is_adaptive) lines.word("reconstruct_rounding", "adaptive");
+  if (options.unit == ReconstructUnit::kLayer) lines.word("reconstruct_unit", "layer");
+  lines.number_unless("reconstruct_batch", options.batch, usual.batch);
+  lines.number_unless("reconstruct_samples", options.samples, usual.samples);
+  lines.number_unless("drop", options.drop, usual.drop);
+  lines.number_if("weight_rate", options.weight_rate);
+  lines.number_unless("level_rate", options.level_rate, usual.level_rate);
+  lines.number_unless("bias_rate", options.bias_rate, usual.bias_rate);
+  if (is_adaptive) lines.number("rounding_penalty", options.rounding_penalty);
+}
+
+void add_fit(Lines& lines, const FitOptions& fit) {
+  const FitOptions usual;
+  lines.flag_unless("equalize", fit.equalize, usual.equalize);
+  if (fit.schedule != usual.schedule) lines.word("schedule", name_of(fit.schedule));
+  lines.flag_unless("refit_activations", fit.refit_activations, usual.refit_activations);
+  lines.number_unless("activation_samples", fit.activation_samples, usual.activation_samples);
+  lines.number_unless("input_rows", fit.input_rows, usual.input_rows);
+  lines.flag_unless("small_ratios", fit.small_ratios, usual.small_ratios);
+  add_weights(lines, fit.weights);
+  add_reconstruction(lines, fit.reconstruct);
+}
+
+/// A table with this heading, if it has any lines.
+template <typename Add>
+std::string table(const std::string& heading, const Add& add) {
+  std::string lines;
+  Lines writer(lines);
+  add(writer);
+  return lines.empty() ? "" : heading + "\n" + lines + "\n";
+}
+
+}  // namespace
+
+std::string to_toml(const Recipe& recipe) {
+  std::string text =
+      table("[default]", [&](Lines& lines) { add_settings(lines, recipe.defaults); });
+  text += table("[fit]", [&](Lines& lines) { add_fit(lines, recipe.fit); });
+  for (const LayerOverride& each : recipe.overrides) {
+    text += table("[[layer]]", [&](Lines& lines) {
+      lines.word("name", each.pattern);
+      add_settings(lines, each.settings);
+    });
+  }
+  if (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which choice each layer gets within budgets.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "halftone/compress/sensitivity/sensitivity.h"
+
+namespace halftone::compress {
+
+/// What networks are compared by.
+enum class Measure : std::uint8_t {
+  kLoss,    ///< as Sensitivity::loss
+  kBytes,   ///< of the file
+  kTime,    ///< microseconds for a sample
+  kEnergy,  ///< picojoules for a sample
+};
+inline constexpr std::array<Measure, 4> kMeasures = {Measure::kLoss, Measure::kBytes,
+                                                     Measure::kTime, Measure::kEnergy};
+/// "loss", "bytes", "us", "pj".
+std::string_view to_string(Measure measure);
+
+/// A number for each measure.
+template <typename T>
+class PerMeasure {
+ public:
+  PerMeasure() = default;
+  explicit PerMeasure(T each) { values_.fill(each); }
+  T& operator[](Measure measure) { return values_[static_cast<std::size_t>(measure)]; }
+  const T& operator[](Measure measure) const { return values_[static_cast<std::size_t>(measure)]; }
+
+ private:
+  std::array<T, kMeasures.size()> values_{};
+};
+
+/// Limits of a network, inclusive. One or two are set.
+using Budget = PerMeasure<std::optional<double>>;
+
+/// What is least within the limits: the first measure that has none.
+Measure objective_of(const Budget& budget);
+
+/// What sums over units leave out. A network is predicted to have offset + factor sum.
+struct Corrections {
+  PerMeasure<double> factor{1};
+  PerMeasure<double> offset{0};
+};
+
+/// A choice for each unit and what it is predicted to have: 0 of what was not measured.
+struct Allocation {
+  std::vector<std::size_t> choices;  ///< by unit: index in Sensitivity::choices
+  PerMeasure<double> values{};
+  bool is_optimal = true;
+};
+
+/// What a choice for each unit is predicted to have.
+Allocation predicted(const Sensitivity& costs, std::vector<std::size_t> choices,
+                     const Corrections& corrections);
+
+/// The best choices within a budget, exactly: solve_knapsack().
+/// @throws Error kUsage unless one or two limits are set, if one is not positive, or time or energy
+///         counts but was not measured; kUnsupported if nothing may change, or a limit cannot be
+///         met: what the least is, or that each can be met but not both
+Allocation allocate(const Sensitivity& costs, const Budget& budget, const Corrections& corrections);
+
+/// Allocations that no other one beats in both loss and size, from the smallest to the largest:
+/// those of at most `count` budgets between the two extremes, evenly spaced in size.
+/// @param size  kBytes, kTime or kEnergy
+std::vector<Allocation> pareto_front(const Sensitivity& costs, const Corrections& corrections,
+                                     Measure size, std::size_t count);
+
+}  // namespace halftone::compress

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/sensitivity/budget_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/rule_codes.h"
+#include "halftone/compress/sensitivity/loss_meter.h"
+
+namespace halftone::compress {
+namespace {
+
+/// Sizes of files are exact after few corrections: codes by rule have the form of the fitted ones.
+constexpr int kMaxSizeCorrections = 8;
+/// What a limit on loss or time may leave unused before another try.
+constexpr double kSlack = 0.02;
+
+class BudgetSearch {
+ public:
+  BudgetSearch(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+               const std::vector<LayerChoice>& choices, const BudgetOptions& options)
+      : graph_(graph), data_(data), recipe_(recipe), choices_(choices), options_(options) {}
+
+  BudgetResult run() {
+    SensitivityOptions how = options_.sensitivity;
+    how.fit.progress = part_of(options_.sensitivity.fit.progress, 0, 0.7);
+    result_.costs = sensitivity(graph_, data_, recipe_, choices_, how);
+    start_corrections();
+    while (result_.tries.size() < options_.tries) {
+      const Allocation next = sized_allocation();
+      if (was_tried(next)) break;
+      try_allocation(next);
+      if (!is_wanting(result_.tries.back())) break;
+    }
+    check_met();
+    if (options_.front > 0) {
+      result_.front = pareto_front(result_.costs, corrections_, front_size(), options_.front);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// What the front has beside the loss.
+  [[nodiscard]] Measure front_size() const {
+    for (const Measure measure : {Measure::kTime, Measure::kEnergy}) {
+      if (options_.budget[measure] && !options_.budget[Measure::kBytes]) return measure;
+    }
+    return Measure::kBytes;
+  }
+
+  /// The recipe with a choice for every layer that may change.
+  [[nodiscard]] Recipe recipe_of(const std::vector<std::size_t>& choices) const {
+    Recipe recipe = recipe_;
+    for (std::size_t u = 0; u < choices.size(); ++u) {
+      const SensitiveUnit& unit = result_.costs.units[u];
+      for (const std::size_t layer : unit.layers) {
+        if (!unit.may_change) continue;
+        recipe.overrides.push_back(
+            override_for(recipe_, result_.costs.layers[layer].name, choices_[choices[u]]));
+      }
+    }
+    return recipe;
+  }
+
+  [[nodiscard]] double bytes_by_rule(const std::vector<std::size_t>& choices) const {
+    return options_.file_bytes(with_rule_codes(graph_, recipe_of(choices)));
+  }
+
+  /// What files and runs have beside their layers, from networks that have one choice.
+  void start_corrections() {
+    const Sensitivity& costs = result_.costs;
+    const auto count = static_cast<double>(costs.choices.size());
+    PerMeasure<double>& offset = corrections_.offset;
+    for (std::size_t c = 0; c < costs.choices.size(); ++c) {
+      const std::vector<std::size_t> same(costs.units.size(), c);
+      const Allocation layers = predicted(costs, same, {});
+      if (c == 0) offset[Measure::kBytes] = bytes_by_rule(same) - layers.values[Measure::kBytes];
+      const ChoiceSensitivity& choice = costs.choices[c];
+      offset[Measure::kTime] += (choice.us.value_or(0) - layers.values[Measure::kTime]) / count;
+      offset[Measure::kEnergy] += (choice.pj.value_or(0) - layers.values[Measure::kEnergy]) / count;
+    }
+  }
+
+  /// An allocation whose file, with codes by rule, is within the budget.
+  Allocation sized_allocation() {
+    const std::optional<double> limit = options_.budget[Measure::kBytes];
+    for (int i = 0;; ++i) {
+      Allocation next = allocate(result_.costs, options_.budget, corrections_);
+      if (!limit || i == kMaxSizeCorrections) return next;
+      const double bytes = bytes_by_rule(next.choices);
+      const double error = bytes - next.values[Measure::kBytes];
+      if (bytes <= *limit && (error >= 0 || i > 0)) return next;
+      corrections_.offset[Measure::kBytes] += error;
+    }
+  }
+
+  [[nodiscard]] bool was_tried(const Allocation& next) const {
+    return std::ranges::any_of(result_.tries, [&](const BudgetTry& done) {
+      return done.predicted.choices == next.choices;
+    });
+  }
+
+  void try_allocation(const Allocation& next) {
+    const auto tries = static_cast<double>(options_.tries);
+    const double begin = 0.7 + 0.3 * static_cast<double>(result_.tries.size()) / tries;
+    QuantizeOptions how = options_.sensitivity.fit;
+    how.progress = part_of(options_.sensitivity.fit.progress, begin, begin + 0.3 / tries);
+    Recipe recipe = recipe_of(next.choices);
+    QuantizeResult quantized = quantize(graph_, data_, recipe, how);
+    BudgetTry done{next};
+    measure(done, quantized.graph);
+    done.is_within = is_within(done);
+    correct(done);
+    if (result_.tries.empty() || is_better(done, result_.tries[result_.chosen])) {
+      result_.chosen = result_.tries.size();
+      result_.recipe = std::move(recipe);
+      result_.quantized = std::move(quantized);
+    }
+    result_.tries.push_back(std::move(done));
+  }
+
+  void measure(BudgetTry& done, const ir::Graph& network) const {
+    const SensitivityOptions& how = options_.sensitivity;
+    const LossMeter meter(graph_, data_, result_.costs.loss, how.fit.devices);
+    done.values[Measure::kLoss] = meter.loss(network);
+    done.values[Measure::kBytes] = options_.file_bytes(network);
+    if (!how.costs) return;
+    const RunCosts costs = how.costs(network, {});
+    done.values[Measure::kTime] = costs.us;
+    done.values[Measure::kEnergy] = costs.pj;
+  }
+
+  /// How much of the limits is used, the most of them.
+  [[nodiscard]] double used(const BudgetTry& done) const {
+    double most = 0;
+    for (const Measure measure : kMeasures) {
+      const std::optional<double> limit = options_.budget[measure];
+      if (limit) most = std::max(most, done.values[measure] / *limit);
+    }
+    return most;
+  }
+
+  [[nodiscard]] bool is_within(const BudgetTry& done) const { return used(done) <= 1; }
+
+  [[nodiscard]] double objective(const BudgetTry& done) const {
+    return done.values[objective_of(options_.budget)];
+  }
+
+  /// Within the budget before outside, then by the objective, or by what is used of the budget.
+  [[nodiscard]] bool is_better(const BudgetTry& a, const BudgetTry& b) const {
+    if (a.is_within != b.is_within) return a.is_within;
+    return a.is_within ? objective(a) < objective(b) : used(a) < used(b);
+  }
+
+  /// Whether another try may be better: this one is beyond the budget, or sums of loss and time
+  /// left more of a limit than they should.
+  [[nodiscard]] bool is_wanting(const BudgetTry& done) const {
+    return !done.is_within || used(done) < 1 - kSlack;
+  }
+
+  /// Sums are to give what was measured: files have something beside layers, the rest has a
+  /// factor.
+  void correct(const BudgetTry& done) {
+    for (const Measure measure : kMeasures) {
+      const double expected = done.predicted.values[measure];
+      if (measure == Measure::kBytes) {
+        corrections_.offset[measure] += done.values[measure] - expected;
+      } else if (expected > 0 && done.values[measure] > 0) {
+        const double factor = done.values[measure] / expected;
+        corrections_.factor[measure] *= factor;
+        corrections_.offset[measure] *= factor;
+      }
+    }
+  }
+
+  void check_met() const {
+    const BudgetTry& best = result_.tries[result_.chosen];
+    if (best.is_within) return;
+    std::ostringstream text;
+    text.precision(4);
+    text << "budget: no network within it was found in " << result_.tries.size()
+         << (result_.tries.size() == 1 ? " try" : " tries") << "; the nearest has";
+    for (const Measure measure : kMeasures) {
+      if (!options_.budget[measure]) continue;
+      text << " " << to_string(measure) << "=" << std::fixed << best.values[measure];
+    }
+    fail(ErrorKind::kUnsupported, text.str() + ": allow more, or offer other choices");
+  }
+
+  const ir::Graph& graph_;
+  const data::Dataset& data_;
+  const Recipe& recipe_;
+  const std::vector<LayerChoice>& choices_;
+  const BudgetOptions& options_;
+  Corrections corrections_;
+  BudgetResult result_;
+};
+
+}  // namespace
+
+BudgetResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
+                             const Recipe& recipe, const std::vector<LayerChoice>& choices,
+                             const BudgetOptions& options) {
+  return BudgetSearch(graph, data, recipe, choices, options).run();
+}
+
+}  // namespace halftone::compress

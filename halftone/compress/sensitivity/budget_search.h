@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantizes a network within budgets: predicts, quantizes, measures, corrects.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "halftone/compress/quantize.h"
+#include "halftone/compress/sensitivity/allocation.h"
+#include "halftone/compress/sensitivity/sensitivity.h"
+
+namespace halftone::compress {
+
+struct BudgetOptions {
+  Budget budget;
+  SensitivityOptions sensitivity{};  ///< its `costs` also measure whole networks
+  /// Bytes of the file of a network.
+  std::function<double(const ir::Graph& network)> file_bytes{};
+  std::size_t tries = 4;   ///< networks that are quantized, at most
+  std::size_t front = 24;  ///< budgets of the front, at most; 0: no front
+};
+
+/// A network that was quantized, and what it has.
+struct BudgetTry {
+  Allocation predicted;
+  PerMeasure<double> values{};  ///< measured; 0 of what was not
+  bool is_within = false;
+};
+
+struct BudgetResult {
+  Sensitivity costs;
+  std::vector<BudgetTry> tries;
+  std::size_t chosen = 0;         ///< index in `tries`
+  Recipe recipe;                  ///< of the chosen one: an override for each layer that may change
+  QuantizeResult quantized;       ///< the chosen one
+  std::vector<Allocation> front;  ///< predicted, with the corrections of the last try
+};
+
+/// Quantizes a float network with the choices that cost least within a budget.
+///
+/// Costs are those of sensitivity(). Sums of them are corrected by what networks are found to have:
+/// files by the size of the network with codes by rule, before a fit; loss and time by those of the
+/// networks that were quantized, of which each gives the next one a correction. The best network
+/// within the budget is the result, so a budget is never exceeded by what was measured.
+/// @throws Error as sensitivity(), allocate() and quantize(); kUnsupported if no try is within the
+///         budget: what the nearest had
+BudgetResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
+                             const Recipe& recipe, const std::vector<LayerChoice>& choices,
+                             const BudgetOptions& options);
+
+}  // namespace halftone::compress

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/sensitivity/loss_meter.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+#include "halftone/gradient/tape.h"
+#include "halftone/ir/symbolic_batch.h"
+
+namespace halftone::compress {
+namespace {
+
+using ir::ValueId;
+
+/// Samples per run. Those of gradients are few, because a tape keeps all values of a run.
+constexpr std::size_t kBatch = 64;
+constexpr std::size_t kGradientBatch = 16;
+
+/// A tree of arrays, so that batches can be added.
+struct LossSums {
+  spmd::Array sums;  ///< float64: weight, then losses
+
+  static auto members(auto& self) { return std::tie(self.sums); }
+};
+
+std::span<const float> sample_of(const runtime::Batch& batch, std::size_t output, std::size_t i) {
+  const std::span<const float> all = batch.outputs[output].as<float>();
+  const std::size_t size = all.size() / batch.count;
+  return all.subspan(i * size, size);
+}
+
+/// Gradients with respect to layer outputs, of one batch at a time. Lanes take a tape from a pool.
+class LayerGradients {
+ public:
+  LayerGradients(ir::Graph reference, std::span<const LayerPair> pairs, std::size_t batch)
+      : graph_(std::move(reference)) {
+    for (const LayerPair& pair : pairs) layers_.push_back(graph_.node(pair.original).output);
+    if (!ir::fixed_batch(graph_)) ir::fill_in_batch(graph_, batch);
+    put(take());
+  }
+
+  [[nodiscard]] std::unique_ptr<gradient::Tape> take() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!tapes_.empty()) {
+        auto tape = std::move(tapes_.back());
+        tapes_.pop_back();
+        return tape;
+      }
+    }
+    std::vector<ValueId> wanted = layers_;
+    wanted.insert(wanted.end(), graph_.inputs().begin(), graph_.inputs().end());
+    return std::make_unique<gradient::Tape>(graph_, std::map<ValueId, std::span<const float>>(),
+                                            wanted,
+                                            std::map<ValueId, const numerics::LevelTable*>());
+  }
+
+  void put(std::unique_ptr<gradient::Tape> tape) {
+    const std::scoped_lock lock(mutex_);
+    tapes_.push_back(std::move(tape));
+  }
+
+  [[nodiscard]] const ir::Graph& graph() const { return graph_; }
+  [[nodiscard]] const std::vector<ValueId>& layers() const { return layers_; }
+
+ private:
+  ir::Graph graph_;
+  std::vector<ValueId> layers_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<gradient::Tape>> tapes_;
+};
+
+/// Writes the samples of a batch into the front of a tape's value; the rest becomes zero.
+void copy_to(std::span<float> to, const ir::Tensor& from) {
+  const ir::Tensor numbers = from.cast(ir::ElementType::kFloat32);
+  const auto end = std::ranges::copy(numbers.as<float>(), to.begin()).out;
+  std::fill(end, to.end(), 0.0F);
+}
+
+/// Runs a tape forward on a batch, and backward from drawn gradients of its scores.
+/// @param inputs  of the batch, by input of the graph
+void differentiate(gradient::Tape& tape, const ir::Graph& graph, const OutputLoss& loss,
+                   const runtime::Batch& batch, std::span<const ir::Tensor> inputs,
+                   std::uint64_t seed) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) copy_to(tape.data(graph.inputs()[i]), inputs[i]);
+  tape.forward({});
+  const ValueId output = graph.outputs()[0];
+  const std::span<float> gradient = tape.gradient(output);
+  std::ranges::fill(gradient, 0.0F);
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    Random random(seed + batch.first + i);
+    loss.draw_gradient(sample_of(batch, 0, i), random,
+                       gradient.subspan(i * loss.num_scores(), loss.num_scores()));
+  }
+  tape.backward(output);
+}
+
+/// The weight of the samples of a batch, then for each layer the sum of (g . e)^2.
+/// @param batch  scores, then for each layer its output and that of its twin
+std::vector<double> squared_products(gradient::Tape& tape, std::span<const ValueId> layers,
+                                     const runtime::Batch& batch, const OutputLoss& loss) {
+  std::vector<double> sums(1 + layers.size(), 0);
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const std::span<const float> scores = sample_of(batch, 0, i);
+    sums[0] += loss.of(batch.first + i, scores, scores).weight;
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+      const auto x = sample_of(batch, 1 + 2 * layer, i);
+      const auto y = sample_of(batch, 2 + 2 * layer, i);
+      const auto g = tape.gradient(layers[layer]).subspan(i * x.size(), x.size());
+      double product = 0;
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        product += static_cast<double>(g[j]) * (static_cast<double>(y[j]) - x[j]);
+      }
+      sums[1 + layer] += product * product;
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+LossMeter::LossMeter(const ir::Graph& reference, const data::Dataset& data, LossKind kind,
+                     spmd::Devices devices)
+    : reference_(reference),
+      data_(data),
+      feed_(make_feed(data, reference)),
+      loss_(reference, data, kind,
+            scores_per_sample(reference, feed_.fixed_batch.value_or(1), "network")),
+      devices_(std::move(devices)) {}
+
+runtime::Stream LossMeter::stream(const ir::Graph& graph, std::size_t batch,
+                                  const ProgressSink& progress) const {
+  runtime::StreamOptions options;
+  options.num_samples = data_.size();
+  options.batch = batch;
+  options.progress = progress;
+  options.devices = devices_;
+  options.execution.float_order = runtime::FloatOrder::kFixed;
+  options.fixed_batch = feed_.fixed_batch;
+  const std::size_t count = reference_.inputs().size();
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    options.batch_axes.push_back(feed_.batch_axes[i % count]);
+  }
+  const auto fill = [this, count](std::size_t first, std::size_t samples, std::size_t input,
+                                  std::span<float> values) {
+    feed_.fill(first, samples, input % count, values);
+  };
+  return {graph, std::move(options), fill};
+}
+
+double LossMeter::loss_of_outputs(ir::Graph both, ir::ValueId output, ir::ValueId other,
+                                  const ProgressSink& progress) const {
+  both.set_outputs({output, other});
+  both.remove_unused_nodes();
+  const auto sum_batch = [&](const runtime::Batch& batch) {
+    double loss = 0;
+    double weight = 0;
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const LossSum sample =
+          loss_.of(batch.first + i, sample_of(batch, 0, i), sample_of(batch, 1, i));
+      loss += sample.loss;
+      weight += sample.weight;
+    }
+    return LossSums{spmd::Array::of({weight, loss})};
+  };
+  const LossSums total = stream(both, kBatch, progress).sum(sum_batch);
+  const auto sums = total.sums.as<double>();
+  return sums[0] == 0 ? 0 : sums[1] / sums[0];
+}
+
+double LossMeter::loss(const ir::Graph& quantized, std::span<const LayerPair> pairs,
+                       const ProgressSink& progress) const {
+  TwoNetworks both = beside(reference_, quantized, pairs);
+  const ValueId output = reference_.outputs()[0];
+  const ValueId twin = both.twin(output);
+  return loss_of_outputs(std::move(both.graph), output, twin, progress);
+}
+
+double LossMeter::loss(const ir::Graph& network, const ProgressSink& progress) const {
+  ir::Graph both = reference_;
+  both.append(network);
+  const ValueId other = both.outputs()[reference_.outputs().size()];
+  return loss_of_outputs(std::move(both), reference_.outputs()[0], other, progress);
+}
+
+bool LossMeter::has_gradients(std::span<const LayerPair> pairs) const {
+  try {
+    const LayerGradients gradients(reference_, pairs, 1);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    return false;
+  }
+}
+
+std::vector<double> LossMeter::weighted_errors(const ir::Graph& quantized,
+                                               std::span<const LayerPair> pairs, std::uint64_t seed,
+                                               const ProgressSink& progress) const {
+  ir::Graph both = reference_;
+  std::vector<ValueId> outputs = {reference_.outputs()[0]};
+  for (const LayerPair& pair : pairs) {
+    outputs.push_back(reference_.node(pair.original).output);
+    outputs.push_back(add_beside(both, quantized, pair));
+  }
+  outputs.insert(outputs.end(), reference_.inputs().begin(), reference_.inputs().end());
+  both.set_outputs(outputs);
+  const runtime::Stream runs = stream(both, kGradientBatch, progress);
+  LayerGradients gradients(reference_, pairs, runs.batch_size());
+  const auto sum_batch = [&](const runtime::Batch& batch) {
+    std::unique_ptr<gradient::Tape> tape = gradients.take();
+    differentiate(*tape, gradients.graph(), loss_, batch,
+                  std::span(batch.outputs).subspan(1 + 2 * pairs.size()), seed);
+    const std::vector<double> sums = squared_products(*tape, gradients.layers(), batch, loss_);
+    gradients.put(std::move(tape));
+    return LossSums{spmd::Array::from<double>({static_cast<std::int64_t>(sums.size())}, sums)};
+  };
+  const LossSums total = runs.sum(sum_batch);
+  const auto sums = total.sums.as<double>();
+  std::vector<double> result;
+  for (std::size_t i = 1; i < sums.size(); ++i) {
+    result.push_back(sums[0] == 0 ? 0 : loss_.curvature() * sums[i] / sums[0]);
+  }
+  return result;
+}
+
+}  // namespace halftone::compress

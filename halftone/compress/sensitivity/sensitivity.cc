@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/sensitivity/sensitivity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+#include "halftone/compress/calibration.h"
+#include "halftone/compress/graft.h"
+#include "halftone/compress/layer_report.h"
+#include "halftone/compress/layers.h"
+#include "halftone/compress/sensitivity/loss_meter.h"
+#include "halftone/compress/sensitivity/tied_layers.h"
+
+namespace halftone::compress {
+namespace {
+
+/// The name of the choice that a quantized network has made.
+constexpr const char* kOwnChoice = "model";
+/// Of the weights, where noise takes the place of gradients: 20 dB below them.
+constexpr double kNoiseRatio = 0.1;
+
+/// A network in one choice, fitted in two ways.
+struct FittedChoice {
+  ir::Graph alone;     ///< each layer on float values
+  ir::Graph in_order;  ///< each layer on those of the layers before it
+};
+
+/// A network whose layers have normal noise on their weights.
+ir::Graph noisy_network(const ir::Graph& reference, const std::vector<ir::NodeId>& layers,
+                        std::uint64_t seed) {
+  ir::Graph result = reference;
+  Random random(seed);
+  for (const ir::NodeId id : layers) {
+    const ir::Node node = result.node(id);
+    const std::size_t input = weights_input(node.op);
+    ir::Tensor weights = std::get<ir::Tensor>(*result.constant(node.inputs[input])).clone();
+    const std::span<float> w = weights.as<float>();
+    double power = 0;
+    for (const float x : w) power += static_cast<double>(x) * x;
+    const double deviation = kNoiseRatio * std::sqrt(power / static_cast<double>(w.size()));
+    for (float& x : w) x += static_cast<float>(deviation * random.normal());
+    std::vector<ir::ValueId> inputs = node.inputs;
+    inputs[input] = result.add_constant(node.name + "/noisy", std::move(weights));
+    result.replace_node(id, node.op, std::move(inputs));
+  }
+  return result;
+}
+
+class SensitivityRun {
+ public:
+  SensitivityRun(const ir::Graph& reference, const data::Dataset& data,
+                 std::vector<ir::NodeId> layers, const SensitivityOptions& options)
+      : reference_(reference),
+        data_(data),
+        layers_(std::move(layers)),
+        options_(options),
+        meter_(reference, data, options.loss.value_or(default_loss(reference, data)),
+               options.fit.devices) {
+    result.loss = meter_.output_loss().kind();
+    result.samples = data.size();
+    for (const ir::NodeId id : layers_) {
+      const LayerReport report = report_layer(reference, id, reference, id);
+      result.layers.push_back({report.name, std::string(report.op), report.float_bytes});
+    }
+    for (auto& unit : tied_layers(reference, layers_)) result.units.push_back({std::move(unit)});
+    result.by_gradients = meter_.has_gradients(pairs_of(reference));
+  }
+
+  ChoiceSensitivity measure(const std::string& name, const FittedChoice& fitted,
+                            const ProgressSink& progress) {
+    ChoiceSensitivity choice{name, {}, {}};
+    const std::vector<LayerPair> alone = pairs_of(fitted.alone);
+    const std::vector<LayerPair> in_order = pairs_of(fitted.in_order);
+    add_layers(choice, fitted, alone, in_order);
+    std::vector<LayerPair> before;
+    for (std::size_t u = 0; u < result.units.size(); ++u) {
+      const SensitiveUnit& unit = result.units[u];
+      if (progress) {
+        progress(static_cast<double>(u) / static_cast<double>(result.units.size()),
+                 name + ": " + result.layers[unit.layers[0]].name);
+      }
+      const std::vector<LayerPair> own = pairs_in(unit, in_order);
+      before.insert(before.end(), own.begin(), own.end());
+      choice.units.push_back(
+          {meter_.loss(fitted.alone, pairs_in(unit, alone)), meter_.loss(fitted.in_order, before)});
+    }
+    add_costs(choice, fitted.in_order);
+    return choice;
+  }
+
+  Sensitivity result;
+
+ private:
+  /// The layers that are measured, of all with weights.
+  [[nodiscard]] std::vector<LayerPair> pairs_of(const ir::Graph& quantized) const {
+    std::vector<LayerPair> pairs;
+    for (const LayerPair& pair : paired_layers(reference_, quantized)) {
+      if (std::ranges::count(layers_, pair.original) > 0) pairs.push_back(pair);
+    }
+    return pairs;
+  }
+
+  static std::vector<LayerPair> pairs_in(const SensitiveUnit& unit,
+                                         const std::vector<LayerPair>& pairs) {
+    std::vector<LayerPair> chosen;
+    for (const std::size_t layer : unit.layers) chosen.push_back(pairs[layer]);
+    return chosen;
+  }
+
+  /// Layers that share weights have one code of them: they are one unit.
+  [[nodiscard]] std::size_t bytes_of(const SensitiveUnit& unit,
+                                     const ChoiceSensitivity& choice) const {
+    std::set<ir::ValueId> counted;
+    std::size_t bytes = 0;
+    for (const std::size_t layer : unit.layers) {
+      const ir::Node& node = reference_.node(layers_[layer]);
+      const bool is_new = counted.insert(node.inputs[weights_input(node.op)]).second;
+      if (is_new) bytes += choice.layers[layer].bytes;
+    }
+    return bytes;
+  }
+
+  void add_layers(ChoiceSensitivity& choice, const FittedChoice& fitted,
+                  const std::vector<LayerPair>& alone, const std::vector<LayerPair>& in_order) {
+    const auto single = errors_alone(fitted.alone, alone);
+    const auto accumulated = errors_in_order(fitted.in_order, in_order);
+    const auto weighted = weighted_errors(fitted.alone, alone, single);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const LayerReport report =
+          report_layer(reference_, layers_[i], fitted.in_order, in_order[i].quantized);
+      choice.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes,
+                               single[i].sqnr_db(), accumulated[i].sqnr_db(), weighted[i]});
+    }
+  }
+
+  [[nodiscard]] std::vector<numerics::Distortion> errors_of(
+      const ir::Graph& both, const std::vector<ValuePair>& values) const {
+    const Calibration calibration(data_, calibration_batch(reference_, layers_),
+                                  options_.fit.devices, 0);
+    return calibration.distortions(both, values, {});
+  }
+
+  [[nodiscard]] std::vector<numerics::Distortion> errors_alone(
+      const ir::Graph& quantized, const std::vector<LayerPair>& pairs) const {
+    ir::Graph both = reference_;
+    std::vector<ValuePair> values;
+    for (const LayerPair& pair : pairs) {
+      values.push_back({reference_.node(pair.original).output, add_beside(both, quantized, pair)});
+    }
+    return errors_of(both, values);
+  }
+
+  [[nodiscard]] std::vector<numerics::Distortion> errors_in_order(
+      const ir::Graph& quantized, const std::vector<LayerPair>& pairs) const {
+    const TwoNetworks both = beside(reference_, quantized, pairs);
+    std::vector<ValuePair> values;
+    for (const LayerPair& pair : pairs) {
+      const ir::ValueId output = reference_.node(pair.original).output;
+      values.push_back({output, both.twin(output)});
+    }
+    return errors_of(both.graph, values);
+  }
+
+  /// @param errors  of the layer outputs
+  [[nodiscard]] std::vector<double> weighted_errors(
+      const ir::Graph& alone, const std::vector<LayerPair>& pairs,
+      const std::vector<numerics::Distortion>& errors) {
+    if (result.by_gradients) return meter_.weighted_errors(alone, pairs, options_.fit.seed);
+    measure_noise();
+    std::vector<double> weighted;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      weighted.push_back(loss_per_noise_[i] * errors[i].noise());
+    }
+    return weighted;
+  }
+
+  /// The loss that noise on a layer's output causes, by its power: measured with noisy weights.
+  void measure_noise() {
+    if (!loss_per_noise_.empty()) return;
+    const ir::Graph noisy = noisy_network(reference_, layers_, options_.fit.seed);
+    const std::vector<LayerPair> pairs = pairs_of(noisy);
+    const auto errors = errors_alone(noisy, pairs);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const double noise = errors[i].noise();
+      loss_per_noise_.push_back(noise == 0 ? 0 : meter_.loss(noisy, {&pairs[i], 1}) / noise);
+    }
+  }
+
+  void add_costs(ChoiceSensitivity& choice, const ir::Graph& network) const {
+    if (!options_.costs) return;
+    std::vector<std::string> names;
+    for (const SensitiveLayer& layer : result.layers) names.push_back(layer.name);
+    const RunCosts costs = options_.costs(network, names);
+    choice.us = costs.us;
+    if (!costs.layer_pj.empty()) choice.pj = costs.pj;
+    for (std::size_t i = 0; i < choice.layers.size(); ++i) {
+      choice.layers[i].us = costs.layer_us[i];
+      if (!costs.layer_pj.empty()) choice.layers[i].pj = costs.layer_pj[i];
+    }
+  }
+
+  const ir::Graph& reference_;
+  const data::Dataset& data_;
+  std::vector<ir::NodeId> layers_;
+  const SensitivityOptions& options_;
+  LossMeter meter_;
+  std::vector<double> loss_per_noise_;  ///< by layer; empty until needed
+};
+
+/// Quantizes the network in one choice.
+FittedChoice fit_choice(const ir::Graph& network, const data::Dataset& data, Recipe recipe,
+                        const QuantizeOptions& options) {
+  QuantizeOptions half = options;
+  recipe.fit.schedule = Schedule::kIndependent;
+  half.progress = part_of(options.progress, 0, 0.5);
+  ir::Graph alone = quantize(network, data, recipe, half).graph;
+  recipe.fit.schedule = Schedule::kLayerwise;
+  half.progress = part_of(options.progress, 0.5, 1);
+  return {std::move(alone), quantize(network, data, recipe, half).graph};
+}
+
+/// Whether some of the choices give a layer different number systems.
+bool has_choice(const Recipe& recipe, const std::string& layer,
+                const std::vector<LayerChoice>& choices) {
+  const LayerRecipe first = with_choice(recipe, choices[0]).for_layer(layer);
+  return std::ranges::any_of(choices, [&](const LayerChoice& choice) {
+    const LayerRecipe other = with_choice(recipe, choice).for_layer(layer);
+    return other.weights != first.weights || other.activations != first.activations;
+  });
+}
+
+/// The network with layers for all products that a choice wants encoded, equalized if the recipe
+/// says so.
+ir::Graph layers_for_all(const ir::Graph& graph, Recipe& recipe,
+                         const std::vector<LayerChoice>& choices) {
+  ir::Graph network = graph;
+  for (const LayerChoice& choice : choices) {
+    network = with_layers(network, with_choice(recipe, choice));
+  }
+  const auto coded = std::ranges::find_if_not(choices, &LayerChoice::is_float);
+  if (coded != choices.end()) equalize_layers(network, with_choice(recipe, *coded));
+  recipe.fit.equalize = false;
+  return network;
+}
+
+}  // namespace
+
+Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                        const std::vector<LayerChoice>& choices,
+                        const SensitivityOptions& options) {
+  if (choices.empty()) fail(ErrorKind::kUsage, "choices: expected one or more, found none");
+  Recipe rules = recipe;
+  const ir::Graph network = layers_for_all(graph, rules, choices);
+  SensitivityRun run(network, data, quantizable_layers(network), options);
+  for (SensitiveUnit& unit : run.result.units) {
+    unit.may_change = std::ranges::any_of(unit.layers, [&](std::size_t layer) {
+      return has_choice(rules, run.result.layers[layer].name, choices);
+    });
+  }
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    auto known = options.known ? options.known(choices[c].name) : std::nullopt;
+    if (known) {
+      run.result.choices.push_back(std::move(*known));
+      continue;
+    }
+    const auto count = static_cast<double>(choices.size());
+    const auto done = static_cast<double>(c);
+    const ProgressSink own = part_of(options.fit.progress, done / count, (done + 1) / count);
+    QuantizeOptions fit = options.fit;
+    fit.progress = part_of(own, 0, 0.6);
+    const FittedChoice fitted = with_context("choice '" + choices[c].name + "'", [&] {
+      return fit_choice(network, data, with_choice(rules, choices[c]), fit);
+    });
+    run.result.choices.push_back(run.measure(choices[c].name, fitted, part_of(own, 0.6, 1)));
+    if (options.measured) options.measured(run.result.choices.back());
+  }
+  return std::move(run.result);
+}
+
+Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
+                           const data::Dataset& data, const SensitivityOptions& options) {
+  std::vector<ir::NodeId> layers;
+  for (const LayerPair& pair : paired_layers(reference, quantized)) layers.push_back(pair.original);
+  SensitivityRun run(reference, data, std::move(layers), options);
+  run.result.choices.push_back(
+      run.measure(kOwnChoice, {quantized, quantized}, options.fit.progress));
+  for (SensitiveUnit& unit : run.result.units) unit.may_change = false;
+  return std::move(run.result);
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each layer costs in each number system: error, loss, bytes, time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/compress/output_loss.h"
+#include "halftone/compress/quantize.h"
+#include "halftone/compress/recipe.h"
+#include "halftone/compress/sensitivity/layer_choice.h"
+#include "halftone/data/dataset.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+/// A layer in a choice.
+struct LayerSensitivity {
+  int weight_bits = 32;
+  int activation_bits = 32;
+  std::size_t bytes = 0;  ///< of its weights and their levels
+  /// Of the layer's output in decibels if it is the only quantized layer; infinite without error.
+  double sqnr_db = 0;
+  /// The same if all layers have this choice.
+  double accumulated_sqnr_db = 0;
+  /// Estimate of the loss if it is the only quantized layer: LossMeter::weighted_errors(), or by
+  /// noise.
+  double weighted_error = 0;
+  std::optional<double> us{};  ///< of one sample, with the encoding of its input
+  std::optional<double> pj{};  ///< likewise, of described hardware
+};
+
+/// Layers that get one choice together, in a choice.
+struct UnitSensitivity {
+  std::size_t bytes = 0;        ///< of their weights and levels; shared weights count once
+  double loss = 0;              ///< if these are the only quantized layers
+  double accumulated_loss = 0;  ///< if these and all layers before them are quantized
+};
+
+/// All layers in one choice.
+struct ChoiceSensitivity {
+  std::string name;
+  std::vector<LayerSensitivity> layers;  ///< as Sensitivity::layers
+  std::vector<UnitSensitivity> units;    ///< as Sensitivity::units
+  std::optional<double> us{};            ///< of the whole network
+  std::optional<double> pj{};
+};
+
+struct SensitiveLayer {
+  std::string name;
+  std::string op;
+  std::size_t float_bytes = 0;
+};
+
+struct SensitiveUnit {
+  std::vector<std::size_t> layers;  ///< indices, ascending
+  /// Whether the recipe leaves it a choice: not all choices give its layers the same.
+  bool may_change = true;
+};
+
+struct Sensitivity {
+  LossKind loss = LossKind::kDivergence;
+  bool by_gradients = true;  ///< how errors are weighted; else by noise
+  std::size_t samples = 0;
+  std::vector<SensitiveLayer> layers;  ///< in order of execution
+  std::vector<SensitiveUnit> units;
+  std::vector<ChoiceSensitivity> choices;
+};
+
+/// What a run of a network takes for one sample.
+struct RunCosts {
+  std::vector<double> layer_us;  ///< microseconds, as Sensitivity::layers
+  double us = 0;                 ///< of the whole network
+  std::vector<double> layer_pj;  ///< picojoules, of described hardware; else empty
+  double pj = 0;
+};
+
+struct SensitivityOptions {
+  std::optional<LossKind> loss{};  ///< nullopt: default_loss()
+  QuantizeOptions fit{};           ///< its seed is also that of the weights of errors
+  /// Measures or estimates a network with layers of these names; empty: neither time nor energy.
+  /// Called on all ranks.
+  std::function<RunCosts(const ir::Graph& network, const std::vector<std::string>& layers)> costs{};
+  /// What an interrupted run has measured of a choice; empty: nothing.
+  std::function<std::optional<ChoiceSensitivity>(const std::string& choice)> known{};
+  /// Called after each choice.
+  std::function<void(const ChoiceSensitivity&)> measured{};
+};
+
+/// Measures each layer of a float network in each choice, alone and after the layers before it.
+///
+/// For each choice the network is quantized twice: with every layer fitted to float values
+/// (Schedule::kIndependent), of which single units are grafted into the float network, and in
+/// order, of which all units up to one are. So `loss` is what quantize() leaves if the recipe skips
+/// all other layers, and `accumulated_loss` what it leaves if it skips the layers behind. Same
+/// results for any number of devices, but for times.
+/// @param graph   simplified, as for quantize()
+/// @param recipe  of the fit; its overrides hold in each choice
+/// @throws Error  as quantize(), with the name of the choice; kUsage if there are no choices
+Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                        const std::vector<LayerChoice>& choices,
+                        const SensitivityOptions& options = {});
+
+/// The same for the layers of a network that is quantized already, its only choice.
+/// @throws Error as paired_layers()
+Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
+                           const data::Dataset& data, const SensitivityOptions& options = {});
+
+}  // namespace halftone::compress
