@@ -77,11 +77,11 @@ def main(program):
         network = folder / "network.onnx"
         network.write_bytes(many_layers.network(12))
         check(program, folder, network, ("bits", "bytes"))
-        compressed = folder / "mnist.tflite"
-        run(program, "quantize", FLOAT, *DATA, "--weight-bits", 2, "--activation-bits", 2, "-q",
-            "-o", compressed)
-        check(program, folder, compressed, ("bits", "bytes", "sqnr", "sqnr-alone"), "--reference",
-              FLOAT, *DATA)
+        for compressed in (folder / "mnist.tflite", folder / "codes.onnx"):
+            run(program, "quantize", FLOAT, *DATA, "--weight-bits", 2, "--activation-bits", 2, "-q",
+                "-o", compressed)
+            check(program, folder, compressed, ("bits", "bytes", "sqnr", "sqnr-alone"),
+                  "--reference", FLOAT, *DATA)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ std::string title_of(const std::string& text) { return "<title>" + markup(text) 
 std::string labels(const std::vector<Bar>& bars) {
   std::string content = "<g class=end>";
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const std::string text = shortened(bars[i].label, kMaxLabel);
+    const std::string text = short_name(bars[i].label, kMaxLabel);
     std::string element = label(kBarsLeft - 6, top_of(i) + 10, "", text);
     if (text != bars[i].label) element.insert(element.find('>') + 1, title_of(bars[i].label));
     content += element + "\n";

@@ -89,7 +89,7 @@ BoxText block_text(const Network& network, const Block& block) {
 }
 
 void add_box(Net& net, BoxText text) {
-  text.name = shortened(text.name, kMaxBoxName);
+  text.name = short_name(text.name, kMaxBoxName);
   text.note = shortened(text.note, kMaxBoxNote);
   const auto characters = static_cast<double>(
       std::max({num_characters(text.name), num_characters(text.note), std::size_t{6}}));

@@ -92,6 +92,12 @@ std::string shortened(const std::string& content, std::size_t max) {
          content.substr(byte_of(content, characters - tail));
 }
 
+std::string short_name(const std::string& name, std::size_t max) {
+  const std::size_t end = name.find(';');
+  if (end == std::string::npos || num_characters(name) <= max) return shortened(name, max);
+  return shortened(name.substr(0, end), max - 2) + ";…";
+}
+
 std::string label(double x, double y, const std::string& classes, const std::string& content) {
   std::string attribute = classes.empty() ? "" : " class=" + classes;
   if (classes.find(' ') != std::string::npos) attribute = " class=\"" + classes + "\"";

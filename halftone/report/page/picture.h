@@ -32,6 +32,10 @@ std::size_t num_characters(const std::string& content);
 /// @pre max >= 3
 std::string shortened(const std::string& content, std::size_t max);
 
+/// The same for the name of a node: of names that were joined with semicolons, as TFLite does when
+/// it fuses operators, the first is shown.
+std::string short_name(const std::string& name, std::size_t max);
+
 /// A <text> element. Attributes have no quotes where HTML needs none: pages of deep networks have
 /// thousands of texts.
 /// @param classes  of the style: "end", "mid", "soft", "strong"; empty for none

@@ -51,6 +51,13 @@ TEST(Picture, LongTextsKeepWholeCharactersAtBothEnds) {
   EXPECT_EQ(shortened("", 5), "");
 }
 
+TEST(Picture, OfJoinedNamesTheFirstIsShown) {
+  EXPECT_EQ(short_name("a/b;c/d", 7), "a/b;c/d");
+  EXPECT_EQ(short_name("a/b;c/de", 7), "a/b;…");
+  EXPECT_EQ(short_name("abcdefgh;c", 7), "ab…gh;…");
+  EXPECT_EQ(short_name("abcdefgh", 7), "abc…fgh");
+}
+
 TEST(Picture, MarkupInTextsIsEscaped) {
   EXPECT_EQ(markup("<b a=\"1\">&\x01\xFF"), "&lt;b a=&quot;1&quot;&gt;&amp;\\x01\\xFF");
   EXPECT_EQ(label(1, 2.5, "", "<"), "<text x=1 y=2.5>&lt;</text>");
