@@ -286,7 +286,7 @@ def test_five_hundred_layers_open_in_a_second(pages):
     model = pages.folder / "500.circle"
     pages.run("quantize", network, "--data", pages.samples(), "--weight-bits", 2,
               "--activation-bits", 2, "-q", "-o", model)
-    path = pages.write("500.html", model, "--reference", network, "--data", pages.samples())
+    path = pages.write("500.html", model, "--reference", network, "--data", pages.samples(), "--time")
     size = path.stat().st_size
     print(f"500 layers: {size} bytes", end=", ")
     assert size <= 2_000_000, size
