@@ -144,16 +144,20 @@ TEST_F(ProgramReport, EscapesNamesWithMarkup) {
   EXPECT_EQ(data_in(html)["model"]["layers"][0]["name"], "</script><b>\"&'</b>");
 }
 
-TEST_F(ProgramReport, ShowsSearchesAndTrainings) {
+TEST_F(ProgramReport, ShowsResultsOfOtherVerbs) {
   std::ofstream(path("s.json")) << R"({"front": [{"bytes": 2048, "loss": 0.5, "us": 7},
       {"bytes": 4096, "loss": 0.25}], "chosen": {"bytes": 4096, "loss": 0.25}})";
   std::ofstream(path("t.json")) << R"({"epochs": [{"loss": 2.5, "agreement": 0.5, "seconds": 1},
       {"loss": 1.5, "agreement": 0.75, "validation_accuracy": 0.625, "seconds": 1}]})";
-  const std::string html =
-      page_of(kModel + " --search " + path("s.json") + " --training " + path("t.json"));
+  std::ofstream(path("c.json")) << R"({"loss": "kl", "layers": [{"name": "dense1"}],
+      "units": [{"layers": [0]}],
+      "choices": [{"name": "w2", "units": [{"loss": 0.5, "bytes": 8}]}]})";
+  const std::string html = page_of(kModel + " --search " + path("s.json") + " --training " +
+                                   path("t.json") + " --sensitivity " + path("c.json"));
   EXPECT_THAT(html, HasSubstr("Front of s.json"));
   EXPECT_THAT(html, HasSubstr("validation_accuracy"));
   const json found = data_in(html);
+  EXPECT_EQ(found["sensitivities"][0]["units"][0]["losses"], json({0.5}));
   EXPECT_EQ(found["searches"][0]["front"][0]["us"], 7);
   EXPECT_EQ(found["searches"][0]["chosen"]["bytes"], 4096);
   EXPECT_EQ(found["trainings"][0]["courses"][0]["rows"][1]["validation_accuracy"], 0.625);
@@ -201,6 +205,8 @@ TEST_F(ProgramReport, RejectsBadInputInOneLineAndWritesNothing) {
   std::ofstream(path("s.json")) << R"({"front": [{"bytes": 1}]})";
   expect_failure("report " + kModel + out + " --search " + path("s.json"), 3,
                  "expected what quantize --budget --json prints");
+  expect_failure("report " + kModel + out + " --sensitivity " + path("s.json"), 3,
+                 "expected what sensitivity --json prints");
   expect_failure("report " + kModel + out + " --training " + path("s.json"), 3,
                  "expected what train --json or distill --json prints");
   expect_failure("report " + network_with_markup() + out + data_, 4,

@@ -31,6 +31,25 @@ accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
   return accel::estimate(workload_of(std::move(network), job), accelerator, job.options);
 }
 
+compress::RunCosts estimated_costs(const ir::Graph& network, const std::vector<std::string>& layers,
+                                   const accel::Accelerator& accelerator) {
+  const accel::Estimate found = estimate(Network(network), accelerator);
+  const auto samples = static_cast<double>(found.batch);
+  const double us = 1e6 / samples;
+  const double pj = 1e12 / samples;
+  compress::RunCosts costs{std::vector<double>(layers.size(), 0), found.seconds * us,
+                           std::vector<double>(layers.size(), 0), found.energy_j * pj};
+  for (const accel::OperationEstimate& operation : found.operations) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (operation.name != layers[i] && operation.name != layers[i] + "/encode") continue;
+      costs.layer_us[i] += operation.seconds * us;
+      costs.layer_pj[i] += operation.energy_j * pj;
+      break;
+    }
+  }
+  return costs;
+}
+
 accel::Product parse_product(std::string_view text) {
   constexpr std::size_t kMost = std::size_t{1} << 24;
   std::array<std::size_t, 3> extents{};

@@ -16,6 +16,7 @@
 #include "halftone/accel/training.h"
 #include "halftone/api/network.h"
 #include "halftone/compress/recipe.h"
+#include "halftone/compress/sensitivity/sensitivity.h"
 
 namespace halftone {
 
@@ -34,6 +35,11 @@ accel::Workload workload_of(Network network, const EstimateJob& job = {});
 /// @throws Error as workload_of() and accel::estimate()
 accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
                          const EstimateJob& job = {});
+
+/// What the layers of a network take on described hardware, for one sample.
+/// @param layers  names; the encoding of a layer's input counts for the layer
+compress::RunCosts estimated_costs(const ir::Graph& network, const std::vector<std::string>& layers,
+                                   const accel::Accelerator& accelerator);
 
 /// "1000x784x10": rows, inner extent, columns of a product.
 /// @throws Error kUsage unless these are three numbers from 1 to 2^24

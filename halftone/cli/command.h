@@ -161,6 +161,7 @@ void add_estimate(CLI::App& app, Action& action);
 void add_explore(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
+void add_sensitivity(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_crossbar(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);

@@ -2,11 +2,16 @@
 #include "halftone/api/quantize.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <optional>
 
+#include "halftone/api/sensitivity.h"
+#include "halftone/base/printable.h"
+#include "halftone/cli/budget_options.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/cli/quantize_language.h"
+#include "halftone/report/sensitivity.h"
 
 namespace halftone::cli {
 namespace {
@@ -22,7 +27,38 @@ struct QuantizeOptions {
   bool full_integer = false;
   formats::ExportOptions form;
   LanguageQuantizeOptions language;
+  BudgetOptions budget;
 };
+
+void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
+  apply(options.common);
+  const BudgetReport result = [&] {
+    Progress progress(options.common, machine);
+    BudgetJob job;
+    job.input = options.input;
+    job.output = options.output;
+    job.data = options.data.source;
+    job.evaluation = evaluation_source(options.budget.choices, options.data.source);
+    job.import = options.model.parse();
+    job.recipe_output = options.language.job.recipe_output;
+    BudgetSettings& settings = job.settings;
+    settings.budget = budget_named(options.budget.limits);
+    settings.tries = options.budget.tries;
+    settings.form = options.form;
+    settings.sensitivity =
+        sensitivity_settings(options.budget.choices, make_recipe(options.recipe));
+    settings.sensitivity.state = options.language.job.state;
+    settings.sensitivity.options.fit = {options.common.seed, progress.sink(),
+                                        machine.devices(options.data.devices),
+                                        options.memory_bytes};
+    const bool needs_time = settings.budget[compress::Measure::kTime] ||
+                            objective_of(settings.budget) == compress::Measure::kTime;
+    add_costs(settings.sensitivity.options, options.budget.choices, needs_time);
+    return quantize_file_within(job);
+  }();
+  if (!machine.is_first()) return;
+  std::cout << (options.common.json ? report::to_json(result) : printable(report::to_text(result)));
+}
 
 void run(const QuantizeOptions& options, const Machine& machine) {
   apply(options.common);
@@ -69,13 +105,20 @@ void add_quantize(CLI::App& app, Action& action) {
   add_form_options(*verb, options->form);
   CLI::Option* data = verb->get_option("--data")->required(false);
   add_language_quantize_options(*verb, options->language);
+  add_budget_options(*verb, options->budget);
+  for (const char* name : {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme",
+                           "--activation-scheme", "--full-integer"}) {
+    options->budget.option->excludes(verb->get_option(name));
+  }
   options->language.text->excludes(data);
   options->language.calibrate->excludes(data);
   verb->final_callback([options, &action, data] {
-    const bool is_language = is_language_job(options->language, !data->empty());
+    const bool has_budget = !options->budget.option->empty();
+    const bool is_language = is_language_job(options->language, !data->empty(), has_budget);
     options->language.job.input = options->input;
     options->language.job.output = options->output;
-    action = [options, is_language](const Machine& machine) {
+    action = [options, is_language, has_budget](const Machine& machine) {
+      if (!is_language && has_budget) return run_within_budget(*options, machine);
       if (!is_language) return run(*options, machine);
       run_language_quantize(options->common, options->language, options->recipe.recipe, machine);
     };

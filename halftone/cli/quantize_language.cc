@@ -84,7 +84,8 @@ void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   verb.add_option("--bits-per-weight", job.bits_per_weight,
                   "The same for so many bits per weight of all matrices")
       ->check(positive_number());
-  verb.add_option("--write-recipe", job.recipe_output, "File to write the types to, for --recipe")
+  verb.add_option("--write-recipe", job.recipe_output,
+                  "File to write the types, or with --budget the bits, to, for --recipe")
       ->check(some_path());
   verb.add_flag(
       "--decoded", job.is_decoded,
@@ -110,11 +111,13 @@ void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& opti
   for (CLI::Option* option : options.others) option->group(kLanguageGroup);
 }
 
-bool is_language_job(const LanguageQuantizeOptions& options, bool has_data) {
+bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool has_budget) {
   constexpr const char* kWays = "--text or --calibrate synthetic";
   if (*options.text || *options.calibrate) return true;
   for (const CLI::Option* option : options.others) {
-    if (*option) throw CLI::RequiresError(option->get_name(), kWays);
+    const std::string name = option->get_name();
+    const bool is_shared = name == "--state" || name == "--write-recipe";
+    if (*option && !(has_budget && is_shared)) throw CLI::RequiresError(option->get_name(), kWays);
   }
   if (has_data) return false;
   throw CLI::RequiredError(std::string("--data, or for a language model ") + kWays);

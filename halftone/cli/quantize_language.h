@@ -23,9 +23,9 @@ struct LanguageQuantizeOptions {
 /// Adds --text, --calibrate and the options that need one of them.
 void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options);
 
-/// Whether the options are about a language model.
+/// Whether the options are about a language model. With a budget, other networks have some of them.
 /// @throws CLI::Error if they are about none, and there are no data either
-bool is_language_job(const LanguageQuantizeOptions& options, bool has_data);
+bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool has_budget);
 
 /// @param recipe  a file, or empty
 void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,

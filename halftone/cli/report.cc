@@ -27,6 +27,7 @@ struct ReportOptions {
   std::size_t num_worst = 8;
   runtime::ExecutionOptions execution;
   std::string overlay;
+  std::vector<std::string> sensitivities;
   std::vector<std::string> searches;
   std::vector<std::string> trainings;
 };
@@ -34,8 +35,9 @@ struct ReportOptions {
 /// Files that are written must not be files that are read.
 void check_files(const ReportOptions& options) {
   std::vector<std::filesystem::path> inputs{options.model, options.reference, options.beside};
-  inputs.insert(inputs.end(), options.searches.begin(), options.searches.end());
-  inputs.insert(inputs.end(), options.trainings.begin(), options.trainings.end());
+  for (const auto* files : {&options.sensitivities, &options.searches, &options.trainings}) {
+    inputs.insert(inputs.end(), files->begin(), files->end());
+  }
   check_output(options.output, inputs);
   for (const std::string& output : {options.output, options.overlay}) {
     const std::filesystem::path folder = std::filesystem::path(output).parent_path();
@@ -74,6 +76,9 @@ void run(const ReportOptions& options, const Machine& machine) {
   apply(options.common);
   check_files(options);
   report::page::Content content;
+  for (const std::string& path : options.sensitivities) {
+    content.sensitivities.push_back(report::page::read_sensitivity(path));
+  }
   for (const std::string& path : options.searches) {
     content.searches.push_back(report::page::read_search(path));
   }
@@ -113,6 +118,10 @@ void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--overlay", options.overlay,
                   "Write node data for Google's Model Explorer, a file for each measure: NAME.json "
                   "gives NAME-bytes.json, NAME-sqnr.json, ...")
+      ->check(some_path());
+  verb.add_option("--sensitivity", options.sensitivities,
+                  "What sensitivity --json has printed: shows what each choice costs; repeatable")
+      ->allow_extra_args(false)
       ->check(some_path());
   verb.add_option("--search", options.searches,
                   "What quantize --budget --json has printed: shows its front; repeatable")

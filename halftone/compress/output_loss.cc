@@ -152,9 +152,8 @@ void OutputLoss::draw_gradient(std::span<const float> reference, Random& random,
       sum += roots[c] * signs[c];
     }
     for (std::size_t c = 0; c < classes_; ++c) {
-      gradient[row + c] = static_cast<float>(is_probability_
-                                                 ? signs[c] / roots[c]
-                                                 : roots[c] * (signs[c] - roots[c] * sum));
+      gradient[row + c] = static_cast<float>(
+          is_probability_ ? signs[c] / roots[c] : roots[c] * (signs[c] - roots[c] * sum));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "halftone/base/error.h"
+#include "halftone/base/near_names.h"
 
 namespace halftone::compress {
 namespace {
@@ -187,10 +188,9 @@ void Recipe::check_patterns(std::span<const std::string> layer_names) const {
     const bool used = std::ranges::any_of(
         layer_names, [&](const std::string& name) { return matches(each.pattern, name); });
     if (used) continue;
-    std::string list;
-    for (const std::string& name : layer_names) list += (list.empty() ? "" : ", ") + name;
     fail(ErrorKind::kUsage,
-         each.where + ": pattern '" + each.pattern + "' matches no layer; the layers are: " + list);
+         each.where + ": pattern '" + each.pattern +
+             "' matches no layer; the layers are: " + near_names(each.pattern, layer_names));
   }
 }
 

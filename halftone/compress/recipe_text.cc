@@ -60,27 +60,16 @@ class Lines {
 };
 
 std::string_view name_of(numerics::Granularity granularity) {
-  switch (granularity) {
-    case numerics::Granularity::kTensor:
-      return "tensor";
-    case numerics::Granularity::kChannel:
-      return "channel";
-    default:
-      return "group";
-  }
+  return granularity == numerics::Granularity::kTensor    ? "tensor"
+         : granularity == numerics::Granularity::kChannel ? "channel"
+                                                          : "group";
 }
 
 std::string_view name_of(ActivationScales scales) {
-  switch (scales) {
-    case ActivationScales::kFitted:
-      return "fitted";
-    case ActivationScales::kSample:
-      return "sample";
-    case ActivationScales::kRow:
-      return "row";
-    default:
-      return "group";
-  }
+  return scales == ActivationScales::kFitted   ? "fitted"
+         : scales == ActivationScales::kSample ? "sample"
+         : scales == ActivationScales::kRow    ? "row"
+                                               : "group";
 }
 
 std::string_view name_of(Schedule schedule) {

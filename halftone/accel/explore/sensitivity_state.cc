@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/hash.h"
+#include "halftone/compress/input_hash.h"
 
 namespace halftone::accel {
 namespace {
@@ -18,49 +19,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kKind = "halftone sensitivities";
 
-template <typename T>
-void add_number(Hash& hash, const T& value) {
-  hash.add(std::as_bytes(std::span(&value, 1)));
-}
-
-void add_graph(Hash& hash, const ir::Graph& graph) {
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node& node = graph.node(id);
-    hash.add(node.name);
-    hash.add(name_of(node.op));
-    for (const ir::ValueId input : node.inputs) {
-      const ir::Constant* constant = graph.constant(input);
-      const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
-      if (tensor != nullptr) hash.add(tensor->bytes());
-    }
-  }
-}
-
-void add_samples(Hash& hash, const data::Dataset& data) {
-  constexpr std::size_t kBlock = 64;
-  add_number(hash, data.size());
-  for (std::size_t input = 0; input < data.inputs().size(); ++input) {
-    const std::size_t elements = data.inputs()[input].shape.num_elements();
-    std::vector<float> values(kBlock * elements);
-    for (std::size_t first = 0; first < data.size(); first += kBlock) {
-      const std::size_t count = std::min(kBlock, data.size() - first);
-      const std::span<float> block(values.data(), count * elements);
-      data.read(input, first, count, block);
-      hash.add(std::as_bytes(block));
-    }
-  }
-  for (std::size_t i = 0; data.has_labels() && i < data.size(); ++i) {
-    add_number(hash, data.label(i));
-  }
-}
-
 std::string key_of(const Measurement& on) {
   Hash hash;
-  add_graph(hash, on.graph);
-  add_samples(hash, on.samples);
-  add_samples(hash, on.evaluation);
+  compress::add_to_hash(hash, on.graph);
+  compress::add_to_hash(hash, on.samples);
+  compress::add_to_hash(hash, on.evaluation);
   hash.add(on.recipe_text);
-  add_number(hash, on.options.seed);
+  hash.add(std::as_bytes(std::span(&on.options.seed, 1)));
   return fmt::format("{:016x}", hash.value());
 }
 

@@ -10,6 +10,7 @@
 
 #include "halftone/accel/explore/description.h"
 #include "halftone/base/error.h"
+#include "halftone/base/near_names.h"
 
 namespace halftone::accel {
 namespace {
@@ -22,10 +23,8 @@ void check_matches(const std::string& pattern, const std::string& where,
                    std::span<const std::string> layers) {
   const auto matches = [&](const std::string& layer) { return names_layer(pattern, layer); };
   if (std::ranges::any_of(layers, matches)) return;
-  std::string list;
-  for (const std::string& layer : layers) list += (list.empty() ? "" : ", ") + layer;
-  fail(ErrorKind::kUsage,
-       where + ": pattern '" + pattern + "' matches no layer; the layers are: " + list);
+  fail(ErrorKind::kUsage, where + ": pattern '" + pattern +
+                              "' matches no layer; the layers are: " + near_names(pattern, layers));
 }
 
 std::string text_of(const SettingValue& value) {

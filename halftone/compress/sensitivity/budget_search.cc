@@ -125,7 +125,8 @@ class BudgetSearch {
 
   void measure(BudgetTry& done, const ir::Graph& network) const {
     const SensitivityOptions& how = options_.sensitivity;
-    const LossMeter meter(graph_, data_, result_.costs.loss, how.fit.devices);
+    const data::Dataset& samples = how.evaluation != nullptr ? *how.evaluation : data_;
+    const LossMeter meter(graph_, samples, result_.costs.loss, how.fit.devices);
     done.values[Measure::kLoss] = meter.loss(network);
     done.values[Measure::kBytes] = options_.file_bytes(network);
     if (!how.costs) return;

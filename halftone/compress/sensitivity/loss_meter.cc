@@ -34,6 +34,13 @@ std::span<const float> sample_of(const runtime::Batch& batch, std::size_t output
   return all.subspan(i * size, size);
 }
 
+/// Writes the samples of a batch into the front of a tape's value; the rest becomes zero.
+void copy_to(std::span<float> to, const ir::Tensor& from) {
+  const ir::Tensor numbers = from.cast(ir::ElementType::kFloat32);
+  const auto end = std::ranges::copy(numbers.as<float>(), to.begin()).out;
+  std::fill(end, to.end(), 0.0F);
+}
+
 /// Gradients with respect to layer outputs, of one batch at a time. Lanes take a tape from a pool.
 class LayerGradients {
  public:
@@ -65,7 +72,27 @@ class LayerGradients {
     tapes_.push_back(std::move(tape));
   }
 
-  [[nodiscard]] const ir::Graph& graph() const { return graph_; }
+  /// Runs a tape forward on a batch, and backward from drawn gradients of its scores.
+  /// @param batch  its last outputs are the inputs of the graph
+  void differentiate(gradient::Tape& tape, const OutputLoss& loss, const runtime::Batch& batch,
+                     std::uint64_t seed) const {
+    const std::span<const ValueId> inputs = graph_.inputs();
+    const std::size_t first = batch.outputs.size() - inputs.size();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      copy_to(tape.data(inputs[i]), batch.outputs[first + i]);
+    }
+    tape.forward({});
+    const ValueId output = graph_.outputs()[0];
+    const std::span<float> gradient = tape.gradient(output);
+    std::ranges::fill(gradient, 0.0F);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      Random random(seed + batch.first + i);
+      loss.draw_gradient(sample_of(batch, 0, i), random,
+                         gradient.subspan(i * loss.num_scores(), loss.num_scores()));
+    }
+    tape.backward(output);
+  }
+
   [[nodiscard]] const std::vector<ValueId>& layers() const { return layers_; }
 
  private:
@@ -74,31 +101,6 @@ class LayerGradients {
   std::mutex mutex_;
   std::vector<std::unique_ptr<gradient::Tape>> tapes_;
 };
-
-/// Writes the samples of a batch into the front of a tape's value; the rest becomes zero.
-void copy_to(std::span<float> to, const ir::Tensor& from) {
-  const ir::Tensor numbers = from.cast(ir::ElementType::kFloat32);
-  const auto end = std::ranges::copy(numbers.as<float>(), to.begin()).out;
-  std::fill(end, to.end(), 0.0F);
-}
-
-/// Runs a tape forward on a batch, and backward from drawn gradients of its scores.
-/// @param inputs  of the batch, by input of the graph
-void differentiate(gradient::Tape& tape, const ir::Graph& graph, const OutputLoss& loss,
-                   const runtime::Batch& batch, std::span<const ir::Tensor> inputs,
-                   std::uint64_t seed) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) copy_to(tape.data(graph.inputs()[i]), inputs[i]);
-  tape.forward({});
-  const ValueId output = graph.outputs()[0];
-  const std::span<float> gradient = tape.gradient(output);
-  std::ranges::fill(gradient, 0.0F);
-  for (std::size_t i = 0; i < batch.count; ++i) {
-    Random random(seed + batch.first + i);
-    loss.draw_gradient(sample_of(batch, 0, i), random,
-                       gradient.subspan(i * loss.num_scores(), loss.num_scores()));
-  }
-  tape.backward(output);
-}
 
 /// The weight of the samples of a batch, then for each layer the sum of (g . e)^2.
 /// @param batch  scores, then for each layer its output and that of its twin
@@ -213,8 +215,7 @@ std::vector<double> LossMeter::weighted_errors(const ir::Graph& quantized,
   LayerGradients gradients(reference_, pairs, runs.batch_size());
   const auto sum_batch = [&](const runtime::Batch& batch) {
     std::unique_ptr<gradient::Tape> tape = gradients.take();
-    differentiate(*tape, gradients.graph(), loss_, batch,
-                  std::span(batch.outputs).subspan(1 + 2 * pairs.size()), seed);
+    gradients.differentiate(*tape, loss_, batch, seed);
     const std::vector<double> sums = squared_products(*tape, gradients.layers(), batch, loss_);
     gradients.put(std::move(tape));
     return LossSums{spmd::Array::from<double>({static_cast<std::int64_t>(sums.size())}, sums)};

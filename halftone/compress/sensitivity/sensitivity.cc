@@ -85,8 +85,9 @@ class SensitivityRun {
       }
       const std::vector<LayerPair> own = pairs_in(unit, in_order);
       before.insert(before.end(), own.begin(), own.end());
-      choice.units.push_back(
-          {meter_.loss(fitted.alone, pairs_in(unit, alone)), meter_.loss(fitted.in_order, before)});
+      choice.units.push_back({bytes_of(unit, choice),
+                              meter_.loss(fitted.alone, pairs_in(unit, alone)),
+                              meter_.loss(fitted.in_order, before)});
     }
     add_costs(choice, fitted.in_order);
     return choice;
@@ -255,7 +256,8 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
   if (choices.empty()) fail(ErrorKind::kUsage, "choices: expected one or more, found none");
   Recipe rules = recipe;
   const ir::Graph network = layers_for_all(graph, rules, choices);
-  SensitivityRun run(network, data, quantizable_layers(network), options);
+  const data::Dataset& samples = options.evaluation != nullptr ? *options.evaluation : data;
+  SensitivityRun run(network, samples, quantizable_layers(network), options);
   for (SensitiveUnit& unit : run.result.units) {
     unit.may_change = std::ranges::any_of(unit.layers, [&](std::size_t layer) {
       return has_choice(rules, run.result.layers[layer].name, choices);

@@ -80,10 +80,14 @@ struct RunCosts {
 
 struct SensitivityOptions {
   std::optional<LossKind> loss{};  ///< nullopt: default_loss()
-  QuantizeOptions fit{};           ///< its seed is also that of the weights of errors
+  /// Samples that losses and errors are measured on; null: those of the fit. Fits adapt to few
+  /// samples, so that the loss on these is less than on others.
+  const data::Dataset* evaluation = nullptr;
+  QuantizeOptions fit{};  ///< its seed is also that of the weights of errors
   /// Measures or estimates a network with layers of these names; empty: neither time nor energy.
   /// Called on all ranks.
   std::function<RunCosts(const ir::Graph& network, const std::vector<std::string>& layers)> costs{};
+  std::string costs_name{};  ///< tells kinds of costs apart in the state of a run
   /// What an interrupted run has measured of a choice; empty: nothing.
   std::function<std::optional<ChoiceSensitivity>(const std::string& choice)> known{};
   /// Called after each choice.

@@ -46,6 +46,7 @@ std::vector<Section> sections_of(const Content& content) {
           {"graph", "Graph", graph_section(report.model)},
           {"steps", "Other steps", steps_section(report.model)},
           {"samples", "Worst samples", samples_section(report)},
+          {"sensitivities", "Sensitivity", sensitivities_section(content.sensitivities)},
           {"searches", "Search", searches_section(content.searches)},
           {"trainings", "Training", trainings_section(content.trainings)},
           {"data", "Data",

@@ -14,6 +14,7 @@ namespace halftone::report::page {
 /// What a page shows.
 struct Content {
   ModelReport report;
+  std::vector<SensitivityTable> sensitivities{};
   std::vector<SearchFront> searches{};
   std::vector<Training> trainings{};
 };

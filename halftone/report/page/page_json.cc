@@ -102,7 +102,16 @@ Json worst_json(const ModelReport& report) {
 Json point_json(const SearchPoint& point) {
   Json json = {{"bytes", point.bytes}, {"loss", point.loss}};
   if (point.us) json["us"] = *point.us;
+  if (point.pj) json["pj"] = *point.pj;
   return json;
+}
+
+Json sensitivity_json(const SensitivityTable& table) {
+  Json units = Json::array();
+  for (const SensitivityTable::Unit& unit : table.units) {
+    units.push_back({{"layers", unit.name}, {"losses", unit.losses}, {"bytes", unit.bytes}});
+  }
+  return {{"file", table.file}, {"loss", table.loss}, {"choices", table.choices}, {"units", units}};
 }
 
 Json search_json(const SearchFront& search) {
@@ -140,6 +149,9 @@ Json page_json(const Content& content) {
     json["data"] = {{"name", report.data}, {"samples", report.num_samples}};
   }
   if (!report.worst.empty()) json["worst"] = worst_json(report);
+  for (const SensitivityTable& table : content.sensitivities) {
+    json["sensitivities"].push_back(sensitivity_json(table));
+  }
   for (const SearchFront& search : content.searches) {
     json["searches"].push_back(search_json(search));
   }

@@ -50,9 +50,11 @@ std::string values_section(const NetworkFigures& model);
 std::string graph_section(const NetworkFigures& model);
 std::string steps_section(const NetworkFigures& model);
 std::string samples_section(const ModelReport& report);
-/// The front of a search, and the curves of a training.
+/// The losses of choices, the front of a search, and the curves of a training.
+std::string sensitivity_picture(const SensitivityTable& table);
 std::string front_picture(const SearchFront& search);
 std::string course_pictures(const TrainingCourse& course);
+std::string sensitivities_section(const std::vector<SensitivityTable>& tables);
 std::string searches_section(const std::vector<SearchFront>& searches);
 std::string trainings_section(const std::vector<Training>& trainings);
 

@@ -193,15 +193,30 @@ std::string graph_section(const NetworkFigures& model) {
   return graph_picture(graph, labels);
 }
 
+std::string sensitivity_picture(const SensitivityTable& table) {
+  Plot picture{"Loss of each unit by choice", "unit", "loss", {}, false, true};
+  for (std::size_t c = 0; c < table.choices.size(); ++c) {
+    Series series{table.choices[c], {}};
+    for (std::size_t u = 0; u < table.units.size(); ++u) {
+      series.points.push_back(
+          {static_cast<double>(u + 1), table.units[u].losses[c], table.units[u].name});
+    }
+    picture.series.push_back(std::move(series));
+  }
+  return "<figure>" + plot(picture) + "</figure>\n";
+}
+
 std::string front_picture(const SearchFront& search) {
-  Plot picture{"Front of " + search.file, "KiB", "predicted loss", {}};
-  Series front{"front", {}};
+  Plot picture{"Front of " + search.file, "KiB", "loss", {}};
+  Series front{"predicted", {}};
   for (const SearchPoint& point : search.front) {
-    const bool is_chosen =
-        search.chosen && search.chosen->bytes == point.bytes && search.chosen->loss == point.loss;
-    front.points.push_back({point.bytes / 1024, point.loss, "", is_chosen});
+    front.points.push_back({point.bytes / 1024, point.loss, ""});
   }
   picture.series.push_back(std::move(front));
+  if (search.chosen) {
+    const Point chosen{search.chosen->bytes / 1024, search.chosen->loss, "", true};
+    picture.series.push_back({"chosen, as measured", {chosen}, false});
+  }
   return "<figure>" + plot(picture) + "</figure>\n";
 }
 

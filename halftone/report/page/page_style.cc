@@ -25,11 +25,11 @@ h3{font-size:1rem;margin:1rem 0 .25rem;overflow-wrap:anywhere}
 nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1rem;list-style:none;margin:.5rem 0;padding:0}
 .note{color:var(--muted);max-width:60rem}
 .scroll{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}
 caption{text-align:left;color:var(--muted);padding:.25rem 0}
-th,td{padding:.15rem .6rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
-th[scope=row]{font-weight:400;min-width:9rem;max-width:26rem;overflow-wrap:anywhere}
-thead th{white-space:nowrap;background:var(--box)}
+th,td{padding:.15rem .45rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
+th[scope=row]{font-weight:400;min-width:8rem;max-width:26rem;overflow-wrap:anywhere}
+thead th{background:var(--box);vertical-align:bottom}
 .n{text-align:right}
 .r0 td:nth-child(1),.r1 td:nth-child(2),.r2 td:nth-child(3),.r3 td:nth-child(4),
 .r4 td:nth-child(5),.r5 td:nth-child(6),.r6 td:nth-child(7),.r7 td:nth-child(8),

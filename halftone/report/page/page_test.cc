@@ -181,14 +181,52 @@ class SideFiles : public WithFolder {
   }
 };
 
-TEST_F(SideFiles, HaveTheChosenPointOrItsIndex) {
+TEST_F(SideFiles, HaveTheChosenPointIfThereIsOne) {
   const std::string front = R"({"front": [{"bytes": 1, "loss": 2}, {"bytes": 3, "loss": 1}])";
   EXPECT_FALSE(read_search(file(front + "}")).chosen);
   EXPECT_FALSE(read_search(file(front + R"(, "chosen": null})")).chosen);
-  EXPECT_EQ(read_search(file(front + R"(, "chosen": 1})")).chosen->bytes, 3);
-  EXPECT_EQ(read_search(file(front + R"(, "chosen": {"bytes": 1, "loss": 2}})")).chosen->loss, 2);
+  EXPECT_EQ(
+      read_search(file(front + R"(, "chosen": {"bytes": 1, "loss": 2, "pj": 7}})")).chosen->pj, 7);
   expect_error(ErrorKind::kFormat, "expected what quantize --budget --json prints",
                [&] { read_search(file(front + R"(, "chosen": 2})")); });
+}
+
+constexpr const char* kSensitivity =
+    R"({"loss": "kl", "layers": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+        "units": [{"layers": [0, 2]}, {"layers": [1]}],
+        "choices": [{"name": "w2", "units": [{"loss": 0.5, "bytes": 8}, {"loss": 0.25, "bytes": 4}]},
+                    {"name": "w3", "units": [{"loss": 0.1, "bytes": 9}, {"loss": 0, "bytes": 5}]}]})";
+
+TEST_F(SideFiles, NameTheLayersOfEachUnit) {
+  for (const std::string& content :
+       {std::string(kSensitivity), R"({"sensitivity": )" + std::string(kSensitivity) + "}"}) {
+    const SensitivityTable table = read_sensitivity(file(content));
+    EXPECT_EQ(table.loss, "kl");
+    EXPECT_EQ(table.choices, (std::vector<std::string>{"w2", "w3"}));
+    ASSERT_EQ(table.units.size(), 2U);
+    EXPECT_EQ(table.units[0].name, "a, c");
+    EXPECT_EQ(table.units[0].losses, (std::vector<double>{0.5, 0.1}));
+    EXPECT_EQ(table.units[1].bytes, (std::vector<double>{4, 5}));
+  }
+  Content content = content_of("net");
+  content.sensitivities.push_back(read_sensitivity(file(kSensitivity)));
+  EXPECT_THAT(to_html(content), HasSubstr("<th scope=row>a, c</th><td title=\"8 B\">0.5</td>"));
+  EXPECT_EQ(json::parse(to_json(content))["sensitivities"][0]["units"][1]["losses"][0], 0.25);
+}
+
+TEST_F(SideFiles, MustHaveEveryUnitOfASensitivity) {
+  const auto without = [&](const std::string& part, const std::string& other) {
+    std::string content = kSensitivity;
+    content.replace(content.find(part), part.size(), other);
+    expect_error(ErrorKind::kFormat, "expected what sensitivity --json prints",
+                 [&] { read_sensitivity(file(content)); });
+  };
+  without("\"units\"", "\"other\"");
+  without("[0, 2]", "[0, 3]");
+  without("[0, 2]", "[]");
+  without("\"loss\": 0.5", "\"loss\": \"x\"");
+  without(", {\"loss\": 0.25, \"bytes\": 4}", "");
+  without("[{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}]", "[]");
 }
 
 TEST_F(SideFiles, KeepSomeOfManySteps) {

@@ -68,18 +68,40 @@ std::string samples_section(const ModelReport& report) {
   return note(measure_text(report.measure)) + "<div class=cards>\n" + cards + "</div>\n";
 }
 
+std::string sensitivities_section(const std::vector<SensitivityTable>& tables) {
+  std::string result;
+  for (const SensitivityTable& found : tables) {
+    std::vector<HtmlTable::Column> columns{{"layers", false}};
+    for (const std::string& choice : found.choices) columns.push_back({choice});
+    HtmlTable table(
+        "Loss (" + found.loss + ") with one unit in each choice of codes, of " + found.file,
+        std::move(columns));
+    for (const SensitivityTable::Unit& unit : found.units) {
+      std::vector<Cell> row{Cell::of(unit.name)};
+      for (std::size_t c = 0; c < unit.losses.size(); ++c) {
+        row.push_back({fmt::format("{:.4g}", unit.losses[c]),
+                       {},
+                       format_bytes(static_cast<std::size_t>(std::max(unit.bytes[c], 0.0)))});
+      }
+      table.add_row(row);
+    }
+    result += sensitivity_picture(found) + table.html();
+  }
+  return result;
+}
+
 std::string searches_section(const std::vector<SearchFront>& searches) {
   std::string result;
   for (const SearchFront& search : searches) {
-    HtmlTable table("Choices that no other one beats, of " + search.file,
-                    {{"bytes"}, {"predicted loss"}, {"us"}, {"chosen", false}});
-    for (const SearchPoint& point : search.front) {
-      const bool is_chosen =
-          search.chosen && search.chosen->bytes == point.bytes && search.chosen->loss == point.loss;
-      table.add_row({Cell::bytes(static_cast<std::size_t>(point.bytes)),
+    HtmlTable table("Choices that no other one beats, as predicted, of " + search.file,
+                    {{"bytes"}, {"loss"}, {"us"}, {"pJ"}, {"", false}});
+    const auto add = [&](const SearchPoint& point, const std::string& what) {
+      table.add_row({Cell::bytes(static_cast<std::size_t>(std::max(point.bytes, 0.0))),
                      Cell::number(point.loss, 5), Cell::number(point.us, 2),
-                     Cell::of(is_chosen ? "chosen" : "")});
-    }
+                     Cell::number(point.pj, 0), Cell::of(what)});
+    };
+    for (const SearchPoint& point : search.front) add(point, "");
+    if (search.chosen) add(*search.chosen, "chosen, as measured");
     result += front_picture(search) + table.html();
   }
   return result;

@@ -34,11 +34,36 @@ bool is_list_at(const Json& object, const std::string& key) {
                                "of objects with numbers \"bytes\" and \"loss\"");
 }
 
+[[noreturn]] void fail_sensitivity(const std::filesystem::path& path) {
+  fail(ErrorKind::kFormat,
+       path.string() +
+           ": expected what sensitivity --json prints: lists \"layers\", "
+           "\"units\" and \"choices\", with \"loss\" and \"bytes\" of every unit");
+}
+
+std::string text_at(const Json& object, const std::string& key) {
+  const bool is_there = object.is_object() && object.contains(key) && object[key].is_string();
+  return is_there ? object[key].get<std::string>() : "";
+}
+
+/// The names of the layers of a unit.
+std::string unit_name(const Json& layers, const Json& unit, const std::filesystem::path& path) {
+  if (!is_list_at(unit, "layers")) fail_sensitivity(path);
+  std::string name;
+  for (const Json& index : unit["layers"]) {
+    if (!index.is_number_unsigned() || index.get<std::size_t>() >= layers.size()) {
+      fail_sensitivity(path);
+    }
+    name += (name.empty() ? "" : ", ") + text_at(layers[index.get<std::size_t>()], "name");
+  }
+  return name;
+}
+
 SearchPoint point_of(const Json& json, const std::filesystem::path& path) {
   const auto bytes = number_at(json, "bytes");
   const auto loss = number_at(json, "loss");
   if (!bytes || !loss) fail_search(path);
-  return {*bytes, *loss, number_at(json, "us")};
+  return {*bytes, *loss, number_at(json, "us"), number_at(json, "pj")};
 }
 
 /// The columns of a list that have a number in some row.
@@ -79,14 +104,38 @@ SearchFront read_search(const std::filesystem::path& path) {
   if (!is_list_at(json, "front")) fail_search(path);
   SearchFront search{path.filename().string(), {}};
   for (const Json& each : json["front"]) search.front.push_back(point_of(each, path));
-  if (!json.contains("chosen")) return search;
-  const Json& chosen = json["chosen"];
-  if (chosen.is_number_unsigned() && chosen.get<std::size_t>() < search.front.size()) {
-    search.chosen = search.front[chosen.get<std::size_t>()];
-  } else if (!chosen.is_null()) {
-    search.chosen = point_of(chosen, path);
+  if (json.contains("chosen") && !json["chosen"].is_null()) {
+    search.chosen = point_of(json["chosen"], path);
   }
   return search;
+}
+
+SensitivityTable read_sensitivity(const std::filesystem::path& path) {
+  const Json file = read_json(path);
+  const bool is_part = file.is_object() && file.contains("sensitivity");
+  const Json& json = is_part ? file["sensitivity"] : file;
+  if (!is_list_at(json, "layers") || !is_list_at(json, "units") || !is_list_at(json, "choices")) {
+    fail_sensitivity(path);
+  }
+  SensitivityTable table{path.filename().string(), text_at(json, "loss"), {}, {}};
+  for (const Json& unit : json["units"]) {
+    table.units.push_back({unit_name(json["layers"], unit, path), {}, {}});
+  }
+  for (const Json& choice : json["choices"]) {
+    if (!choice.is_object() || !is_list_at(choice, "units") ||
+        choice["units"].size() != table.units.size()) {
+      fail_sensitivity(path);
+    }
+    table.choices.push_back(text_at(choice, "name"));
+    for (std::size_t u = 0; u < table.units.size(); ++u) {
+      const auto loss = number_at(choice["units"][u], "loss");
+      const auto bytes = number_at(choice["units"][u], "bytes");
+      if (!loss || !bytes) fail_sensitivity(path);
+      table.units[u].losses.push_back(*loss);
+      table.units[u].bytes.push_back(*bytes);
+    }
+  }
+  return table;
 }
 
 Training read_training(const std::filesystem::path& path) {

@@ -14,20 +14,41 @@ namespace halftone::report::page {
 struct SearchPoint {
   double bytes = 0;
   double loss = 0;
-  std::optional<double> us{};  ///< time, if the search knew it
+  std::optional<double> us{};  ///< time and energy, if the search knew them
+  std::optional<double> pj{};
 };
 
 /// The result of a search.
 struct SearchFront {
-  std::string file;  ///< its name, without folders
-  std::vector<SearchPoint> front;
-  std::optional<SearchPoint> chosen{};
+  std::string file;                     ///< its name, without folders
+  std::vector<SearchPoint> front;       ///< as predicted
+  std::optional<SearchPoint> chosen{};  ///< as measured
 };
 
 /// Reads what `quantize --budget --json` prints: "front", a list of objects with "bytes", "loss"
-/// and perhaps "us", and "chosen", one of these or its index.
+/// and perhaps "us" and "pj", and "chosen", one such object.
 /// @throws Error kFormat if it is something else; as read_file()
 SearchFront read_search(const std::filesystem::path& path);
+
+/// What each choice of codes costs.
+struct SensitivityTable {
+  std::string file;                  ///< its name, without folders
+  std::string loss;                  ///< what is measured: "kl", "error", "labels"
+  std::vector<std::string> choices;  ///< names
+  /// Layers that share a choice, and what they cost, by choice.
+  struct Unit {
+    std::string name;  ///< of its layers
+    std::vector<double> losses;
+    std::vector<double> bytes;
+  };
+  std::vector<Unit> units;
+};
+
+/// Reads what `sensitivity --json` prints: "layers" with names, "units" with indices of layers, and
+/// "choices", each with the "loss" and "bytes" of every unit. What `quantize --budget --json`
+/// prints has this as "sensitivity".
+/// @throws Error kFormat if it is something else; as read_file()
+SensitivityTable read_sensitivity(const std::filesystem::path& path);
 
 /// What a training reported, row by row.
 struct TrainingCourse {

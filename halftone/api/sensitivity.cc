@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/sensitivity.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <utility>
+
+#include "halftone/api/elapsed.h"
+#include "halftone/api/sensitivity_state.h"
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/base/hash.h"
+#include "halftone/compress/input_hash.h"
+#include "halftone/formats/model.h"
+
+namespace halftone {
+namespace {
+
+using compress::Measure;
+
+std::string key_of(const ir::Graph& graph, const data::Dataset& data,
+                   const SensitivitySettings& settings) {
+  Hash hash;
+  compress::add_to_hash(hash, graph);
+  compress::add_to_hash(hash, data);
+  if (settings.options.evaluation != nullptr) {
+    compress::add_to_hash(hash, *settings.options.evaluation);
+  }
+  hash.add(compress::to_toml(settings.recipe));
+  hash.add(std::as_bytes(std::span(&settings.options.fit.seed, 1)));
+  const auto loss = settings.options.loss.value_or(compress::default_loss(graph, data));
+  hash.add(to_string(loss));
+  hash.add(settings.options.costs ? settings.options.costs_name : "no costs");
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx",
+                static_cast<unsigned long long>(hash.value()));
+  return digits.data();
+}
+
+std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
+  return source ? std::optional(source->open()) : std::nullopt;
+}
+
+bool is_first(const spmd::Devices& devices) { return devices.empty() || devices.rank() == 0; }
+
+/// Options with the hooks of a state, if there is one.
+/// @param state  outlives the result
+compress::SensitivityOptions with_state(const ir::Graph& graph, const data::Dataset& data,
+                                        const SensitivitySettings& settings,
+                                        std::optional<SensitivityState>& state) {
+  compress::SensitivityOptions options = settings.options;
+  if (settings.state.empty()) return options;
+  state.emplace(settings.state, key_of(graph, data, settings),
+                is_first(settings.options.fit.devices));
+  options.known = [&state](const std::string& choice) { return state->find(choice); };
+  options.measured = [&state](const compress::ChoiceSensitivity& choice) { state->add(choice); };
+  return options;
+}
+
+/// The factor of a unit of bytes; nothing if there is no such unit.
+std::optional<double> bytes_in(std::string_view unit) {
+  if (unit.ends_with('B')) unit.remove_suffix(1);
+  constexpr std::array<std::pair<std::string_view, double>, 8> kUnits{{
+      {"", 1},
+      {"k", 1e3},
+      {"K", 1e3},
+      {"M", 1e6},
+      {"G", 1e9},
+      {"Ki", 1024},
+      {"Mi", 1024.0 * 1024},
+      {"Gi", 1024.0 * 1024 * 1024},
+  }};
+  for (const auto& [name, factor] : kUnits) {
+    if (name == unit) return factor;
+  }
+  return std::nullopt;
+}
+
+double limit_of(Measure measure, std::string_view text, const std::string& whole) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  const auto factor = measure == Measure::kBytes ? bytes_in(unit)
+                      : unit.empty()             ? std::optional(1.0)
+                                                 : std::nullopt;
+  if (error != std::errc() || !factor || !(value > 0)) {
+    fail(ErrorKind::kUsage, "budget: expected a number above 0 behind " +
+                                std::string(to_string(measure)) + "=" +
+                                (measure == Measure::kBytes ? ", perhaps with k, M or Ki" : "") +
+                                ", found '" + whole + "'");
+  }
+  return value * *factor;
+}
+
+}  // namespace
+
+std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6", "8"}; }
+
+compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
+                                  const SensitivitySettings& settings) {
+  const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
+  std::optional<SensitivityState> state;
+  const compress::SensitivityOptions options = with_state(graph, data, settings, state);
+  return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
+}
+
+compress::Sensitivity sensitivity_of(Network quantized, const Network& reference,
+                                     const data::Dataset& data,
+                                     const compress::SensitivityOptions& options) {
+  const std::string name = quantized.name;
+  const ir::Graph graph = prepared(std::move(quantized), Purpose::kRunOnFloats);
+  const ir::Graph other = prepared(reference, Purpose::kRunOnFloats);
+  return with_context(name, [&] { return compress::sensitivity_of(graph, other, data, options); });
+}
+
+compress::Budget budget_named(std::span<const std::string> limits) {
+  compress::Budget budget;
+  for (const std::string& limit : limits) {
+    const std::string_view text = limit;
+    const auto equals = text.find('=');
+    const std::string_view name = text.substr(0, equals);
+    const auto measure =
+        std::ranges::find(compress::kMeasures, name, [](Measure each) { return to_string(each); });
+    if (equals == std::string_view::npos || measure == compress::kMeasures.end()) {
+      fail(ErrorKind::kUsage,
+           "budget: expected bytes=, us=, loss= or pj= and a number, found '" + limit + "'");
+    }
+    if (budget[*measure])
+      fail(ErrorKind::kUsage, "budget: " + std::string(name) + " is there twice");
+    budget[*measure] = limit_of(*measure, text.substr(equals + 1), limit);
+  }
+  return budget;
+}
+
+compress::BudgetResult quantize_within(Network network, const data::Dataset& data,
+                                       const BudgetSettings& settings) {
+  const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
+  std::optional<SensitivityState> state;
+  compress::BudgetOptions options;
+  options.budget = settings.budget;
+  options.tries = settings.tries;
+  options.sensitivity = with_state(graph, data, settings.sensitivity, state);
+  options.file_bytes = [&](const ir::Graph& result) {
+    return static_cast<double>(
+        to_bytes(Network(result), settings.format, settings.form).bytes.size());
+  };
+  return compress::quantize_within(graph, data, settings.sensitivity.recipe,
+                                   settings.sensitivity.choices, options);
+}
+
+BudgetReport report_of(compress::BudgetResult result, const compress::Budget& budget) {
+  BudgetReport report;
+  report.quantized = report_of(result.quantized);
+  report.budget = budget;
+  report.costs = std::move(result.costs);
+  report.tries = std::move(result.tries);
+  report.chosen = result.chosen;
+  report.front = std::move(result.front);
+  report.recipe = compress::to_toml(result.recipe);
+  return report;
+}
+
+BudgetReport quantize_file_within(const BudgetJob& job) {
+  const Elapsed elapsed;
+  check_output(job.output, {&job.input, 1});
+  Network network = load(job.input, job.import);
+  const std::uintmax_t input_bytes = network.file_bytes;
+  formats::check_model(prepared(network, Purpose::kFit), job.output);
+  BudgetSettings settings = job.settings;
+  settings.format = to_string(formats::model_format(job.output));
+  const data::Dataset data = job.data.open();
+  const std::optional<data::Dataset> evaluation = opened(job.evaluation);
+  if (evaluation) settings.sensitivity.options.evaluation = &*evaluation;
+  compress::BudgetResult result = quantize_within(std::move(network), data, settings);
+  const ir::Graph quantized = result.quantized.graph;
+  BudgetReport report = report_of(std::move(result), settings.budget);
+  report.quantized.input_bytes = input_bytes;
+  if (is_first(settings.sensitivity.options.fit.devices)) {
+    save(quantized, job.output, settings.form);
+    report.quantized.output_bytes = std::filesystem::file_size(job.output);
+    if (!job.recipe_output.empty()) write_file(job.recipe_output, report.recipe);
+  }
+  report.quantized.seconds = elapsed.seconds();
+  return report;
+}
+
+compress::Sensitivity sensitivity_of_file(const SensitivityJob& job) {
+  std::vector<std::filesystem::path> paths{job.input};
+  if (!job.reference.empty()) paths.push_back(job.reference);
+  std::vector<Network> networks = load_all(paths, job.import);
+  const data::Dataset data = job.data.open();
+  const std::optional<data::Dataset> evaluation = opened(job.evaluation);
+  SensitivitySettings settings = job.settings;
+  if (evaluation) settings.options.evaluation = &*evaluation;
+  if (networks.size() == 1) return sensitivity(std::move(networks[0]), data, settings);
+  return sensitivity_of(std::move(networks[0]), networks[1], data, settings.options);
+}
+
+}  // namespace halftone

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures which layers hurt, and quantizes networks within budgets.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/api/data_source.h"
+#include "halftone/api/network.h"
+#include "halftone/api/quantize.h"
+#include "halftone/compress/sensitivity/budget_search.h"
+#include "halftone/compress/sensitivity/sensitivity.h"
+
+namespace halftone {
+
+/// Bits for weights and inputs that are tried unless choices are given.
+std::vector<std::string> default_choices();
+
+struct SensitivitySettings {
+  compress::Recipe recipe{};  ///< how layers are fitted; what its overrides say is no choice
+  std::vector<compress::LayerChoice> choices = compress::choices_named(default_choices());
+  compress::SensitivityOptions options{};  ///< without `known` and `measured`
+  /// Keeps what was measured of each choice, so that an interrupted run continues; empty: nothing.
+  std::filesystem::path state{};
+};
+
+/// @throws Error as prepared() and compress::sensitivity(); kFormat if the state is of another
+///         network, data, recipe or seed; kIo if it cannot be written
+compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
+                                  const SensitivitySettings& settings = {});
+
+/// The same of a network that is quantized already, beside the float network it was made from.
+/// @throws Error as prepared() and compress::sensitivity_of()
+compress::Sensitivity sensitivity_of(Network quantized, const Network& reference,
+                                     const data::Dataset& data,
+                                     const compress::SensitivityOptions& options = {});
+
+/// Reads limits such as "bytes=60k", "us=200", "loss=0.5", "pj=2e6"; bytes may have a unit: k, M, G
+/// of 1000, Ki, Mi, Gi of 1024, with or without B.
+/// @throws Error kUsage that says what was expected, also if a measure is there twice
+compress::Budget budget_named(std::span<const std::string> limits);
+
+struct BudgetSettings {
+  compress::Budget budget;
+  SensitivitySettings sensitivity{};
+  std::size_t tries = 4;          ///< networks that are quantized, at most
+  std::string format = "circle";  ///< of the file whose bytes count: "onnx", "tflite" or "circle"
+  formats::ExportOptions form{};
+};
+
+/// Quantizes a network within a budget.
+/// @throws Error as prepared(), sensitivity(), to_bytes() and compress::quantize_within()
+compress::BudgetResult quantize_within(Network network, const data::Dataset& data,
+                                       const BudgetSettings& settings);
+
+/// A file to quantize within a budget, and the file to write.
+struct BudgetJob {
+  std::filesystem::path input;
+  std::filesystem::path output;
+  DataSource data;
+  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else `data`
+  BudgetSettings settings;                 ///< its format follows from `output`
+  formats::ImportOptions import{};
+  std::filesystem::path recipe_output{};  ///< for the recipe that was found; empty: none
+};
+
+struct BudgetReport {
+  QuantizeReport quantized;
+  compress::Budget budget;
+  compress::Sensitivity costs;
+  std::vector<compress::BudgetTry> tries;
+  std::size_t chosen = 0;
+  std::vector<compress::Allocation> front;
+  std::string recipe;  ///< in TOML
+};
+
+/// What a search has found, without sizes of files and seconds.
+BudgetReport report_of(compress::BudgetResult result, const compress::Budget& budget);
+
+/// @throws Error as check_output(), load(), DataSource::open(), quantize_within() and save()
+BudgetReport quantize_file_within(const BudgetJob& job);
+
+/// Files to measure.
+struct SensitivityJob {
+  std::filesystem::path input;
+  std::filesystem::path reference{};  ///< the float network of `input`; empty: `input` is float
+  DataSource data;
+  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else `data`
+  SensitivitySettings settings{};
+  formats::ImportOptions import{};
+};
+
+/// @throws Error as load_all(), DataSource::open(), sensitivity() and sensitivity_of()
+compress::Sensitivity sensitivity_of_file(const SensitivityJob& job);
+
+}  // namespace halftone

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that a mistyped one may have meant.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace halftone {
+
+/// The names closest to one that is not among them, for messages: "a, b, c", in the order of
+/// `names`, with "and 12 more" behind them if there are more than `count`. Distance is the number
+/// of characters to insert, remove or replace.
+std::string near_names(std::string_view wanted, std::span<const std::string> names,
+                       std::size_t count = 8);
+
+}  // namespace halftone

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/sensitivity.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "halftone/base/printable.h"
+#include "halftone/cli/budget_options.h"
+#include "halftone/cli/command.h"
+#include "halftone/report/sensitivity.h"
+
+namespace halftone::cli {
+namespace {
+
+struct SensitivityVerbOptions {
+  CommonOptions common;
+  DataOptions data;
+  std::string model;
+  std::string reference;
+  std::string recipe;
+  ModelOptions model_options;
+  ChoiceOptions choices;
+  std::optional<std::uint64_t> memory_bytes;
+  std::string state;
+  bool no_time = false;
+};
+
+void run(const SensitivityVerbOptions& options, const Machine& machine) {
+  apply(options.common);
+  const compress::Sensitivity found = [&] {
+    Progress progress(options.common, machine);
+    SensitivityJob job;
+    job.input = options.model;
+    job.reference = options.reference;
+    job.data = options.data.source;
+    job.evaluation = evaluation_source(options.choices, options.data.source);
+    job.import = options.model_options.parse();
+    job.settings = sensitivity_settings(options.choices, load_recipe(options.recipe));
+    job.settings.state = options.state;
+    job.settings.options.fit = {options.common.seed, progress.sink(),
+                                machine.devices(options.data.devices), options.memory_bytes};
+    add_costs(job.settings.options, options.choices, !options.no_time);
+    return sensitivity_of_file(job);
+  }();
+  if (!machine.is_first()) return;
+  std::cout << (options.common.json ? report::to_json(found) : printable(report::to_text(found)));
+}
+
+}  // namespace
+
+void add_sensitivity(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<SensitivityVerbOptions>();
+  CLI::App* verb = add_verb(app, "sensitivity", "Measure which layers lose how much in few bits",
+                            "halftone sensitivity model.onnx --data examples/mnist --limit 256 "
+                            "--choices 2,3,4",
+                            options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
+  add_model_options(*verb, options->model_options);
+  verb->add_option("--reference", options->reference,
+                   "The float network that the model was made from: measure the layers as they are")
+      ->check(some_path());
+  add_data_options(*verb, options->data, "train");
+  add_choice_options(*verb, options->choices);
+  verb->add_option("--recipe", options->recipe,
+                   "TOML file that says how layers are fitted, and which have no choice")
+      ->check(some_path());
+  add_memory_option(*verb, options->memory_bytes);
+  verb->add_flag("--no-time", options->no_time, "Do not measure the time of layers");
+  verb->add_option("--state", options->state,
+                   "Keep what was measured in this file, and continue from it")
+      ->check(some_path());
+  verb->get_option("--reference")
+      ->excludes(verb->get_option("--choices"))
+      ->excludes(verb->get_option("--recipe"))
+      ->excludes(verb->get_option("--state"));
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/sensitivity/budget_search.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "halftone/base/parallel.h"
+#include "halftone/base/testing.h"
+#include "halftone/compress/testing.h"
+#include "halftone/ir/ops/traits.h"
+
+namespace halftone::compress {
+namespace {
+
+/// The bytes of constants, and 1,000 for the rest of a file.
+double bytes_of_constants(const ir::Graph& graph) {
+  double bytes = 1000;
+  for (const ir::NodeId id : graph.topological_order()) {
+    for (const ir::ValueId input : graph.node(id).inputs) {
+      const ir::Constant* constant = input == ir::kAbsent ? nullptr : graph.constant(input);
+      if (constant != nullptr) bytes += static_cast<double>(storage_bytes(*constant));
+    }
+  }
+  return bytes;
+}
+
+/// A time that follows from the bits: 10 us, and 1 us for each bit of a layer's weights.
+RunCosts time_by_bits(const ir::Graph& graph, const std::vector<std::string>& layers) {
+  RunCosts costs{std::vector<double>(layers.size(), 0), 10, {}, 0};
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (!ir::is_layer(node.op)) continue;
+    const auto& weights = graph.value(node.inputs[1]).type.encoding;
+    const double us = weights.codes == nullptr ? 32 : weights.codes->bits;
+    costs.us += us;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (layers[i] == node.name) costs.layer_us[i] = us;
+    }
+  }
+  return costs;
+}
+
+BudgetOptions options_for(Measure measure, double limit) {
+  BudgetOptions options;
+  options.budget[measure] = limit;
+  options.file_bytes = bytes_of_constants;
+  return options;
+}
+
+const ir::Graph& searched_network() {
+  static const ir::Graph graph = perceptron(20, 40, 4, 2);
+  return graph;
+}
+
+std::vector<LayerChoice> all_bits() {
+  return choices_named(std::vector<std::string>{"1", "2", "3", "4", "5", "6", "7", "8"});
+}
+
+TEST(BudgetSearch, NeverExceedsBytes) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  double last = std::numeric_limits<double>::infinity();
+  for (const double limit : {2300.0, 2600.0, 3000.0, 4000.0}) {
+    const BudgetResult result = quantize_within(searched_network(), data, {}, all_bits(),
+                                                options_for(Measure::kBytes, limit));
+    const BudgetTry& chosen = result.tries[result.chosen];
+    EXPECT_TRUE(chosen.is_within);
+    EXPECT_LE(bytes_of_constants(result.quantized.graph), limit);
+    EXPECT_EQ(bytes_of_constants(result.quantized.graph), chosen.values[Measure::kBytes]);
+    EXPECT_LT(chosen.values[Measure::kLoss], last) << "more bytes, less loss";
+    last = chosen.values[Measure::kLoss];
+    EXPECT_FALSE(result.front.empty());
+  }
+}
+
+TEST(BudgetSearch, KeepsTheLossAndWritesARecipeThatGivesTheSameNetwork) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  const BudgetResult result =
+      quantize_within(searched_network(), data, {}, all_bits(), options_for(Measure::kLoss, 0.01));
+  EXPECT_LE(result.tries[result.chosen].values[Measure::kLoss], 0.01);
+  const Recipe again = parse_recipe(to_toml(result.recipe), "written");
+  const QuantizeResult repeated = quantize(searched_network(), data, again);
+  ASSERT_EQ(repeated.layers.size(), result.quantized.layers.size());
+  for (std::size_t i = 0; i < repeated.layers.size(); ++i) {
+    EXPECT_EQ(repeated.layers[i].sqnr_db, result.quantized.layers[i].sqnr_db);
+    EXPECT_EQ(repeated.layers[i].weight_bits, result.quantized.layers[i].weight_bits);
+  }
+}
+
+TEST(BudgetSearch, LimitsTimeAndTwoMeasures) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  BudgetOptions options = options_for(Measure::kTime, 17);
+  options.sensitivity.costs = time_by_bits;
+  const BudgetResult fast = quantize_within(searched_network(), data, {}, all_bits(), options);
+  EXPECT_EQ(fast.tries[fast.chosen].values[Measure::kTime], 17) << "all of the time is used";
+  options.budget[Measure::kBytes] = 2200;
+  const BudgetResult both = quantize_within(searched_network(), data, {}, all_bits(), options);
+  EXPECT_LE(both.tries[both.chosen].values[Measure::kTime], 17);
+  EXPECT_LE(both.tries[both.chosen].values[Measure::kBytes], 2200);
+}
+
+TEST(BudgetSearch, IsTheSameForAnyNumberOfThreads) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  const auto recipe = [&](int threads) {
+    set_num_threads(threads);
+    return to_toml(quantize_within(searched_network(), data, {}, all_bits(),
+                                   options_for(Measure::kBytes, 2600))
+                       .recipe);
+  };
+  const std::string one = recipe(1);
+  EXPECT_EQ(recipe(3), one);
+  set_num_threads(0);
+}
+
+TEST(BudgetSearch, SaysWhatTheNearestHadIfNothingIsWithin) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  BudgetOptions options = options_for(Measure::kTime, 13);
+  options.tries = 1;
+  // Each network takes longer than its layers.
+  options.sensitivity.costs = [](const ir::Graph& graph, const std::vector<std::string>& layers) {
+    RunCosts costs = time_by_bits(graph, layers);
+    if (layers.empty()) costs.us += 100;
+    return costs;
+  };
+  expect_error(ErrorKind::kUnsupported,
+               "budget: no network within it was found in 1 try; the nearest has us=1",
+               [&] { quantize_within(searched_network(), data, {}, all_bits(), options); });
+}
+
+}  // namespace
+}  // namespace halftone::compress

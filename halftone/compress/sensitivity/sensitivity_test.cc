@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/sensitivity/sensitivity.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halftone/base/parallel.h"
+#include "halftone/base/testing.h"
+#include "halftone/compress/evaluate.h"
+#include "halftone/compress/layers.h"
+#include "halftone/compress/sensitivity/loss_meter.h"
+#include "halftone/compress/sensitivity/tied_layers.h"
+#include "halftone/compress/testing.h"
+
+namespace halftone::compress {
+namespace {
+
+std::vector<std::int64_t> some_labels(std::size_t count) {
+  std::vector<std::int64_t> labels;
+  for (std::size_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int64_t>(i % 4));
+  return labels;
+}
+
+data::Dataset labelled(std::size_t count, std::uint64_t seed) {
+  return random_dataset(count, 20, seed, some_labels(count));
+}
+
+std::vector<LayerChoice> choices_of(const std::vector<std::string>& names) {
+  return choices_named(names);
+}
+
+/// The divergence that evaluate() finds.
+double divergence(const ir::Graph& network, const data::Dataset& data, const ir::Graph& reference) {
+  EvaluateOptions options;
+  options.execution.float_order = runtime::FloatOrder::kFixed;
+  return *evaluate(network, data, &reference, options).reference->divergence;
+}
+
+TEST(Sensitivity, IsWhatQuantizingALayerAloneCosts) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(100, 3);
+  const Sensitivity found = sensitivity(graph, data, {}, choices_of({"2/3", "4"}));
+  EXPECT_EQ(found.loss, LossKind::kDivergence);
+  EXPECT_EQ(found.samples, 100U);
+  ASSERT_EQ(found.layers.size(), 2U);
+  ASSERT_EQ(found.choices.size(), 2U);
+  EXPECT_EQ(found.choices[0].layers[0].weight_bits, 2);
+  EXPECT_EQ(found.choices[0].layers[0].activation_bits, 3);
+  EXPECT_EQ(found.layers[1].float_bytes, 4U * 16 * 4);
+  for (std::size_t i = 0; i < 2; ++i) {
+    Recipe alone = with_choice({}, choice_named("2/3"));
+    alone.overrides.push_back({found.layers[1 - i].name, {}});
+    alone.overrides[0].settings.skip = true;
+    const QuantizeResult single = quantize(graph, data, alone);
+    const ChoiceSensitivity& choice = found.choices[0];
+    // Sums of the same numbers in another order.
+    const double loss = divergence(single.graph, data, graph);
+    EXPECT_NEAR(choice.units[i].loss, loss, 1e-9 * loss) << i;
+    EXPECT_NEAR(choice.layers[i].sqnr_db, single.layers[i].sqnr_db, 1e-9) << i;
+    EXPECT_EQ(choice.layers[i].bytes, single.layers[i].encoded_bytes);
+    EXPECT_EQ(choice.units[i].bytes, choice.layers[i].bytes);
+  }
+}
+
+TEST(Sensitivity, AccumulatesInOrder) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(100, 3);
+  const Sensitivity found = sensitivity(graph, data, {}, choices_of({"2"}));
+  const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
+  const ChoiceSensitivity& choice = found.choices[0];
+  const double loss = divergence(all.graph, data, graph);
+  EXPECT_NEAR(choice.units[1].accumulated_loss, loss, 1e-9 * loss);
+  EXPECT_EQ(choice.units[0].accumulated_loss, choice.units[0].loss) << "the first has none before";
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(choice.layers[i].accumulated_sqnr_db, all.layers[i].sqnr_db, 1e-9);
+  }
+}
+
+/// Small errors of a layer cost what gradients say, to second order.
+TEST(Sensitivity, EstimatesSmallLossesByGradientsAndByNoise) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(512, 3);
+  const Sensitivity found = sensitivity(graph, data, {}, choices_of({"6"}));
+  EXPECT_TRUE(found.by_gradients);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double ratio = found.choices[0].layers[i].weighted_error / found.choices[0].units[i].loss;
+    // Squares of 512 products with random signs: their mean deviates by 2 / sqrt(512) at most.
+    EXPECT_NEAR(ratio, 1, 5 * 2 / std::sqrt(512.0)) << i;
+  }
+}
+
+TEST(Sensitivity, IsTheSameForAnyNumberOfThreads) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(150, 3);
+  const auto once = [&](int threads) {
+    set_num_threads(threads);
+    return sensitivity(graph, data, {}, choices_of({"2"})).choices[0];
+  };
+  const ChoiceSensitivity one = once(1);
+  const ChoiceSensitivity four = once(4);
+  set_num_threads(0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(one.units[i].loss, four.units[i].loss);
+    EXPECT_EQ(one.units[i].accumulated_loss, four.units[i].accumulated_loss);
+    EXPECT_EQ(one.layers[i].weighted_error, four.layers[i].weighted_error);
+    EXPECT_EQ(one.layers[i].sqnr_db, four.layers[i].sqnr_db);
+  }
+}
+
+TEST(Sensitivity, IsZeroInFloat) {
+  const data::Dataset data = labelled(60, 3);
+  const Sensitivity found = sensitivity(perceptron(20, 16, 4, 2), data, {}, choices_of({"float"}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(found.choices[0].units[i].loss, 0);
+    EXPECT_EQ(found.choices[0].layers[i].weighted_error, 0);
+    EXPECT_TRUE(std::isinf(found.choices[0].layers[i].sqnr_db));
+    EXPECT_EQ(found.choices[0].layers[i].bytes, found.layers[i].float_bytes);
+  }
+}
+
+TEST(Sensitivity, MeasuresOnOtherSamples) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(100, 3);
+  const data::Dataset others = labelled(70, 4);
+  SensitivityOptions options;
+  options.evaluation = &others;
+  const Sensitivity found = sensitivity(graph, data, {}, choices_of({"2"}), options);
+  EXPECT_EQ(found.samples, 70U);
+  const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
+  const double loss = divergence(all.graph, others, graph);
+  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, 1e-9 * loss);
+}
+
+TEST(Sensitivity, SaysWhichLayersHaveNoChoice) {
+  Recipe recipe;
+  recipe.overrides.push_back({"first", {}});
+  recipe.overrides[0].settings.skip = true;
+  const Sensitivity found =
+      sensitivity(perceptron(20, 16, 4, 2), labelled(60, 3), recipe, choices_of({"2", "3"}));
+  EXPECT_FALSE(found.units[0].may_change);
+  EXPECT_TRUE(found.units[1].may_change);
+  EXPECT_EQ(found.choices[0].layers[0].weight_bits, 32);
+}
+
+TEST(Sensitivity, TakesWhatARunBeforeHasMeasured) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(60, 3);
+  std::vector<ChoiceSensitivity> kept;
+  SensitivityOptions options;
+  options.measured = [&](const ChoiceSensitivity& choice) { kept.push_back(choice); };
+  options.known = [&](const std::string& name) -> std::optional<ChoiceSensitivity> {
+    for (const ChoiceSensitivity& choice : kept) {
+      if (choice.name == name) return choice;
+    }
+    return std::nullopt;
+  };
+  const Sensitivity first = sensitivity(graph, data, {}, choices_of({"2", "3"}), options);
+  ASSERT_EQ(kept.size(), 2U);
+  kept[0].units[0].loss = 42;
+  const Sensitivity second = sensitivity(graph, data, {}, choices_of({"2", "3"}), options);
+  EXPECT_EQ(kept.size(), 2U) << "nothing was measured again";
+  EXPECT_EQ(second.choices[0].units[0].loss, 42);
+  EXPECT_EQ(second.choices[1].units[0].loss, first.choices[1].units[0].loss);
+}
+
+TEST(Sensitivity, IsMeasuredOfAQuantizedNetworkToo) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(100, 3);
+  const ir::Graph quantized = quantize(graph, data, with_choice({}, choice_named("2"))).graph;
+  const Sensitivity found = sensitivity_of(quantized, graph, data);
+  ASSERT_EQ(found.choices.size(), 1U);
+  EXPECT_EQ(found.choices[0].name, "model");
+  const double loss = divergence(quantized, data, graph);
+  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, 1e-9 * loss);
+  EXPECT_EQ(found.choices[0].layers[1].weight_bits, 2);
+  expect_error(ErrorKind::kShape, "layers do not match",
+               [&] { sensitivity_of(perceptron(20, 12, 4, 2), graph, data); });
+}
+
+TEST(Sensitivity, NeedsChoices) {
+  expect_error(ErrorKind::kUsage, "choices: expected one or more, found none",
+               [] { sensitivity(perceptron(20, 16, 4, 2), labelled(10, 3), {}, {}); });
+}
+
+/// A network with a tied embedding: a table that is looked up, and multiplied at the end; and two
+/// layers that share an input.
+ir::Graph tied_network() {
+  Random random(5);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kInt32, {ir::kBatch, 6}));
+  const auto table = graph.add_constant("table", random_tensor({12, 8}, random));
+  const auto rows = graph.add_node("embedding", ir::Gather{0}, {table, x});
+  const auto a = add_layer(graph, "a", rows, random_tensor({8, 8}, random), random);
+  const auto b = add_layer(graph, "b", rows, random_tensor({8, 8}, random), random);
+  const auto sum = graph.add_node("sum", ir::Binary{}, {a, b});
+  graph.add_output(graph.add_node("head", ir::FullyConnected{}, {sum, table, ir::kAbsent}));
+  return graph;
+}
+
+data::Dataset tokens() {
+  std::vector<float> x;
+  for (int i = 0; i < 80 * 6; ++i) x.push_back(static_cast<float>((i * 7 + i / 6) % 12));
+  const auto array = data::make_npy(std::span<const float>(x), {80, 6});
+  return data::dataset_from_npy("tokens", own_bytes(data::npy_bytes(array)), std::nullopt, {});
+}
+
+TEST(Sensitivity, CountsSharedWeightsOnce) {
+  const ir::Graph graph = tied_network();
+  const auto units = tied_layers(graph, quantizable_layers(graph));
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_EQ(units[0], (std::vector<std::size_t>{0, 3})) << "the table and the head";
+  EXPECT_EQ(units[1], (std::vector<std::size_t>{1, 2})) << "layers of one input";
+  const Sensitivity found = sensitivity(graph, tokens(), {}, choices_of({"4"}));
+  EXPECT_EQ(found.loss, LossKind::kError);
+  const ChoiceSensitivity& choice = found.choices[0];
+  EXPECT_EQ(choice.units[0].bytes, choice.layers[0].bytes);
+  EXPECT_EQ(choice.units[1].bytes, choice.layers[1].bytes + choice.layers[2].bytes);
+  EXPECT_GT(choice.units[0].loss, 0);
+}
+
+/// Where an operator has no gradient, noise on weights takes the place of gradients.
+TEST(Sensitivity, WeighsErrorsByNoiseWithoutGradients) {
+  Random random(6);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 20}));
+  const auto h = add_layer(graph, "first", x, random_tensor({16, 20}, random, 0.3F), random);
+  const auto product = graph.add_node("norm", ir::Reduce{ir::ReduceKind::kProd, {1}, true}, {h});
+  const auto joined = graph.add_node("join", ir::Concat{1}, std::vector<ir::ValueId>{h, product});
+  graph.add_output(
+      add_layer(graph, "second", joined, random_tensor({4, 17}, random, 0.3F), random));
+  const Sensitivity found = sensitivity(graph, labelled(400, 3), {}, choices_of({"5"}));
+  EXPECT_FALSE(found.by_gradients);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double ratio = found.choices[0].layers[i].weighted_error / found.choices[0].units[i].loss;
+    EXPECT_GT(ratio, 1.0 / 3) << i;
+    EXPECT_LT(ratio, 3) << i;
+  }
+}
+
+}  // namespace
+}  // namespace halftone::compress

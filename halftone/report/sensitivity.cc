@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/sensitivity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "halftone/report/report.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report {
+namespace {
+
+using Align = Table::Align;
+using compress::ChoiceSensitivity;
+using compress::LayerSensitivity;
+using compress::Measure;
+using compress::Sensitivity;
+
+std::string loss_text(double loss) { return fmt::format("{:.3g}", loss); }
+
+std::string cost_text(const std::optional<double>& cost) {
+  return cost ? fmt::format("{:.4g}", *cost) : "-";
+}
+
+std::string loss_meaning(compress::LossKind kind) {
+  switch (kind) {
+    case compress::LossKind::kDivergence:
+      return "KL divergence from the float network, nats per sample";
+    case compress::LossKind::kError:
+      return "squared error of the outputs, relative to those of the float network";
+    case compress::LossKind::kLabels:
+      return "cross entropy with the labels above that of the float network";
+  }
+  return "";
+}
+
+/// The name of a unit: its first layer and how many follow.
+std::string unit_name(const Sensitivity& found, std::size_t unit) {
+  const std::vector<std::size_t>& layers = found.units[unit].layers;
+  const std::string& first = found.layers[layers[0]].name;
+  return layers.size() == 1 ? first : fmt::format("{} + {}", clipped(first), layers.size() - 1);
+}
+
+/// The loss of each unit alone in each choice: what a reader looks at first.
+std::string overview(const Sensitivity& found) {
+  std::vector<Table::Column> columns = {
+      {"layer", Align::kLeft}, {"operator", Align::kLeft}, {"float"}};
+  for (const ChoiceSensitivity& choice : found.choices) columns.push_back({choice.name});
+  Table table(std::move(columns));
+  for (std::size_t u = 0; u < found.units.size(); ++u) {
+    const std::vector<std::size_t>& layers = found.units[u].layers;
+    std::size_t bytes = 0;
+    for (const std::size_t layer : layers) bytes += found.layers[layer].float_bytes;
+    std::vector<std::string> row = {unit_name(found, u), found.layers[layers[0]].op,
+                                    format_bytes(bytes)};
+    for (const ChoiceSensitivity& choice : found.choices) {
+      row.push_back(loss_text(choice.units[u].loss));
+    }
+    table.add_row(std::move(row));
+  }
+  return table.to_text();
+}
+
+bool is_timed(const Sensitivity& found) { return found.choices.front().us.has_value(); }
+bool has_energy(const Sensitivity& found) { return found.choices.front().pj.has_value(); }
+
+/// The index of the unit of each layer.
+std::vector<std::size_t> units_of_layers(const Sensitivity& found) {
+  std::vector<std::size_t> result(found.layers.size(), 0);
+  for (std::size_t u = 0; u < found.units.size(); ++u) {
+    for (const std::size_t layer : found.units[u].layers) result[layer] = u;
+  }
+  return result;
+}
+
+std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choice) {
+  std::vector<Table::Column> columns = {
+      {"layer", Align::kLeft}, {"bits"},       {"bytes"},     {"dB alone"},
+      {"dB in order"},         {"loss alone"}, {"estimated"}, {"loss up to here"}};
+  if (is_timed(found)) columns.push_back({"us"});
+  if (has_energy(found)) columns.push_back({"pJ"});
+  Table table(std::move(columns));
+  const std::vector<std::size_t> units = units_of_layers(found);
+  for (std::size_t i = 0; i < found.layers.size(); ++i) {
+    const LayerSensitivity& layer = choice.layers[i];
+    const compress::UnitSensitivity& unit = choice.units[units[i]];
+    std::vector<std::string> row = {clipped(found.layers[i].name),
+                                    fmt::format("{}/{}", layer.weight_bits, layer.activation_bits),
+                                    std::to_string(layer.bytes),
+                                    format_number(layer.sqnr_db, 1),
+                                    format_number(layer.accumulated_sqnr_db, 1),
+                                    loss_text(unit.loss),
+                                    loss_text(layer.weighted_error),
+                                    loss_text(unit.accumulated_loss)};
+    if (is_timed(found)) row.push_back(cost_text(layer.us));
+    if (has_energy(found)) row.push_back(cost_text(layer.pj));
+    table.add_row(std::move(row));
+  }
+  std::string text = fmt::format("\n{}, bits of weights/inputs", choice.name);
+  if (choice.us) text += fmt::format(", whole network {:.4g} us", *choice.us);
+  if (choice.pj) text += fmt::format(", {:.4g} pJ", *choice.pj);
+  return text + "\n\n" + table.to_text();
+}
+
+std::string value_text(Measure measure, double value) {
+  return measure == Measure::kLoss    ? loss_text(value)
+         : measure == Measure::kBytes ? fmt::format("{:.0f}", value)
+                                      : fmt::format("{:.4g}", value);
+}
+
+/// The measures that were measured.
+std::vector<Measure> known_measures(const Sensitivity& found) {
+  std::vector<Measure> known = {Measure::kLoss, Measure::kBytes};
+  if (is_timed(found)) known.push_back(Measure::kTime);
+  if (has_energy(found)) known.push_back(Measure::kEnergy);
+  return known;
+}
+
+std::string budget_text(const compress::Budget& budget) {
+  std::string text;
+  for (const Measure measure : compress::kMeasures) {
+    if (!budget[measure]) continue;
+    text += fmt::format("{}{} <= {}", text.empty() ? "" : ", ", to_string(measure),
+                        value_text(measure, *budget[measure]));
+  }
+  return text;
+}
+
+std::string tries_table(const BudgetReport& report) {
+  std::vector<Table::Column> columns = {{"try"}};
+  const std::vector<Measure> measures = known_measures(report.costs);
+  for (const Measure measure : measures) {
+    columns.push_back({std::string(to_string(measure)) + " predicted"});
+    columns.push_back({"measured"});
+  }
+  columns.push_back({"", Align::kLeft});
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < report.tries.size(); ++i) {
+    const compress::BudgetTry& each = report.tries[i];
+    std::vector<std::string> row = {std::to_string(i + 1)};
+    for (const Measure measure : measures) {
+      row.push_back(value_text(measure, each.predicted.values[measure]));
+      row.push_back(value_text(measure, each.values[measure]));
+    }
+    row.push_back(i == report.chosen ? "chosen" : each.is_within ? "" : "beyond the budget");
+    table.add_row(std::move(row));
+  }
+  return table.to_text();
+}
+
+std::string front_table(const BudgetReport& report) {
+  if (report.front.empty()) return "";
+  std::vector<Table::Column> columns;
+  const std::vector<Measure> measures = known_measures(report.costs);
+  for (const Measure measure : measures) columns.push_back({std::string(to_string(measure))});
+  Table table(std::move(columns));
+  for (const compress::Allocation& each : report.front) {
+    std::vector<std::string> row;
+    for (const Measure measure : measures) row.push_back(value_text(measure, each.values[measure]));
+    table.add_row(std::move(row));
+  }
+  return "\nPareto front, predicted:\n\n" + table.to_text();
+}
+
+}  // namespace
+
+std::string to_text(const Sensitivity& found) {
+  std::string text = fmt::format(
+      "Loss: {}, on {} samples. If one layer (or layers that are tied) has so many bits:\n\n{}",
+      loss_meaning(found.loss), found.samples, overview(found));
+  for (const ChoiceSensitivity& choice : found.choices) text += choice_table(found, choice);
+  return text + fmt::format("\nestimated: the loss of the layer alone, from its error and {}\n",
+                            found.by_gradients ? "gradients" : "noise on its weights");
+}
+
+std::string to_text(const BudgetReport& report) {
+  return to_text(report.quantized) +
+         fmt::format("\nBudget: {}; the least {}. Loss: {}, on {} samples.\n\n{}",
+                     budget_text(report.budget), to_string(objective_of(report.budget)),
+                     loss_meaning(report.costs.loss), report.costs.samples, tries_table(report)) +
+         front_table(report);
+}
+
+}  // namespace halftone::report
