@@ -108,7 +108,30 @@ class Pages:
         return f"{x},{y}"
 
     def example(self):
-        return self.write("mnist.html", self.model, "--reference", FLOAT, *DATA)
+        """The path of a page with every section that has the same bytes every time."""
+        return self.write("mnist.html", self.model, "--reference", FLOAT, *DATA, *self.side_files())
+
+    def side_files(self):
+        """Options for results of other verbs."""
+        front = [{"bytes": 60_000 + 9_000 * i, "loss": 2.0 / (1 + i), "us": 5 + i} for i in range(9)]
+        epochs = [{"loss": 2.5 / e, "agreement": 1 - 0.5 / e, "validation_accuracy": 1 - 0.6 / e,
+                   "seconds": 1} for e in range(1, 9)]
+        contents = {
+            "search": {"front": front, "chosen": front[3]},
+            "training": {"epochs": epochs},
+            "sensitivity": {
+                "loss": "kl", "layers": [{"name": "dense1"}, {"name": "dense2"}],
+                "units": [{"layers": [0]}, {"layers": [1]}],
+                "choices": [{"name": f"w{bits}", "units": [{"loss": 1 / bits, "bytes": 9 * bits},
+                                                           {"loss": 2 / bits, "bytes": bits}]}
+                            for bits in (1, 2, 3, 4)]},
+        }
+        options = []
+        for name, content in contents.items():
+            path = self.folder / f"{name}.json"
+            path.write_text(json.dumps(content))
+            options += ["--" + name, path]
+        return options
 
 
 def embedded(page):
@@ -190,7 +213,8 @@ def test_numbers_are_those_of_other_verbs(pages):
 
 def test_the_page_is_the_same_every_time(pages):
     first = pages.example().read_bytes()
-    again = pages.write("again.html", pages.model, "--reference", FLOAT, *DATA, "--threads", 1)
+    again = pages.write("again.html", pages.model, "--reference", FLOAT, *DATA, "--threads", 1,
+                        *pages.side_files())
     assert first == again.read_bytes()
 
 
@@ -250,6 +274,10 @@ def test_the_document_is_well_built(pages):
         assert page.count(selector) == 0, selector
     for selector in ("h1", "main", "nav", "header", "meta[name=viewport]", "html[lang]"):
         assert page.count(selector) == 1, selector
+    sections = page.evaluate("[...document.querySelectorAll('h2')].map((each) => each.id)")
+    for section in ("summary", "layers", "charts", "beside", "values", "graph", "samples",
+                    "sensitivities", "searches", "trainings"):
+        assert section + "-h" in sections, (section, sections)
     assert page.evaluate("""(() => { const ids = [...document.querySelectorAll('[id]')]
       .map((each) => each.id); return ids.length === new Set(ids).size; })()""")
     assert page.evaluate("""[...document.querySelectorAll('a[href]')].every((each) =>
@@ -286,7 +314,7 @@ def test_five_hundred_layers_open_in_a_second(pages):
     model = pages.folder / "500.circle"
     pages.run("quantize", network, "--data", pages.samples(), "--weight-bits", 2,
               "--activation-bits", 2, "-q", "-o", model)
-    path = pages.write("500.html", model, "--reference", network, "--data", pages.samples())
+    path = pages.write("500.html", model, "--reference", network, "--data", pages.samples(), "--time")
     size = path.stat().st_size
     print(f"500 layers: {size} bytes", end=", ")
     assert size <= 2_000_000, size

@@ -64,7 +64,9 @@ Json node_json(const NodeFigures& node) {
   return json;
 }
 
-Json network_json(const NetworkFigures& network) {
+/// The network that the page is about has the times of all steps, as bench prints them; those of
+/// others are with their layers.
+Json network_json(const NetworkFigures& network, bool has_steps) {
   Json json = {{"name", network.name}};
   json.update(inspection_json(network.inspection));
   if (network.evaluation) json["evaluation"] = evaluation_json(*network.evaluation);
@@ -72,7 +74,10 @@ Json network_json(const NetworkFigures& network) {
   for (const LayerFigures& layer : network.layers) {
     json["layers"].push_back(figures_json(network, layer));
   }
-  if (network.profile) json["bench"] = measurement_json(*network.plan, *network.profile);
+  if (network.profile) {
+    json["bench"] = measurement_json(*network.plan, *network.profile);
+    if (!has_steps) json["bench"].erase("layers");
+  }
   return json;
 }
 
@@ -137,9 +142,9 @@ Json training_json(const Training& training) {
 
 Json page_json(const Content& content) {
   const ModelReport& report = content.report;
-  Json json = {{"model", network_json(report.model)}};
-  if (report.beside) json["beside"] = network_json(*report.beside);
-  if (report.reference) json["reference"] = network_json(*report.reference);
+  Json json = {{"model", network_json(report.model, true)}};
+  if (report.beside) json["beside"] = network_json(*report.beside, false);
+  if (report.reference) json["reference"] = network_json(*report.reference, false);
   if (!report.data.empty()) {
     json["data"] = {{"name", report.data}, {"samples", report.num_samples}};
   }

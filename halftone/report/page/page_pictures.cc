@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "halftone/report/page/graph_picture.h"
@@ -81,6 +82,37 @@ constexpr const char* kValuesNote =
     "means. Activations are what a layer reads; "
     "zeros are counted, not drawn.";
 
+/// Layers of a page whose values are drawn: more are a large file, and nobody looks at them all.
+constexpr std::size_t kMaxDrawnLayers = 200;
+
+/// Lower for layers that are drawn rather than others: with an SQNR, that; else those of most
+/// bytes.
+double drawing_order(const LayerFigures& layer) {
+  if (const std::optional<double> sqnr = accumulated_of(layer)) return *sqnr;
+  return layer.weight_sqnr_db.value_or(-static_cast<double>(layer.info.weight_bytes));
+}
+
+std::vector<bool> drawn_layers(const NetworkFigures& model) {
+  std::vector<std::size_t> order(model.layers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t i) { return drawing_order(model.layers[i]); });
+  std::vector<bool> is_drawn(model.layers.size(), false);
+  for (std::size_t i = 0; i < std::min(order.size(), kMaxDrawnLayers); ++i) {
+    is_drawn[order[i]] = true;
+  }
+  return is_drawn;
+}
+
+std::string drawn_note(const NetworkFigures& model) {
+  const bool has_sqnr = std::ranges::any_of(model.layers, [](const LayerFigures& layer) {
+    return accumulated_of(layer).has_value() || layer.weight_sqnr_db.has_value();
+  });
+  return note(fmt::format("Of {} layers, the {} with the {} are drawn; the JSON has all.",
+                          model.layers.size(), kMaxDrawnLayers,
+                          has_sqnr ? "lowest SQNR" : "most bytes"));
+}
+
 /// Adds the file of a measure if some layer has a value.
 template <typename Value>
 void add_overlay(std::vector<OverlayFile>& files, const NetworkFigures& network,
@@ -128,17 +160,21 @@ std::string charts_section(const NetworkFigures& model) {
 std::string values_section(const NetworkFigures& model) {
   constexpr std::size_t kMaxOpen = 40;  // layers of which all pictures are seen at once
   const char* open = model.layers.size() <= kMaxOpen ? " open" : "";
+  const std::vector<bool> is_drawn = drawn_layers(model);
   std::string result;
-  for (const LayerFigures& layer : model.layers) {
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const LayerFigures& layer = model.layers[i];
     std::string pictures;
     if (layer.weights && !layer.weights->counts.empty()) pictures += weights_figure(layer);
     if (layer.inputs && !layer.inputs->counts.empty()) pictures += inputs_figure(layer);
-    if (pictures.empty()) continue;
+    if (pictures.empty() || !is_drawn[i]) continue;
     result +=
         fmt::format("<details{}><summary>{}: {}</summary><div class=pair>\n{}</div></details>\n",
                     open, markup(shown_name(layer)), markup(layer.info.weights), pictures);
   }
-  return result.empty() ? "" : note(kValuesNote) + result;
+  if (result.empty()) return "";
+  return note(kValuesNote) + (model.layers.size() > kMaxDrawnLayers ? drawn_note(model) : "") +
+         result;
 }
 
 std::string graph_section(const NetworkFigures& model) {

@@ -62,6 +62,32 @@ TEST(Page, ShowsExactLayersAndMissingValues) {
   EXPECT_TRUE(json::parse(to_json(content))["model"]["layers"][0]["sqnr_db"].is_null());
 }
 
+/// A page about a network whose layer i of 203 has an SQNR of i dB, if it has one.
+std::string page_of_many_layers(bool has_sqnr) {
+  Content content = content_of("net");
+  LayerFigures layer = content.report.model.layers[0];
+  layer.weights = ValueHistogram{0, 1, {1, 2}, 0, {}, {}};
+  content.report.model.layers.clear();
+  for (int i = 0; i < 203; ++i) {
+    layer.info.name = "layer" + std::to_string(i);
+    layer.info.weight_bytes = static_cast<std::size_t>(1000 - i);
+    if (has_sqnr) layer.error = compress::LayerError{static_cast<double>(i), 12.34};
+    content.report.model.layers.push_back(layer);
+  }
+  return to_html(content);
+}
+
+TEST(Page, DrawsTheValuesOfTheWorstOfManyLayers) {
+  const std::string html = page_of_many_layers(true);
+  EXPECT_THAT(html, HasSubstr("Of 203 layers, the 200 with the lowest SQNR are drawn"));
+  EXPECT_THAT(html, HasSubstr("<summary>layer0:"));
+  EXPECT_THAT(html, HasSubstr("<summary>layer199:"));
+  EXPECT_THAT(html, Not(HasSubstr("<summary>layer200:")));
+  const std::string others = page_of_many_layers(false);
+  EXPECT_THAT(others, HasSubstr("Of 203 layers, the 200 with the most bytes are drawn"));
+  EXPECT_THAT(others, Not(HasSubstr("<summary>layer202:")));
+}
+
 TEST(Page, SaysWhatIsMissing) {
   Content content = content_of("net");
   content.report.missing = {"layers: <none>"};

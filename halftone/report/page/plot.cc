@@ -23,30 +23,36 @@ constexpr double kLegendLine = 16;
 constexpr double kCharacter = 6.2;
 constexpr std::size_t kMaxSeriesLabel = 24;  ///< characters
 constexpr std::size_t kNumHues = 6;
+constexpr double kMaxTicks = 7;
 
 /// Whether an axis can show a value.
 bool is_shown(double value, bool is_log) {
   return is_drawable(value) && (!is_log || value >= 1e-300);
 }
 
+/// The smallest and the largest value that an axis can show, if there is any.
+struct Reach {
+  double low = INFINITY;
+  double high = -INFINITY;
+  bool is_whole = true;  ///< all are integers
+
+  void add(double value) {
+    is_whole = is_whole && value == std::floor(value);
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
 /// The values of a linear or logarithmic axis.
 class PlotAxis {
  public:
-  /// @pre low <= high; both finite, and positive where is_log
-  PlotAxis(double low, double high, bool is_log) : is_log_(is_log) {
+  /// @pre reach.low <= reach.high; both can be shown
+  PlotAxis(const Reach& reach, bool is_log) : is_log_(is_log) {
     if (is_log) {
-      set_log(low, high);
-      return;
+      set_log(reach.low, reach.high);
+    } else {
+      set_linear(reach);
     }
-    // A range that is too small for steps of its own is widened.
-    const double least = std::max({std::abs(low), std::abs(high), 1e-300}) * 1e-9;
-    if (high - low < least) {
-      low -= low == 0 ? 0 : std::abs(low) / 2;
-      high += high == 0 ? 1 : std::abs(high) / 2;
-    }
-    ticks_ = ticks(low, high, 7);
-    low_ = ticks_.front();
-    high_ = ticks_.back();
   }
 
   [[nodiscard]] const std::vector<double>& values() const { return ticks_; }
@@ -57,6 +63,21 @@ class PlotAxis {
   }
 
  private:
+  /// A range that is too small for steps of its own is widened; between integers are no ticks.
+  void set_linear(const Reach& reach) {
+    double low = reach.low;
+    double high = reach.high;
+    const double least = std::max({std::abs(low), std::abs(high), 1e-300}) * 1e-9;
+    if (high - low < least) {
+      low -= low == 0 ? 0 : std::abs(low) / 2;
+      high += high == 0 ? 1 : std::abs(high) / 2;
+    }
+    const double length = reach.is_whole ? std::max(1.0, high - low) : kMaxTicks;
+    ticks_ = ticks(low, high, static_cast<int>(std::min(kMaxTicks, length)));
+    low_ = ticks_.front();
+    high_ = ticks_.back();
+  }
+
   /// From one of 1, 2, 5 times a power of ten to another, or over powers of ten if they are many.
   void set_log(double low, double high) {
     const double first = std::floor(std::log10(low));
@@ -95,17 +116,6 @@ struct Axes {
   }
   [[nodiscard]] std::string at(const Point& point) const {
     return pixels(left(point.x)) + " " + pixels(top(point.y));
-  }
-};
-
-/// The smallest and the largest value that an axis can show, if there is any.
-struct Reach {
-  double low = INFINITY;
-  double high = -INFINITY;
-
-  void add(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
   }
 };
 
@@ -176,7 +186,7 @@ struct Legend {
 Legend legend_of(const Plot& plot) {
   Legend legend;
   double x = kPlotPageLeft;
-  double y = kPlotPageHeight + 4;
+  double y = kPlotPageHeight + 12;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     if (plot.series[i].label.empty()) continue;
     const std::string name = shortened(plot.series[i].label, kMaxSeriesLabel);
@@ -210,7 +220,7 @@ std::string plot(const Plot& plot) {
     content += label(6, 40, "soft", "no values");
     return picture({kPlotPageWidth, 52, plot.title}, content);
   }
-  const Axes axes{{x.low, x.high, plot.log_x}, {y.low, y.high, plot.log_y}};
+  const Axes axes{{x, plot.log_x}, {y, plot.log_y}};
   const Legend legend = legend_of(plot);
   content += grid(axes, plot) + legend.content;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {

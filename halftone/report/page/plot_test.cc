@@ -177,7 +177,7 @@ TEST(PlotOfSeries, LegendsTakeAsManyLinesAsTheyNeed) {
   }
   const std::string svg = plot(many);
   expect_picture(svg);
-  EXPECT_THAT(svg, HasSubstr("height=382"));
+  EXPECT_THAT(svg, HasSubstr("height=390"));
   EXPECT_EQ(count(svg, "<path class=\"dots h"), 8U);
 }
 
@@ -222,6 +222,14 @@ TEST(PlotOfSeries, LogarithmicAxesEndAtRoundValues) {
   EXPECT_THAT(svg, HasSubstr(">500000</text>"));
   EXPECT_THAT(svg, Not(HasSubstr(">10000</text>")));
   EXPECT_THAT(svg, Not(HasSubstr(">1e+06</text>")));
+}
+
+TEST(PlotOfSeries, BetweenIntegersAreNoTicks) {
+  const Series series{"", {{1, 0.5, "", false}, {2, 1, "", false}, {3, 2, "", false}}, true};
+  const std::string svg = plot({"t", "", "", {series}, false, false});
+  expect_picture(svg);
+  EXPECT_EQ(count(svg, "class=\"mid soft\""), 3U);
+  EXPECT_THAT(svg, Not(HasSubstr(">2.5</text>")));
 }
 
 TEST(PlotOfSeries, AnyRangeHasAxes) {
