@@ -11,7 +11,7 @@ namespace halftone {
 namespace {
 
 /// More levels than this are not drawn, as they would fill the picture.
-constexpr std::size_t kMaxLevels = 64;
+constexpr std::size_t kMaxLevels = 32;
 /// Codebooks of longer codes have too many levels to list.
 constexpr int kMaxListedBits = 8;
 
