@@ -192,7 +192,10 @@ TEST(SampleRanking, TakesSquaredErrorsWithoutClasses) {
 
 TEST(PictureOf, ReducesLargeImagesAndSkipsOthers) {
   std::vector<float> x(std::size_t{3} * 128 * 96);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i / (128 * 96));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t channel = i / (std::size_t{128} * 96);
+    x[i] = static_cast<float>(channel);
+  }
   const auto picture = picture_of(dataset(x, {1, 3, 128, 96}), 0);
   ASSERT_TRUE(picture);
   EXPECT_EQ(picture->width, 48U);

@@ -76,7 +76,7 @@ const std::vector<SummaryRow>& summary_rows() {
                ? show(*network.evaluation->reference)
                : std::string();
   };
-  static const std::vector<SummaryRow> kRows{
+  static const std::vector<SummaryRow> rows{
       {"format", [](const Network& n) { return markup(n.inspection.format); }},
       {"file size", [](const Network& n) { return format_bytes(n.inspection.file_bytes); }},
       {"parameters", [](const Network& n) { return std::to_string(n.inspection.parameters); }},
@@ -100,7 +100,7 @@ const std::vector<SummaryRow>& summary_rows() {
       {"inputs", [](const Network& n) { return listed_ports(n.inspection.inputs); }},
       {"outputs", [](const Network& n) { return listed_ports(n.inspection.outputs); }},
       {"operators", [](const Network& n) { return listed_operators(n.inspection); }}};
-  return kRows;
+  return rows;
 }
 
 /// What would show more.
@@ -288,7 +288,7 @@ std::optional<double> accumulated_of(const LayerFigures& layer) {
 std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
 
 std::string system_of(const LayerInfo& layer) {
-  const std::string system = layer.weights.substr(0, layer.weights.find_first_of("(["));
+  std::string system = layer.weights.substr(0, layer.weights.find_first_of("(["));
   // Weights that a node widens to float32.
   if (system != "float32" || layer.weight_bits == 32) return system;
   return layer.weight_bits == 16 ? "float16" : "int" + std::to_string(layer.weight_bits);
