@@ -10,6 +10,7 @@
 #include "halftone/api/elapsed.h"
 #include "halftone/api/network.h"
 #include "halftone/api/quantize_identity.h"
+#include "halftone/api/writable.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/folder.h"
@@ -90,11 +91,6 @@ void add_matrices(const lm::Description& description, const lm::FittedMatrices& 
     bits += 8 * static_cast<double>(bytes);
   }
   report.bits = weights > 0 ? bits / weights : 0;
-}
-
-/// Fails early if a file cannot be written, and leaves it as it is.
-void check_writable(const std::filesystem::path& path) {
-  if (!path.empty()) const NewFile file(path);
 }
 
 void check_outputs(const LanguageQuantizeJob& job) {

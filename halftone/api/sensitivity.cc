@@ -9,6 +9,7 @@
 
 #include "halftone/api/elapsed.h"
 #include "halftone/api/sensitivity_state.h"
+#include "halftone/api/writable.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/hash.h"
@@ -166,6 +167,8 @@ BudgetReport report_of(compress::BudgetResult result, const compress::Budget& bu
 BudgetReport quantize_file_within(const BudgetJob& job) {
   const Elapsed elapsed;
   check_output(job.output, {&job.input, 1});
+  check_writable(job.output);
+  check_writable(job.recipe_output);
   Network network = load(job.input, job.import);
   const std::uintmax_t input_bytes = network.file_bytes;
   formats::check_model(prepared(network, Purpose::kFit), job.output);

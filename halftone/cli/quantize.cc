@@ -77,6 +77,53 @@ void run(const QuantizeOptions& options, const Machine& machine) {
   if (machine.is_first()) print_report(options.common, result);
 }
 
+void add_network_options(CLI::App& verb, QuantizeOptions& options) {
+  verb.add_option("model", options.input,
+                  "ONNX, TFLite or circle file; or a language model: a GGUF file, a folder of "
+                  "Hugging Face or a .bin file of llama2.c")
+      ->required()
+      ->check(some_path());
+  verb.add_option(
+          "-o,--output", options.output,
+          "File to write: .circle, .tflite or .onnx; of a language model .gguf or .safetensors")
+      ->required()
+      ->check(some_path());
+  add_model_options(verb, options.model);
+  add_data_options(verb, options.data, "train");
+  add_recipe_options(verb, options.recipe);
+  add_memory_option(verb, options.memory_bytes);
+  verb.add_flag("--full-integer", options.full_integer,
+                "8-bit integers in the whole network, in operators that other runtimes have");
+  add_form_options(verb, options.form);
+}
+
+/// A budget chooses what these options say.
+void add_budget(CLI::App& verb, BudgetOptions& options) {
+  add_budget_options(verb, options);
+  for (const char* name : {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme",
+                           "--activation-scheme", "--full-integer"}) {
+    options.option->excludes(verb.get_option(name));
+  }
+}
+
+/// Of a language model, a budget of bytes is a size.
+/// @throws CLI::ValidationError if the budget is another one
+void set_size(QuantizeOptions& options) {
+  const BudgetOptions& budget = options.budget;
+  if (budget.option->empty()) return;
+  for (const CLI::Option* option : budget.others) {
+    if (!option->empty()) {
+      throw CLI::ValidationError(option->get_name(),
+                                 "only of networks that are no language models");
+    }
+  }
+  const compress::Budget limits = budget_named(budget.limits);
+  if (!limits[compress::Measure::kBytes] || budget.limits.size() != 1) {
+    throw CLI::ValidationError("--budget", "of a language model: expected bytes=");
+  }
+  options.language.job.size = static_cast<std::size_t>(*limits[compress::Measure::kBytes]);
+}
+
 }  // namespace
 
 void add_quantize(CLI::App& app, Action& action) {
@@ -86,30 +133,10 @@ void add_quantize(CLI::App& app, Action& action) {
                "halftone quantize model.onnx -o model.circle --data examples/mnist "
                "--weight-bits 2 --activation-bits 2",
                options->common);
-  verb->add_option("model", options->input,
-                   "ONNX, TFLite or circle file; or a language model: a GGUF file, a folder of "
-                   "Hugging Face or a .bin file of llama2.c")
-      ->required()
-      ->check(some_path());
-  verb->add_option(
-          "-o,--output", options->output,
-          "File to write: .circle, .tflite or .onnx; of a language model .gguf or .safetensors")
-      ->required()
-      ->check(some_path());
-  add_model_options(*verb, options->model);
-  add_data_options(*verb, options->data, "train");
-  add_recipe_options(*verb, options->recipe);
-  add_memory_option(*verb, options->memory_bytes);
-  verb->add_flag("--full-integer", options->full_integer,
-                 "8-bit integers in the whole network, in operators that other runtimes have");
-  add_form_options(*verb, options->form);
+  add_network_options(*verb, *options);
   CLI::Option* data = verb->get_option("--data")->required(false);
   add_language_quantize_options(*verb, options->language);
-  add_budget_options(*verb, options->budget);
-  for (const char* name : {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme",
-                           "--activation-scheme", "--full-integer"}) {
-    options->budget.option->excludes(verb->get_option(name));
-  }
+  add_budget(*verb, options->budget);
   options->language.text->excludes(data);
   options->language.calibrate->excludes(data);
   verb->final_callback([options, &action, data] {
@@ -117,6 +144,7 @@ void add_quantize(CLI::App& app, Action& action) {
     const bool is_language = is_language_job(options->language, !data->empty(), has_budget);
     options->language.job.input = options->input;
     options->language.job.output = options->output;
+    if (is_language) set_size(*options);
     action = [options, is_language, has_budget](const Machine& machine) {
       if (!is_language && has_budget) return run_within_budget(*options, machine);
       if (!is_language) return run(*options, machine);

@@ -59,7 +59,7 @@ std::string number(double value) {
   return text.str();
 }
 
-void check_budget(const Sensitivity& costs, const Budget& budget) {
+void check_limits(const Sensitivity& costs, const Budget& budget) {
   int count = 0;
   for (const Measure measure : kMeasures) {
     if (!budget[measure]) continue;
@@ -75,6 +75,11 @@ void check_budget(const Sensitivity& costs, const Budget& budget) {
   }
   if (count < 1 || count > 2) {
     fail(ErrorKind::kUsage, "budget: expected one limit or two, found " + std::to_string(count));
+  }
+  const Measure objective = objective_of(budget);
+  if (!is_known(costs, objective)) {
+    fail(ErrorKind::kUsage, "budget: the least " + std::string(to_string(objective)) +
+                                " is looked for, but nothing has measured or estimated it");
   }
   const bool may_change = std::ranges::any_of(costs.units, &SensitiveUnit::may_change);
   if (!may_change) {
@@ -157,6 +162,11 @@ Measure objective_of(const Budget& budget) {
   return *std::ranges::find_if(kMeasures, [&](Measure measure) { return !budget[measure]; });
 }
 
+void check_budget(const Sensitivity& costs, const Budget& budget, const Corrections& corrections) {
+  check_limits(costs, budget);
+  check_reachable(costs, budget, corrections);
+}
+
 Allocation predicted(const Sensitivity& costs, std::vector<std::size_t> choices,
                      const Corrections& corrections) {
   Allocation result{std::move(choices)};
@@ -173,8 +183,7 @@ Allocation predicted(const Sensitivity& costs, std::vector<std::size_t> choices,
 
 Allocation allocate(const Sensitivity& costs, const Budget& budget,
                     const Corrections& corrections) {
-  check_budget(costs, budget);
-  check_reachable(costs, budget, corrections);
+  check_budget(costs, budget, corrections);
   KnapsackAnswer answer;
   try {
     answer = solve_knapsack(problem_of(costs, budget, corrections));

@@ -61,10 +61,13 @@ struct Allocation {
 Allocation predicted(const Sensitivity& costs, std::vector<std::size_t> choices,
                      const Corrections& corrections);
 
-/// The best choices within a budget, exactly: solve_knapsack().
 /// @throws Error kUsage unless one or two limits are set, if one is not positive, or time or energy
-///         counts but was not measured; kUnsupported if nothing may change, or a limit cannot be
-///         met: what the least is, or that each can be met but not both
+///         is limited but was not measured; kUnsupported if nothing may change, or a limit cannot
+///         be met: what the least is
+void check_budget(const Sensitivity& costs, const Budget& budget, const Corrections& corrections);
+
+/// The best choices within a budget, exactly: solve_knapsack().
+/// @throws Error as check_budget(); kUnsupported if each limit can be met but not both
 Allocation allocate(const Sensitivity& costs, const Budget& budget, const Corrections& corrections);
 
 /// Allocations that no other one beats in both loss and size, from the smallest to the largest:

@@ -115,6 +115,13 @@ TEST(Allocation, SaysWhyABudgetIsNone) {
   budget[Measure::kTime] = 1e6;
   budget[Measure::kLoss] = 1;
   expect(budget, ErrorKind::kUsage, "expected one limit or two, found 3");
+  Budget fastest;
+  fastest[Measure::kLoss] = 10;
+  fastest[Measure::kBytes] = 1e6;
+  Sensitivity untimed = costs;
+  for (ChoiceSensitivity& choice : untimed.choices) choice.us.reset();
+  expect_error(ErrorKind::kUsage, "budget: the least us is looked for, but nothing has measured",
+               [&] { allocate(untimed, fastest, {}); });
   for (SensitiveUnit& unit : costs.units) unit.may_change = false;
   budget[Measure::kLoss].reset();
   expect(budget, ErrorKind::kUnsupported, "no layer may change");

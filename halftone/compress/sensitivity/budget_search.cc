@@ -26,6 +26,7 @@ class BudgetSearch {
       : graph_(graph), data_(data), recipe_(recipe), choices_(choices), options_(options) {}
 
   BudgetResult run() {
+    check_early();
     SensitivityOptions how = options_.sensitivity;
     how.fit.progress = part_of(options_.sensitivity.fit.progress, 0, 0.7);
     result_.costs = sensitivity(graph_, data_, recipe_, choices_, how);
@@ -68,6 +69,20 @@ class BudgetSearch {
 
   [[nodiscard]] double bytes_by_rule(const std::vector<std::size_t>& choices) const {
     return options_.file_bytes(with_rule_codes(graph_, recipe_of(choices)));
+  }
+
+  /// What can be said of the budget before anything is measured: sizes are known by rule, losses
+  /// and times count as 0.
+  void check_early() {
+    result_.costs = sizes_by_rule(graph_, recipe_, choices_);
+    for (ChoiceSensitivity& choice : result_.costs.choices) {
+      if (!options_.sensitivity.costs) continue;
+      choice.us = 0;
+      choice.pj = 0;
+    }
+    start_corrections();
+    check_budget(result_.costs, options_.budget, corrections_);
+    corrections_ = {};
   }
 
   /// What files and runs have beside their layers, from networks that have one choice.

@@ -33,7 +33,8 @@ TEST(LayerChoice, RejectsOtherTexts) {
     expect_error(ErrorKind::kUsage, "choice: expected float or", [&] { choice_named(text); });
   }
   expect_error(ErrorKind::kUsage, "choice '9': weight bits", [] { choice_named("9"); });
-  expect_error(ErrorKind::kUsage, "number system 'nosuch': expected one of", [] { choice_named("nosuch:4"); });
+  expect_error(ErrorKind::kUsage, "number system 'nosuch': expected one of",
+               [] { choice_named("nosuch:4"); });
   expect_error(ErrorKind::kUsage, "choice '2' is there twice", [] {
     choices_named(std::vector<std::string>{"2", "3", "2"});
   });

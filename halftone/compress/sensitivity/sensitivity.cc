@@ -12,6 +12,7 @@
 #include "halftone/compress/graft.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
+#include "halftone/compress/rule_codes.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
 #include "halftone/compress/sensitivity/tied_layers.h"
 
@@ -50,6 +51,40 @@ ir::Graph noisy_network(const ir::Graph& reference, const std::vector<ir::NodeId
   return result;
 }
 
+/// The layers and units of a network.
+Sensitivity described(const ir::Graph& network, const std::vector<ir::NodeId>& layers) {
+  Sensitivity result;
+  for (const ir::NodeId id : layers) {
+    const LayerReport report = report_layer(network, id, network, id);
+    result.layers.push_back({report.name, std::string(report.op), report.float_bytes});
+  }
+  for (auto& unit : tied_layers(network, layers)) result.units.push_back({std::move(unit)});
+  return result;
+}
+
+/// The bytes of a unit: layers that share weights have one code of them.
+std::size_t bytes_of(const ir::Graph& network, const std::vector<ir::NodeId>& layers,
+                     const SensitiveUnit& unit, const ChoiceSensitivity& choice) {
+  std::set<ir::ValueId> counted;
+  std::size_t bytes = 0;
+  for (const std::size_t layer : unit.layers) {
+    const ir::Node& node = network.node(layers[layer]);
+    const bool is_new = counted.insert(node.inputs[weights_input(node.op)]).second;
+    if (is_new) bytes += choice.layers[layer].bytes;
+  }
+  return bytes;
+}
+
+/// The pairs of these layers, of all layers with weights.
+std::vector<LayerPair> pairs_of_layers(const ir::Graph& reference, const ir::Graph& quantized,
+                                       const std::vector<ir::NodeId>& layers) {
+  std::vector<LayerPair> pairs;
+  for (const LayerPair& pair : paired_layers(reference, quantized)) {
+    if (std::ranges::count(layers, pair.original) > 0) pairs.push_back(pair);
+  }
+  return pairs;
+}
+
 class SensitivityRun {
  public:
   SensitivityRun(const ir::Graph& reference, const data::Dataset& data,
@@ -60,13 +95,9 @@ class SensitivityRun {
         options_(options),
         meter_(reference, data, options.loss.value_or(default_loss(reference, data)),
                options.fit.devices) {
+    result = described(reference, layers_);
     result.loss = meter_.output_loss().kind();
     result.samples = data.size();
-    for (const ir::NodeId id : layers_) {
-      const LayerReport report = report_layer(reference, id, reference, id);
-      result.layers.push_back({report.name, std::string(report.op), report.float_bytes});
-    }
-    for (auto& unit : tied_layers(reference, layers_)) result.units.push_back({std::move(unit)});
     result.by_gradients = meter_.has_gradients(pairs_of(reference));
   }
 
@@ -85,7 +116,7 @@ class SensitivityRun {
       }
       const std::vector<LayerPair> own = pairs_in(unit, in_order);
       before.insert(before.end(), own.begin(), own.end());
-      choice.units.push_back({bytes_of(unit, choice),
+      choice.units.push_back({bytes_of(reference_, layers_, unit, choice),
                               meter_.loss(fitted.alone, pairs_in(unit, alone)),
                               meter_.loss(fitted.in_order, before)});
     }
@@ -96,13 +127,8 @@ class SensitivityRun {
   Sensitivity result;
 
  private:
-  /// The layers that are measured, of all with weights.
   [[nodiscard]] std::vector<LayerPair> pairs_of(const ir::Graph& quantized) const {
-    std::vector<LayerPair> pairs;
-    for (const LayerPair& pair : paired_layers(reference_, quantized)) {
-      if (std::ranges::count(layers_, pair.original) > 0) pairs.push_back(pair);
-    }
-    return pairs;
+    return pairs_of_layers(reference_, quantized, layers_);
   }
 
   static std::vector<LayerPair> pairs_in(const SensitiveUnit& unit,
@@ -110,19 +136,6 @@ class SensitivityRun {
     std::vector<LayerPair> chosen;
     for (const std::size_t layer : unit.layers) chosen.push_back(pairs[layer]);
     return chosen;
-  }
-
-  /// Layers that share weights have one code of them: they are one unit.
-  [[nodiscard]] std::size_t bytes_of(const SensitiveUnit& unit,
-                                     const ChoiceSensitivity& choice) const {
-    std::set<ir::ValueId> counted;
-    std::size_t bytes = 0;
-    for (const std::size_t layer : unit.layers) {
-      const ir::Node& node = reference_.node(layers_[layer]);
-      const bool is_new = counted.insert(node.inputs[weights_input(node.op)]).second;
-      if (is_new) bytes += choice.layers[layer].bytes;
-    }
-    return bytes;
   }
 
   void add_layers(ChoiceSensitivity& choice, const FittedChoice& fitted,
@@ -234,6 +247,19 @@ bool has_choice(const Recipe& recipe, const std::string& layer,
   });
 }
 
+void mark_units(Sensitivity& result, const Recipe& recipe,
+                const std::vector<LayerChoice>& choices) {
+  for (SensitiveUnit& unit : result.units) {
+    unit.may_change = std::ranges::any_of(unit.layers, [&](std::size_t layer) {
+      return has_choice(recipe, result.layers[layer].name, choices);
+    });
+  }
+}
+
+void check_choices(const std::vector<LayerChoice>& choices) {
+  if (choices.empty()) fail(ErrorKind::kUsage, "choices: expected one or more, found none");
+}
+
 /// The network with layers for all products that a choice wants encoded, equalized if the recipe
 /// says so.
 ir::Graph layers_for_all(const ir::Graph& graph, Recipe& recipe,
@@ -253,16 +279,12 @@ ir::Graph layers_for_all(const ir::Graph& graph, Recipe& recipe,
 Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const std::vector<LayerChoice>& choices,
                         const SensitivityOptions& options) {
-  if (choices.empty()) fail(ErrorKind::kUsage, "choices: expected one or more, found none");
+  check_choices(choices);
   Recipe rules = recipe;
   const ir::Graph network = layers_for_all(graph, rules, choices);
   const data::Dataset& samples = options.evaluation != nullptr ? *options.evaluation : data;
   SensitivityRun run(network, samples, quantizable_layers(network), options);
-  for (SensitiveUnit& unit : run.result.units) {
-    unit.may_change = std::ranges::any_of(unit.layers, [&](std::size_t layer) {
-      return has_choice(rules, run.result.layers[layer].name, choices);
-    });
-  }
+  mark_units(run.result, rules, choices);
   for (std::size_t c = 0; c < choices.size(); ++c) {
     auto known = options.known ? options.known(choices[c].name) : std::nullopt;
     if (known) {
@@ -281,6 +303,29 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
     if (options.measured) options.measured(run.result.choices.back());
   }
   return std::move(run.result);
+}
+
+Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
+                          const std::vector<LayerChoice>& choices) {
+  check_choices(choices);
+  Recipe rules = recipe;
+  const ir::Graph network = layers_for_all(graph, rules, choices);
+  const std::vector<ir::NodeId> layers = quantizable_layers(network);
+  Sensitivity result = described(network, layers);
+  mark_units(result, rules, choices);
+  for (const LayerChoice& each : choices) {
+    const ir::Graph coded = with_rule_codes(network, with_choice(rules, each));
+    ChoiceSensitivity choice{each.name, {}, {}};
+    for (const LayerPair& pair : pairs_of_layers(network, coded, layers)) {
+      const LayerReport report = report_layer(network, pair.original, coded, pair.quantized);
+      choice.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes});
+    }
+    for (const SensitiveUnit& unit : result.units) {
+      choice.units.push_back({bytes_of(network, layers, unit, choice)});
+    }
+    result.choices.push_back(std::move(choice));
+  }
+  return result;
 }
 
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,

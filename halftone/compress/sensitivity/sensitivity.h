@@ -108,7 +108,13 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
                         const std::vector<LayerChoice>& choices,
                         const SensitivityOptions& options = {});
 
-/// The same for the layers of a network that is quantized already, its only choice.
+/// What is known without data: layers, units, bits, and the bytes of codes by rule
+/// (with_rule_codes()). Losses and errors are 0.
+/// @throws Error as with_rule_codes(); kUsage if there are no choices
+Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
+                          const std::vector<LayerChoice>& choices);
+
+/// sensitivity() for the layers of a network that is quantized already, its only choice.
 /// @throws Error as paired_layers()
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
                            const data::Dataset& data, const SensitivityOptions& options = {});
