@@ -40,6 +40,9 @@ void check_files(const ReportOptions& options) {
   }
   check_output(options.output, inputs);
   for (const std::string& output : {options.output, options.overlay}) {
+    if (std::filesystem::is_directory(output)) {
+      fail(ErrorKind::kIo, output + ": cannot be written: it is a folder");
+    }
     const std::filesystem::path folder = std::filesystem::path(output).parent_path();
     if (folder.empty() || std::filesystem::is_directory(folder)) continue;
     fail(ErrorKind::kIo, output + ": cannot be written: there is no such folder");
