@@ -34,6 +34,7 @@ check_packages=(
   clang-14 libclang-rt-14-dev                    # second compiler, sanitizers, libFuzzer
   clang-format-14 clang-tidy-14 git
   doxygen                                        # pages of the public headers
+  chromium                                       # test of pages about networks
   g++-aarch64-linux-gnu qemu-user                # 64-bit Arm
 )
 package_packages=(

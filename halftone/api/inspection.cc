@@ -71,6 +71,14 @@ Inspection inspect_as(const ir::Graph& graph, const std::filesystem::path& path,
 
 }  // namespace
 
+std::vector<ir::NodeId> layers_of(const ir::Graph& graph) {
+  std::vector<ir::NodeId> layers;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (has_weights(graph, graph.node(id))) layers.push_back(id);
+  }
+  return layers;
+}
+
 Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t file_bytes) {
   Inspection result;
   result.format = std::move(format);
@@ -91,7 +99,9 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
         result.parameters += graph.value(input).type.shape.element_count();
       }
     }
-    if (has_weights(graph, node)) result.layers.push_back(describe_layer(graph, node));
+  }
+  for (const ir::NodeId id : layers_of(graph)) {
+    result.layers.push_back(describe_layer(graph, graph.node(id)));
   }
   return result;
 }

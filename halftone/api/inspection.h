@@ -55,6 +55,9 @@ struct Inspection {
   std::string text;            ///< the whole graph, as ir::to_text() shows it
 };
 
+/// The nodes that inspect() lists as layers, in the same order.
+std::vector<ir::NodeId> layers_of(const ir::Graph& graph);
+
 /// @param format      name of the file format, such as "onnx"
 /// @param file_bytes  size of the file and its external data
 Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t file_bytes);

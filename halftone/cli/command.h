@@ -166,6 +166,7 @@ void add_eval(CLI::App& app, Action& action);
 void add_crossbar(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_chat(CLI::App& app, Action& action);
 

@@ -14,12 +14,6 @@
 namespace halftone::compress {
 namespace {
 
-/// The class that a network predicts.
-std::int64_t answer(std::span<const float> scores) {
-  if (scores.size() == 1) return scores[0] > 0.5F ? 1 : 0;
-  return std::ranges::max_element(scores) - scores.begin();
-}
-
 /// Both networks in one graph, or the only one; their inputs one after another.
 struct Contest {
   ir::Graph graph;
@@ -75,14 +69,14 @@ class Score {
       : data_(data), classes_(classes), divergence_(divergence) {}
 
   void add(std::size_t sample, std::span<const float> scores, std::span<const float> reference) {
-    const std::int64_t found = answer(scores);
+    const std::int64_t found = predicted_class(scores);
     if (data_.has_labels()) {
       const std::int64_t label = checked_label(sample);
       right_ += found == label ? 1 : 0;
-      if (!reference.empty()) reference_right_ += answer(reference) == label ? 1 : 0;
+      if (!reference.empty()) reference_right_ += predicted_class(reference) == label ? 1 : 0;
     }
     if (!reference.empty()) {
-      agreed_ += answer(reference) == found ? 1 : 0;
+      agreed_ += predicted_class(reference) == found ? 1 : 0;
       distortion_.add(reference, scores);
       if (divergence_ != nullptr) {
         const LossSum sum = divergence_->of(sample, reference, scores);
@@ -156,6 +150,11 @@ std::size_t common_scores(const ir::Graph& graph, const ir::Graph* reference,
 
 }  // namespace
 
+std::int64_t predicted_class(std::span<const float> scores) {
+  if (scores.size() == 1) return scores[0] > 0.5F ? 1 : 0;
+  return std::ranges::max_element(scores) - scores.begin();
+}
+
 Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
                     const EvaluateOptions& options) {
   if (!data.has_labels() && reference == nullptr) {
@@ -176,8 +175,9 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
       const auto scores = [&](std::size_t output) {
         return batch.outputs[output].as<float>().subspan(i * classes, classes);
       };
-      score.add(batch.first + i, scores(0),
-                reference == nullptr ? std::span<const float>() : scores(1));
+      const auto theirs = reference == nullptr ? std::span<const float>() : scores(1);
+      score.add(batch.first + i, scores(0), theirs);
+      if (options.visit) options.visit(batch.first + i, scores(0), theirs);
     }
     return score.counts();
   };

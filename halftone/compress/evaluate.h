@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "halftone/base/progress.h"
@@ -24,7 +27,16 @@ struct EvaluateOptions {
   /// For its bit_layers: values of the network keep their ids; those of the reference are above
   /// them.
   runtime::ExecutionOptions execution{};
+  /// Called with the scores of each sample of this process, and with those of the reference or
+  /// nothing; from several threads, in any order. May be empty.
+  std::function<void(std::size_t sample, std::span<const float> scores,
+                     std::span<const float> reference)>
+      visit{};
 };
+
+/// The class that a network predicts by its scores: the index of the largest (the first one if
+/// several are equal). Of a single score: 1 if it exceeds 1/2, else 0.
+std::int64_t predicted_class(std::span<const float> scores);
 
 /// Results of a network and its reference on the same samples.
 struct Comparison {
@@ -43,9 +55,8 @@ struct Evaluation {
   std::optional<Comparison> reference;
 };
 
-/// Runs a classifier over a data set and counts correctly classified samples. The predicted class
-/// is the index of the largest element of the first output (the first one if several are equal).
-/// If the output has a single element, the class is 1 if that exceeds 1/2, else 0.
+/// Runs a classifier over a data set and counts correctly classified samples: those whose
+/// predicted_class() by the first output is the label.
 /// The result does not depend on the number of devices, and is the same on all ranks.
 /// @param reference  a network to compare with, or null; its inputs may have other shapes
 /// @throws Error kShape if data, network and reference do not fit; kFormat if a label is not a

@@ -72,6 +72,24 @@ TEST(Evaluate, NeedsNoLabelsWithAReference) {
   expect_error(ErrorKind::kUsage, "has no labels", [&] { evaluate(graph, data); });
 }
 
+TEST(Evaluate, ShowsTheScoresOfEverySample) {
+  const data::Dataset data = one_hot({0, 1, 2, 2}, 3, {0, 1, 2, 0});
+  const ir::Graph graph = identity(3);
+  std::vector<std::int64_t> predicted(4, -1);
+  std::vector<std::size_t> reference_scores(4);
+  EvaluateOptions options;
+  options.visit = [&](std::size_t sample, std::span<const float> scores,
+                      std::span<const float> reference) {
+    predicted[sample] = predicted_class(scores);
+    reference_scores[sample] = reference.size();
+  };
+  evaluate(graph, data, nullptr, options);
+  EXPECT_EQ(predicted, (std::vector<std::int64_t>{0, 1, 2, 2}));
+  EXPECT_EQ(reference_scores, (std::vector<std::size_t>{0, 0, 0, 0}));
+  evaluate(graph, data, &graph, options);
+  EXPECT_EQ(reference_scores, (std::vector<std::size_t>{3, 3, 3, 3}));
+}
+
 TEST(Evaluate, ComparesASingleScoreWithOneHalf) {
   const std::vector<float> x = {0.2F, 0.8F, 0.5F};
   const std::vector<std::int64_t> labels = {0, 1, 1};

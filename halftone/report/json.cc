@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "halftone/report/job_json.h"
 #include "halftone/report/report.h"
 #include "halftone/report/work.h"
 
@@ -18,16 +19,6 @@ Json shape_json(const ir::Shape& shape) {
   return dims;
 }
 
-Json ports_json(const std::vector<PortInfo>& ports) {
-  Json list = Json::array();
-  for (const PortInfo& port : ports) {
-    list.push_back({{"name", port.name},
-                    {"shape", shape_json(port.type.shape)},
-                    {"type", port.type.encoding.to_string()}});
-  }
-  return list;
-}
-
 Json arithmetic_json(const std::optional<ir::Arithmetic>& arithmetic) {
   if (!arithmetic) return {};
   return to_string(*arithmetic);
@@ -41,6 +32,24 @@ Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
           {"us", measured->us}};
 }
 
+Json step_json(const runtime::Plan& plan, const runtime::Step& step, double median_us) {
+  Json refused = Json::array();
+  for (const runtime::Refusal& refusal : step.refused) {
+    refused.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
+  }
+  return {{"name", step.name},
+          {"operator", step.op},
+          {"kernel", step.kernel},
+          {"arithmetic", runtime::text_of(step.arithmetic)},
+          {"variant", step.body.variant.empty() ? Json() : Json(step.body.variant)},
+          {"measured", measured_json(step.measured)},
+          {"slow", step.slow.empty() ? Json() : Json(step.slow)},
+          {"median_us", median_us},
+          {"products", products_of(plan, step)},
+          {"reason", step.reason},
+          {"refused", refused}};
+}
+
 Json system_json(const NumberSystemInfo& system) {
   return {{"name", system.name},         {"family", system.family},
           {"min_bits", system.min_bits}, {"max_bits", system.max_bits},
@@ -50,6 +59,16 @@ Json system_json(const NumberSystemInfo& system) {
 }
 
 }  // namespace
+
+Json ports_json(const std::vector<PortInfo>& ports) {
+  Json list = Json::array();
+  for (const PortInfo& port : ports) {
+    list.push_back({{"name", port.name},
+                    {"shape", shape_json(port.type.shape)},
+                    {"type", port.type.encoding.to_string()}});
+  }
+  return list;
+}
 
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -73,26 +92,31 @@ std::string to_json(const NumberSystemLevels& levels) {
   return dump(json);
 }
 
-std::string to_json(const Inspection& inspection) {
+Json layer_json(const LayerInfo& layer) {
+  return {{"name", layer.name},
+          {"operator", layer.op},
+          {"weight_bits", layer.weight_bits},
+          {"activation_bits", layer.activation_bits},
+          {"arithmetic", arithmetic_json(layer.arithmetic)},
+          {"weights", layer.weights},
+          {"weight_bytes", layer.weight_bytes}};
+}
+
+Json inspection_json(const Inspection& inspection) {
   Json operators = Json::object();
   for (const auto& [name, count] : inspection.operators) operators[name] = count;
-  Json layers = Json::array();
-  for (const LayerInfo& layer : inspection.layers) {
-    layers.push_back({{"name", layer.name},
-                      {"operator", layer.op},
-                      {"weight_bits", layer.weight_bits},
-                      {"activation_bits", layer.activation_bits},
-                      {"arithmetic", arithmetic_json(layer.arithmetic)},
-                      {"weights", layer.weights},
-                      {"weight_bytes", layer.weight_bytes}});
-  }
-  Json json = {{"format", inspection.format},
-               {"parameters", inspection.parameters},
-               {"bytes", inspection.file_bytes},
-               {"inputs", ports_json(inspection.inputs)},
-               {"outputs", ports_json(inspection.outputs)},
-               {"operators", operators},
-               {"layers", layers}};
+  return {{"format", inspection.format},
+          {"parameters", inspection.parameters},
+          {"bytes", inspection.file_bytes},
+          {"inputs", ports_json(inspection.inputs)},
+          {"outputs", ports_json(inspection.outputs)},
+          {"operators", operators}};
+}
+
+std::string to_json(const Inspection& inspection) {
+  Json json = inspection_json(inspection);
+  json["layers"] = Json::array();
+  for (const LayerInfo& layer : inspection.layers) json["layers"].push_back(layer_json(layer));
   if (!inspection.work.empty()) json["work"] = work_json(inspection.work);
   return dump(json);
 }
@@ -123,7 +147,7 @@ std::string to_json(const QuantizeReport& report) {
                {"skipped_blocks", skipped}});
 }
 
-std::string to_json(const compress::Evaluation& evaluation) {
+Json evaluation_json(const compress::Evaluation& evaluation) {
   Json json = {
       {"metric", evaluation.metric}, {"value", evaluation.value}, {"samples", evaluation.samples}};
   if (evaluation.reference) {
@@ -133,7 +157,11 @@ std::string to_json(const compress::Evaluation& evaluation) {
                          {"sqnr_db", reference.sqnr_db},
                          {"kl", reference.divergence ? Json(*reference.divergence) : Json()}};
   }
-  return dump(json);
+  return json;
+}
+
+std::string to_json(const compress::Evaluation& evaluation) {
+  return dump(evaluation_json(evaluation));
 }
 
 std::string to_json(const std::vector<OutputFile>& outputs) {
@@ -146,38 +174,25 @@ std::string to_json(const std::vector<OutputFile>& outputs) {
   return dump({{"outputs", list}});
 }
 
-std::string to_json(const Measurement& measurement) {
-  const runtime::Plan& plan = *measurement.plan;
-  const runtime::Profile& profile = measurement.profile;
+Json measurement_json(const runtime::Plan& plan, const runtime::Profile& profile) {
   Json layers = Json::array();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    const runtime::Step& step = plan.steps()[i];
-    Json refused = Json::array();
-    for (const runtime::Refusal& refusal : step.refused) {
-      refused.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
-    }
-    layers.push_back({{"name", step.name},
-                      {"operator", step.op},
-                      {"kernel", step.kernel},
-                      {"arithmetic", runtime::text_of(step.arithmetic)},
-                      {"variant", step.body.variant.empty() ? Json() : Json(step.body.variant)},
-                      {"measured", measured_json(step.measured)},
-                      {"slow", step.slow.empty() ? Json() : Json(step.slow)},
-                      {"median_us", profile.step_median_us[i]},
-                      {"products", products_of(plan, step)},
-                      {"reason", step.reason},
-                      {"refused", refused}});
+    layers.push_back(step_json(plan, plan.steps()[i], profile.step_median_us[i]));
   }
-  return dump({{"batch", profile.batch},
-               {"devices", profile.devices},
-               {"threads", plan.options().threads},
-               {"latency_us",
-                {{"median", profile.median_us}, {"p10", profile.p10_us}, {"p99", profile.p99_us}}},
-               {"memory",
-                {{"weights", plan.packed_weight_bytes()},
-                 {"arena", plan.arena_bytes()},
-                 {"constants", plan.constant_bytes()}}},
-               {"layers", layers}});
+  return {{"batch", profile.batch},
+          {"devices", profile.devices},
+          {"threads", plan.options().threads},
+          {"latency_us",
+           {{"median", profile.median_us}, {"p10", profile.p10_us}, {"p99", profile.p99_us}}},
+          {"memory",
+           {{"weights", plan.packed_weight_bytes()},
+            {"arena", plan.arena_bytes()},
+            {"constants", plan.constant_bytes()}}},
+          {"layers", layers}};
+}
+
+std::string to_json(const Measurement& measurement) {
+  return dump(measurement_json(*measurement.plan, measurement.profile));
 }
 
 }  // namespace halftone::report

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that the page about a network shows: sizes, errors, kernels, times, values, samples.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/api/data_source.h"
+#include "halftone/api/inspection.h"
+#include "halftone/api/measure.h"
+#include "halftone/compress/evaluate.h"
+#include "halftone/compress/layer_errors.h"
+
+namespace halftone {
+
+/// A histogram of equal bins over [low, high].
+struct ValueHistogram {
+  double low = 0;
+  double high = 0;
+  std::vector<std::int64_t> counts;  ///< of each bin
+  std::int64_t num_zeros = 0;        ///< values of exactly zero that `counts` omits
+  std::vector<float> levels;         ///< what the values become, ascending; empty: not known here
+  std::vector<float> thresholds;     ///< between neighbouring levels
+  std::size_t num_levels = 0;        ///< also where they are too many for `levels`; 0: no codes
+  /// Whether the values of each block are shifted and scaled so that its levels span [-1, 1]. The
+  /// levels are then their means over the blocks.
+  bool is_relative = false;
+};
+
+/// A layer of a network, and what was measured of it.
+struct LayerFigures {
+  LayerInfo info;
+  std::string reference_name;                   ///< of the same layer in the reference; empty: none
+  std::optional<compress::LayerError> error{};  ///< relative to the reference, on the data
+  std::optional<double> weight_sqnr_db{};       ///< relative to the weights of the reference
+  std::optional<ValueHistogram> weights{};      ///< of the reference if there is one
+  bool weights_are_reference = false;           ///< whether they are those of the reference
+  std::optional<ValueHistogram> inputs{};       ///< of the values that it reads, on the data
+  std::optional<std::size_t> step{};            ///< of the plan: the one of the same name
+};
+
+/// A node of the simplified graph; the network's inputs are nodes too.
+struct NodeFigures {
+  std::string name;
+  std::string op;                      ///< "Input" for an input of the network
+  std::string type;                    ///< of its output
+  std::vector<std::size_t> inputs;     ///< earlier nodes whose outputs it reads
+  std::optional<std::size_t> layer{};  ///< index in NetworkFigures::layers
+};
+
+struct NetworkFigures {
+  std::string name;                    ///< of its file, without folders
+  Inspection inspection;               ///< of the file
+  std::vector<LayerFigures> layers{};  ///< of the simplified network, in order of execution
+  std::vector<NodeFigures> nodes{};    ///< of the simplified network, in order of execution
+  std::optional<compress::Evaluation> evaluation{};
+  std::shared_ptr<const runtime::Plan> plan{};  ///< its kernels; null where no times were asked for
+                                                ///< and it is not the model itself
+  std::optional<runtime::Profile> profile{};    ///< of that plan, if times were asked for
+};
+
+/// The pixels of a sample, row by row.
+struct SamplePicture {
+  std::size_t width = 0;
+  std::size_t height = 0;
+  std::size_t channels = 1;  ///< 1: grey, 3: red, green, blue
+  std::vector<std::uint8_t> pixels;
+};
+
+/// What makes a sample bad.
+enum class SampleMeasure : std::uint8_t {
+  kDivergence,    ///< sum p log(p / q) of the reference's probabilities p and the network's q
+  kSquaredError,  ///< sum (y - z)^2 of the reference's outputs y and the network's z
+  kLoss,          ///< -log of the label's probability
+};
+std::string to_string(SampleMeasure measure);
+
+struct SampleFigures {
+  std::size_t index = 0;
+  double badness = 0;  ///< by the measure
+  std::int64_t predicted = 0;
+  std::optional<std::int64_t> reference_predicted{};
+  std::optional<std::int64_t> label{};
+  std::optional<SamplePicture> picture{};  ///< if the input is an image
+};
+
+struct ModelReport {
+  NetworkFigures model;
+  std::optional<NetworkFigures> beside{};
+  std::optional<NetworkFigures> reference{};
+  std::string data;             ///< name of the data set, without folders; empty: none
+  std::size_t num_samples = 0;  ///< of the data set
+  SampleMeasure measure = SampleMeasure::kDivergence;
+  std::vector<SampleFigures> worst{};  ///< the worst first
+  std::vector<std::string> missing{};  ///< what could not be shown, and why
+};
+
+struct ModelReportJob {
+  std::filesystem::path model;
+  std::filesystem::path reference{};  ///< the float network; empty: none
+  std::filesystem::path beside{};     ///< another network to show in adjacent columns; empty: none
+  formats::ImportOptions import{};    ///< shapes and values for inputs
+  std::optional<DataSource> data{};
+  compress::EvaluateOptions evaluation{};        ///< its progress is that of the whole work
+  std::optional<std::size_t> samples_per_run{};  ///< of kernels and times, as in MeasureOptions
+  bool measures_times = false;
+  double min_seconds = 0.5;   ///< measure at least this long
+  std::size_t num_worst = 8;  ///< samples to list
+};
+
+/// Collects what is known of a network: from its file alone, more with data, most with a reference
+/// too. Evaluations are those of evaluate(), times and kernels those of measure(). Apart from
+/// times, the result does not depend on the number of threads or devices. Runs in one process.
+/// @throws Error as load_all(), DataSource::open(), evaluate(), measure() and
+///         compress::value_histograms(); kUsage if a batch is given that the network does not take
+ModelReport report_model(const ModelReportJob& job);
+
+}  // namespace halftone

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "halftone/api/model_report.h"
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/base/printable.h"
+#include "halftone/cli/command.h"
+#include "halftone/report/page/page.h"
+#include "halftone/report/table.h"
+
+namespace halftone::cli {
+namespace {
+
+struct ReportOptions {
+  CommonOptions common;
+  DataOptions data;
+  std::string model;
+  std::string reference;
+  std::string beside;
+  ModelOptions model_options;
+  std::string output;
+  bool measures_times = false;
+  std::optional<std::size_t> samples_per_run;
+  std::size_t num_worst = 8;
+  runtime::ExecutionOptions execution;
+  std::string overlay;
+  std::vector<std::string> sensitivities;
+  std::vector<std::string> searches;
+  std::vector<std::string> trainings;
+};
+
+/// Files that are written must not be files that are read.
+void check_files(const ReportOptions& options) {
+  std::vector<std::filesystem::path> inputs{options.model, options.reference, options.beside};
+  for (const auto* files : {&options.sensitivities, &options.searches, &options.trainings}) {
+    inputs.insert(inputs.end(), files->begin(), files->end());
+  }
+  check_output(options.output, inputs);
+  for (const std::string& output : {options.output, options.overlay}) {
+    const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+    if (folder.empty() || std::filesystem::is_directory(folder)) continue;
+    fail(ErrorKind::kIo, output + ": cannot be written: there is no such folder");
+  }
+}
+
+/// The file of a measure: "a/b.json" becomes "a/b-bytes.json".
+std::filesystem::path overlay_file(const std::filesystem::path& path, const std::string& measure) {
+  std::filesystem::path file = path;
+  file.replace_filename(path.stem().string() + "-" + measure + path.extension().string());
+  return file;
+}
+
+ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progress) {
+  ModelReportJob job{.model = options.model,
+                     .reference = options.reference,
+                     .beside = options.beside,
+                     .samples_per_run = options.samples_per_run,
+                     .measures_times = options.measures_times,
+                     .num_worst = options.num_worst};
+  job.import = options.model_options.parse();
+  if (!options.data.source.paths.empty()) job.data = options.data.source;
+  job.evaluation.batch = options.data.batch;
+  job.evaluation.progress = progress;
+  job.evaluation.execution = options.execution;
+  if (options.data.devices > 0) {
+    job.evaluation.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
+  }
+  return job;
+}
+
+void run(const ReportOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  check_files(options);
+  report::page::Content content;
+  for (const std::string& path : options.sensitivities) {
+    content.sensitivities.push_back(report::page::read_sensitivity(path));
+  }
+  for (const std::string& path : options.searches) {
+    content.searches.push_back(report::page::read_search(path));
+  }
+  for (const std::string& path : options.trainings) {
+    content.trainings.push_back(report::page::read_training(path));
+  }
+  content.report = [&] {
+    Progress progress(options.common, machine);
+    return report_model(make_job(options, progress.sink()));
+  }();
+  const std::string page = report::page::to_html(content);
+  write_file(options.output, page);
+  if (!options.overlay.empty()) {
+    for (const auto& [measure, json] : report::page::overlays(content.report.model)) {
+      write_file(overlay_file(options.overlay, measure), json);
+    }
+  }
+  if (options.common.json) {
+    std::cout << report::page::to_json(content);
+  } else if (!options.common.quiet) {
+    std::cout << printable(options.output) << ", " << report::format_bytes(page.size()) << "\n";
+  }
+}
+
+void add_content_options(CLI::App& verb, ReportOptions& options) {
+  verb.add_option("--reference", options.reference, "Float network to compare with")
+      ->check(some_path());
+  verb.add_option("--beside", options.beside, "Another network, to show in adjacent columns")
+      ->check(some_path());
+  verb.add_flag("--time", options.measures_times, "Measure the time of every layer, as bench does");
+  verb.add_option("--samples-per-run", options.samples_per_run,
+                  "Samples of a run whose kernels and times are shown (default 1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  verb.add_option("--worst", options.num_worst, "Samples to show: those with the worst answers")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  verb.add_option("--overlay", options.overlay,
+                  "Write node data for Google's Model Explorer, a file for each measure: NAME.json "
+                  "gives NAME-bytes.json, NAME-sqnr.json, ...")
+      ->check(some_path());
+  verb.add_option("--sensitivity", options.sensitivities,
+                  "What sensitivity --json has printed: shows what each choice costs; repeatable")
+      ->allow_extra_args(false)
+      ->check(some_path());
+  verb.add_option("--search", options.searches,
+                  "What quantize --budget --json has printed: shows its front; repeatable")
+      ->allow_extra_args(false)
+      ->check(some_path());
+  verb.add_option("--training", options.trainings,
+                  "What train --json or distill --json has printed: shows its curves; repeatable")
+      ->allow_extra_args(false)
+      ->check(some_path());
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<ReportOptions>();
+  CLI::App* verb = add_verb(app, "report", "Write a page about a network: one HTML file",
+                            "halftone report model.circle --reference model.onnx --data "
+                            "examples/mnist -o report.html",
+                            options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
+  add_model_options(*verb, options->model_options);
+  verb->add_option("-o,--output", options->output, "HTML file to write")
+      ->required()
+      ->check(some_path());
+  add_content_options(*verb, *options);
+  add_data_options(*verb, options->data, "test");
+  verb->get_option("--data")->required(false);
+  add_execution_options(*verb, options->execution);
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/layer_errors.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/calibration.h"
+#include "halftone/ir/ops/traits.h"
+
+namespace halftone::compress {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+/// Most memory for the values of a run.
+constexpr std::uint64_t kMaxRunBytes = std::uint64_t{64} << 20;
+
+/// Samples per run, so that some values fit in kMaxRunBytes. Depends on the graph alone.
+std::size_t samples_per_run(const ir::Graph& graph, std::span<const NodeId> layers,
+                            std::span<const ValueId> values) {
+  std::uint64_t sample_bytes = 1;
+  for (const ValueId id : values) {
+    sample_bytes += graph.value(id).type.shape.with_batch(1).element_count() * sizeof(float);
+  }
+  const std::uint64_t fitting = std::max<std::uint64_t>(kMaxRunBytes / sample_bytes, 1);
+  return std::min<std::uint64_t>(calibration_batch(graph, layers), fitting);
+}
+
+/// Adds a copy of a network that reads the same inputs.
+class Joined {
+ public:
+  Joined(const ir::Graph& reference, const ir::Graph& quantized) : graph_(reference) {
+    share_inputs(reference, quantized);
+    for (const NodeId id : quantized.topological_order()) add(quantized, quantized.node(id));
+  }
+
+  [[nodiscard]] ir::Graph& graph() { return graph_; }
+  /// A value of the added network.
+  [[nodiscard]] ValueId at(ValueId id) const { return values_.at(id); }
+
+ private:
+  void share_inputs(const ir::Graph& reference, const ir::Graph& quantized) {
+    const auto expected = reference.inputs();
+    const auto found = quantized.inputs();
+    if (expected.size() != found.size()) {
+      fail(ErrorKind::kShape, "inputs do not match: expected " + std::to_string(expected.size()) +
+                                  " as in the reference, found " + std::to_string(found.size()));
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const ir::Value& theirs = reference.value(expected[i]);
+      const ir::Value& own = quantized.value(found[i]);
+      if (theirs.type != own.type) {
+        fail(ErrorKind::kShape, "inputs do not match: expected '" + theirs.name + "' of " +
+                                    theirs.type.to_string() + " as in the reference, found '" +
+                                    own.name + "' of " + own.type.to_string());
+      }
+      values_[found[i]] = expected[i];
+    }
+  }
+
+  void add(const ir::Graph& quantized, const ir::Node& node) {
+    std::vector<ValueId> inputs;
+    for (const ValueId id : node.inputs) {
+      inputs.push_back(id == ir::kAbsent ? id : value_of(quantized, id));
+    }
+    values_[node.output] =
+        graph_.add_node(node.name, node.op, std::move(inputs), quantized.value(node.output).name);
+  }
+
+  ValueId value_of(const ir::Graph& quantized, ValueId id) {
+    const ir::Value& value = quantized.value(id);
+    if (value.constant != nullptr && !values_.contains(id)) {
+      values_[id] = graph_.add_constant(value.name, value.constant);
+    }
+    return values_.at(id);
+  }
+
+  ir::Graph graph_;
+  std::map<ValueId, ValueId> values_;  ///< by value of the added network
+};
+
+void check_outputs(const ir::Graph& graph, const ValuePair& pair) {
+  const ir::Value& expected = graph.value(pair.original);
+  const ir::Value& found = graph.value(pair.actual);
+  if (expected.type == found.type) return;
+  fail(ErrorKind::kShape, "layer outputs do not match: expected '" + expected.name + "' of " +
+                              expected.type.to_string() + " as in the reference, found '" +
+                              found.name + "' of " + found.type.to_string());
+}
+
+}  // namespace
+
+std::vector<LayerError> layer_errors(const ir::Graph& reference, const ir::Graph& quantized,
+                                     std::span<const LayerPair> pairs, const data::Dataset& data,
+                                     const LayerErrorOptions& options) {
+  if (pairs.empty()) return {};
+  Joined joined(reference, quantized);
+  std::vector<NodeId> layers;
+  std::vector<ValuePair> outputs;  // in the quantized network, then alone
+  for (const LayerPair& pair : pairs) {
+    const ValueId original = reference.node(pair.original).output;
+    layers.push_back(pair.original);
+    outputs.push_back({original, joined.at(quantized.node(pair.quantized).output)});
+    outputs.push_back({original, add_beside(joined.graph(), quantized, pair)});
+  }
+  std::vector<ValueId> values;
+  for (const ValuePair& pair : outputs) {
+    check_outputs(joined.graph(), pair);
+    values.insert(values.end(), {pair.original, pair.actual});
+  }
+  const Calibration calibration(data, samples_per_run(joined.graph(), layers, values),
+                                options.devices);
+  const auto distortions = calibration.distortions(joined.graph(), outputs, options.progress);
+  std::vector<LayerError> errors;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    errors.push_back({distortions[2 * i].sqnr_db(), distortions[2 * i + 1].sqnr_db()});
+  }
+  return errors;
+}
+
+std::optional<ValueId> layer_input(const ir::Graph& graph, const ir::Node& layer) {
+  std::optional<ValueId> found;
+  ValueId input = layer.inputs[ir::is_table(layer.op) ? 1 : 0];
+  while (graph.constant(input) == nullptr) {
+    if (graph.value(input).type.is_dense(ir::ElementType::kFloat32)) found = input;
+    const auto producer = graph.producer(input);
+    if (!producer) break;
+    const ir::Node& node = graph.node(*producer);
+    const bool rounds = ir::traits_of(node.op).pattern == ir::Pattern::kConvert ||
+                        std::holds_alternative<ir::FakeQuantize>(node.op);
+    if (!rounds) break;
+    input = node.inputs[0];
+  }
+  return found;
+}
+
+std::vector<Histogram> value_histograms(const ir::Graph& graph, std::span<const ValueId> values,
+                                        const data::Dataset& data,
+                                        const LayerErrorOptions& options) {
+  if (values.empty()) return {};
+  // Samples run one by one where the first extent of a value is not the batch.
+  const Calibration calibration(data, samples_per_run(graph, {}, values), options.devices);
+  constexpr double kMomentum = 0.9;  // of averages that nobody reads here
+  std::vector<Histogram> histograms;
+  for (ValueStatistics& found : calibration.ranges(graph, values, kMomentum, options.progress)) {
+    histograms.push_back(std::move(found.values));
+  }
+  return histograms;
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/page/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "halftone/base/testing.h"
+#include "halftone/report/page/html.h"
+#include "halftone/report/page/png.h"
+#include "halftone/report/page/side_files.h"
+
+namespace halftone::report::page {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+Content content_of(const std::string& name) {
+  Content content;
+  content.report.model.name = name;
+  LayerFigures layer{{name, "Conv", "float32[1, 2]"}, ""};
+  layer.info.weight_bytes = 8;
+  content.report.model.layers.push_back(layer);
+  content.report.model.plan = std::make_shared<const runtime::Plan>(runtime::Plan::Parts{});
+  return content;
+}
+
+TEST(Page, IsWholeWithoutARequest) {
+  const std::string html = to_html(content_of("net"));
+  EXPECT_TRUE(html.starts_with("<!DOCTYPE html>"));
+  EXPECT_TRUE(html.ends_with("</html>\n"));
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  for (const char* request : {"://", "url(", "@import", " src=", "fetch(", "<link"}) {
+    EXPECT_THAT(html, Not(HasSubstr(request)));
+  }
+  EXPECT_EQ(html, to_html(content_of("net")));
+}
+
+TEST(Page, EscapesNamesOfAnyBytes) {
+  const std::string html = to_html(content_of("</script><i>\"\xff\x01&amp;"));
+  EXPECT_THAT(html, Not(HasSubstr("<i>")));
+  EXPECT_THAT(html, HasSubstr("&lt;i&gt;&quot;\\xFF\\x01&amp;amp;"));
+  const std::string begin = "id=halftone-report>";
+  const std::size_t from = html.find(begin) + begin.size();
+  const json data = json::parse(html.substr(from, html.find("</script>", from) - from));
+  EXPECT_THAT(data["model"]["name"].get<std::string>(), HasSubstr("</script><i>"));
+}
+
+TEST(Page, ShowsExactLayersAndMissingValues) {
+  Content content = content_of("net");
+  const double infinity = std::numeric_limits<double>::infinity();
+  content.report.model.layers[0].error = compress::LayerError{infinity, 12.34};
+  const std::string html = to_html(content);
+  EXPECT_THAT(html, HasSubstr("<td data-v=Infinity>exact</td>"));
+  EXPECT_THAT(html, HasSubstr("<td data-v=12.34>12.3</td>"));
+  EXPECT_THAT(html, HasSubstr("<td data-v=-Infinity>-</td>"));  // no error of weights
+  EXPECT_TRUE(json::parse(to_json(content))["model"]["layers"][0]["sqnr_db"].is_null());
+}
+
+/// A page about a network whose layer i of 203 has an SQNR of i dB, if it has one.
+std::string page_of_many_layers(bool has_sqnr) {
+  Content content = content_of("net");
+  LayerFigures layer = content.report.model.layers[0];
+  layer.weights = ValueHistogram{0, 1, {1, 2}, 0, {}, {}};
+  content.report.model.layers.clear();
+  for (int i = 0; i < 203; ++i) {
+    layer.info.name = "layer" + std::to_string(i);
+    layer.info.weight_bytes = static_cast<std::size_t>(1000 - i);
+    if (has_sqnr) layer.error = compress::LayerError{static_cast<double>(i), 12.34};
+    content.report.model.layers.push_back(layer);
+  }
+  return to_html(content);
+}
+
+TEST(Page, DrawsTheValuesOfTheWorstOfManyLayers) {
+  const std::string html = page_of_many_layers(true);
+  EXPECT_THAT(html, HasSubstr("Of 203 layers, the 200 with the lowest SQNR are drawn"));
+  EXPECT_THAT(html, HasSubstr("<summary>layer0:"));
+  EXPECT_THAT(html, HasSubstr("<summary>layer199:"));
+  EXPECT_THAT(html, Not(HasSubstr("<summary>layer200:")));
+  const std::string others = page_of_many_layers(false);
+  EXPECT_THAT(others, HasSubstr("Of 203 layers, the 200 with the most bytes are drawn"));
+  EXPECT_THAT(others, Not(HasSubstr("<summary>layer202:")));
+}
+
+TEST(Page, SaysWhatIsMissing) {
+  Content content = content_of("net");
+  content.report.missing = {"layers: <none>"};
+  EXPECT_THAT(to_html(content), HasSubstr("layers: &lt;none&gt;"));
+  content.report.data = "samples";
+  EXPECT_THAT(to_html(content), HasSubstr("The samples have no labels."));
+  content.report.model.layers.clear();
+  EXPECT_THAT(to_html(content), HasSubstr("The network has no layers with weights."));
+}
+
+TEST(Page, ShowsWorstSamplesByEachMeasure) {
+  Content content = content_of("net");
+  SampleFigures sample{3, 1.5, 1, 2, {}, SamplePicture{1, 1, 3, {255, 0, 0}}};
+  content.report.worst.push_back(sample);
+  for (const auto& [measure, words] : {std::pair(SampleMeasure::kDivergence, "KL divergence"),
+                                       {SampleMeasure::kSquaredError, "squared error"},
+                                       {SampleMeasure::kLoss, "negative logarithm"}}) {
+    content.report.measure = measure;
+    const std::string html = to_html(content);
+    EXPECT_THAT(html, HasSubstr(words));
+    EXPECT_THAT(html, HasSubstr("model <span class=wrong>1 (wrong)</span>"));
+    EXPECT_EQ(json::parse(to_json(content))["worst"]["measure"], to_string(measure));
+  }
+}
+
+TEST(Overlays, AreOfTheMeasuresThatLayersHave) {
+  Content content = content_of("net");
+  const auto names = [&] {
+    std::string list;
+    for (const OverlayFile& file : overlays(content.report.model)) list += file.measure + " ";
+    return list;
+  };
+  EXPECT_EQ(names(), "bits bytes ");
+  content.report.model.layers[0].error = compress::LayerError{10, 12};
+  EXPECT_EQ(names(), "bits bytes sqnr sqnr-alone ");
+}
+
+TEST(HtmlTable, SortsByValuesThatTheTextRounds) {
+  HtmlTable table("numbers", {{"name", false}, {"value"}, {"size"}});
+  EXPECT_TRUE(table.empty());
+  table.add_row({Cell::of("a<b"), Cell::number(2, 0), Cell::bytes(20480)});
+  EXPECT_THAT(table.html(), HasSubstr("<th scope=row>a&lt;b</th><td>2</td>"
+                                      "<td data-v=20480>20.0 KiB</td>"));
+}
+
+/// The chunks of a PNG file: type and content.
+std::vector<std::pair<std::string, std::string>> chunks_of(const std::string& file) {
+  std::vector<std::pair<std::string, std::string>> chunks;
+  for (std::size_t at = 8; at + 12 <= file.size();) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(file[at + i]);
+    chunks.emplace_back(file.substr(at + 4, 4), file.substr(at + 8, size));
+    at += 12 + size;
+  }
+  return chunks;
+}
+
+TEST(Png, IsTheFileOfOneRedPixel) {
+  const std::string file = png({1, 1, 3, {255, 0, 0}});
+  EXPECT_EQ(file.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  const auto chunks = chunks_of(file);
+  ASSERT_EQ(chunks.size(), 3U);
+  EXPECT_EQ(chunks[0].first, "IHDR");
+  EXPECT_EQ(chunks[1].first, "IDAT");
+  EXPECT_EQ(chunks[2].first, "IEND");
+  // Header of zlib, one stored block of four bytes, their Adler-32.
+  const std::string expected("\x78\x01\x01\x04\x00\xfb\xff\x00\xff\x00\x00\x03\x01\x01\x00", 15);
+  EXPECT_EQ(chunks[1].second.substr(0, 11), expected.substr(0, 11));
+  // The checksum of an empty IEND is known.
+  EXPECT_EQ(file.substr(file.size() - 4), "\xae\x42\x60\x82");
+}
+
+TEST(Png, DividesLargePicturesIntoBlocks) {
+  const SamplePicture picture{300, 300, 1, std::vector<std::uint8_t>(90000, 9)};
+  const auto chunks = chunks_of(png(picture));
+  // 300 lines of 301 bytes in two blocks of five bytes more, two of a header, four of a checksum.
+  EXPECT_EQ(chunks[1].second.size(), 300U * 301 + 2 * 5 + 2 + 4);
+}
+
+TEST(DataAddress, IsBase64) {
+  EXPECT_EQ(data_address("Man"), "data:image/png;base64,TWFu");
+  EXPECT_EQ(data_address("Ma"), "data:image/png;base64,TWE=");
+  EXPECT_EQ(data_address("M"), "data:image/png;base64,TQ==");
+}
+
+class SideFiles : public WithFolder {
+ protected:
+  [[nodiscard]] std::string file(const std::string& content) const {
+    std::ofstream(path("f.json")) << content;
+    return path("f.json");
+  }
+};
+
+TEST_F(SideFiles, HaveTheChosenPointIfThereIsOne) {
+  const std::string front = R"({"front": [{"bytes": 1, "loss": 2}, {"bytes": 3, "loss": 1}])";
+  EXPECT_FALSE(read_search(file(front + "}")).chosen);
+  EXPECT_FALSE(read_search(file(front + R"(, "chosen": null})")).chosen);
+  EXPECT_EQ(
+      read_search(file(front + R"(, "chosen": {"bytes": 1, "loss": 2, "pj": 7}})")).chosen->pj, 7);
+  expect_error(ErrorKind::kFormat, "expected what quantize --budget --json prints",
+               [&] { read_search(file(front + R"(, "chosen": 2})")); });
+}
+
+constexpr const char* kSensitivity =
+    R"({"loss": "kl", "layers": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+        "units": [{"layers": [0, 2]}, {"layers": [1]}],
+        "choices": [{"name": "w2", "units": [{"loss": 0.5, "bytes": 8}, {"loss": 0.25, "bytes": 4}]},
+                    {"name": "w3", "units": [{"loss": 0.1, "bytes": 9}, {"loss": 0, "bytes": 5}]}]})";
+
+TEST_F(SideFiles, NameTheLayersOfEachUnit) {
+  for (const std::string& content :
+       {std::string(kSensitivity), R"({"sensitivity": )" + std::string(kSensitivity) + "}"}) {
+    const SensitivityTable table = read_sensitivity(file(content));
+    EXPECT_EQ(table.loss, "kl");
+    EXPECT_EQ(table.choices, (std::vector<std::string>{"w2", "w3"}));
+    ASSERT_EQ(table.units.size(), 2U);
+    EXPECT_EQ(table.units[0].name, "a, c");
+    EXPECT_EQ(table.units[0].losses, (std::vector<double>{0.5, 0.1}));
+    EXPECT_EQ(table.units[1].bytes, (std::vector<double>{4, 5}));
+  }
+  Content content = content_of("net");
+  content.sensitivities.push_back(read_sensitivity(file(kSensitivity)));
+  EXPECT_THAT(to_html(content), HasSubstr("<th scope=row>a, c</th><td title=\"8 B\">0.5</td>"));
+  EXPECT_EQ(json::parse(to_json(content))["sensitivities"][0]["units"][1]["losses"][0], 0.25);
+}
+
+TEST_F(SideFiles, MustHaveEveryUnitOfASensitivity) {
+  const auto without = [&](const std::string& part, const std::string& other) {
+    std::string content = kSensitivity;
+    content.replace(content.find(part), part.size(), other);
+    expect_error(ErrorKind::kFormat, "expected what sensitivity --json prints",
+                 [&] { read_sensitivity(file(content)); });
+  };
+  without("\"units\"", "\"other\"");
+  without("[0, 2]", "[0, 3]");
+  without("[0, 2]", "[]");
+  without("\"loss\": 0.5", "\"loss\": \"x\"");
+  without(", {\"loss\": 0.25, \"bytes\": 4}", "");
+  without("[{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}]", "[]");
+}
+
+TEST_F(SideFiles, KeepSomeOfManySteps) {
+  json run;
+  for (int i = 0; i < 1000; ++i) run["steps"].push_back({{"loss", i}, {"seconds", 1}});
+  run["evaluations"] = {{{"steps", 10}, {"kl_divergence", 0.5}}};
+  const Training training = read_training(file(run.dump()));
+  EXPECT_EQ(training.file, "f.json");
+  ASSERT_EQ(training.courses.size(), 2U);
+  EXPECT_EQ(training.courses[0].rows.size(), 201U);
+  EXPECT_EQ(training.courses[0].rows.back().number, 1000U);
+  EXPECT_EQ(training.courses[1].rows[0].number, 10U);
+  EXPECT_EQ(training.courses[1].columns, (std::vector<std::string>{"kl_divergence"}));
+}
+
+TEST_F(SideFiles, MustBeTheJsonOfTheirVerbs) {
+  expect_error(ErrorKind::kFormat, "is no JSON", [&] { read_search(file("[")); });
+  expect_error(ErrorKind::kFormat, "expected what quantize", [&] { read_search(file("[1]")); });
+  expect_error(ErrorKind::kFormat, "expected what quantize",
+               [&] { read_search(file(R"({"front": [{"bytes": "2", "loss": 1}]})")); });
+  expect_error(ErrorKind::kFormat, "expected what train", [&] { read_training(file("{}")); });
+  expect_error(ErrorKind::kIo, "f.json",
+               [&] { read_training(std::filesystem::path(path("no")) / "f.json"); });
+}
+
+}  // namespace
+}  // namespace halftone::report::page

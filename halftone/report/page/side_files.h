@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of other verbs that a page shows: a search, a training.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace halftone::report::page {
+
+/// A choice of codes for all layers.
+struct SearchPoint {
+  double bytes = 0;
+  double loss = 0;
+  std::optional<double> us{};  ///< time and energy, if the search knew them
+  std::optional<double> pj{};
+};
+
+/// The result of a search.
+struct SearchFront {
+  std::string file;                     ///< its name, without folders
+  std::vector<SearchPoint> front;       ///< as predicted
+  std::optional<SearchPoint> chosen{};  ///< as measured
+};
+
+/// Reads what `quantize --budget --json` prints: "front", a list of objects with "bytes", "loss"
+/// and perhaps "us" and "pj", and "chosen", one such object.
+/// @throws Error kFormat if it is something else; as read_file()
+SearchFront read_search(const std::filesystem::path& path);
+
+/// What each choice of codes costs.
+struct SensitivityTable {
+  std::string file;                  ///< its name, without folders
+  std::string loss;                  ///< what is measured: "kl", "error", "labels"
+  std::vector<std::string> choices;  ///< names
+  /// Layers that share a choice, and what they cost, by choice.
+  struct Unit {
+    std::string name;  ///< of its layers
+    std::vector<double> losses;
+    std::vector<double> bytes;
+  };
+  std::vector<Unit> units;
+};
+
+/// Reads what `sensitivity --json` prints: "layers" with names, "units" with indices of layers, and
+/// "choices", each with the "loss" and "bytes" of every unit. What `quantize --budget --json`
+/// prints has this as "sensitivity".
+/// @throws Error kFormat if it is something else; as read_file()
+SensitivityTable read_sensitivity(const std::filesystem::path& path);
+
+/// What a training reported, row by row.
+struct TrainingCourse {
+  std::string unit;                  ///< of a row: "epoch", "step"
+  std::vector<std::string> columns;  ///< "loss", "accuracy", ...
+  struct Row {
+    std::size_t number = 0;  ///< epochs or steps until then, from 1
+    std::vector<std::optional<double>> values;
+  };
+  std::vector<Row> rows;
+};
+
+struct Training {
+  std::string file;  ///< its name, without folders
+  std::vector<TrainingCourse> courses;
+};
+
+/// Reads what `train --json` and `distill --json` print. Of many rows it keeps 200 at equal
+/// distances, and the last.
+/// @throws Error kFormat if it is something else; as read_file()
+Training read_training(const std::filesystem::path& path);
+
+}  // namespace halftone::report::page
