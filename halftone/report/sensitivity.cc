@@ -21,6 +21,14 @@ using compress::LayerSensitivity;
 using compress::Measure;
 using compress::Sensitivity;
 
+/// What to know of the samples that losses are measured on.
+std::string samples_note(const Sensitivity& found) {
+  return found.on_fit_samples
+             ? "\nThese are the samples of the fit, so losses on others are higher; "
+               "--test-data measures on others.\n"
+             : "";
+}
+
 std::string loss_text(double loss) { return fmt::format("{:.3g}", loss); }
 
 std::string cost_text(const std::optional<double>& cost) {
@@ -43,7 +51,7 @@ std::string loss_meaning(compress::LossKind kind) {
 std::string unit_name(const Sensitivity& found, std::size_t unit) {
   const std::vector<std::size_t>& layers = found.units[unit].layers;
   const std::string& first = found.layers[layers[0]].name;
-  return layers.size() == 1 ? first : fmt::format("{} + {}", clipped(first), layers.size() - 1);
+  return clipped(first) + (layers.size() == 1 ? "" : fmt::format(" + {}", layers.size() - 1));
 }
 
 /// The loss of each unit alone in each choice: what a reader looks at first.
@@ -174,8 +182,10 @@ std::string to_text(const Sensitivity& found) {
       "Loss: {}, on {} samples. If one layer (or layers that are tied) has so many bits:\n\n{}",
       loss_meaning(found.loss), found.samples, overview(found));
   for (const ChoiceSensitivity& choice : found.choices) text += choice_table(found, choice);
-  return text + fmt::format("\nestimated: the loss of the layer alone, from its error and {}\n",
-                            found.by_gradients ? "gradients" : "noise on its weights");
+  return text +
+         fmt::format("\nestimated: the loss of the layer alone, from its error and {}\n",
+                     found.by_gradients ? "gradients" : "noise on its weights") +
+         samples_note(found);
 }
 
 std::string to_text(const BudgetReport& report) {
@@ -183,7 +193,7 @@ std::string to_text(const BudgetReport& report) {
          fmt::format("\nBudget: {}; the least {}. Loss: {}, on {} samples.\n\n{}",
                      budget_text(report.budget), to_string(objective_of(report.budget)),
                      loss_meaning(report.costs.loss), report.costs.samples, tries_table(report)) +
-         front_table(report);
+         front_table(report) + samples_note(report.costs);
 }
 
 }  // namespace halftone::report

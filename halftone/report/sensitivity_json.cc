@@ -65,6 +65,7 @@ Json sensitivity_json(const Sensitivity& found) {
   return {{"loss", to_string(found.loss)},
           {"weighted_by", found.by_gradients ? "gradients" : "noise"},
           {"samples", found.samples},
+          {"on_fit_samples", found.on_fit_samples},
           {"layers", layers},
           {"units", units},
           {"choices", choices}};

@@ -285,6 +285,7 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
   const data::Dataset& samples = options.evaluation != nullptr ? *options.evaluation : data;
   SensitivityRun run(network, samples, quantizable_layers(network), options);
   mark_units(run.result, rules, choices);
+  run.result.on_fit_samples = options.evaluation == nullptr;
   for (std::size_t c = 0; c < choices.size(); ++c) {
     auto known = options.known ? options.known(choices[c].name) : std::nullopt;
     if (known) {
@@ -335,6 +336,7 @@ Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& referenc
   SensitivityRun run(reference, data, std::move(layers), options);
   run.result.choices.push_back(
       run.measure(kOwnChoice, {quantized, quantized}, options.fit.progress));
+  run.result.on_fit_samples = false;  // those of the fit are not known
   for (SensitiveUnit& unit : run.result.units) unit.may_change = false;
   return std::move(run.result);
 }

@@ -65,6 +65,8 @@ struct Sensitivity {
   LossKind loss = LossKind::kDivergence;
   bool by_gradients = true;  ///< how errors are weighted; else by noise
   std::size_t samples = 0;
+  /// Whether these are the samples of the fit, on which losses are lower than on others.
+  bool on_fit_samples = true;
   std::vector<SensitiveLayer> layers;  ///< in order of execution
   std::vector<SensitiveUnit> units;
   std::vector<ChoiceSensitivity> choices;
