@@ -69,8 +69,7 @@ OutputLoss::OutputLoss(const ir::Graph& graph, const data::Dataset& data, LossKi
     : data_(data), kind_(kind), scores_(scores), is_probability_(ends_in_softmax(graph)) {
   const ir::Value& output = graph.value(graph.outputs()[0]);
   const ir::Dim last = output.type.shape.back();
-  const bool has_row =
-      last != ir::kBatch && last > 0 && scores % static_cast<std::size_t>(last) == 0;
+  const bool has_row = last > 0 && scores % static_cast<std::size_t>(last) == 0;
   classes_ = has_row ? static_cast<std::size_t>(last) : scores;
   if (kind == LossKind::kError) return;
   if (classes_ < 2) {
