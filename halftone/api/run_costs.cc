@@ -56,4 +56,11 @@ compress::RunCosts measured_costs(const ir::Graph& network, const std::vector<st
   return costs;
 }
 
+void measure_time(compress::SensitivityOptions& options) {
+  options.costs_name = "measured";
+  options.costs = [](const ir::Graph& network, const std::vector<std::string>& layers) {
+    return measured_costs(network, layers, {});
+  };
+}
+
 }  // namespace halftone

@@ -17,4 +17,7 @@ namespace halftone {
 compress::RunCosts measured_costs(const ir::Graph& network, const std::vector<std::string>& layers,
                                   const MeasureOptions& options);
 
+/// Has sensitivity() measure the time of layers on this machine.
+void measure_time(compress::SensitivityOptions& options);
+
 }  // namespace halftone

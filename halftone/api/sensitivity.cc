@@ -136,8 +136,13 @@ compress::Budget budget_named(std::span<const std::string> limits) {
   return budget;
 }
 
+bool needs_time(const compress::Budget& budget) {
+  return budget[Measure::kTime] || compress::objective_of(budget) == Measure::kTime;
+}
+
 compress::BudgetResult quantize_within(Network network, const data::Dataset& data,
                                        const BudgetSettings& settings) {
+  if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
   const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
   std::optional<SensitivityState> state;
   compress::BudgetOptions options;

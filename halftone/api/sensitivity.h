@@ -45,16 +45,20 @@ compress::Sensitivity sensitivity_of(Network quantized, const Network& reference
 /// @throws Error kUsage that says what was expected, also if a measure is there twice
 compress::Budget budget_named(std::span<const std::string> limits);
 
+/// Whether a budget limits the time, or wants the least.
+bool needs_time(const compress::Budget& budget);
+
 struct BudgetSettings {
   compress::Budget budget;
   SensitivitySettings sensitivity{};
-  std::size_t tries = 4;          ///< networks that are quantized, at most
+  std::size_t tries = 4;          ///< networks that are quantized, at most; at least 1
   std::string format = "circle";  ///< of the file whose bytes count: "onnx", "tflite" or "circle"
   formats::ExportOptions form{};
 };
 
 /// Quantizes a network within a budget.
-/// @throws Error as prepared(), sensitivity(), to_bytes() and compress::quantize_within()
+/// @throws Error as prepared(), sensitivity(), to_bytes() and compress::quantize_within(); kUsage
+///         without a try
 compress::BudgetResult quantize_within(Network network, const data::Dataset& data,
                                        const BudgetSettings& settings);
 

@@ -78,10 +78,7 @@ void add_costs(compress::SensitivityOptions& sensitivity, const ChoiceOptions& o
       return estimated_costs(network, layers, hardware);
     };
   } else if (time_is_wanted) {
-    sensitivity.costs_name = "measured";
-    sensitivity.costs = [](const ir::Graph& network, const std::vector<std::string>& layers) {
-      return measured_costs(network, layers, {});
-    };
+    measure_time(sensitivity);
   }
 }
 

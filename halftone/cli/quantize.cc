@@ -51,9 +51,7 @@ void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
     settings.sensitivity.options.fit = {options.common.seed, progress.sink(),
                                         machine.devices(options.data.devices),
                                         options.memory_bytes};
-    const bool needs_time = settings.budget[compress::Measure::kTime] ||
-                            objective_of(settings.budget) == compress::Measure::kTime;
-    add_costs(settings.sensitivity.options, options.budget.choices, needs_time);
+    add_costs(settings.sensitivity.options, options.budget.choices, needs_time(settings.budget));
     return quantize_file_within(job);
   }();
   if (!machine.is_first()) return;

@@ -161,6 +161,7 @@ TEST(Quantize, SaysWhatBecameOfTheLayers) {
   ASSERT_TRUE(found.reference.has_value());
   EXPECT_GT(found.reference->agreement, 0.9);
   EXPECT_TRUE(found.reference->value.has_value());
+  EXPECT_GT(found.reference->divergence.value_or(0), 0);
 }
 
 TEST(Quantize, MakesNetworksOfIntegers) {

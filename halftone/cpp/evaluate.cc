@@ -23,7 +23,7 @@ Evaluation evaluate(const Model& model, const Data& samples, const EvaluateOptio
         Evaluation result{found.metric, found.value, found.samples, {}};
         if (found.reference) {
           result.reference = {found.reference->value, found.reference->agreement,
-                              found.reference->sqnr_db};
+                              found.reference->sqnr_db, found.reference->divergence};
         }
         return result;
       },

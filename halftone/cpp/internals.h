@@ -6,12 +6,14 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "halftone/api/network.h"
 #include "halftone/api/resources.h"
 #include "halftone/base/error.h"
 #include "halftone/base/progress.h"
+#include "halftone/compress/quantize.h"
 #include "halftone/compress/recipe.h"
 #include "halftone/data.hpp"
 #include "halftone/data/dataset.h"
@@ -19,6 +21,7 @@
 #include "halftone/ir/tensor.h"
 #include "halftone/model.hpp"
 #include "halftone/options.hpp"
+#include "halftone/quantize.hpp"
 #include "halftone/recipe.hpp"
 #include "halftone/run.hpp"
 #include "halftone/runtime/execution_options.h"
@@ -104,6 +107,10 @@ Port port_of(const ir::Value& value);
 /// @throws halftone::Error kUnsupported if graphs do not hold such elements
 ir::Tensor to_internal(const Tensor& tensor);
 Tensor to_public(const ir::Tensor& tensor);
+
+/// Without seconds.
+/// @param name  of the network
+QuantizeResult to_public(compress::QuantizeResult result, const std::string& name);
 
 /// @throws halftone::Error as compress::parse_recipe()
 compress::Recipe recipe_of(const Recipe& recipe);

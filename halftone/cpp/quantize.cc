@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/quantize.hpp"
 
+#include <utility>
+
 #include "halftone/api/elapsed.h"
 #include "halftone/api/quantize.h"
 #include "halftone/cpp/internals.h"
@@ -23,6 +25,16 @@ LayerReport report_of(const compress::LayerReport& from) {
 
 }  // namespace
 
+QuantizeResult to_public(compress::QuantizeResult result, const std::string& name) {
+  QuantizeResult found{
+      Internals::model(Network(std::move(result.graph), name)), {}, {}, result.equalized_pairs, 0};
+  for (const compress::LayerReport& layer : result.layers) found.layers.push_back(report_of(layer));
+  for (compress::SkippedBlock& block : result.skipped_blocks) {
+    found.skipped_blocks.push_back({std::move(block.block), std::move(block.reason)});
+  }
+  return found;
+}
+
 QuantizeResult quantize(const Model& model, const Data& samples, const Recipe& recipe,
                         const QuantizeOptions& options) {
   Raised raised;
@@ -40,17 +52,7 @@ QuantizeResult quantize(const Model& model, const Data& samples, const Recipe& r
             options.integers_for.empty()
                 ? halftone::quantize(network, data, rules, how)
                 : quantize_to_integers(network, data, rules, how, options.integers_for);
-        QuantizeResult result{Internals::model(Network(std::move(found.graph), network.name)),
-                              {},
-                              {},
-                              found.equalized_pairs,
-                              0};
-        for (const compress::LayerReport& layer : found.layers) {
-          result.layers.push_back(report_of(layer));
-        }
-        for (const compress::SkippedBlock& block : found.skipped_blocks) {
-          result.skipped_blocks.push_back({block.block, block.reason});
-        }
+        QuantizeResult result = to_public(std::move(found), network.name);
         result.seconds = elapsed.seconds();
         return result;
       },

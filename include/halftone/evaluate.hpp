@@ -28,6 +28,10 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> value{};  ///< accuracy of the reference, if there are labels
     double agreement = 0;           ///< share of samples with the same predicted class
     double sqnr_db = 0;             ///< of the first output; that of the reference is the signal
+    /// Kullback-Leibler divergence of the predicted probabilities from those of the reference, in
+    /// nats per sample; only if that is a classifier: its first output has a row of scores for each
+    /// sample, and there are labels or the row comes from a Softmax.
+    std::optional<double> divergence{};
   };
 
   /// What evaluate() returns.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole C++ API: load, run, quantize, evaluate, distill, language models. Link
+// The whole C++ API: load, run, quantize, measure, evaluate, distill, language models. Link
 // Halftone::compress, or Halftone::train, which has the same and the functions of train.hpp and
 // language_distill.hpp.
 // Programs that only run networks or language models may link Halftone::runtime and include
@@ -21,5 +21,6 @@
 #include "halftone/quantize.hpp"
 #include "halftone/recipe.hpp"
 #include "halftone/run.hpp"
+#include "halftone/sensitivity.hpp"
 #include "halftone/tensor.hpp"
 #include "halftone/train.hpp"

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C++ API: sensitivities of layers, and networks within budgets.
+#include <cmath>
+#include <filesystem>
+#include <stdexcept>
+
+#include "halftone/cpp/testing.h"
+
+namespace {
+
+using namespace halftone;  // NOLINT(google-build-using-namespace): as a program would
+using outside::expect_error;
+using outside::kFolder;
+using outside::kModel;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CppSensitivity : public outside::WithFolder {
+ protected:
+  const Model model_ = load(kModel);
+  const Data samples_ = Data::open(kFolder, {.limit = 50});
+
+  /// Leaves a choice to the small layer alone, whose fit takes a hundredth of the time.
+  static Recipe small_layer() {
+    Recipe recipe;
+    recipe.layers = {{"dense1", {.skip = true}}};
+    return recipe;
+  }
+
+  static SensitivityOptions options() {
+    SensitivityOptions options;
+    options.recipe = small_layer();
+    options.choices = {"1", "2/8", "float"};
+    options.measure_time = false;
+    return options;
+  }
+
+  static BudgetOptions budget_options() {
+    BudgetOptions options;
+    options.recipe = small_layer();
+    options.choices = {"1/8", "2/8", "3/8"};
+    return options;
+  }
+
+  /// The bytes of the file with the small layer in so many bits.
+  [[nodiscard]] std::size_t bytes_with(int bits) const {
+    Recipe recipe = small_layer();
+    recipe.defaults.weight_bits = bits;
+    recipe.defaults.activation_bits = 8;
+    return quantize(model_, samples_, recipe).model.to_bytes("circle").size();
+  }
+};
+
+TEST_F(CppSensitivity, MeasuresLayersInEachChoice) {
+  SensitivityOptions options = CppSensitivity::options();
+  double last = 0;
+  options.progress = [&](double fraction, std::string_view activity) {
+    EXPECT_FALSE(activity.empty());
+    last = fraction;
+    return true;
+  };
+  const Sensitivity found = sensitivity(model_, samples_, options);
+  EXPECT_GT(last, 0);
+  EXPECT_EQ(found.loss, "kl");
+  EXPECT_EQ(found.weighted_by, "gradients");
+  EXPECT_EQ(found.samples, 50U);
+  ASSERT_EQ(found.layers.size(), 2U);
+  EXPECT_EQ(found.layers[1].name, "dense2");
+  EXPECT_EQ(found.layers[1].float_bytes, 10U * 700 * 4);
+  ASSERT_EQ(found.units.size(), 2U);
+  EXPECT_FALSE(found.units[0].may_change);
+  EXPECT_TRUE(found.units[1].may_change);
+  EXPECT_THAT(found.units[1].layers, ElementsAre(1));
+  ASSERT_EQ(found.choices.size(), 3U);
+  const ChoiceSensitivity& two = found.choices[1];
+  EXPECT_EQ(two.name, "2/8");
+  EXPECT_EQ(two.layers[1].weight_bits, 2);
+  EXPECT_EQ(two.layers[1].activation_bits, 8);
+  EXPECT_GT(two.layers[1].sqnr_db, 0);
+  EXPECT_GT(two.layers[1].weighted_error, 0);
+  EXPECT_GT(two.units[1].loss, 0);
+  EXPECT_GT(two.units[1].bytes, 10U * 700 * 2 / 8);
+  EXPECT_GT(found.choices[0].units[1].accumulated_loss, two.units[1].accumulated_loss);
+  EXPECT_FALSE(two.us.has_value());
+  EXPECT_EQ(found.choices[2].units[1].loss, 0);
+  EXPECT_TRUE(std::isinf(found.choices[2].layers[1].sqnr_db));
+}
+
+TEST_F(CppSensitivity, MeasuresTimeUnlessToldNotTo) {
+  SensitivityOptions options = CppSensitivity::options();
+  options.choices = {"2/8"};
+  options.measure_time = true;
+  const ChoiceSensitivity found = sensitivity(model_, samples_, options).choices.at(0);
+  EXPECT_GT(found.layers.at(1).us.value_or(0), 0);
+  EXPECT_GT(found.us.value_or(0), found.layers.at(1).us.value_or(0));
+}
+
+TEST_F(CppSensitivity, ContinuesFromItsStateForAnyNumberOfThreads) {
+  SensitivityOptions options = CppSensitivity::options();
+  const auto loss = [&] {
+    return sensitivity(model_, samples_, options).choices.at(0).units[1].loss;
+  };
+  const double expected = loss();
+  options.resources.threads = 3;
+  options.state = path("s.json");
+  EXPECT_EQ(loss(), expected);
+  EXPECT_TRUE(std::filesystem::exists(path("s.json")));
+  options.progress = [](double, std::string_view) -> bool { throw std::logic_error("measured"); };
+  EXPECT_EQ(loss(), expected) << "nothing is measured again";
+  options.seed = 1;
+  expect_error(ErrorKind::kFormat, "s.json: is the state of another network", [&] { loss(); });
+}
+
+TEST_F(CppSensitivity, MeasuresOnOtherSamplesIfToldSo) {
+  SensitivityOptions options = CppSensitivity::options();
+  options.choices = {"2/8"};
+  options.loss = "labels";
+  options.test_data = Data::open(kFolder, {.split = "test", .limit = 40});
+  const Sensitivity found = sensitivity(model_, samples_, options);
+  EXPECT_EQ(found.samples, 40U);
+  EXPECT_EQ(found.loss, "labels");
+  SampleFunction breaks;
+  breaks.shape = {784};
+  breaks.read = [](std::size_t, std::size_t, void*) { throw std::out_of_range("mine"); };
+  options.loss.clear();
+  options.test_data = Data::from(200, {breaks});
+  EXPECT_THROW((void)sensitivity(model_, samples_, options), std::out_of_range);
+}
+
+TEST_F(CppSensitivity, ShowsTheLayersOfAQuantizedNetwork) {
+  Recipe recipe = small_layer();
+  recipe.defaults.weight_bits = 2;
+  const Model quantized = quantize(model_, samples_, recipe).model;
+  SensitivityOptions options;
+  options.reference = model_;
+  options.measure_time = false;
+  const Sensitivity found = sensitivity(quantized, samples_, options);
+  ASSERT_EQ(found.choices.size(), 1U);
+  EXPECT_EQ(found.choices[0].layers.back().weight_bits, 2);
+  EXPECT_GT(found.choices[0].units.back().loss, 0);
+  EvaluateOptions how;
+  how.reference = model_;
+  how.execution.fixed_order = true;
+  const double kl = evaluate(quantized, samples_, how).reference.value().divergence.value_or(0);
+  // Sums of 50 samples in another order.
+  EXPECT_NEAR(found.choices[0].units.back().accumulated_loss, kl, 1e-6 * kl);
+  options.choices = {"2"};
+  expect_error(ErrorKind::kUsage, "reference: the layers of the model are measured as they are",
+               [&] { (void)sensitivity(quantized, samples_, options); });
+}
+
+TEST_F(CppSensitivity, QuantizesWithinBytes) {
+  const std::size_t limit = bytes_with(2) + 200;  // less than another bit takes
+  const BudgetResult found =
+      quantize_within(model_, samples_, {.bytes = static_cast<double>(limit)}, budget_options());
+  const std::vector<std::byte> file = found.model.to_bytes("circle");
+  EXPECT_LE(file.size(), limit);
+  const BudgetTry& chosen = found.tries.at(found.chosen);
+  EXPECT_EQ(chosen.measured.bytes, static_cast<double>(file.size()));
+  EXPECT_TRUE(chosen.within);
+  EXPECT_TRUE(chosen.optimal);
+  EXPECT_GT(chosen.predicted.loss, 0);
+  EXPECT_FALSE(chosen.measured.us.has_value());
+  ASSERT_EQ(found.choices.size(), 2U);
+  EXPECT_EQ(found.choices[1].name, "dense2");
+  EXPECT_EQ(found.choices[1].choice, "2/8");
+  EXPECT_TRUE(found.choices[1].may_change);
+  EXPECT_FALSE(found.choices[0].may_change);
+  ASSERT_EQ(found.layers.size(), 2U);
+  EXPECT_EQ(found.layers[1].weight_bits, 2);
+  EXPECT_GE(found.front.size(), 2U);
+  EXPECT_EQ(found.sensitivity.choices.size(), 3U);
+  EXPECT_GT(found.seconds, 0);
+  const Recipe recipe = parse_recipe(found.recipe);
+  EXPECT_EQ(quantize(model_, samples_, recipe).model.to_bytes("circle"), file);
+}
+
+TEST_F(CppSensitivity, QuantizesWithinALossOrATime) {
+  const BudgetResult loss = quantize_within(model_, samples_, {.loss = 10}, budget_options());
+  EXPECT_EQ(loss.choices.at(1).choice, "1/8") << "the smallest file";
+  BudgetOptions options = budget_options();
+  options.tries = 1;
+  options.format = "onnx";
+  const BudgetResult time = quantize_within(model_, samples_, {.us = 1e6}, options);
+  EXPECT_GT(time.tries.at(0).measured.us.value_or(0), 0);
+  EXPECT_EQ(time.tries.at(0).measured.bytes,
+            static_cast<double>(time.model.to_bytes("onnx").size()));
+}
+
+TEST_F(CppSensitivity, RefusesWhatCannotBe) {
+  SensitivityOptions options = CppSensitivity::options();
+  options.choices = {"x"};
+  expect_error(ErrorKind::kUsage, "choice: expected float or [SYSTEM:]BITS",
+               [&] { (void)sensitivity(model_, samples_, options); });
+  options = CppSensitivity::options();
+  options.loss = "l2";
+  expect_error(ErrorKind::kUsage, "l2", [&] { (void)sensitivity(model_, samples_, options); });
+  options.loss.clear();
+  options.progress = [](double, std::string_view) { return false; };
+  expect_error(ErrorKind::kInterrupted, "interrupted",
+               [&] { (void)sensitivity(model_, samples_, options); });
+  BudgetOptions how = budget_options();
+  const auto within = [&](const Budget& budget) {
+    (void)quantize_within(model_, samples_, budget, how);
+  };
+  expect_error(ErrorKind::kUnsupported, "budget bytes=1000 cannot be met",
+               [&] { within({.bytes = 1000}); });
+  expect_error(ErrorKind::kUsage, "expected one limit or two, found 0", [&] { within({}); });
+  how.tries = 0;
+  expect_error(ErrorKind::kUsage, "tries: expected at least 1, found 0",
+               [&] { within({.loss = 1}); });
+  how = budget_options();
+  how.format = "png";
+  expect_error(ErrorKind::kUsage, "png", [&] { within({.loss = 1}); });
+}
+
+}  // namespace
