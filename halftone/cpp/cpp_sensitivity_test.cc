@@ -64,6 +64,7 @@ TEST_F(CppSensitivity, MeasuresLayersInEachChoice) {
   EXPECT_EQ(found.loss, "kl");
   EXPECT_EQ(found.weighted_by, "gradients");
   EXPECT_EQ(found.samples, 50U);
+  EXPECT_TRUE(found.on_fit_samples);
   ASSERT_EQ(found.layers.size(), 2U);
   EXPECT_EQ(found.layers[1].name, "dense2");
   EXPECT_EQ(found.layers[1].float_bytes, 10U * 700 * 4);
@@ -118,6 +119,7 @@ TEST_F(CppSensitivity, MeasuresOnOtherSamplesIfToldSo) {
   options.test_data = Data::open(kFolder, {.split = "test", .limit = 40});
   const Sensitivity found = sensitivity(model_, samples_, options);
   EXPECT_EQ(found.samples, 40U);
+  EXPECT_FALSE(found.on_fit_samples);
   EXPECT_EQ(found.loss, "labels");
   SampleFunction breaks;
   breaks.shape = {784};

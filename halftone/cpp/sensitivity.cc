@@ -57,6 +57,7 @@ Sensitivity outside(const compress::Sensitivity& found) {
   result.loss = to_string(found.loss);
   result.weighted_by = found.by_gradients ? "gradients" : "noise";
   result.samples = found.samples;
+  result.on_fit_samples = found.on_fit_samples;
   for (const compress::SensitiveLayer& layer : found.layers) {
     result.layers.push_back({layer.name, layer.op, layer.float_bytes});
   }

@@ -86,9 +86,12 @@ HALFTONE_VERSIONED namespace v0 {
 
   /// What sensitivity() returns.
   struct Sensitivity {
-    std::string loss;                    ///< "kl", "error" or "labels"
-    std::string weighted_by;             ///< how errors are weighted: by "gradients" or "noise"
-    std::size_t samples = 0;             ///< on which losses were measured
+    std::string loss;         ///< "kl", "error" or "labels"
+    std::string weighted_by;  ///< how errors are weighted: by "gradients" or "noise"
+    std::size_t samples = 0;  ///< on which losses were measured
+    /// Whether these are known to be the samples of the fit, on which losses are lower than on
+    /// others.
+    bool on_fit_samples = true;
     std::vector<SensitiveLayer> layers;  ///< in order of execution
     std::vector<SensitiveUnit> units;
     std::vector<ChoiceSensitivity> choices;

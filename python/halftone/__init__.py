@@ -30,33 +30,56 @@ from ._reports import (
     TextDivergence,
     TextEvaluation,
 )
+from ._sensitivity import sensitivity
+from ._sensitivity_reports import (
+    BudgetReport,
+    BudgetTry,
+    ChoiceSensitivity,
+    ChosenLayer,
+    LayerSensitivity,
+    NetworkCosts,
+    SensitiveLayer,
+    SensitiveUnit,
+    Sensitivity,
+    UnitSensitivity,
+)
 from ._systems import Encoding, NumberSystem, decode, encode, fit, levels, number_systems
 
 __version__: str = native.version
 
 __all__ = [
+    "BudgetReport",
+    "BudgetTry",
     "Chat",
+    "ChoiceSensitivity",
+    "ChosenLayer",
     "Comparison",
     "Encoding",
     "Evaluation",
     "GenerateOptions",
     "Generation",
     "Inspection",
-    "LanguageModel",
     "LanguageDistillReport",
+    "LanguageModel",
     "LanguageQuantizeReport",
     "Layer",
     "LayerReport",
+    "LayerSensitivity",
     "Measurement",
     "Model",
+    "NetworkCosts",
     "NumberSystem",
     "Port",
     "QuantizeReport",
     "Quantized",
     "QuantizedMatrix",
+    "SensitiveLayer",
+    "SensitiveUnit",
+    "Sensitivity",
     "Session",
     "TextDivergence",
     "TextEvaluation",
+    "UnitSensitivity",
     "bench",
     "convert",
     "decode",
@@ -70,4 +93,5 @@ __all__ = [
     "number_systems",
     "quantize",
     "quantize_language_model",
+    "sensitivity",
 ]

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from . import _halftone as native
+from ._choices import Budget, Choices, Loss, Measuring, limits_of
 from ._data import Data, DataOptions, samples_of
 from ._model import FloatOrder, Model, as_model, execution
 from ._progress import Progress, ProgressCallback
 from ._reports import Evaluation, Inspection, Measurement, QuantizeReport
+from ._sensitivity_reports import BudgetReport
 from ._sources import Constants, Shapes, Source, read
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -19,7 +22,7 @@ Calibrator: TypeAlias = Literal["fit", "min-max", "moving-average", "percentile"
 
 
 class Quantized(NamedTuple):
-    """What quantize() returns."""
+    """What quantize() returns; with a budget the report is a BudgetReport."""
 
     model: Model
     report: QuantizeReport
@@ -43,8 +46,9 @@ def is_recipe_text(recipe: Path) -> bool:
     return "\n" in recipe or ("=" in recipe and not os.path.exists(recipe))
 
 
-def _recipe(recipe: Path | None, settings: native.Settings) -> native.Recipe:
+def recipe_of(recipe: Path | None, settings: native.Settings | None = None) -> native.Recipe:
     """The recipe of a file, or of TOML text."""
+    settings = settings or native.Settings()
     if recipe is None:
         return native.Recipe.parse("", settings)
     text = os.fspath(recipe)
@@ -64,23 +68,40 @@ def check_threads(threads: int | None) -> int:
     return threads or 0
 
 
-def _input_names(model: Model) -> list[str]:
+def input_names(model: Model) -> list[str]:
     return [port.name for port in model.inputs]
 
 
-def _report(quantized: native.Quantized, output: Path | None) -> QuantizeReport:
-    if output is not None:
-        return QuantizeReport(quantized.report(os.path.getsize(output)))
+def _report_texts(
+    quantized: native.Quantized | native.QuantizedWithin, output: Path | None
+) -> Callable[[], tuple[str, str]]:
+    size = None if output is None else os.path.getsize(output)
 
     def texts() -> tuple[str, str]:
+        if size is not None:
+            return quantized.report(size)
         form = native.Form(False, False)
         try:
-            size = len(quantized.network.to_bytes("circle", form))
+            return quantized.report(len(quantized.network.to_bytes("circle", form)))
         except NotImplementedError:
-            size = len(quantized.network.to_bytes("onnx", form))
-        return quantized.report(size)
+            return quantized.report(len(quantized.network.to_bytes("onnx", form)))
 
-    return QuantizeReport(texts)
+    return texts
+
+
+def _check_budget_alone(
+    weight_bits: object, activation_bits: object, full_integer: object, names: dict[str, str | None]
+) -> None:
+    """Nothing but the budget says which bits layers have."""
+    given = {
+        "weight_bits": weight_bits,
+        "activation_bits": activation_bits,
+        "full_integer": full_integer,
+        **{name: value for name, value in names.items() if name.endswith("scheme")},
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name}: expected none beside budget=, which chooses it")
 
 
 def quantize(
@@ -95,6 +116,13 @@ def quantize(
     arithmetic: Arithmetic | None = None,
     calibrator: Calibrator | None = None,
     recipe: Path | None = None,
+    budget: Budget | None = None,
+    choices: Choices | None = None,
+    loss: Loss | None = None,
+    test_data: Data = None,
+    test_limit: int | None = None,
+    tries: int = 4,
+    state: Path | None = None,
     seed: int = 0,
     full_integer: Literal["onnx", "tflite"] | None = None,
     output: Path | None = None,
@@ -116,8 +144,14 @@ def quantize(
     a path; see the guide.
     activation_bits: "none" leaves activations float32. scheme: a number system, or "float".
     recipe: the path of a TOML file, or its text.
+    budget: limits within which each layer gets its bits, in place of bits and number systems: one
+    or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
+    {"bytes": 60_000} or "bytes=60k". The report is a BudgetReport then, and the file that of
+    `halftone quantize --budget`. choices, loss, test_data, test_limit, state: as in sensitivity().
+    tries: networks to quantize, at most.
     full_integer: a network of 8-bit integers in the operators of this format.
-    output: a file to write, whose size the report then has.
+    output: a file to write, whose size the report then has. Without it, the bytes of a budget are
+    those of a .circle file.
     memory: bytes for values of the samples between layers; less is slower and changes no result.
     threads: None for all cores; changes no result.
     progress: False, or a function of the share that is done and of what is being done.
@@ -135,19 +169,37 @@ def quantize(
         "arithmetic": arithmetic,
         "calibrator": calibrator,
     }
-    wanted = _recipe(recipe, _settings(weight_bits, activation_bits, names))
+    wanted = recipe_of(recipe, _settings(weight_bits, activation_bits, names))
     workers = check_threads(threads)
+    measuring = Measuring(choices, loss, test_data, test_limit, state)
+    if budget is None:
+        measuring.check_unused("only with budget=")
+    else:
+        _check_budget_alone(weight_bits, activation_bits, full_integer, names)
+    if tries < 1:
+        raise ValueError(f"tries: expected at least 1, found {tries}")
     network = as_model(model, example)
     if output is not None:
         native.check_output(network._network, os.fsdecode(output))
-    samples = samples_of(data, _input_names(network), DataOptions(limit, scale, split))
+    inputs = input_names(network)
+    samples = samples_of(data, inputs, DataOptions(limit, scale, split))
+    quantized: native.Quantized | native.QuantizedWithin
     with Progress(progress) as callback:
         how = native.QuantizeHow(workers, callback, seed, memory, full_integer or "")
-        quantized = native.quantize(network._network, samples, wanted, how)
+        if budget is None:
+            quantized = native.quantize(network._network, samples, wanted, how)
+        else:
+            file = "" if output is None else os.fsdecode(output)
+            allowed = measuring.native(inputs, scale)
+            limits = native.Limits(limits_of(budget), tries, file, allowed)
+            quantized = native.quantize_within(network._network, samples, wanted, limits, how)
     result = Model(quantized.network, "memory", network._options)
     if output is not None:
         result.save(output)
-    return Quantized(result, _report(quantized, output))
+    texts = _report_texts(quantized, output)
+    if isinstance(quantized, native.Quantized):
+        return Quantized(result, QuantizeReport(texts))
+    return Quantized(result, BudgetReport(texts, quantized.sensitivity))
 
 
 def evaluate(
@@ -178,7 +230,7 @@ def evaluate(
     workers = check_threads(threads)
     network = as_model(model, example)
     other = None if reference is None else as_model(reference)._network
-    samples = samples_of(data, _input_names(network), DataOptions(limit, scale, split), labels)
+    samples = samples_of(data, input_names(network), DataOptions(limit, scale, split), labels)
     with Progress(progress) as callback:
         how = native.RunHow(workers, callback, order)
         return Evaluation(native.evaluate(network._network, samples, other, batch, how))

@@ -181,6 +181,7 @@ class Comparison(NamedTuple):
     value: float | None  #: its accuracy, if there are labels
     agreement: float  #: share of samples with the same answer
     sqnr_db: float | None  #: of the output; None: equal
+    kl: float | None  #: divergence of the probabilities, nats per sample; None: no classifier
 
 
 class Evaluation(Result):
@@ -204,7 +205,9 @@ class Evaluation(Result):
         facts = self._facts.get("reference")
         if facts is None:
             return None
-        return Comparison(facts.get("value"), facts["agreement"], facts["sqnr_db"])
+        return Comparison(
+            facts.get("value"), facts["agreement"], facts["sqnr_db"], facts.get("kl")
+        )
 
     def __repr__(self) -> str:
         return f"<halftone.Evaluation: {self.metric} {self.value:.4f} of {self.samples} samples>"

@@ -15,40 +15,15 @@
 #include "halftone/api/measure.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/recipe.h"
-#include "halftone/base/thread_settings.h"
 #include "halftone/report/report.h"
 #include "python/src/bind.h"
-#include "python/src/progress.h"
+#include "python/src/run_job.h"
 #include "python/src/types.h"
 
 namespace halftone::python {
 namespace {
 
 namespace nb = nanobind;
-
-/// Which threads a job uses, and whom it tells.
-struct How {
-  int threads = 0;  ///< 0: all cores
-  nb::object progress = nb::none();
-};
-
-/// Runs a job without the GIL on its threads, each of which is a device.
-template <typename Work>
-auto run_job(const How& how, const Work& work) {
-  Reporter reporter(how.progress);
-  return reporter.run([&] {
-    ThreadSettings settings = thread_settings();
-    settings.threads = how.threads;
-    const UseThreadSettings use(settings);
-    return work(reporter.sink(), spmd::Devices::for_threads());
-  });
-}
-
-struct QuantizeHow : How {
-  std::uint64_t seed = 0;
-  std::optional<std::uint64_t> memory{};
-  std::string integers{};  ///< the format of a network of 8-bit integers; empty: by the recipe
-};
 
 /// The network as it was read, its quantized form and the report of the program.
 struct Quantized {

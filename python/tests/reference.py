@@ -8,7 +8,7 @@ import re
 from typing import Any, is_typeddict
 
 import halftone as ht
-from halftone._reports import LanguageReport
+from halftone._reports import Result
 
 HEAD = """# The Python package
 
@@ -18,7 +18,8 @@ Made from its docstrings by a test. [The guide](../guides/python.md) shows how t
 
 def members(cls: type) -> list[tuple[str, Any]]:
     """Methods and properties that a class defines, in its order, then those of reports alike."""
-    shared = vars(LanguageReport) if issubclass(cls, LanguageReport) else {}
+    bases = (base for base in cls.__mro__[1:] if issubclass(base, Result) and base is not Result)
+    shared = {name: value for base in bases for name, value in vars(base).items()}
     return [
         (name, getattr(cls, name))
         for name, value in (*vars(cls).items(), *shared.items())

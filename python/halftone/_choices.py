@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What layers may get, how that is measured, and budgets, as the compiled module takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from . import _halftone as native
+from ._data import Data, DataOptions, samples_of
+
+Path: TypeAlias = str | os.PathLike[str]
+Choices: TypeAlias = Sequence[str | int] | str
+Loss: TypeAlias = Literal["kl", "error", "labels"]
+Budget: TypeAlias = Mapping[str, float] | str
+
+
+class Measuring(NamedTuple):
+    """What layers may get, and on what losses are measured; None: as the program does."""
+
+    choices: Choices | None
+    loss: Loss | None
+    test_data: Data
+    test_limit: int | None
+    state: Path | None
+
+    def check_unused(self, reason: str) -> None:
+        for name, value in self._asdict().items():
+            if value is not None:
+                raise ValueError(f"{name}: {reason}")
+
+    def native(self, inputs: Sequence[str], scale: float, time: bool = False) -> native.Choices:
+        """scale: of pixels. time: measure it."""
+        if self.test_data is None and self.test_limit is not None:
+            raise ValueError("test_limit: only with test_data=")
+        test = None
+        if self.test_data is not None:
+            test = samples_of(self.test_data, inputs, DataOptions(self.test_limit, scale, "test"))
+        state = "" if self.state is None else os.fsdecode(self.state)
+        return native.Choices(_names(self.choices), self.loss or "", state, test, time)
+
+
+def _names(choices: Choices | None) -> list[str] | None:
+    if choices is None:
+        return None
+    return choices.split(",") if isinstance(choices, str) else [str(each) for each in choices]
+
+
+def limits_of(budget: Budget) -> list[str]:
+    """A budget as the program takes it: "bytes=60000"."""
+    if isinstance(budget, str):
+        return budget.split(",")
+    if not isinstance(budget, Mapping):
+        raise TypeError(
+            'budget: expected {"bytes": 60_000} or "bytes=60k", found '
+            f"{type(budget).__name__}"
+        )
+    return [f"{name}={float(limit)!r}" for name, limit in budget.items()]

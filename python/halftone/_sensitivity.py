@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which layers lose how much in few bits."""
+
+from __future__ import annotations
+
+from . import _halftone as native
+from ._choices import Choices, Loss, Measuring, Path
+from ._data import Data, DataOptions, samples_of
+from ._jobs import check_threads, input_names, recipe_of
+from ._model import as_model
+from ._progress import Progress, ProgressCallback
+from ._sensitivity_reports import Sensitivity
+from ._sources import Source
+
+
+def sensitivity(
+    model: Source,
+    data: Data,
+    *,
+    choices: Choices | None = None,
+    recipe: Path | None = None,
+    loss: Loss | None = None,
+    test_data: Data = None,
+    test_limit: int | None = None,
+    reference: Source | None = None,
+    time: bool = True,
+    state: Path | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    scale: float = 1 / 255,
+    split: str = "train",
+    memory: int | None = None,
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+    example: object = None,
+) -> Sensitivity:
+    """Measures what each layer costs in each number of bits: loss, error, bytes and time.
+
+    The figures are those of `halftone sensitivity`. But for times, they depend on network, samples
+    and options alone.
+
+    model: a float network, as load() takes it. data: as in quantize(), to which layers are fitted.
+    choices: what layers may get, as [2, "4/8", "3/none", "symmetric:8", "float"]: the bits of
+    weights and inputs; None: 1 to 6 and 8.
+    recipe: how layers are fitted, and which have no choice; the path of a TOML file, or its text.
+    loss: "kl" (divergence of the probabilities), "error" (of the outputs, squared and relative) or
+    "labels" (cross entropy, which needs labels); None: "kl" of classifiers, else "error".
+    test_data: samples on which losses and errors are measured; None: those of the fit. test_limit:
+    use only so many of them.
+    reference: the float network that the model was made from; then the layers of the model are
+    measured as they are, without choices.
+    time: measure it on this machine. state: a file that keeps what was measured, from which the
+    same call continues.
+    memory, threads, progress: as in quantize().
+
+    >>> import halftone as ht
+    >>> recipe = '[[layer]]\\nname = "dense1"\\nskip = true'
+    >>> found = ht.sensitivity("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=50,
+    ...                        choices=[1, 4], recipe=recipe, time=False)
+    >>> found.choices[0].units[1].loss > found.choices[1].units[1].loss
+    True
+    """
+    measuring = Measuring(choices, loss, test_data, test_limit, state)
+    if reference is not None and (choices, recipe, state) != (None, None, None):
+        raise ValueError(
+            "reference: the layers of the model are measured as they are; expected no choices, "
+            "recipe and state beside it"
+        )
+    rules = recipe_of(recipe)
+    workers = check_threads(threads)
+    network = as_model(model, example)
+    other = None if reference is None else as_model(reference)._network
+    inputs = input_names(network)
+    samples = samples_of(data, inputs, DataOptions(limit, scale, split))
+    chosen = measuring.native(inputs, scale, time)
+    with Progress(progress) as callback:
+        how = native.QuantizeHow(workers, callback, seed, memory, "")
+        if other is None:
+            texts = native.sensitivity(network._network, samples, rules, chosen, how)
+        else:
+            texts = native.sensitivity_of(network._network, other, samples, chosen, how)
+    return Sensitivity(texts)
