@@ -14,7 +14,7 @@
 namespace halftone::compress {
 namespace {
 
-/// Sizes of files are exact after few corrections: codes by rule have the form of the fitted ones.
+/// Codes by rule have the form of fitted ones, which may need a few bytes less for each channel.
 constexpr int kMaxSizeCorrections = 8;
 /// What a limit on loss or time may leave unused before another try.
 constexpr double kSlack = 0.02;
