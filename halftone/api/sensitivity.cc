@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <utility>
 
 #include "halftone/api/elapsed.h"
@@ -34,10 +33,9 @@ std::string key_of(const ir::Graph& graph, const data::Dataset& data,
   const auto loss = settings.options.loss.value_or(compress::default_loss(graph, data));
   hash.add(to_string(loss));
   hash.add(settings.options.costs ? settings.options.costs_name : "no costs");
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx",
-                static_cast<unsigned long long>(hash.value()));
-  return digits.data();
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), hash.value(), 16).ptr;
+  return {digits.begin(), end};
 }
 
 std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <limits>
-#include <string_view>
+
+#include "halftone/report/markup_testing.h"
 
 namespace halftone::report {
 namespace {
@@ -18,38 +18,6 @@ using Epochs = std::vector<train::EpochResult>;
 
 Epochs example() {
   return {{2.5, 0.25, 0.5, 0.1, 1}, {1.25, 0.5, {}, 0.05, 2}, {0.5, 0.75, 0.625, 0, 3}};
-}
-
-/// Whether all elements are closed in order and all quotes of attributes are closed.
-bool is_well_formed(std::string_view xml) {
-  std::vector<std::string_view> open;
-  for (;;) {
-    const std::size_t begin = xml.find_first_of("<>");
-    if (begin == std::string_view::npos) return open.empty();
-    const std::size_t end = xml.find_first_of("<>", begin + 1);
-    if (xml[begin] != '<' || end == std::string_view::npos || xml[end] != '>') return false;
-    std::string_view tag = xml.substr(begin + 1, end - begin - 1);
-    xml.remove_prefix(end + 1);
-    if (std::ranges::count(tag, '"') % 2 != 0) return false;
-    const bool closes = tag.starts_with('/');
-    if (closes) tag.remove_prefix(1);
-    const std::string_view name = tag.substr(0, tag.find_first_of(" /"));
-    if (name.empty()) return false;
-    if (closes) {
-      if (open.empty() || open.back() != name) return false;
-      open.pop_back();
-    } else if (!tag.ends_with('/')) {
-      open.push_back(name);
-    }
-  }
-}
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++found;
-  }
-  return found;
 }
 
 TEST(Ticks, CoverTheRangeInRoundSteps) {

@@ -84,7 +84,7 @@ TEST(Allocation, IsTheBestOfAll) {
       const Allocation found = allocate(costs, budget, corrections);
       const Measure objective = objective_of(budget);
       EXPECT_TRUE(found.is_optimal);
-      // Losses and times are rounded up to 1e-9 and 1e-3 for each unit.
+      // What solve_knapsack() says of an optimal answer: 1e-12 of the ranges of costs.
       EXPECT_NEAR(found.values[objective], expected->values[objective],
                   1e-12 * expected->values[objective])
           << seed << " " << to_string(first) << " " << to_string(second);

@@ -191,6 +191,14 @@ double LossMeter::loss(const ir::Graph& network, const ProgressSink& progress) c
 }
 
 bool LossMeter::has_gradients(std::span<const LayerPair> pairs) const {
+  if (feed_.fixed_batch.value_or(1) > 1) {
+    const auto batch = static_cast<ir::Dim>(*feed_.fixed_batch);
+    const bool all_lead = std::ranges::all_of(pairs, [&](const LayerPair& pair) {
+      const ir::Shape& shape = reference_.value(reference_.node(pair.original).output).type.shape;
+      return shape.rank() > 0 && (shape[0] == batch || shape[0] == ir::kBatch);
+    });
+    if (!all_lead) return false;
+  }
   try {
     const LayerGradients gradients(reference_, pairs, 1);
     return true;

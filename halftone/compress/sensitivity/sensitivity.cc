@@ -30,7 +30,8 @@ struct FittedChoice {
   ir::Graph in_order;  ///< each layer on those of the layers before it
 };
 
-/// A network whose layers have normal noise on their weights.
+/// A network whose layers have uniform noise on their weights. (Normal numbers need functions of
+/// the C library, whose last bit differs between systems.)
 ir::Graph noisy_network(const ir::Graph& reference, const std::vector<ir::NodeId>& layers,
                         std::uint64_t seed) {
   ir::Graph result = reference;
@@ -42,8 +43,9 @@ ir::Graph noisy_network(const ir::Graph& reference, const std::vector<ir::NodeId
     const std::span<float> w = weights.as<float>();
     double power = 0;
     for (const float x : w) power += static_cast<double>(x) * x;
-    const double deviation = kNoiseRatio * std::sqrt(power / static_cast<double>(w.size()));
-    for (float& x : w) x += static_cast<float>(deviation * random.normal());
+    // A uniform number in [-a, a) has the variance a^2 / 3.
+    const double most = kNoiseRatio * std::sqrt(3 * power / static_cast<double>(w.size()));
+    for (float& x : w) x += static_cast<float>(most * (2 * random.uniform() - 1));
     std::vector<ir::ValueId> inputs = node.inputs;
     inputs[input] = result.add_constant(node.name + "/noisy", std::move(weights));
     result.replace_node(id, node.op, std::move(inputs));

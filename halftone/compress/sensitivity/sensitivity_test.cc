@@ -12,9 +12,16 @@
 #include "halftone/compress/sensitivity/loss_meter.h"
 #include "halftone/compress/sensitivity/tied_layers.h"
 #include "halftone/compress/testing.h"
+#include "halftone/ir/symbolic_batch.h"
 
 namespace halftone::compress {
 namespace {
+
+/// Sums of at most 2,048 numbers that are not negative, in two orders: each addition rounds to
+/// 2^-53 of the sum.
+constexpr double kSums = 2 * 2048 * 0x1p-53;
+/// The same in decibels, for two sums: 10 / ln 10 is below 5.
+constexpr double kDecibels = 2 * 5 * kSums;
 
 std::vector<std::int64_t> some_labels(std::size_t count) {
   std::vector<std::int64_t> labels;
@@ -54,10 +61,9 @@ TEST(Sensitivity, IsWhatQuantizingALayerAloneCosts) {
     alone.overrides[0].settings.skip = true;
     const QuantizeResult single = quantize(graph, data, alone);
     const ChoiceSensitivity& choice = found.choices[0];
-    // Sums of the same numbers in another order.
     const double loss = divergence(single.graph, data, graph);
-    EXPECT_NEAR(choice.units[i].loss, loss, 1e-9 * loss) << i;
-    EXPECT_NEAR(choice.layers[i].sqnr_db, single.layers[i].sqnr_db, 1e-9) << i;
+    EXPECT_NEAR(choice.units[i].loss, loss, kSums * loss) << i;
+    EXPECT_NEAR(choice.layers[i].sqnr_db, single.layers[i].sqnr_db, kDecibels) << i;
     EXPECT_EQ(choice.layers[i].bytes, single.layers[i].encoded_bytes);
     EXPECT_EQ(choice.units[i].bytes, choice.layers[i].bytes);
   }
@@ -70,10 +76,10 @@ TEST(Sensitivity, AccumulatesInOrder) {
   const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
   const ChoiceSensitivity& choice = found.choices[0];
   const double loss = divergence(all.graph, data, graph);
-  EXPECT_NEAR(choice.units[1].accumulated_loss, loss, 1e-9 * loss);
+  EXPECT_NEAR(choice.units[1].accumulated_loss, loss, kSums * loss);
   EXPECT_EQ(choice.units[0].accumulated_loss, choice.units[0].loss) << "the first has none before";
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_NEAR(choice.layers[i].accumulated_sqnr_db, all.layers[i].sqnr_db, 1e-9);
+    EXPECT_NEAR(choice.layers[i].accumulated_sqnr_db, all.layers[i].sqnr_db, kDecibels);
   }
 }
 
@@ -129,7 +135,7 @@ TEST(Sensitivity, MeasuresOnOtherSamples) {
   EXPECT_EQ(found.samples, 70U);
   const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
   const double loss = divergence(all.graph, others, graph);
-  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, 1e-9 * loss);
+  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, kSums * loss);
 }
 
 TEST(Sensitivity, SaysWhichLayersHaveNoChoice) {
@@ -172,7 +178,7 @@ TEST(Sensitivity, IsMeasuredOfAQuantizedNetworkToo) {
   ASSERT_EQ(found.choices.size(), 1U);
   EXPECT_EQ(found.choices[0].name, "model");
   const double loss = divergence(quantized, data, graph);
-  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, 1e-9 * loss);
+  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, kSums * loss);
   EXPECT_EQ(found.choices[0].layers[1].weight_bits, 2);
   expect_error(ErrorKind::kShape, "layers do not match",
                [&] { sensitivity_of(perceptron(20, 12, 4, 2), graph, data); });
@@ -235,6 +241,43 @@ TEST(Sensitivity, WeighsErrorsByNoiseWithoutGradients) {
     const double ratio = found.choices[0].layers[i].weighted_error / found.choices[0].units[i].loss;
     EXPECT_GT(ratio, 1.0 / 3) << i;
     EXPECT_LT(ratio, 3) << i;
+  }
+}
+
+/// Rows of a fixed batch are merged before the first layer: samples cannot be told apart there.
+ir::Graph merged_rows(ir::Dim batch) {
+  Random random(7);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {batch, 4, 5}));
+  const auto rows = graph.add_node("rows", ir::Reshape{{batch * 4, 5}}, {x});
+  const auto h = add_layer(graph, "first", rows, random_tensor({6, 5}, random), random);
+  const auto back = graph.add_node("back", ir::Reshape{{batch, 24}}, {h});
+  graph.add_output(add_layer(graph, "second", back, random_tensor({4, 24}, random, 0.3F), random));
+  return graph;
+}
+
+TEST(Sensitivity, TakesFixedBatches) {
+  const data::Dataset data = labelled(101, 3);  // 20 numbers each; 101 is no multiple of 4
+  for (const ir::Dim batch : {1, 4}) {
+    const ir::Graph graph = merged_rows(batch);
+    const Sensitivity found = sensitivity(graph, data, {}, choices_of({"3"}));
+    EXPECT_EQ(found.by_gradients, batch == 1);
+    const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("3")));
+    const double loss = divergence(all.graph, data, graph);
+    EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, kSums * loss);
+    EXPECT_GT(found.choices[0].layers[0].weighted_error, 0);
+  }
+  ir::Graph fixed = perceptron(20, 16, 4, 2);
+  ir::fill_in_batch(fixed, 4);
+  const Sensitivity four = sensitivity(fixed, data, {}, choices_of({"5"}));
+  EXPECT_TRUE(four.by_gradients);
+  const ir::Graph all = quantize(fixed, data, with_choice({}, choice_named("5"))).graph;
+  const double loss = divergence(all, data, fixed);
+  EXPECT_NEAR(four.choices[0].units[1].accumulated_loss, loss, kSums * loss);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double ratio = four.choices[0].layers[i].weighted_error / four.choices[0].units[i].loss;
+    // As above, of 101 products.
+    EXPECT_NEAR(ratio, 1, 5 * 2 / std::sqrt(101.0)) << i;
   }
 }
 

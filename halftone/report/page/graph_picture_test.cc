@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "halftone/report/markup_testing.h"
 #include "halftone/report/page/graph_testing.h"
-#include "halftone/report/page/markup_testing.h"
 
 namespace halftone::report::page {
 namespace {

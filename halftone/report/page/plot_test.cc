@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "halftone/report/page/markup_testing.h"
+#include "halftone/report/markup_testing.h"
 #include "halftone/report/page/picture.h"
 
 namespace halftone::report::page {

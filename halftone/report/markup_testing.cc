@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/report/page/markup_testing.h"
+#include "halftone/report/markup_testing.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace halftone::report::page {
+namespace halftone::report {
 
 bool is_well_formed(std::string_view xml) {
   std::vector<std::string_view> open;
@@ -37,4 +37,4 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-}  // namespace halftone::report::page
+}  // namespace halftone::report
