@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "halftone/compress/fit/parameters.h"
 #include "halftone/compress/layers.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/systems.h"
@@ -45,17 +46,30 @@ numerics::MatrixEncoding even_encoding(const WeightFormat& format, MatrixView<co
   return encoding;
 }
 
+/// The same with numbers rounded as fits round them, so that they take as many bytes in a file. The
+/// scales of groups of a codebook have a short type already.
+numerics::MatrixEncoding stored_as_fitted(numerics::MatrixEncoding encoding) {
+  const bool has_group_scales =
+      encoding.codebook != nullptr && encoding.granularity == numerics::Granularity::kGroup;
+  if (has_group_scales) return encoding.compact();
+  const ParameterSpace space = ParameterSpace::of(encoding);
+  for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
+    encoding.set_levels(block, space.to_levels(space.parameters_of(encoding.levels(block)), block));
+  }
+  return encoding.compact();
+}
+
 ir::EncodedTensor rule_weights(const ir::Tensor& weights, const WeightFormat& format) {
   const auto [rows, cols] = ir::matrix_extent(weights.shape());
   const MatrixView<const float> matrix(weights.as<float>(), rows, cols);
   const bool is_grouped = format.granularity == numerics::Granularity::kGroup;
   const numerics::MatrixEncoding encoding =
-      format.system->is_learned()
-          ? even_encoding(format, matrix)
-          : numerics::encoding_by_rule(*format.system, format.bits,
-                                       {format.granularity, is_grouped ? format.group_size : 0},
-                                       matrix);
-  return {weights.shape(), std::make_shared<const numerics::MatrixEncoding>(encoding.compact()),
+      stored_as_fitted(format.system->is_learned()
+                           ? even_encoding(format, matrix)
+                           : numerics::encoding_by_rule(
+                                 *format.system, format.bits,
+                                 {format.granularity, is_grouped ? format.group_size : 0}, matrix));
+  return {weights.shape(), std::make_shared<const numerics::MatrixEncoding>(encoding),
           numerics::encode(matrix, encoding)};
 }
 
@@ -77,10 +91,10 @@ std::shared_ptr<const numerics::MatrixEncoding> rule_encoding(const ActivationFo
   const std::array range = {is_positive ? 0.0F : -1.0F, 0.0F, 1.0F};
   const WeightFormat one{format.system, format.bits, format.offset, numerics::Granularity::kTensor};
   const MatrixView<const float> values(range.data(), 1, range.size(), range.size());
-  return std::make_shared<const numerics::MatrixEncoding>(
+  return std::make_shared<const numerics::MatrixEncoding>(stored_as_fitted(
       format.system->is_learned()
           ? even_encoding(one, values)
-          : numerics::encoding_by_rule(*format.system, format.bits, {one.granularity, 0}, values));
+          : numerics::encoding_by_rule(*format.system, format.bits, {one.granularity, 0}, values)));
 }
 
 void encode_layer(ir::Graph& graph, NodeId id, const LayerRecipe& recipe) {

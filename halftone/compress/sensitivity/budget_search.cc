@@ -14,7 +14,7 @@
 namespace halftone::compress {
 namespace {
 
-/// Codes by rule have the form of fitted ones, which may need a few bytes less for each channel.
+/// What is beside weights and levels hardly depends on the choices.
 constexpr int kMaxSizeCorrections = 8;
 /// What a limit on loss or time may leave unused before another try.
 constexpr double kSlack = 0.02;
@@ -67,14 +67,17 @@ class BudgetSearch {
     return recipe;
   }
 
-  [[nodiscard]] double bytes_by_rule(const std::vector<std::size_t>& choices) const {
-    return options_.file_bytes(with_rule_codes(graph_, recipe_of(choices)));
+  /// What the file has beside weights and levels: known by rule.
+  [[nodiscard]] double bytes_beside(const std::vector<std::size_t>& choices) const {
+    return options_.file_bytes(with_rule_codes(graph_, recipe_of(choices))) -
+           predicted(sizes_, choices, {}).values[Measure::kBytes];
   }
 
   /// What can be said of the budget before anything is measured: sizes are known by rule, losses
   /// and times count as 0.
   void check_early() {
-    result_.costs = sizes_by_rule(graph_, recipe_, choices_);
+    sizes_ = sizes_by_rule(graph_, recipe_, choices_);
+    result_.costs = sizes_;
     for (ChoiceSensitivity& choice : result_.costs.choices) {
       if (!options_.sensitivity.costs) continue;
       choice.us = 0;
@@ -93,25 +96,27 @@ class BudgetSearch {
     for (std::size_t c = 0; c < costs.choices.size(); ++c) {
       const std::vector<std::size_t> same(costs.units.size(), c);
       const Allocation layers = predicted(costs, same, {});
-      if (c == 0) offset[Measure::kBytes] = bytes_by_rule(same) - layers.values[Measure::kBytes];
+      if (c == 0) offset[Measure::kBytes] = bytes_beside(same);
       const ChoiceSensitivity& choice = costs.choices[c];
       offset[Measure::kTime] += (choice.us.value_or(0) - layers.values[Measure::kTime]) / count;
       offset[Measure::kEnergy] += (choice.pj.value_or(0) - layers.values[Measure::kEnergy]) / count;
     }
   }
 
-  /// An allocation whose file, with codes by rule, is within the budget.
+  /// An allocation whose file is within the budget: the weights and levels of single layers have
+  /// the bytes of their fits.
   Allocation sized_allocation() {
     const std::optional<double> limit = options_.budget[Measure::kBytes];
     for (int i = 0;; ++i) {
       Allocation next = allocate(result_.costs, options_.budget, corrections_);
       if (!limit || i == kMaxSizeCorrections) return next;
-      const double bytes = bytes_by_rule(next.choices);
-      const double error = bytes - next.values[Measure::kBytes];
-      if (bytes <= *limit && (error >= 0 || i > 0)) return next;
+      const double error = bytes_beside(next.choices) + missed_bytes_ - offset_of_bytes();
+      if (next.values[Measure::kBytes] + error <= *limit && (error >= 0 || i > 0)) return next;
       corrections_.offset[Measure::kBytes] += error;
     }
   }
+
+  [[nodiscard]] double offset_of_bytes() const { return corrections_.offset[Measure::kBytes]; }
 
   [[nodiscard]] bool was_tried(const Allocation& next) const {
     return std::ranges::any_of(result_.tries, [&](const BudgetTry& done) {
@@ -184,6 +189,7 @@ class BudgetSearch {
     for (const Measure measure : kMeasures) {
       const double expected = done.predicted.values[measure];
       if (measure == Measure::kBytes) {
+        missed_bytes_ += done.values[measure] - expected;
         corrections_.offset[measure] += done.values[measure] - expected;
       } else if (expected > 0 && done.values[measure] > 0) {
         const double factor = done.values[measure] / expected;
@@ -212,7 +218,9 @@ class BudgetSearch {
   const Recipe& recipe_;
   const std::vector<LayerChoice>& choices_;
   const BudgetOptions& options_;
+  Sensitivity sizes_;  ///< by rule
   Corrections corrections_;
+  double missed_bytes_ = 0;  ///< what files had beside their predictions
   BudgetResult result_;
 };
 
