@@ -3,9 +3,12 @@
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "halftone/base/memory.h"
@@ -16,15 +19,31 @@ namespace {
 /// The size of a buffer of OpenBLAS: BUFFER_SIZE of its common_x86_64.h and common_arm64.h.
 constexpr std::size_t kBufferBytes = std::size_t{128} << 20;
 
+/// What a thread maps beside its stack: guard pages, its own variables.
+constexpr std::size_t kThreadBytes = std::size_t{1} << 20;
+
 /// A function of the BLAS library that libtorch uses; null if another library is installed.
 template <typename Function>
 Function* blas_function(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
+/// The stack of a new thread.
+std::size_t stack_bytes() {
+  std::size_t bytes = std::size_t{8} << 20;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return bytes;
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
 }  // namespace
 
 void prepare_torch(std::size_t num_threads) {
+  // libtorch starts a thread for each core even so, and waits for ever for one that cannot start.
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  require_address_space(cores * (stack_bytes() + kThreadBytes), "training: threads of libtorch");
   at::set_num_threads(1);
   auto* const set_num_threads = blas_function<void(int)>("openblas_set_num_threads");
   if (set_num_threads != nullptr) set_num_threads(1);

@@ -16,7 +16,9 @@ namespace halftone::train {
 /// whatever that thread said to OpenMP before; sums that two lanes split at once were wrong now and
 /// then. Maps the buffers of BLAS for that many calling threads, because OpenBLAS tries for ever if
 /// it cannot map one.
-/// @throws Error kMemory if the address space is too small for the buffers
+/// @throws Error kMemory if the address space is too small for the buffers, or for a thread of
+/// libtorch
+///         on each core: it waits for ever for one that cannot start
 void prepare_torch(std::size_t num_threads);
 
 /// Whether libtorch lacks memory: its allocators have no exception of their own.
