@@ -5,8 +5,9 @@
 Usage: budgets.py PROGRAM MODEL --data DATA [options] [-- OPTIONS OF quantize]
 
 Quantizes MODEL within budgets that are evenly spaced between the smallest and the largest network
-of the Pareto front, one try each, and prints what was predicted and measured, Spearman's rank
-correlation of both, and how much of the budget was left. Sensitivities are measured once.
+of the Pareto front. Prints what was predicted and measured of the first network that was tried, Spearman's
+rank correlation of both, and how much of the budget the chosen network leaves. Sensitivities are
+measured once.
 
 Options:
   --measure M    bytes or us: what is limited (bytes)
@@ -54,8 +55,7 @@ def main() -> None:
     def quantize(limit: float) -> dict:
         command = [options.program, "quantize", options.model, "-o", str(folder / "network.circle"),
                    "--data", options.data, "--budget", f"{options.measure}={limit:.10g}",
-                   "--state", str(folder / f"{options.measure}.json"), "--tries", "1", "--json",
-                   *rest.split()]
+                   "--state", str(folder / f"{options.measure}.json"), "--json", *rest.split()]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
             return {"error": run.stderr.strip()}
@@ -66,22 +66,23 @@ def main() -> None:
     low, high = front[0][measure], front[-1][measure]
     predicted: dict[str, list[float]] = {"loss": [], measure: []}
     measured: dict[str, list[float]] = {"loss": [], measure: []}
-    print(f"| budget | {measure} predicted | measured | left | loss predicted | measured |")
-    print("|---|---|---|---|---|---|")
+    print(f"| budget | {measure} predicted | measured | loss predicted | measured | tries | left |")
+    print("|---|---|---|---|---|---|---|")
     for i in range(options.budgets):
         limit = low + (high - low) * (i + 1) / options.budgets
         result = quantize(limit)
         if "error" in result:
-            print(f"| {limit:.6g} | {result['error']} | | | | |")
+            print(f"| {limit:.6g} | {result['error']} | | | | | |")
             continue
         tried = result["tries"][0]
         for key in predicted:
             predicted[key].append(tried["predicted"][key])
             measured[key].append(tried["measured"][key])
-        left = 1 - tried["measured"][measure] / limit
+        left = 1 - result["chosen"][measure] / limit
         print(f"| {limit:.6g} | {tried['predicted'][measure]:.6g} | "
-              f"{tried['measured'][measure]:.6g} | {left:.1%} | {tried['predicted']['loss']:.4g} | "
-              f"{tried['measured']['loss']:.4g} |", flush=True)
+              f"{tried['measured'][measure]:.6g} | {tried['predicted']['loss']:.4g} | "
+              f"{tried['measured']['loss']:.4g} | {len(result['tries'])} | {left:.1%} |",
+              flush=True)
     for key in predicted:
         errors = [abs(p / m - 1) for p, m in zip(predicted[key], measured[key]) if m > 0]
         print(f"{key}: rank correlation {rank_correlation(predicted[key], measured[key]):.3f}, "

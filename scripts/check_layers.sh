@@ -24,7 +24,7 @@ awk '
     may["accel"] = may["train"] " lm"
     may["api"] = may["train"] " train accel lm"
     may["library"] = "base numerics ir kernels spmd formats runtime api"
-    may["cpp"] = may["train"] " train accel api"
+    may["cpp"] = may["train"] " train accel api report"
     may["report"] = may["compress"] " compress accel api lm"
     may["cli"] = may["report"] " report"
   }

@@ -82,10 +82,19 @@ void add_nodes(NetworkFigures& figures, const ir::Graph& graph) {
   }
 }
 
-NetworkFigures describe(const Network& network, const std::filesystem::path& path) {
-  NetworkFigures figures{file_name(network.name),
-                         inspect(network.graph, std::string(to_string(formats::model_format(path))),
-                                 network.file_bytes)};
+/// The network as a file describes it: its own, or the one that save() would write.
+Inspection inspect_file(const Network& network) {
+  if (network.file_bytes > 0) return inspect(network.graph, network.format, network.file_bytes);
+  try {
+    return inspect(network.graph, "circle", to_bytes(network, "circle").bytes.size());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+  }
+  return inspect(network.graph, "onnx", to_bytes(network, "onnx").bytes.size());
+}
+
+NetworkFigures describe(const Network& network) {
+  NetworkFigures figures{file_name(network.name), inspect_file(network)};
   figures.inspection.text.clear();
   figures.inspection.layers.clear();
   const ir::Graph graph = prepared(network, Purpose::kConvert);
@@ -96,17 +105,17 @@ NetworkFigures describe(const Network& network, const std::filesystem::path& pat
   return figures;
 }
 
-void add_kernels(NetworkFigures& figures, const Network& network, const ModelReportJob& job,
+void add_kernels(NetworkFigures& figures, const Network& network, const ModelReportOptions& options,
                  const ProgressSink& progress) {
-  const runtime::ExecutionOptions& execution = job.evaluation.execution;
-  if (job.measures_times) {
+  const runtime::ExecutionOptions& execution = options.evaluation.execution;
+  if (options.measures_times) {
     Measurement found =
-        measure(network, {job.samples_per_run, job.min_seconds, {}, execution, progress});
+        measure(network, {options.samples_per_run, options.min_seconds, {}, execution, progress});
     figures.plan = std::move(found.plan);
     figures.profile = std::move(found.profile);
   } else {
-    const std::size_t batch =
-        with_context(network.name, [&] { return batch_of(network.graph, job.samples_per_run); });
+    const std::size_t batch = with_context(
+        network.name, [&] { return batch_of(network.graph, options.samples_per_run); });
     figures.plan = make_plan(network, batch, {1, execution});
   }
   LayersByName layers(figures.layers);
@@ -118,53 +127,68 @@ void add_kernels(NetworkFigures& figures, const Network& network, const ModelRep
 
 /// A network and what a report needs of it.
 struct Part {
-  Network network;
+  explicit Part(const Network& of)
+      : network(of), figures(describe(of)), graph(graph_to_compare(of)) {}
+  const Network& network;
   NetworkFigures figures;
-  ir::Graph graph;  ///< graph_to_compare()
+  ir::Graph graph;
 };
 
-/// Makes the report of networks that are open.
+/// The model, the one beside, the reference.
+std::vector<Part> parts_of(const ReportedNetworks& networks) {
+  std::vector<Part> parts;
+  for (const Network* each : {&networks.model, networks.beside, networks.reference}) {
+    if (each != nullptr) parts.emplace_back(*each);
+  }
+  return parts;
+}
+
 class Reporter {
  public:
-  Reporter(const ModelReportJob& job, std::vector<Part> parts)
-      : job_(job),
-        parts_(std::move(parts)),
+  Reporter(const ReportedNetworks& networks, const data::Dataset* data,
+           const ModelReportOptions& options)
+      : options_(options),
+        has_beside_(networks.beside != nullptr),
+        has_reference_(networks.reference != nullptr),
+        parts_(parts_of(networks)),
         bins_(parts_.front().figures.layers.size() > kManyLayers ? 24 : 64),
-        stages_(job.evaluation.progress, num_stages()) {
-    if (job.data) data_.emplace(job.data->open());
-  }
+        data_(data),
+        stages_(options.evaluation.progress, num_stages()) {}
 
   ModelReport run() {
-    if (data_) {
+    if (data_ != nullptr) {
       report_.data = file_name(data_->name());
       report_.num_samples = data_->size();
     }
     for (Part& part : parts_) {
-      if (data_) evaluate_part(part);
-      add_kernels(part.figures, part.network, job_, stages_.next("measuring " + part.figures.name));
+      if (data_ != nullptr) evaluate_part(part);
+      add_kernels(part.figures, part.network, options_,
+                  stages_.next("measuring " + part.figures.name));
     }
     compare_layers(parts_.front());
-    if (has_beside()) compare_layers(parts_[1]);
+    if (has_beside_) compare_layers(parts_[1]);
     add_values(parts_.front());
     report_.model = std::move(parts_.front().figures);
-    if (has_beside()) report_.beside = std::move(parts_[1].figures);
-    if (has_reference()) report_.reference = std::move(parts_.back().figures);
+    if (has_beside_) report_.beside = std::move(parts_[1].figures);
+    if (has_reference_) report_.reference = std::move(parts_.back().figures);
     return std::move(report_);
   }
 
  private:
-  [[nodiscard]] bool has_reference() const { return !job_.reference.empty(); }
-  [[nodiscard]] bool has_beside() const { return !job_.beside.empty(); }
-  [[nodiscard]] std::size_t num_stages() const { return 3 * parts_.size() + 1; }
-  [[nodiscard]] const Part* reference() const { return has_reference() ? &parts_.back() : nullptr; }
+  /// Evaluations, kernels and comparisons, then the activations.
+  [[nodiscard]] std::size_t num_stages() const {
+    const std::size_t compared = has_reference_ ? parts_.size() - 1 : 0;
+    return (data_ != nullptr ? 2 : 1) * parts_.size() + compared + 1;
+  }
+  [[nodiscard]] const Part* reference() const { return has_reference_ ? &parts_.back() : nullptr; }
 
   /// Accuracy, agreement with the reference and, of the model itself, the worst samples.
   void evaluate_part(Part& part) {
     const bool is_reference = &part == reference();
-    const Network* other = is_reference || !has_reference() ? nullptr : &reference()->network;
+    const Network* other = is_reference || !has_reference_ ? nullptr : &reference()->network;
     const ProgressSink progress = stages_.next("evaluating " + part.figures.name);
     if (!data_->has_labels() && other == nullptr) return;
-    compress::EvaluateOptions options = job_.evaluation;
+    compress::EvaluateOptions options = options_.evaluation;
     options.progress = progress;
     SampleRanking ranking(*data_, part.graph, other == nullptr ? nullptr : &reference()->graph);
     options.visit = [&](std::size_t sample, std::span<const float> scores,
@@ -172,20 +196,20 @@ class Reporter {
     part.figures.evaluation = evaluate(part.network, *data_, other, options);
     if (&part != &parts_.front()) return;
     report_.measure = ranking.measure();
-    report_.worst = ranking.worst(job_.num_worst);
+    report_.worst = ranking.worst(options_.num_worst);
   }
 
   /// Errors of layers, and their weights beside those of the reference.
   void compare_layers(Part& part) {
-    if (!has_reference()) return;
+    if (!has_reference_) return;
     const ProgressSink progress = stages_.next("comparing the layers of " + part.figures.name);
     const ir::Graph& original = reference()->graph;
     try {
       const auto pairs = compress::paired_layers(original, part.graph);
       std::vector<compress::LayerError> errors;
-      if (data_) {
+      if (data_ != nullptr) {
         errors = compress::layer_errors(original, part.graph, pairs, *data_,
-                                        {progress, job_.evaluation.devices});
+                                        {progress, options_.evaluation.devices});
       }
       LayersByName layers(part.figures.layers);
       for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -193,7 +217,7 @@ class Reporter {
         if (!at) continue;
         LayerFigures& layer = part.figures.layers[*at];
         layer.reference_name = original.node(pairs[i].original).name;
-        if (data_) layer.error = errors[i];
+        if (data_ != nullptr) layer.error = errors[i];
         add_weight_error(layer, part.graph, pairs[i]);
       }
     } catch (const Error& error) {
@@ -240,13 +264,13 @@ class Reporter {
       if (!layer.weights && weights != nullptr)
         layer.weights = weight_histogram(*weights, nullptr, {bins_});
       const auto input = compress::layer_input(graph, graph.node(id));
-      if (!data_ || !input) continue;
+      if (data_ == nullptr || !input) continue;
       values.push_back(*input);
       readers.emplace_back(*at, id);
     }
     if (values.empty()) return;
     const auto histograms =
-        compress::value_histograms(graph, values, *data_, {progress, job_.evaluation.devices});
+        compress::value_histograms(graph, values, *data_, {progress, options_.evaluation.devices});
     for (std::size_t i = 0; i < readers.size(); ++i) {
       ValueHistogram histogram = binned(histograms[i], {bins_, true});
       const auto& codes = graph.value(graph.node(readers[i].second).inputs[0]).type.encoding.codes;
@@ -255,27 +279,35 @@ class Reporter {
     }
   }
 
-  const ModelReportJob& job_;
-  std::vector<Part> parts_;  ///< the model, the one beside, the reference
-  std::size_t bins_;         ///< of a histogram: fewer where there are many
+  const ModelReportOptions& options_;
+  bool has_beside_;
+  bool has_reference_;
+  std::vector<Part> parts_;    ///< as of parts_of()
+  std::size_t bins_;           ///< of a histogram: fewer where there are many
+  const data::Dataset* data_;  ///< null: none
   compress::Stages stages_;
-  std::optional<data::Dataset> data_;
   ModelReport report_;
 };
 
 }  // namespace
 
-ModelReport report_model(const ModelReportJob& job) {
+ModelReport report_model(const ReportedNetworks& networks, const data::Dataset* data,
+                         const ModelReportOptions& options) {
+  return Reporter(networks, data, options).run();
+}
+
+ModelReport report_files(const ModelReportJob& job) {
   std::vector<std::filesystem::path> paths{job.model};
-  if (!job.beside.empty()) paths.push_back(job.beside);
-  if (!job.reference.empty()) paths.push_back(job.reference);
-  std::vector<Part> parts;
-  for (Network& network : load_all(paths, job.import)) {
-    NetworkFigures figures = describe(network, paths[parts.size()]);
-    ir::Graph graph = graph_to_compare(network);
-    parts.push_back({std::move(network), std::move(figures), std::move(graph)});
+  for (const std::filesystem::path& path : {job.beside, job.reference}) {
+    if (!path.empty()) paths.push_back(path);
   }
-  return Reporter(job, std::move(parts)).run();
+  const std::vector<Network> found = load_all(paths, job.import);
+  ReportedNetworks networks{found.front()};
+  if (!job.beside.empty()) networks.beside = &found[1];
+  if (!job.reference.empty()) networks.reference = &found.back();
+  std::optional<data::Dataset> data;
+  if (job.data) data.emplace(job.data->open());
+  return report_model(networks, data ? &*data : nullptr, job.options);
 }
 
 }  // namespace halftone

@@ -13,8 +13,10 @@
 #include "halftone/api/data_source.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/measure.h"
+#include "halftone/api/network.h"
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/layer_errors.h"
+#include "halftone/data/dataset.h"
 
 namespace halftone {
 
@@ -100,12 +102,14 @@ struct ModelReport {
   std::vector<std::string> missing{};  ///< what could not be shown, and why
 };
 
-struct ModelReportJob {
-  std::filesystem::path model;
-  std::filesystem::path reference{};  ///< the float network; empty: none
-  std::filesystem::path beside{};     ///< another network to show in adjacent columns; empty: none
-  formats::ImportOptions import{};    ///< shapes and values for inputs
-  std::optional<DataSource> data{};
+/// The networks of a report.
+struct ReportedNetworks {
+  const Network& model;
+  const Network* reference = nullptr;  ///< the float network; null: none
+  const Network* beside = nullptr;     ///< another network to show in adjacent columns; null: none
+};
+
+struct ModelReportOptions {
   compress::EvaluateOptions evaluation{};        ///< its progress is that of the whole work
   std::optional<std::size_t> samples_per_run{};  ///< of kernels and times, as in MeasureOptions
   bool measures_times = false;
@@ -116,8 +120,24 @@ struct ModelReportJob {
 /// Collects what is known of a network: from its file alone, more with data, most with a reference
 /// too. Evaluations are those of evaluate(), times and kernels those of measure(). Apart from
 /// times, the result does not depend on the number of threads or devices. Runs in one process.
-/// @throws Error as load_all(), DataSource::open(), evaluate(), measure() and
-///         compress::value_histograms(); kUsage if a batch is given that the network does not take
-ModelReport report_model(const ModelReportJob& job);
+/// Size and format of a network that comes from no file are those of a .circle file.
+/// @param data  null: none
+/// @throws Error as evaluate(), measure() and compress::value_histograms(); kUsage if a batch is
+///         given that the network does not take
+ModelReport report_model(const ReportedNetworks& networks, const data::Dataset* data,
+                         const ModelReportOptions& options);
+
+struct ModelReportJob {
+  std::filesystem::path model;
+  std::filesystem::path reference{};  ///< empty: none
+  std::filesystem::path beside{};     ///< empty: none
+  formats::ImportOptions import{};    ///< shapes and values for inputs
+  std::optional<DataSource> data{};
+  ModelReportOptions options{};
+};
+
+/// The same of files.
+/// @throws Error as report_model(), load_all() and DataSource::open()
+ModelReport report_files(const ModelReportJob& job);
 
 }  // namespace halftone

@@ -23,6 +23,7 @@ Network load(const std::filesystem::path& path, const formats::ImportOptions& op
   std::uintmax_t file_bytes = 0;
   Network network(formats::load_model(path, options, used, &file_bytes), path.string());
   network.file_bytes = file_bytes;
+  network.format = to_string(formats::model_format(path));
   return network;
 }
 
@@ -30,6 +31,7 @@ Network load(const SharedBytes& file, const std::string& name,
              const formats::ImportOptions& options) {
   Network network(formats::load_model(file, name, options), name);
   network.file_bytes = file.bytes.size();
+  network.format = to_string(formats::model_format(file.bytes));
   return network;
 }
 

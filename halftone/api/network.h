@@ -26,6 +26,7 @@ struct Network {
   ir::Graph graph;
   std::string name;               ///< of its file, if load() has read it
   std::uintmax_t file_bytes = 0;  ///< of its file and external data, if load() has read it
+  std::string format;             ///< of that file: "onnx", "tflite" or "circle"
 };
 
 /// Reads an ONNX, TFLite or circle file; the extension of the path gives the format.

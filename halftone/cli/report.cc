@@ -57,19 +57,19 @@ std::filesystem::path overlay_file(const std::filesystem::path& path, const std:
 }
 
 ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progress) {
-  ModelReportJob job{.model = options.model,
-                     .reference = options.reference,
-                     .beside = options.beside,
-                     .samples_per_run = options.samples_per_run,
-                     .measures_times = options.measures_times,
-                     .num_worst = options.num_worst};
+  ModelReportJob job{
+      .model = options.model, .reference = options.reference, .beside = options.beside};
   job.import = options.model_options.parse();
   if (!options.data.source.paths.empty()) job.data = options.data.source;
-  job.evaluation.batch = options.data.batch;
-  job.evaluation.progress = progress;
-  job.evaluation.execution = options.execution;
+  job.options.samples_per_run = options.samples_per_run;
+  job.options.measures_times = options.measures_times;
+  job.options.num_worst = options.num_worst;
+  compress::EvaluateOptions& evaluation = job.options.evaluation;
+  evaluation.batch = options.data.batch;
+  evaluation.progress = progress;
+  evaluation.execution = options.execution;
   if (options.data.devices > 0) {
-    job.evaluation.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
+    evaluation.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
   }
   return job;
 }
@@ -80,17 +80,17 @@ void run(const ReportOptions& options, const Machine& machine) {
   check_files(options);
   report::page::Content content;
   for (const std::string& path : options.sensitivities) {
-    content.sensitivities.push_back(report::page::read_sensitivity(path));
+    content.sensitivities.push_back(sensitivity_of(report::page::read_side_file(path)));
   }
   for (const std::string& path : options.searches) {
-    content.searches.push_back(report::page::read_search(path));
+    content.searches.push_back(search_of(report::page::read_side_file(path)));
   }
   for (const std::string& path : options.trainings) {
-    content.trainings.push_back(report::page::read_training(path));
+    content.trainings.push_back(training_of(report::page::read_side_file(path)));
   }
   content.report = [&] {
     Progress progress(options.common, machine);
-    return report_model(make_job(options, progress.sink()));
+    return report_files(make_job(options, progress.sink()));
   }();
   const std::string page = report::page::to_html(content);
   write_file(options.output, page);

@@ -34,6 +34,7 @@ struct Line {
 using svg::Axis;
 using svg::rule;
 using svg::text;
+using svg::ticks;
 
 std::string axes(const Axis& x, const Axis& y) {
   std::string svg;
@@ -117,20 +118,6 @@ Line line_of(const Epochs& epochs, const std::string& label, const char* color, 
 }
 
 }  // namespace
-
-std::vector<double> ticks(double low, double high, int most) {
-  const double rough = (high - low) / most;
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  double step = 10 * power;
-  for (const double digit : {5.0, 2.0, 1.0}) {
-    const double steps = std::ceil(high / (digit * power)) - std::floor(low / (digit * power));
-    if (steps <= most) step = digit * power;
-  }
-  const double first = std::floor(low / step);
-  std::vector<double> result;
-  for (double i = first; i == first || result.back() < high; ++i) result.push_back(i * step);
-  return result;
-}
 
 std::string to_csv(const Epochs& epochs) {
   std::string csv = "epoch,loss,agreement,held_out,rate,seconds\n";

@@ -17,9 +17,4 @@ std::string to_csv(const std::vector<train::EpochResult>& epochs);
 /// the validation samples. Values that are not finite are omitted.
 std::string to_svg(const std::vector<train::EpochResult>& epochs);
 
-/// Ticks at multiples of 1, 2 or 5 times a power of ten that cover [low, high].
-/// @param most  maximum number of steps, >= 1
-/// @return      at least two, ascending; the first is <= low, the last >= high
-std::vector<double> ticks(double low, double high, int most);
-
 }  // namespace halftone::report

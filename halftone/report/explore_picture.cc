@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "halftone/report/curve.h"
 #include "halftone/report/explore.h"
 #include "halftone/report/svg.h"
 
@@ -97,8 +96,8 @@ std::string front_svg(const ExploreReport& report) {
   const accel::Objective kind = report.options.objective;
   const std::vector<const accel::Design*> designs = useful_designs(report);
   const Extents extents = extents_of(report, designs);
-  const svg::Axis x{ticks(0, extents.objective, 8), kFrontLeft, kFrontRight};
-  const svg::Axis y{ticks(extents.low, extents.high, 8), kFrontBottom, kFrontTop};
+  const svg::Axis x{svg::ticks(0, extents.objective, 8), kFrontLeft, kFrontRight};
+  const svg::Axis y{svg::ticks(extents.low, extents.high, 8), kFrontBottom, kFrontTop};
   const double budget = y.place(100 * report.options.budget.accuracy_drop);
   std::string picture = svg::text(kFrontLeft, 20, "start",
                                   fmt::format("{}: dots predicted, rings measured; the red line "

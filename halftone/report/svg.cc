@@ -3,7 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace halftone::report::svg {
+
+std::vector<double> ticks(double low, double high, int most) {
+  const double rough = (high - low) / most;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double digit : {5.0, 2.0, 1.0}) {
+    const double steps = std::ceil(high / (digit * power)) - std::floor(low / (digit * power));
+    if (steps <= most) step = digit * power;
+  }
+  const double first = std::floor(low / step);
+  std::vector<double> result;
+  for (double i = first; i == first || result.back() < high; ++i) result.push_back(i * step);
+  return result;
+}
 
 std::string escaped(const std::string& content) {
   std::string result;

@@ -18,6 +18,11 @@ struct Axis {
   }
 };
 
+/// Ticks at multiples of 1, 2 or 5 times a power of ten that cover [low, high].
+/// @param most  maximum number of steps, >= 1
+/// @return      at least two, ascending; the first is <= low, the last >= high
+std::vector<double> ticks(double low, double high, int most);
+
 /// A text in which markup characters are escaped and control characters become question marks.
 std::string escaped(const std::string& content);
 /// @param anchor  "start", "middle" or "end"

@@ -20,6 +20,7 @@
 #include "halftone/options.hpp"
 #include "halftone/quantize.hpp"
 #include "halftone/recipe.hpp"
+#include "halftone/report.hpp"
 #include "halftone/run.hpp"
 #include "halftone/sensitivity.hpp"
 #include "halftone/tensor.hpp"

@@ -173,22 +173,16 @@ TEST(DataAddress, IsBase64) {
   EXPECT_EQ(data_address("M"), "data:image/png;base64,TQ==");
 }
 
-class SideFiles : public WithFolder {
- protected:
-  [[nodiscard]] std::string file(const std::string& content) const {
-    std::ofstream(path("f.json")) << content;
-    return path("f.json");
-  }
-};
+SideFile file(const std::string& content) { return {"f.json", content}; }
 
-TEST_F(SideFiles, HaveTheChosenPointIfThereIsOne) {
+TEST(SideFiles, HaveTheChosenPointIfThereIsOne) {
   const std::string front = R"({"front": [{"bytes": 1, "loss": 2}, {"bytes": 3, "loss": 1}])";
-  EXPECT_FALSE(read_search(file(front + "}")).chosen);
-  EXPECT_FALSE(read_search(file(front + R"(, "chosen": null})")).chosen);
-  EXPECT_EQ(
-      read_search(file(front + R"(, "chosen": {"bytes": 1, "loss": 2, "pj": 7}})")).chosen->pj, 7);
+  EXPECT_FALSE(search_of(file(front + "}")).chosen);
+  EXPECT_FALSE(search_of(file(front + R"(, "chosen": null})")).chosen);
+  EXPECT_EQ(search_of(file(front + R"(, "chosen": {"bytes": 1, "loss": 2, "pj": 7}})")).chosen->pj,
+            7);
   expect_error(ErrorKind::kFormat, "expected what quantize --budget --json prints",
-               [&] { read_search(file(front + R"(, "chosen": 2})")); });
+               [&] { search_of(file(front + R"(, "chosen": 2})")); });
 }
 
 constexpr const char* kSensitivity =
@@ -197,10 +191,10 @@ constexpr const char* kSensitivity =
         "choices": [{"name": "w2", "units": [{"loss": 0.5, "bytes": 8}, {"loss": 0.25, "bytes": 4}]},
                     {"name": "w3", "units": [{"loss": 0.1, "bytes": 9}, {"loss": 0, "bytes": 5}]}]})";
 
-TEST_F(SideFiles, NameTheLayersOfEachUnit) {
+TEST(SideFiles, NameTheLayersOfEachUnit) {
   for (const std::string& content :
        {std::string(kSensitivity), R"({"sensitivity": )" + std::string(kSensitivity) + "}"}) {
-    const SensitivityTable table = read_sensitivity(file(content));
+    const SensitivityTable table = sensitivity_of(file(content));
     EXPECT_EQ(table.loss, "kl");
     EXPECT_EQ(table.choices, (std::vector<std::string>{"w2", "w3"}));
     ASSERT_EQ(table.units.size(), 2U);
@@ -209,17 +203,17 @@ TEST_F(SideFiles, NameTheLayersOfEachUnit) {
     EXPECT_EQ(table.units[1].bytes, (std::vector<double>{4, 5}));
   }
   Content content = content_of("net");
-  content.sensitivities.push_back(read_sensitivity(file(kSensitivity)));
+  content.sensitivities.push_back(sensitivity_of(file(kSensitivity)));
   EXPECT_THAT(to_html(content), HasSubstr("<th scope=row>a, c</th><td title=\"8 B\">0.5</td>"));
   EXPECT_EQ(json::parse(to_json(content))["sensitivities"][0]["units"][1]["losses"][0], 0.25);
 }
 
-TEST_F(SideFiles, MustHaveEveryUnitOfASensitivity) {
+TEST(SideFiles, MustHaveEveryUnitOfASensitivity) {
   const auto without = [&](const std::string& part, const std::string& other) {
     std::string content = kSensitivity;
     content.replace(content.find(part), part.size(), other);
     expect_error(ErrorKind::kFormat, "expected what sensitivity --json prints",
-                 [&] { read_sensitivity(file(content)); });
+                 [&] { sensitivity_of(file(content)); });
   };
   without("\"units\"", "\"other\"");
   without("[0, 2]", "[0, 3]");
@@ -229,11 +223,11 @@ TEST_F(SideFiles, MustHaveEveryUnitOfASensitivity) {
   without("[{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}]", "[]");
 }
 
-TEST_F(SideFiles, KeepSomeOfManySteps) {
+TEST(SideFiles, KeepSomeOfManySteps) {
   json run;
   for (int i = 0; i < 1000; ++i) run["steps"].push_back({{"loss", i}, {"seconds", 1}});
   run["evaluations"] = {{{"steps", 10}, {"kl_divergence", 0.5}}};
-  const Training training = read_training(file(run.dump()));
+  const Training training = training_of(file(run.dump()));
   EXPECT_EQ(training.file, "f.json");
   ASSERT_EQ(training.courses.size(), 2U);
   EXPECT_EQ(training.courses[0].rows.size(), 201U);
@@ -242,14 +236,13 @@ TEST_F(SideFiles, KeepSomeOfManySteps) {
   EXPECT_EQ(training.courses[1].columns, (std::vector<std::string>{"kl_divergence"}));
 }
 
-TEST_F(SideFiles, MustBeTheJsonOfTheirVerbs) {
-  expect_error(ErrorKind::kFormat, "is no JSON", [&] { read_search(file("[")); });
-  expect_error(ErrorKind::kFormat, "expected what quantize", [&] { read_search(file("[1]")); });
+TEST(SideFiles, MustBeTheJsonOfTheirVerbs) {
+  expect_error(ErrorKind::kFormat, "is no JSON", [] { search_of(file("[")); });
+  expect_error(ErrorKind::kFormat, "expected what quantize", [] { search_of(file("[1]")); });
   expect_error(ErrorKind::kFormat, "expected what quantize",
-               [&] { read_search(file(R"({"front": [{"bytes": "2", "loss": 1}]})")); });
-  expect_error(ErrorKind::kFormat, "expected what train", [&] { read_training(file("{}")); });
-  expect_error(ErrorKind::kIo, "f.json",
-               [&] { read_training(std::filesystem::path(path("no")) / "f.json"); });
+               [] { search_of(file(R"({"front": [{"bytes": "2", "loss": 1}]})")); });
+  expect_error(ErrorKind::kFormat, "expected what train", [] { training_of(file("{}")); });
+  expect_error(ErrorKind::kIo, "f.json", [] { read_side_file("no such folder/f.json"); });
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halftone/report/curve.h"
 #include "halftone/report/page/picture.h"
+#include "halftone/report/svg.h"
 
 namespace halftone::report::page {
 namespace {
@@ -73,7 +73,7 @@ class PlotAxis {
       high += high == 0 ? 1 : std::abs(high) / 2;
     }
     const double length = reach.is_whole ? std::max(1.0, high - low) : kMaxTicks;
-    ticks_ = ticks(low, high, static_cast<int>(std::min(kMaxTicks, length)));
+    ticks_ = svg::ticks(low, high, static_cast<int>(std::min(kMaxTicks, length)));
     low_ = ticks_.front();
     high_ = ticks_.back();
   }

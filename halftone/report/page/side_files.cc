@@ -10,11 +10,9 @@
 namespace halftone::report::page {
 namespace {
 
-Json read_json(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  Json json = Json::parse(begin, begin + bytes.size(), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) fail(ErrorKind::kFormat, path.string() + ": is no JSON");
+Json json_of(const SideFile& file) {
+  Json json = Json::parse(file.json, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) fail(ErrorKind::kFormat, file.name + ": is no JSON");
   return json;
 }
 
@@ -28,15 +26,15 @@ bool is_list_at(const Json& object, const std::string& key) {
          !object[key].empty();
 }
 
-[[noreturn]] void fail_search(const std::filesystem::path& path) {
-  fail(ErrorKind::kFormat, path.string() +
+[[noreturn]] void fail_search(const std::string& name) {
+  fail(ErrorKind::kFormat, name +
                                ": expected what quantize --budget --json prints: a list \"front\" "
                                "of objects with numbers \"bytes\" and \"loss\"");
 }
 
-[[noreturn]] void fail_sensitivity(const std::filesystem::path& path) {
+[[noreturn]] void fail_sensitivity(const std::string& name) {
   fail(ErrorKind::kFormat,
-       path.string() +
+       name +
            ": expected what sensitivity --json prints: lists \"layers\", "
            "\"units\" and \"choices\", with \"loss\" and \"bytes\" of every unit");
 }
@@ -47,22 +45,22 @@ std::string text_at(const Json& object, const std::string& key) {
 }
 
 /// The names of the layers of a unit.
-std::string unit_name(const Json& layers, const Json& unit, const std::filesystem::path& path) {
-  if (!is_list_at(unit, "layers")) fail_sensitivity(path);
+std::string unit_name(const Json& layers, const Json& unit, const std::string& file) {
+  if (!is_list_at(unit, "layers")) fail_sensitivity(file);
   std::string name;
   for (const Json& index : unit["layers"]) {
     if (!index.is_number_unsigned() || index.get<std::size_t>() >= layers.size()) {
-      fail_sensitivity(path);
+      fail_sensitivity(file);
     }
     name += (name.empty() ? "" : ", ") + text_at(layers[index.get<std::size_t>()], "name");
   }
   return name;
 }
 
-SearchPoint point_of(const Json& json, const std::filesystem::path& path) {
+SearchPoint point_of(const Json& json, const std::string& file) {
   const auto bytes = number_at(json, "bytes");
   const auto loss = number_at(json, "loss");
-  if (!bytes || !loss) fail_search(path);
+  if (!bytes || !loss) fail_search(file);
   return {*bytes, *loss, number_at(json, "us"), number_at(json, "pj")};
 }
 
@@ -99,38 +97,44 @@ TrainingCourse course_of(const Json& list, const std::string& unit, const std::s
 
 }  // namespace
 
-SearchFront read_search(const std::filesystem::path& path) {
-  const Json json = read_json(path);
-  if (!is_list_at(json, "front")) fail_search(path);
-  SearchFront search{path.filename().string(), {}};
-  for (const Json& each : json["front"]) search.front.push_back(point_of(each, path));
+SideFile read_side_file(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return {path.filename().string(),
+          std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+}
+
+SearchFront search_of(const SideFile& file) {
+  const Json json = json_of(file);
+  if (!is_list_at(json, "front")) fail_search(file.name);
+  SearchFront search{file.name, {}};
+  for (const Json& each : json["front"]) search.front.push_back(point_of(each, file.name));
   if (json.contains("chosen") && !json["chosen"].is_null()) {
-    search.chosen = point_of(json["chosen"], path);
+    search.chosen = point_of(json["chosen"], file.name);
   }
   return search;
 }
 
-SensitivityTable read_sensitivity(const std::filesystem::path& path) {
-  const Json file = read_json(path);
-  const bool is_part = file.is_object() && file.contains("sensitivity");
-  const Json& json = is_part ? file["sensitivity"] : file;
+SensitivityTable sensitivity_of(const SideFile& file) {
+  const Json whole = json_of(file);
+  const bool is_part = whole.is_object() && whole.contains("sensitivity");
+  const Json& json = is_part ? whole["sensitivity"] : whole;
   if (!is_list_at(json, "layers") || !is_list_at(json, "units") || !is_list_at(json, "choices")) {
-    fail_sensitivity(path);
+    fail_sensitivity(file.name);
   }
-  SensitivityTable table{path.filename().string(), text_at(json, "loss"), {}, {}};
+  SensitivityTable table{file.name, text_at(json, "loss"), {}, {}};
   for (const Json& unit : json["units"]) {
-    table.units.push_back({unit_name(json["layers"], unit, path), {}, {}});
+    table.units.push_back({unit_name(json["layers"], unit, file.name), {}, {}});
   }
   for (const Json& choice : json["choices"]) {
     if (!choice.is_object() || !is_list_at(choice, "units") ||
         choice["units"].size() != table.units.size()) {
-      fail_sensitivity(path);
+      fail_sensitivity(file.name);
     }
     table.choices.push_back(text_at(choice, "name"));
     for (std::size_t u = 0; u < table.units.size(); ++u) {
       const auto loss = number_at(choice["units"][u], "loss");
       const auto bytes = number_at(choice["units"][u], "bytes");
-      if (!loss || !bytes) fail_sensitivity(path);
+      if (!loss || !bytes) fail_sensitivity(file.name);
       table.units[u].losses.push_back(*loss);
       table.units[u].bytes.push_back(*bytes);
     }
@@ -138,9 +142,9 @@ SensitivityTable read_sensitivity(const std::filesystem::path& path) {
   return table;
 }
 
-Training read_training(const std::filesystem::path& path) {
-  const Json json = read_json(path);
-  Training training{path.filename().string(), {}};
+Training training_of(const SideFile& file) {
+  const Json json = json_of(file);
+  Training training{file.name, {}};
   if (is_list_at(json, "epochs"))
     training.courses.push_back(course_of(json["epochs"], "epoch", ""));
   if (is_list_at(json, "steps")) training.courses.push_back(course_of(json["steps"], "step", ""));
@@ -148,7 +152,7 @@ Training read_training(const std::filesystem::path& path) {
     training.courses.push_back(course_of(json["evaluations"], "step", "steps"));
   }
   if (training.courses.empty()) {
-    fail(ErrorKind::kFormat, path.string() +
+    fail(ErrorKind::kFormat, file.name +
                                  ": expected what train --json or distill --json prints: a list "
                                  "\"epochs\" or \"steps\"");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of other verbs that a page shows: a search, a training.
+// Results of other verbs that a page shows: sensitivities, a search, a training.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,14 @@
 #include <vector>
 
 namespace halftone::report::page {
+
+/// What another verb has printed as JSON.
+struct SideFile {
+  std::string name;  ///< of the file, without folders; or what else tells it apart
+  std::string json;
+};
+/// @throws Error as read_file()
+SideFile read_side_file(const std::filesystem::path& path);
 
 /// A choice of codes for all layers.
 struct SearchPoint {
@@ -25,10 +33,10 @@ struct SearchFront {
   std::optional<SearchPoint> chosen{};  ///< as measured
 };
 
-/// Reads what `quantize --budget --json` prints: "front", a list of objects with "bytes", "loss"
-/// and perhaps "us" and "pj", and "chosen", one such object.
-/// @throws Error kFormat if it is something else; as read_file()
-SearchFront read_search(const std::filesystem::path& path);
+/// From what `quantize --budget --json` prints: "front", a list of objects with "bytes", "loss" and
+/// perhaps "us" and "pj", and "chosen", one such object.
+/// @throws Error kFormat if it is something else
+SearchFront search_of(const SideFile& file);
 
 /// What each choice of codes costs.
 struct SensitivityTable {
@@ -44,11 +52,11 @@ struct SensitivityTable {
   std::vector<Unit> units;
 };
 
-/// Reads what `sensitivity --json` prints: "layers" with names, "units" with indices of layers, and
+/// From what `sensitivity --json` prints: "layers" with names, "units" with indices of layers, and
 /// "choices", each with the "loss" and "bytes" of every unit. What `quantize --budget --json`
 /// prints has this as "sensitivity".
-/// @throws Error kFormat if it is something else; as read_file()
-SensitivityTable read_sensitivity(const std::filesystem::path& path);
+/// @throws Error kFormat if it is something else
+SensitivityTable sensitivity_of(const SideFile& file);
 
 /// What a training reported, row by row.
 struct TrainingCourse {
@@ -66,9 +74,9 @@ struct Training {
   std::vector<TrainingCourse> courses;
 };
 
-/// Reads what `train --json` and `distill --json` print. Of many rows it keeps 200 at equal
+/// From what `train --json` and `distill --json` print. Of many rows it keeps 200 at equal
 /// distances, and the last.
-/// @throws Error kFormat if it is something else; as read_file()
-Training read_training(const std::filesystem::path& path);
+/// @throws Error kFormat if it is something else
+Training training_of(const SideFile& file);
 
 }  // namespace halftone::report::page

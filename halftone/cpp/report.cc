@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report.hpp"
+
+#include <utility>
+
+#include "halftone/api/model_report.h"
+#include "halftone/cpp/internals.h"
+#include "halftone/report/page/page.h"
+
+namespace halftone::v0 {
+namespace {
+
+namespace page = halftone::report::page;
+
+const Network* network_of(const std::optional<Model>& model) {
+  return model ? &Internals::network(*model) : nullptr;
+}
+
+page::SideFile side_file(const PrintedResult& printed) { return {printed.name, printed.json}; }
+
+/// All but the figures of the networks.
+page::Content printed_results(const ReportOptions& options) {
+  page::Content content;
+  for (const PrintedResult& each : options.sensitivities) {
+    content.sensitivities.push_back(sensitivity_of(side_file(each)));
+  }
+  for (const PrintedResult& each : options.searches) {
+    content.searches.push_back(search_of(side_file(each)));
+  }
+  for (const PrintedResult& each : options.trainings) {
+    content.trainings.push_back(training_of(side_file(each)));
+  }
+  return content;
+}
+
+ModelReportOptions report_options(const ReportOptions& options, Raised& raised) {
+  ModelReportOptions how;
+  how.evaluation.batch = options.batch;
+  how.evaluation.progress = sink_of(options.progress, raised);
+  how.evaluation.devices = spmd::Devices::for_threads();
+  how.evaluation.execution = execution_options(options.execution);
+  if (options.samples_per_run > 0) how.samples_per_run = options.samples_per_run;
+  how.measures_times = options.measure_time;
+  how.num_worst = options.worst;
+  return how;
+}
+
+}  // namespace
+
+Report report(const Model& model, const ReportOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        page::Content content = printed_results(options);
+        const ReportedNetworks networks{Internals::network(model), network_of(options.reference),
+                                        network_of(options.beside)};
+        const data::Dataset* data = options.data ? &Internals::dataset(*options.data) : nullptr;
+        content.report = report_model(networks, data, report_options(options, raised));
+        Report result{to_html(content), to_json(content), {}};
+        for (page::OverlayFile& file : page::overlays(content.report.model)) {
+          result.node_data.push_back({std::move(file.measure), std::move(file.json)});
+        }
+        return result;
+      },
+      {&raised, options.data ? Internals::raised(*options.data) : nullptr});
+}
+
+}  // namespace halftone::v0

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page about a network: what its layers are, lose and take.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/data.hpp"
+#include "halftone/export.hpp"
+#include "halftone/model.hpp"
+#include "halftone/options.hpp"
+#include "halftone/run.hpp"
+
+namespace halftone {
+HALFTONE_VERSIONED namespace v0 {
+  /// A result that the program has printed with --json, to be shown on a page.
+  struct PrintedResult {
+    std::string name;  ///< its heading: often that of a file
+    std::string json;
+  };
+
+  /// For report().
+  struct ReportOptions {
+    std::optional<Model> reference{};  ///< the float network
+    std::optional<Model> beside{};     ///< another network, in adjacent columns
+    std::optional<Data> data{};        ///< for accuracy, errors of layers, activations, samples
+    bool measure_time = false;         ///< also of each layer, on this machine
+    std::size_t samples_per_run = 0;   ///< of kernels and times; 0: 1, or that of the network
+    std::size_t worst = 8;             ///< samples to show: those with the worst answers
+    std::size_t batch = 64;            ///< samples per run of the evaluation
+    std::vector<PrintedResult> sensitivities{};  ///< of `sensitivity`, or `quantize --budget`
+    std::vector<PrintedResult> searches{};       ///< of `quantize --budget`
+    std::vector<PrintedResult> trainings{};      ///< of `train` or `distill`
+    Resources resources{};
+    Execution execution{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// Values of layers for Google's Model Explorer, which takes one measure a file.
+  struct NodeData {
+    std::string measure;  ///< "bits", "bytes", "sqnr", "sqnr-alone" or "us"
+    std::string json;     ///< the file
+  };
+
+  /// What report() returns.
+  struct Report {
+    std::string html;  ///< one file that needs no other and makes no request
+    std::string json;  ///< the numbers of the page, with the keys of `halftone report --json`
+    std::vector<NodeData> node_data;
+  };
+
+  /// Makes the page of `halftone report`. Apart from times it depends on the networks, samples and
+  /// options alone. Size and format of a network that comes from no file are those of a .circle
+  /// file.
+  /// @throws Error as evaluate(); kFormat if a printed result is not one of its kind; kUsage if the
+  ///         network is fixed to another number of samples
+  HALFTONE_CPP_API Report report(const Model& model, const ReportOptions& options = {});
+
+}  // namespace v0
+}  // namespace halftone
