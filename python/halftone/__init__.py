@@ -15,6 +15,7 @@ from ._language import Chat, GenerateOptions, LanguageModel
 from ._language_distill import distill_language_model
 from ._language_quantize import quantize_language_model
 from ._model import Model, Port, Session, load
+from ._report import Report, report
 from ._reports import (
     Comparison,
     Evaluation,
@@ -73,6 +74,7 @@ __all__ = [
     "QuantizeReport",
     "Quantized",
     "QuantizedMatrix",
+    "Report",
     "SensitiveLayer",
     "SensitiveUnit",
     "Sensitivity",
@@ -93,5 +95,6 @@ __all__ = [
     "number_systems",
     "quantize",
     "quantize_language_model",
+    "report",
     "sensitivity",
 ]

@@ -21,6 +21,7 @@ void bind_data(nanobind::module_& module);
 void bind_jobs(nanobind::module_& module);
 void bind_language(nanobind::module_& module);
 void bind_language_quantize(nanobind::module_& module);
+void bind_report(nanobind::module_& module);
 void bind_sensitivity(nanobind::module_& module);
 void bind_systems(nanobind::module_& module);
 

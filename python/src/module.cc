@@ -10,6 +10,7 @@ NB_MODULE(_halftone, module) {
   halftone::python::bind_jobs(module);
   halftone::python::bind_language(module);
   halftone::python::bind_language_quantize(module);
+  halftone::python::bind_report(module);
   halftone::python::bind_sensitivity(module);
   halftone::python::bind_systems(module);
 }

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page about a network: what its layers are, lose and take."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path as FilePath
+from typing import Any, TypeAlias
+
+from . import _halftone as native
+from ._choices import Path
+from ._data import Data, DataOptions, samples_of
+from ._jobs import check_threads, input_names
+from ._model import FloatOrder, as_model, execution
+from ._progress import Progress, ProgressCallback
+from ._reports import Result
+from ._sources import Source
+
+#: A result, or the path of a file with what the program has printed with --json.
+Printed: TypeAlias = Result | Path
+
+
+class Report(Result):
+    """The page of a network; notebooks show it. str() is a line about it."""
+
+    def __init__(self, page: native.ReportPage):
+        super().__init__((page.html, page.json))
+        self._page = page
+
+    @property
+    def html(self) -> str:
+        """One file that needs no other and makes no request."""
+        return self._page.html
+
+    @property
+    def node_data(self) -> dict[str, str]:
+        """Files for Google's Model Explorer by measure: "bits", "bytes", "sqnr", "us", ..."""
+        return dict(self._page.node_data)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What could not be shown, and why."""
+        return tuple(self._facts["missing"])
+
+    def save(self, path: Path) -> None:
+        """Writes the page, completely or not at all."""
+        file = FilePath(path)
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as temporary:
+                temporary.write(self.html)
+            os.replace(name, file)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    def __str__(self) -> str:
+        model: dict[str, Any] = self._facts["model"]
+        return f"{model['name']}: {len(model['layers'])} layers, a page of {len(self.html)} bytes"
+
+    def __repr__(self) -> str:
+        return f"<halftone.Report: {self}>"
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:40em;border:0"
+        return f'<iframe srcdoc="{escape(self.html)}" style="{style}"></iframe>'
+
+
+def _printed(results: Printed | Sequence[Printed]) -> list[tuple[str, str]]:
+    """Names and JSON."""
+    found = []
+    several = [results] if isinstance(results, (Result, str, os.PathLike)) else results
+    for each in several:
+        if isinstance(each, Result):
+            found.append((type(each).__name__, each.to_json()))
+        else:
+            found.append((FilePath(each).name, FilePath(each).read_text(encoding="utf-8")))
+    return found
+
+
+def report(
+    model: Source,
+    data: Data = None,
+    labels: Any = None,
+    *,
+    reference: Source | None = None,
+    beside: Source | None = None,
+    time: bool = False,
+    samples_per_run: int | None = None,
+    worst: int = 8,
+    sensitivity: Printed | Sequence[Printed] = (),
+    search: Printed | Sequence[Printed] = (),
+    training: Printed | Sequence[Printed] = (),
+    batch: int = 64,
+    limit: int | None = None,
+    scale: float = 1 / 255,
+    split: str = "test",
+    float_activations: bool = False,
+    float_order: FloatOrder = "fastest",
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+    example: object = None,
+) -> Report:
+    """Makes the page of `halftone report`, which notebooks show and save() writes.
+
+    Apart from times it depends on networks, samples and options alone. Size and format of a network
+    that comes from no file are those of a .circle file.
+
+    data, labels: as in evaluate(): for accuracy, errors of layers, activations and samples.
+    reference: the float network. beside: another network, in adjacent columns.
+    time: measure every layer on this machine. samples_per_run: of kernels and times; None: 1.
+    worst: samples to show, those with the worst answers.
+    sensitivity, search, training: what sensitivity(), quantize(budget=...) and
+    distill_language_model() have returned as reports, or files with what the program has printed
+    with --json; one, or several.
+    batch, threads, progress: as in evaluate().
+
+    >>> import halftone as ht
+    >>> page = ht.report("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=100)
+    >>> [layer["name"] for layer in page.to_dict()["model"]["layers"]]
+    ['dense1', 'dense2']
+    """
+    order = execution(float_activations, float_order)
+    workers = check_threads(threads)
+    network = as_model(model, example)
+    original = None if reference is None else as_model(reference)._network
+    other = None if beside is None else as_model(beside)._network
+    samples = None
+    if data is not None:
+        options = DataOptions(limit, scale, split)
+        samples = samples_of(data, input_names(network), options, labels)
+    with Progress(progress) as callback:
+        how = native.ReportHow(workers, callback, order)
+        how.batch, how.worst, how.time = batch, worst, time
+        how.samples_per_run = samples_per_run
+        how.sensitivities = _printed(sensitivity)
+        how.searches = _printed(search)
+        how.trainings = _printed(training)
+        return Report(native.report(network._network, original, other, samples, how))

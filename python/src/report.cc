@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page about a network.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "halftone/api/model_report.h"
+#include "halftone/report/page/page.h"
+#include "python/src/bind.h"
+#include "python/src/run_job.h"
+#include "python/src/types.h"
+
+namespace halftone::python {
+namespace {
+
+namespace nb = nanobind;
+namespace page = halftone::report::page;
+
+/// A name and what the program has printed with --json.
+using Printed = std::vector<std::pair<std::string, std::string>>;
+
+struct ReportHow : How {
+  runtime::ExecutionOptions execution{};
+  std::size_t batch = 64;
+  std::size_t worst = 8;
+  bool time = false;
+  std::optional<std::size_t> samples_per_run{};
+  Printed sensitivities{};
+  Printed searches{};
+  Printed trainings{};
+};
+
+struct ReportPage {
+  std::string html;
+  std::string json;
+  Printed node_data;  ///< for each measure
+};
+
+page::Content printed_results(const ReportHow& how) {
+  page::Content content;
+  for (const auto& [name, json] : how.sensitivities) {
+    content.sensitivities.push_back(sensitivity_of(page::SideFile{name, json}));
+  }
+  for (const auto& [name, json] : how.searches) {
+    content.searches.push_back(search_of(page::SideFile{name, json}));
+  }
+  for (const auto& [name, json] : how.trainings) {
+    content.trainings.push_back(training_of(page::SideFile{name, json}));
+  }
+  return content;
+}
+
+ReportPage report_network(const Network& network, const Network* reference, const Network* beside,
+                          const Samples* samples, const ReportHow& how) {
+  return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
+    page::Content content = printed_results(how);
+    ModelReportOptions options;
+    options.evaluation.batch = how.batch;
+    options.evaluation.progress = progress;
+    options.evaluation.devices = devices;
+    options.evaluation.execution = how.execution;
+    options.samples_per_run = how.samples_per_run;
+    options.measures_times = how.time;
+    options.num_worst = how.worst;
+    const data::Dataset* data = samples == nullptr ? nullptr : &samples->dataset;
+    content.report = report_model({network, reference, beside}, data, options);
+    ReportPage result{to_html(content), to_json(content), {}};
+    for (page::OverlayFile& file : page::overlays(content.report.model)) {
+      result.node_data.emplace_back(std::move(file.measure), std::move(file.json));
+    }
+    return result;
+  });
+}
+
+}  // namespace
+
+void bind_report(nb::module_& module) {
+  nb::class_<ReportHow, How>(module, "ReportHow")
+      .def(
+          "__init__",
+          [](ReportHow* how, int threads, nb::object progress,
+             const runtime::ExecutionOptions& execution) {
+            new (how) ReportHow{{threads, std::move(progress)}, execution};
+          },
+          nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"))
+      .def_rw("batch", &ReportHow::batch)
+      .def_rw("worst", &ReportHow::worst)
+      .def_rw("time", &ReportHow::time)
+      .def_rw("samples_per_run", &ReportHow::samples_per_run, nb::arg().none())
+      .def_rw("sensitivities", &ReportHow::sensitivities)
+      .def_rw("searches", &ReportHow::searches)
+      .def_rw("trainings", &ReportHow::trainings);
+  nb::class_<ReportPage>(module, "ReportPage")
+      .def_ro("html", &ReportPage::html)
+      .def_ro("json", &ReportPage::json)
+      .def_ro("node_data", &ReportPage::node_data);
+  module.def("report", report_network, nb::arg("network"), nb::arg("reference").none(),
+             nb::arg("beside").none(), nb::arg("samples").none(), nb::arg("how"));
+}
+
+}  // namespace halftone::python
