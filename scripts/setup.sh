@@ -35,6 +35,7 @@ check_packages=(
   clang-format-14 clang-tidy-14 git
   doxygen                                        # pages of the public headers
   chromium                                       # test of pages about networks
+  glpk-utils                                     # oracle of the knapsack
   g++-aarch64-linux-gnu qemu-user                # 64-bit Arm
 )
 package_packages=(
