@@ -86,31 +86,30 @@ class PairMeasurement {
                   ProgressSink progress)
       : on_(on), layers_(layers), bits_(bits), progress_(std::move(progress)) {}
 
-  LossesByName measure(const std::vector<std::string>& names) const {
+  [[nodiscard]] LossesByName measure(const std::vector<std::string>& names) const {
     LossesByName losses;
-    if (is_fitted_alone(on_.recipe.fit)) {
-      const ir::Graph fitted =
-          quantized(on_, layers_.network, independent(names), halftone::part_of(progress_, 0, 0.5));
-      for (const compress::LayerPair& pair : compress::paired_layers(layers_.network, fitted)) {
-        const std::string& name = layers_.network.node(pair.original).name;
-        if (std::ranges::count(names, name) == 0) continue;
-        tell(0.5 + 0.5 * done(losses, names), name);
-        losses[name] = loss_of(on_, compress::graft(layers_.network, fitted, {&pair, 1}));
+    const double each = 1 / static_cast<double>(names.size());
+    if (!is_fitted_alone(on_.recipe.fit)) {
+      for (const std::string& name : names) {
+        const double done = each * static_cast<double>(losses.size());
+        losses[name] =
+            measure_loss(on_, of_layers({name}), halftone::part_of(progress_, done, done + each));
       }
       return losses;
     }
-    for (const std::string& name : names) {
-      tell(done(losses, names), name);
-      losses[name] = measure_loss(on_, of_layers({name}));
+    const ir::Graph& network = layers_.network;
+    const ir::Graph fitted =
+        quantized(on_, network, independent(names), halftone::part_of(progress_, 0, 0.5));
+    for (const compress::LayerPair& pair : compress::paired_layers(network, fitted)) {
+      const std::string& name = network.node(pair.original).name;
+      if (std::ranges::count(names, name) == 0) continue;
+      tell(0.5 + 0.5 * each * static_cast<double>(losses.size()), name);
+      losses[name] = loss_of(on_, compress::graft(network, fitted, {&pair, 1}));
     }
     return losses;
   }
 
  private:
-  static double done(const LossesByName& losses, const std::vector<std::string>& names) {
-    return static_cast<double>(losses.size()) / static_cast<double>(names.size());
-  }
-
   void tell(double fraction, const std::string& name) const {
     if (!progress_) return;
     progress_(fraction,
