@@ -103,17 +103,17 @@ TEST_F(ProgramSensitivity, ContinuesFromItsState) {
   const Outcome whole = run(arguments + " --threads 1");
   ASSERT_EQ(run(arguments + " --state " + path("s.json")).code, 0);
   json state = json::parse(text_of(path("s.json")));
-  ASSERT_EQ(state["choices"].size(), 2U);
-  state["choices"].erase("3");
+  ASSERT_EQ(state["measured"].size(), 2U);
+  state["measured"].erase("3");
   std::ofstream(path("s.json")) << state;
   const Outcome again = run(arguments + " --threads 2 --state " + path("s.json"));
   EXPECT_EQ(again.out, whole.out);
-  EXPECT_EQ(json::parse(text_of(path("s.json")))["choices"].size(), 2U);
+  EXPECT_EQ(json::parse(text_of(path("s.json")))["measured"].size(), 2U);
   expect_failure("sensitivity " + model_ + data_ + "--no-time --seed 1 --state " + path("s.json"),
-                 3, "s.json: is the state of another network, data, recipe, seed");
+                 3, "s.json: has sensitivities of another network, data, recipe, seed");
   std::ofstream(path("s.json")) << "{}";
   expect_failure(arguments + " --state " + path("s.json"), 3,
-                 "s.json: expected the state of sensitivities");
+                 "s.json: expected measured sensitivities");
 }
 
 TEST_F(ProgramSensitivity, QuantizesWithinBytes) {

@@ -2,26 +2,10 @@
 #include <fmt/format.h>
 
 #include "halftone/accel/accelerator.h"
+#include "halftone/base/toml/keys.h"
 
 namespace halftone::accel {
 namespace {
-
-/// Quoted, with what TOML does not allow in a string escaped.
-std::string toml_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\u{:04x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
 
 /// A line, left out where the value is what readers assume.
 void add(std::string& text, const char* key, double value, double otherwise) {
@@ -36,13 +20,13 @@ template <typename Names, typename ToText>
 std::string list(const Names& names, const ToText& to_text) {
   std::string result;
   for (const auto& name : names) {
-    result += (result.empty() ? "" : ", ") + toml_string(to_text(name));
+    result += (result.empty() ? "" : ", ") + keys::quoted(to_text(name));
   }
   return "[" + result + "]";
 }
 
 std::string unit_text(const ComputeUnit& unit) {
-  std::string text = fmt::format("\n[[unit]]\nname = {}\nkind = \"{}\"\n", toml_string(unit.name),
+  std::string text = fmt::format("\n[[unit]]\nname = {}\nkind = \"{}\"\n", keys::quoted(unit.name),
                                  to_string(unit.kind));
   add_count(text, "count", unit.count);
   add(text, "clock_hz", unit.clock_hz, 0);
@@ -70,7 +54,7 @@ std::string unit_text(const ComputeUnit& unit) {
 }
 
 std::string memory_text(const Memory& memory) {
-  std::string text = fmt::format("\n[[memory]]\nname = {}\n", toml_string(memory.name));
+  std::string text = fmt::format("\n[[memory]]\nname = {}\n", keys::quoted(memory.name));
   add_count(text, "count", memory.count);
   text += fmt::format("bytes = {}\nbytes_per_second = {}\n", memory.bytes, memory.bytes_per_second);
   add(text, "efficiency", memory.efficiency, 1);
@@ -119,10 +103,10 @@ std::string links_text(const Accelerator& accelerator) {
 }  // namespace
 
 std::string to_toml(const Accelerator& accelerator) {
-  std::string text = fmt::format("name = {}\n", toml_string(accelerator.name));
-  if (!accelerator.source.empty()) text += "source = " + toml_string(accelerator.source) + "\n";
+  std::string text = fmt::format("name = {}\n", keys::quoted(accelerator.name));
+  if (!accelerator.source.empty()) text += "source = " + keys::quoted(accelerator.source) + "\n";
   if (!accelerator.comparison.empty()) {
-    text += "comparison = " + toml_string(accelerator.comparison) + "\n";
+    text += "comparison = " + keys::quoted(accelerator.comparison) + "\n";
   }
   add(text, "clock_hz", accelerator.clock_hz, 0);
   add(text, "area_mm2", accelerator.area_mm2, 0);

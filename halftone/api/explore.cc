@@ -15,24 +15,15 @@ namespace {
 
 using accel::BitPair;
 using accel::Design;
-using accel::LayerChoice;
-
-std::vector<LayerChoice> choices(const std::vector<std::string>& layers,
-                                 const std::vector<BitPair>& bits) {
-  std::vector<LayerChoice> list;
-  for (std::size_t i = 0; i < layers.size(); ++i) list.push_back({layers[i], bits[i]});
-  return list;
-}
 
 /// The network with the same pair in all layers, for each pair.
 std::vector<accel::Workload> uniform_workloads(const Network& network, const ExploreJob& job,
-                                               const compress::Recipe& recipe,
                                                const std::vector<std::string>& layers) {
   std::vector<accel::Workload> list;
   for (const BitPair& pair : job.space.pairs_of(layers)) {
     const std::vector<BitPair> bits(layers.size(), pair);
-    list.push_back(workload_of(
-        network, {.batch = job.batch, .recipe = with_bits(recipe, choices(layers, bits))}));
+    list.push_back(
+        workload_of(network, {.batch = job.batch, .recipe = with_bits(job.recipe, layers, bits)}));
   }
   return list;
 }
@@ -85,14 +76,15 @@ class Explorer {
  public:
   Explorer(Network network, const ExploreJob& job)
       : job_(job),
-        recipe_(compress::parse_recipe(job.recipe, job.recipe_name)),
         name_(network.name),
         network_(prepared(std::move(network), Purpose::kFit), name_),
         samples_(job.data.open()),
         evaluation_(job.evaluation.value_or(job.data).open()),
-        on_{network_.graph,      samples_,
-            evaluation_,         recipe_,
-            job.recipe,          {job.seed, job.options.progress, job.devices, job.memory_bytes},
+        on_{network_.graph,
+            samples_,
+            evaluation_,
+            job.recipe,
+            {job.seed, job.options.progress, job.devices, job.memory_bytes},
             job.evaluation_batch} {}
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
@@ -101,10 +93,12 @@ class Explorer {
     ExploreReport report{.network = name_, .options = job_.options};
     report.has_labels = evaluation_.has_labels();
     accel::check_hardware(job_.space, job_.options.budget);
-    const std::vector<std::string> layers = accel::searched_layers(network_.graph, recipe_);
-    const auto workloads = uniform_workloads(network_, job_, recipe_, layers);
-    report.sensitivities = measure_sensitivities(on_, job_.space, job_.state);
-    report.search = explore(job_.space, report.sensitivities, workloads, job_.options);
+    const accel::SearchedLayers layers = accel::searched_layers(network_.graph, job_.recipe);
+    accel::Space space = job_.space;
+    space.ties.insert(space.ties.end(), layers.shared.begin(), layers.shared.end());
+    const auto workloads = uniform_workloads(network_, job_, layers.names);
+    report.sensitivities = measure_sensitivities(on_, layers, space, job_.state);
+    report.search = explore(space, report.sensitivities, workloads, job_.options);
     verify(report);
     choose(report);
     return report;
@@ -129,11 +123,9 @@ class Explorer {
     std::optional<std::size_t> step = first_step(ladder);
     while (step && report.verified.size() < job_.tries) {
       const Design& design = *ladder[*step];
-      const compress::Recipe recipe =
-          with_bits(recipe_, choices(report.search.layers, design.bits));
-      const accel::Loss measured = measure_loss(on_, recipe, job_.options.progress);
-      report.verified.push_back({design, measured});
-      step = search.next(*step, measured.drop);
+      const compress::Recipe recipe = with_bits(job_.recipe, report.search.layers, design.bits);
+      report.verified.push_back({design, measure_loss(on_, recipe, job_.options.progress)});
+      step = search.next(*step, report.verified.back().measured.drop);
     }
   }
 
@@ -147,19 +139,17 @@ class Explorer {
     const auto best = std::ranges::min_element(report.verified, {}, rank);
     report.chosen = static_cast<std::size_t>(best - report.verified.begin());
     report.is_within = best->measured.drop <= budget;
-    const std::vector<LayerChoice> bits = choices(report.search.layers, best->design.bits);
+    const compress::Recipe recipe = with_bits(job_.recipe, report.search.layers, best->design.bits);
     report.settings = job_.space.settings(best->design.hardware);
     report.accelerator = job_.space.hardware(best->design.hardware);
     report.comparison = report.accelerator.comparison;
-    report.recipe = job_.recipe + accel::bits_toml(bits);
-    report.estimate = estimate(network_, report.accelerator,
-                               {.batch = job_.batch,
-                                .recipe = with_bits(recipe_, bits),
-                                .options = {.model = job_.options.model}});
+    report.recipe = compress::to_toml(recipe);
+    report.estimate =
+        estimate(network_, report.accelerator,
+                 {.batch = job_.batch, .recipe = recipe, .options = {.model = job_.options.model}});
   }
 
   const ExploreJob& job_;
-  compress::Recipe recipe_;
   std::string name_;
   Network network_;
   data::Dataset samples_;

@@ -22,8 +22,7 @@ struct ExploreJob {
   accel::Space space;
   DataSource data;                         ///< samples for fits
   std::optional<DataSource> evaluation{};  ///< on which losses are measured; else `data`
-  std::string recipe{};                    ///< TOML: how layers are fitted
-  std::string recipe_name = "recipe";      ///< in messages
+  compress::Recipe recipe{};               ///< how layers are fitted
   accel::ExploreOptions options{};
   std::filesystem::path state{};  ///< keeps measured sensitivities, see measure_sensitivities()
   std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateJob
@@ -62,8 +61,8 @@ struct ExploreReport {
 /// that does not. The best verified design that keeps the budget is chosen, or, if none does, the
 /// one with the least drop.
 /// @throws Error kUnsupported if no design has a predicted drop within the budget; as prepared(),
-///         DataSource::open(), compress::parse_recipe(), accel::measure_sensitivities(),
-///         accel::explore() and accel::estimate()
+///         DataSource::open(), accel::measure_sensitivities(), accel::explore() and
+///         accel::estimate()
 ExploreReport explore(Network network, const ExploreJob& job);
 
 }  // namespace halftone

@@ -20,8 +20,8 @@ namespace {
 
 using compress::Measure;
 
-std::string key_of(const ir::Graph& graph, const data::Dataset& data,
-                   const SensitivitySettings& settings) {
+std::uint64_t key_of(const ir::Graph& graph, const data::Dataset& data,
+                     const SensitivitySettings& settings) {
   Hash hash;
   compress::add_to_hash(hash, graph);
   compress::add_to_hash(hash, data);
@@ -33,9 +33,7 @@ std::string key_of(const ir::Graph& graph, const data::Dataset& data,
   const auto loss = settings.options.loss.value_or(compress::default_loss(graph, data));
   hash.add(to_string(loss));
   hash.add(settings.options.costs ? settings.options.costs_name : "no costs");
-  std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.begin(), digits.end(), hash.value(), 16).ptr;
-  return {digits.begin(), end};
+  return hash.value();
 }
 
 std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
@@ -48,13 +46,20 @@ bool is_first(const spmd::Devices& devices) { return devices.empty() || devices.
 /// @param state  outlives the result
 compress::SensitivityOptions with_state(const ir::Graph& graph, const data::Dataset& data,
                                         const SensitivitySettings& settings,
-                                        std::optional<SensitivityState>& state) {
+                                        std::optional<StateFile>& state) {
   compress::SensitivityOptions options = settings.options;
   if (settings.state.empty()) return options;
-  state.emplace(settings.state, key_of(graph, data, settings),
+  state.emplace(settings.state,
+                StateIdentity{"sensitivities", key_of(graph, data, settings),
+                              "network, data, recipe, seed or kind of costs"},
                 is_first(settings.options.fit.devices));
-  options.known = [&state](const std::string& choice) { return state->find(choice); };
-  options.measured = [&state](const compress::ChoiceSensitivity& choice) { state->add(choice); };
+  options.known = [&state](const std::string& choice) {
+    return state->find(choice,
+                       [&](const StateFile::Json& json) { return from_state(choice, json); });
+  };
+  options.measured = [&state](const compress::ChoiceSensitivity& choice) {
+    state->add(choice.name, to_state(choice));
+  };
   return options;
 }
 
@@ -101,7 +106,7 @@ std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
-  std::optional<SensitivityState> state;
+  std::optional<StateFile> state;
   const compress::SensitivityOptions options = with_state(graph, data, settings, state);
   return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
 }
@@ -142,7 +147,7 @@ compress::BudgetResult quantize_within(Network network, const data::Dataset& dat
                                        const BudgetSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
   const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
-  std::optional<SensitivityState> state;
+  std::optional<StateFile> state;
   compress::BudgetOptions options;
   options.budget = settings.budget;
   options.tries = settings.tries;

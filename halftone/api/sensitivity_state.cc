@@ -3,21 +3,14 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
-
-#include "halftone/base/error.h"
-#include "halftone/base/file.h"
+#include <optional>
 
 namespace halftone {
 namespace {
 
-using StateJson = nlohmann::ordered_json;
+using StateJson = StateFile::Json;
 using compress::ChoiceSensitivity;
 using compress::LayerSensitivity;
-
-constexpr const char* kStateKind = "halftone layer sensitivities";
 
 /// JSON has no infinity, the SQNR without error.
 StateJson decibels(double value) {
@@ -37,6 +30,8 @@ StateJson optional_number(const std::optional<double>& value) {
 std::optional<double> optional_of(const StateJson& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
+
+}  // namespace
 
 StateJson to_state(const ChoiceSensitivity& choice) {
   StateJson layers = StateJson::array();
@@ -74,51 +69,6 @@ ChoiceSensitivity from_state(const std::string& name, const StateJson& json) {
         {each.at(0).get<std::size_t>(), each.at(1).get<double>(), each.at(2).get<double>()});
   }
   return choice;
-}
-
-}  // namespace
-
-SensitivityState::SensitivityState(std::filesystem::path path, std::string key, bool writes)
-    : path_(std::move(path)), key_(std::move(key)), writes_(writes) {
-  if (std::filesystem::exists(path_)) with_context(path_.string(), [&] { read(); });
-}
-
-void SensitivityState::read() {
-  const std::vector<std::byte> bytes = read_file(path_);
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  const StateJson json = StateJson::parse(text, text + bytes.size(), nullptr, false);
-  try {
-    if (json.is_discarded() || json.at("kind") != kStateKind) {
-      fail(ErrorKind::kFormat, "expected the state of sensitivities, found something else");
-    }
-    if (json.at("key") != key_) {
-      fail(ErrorKind::kFormat,
-           "is the state of another network, data, recipe, seed or kind of costs: name another "
-           "file");
-    }
-    for (const auto& [name, choice] : json.at("choices").items()) {
-      choices_[name] = from_state(name, choice);
-    }
-  } catch (const StateJson::exception&) {
-    fail(ErrorKind::kFormat, "expected the state of sensitivities, found something else");
-  }
-}
-
-std::optional<ChoiceSensitivity> SensitivityState::find(const std::string& choice) const {
-  const auto found = choices_.find(choice);
-  return found == choices_.end() ? std::nullopt : std::optional(found->second);
-}
-
-void SensitivityState::add(const ChoiceSensitivity& choice) {
-  choices_[choice.name] = choice;
-  if (writes_) write_file(path_, text());
-}
-
-std::string SensitivityState::text() const {
-  StateJson choices = StateJson::object();
-  for (const auto& [name, choice] : choices_) choices[name] = to_state(choice);
-  const StateJson json = {{"kind", kStateKind}, {"key", key_}, {"choices", choices}};
-  return json.dump(1, ' ', false, StateJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace halftone

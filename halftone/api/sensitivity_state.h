@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that keeps measured choices, so that an interrupted run continues. Private to this folder.
+// Measured choices as a state file keeps them. Private to this folder.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
 
+#include "halftone/base/state/state_file.h"
 #include "halftone/compress/sensitivity/sensitivity.h"
 
 namespace halftone {
 
-class SensitivityState {
- public:
-  /// Reads the file if there is one.
-  /// @param key     of what the measurement depends on
-  /// @param writes  whether this process writes the file
-  /// @throws Error kFormat if it is not such a file, or has another key
-  SensitivityState(std::filesystem::path path, std::string key, bool writes);
-
-  [[nodiscard]] std::optional<compress::ChoiceSensitivity> find(const std::string& choice) const;
-  /// Keeps a choice. @throws Error kIo
-  void add(const compress::ChoiceSensitivity& choice);
-
- private:
-  void read();
-  [[nodiscard]] std::string text() const;
-
-  std::filesystem::path path_;
-  std::string key_;
-  bool writes_;
-  std::map<std::string, compress::ChoiceSensitivity> choices_;
-};
+StateFile::Json to_state(const compress::ChoiceSensitivity& choice);
+/// @throws StateFile::Json::exception if the JSON has another form
+compress::ChoiceSensitivity from_state(const std::string& name, const StateFile::Json& json);
 
 }  // namespace halftone

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "halftone/api/recipe.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/printable.h"
@@ -44,11 +45,7 @@ ExploreJob make_job(const ExploreOptions& options, const ProgressSink& progress)
     job.evaluation->options.split = "test";
     job.evaluation->options.limit = options.test_limit;
   }
-  if (!options.recipe.empty()) {
-    const std::vector<std::byte> bytes = read_file(options.recipe);
-    job.recipe.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    job.recipe_name = options.recipe;
-  }
+  job.recipe = load_recipe(options.recipe);
   job.state = options.state;
   job.batch = options.samples_per_run;
   job.tries = options.tries;

@@ -160,13 +160,16 @@ data::Dataset counted_samples(const ir::Graph& graph, std::size_t samples,
 
 TEST(Borders, ChangeNoBit) {
   constexpr std::size_t kSamples = 150;
+  Recipe few_samples = two_bits(Schedule::kLayerwise, 8);
+  few_samples.fit.reconstruct.samples = 12;  // fewer than a batch
+  few_samples.fit.reconstruct.batch = 4;
   const std::uint64_t kSomeBatches = std::uint64_t{64} * 40 * 4 * 3;
   for (const ir::Graph& graph :
        {skipping_network(4, 10), recurrent_network(), network_of_two_inputs()}) {
     std::atomic<std::size_t> reads = 0;
     const data::Dataset data = counted_samples(graph, kSamples, reads);
     for (const Recipe& recipe : {two_bits(Schedule::kLayerwise, 0), two_bits(Schedule::kPhases, 0),
-                                 two_bits(Schedule::kLayerwise, 8)}) {
+                                 two_bits(Schedule::kLayerwise, 8), few_samples}) {
       QuantizeOptions options;
       options.memory_bytes = 0;
       const std::string wanted = all_bits(quantize(graph, data, recipe, options).graph);

@@ -113,7 +113,10 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
   tapped.set_outputs({values.begin(), values.end()});
   tapped.remove_unused_nodes();
   std::optional<runtime::Shortcut> shortcut;
-  if (std::optional<BorderGraph> behind = graph_behind(border_, graph, values)) {
+  // A run of fewer samples has another size than the batches of the border.
+  const bool has_batches = samples >= std::min(batch_, data_.size());
+  auto behind = has_batches ? graph_behind(border_, graph, values) : std::nullopt;
+  if (behind) {
     shortcut = {std::move(behind->graph),
                 [this, inputs = std::move(behind->inputs)](std::size_t batch) {
                   return border_.tensors(inputs, batch);

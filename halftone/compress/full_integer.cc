@@ -56,16 +56,6 @@ void check_calibrator(const LayerSettings& settings, const std::string& where) {
                               "it in [default], or leave it out");
 }
 
-/// A name as a pattern that matches it alone.
-std::string literal(const std::string& name) {
-  std::string pattern;
-  for (const char c : name) {
-    if (c == '*' || c == '?' || c == '[' || c == ']' || c == '\\') pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
 /// The recipe of the weights: float32 inputs, and nothing for layers without a form in codes.
 Recipe recipe_of_weights(const ir::Graph& graph, const Recipe& recipe) {
   check_settings(recipe.defaults, "recipe");
@@ -86,7 +76,7 @@ Recipe recipe_of_weights(const ir::Graph& graph, const Recipe& recipe) {
     if (passes::has_code_form(graph, graph.node(id))) continue;
     LayerSettings skipped;
     skipped.skip = true;
-    weights.overrides.push_back({literal(graph.node(id).name), skipped});
+    weights.overrides.push_back({literal_pattern(graph.node(id).name), skipped});
   }
   return weights;
 }

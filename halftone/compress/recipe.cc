@@ -118,6 +118,15 @@ bool matches(const std::string& pattern, std::string_view name) {
 
 }  // namespace
 
+std::string literal_pattern(std::string_view name) {
+  std::string pattern;
+  for (const char c : name) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 LayerSettings LayerSettings::over(const LayerSettings& others) const {
   LayerSettings result = *this;
   const auto fill = [](auto& mine, const auto& theirs) {

@@ -95,6 +95,9 @@ struct FitOptions {
   ReconstructOptions reconstruct;
 };
 
+/// A shell pattern that matches one name only.
+std::string literal_pattern(std::string_view name);
+
 /// Settings for the layers whose name matches a shell pattern: * ? [...].
 struct LayerOverride {
   std::string pattern;

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/base/toml/keys.h"
 #include "halftone/compress/recipe.h"
 
 namespace halftone::compress {
@@ -13,14 +14,7 @@ class Lines {
  public:
   explicit Lines(std::string& text) : text_(text) {}
 
-  void word(std::string_view key, std::string_view value) {
-    text_ += std::string(key) + " = \"";
-    for (const char c : value) {
-      if (c == '"' || c == '\\') text_ += '\\';
-      text_ += c;
-    }
-    text_ += "\"\n";
-  }
+  void word(std::string_view key, std::string_view value) { put(key, keys::quoted(value)); }
   void flag(std::string_view key, bool value) { put(key, value ? "true" : "false"); }
   template <typename T>
   void number(std::string_view key, T value) {

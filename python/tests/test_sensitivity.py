@@ -68,9 +68,9 @@ def test_sensitivity_continues_from_its_state(tmp_path: Path) -> None:
     whole = found()
     state = tmp_path / "s.json"
     assert found(choices=[1], state=state).choices == whole.choices[:1]
-    assert set(json.loads(state.read_text())["choices"]) == {"1"}
+    assert set(json.loads(state.read_text())["measured"]) == {"1"}
     assert found(state=state).to_json() == whole.to_json()
-    with pytest.raises(ValueError, match="is the state of another network"):
+    with pytest.raises(ValueError, match="has sensitivities of another network"):
         found(state=state, seed=1)
 
 

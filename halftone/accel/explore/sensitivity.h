@@ -3,19 +3,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "halftone/accel/explore/space.h"
-#include "halftone/base/progress.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
-#include "halftone/spmd/devices.h"
 
 namespace halftone::accel {
 
@@ -27,20 +23,19 @@ struct Loss {
   double drop = 0;
 };
 
-/// The bits of all layers of a network: which layers, and a pair for each.
-struct LayerChoice {
-  std::string name;
-  BitPair bits;
+/// The recipe with a pair of bits for each of these layers, and other layers as in the recipe.
+compress::Recipe with_bits(const compress::Recipe& recipe, std::span<const std::string> layers,
+                           std::span<const BitPair> bits);
+
+/// The layers of a network that a recipe quantizes.
+struct SearchedLayers {
+  ir::Graph network;               ///< with layers for all products that get bits
+  std::vector<std::string> names;  ///< in order of execution
+  std::vector<Tie> shared;         ///< those that read the same weights, which have one code
 };
 
-/// The recipe with these bits for these layers, and other layers as in the recipe.
-compress::Recipe with_bits(const compress::Recipe& recipe, std::span<const LayerChoice> layers);
-/// The same as TOML, to be appended to that of the recipe.
-std::string bits_toml(std::span<const LayerChoice> layers);
-
-/// The layers of a network that a recipe quantizes, in order of execution.
 /// @throws Error as compress::with_layers(); kUnsupported if there are none
-std::vector<std::string> searched_layers(const ir::Graph& graph, const compress::Recipe& recipe);
+SearchedLayers searched_layers(const ir::Graph& graph, const compress::Recipe& recipe);
 
 /// What sensitivities are measured on.
 struct Measurement {
@@ -48,7 +43,6 @@ struct Measurement {
   const data::Dataset& samples;     ///< for the fit; labels are not read
   const data::Dataset& evaluation;  ///< on which losses are measured
   const compress::Recipe& recipe;   ///< how layers are fitted
-  std::string_view recipe_text;     ///< its TOML, by which a state file is recognised
   compress::QuantizeOptions options{};
   std::size_t batch = 64;  ///< samples per run of the evaluation
 };
@@ -67,16 +61,23 @@ struct LayerSensitivity {
 /// The losses of each layer at each pair of bits that the space allows, all other layers in
 /// float32.
 ///
+/// For each pair the network is quantized once, every layer fitted to float values
+/// (compress::Schedule::kIndependent), and single layers are grafted into the float network: what
+/// quantize() gives if it skips all other layers. Where the recipe reconstructs blocks or fits in
+/// phases, each layer is quantized so.
+///
 /// Noise adds up over layers as far as their errors are small and independent:
 ///
 ///     noise(b_1, ..., b_L) = noise_1(b_1) + ... + noise_L(b_L)
 ///
 /// Source: Zhou et al., Adaptive quantization for deep neural network, AAAI 2018, section 3.
-/// @param state  a file that keeps what was measured, or empty. It is written after each
-///               measurement, so that an interrupted run continues; the result is the same.
+/// @param state  a file that keeps what was measured, or empty. It is written after each pair, so
+///               that an interrupted run continues; the result is the same.
 /// @throws Error as measure_loss() and Space::ties_of(); kFormat if the state is not such a file or
 ///         of another network, data, recipe or seed; kIo if it cannot be written
-std::vector<LayerSensitivity> measure_sensitivities(const Measurement& on, const Space& space,
+std::vector<LayerSensitivity> measure_sensitivities(const Measurement& on,
+                                                    const SearchedLayers& layers,
+                                                    const Space& space,
                                                     const std::filesystem::path& state);
 
 /// The drop that goes with a noise: the monotone function closest to all measured pairs, linear

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 
 #include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
+#include "halftone/compress/layers.h"
 #include "halftone/compress/testing.h"
 
 namespace halftone::accel {
@@ -25,11 +25,21 @@ struct TwoLayers {
   Space space = parse_space(kTwoWidths, "s.toml");
 
   [[nodiscard]] Measurement on() const {
-    return {.graph = graph,
-            .samples = samples,
-            .evaluation = samples,
-            .recipe = recipe,
-            .recipe_text = ""};
+    return {.graph = graph, .samples = samples, .evaluation = samples, .recipe = recipe};
+  }
+
+  [[nodiscard]] std::vector<LayerSensitivity> measured(
+      const Measurement& how, const std::filesystem::path& state = {}) const {
+    return measure_sensitivities(how, searched_layers(graph, recipe), space, state);
+  }
+  [[nodiscard]] std::vector<LayerSensitivity> measured() const { return measured(on()); }
+
+  /// The loss of a network that is quantized with only this layer in its recipe.
+  [[nodiscard]] Loss loss_alone(const std::string& layer, BitPair bits) const {
+    compress::Recipe alone = recipe;
+    alone.overrides.push_back({layer == "first" ? "second" : "first", {}});
+    alone.overrides.back().settings.skip = true;
+    return measure_loss(on(), with_bits(alone, {&layer, 1}, {&bits, 1}));
   }
 };
 
@@ -49,85 +59,116 @@ void expect_equal(const std::vector<LayerSensitivity>& a, const std::vector<Laye
 class Sensitivities : public WithFolder {};
 
 TEST_F(Sensitivities, AreThoseOfALayerAlone) {
-  const TwoLayers network;
-  const Measurement on = network.on();
-  const std::vector<LayerSensitivity> found = measure_sensitivities(on, network.space, {});
-  ASSERT_EQ(found.size(), 2U);
-  EXPECT_EQ(found[1].name, "second");
-  EXPECT_EQ(found[1].pairs, (std::vector<BitPair>{{1, 1}, {3, 3}}));
-  compress::Recipe recipe = compress::parse_recipe(
-      "[default]\nskip = true\n[[layer]]\nname = \"second\"\nskip = false\nweight_bits = 1\n"
-      "activation_bits = 1\n",
-      "r.toml");
-  const Loss alone = measure_loss(on, recipe);
-  EXPECT_EQ(found[1].losses[0].noise, alone.noise);
-  EXPECT_EQ(found[1].losses[0].drop, alone.drop);
-  for (const LayerSensitivity& layer : found) {
-    EXPECT_GT(layer.losses[0].noise, layer.losses[1].noise) << layer.name;
-    EXPECT_GT(layer.losses[1].noise, 0) << layer.name;
-    EXPECT_GE(layer.losses[0].drop, 0) << layer.name;
+  TwoLayers network;
+  network.space = parse_space(
+      kTwoWidths +
+          "activation_bits = [2, 4]\n[[layer]]\nname = \"first\"\nweight_bits = [2, 3]\n"
+          "activation_bits = [4]\n",
+      "s.toml");
+  for (const char* fit : {"", "equalize = true", "schedule = \"phases\"",
+                          "schedule = \"independent\"", "reconstruct_steps = 3"}) {
+    network.recipe = compress::parse_recipe("[fit]\n" + std::string(fit), "r.toml");
+    const std::vector<LayerSensitivity> found = network.measured();
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].name, "first");
+    EXPECT_EQ(found[0].pairs, (std::vector<BitPair>{{2, 4}, {3, 4}}));
+    EXPECT_EQ(found[1].pairs, (std::vector<BitPair>{{1, 2}, {1, 4}, {3, 2}, {3, 4}}));
+    for (const LayerSensitivity& layer : found) {
+      ASSERT_EQ(layer.losses.size(), layer.pairs.size());
+      for (std::size_t i = 0; i < layer.pairs.size(); ++i) {
+        const Loss alone = network.loss_alone(layer.name, layer.pairs[i]);
+        EXPECT_EQ(layer.losses[i].noise, alone.noise) << fit << layer.name << i;
+        EXPECT_EQ(layer.losses[i].drop, alone.drop) << fit << layer.name << i;
+      }
+      EXPECT_GT(layer.losses.front().noise, layer.losses.back().noise) << fit << layer.name;
+      EXPECT_GT(layer.losses.back().noise, 0) << fit << layer.name;
+      EXPECT_GE(layer.losses.front().drop, 0) << fit << layer.name;
+    }
   }
 }
 
 TEST_F(Sensitivities, DoNotDependOnThreadsOrInterruptions) {
   const TwoLayers network;
-  const Measurement on = network.on();
   set_num_threads(1);
-  const std::vector<LayerSensitivity> expected = measure_sensitivities(on, network.space, {});
+  const std::vector<LayerSensitivity> expected = network.measured();
   set_num_threads(3);
-  // Ends after the second measurement.
+  // Ends after the first pair of bits.
   Measurement interrupted = network.on();
-  int measured = 0;
-  interrupted.options.progress = [&](double fraction, std::string_view) {
-    if (fraction >= 0.5 && ++measured > 0) fail(ErrorKind::kInterrupted, "stopped");
+  interrupted.options.progress = [](double fraction, std::string_view) {
+    if (fraction >= 0.5) fail(ErrorKind::kInterrupted, "stopped");
   };
   expect_error(ErrorKind::kInterrupted, "stopped",
-               [&] { measure_sensitivities(interrupted, network.space, path("state.json")); });
+               [&] { static_cast<void>(network.measured(interrupted, path("state.json"))); });
   ASSERT_TRUE(std::filesystem::exists(path("state.json")));
-  expect_equal(measure_sensitivities(on, network.space, path("state.json")), expected);
-  // All is known now, so nothing is measured.
-  interrupted.options.progress = [](double, std::string_view) {
-    fail(ErrorKind::kInterrupted, "measures again");
-  };
-  expect_equal(measure_sensitivities(interrupted, network.space, path("state.json")), expected);
+  // What was measured is not measured again.
+  Measurement continued = network.on();
+  continued.options.progress = [](double fraction, std::string_view) { EXPECT_GE(fraction, 0.5); };
+  expect_equal(network.measured(continued, path("state.json")), expected);
+  continued.options.progress = [](double, std::string_view activity) { FAIL() << activity; };
+  expect_equal(network.measured(continued, path("state.json")), expected);
   set_num_threads(0);
+}
+
+TEST_F(Sensitivities, AreMeasuredAgainForOtherLayers) {
+  TwoLayers network;
+  const std::vector<LayerSensitivity> both = network.measured(network.on(), path("state.json"));
+  network.space =
+      parse_space(kTwoWidths + "[[layer]]\nname = \"first\"\nweight_bits = [2, 3]\n", "s.toml");
+  const std::vector<LayerSensitivity> other = network.measured(network.on(), path("state.json"));
+  expect_equal(other, network.measured());
+  EXPECT_EQ(other[0].losses[1].noise, both[0].losses[1].noise);
 }
 
 TEST_F(Sensitivities, RejectStatesOfOtherMeasurements) {
   const TwoLayers network;
-  measure_sensitivities(network.on(), network.space, path("state.json"));
+  const std::filesystem::path state = path("state.json");
+  static_cast<void>(network.measured(network.on(), state));
   Measurement other = network.on();
   other.options.seed = 1;
   expect_error(ErrorKind::kFormat,
-               "state.json: has sensitivities of another network, data, recipe or seed",
-               [&] { measure_sensitivities(other, network.space, path("state.json")); });
-  for (const char* text : {"", "{}", "[1]", "{\"kind\": \"halftone sensitivities\"}"}) {
-    write_file(path("bad.json"), text);
-    expect_error(ErrorKind::kFormat, "bad.json: expected measured sensitivities",
-                 [&] { measure_sensitivities(network.on(), network.space, path("bad.json")); });
-  }
+               "state.json: has losses of single layers of another network, data, recipe or seed",
+               [&] { static_cast<void>(network.measured(other, state)); });
+  // The form that files had before.
+  write_file(state, R"({"kind": "halftone sensitivities", "key": "0", "measured": []})");
+  expect_error(ErrorKind::kFormat, "state.json: expected measured losses of single layers",
+               [&] { static_cast<void>(network.measured(network.on(), state)); });
 }
 
-TEST_F(Sensitivities, NeedLayersToQuantize) {
-  TwoLayers network;
-  network.recipe.defaults.skip = true;
-  expect_error(ErrorKind::kUnsupported, "the recipe keeps all layers float",
-               [&] { measure_sensitivities(network.on(), network.space, {}); });
+TEST(SearchedLayers, NeedLayersToQuantize) {
+  compress::Recipe recipe;
+  recipe.defaults.skip = true;
+  expect_error(ErrorKind::kUnsupported, "the recipe keeps all layers float", [&] {
+    static_cast<void>(searched_layers(compress::perceptron(12, 16, 4, 1), recipe));
+  });
 }
 
-TEST(BitsOfLayers, AreTheSameAsTextAndAsRecipe) {
-  const std::vector<LayerChoice> layers = {{"a[0]", {2, 4}}, {"b \"c\"\\", {1, 8}}};
-  const compress::Recipe written = compress::parse_recipe(bits_toml(layers), "r.toml");
-  const compress::Recipe made = with_bits({}, layers);
-  for (const LayerChoice& each : layers) {
-    for (const compress::Recipe& recipe : {written, made}) {
-      const compress::LayerRecipe layer = recipe.for_layer(each.name);
-      ASSERT_TRUE(layer.weights && layer.activations) << each.name;
-      EXPECT_EQ(layer.weights->bits, each.bits.weights) << each.name;
-      EXPECT_EQ(layer.activations->bits, each.bits.inputs) << each.name;
+TEST(SearchedLayers, AreTiedIfTheyReadTheSameWeights) {
+  ir::Graph graph = compress::perceptron(12, 12, 12, 1);
+  const ir::Node first = graph.node(compress::quantizable_layers(graph)[0]);
+  graph.set_outputs({graph.add_node("third [*]", first.op, {graph.outputs()[0], first.inputs[1]})});
+  const SearchedLayers layers = searched_layers(graph, {});
+  EXPECT_EQ(layers.names, (std::vector<std::string>{"first", "second", "third [*]"}));
+  Space space = parse_space(kTwoWidths, "s.toml");
+  space.ties = layers.shared;
+  EXPECT_EQ(space.ties_of(layers.names), (std::vector<std::size_t>{0, 1, 0}));
+}
+
+TEST(BitsOfLayers, ReplaceThoseOfTheRecipe) {
+  const std::vector<std::string> layers = {"a[0]", "b \"c\"\\\n"};
+  const std::vector<BitPair> bits = {{2, 4}, {1, 8}};
+  const compress::Recipe given =
+      compress::parse_recipe("[[layer]]\nname = \"a*\"\nweight_bits = 5\n", "given.toml");
+  const compress::Recipe made = with_bits(given, layers, bits);
+  for (const compress::Recipe& recipe :
+       {made, compress::parse_recipe(compress::to_toml(made), "r.toml")}) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const compress::LayerRecipe layer = recipe.for_layer(layers[i]);
+      ASSERT_TRUE(layer.weights && layer.activations) << layers[i];
+      EXPECT_EQ(layer.weights->bits, bits[i].weights) << layers[i];
+      EXPECT_EQ(layer.activations->bits, bits[i].inputs) << layers[i];
     }
+    EXPECT_EQ(recipe.for_layer("a0").weights->bits, 5);  // [0] is no set of characters
   }
-  EXPECT_EQ(made.for_layer("a0").weights->bits, 3);  // [0] is no set of characters
 }
 
 TEST(DropCurve, PoolsNeighboursThatFall) {

@@ -68,4 +68,7 @@ void read_table(const toml::table& table, const std::vector<Key>& keys, const st
 void read_document(std::string_view text, const std::string& name,
                    const std::function<void(const toml::table&)>& read);
 
+/// A string as documents have it: in quotes, with what TOML does not allow in them escaped.
+std::string quoted(std::string_view text);
+
 }  // namespace halftone::keys

@@ -35,16 +35,6 @@ SystemAndBits system_and_bits(std::string_view part, std::string_view text) {
   return result;
 }
 
-/// A pattern that matches one name only.
-std::string literal_pattern(std::string_view name) {
-  std::string pattern;
-  for (const char c : name) {
-    if (std::string_view("*?[\\").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
 }  // namespace
 
 LayerChoice choice_named(std::string_view text) {
