@@ -29,6 +29,7 @@ struct SensitivitySettings {
   std::filesystem::path state{};
 };
 
+/// The data is that of the float network: integer inputs and outputs become float32.
 /// @throws Error as prepared() and compress::sensitivity(); kFormat if the state is of another
 ///         network, data, recipe or seed; kIo if it cannot be written
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
@@ -36,7 +37,7 @@ compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
 
 /// The same of a network that is quantized already, beside the float network it was made from.
 /// @throws Error as prepared() and compress::sensitivity_of()
-compress::Sensitivity sensitivity_of(Network quantized, const Network& reference,
+compress::Sensitivity sensitivity_of(const Network& quantized, const Network& reference,
                                      const data::Dataset& data,
                                      const compress::SensitivityOptions& options = {});
 
@@ -59,7 +60,7 @@ struct BudgetSettings {
 /// Quantizes a network within a budget.
 /// @throws Error as prepared(), sensitivity(), to_bytes() and compress::quantize_within(); kUsage
 ///         without a try
-compress::BudgetResult quantize_within(Network network, const data::Dataset& data,
+compress::BudgetResult quantize_within(const Network& network, const data::Dataset& data,
                                        const BudgetSettings& settings);
 
 /// A file to quantize within a budget, and the file to write.

@@ -28,6 +28,8 @@ constexpr double kNoiseRatio = 0.1;
 struct FittedChoice {
   ir::Graph alone;     ///< each layer on float values
   ir::Graph in_order;  ///< each layer on those of the layers before it
+  /// As for sensitivity_of().
+  std::vector<std::optional<StoredWeights>> stored{};
 };
 
 /// A network whose layers have uniform noise on their weights. (Normal numbers need functions of
@@ -122,7 +124,7 @@ class SensitivityRun {
                               meter_.loss(fitted.alone, pairs_in(unit, alone)),
                               meter_.loss(fitted.in_order, before)});
     }
-    add_costs(choice, fitted.in_order);
+    add_costs(choice, fitted.in_order, in_order);
     return choice;
   }
 
@@ -150,6 +152,9 @@ class SensitivityRun {
           report_layer(reference_, layers_[i], fitted.in_order, in_order[i].quantized);
       choice.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes,
                                single[i].sqnr_db(), accumulated[i].sqnr_db(), weighted[i]});
+      if (i >= fitted.stored.size() || !fitted.stored[i]) continue;
+      choice.layers[i].weight_bits = fitted.stored[i]->bits;
+      choice.layers[i].bytes = fitted.stored[i]->bytes;
     }
   }
 
@@ -206,10 +211,11 @@ class SensitivityRun {
     }
   }
 
-  void add_costs(ChoiceSensitivity& choice, const ir::Graph& network) const {
+  void add_costs(ChoiceSensitivity& choice, const ir::Graph& network,
+                 const std::vector<LayerPair>& pairs) const {
     if (!options_.costs) return;
     std::vector<std::string> names;
-    for (const SensitiveLayer& layer : result.layers) names.push_back(layer.name);
+    for (const LayerPair& pair : pairs) names.push_back(network.node(pair.quantized).name);
     const RunCosts costs = options_.costs(network, names);
     choice.us = costs.us;
     if (!costs.layer_pj.empty()) choice.pj = costs.pj;
@@ -332,12 +338,13 @@ Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
 }
 
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
-                           const data::Dataset& data, const SensitivityOptions& options) {
+                           const data::Dataset& data, const SensitivityOptions& options,
+                           const std::vector<std::optional<StoredWeights>>& stored) {
   std::vector<ir::NodeId> layers;
   for (const LayerPair& pair : paired_layers(reference, quantized)) layers.push_back(pair.original);
   SensitivityRun run(reference, data, std::move(layers), options);
   run.result.choices.push_back(
-      run.measure(kOwnChoice, {quantized, quantized}, options.fit.progress));
+      run.measure(kOwnChoice, {quantized, quantized, stored}, options.fit.progress));
   run.result.on_fit_samples = false;  // those of the fit are not known
   for (SensitiveUnit& unit : run.result.units) unit.may_change = false;
   return std::move(run.result);
