@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
-#include "halftone/compress/calibration.h"
 #include "halftone/compress/graft.h"
+#include "halftone/compress/layer_errors.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
 #include "halftone/compress/rule_codes.h"
@@ -145,7 +147,8 @@ class SensitivityRun {
   void add_layers(ChoiceSensitivity& choice, const FittedChoice& fitted,
                   const std::vector<LayerPair>& alone, const std::vector<LayerPair>& in_order) {
     const auto single = errors_alone(fitted.alone, alone);
-    const auto accumulated = errors_in_order(fitted.in_order, in_order);
+    const auto accumulated =
+        distortions_in_order(reference_, fitted.in_order, in_order, data_, run_options());
     const auto weighted = weighted_errors(fitted.alone, alone, single);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const LayerReport report =
@@ -158,32 +161,14 @@ class SensitivityRun {
     }
   }
 
-  [[nodiscard]] std::vector<numerics::Distortion> errors_of(
-      const ir::Graph& both, const std::vector<ValuePair>& values) const {
-    const Calibration calibration(data_, calibration_batch(reference_, layers_),
-                                  options_.fit.devices, 0);
-    return calibration.distortions(both, values, {});
+  [[nodiscard]] LayerErrorOptions run_options() const {
+    // The same runs as those of quantize(), whatever the network's size: so equal errors are equal.
+    return {{}, options_.fit.devices, std::numeric_limits<std::uint64_t>::max()};
   }
 
   [[nodiscard]] std::vector<numerics::Distortion> errors_alone(
       const ir::Graph& quantized, const std::vector<LayerPair>& pairs) const {
-    ir::Graph both = reference_;
-    std::vector<ValuePair> values;
-    for (const LayerPair& pair : pairs) {
-      values.push_back({reference_.node(pair.original).output, add_beside(both, quantized, pair)});
-    }
-    return errors_of(both, values);
-  }
-
-  [[nodiscard]] std::vector<numerics::Distortion> errors_in_order(
-      const ir::Graph& quantized, const std::vector<LayerPair>& pairs) const {
-    const TwoNetworks both = beside(reference_, quantized, pairs);
-    std::vector<ValuePair> values;
-    for (const LayerPair& pair : pairs) {
-      const ir::ValueId output = reference_.node(pair.original).output;
-      values.push_back({output, both.twin(output)});
-    }
-    return errors_of(both.graph, values);
+    return distortions_alone(reference_, quantized, pairs, data_, run_options());
   }
 
   /// @param errors  of the layer outputs
