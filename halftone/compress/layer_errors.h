@@ -27,8 +27,8 @@ struct LayerErrorOptions {
 };
 
 /// Signal to quantization noise ratios of a layer's output, in decibels: 10 log10(sum y^2 / sum (y
-/// - z)^2) over data, where y is the output in the reference; +infinity without noise. Codes of a
-/// layer's input belong to the layer, but conversions to 8-bit integers between layers do not.
+/// - z)^2) over data, where y is the output in the reference; +infinity without noise. The rounding
+/// of a layer's input, to codes or 8-bit integers, belongs to the layer.
 struct LayerError {
   double sqnr_db = 0;        ///< z is the output in the quantized network
   double sqnr_alone_db = 0;  ///< z is what the quantized layer gives on the reference's input
