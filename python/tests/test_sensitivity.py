@@ -144,6 +144,7 @@ def test_budgets_may_be_texts_and_times() -> None:
         ({"budget": "loss=1", "loss": "l2"}, "l2"),
         ({"budget": "loss=1", "test_limit": 3}, "test_limit: only with test_data="),
         ({"choices": [2]}, "choices: only with budget="),
+        ({"tries": 2}, "tries: only with budget="),
         ({"test_data": "folder"}, "test_data: only with budget="),
     ],
 )
