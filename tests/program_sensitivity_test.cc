@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sensitivities and budgets, as users run them.
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -32,14 +33,51 @@ ir::Graph small_classifier() {
   return graph;
 }
 
+constexpr double kWeightStep = 1.0 / 256;
+
+/// Integers that represent weights.
+ir::ValueId add_codes(ir::Graph& graph, const std::string& name, ir::Dim rows, ir::Dim cols,
+                      Random& random) {
+  ir::Tensor codes(ir::ElementType::kInt8, {rows, cols});
+  for (std::int8_t& code : codes.as<std::int8_t>()) {
+    code = static_cast<std::int8_t>(std::clamp(0.1 / kWeightStep * random.normal(), -127.0, 127.0));
+  }
+  const ir::AffineParameters step{{static_cast<float>(kWeightStep)}, {0}};
+  return graph.add_node(name + "/floats", ir::DequantizeLinear{step},
+                        {graph.add_constant(name, std::move(codes))});
+}
+
+/// The classifier in 8-bit integers throughout, as other programs write such networks.
+ir::Graph integer_classifier() {
+  Random random(1);
+  ir::Graph graph;
+  const ir::AffineParameters pixel{{1.0F / 255}, {-128}};
+  const ir::AffineParameters hidden{{0.05F}, {-128}};
+  const ir::AffineParameters score{{0.1F}, {0}};
+  const auto q =
+      graph.add_input("pixels", ir::dense_type(ir::ElementType::kInt8, {ir::kBatch, 784}));
+  const auto x = graph.add_node("pixels/floats", ir::DequantizeLinear{pixel}, {q});
+  const auto first = add_codes(graph, "w1", 24, 784, random);
+  const auto second = add_codes(graph, "w2", 10, 24, random);
+  const auto h = graph.add_node("dense1", ir::FullyConnected{{ir::ActivationKind::kRelu}},
+                                {x, first, ir::kAbsent});
+  const auto h_codes = graph.add_node("hidden", ir::QuantizeLinear{hidden}, {h});
+  const auto h_floats = graph.add_node("hidden/floats", ir::DequantizeLinear{hidden}, {h_codes});
+  const auto y = graph.add_node("dense2", ir::FullyConnected{}, {h_floats, second, ir::kAbsent});
+  graph.add_output(graph.add_node("scores", ir::QuantizeLinear{score}, {y}));
+  return graph;
+}
+
 class ProgramSensitivity : public Program {
  protected:
   void SetUp() override {
     Program::SetUp();
     formats::save_model(small_classifier(), model_);
+    formats::save_model(integer_classifier(), integers_);
   }
 
   const std::string model_ = path("small.circle");
+  const std::string integers_ = path("integers.onnx");
   const std::string data_ = " --data " + kExample + " --limit 60 ";
 
   [[nodiscard]] json result_of(const std::string& arguments) const {
@@ -58,7 +96,8 @@ TEST_F(ProgramSensitivity, MeasuresLayersInEachChoice) {
   const json found = result_of("sensitivity " + model_ + data_ + "--choices 2,3/none,float");
   EXPECT_EQ(found["loss"], "kl");
   EXPECT_EQ(found["weighted_by"], "gradients");
-  EXPECT_EQ(found["samples"], 60);
+  EXPECT_EQ(found["samples"], 15) << "every fourth";
+  EXPECT_FALSE(found["on_fit_samples"].get<bool>());
   ASSERT_EQ(found["layers"].size(), 2U);
   EXPECT_EQ(found["layers"][0]["name"], "dense1");
   EXPECT_EQ(found["units"], json::parse(R"([{"layers":[0],"may_change":true},
@@ -72,18 +111,25 @@ TEST_F(ProgramSensitivity, MeasuresLayersInEachChoice) {
   EXPECT_EQ(found["choices"][1]["layers"][0]["activation_bits"], 32);
   EXPECT_EQ(found["choices"][2]["units"][0]["loss"], 0);
   EXPECT_EQ(found["choices"][2]["layers"][1]["sqnr_db"], json());
+}
 
-  // What a recipe that skips the other layer leaves, measured by eval.
+/// What a recipe that skips the other layer leaves, measured by eval. So few samples are not split.
+TEST_F(ProgramSensitivity, MeasuresWhatQuantizingALayerAloneCosts) {
+  const std::string data = " --data " + kExample + " --limit 7 ";
+  const json found = result_of("sensitivity " + model_ + data + "--choices 2 --no-time");
+  EXPECT_EQ(found["samples"], 7);
+  EXPECT_TRUE(found["on_fit_samples"].get<bool>());
+  const json& two = found["choices"][0];
   std::ofstream(path("r.toml")) << "[default]\nweight_bits = 2\nactivation_bits = 2\n"
                                    "[[layer]]\nname = \"dense2\"\nskip = true\n";
-  const json quantized = result_of("quantize " + model_ + " -o " + path("m.circle") + data_ +
+  const json quantized = result_of("quantize " + model_ + " -o " + path("m.circle") + data +
                                    "--recipe " + path("r.toml"));
   EXPECT_EQ(quantized["layers"][0]["sqnr_db"], two["layers"][0]["sqnr_db"]);
-  const json eval = result_of("eval " + path("m.circle") + data_ + "--split train --reference " +
+  const json eval = result_of("eval " + path("m.circle") + data + "--split train --reference " +
                               model_ + " --float-order fixed");
-  // Sums of 60 numbers that are not negative, in another order: each addition rounds to 2^-53.
+  // Sums of 7 numbers that are not negative, in another order: each addition rounds to 2^-53.
   EXPECT_NEAR(eval["reference"]["kl"].get<double>(), two["units"][0]["loss"].get<double>(),
-              2 * 60 * 0x1p-53 * two["units"][0]["loss"].get<double>());
+              2 * 7 * 0x1p-53 * two["units"][0]["loss"].get<double>());
 }
 
 TEST_F(ProgramSensitivity, ShowsTheLayersOfAQuantizedNetwork) {
@@ -159,6 +205,47 @@ TEST_F(ProgramSensitivity, MeasuresOnOtherSamplesIfToldSo) {
             result_of(arguments)["choices"][0]["units"][0]["loss"]);
   const Outcome text = run(arguments);
   EXPECT_THAT(text.out, testing::HasSubstr("KL divergence from the float network"));
+}
+
+TEST_F(ProgramSensitivity, TakesNetworksWithIntegersAtTheirEnds) {
+  const json found = result_of("sensitivity " + integers_ + data_ + "--no-time --choices 3,float");
+  EXPECT_EQ(found["loss"], "kl");
+  EXPECT_EQ(found["weighted_by"], "noise");
+  EXPECT_GT(found["choices"][0]["units"][0]["loss"], 0);
+  EXPECT_EQ(found["choices"][1]["units"][1]["accumulated_loss"], 0);
+
+  const std::string rest =
+      data_ + "--choices 1,2,3 --budget bytes=7k --write-recipe " + path("r.toml");
+  const json within = result_of("quantize " + integers_ + " -o " + path("m.circle") + rest);
+  EXPECT_LE(within["output_bytes"], 7000);
+  const ir::Graph written = formats::load_model(path("m.circle"));
+  EXPECT_EQ(written.value(written.inputs()[0]).type.to_string(), "int8[N, 784]");
+  EXPECT_EQ(written.value(written.outputs()[0]).type.to_string(), "int8[N, 10]");
+  EXPECT_EQ(written.value(written.outputs()[0]).name, "scores");
+  const json again = result_of("quantize " + integers_ + " -o " + path("again.circle") + data_ +
+                               "--recipe " + path("r.toml"));
+  EXPECT_EQ(again["output_bytes"], within["output_bytes"]);
+  EXPECT_EQ(text_of(path("again.circle")), text_of(path("m.circle")));
+}
+
+TEST_F(ProgramSensitivity, ComparesNetworksOfIntegers) {
+  const std::string reference = data_ + "--reference ";
+  const json own = result_of("sensitivity " + integers_ + reference + model_);
+  const json& layers = own["choices"][0]["layers"];
+  EXPECT_EQ(own["choices"][0]["name"], "model");
+  EXPECT_EQ(layers[0]["weight_bits"], 8);
+  EXPECT_EQ(layers[0]["activation_bits"], 8);
+  EXPECT_EQ(layers[0]["bytes"], 24 * 784);
+  EXPECT_GT(layers[0]["us"], 0);
+  EXPECT_GT(own["choices"][0]["units"][0]["loss"], 0);
+  ASSERT_EQ(
+      run("quantize " + integers_ + " -o " + path("m.circle") + data_ + "--weight-bits 2").code, 0);
+  const json few = result_of("sensitivity " + path("m.circle") + reference + integers_);
+  EXPECT_EQ(few["choices"][0]["layers"][0]["weight_bits"], 2);
+  EXPECT_GT(few["choices"][0]["units"][1]["accumulated_loss"], 0);
+  const json same = result_of("sensitivity " + integers_ + reference + integers_);
+  EXPECT_EQ(same["choices"][0]["units"][1]["accumulated_loss"], 0);
+  EXPECT_EQ(same["choices"][0]["layers"][1]["accumulated_sqnr_db"], json()) << "no error";
 }
 
 TEST_F(ProgramSensitivity, RejectsBadInputInOneLine) {

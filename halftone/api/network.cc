@@ -86,6 +86,10 @@ ir::Graph prepared(Network network, Purpose purpose) {
     case Purpose::kFit:
       passes::simplify(graph, {.widen = true});
       break;
+    case Purpose::kFitOnFloats:
+      passes::give_float_ends(graph);
+      passes::simplify(graph, {.widen = true});
+      break;
     case Purpose::kRunOnFloats:
       passes::give_float_ends(graph);
       passes::simplify_to_run(graph);

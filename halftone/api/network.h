@@ -73,6 +73,7 @@ SharedBytes to_bytes(const Network& network, std::string_view format,
 enum class Purpose : std::uint8_t {
   kConvert,      ///< to be written to a file
   kFit,          ///< to be quantized or trained: integer weights become the floats they represent
+  kFitOnFloats,  ///< likewise, and integer inputs and outputs become float32
   kRun,          ///< layers between conversions compute with integers
   kRunOnFloats,  ///< likewise, and integer inputs and outputs become float32
 };

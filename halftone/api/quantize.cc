@@ -8,6 +8,7 @@
 #include "halftone/compress/full_integer.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
+#include "halftone/passes/float_ends.h"
 
 namespace halftone {
 namespace {
@@ -16,21 +17,29 @@ const passes::CodeForm& codes_of(formats::ModelFormat format) {
   return format == formats::ModelFormat::kOnnx ? passes::kOnnxCodes : passes::kTfliteCodes;
 }
 
-}  // namespace
-
-compress::QuantizeResult quantize(Network network, const data::Dataset& data,
-                                  const compress::Recipe& recipe,
-                                  const compress::QuantizeOptions& options) {
-  return compress::quantize(prepared(std::move(network), Purpose::kFit), data, recipe, options);
+/// The result of a fit on floats with the inputs and outputs of its network.
+compress::QuantizeResult with_ends_of(const Network& network, compress::QuantizeResult result) {
+  passes::restore_ends(result.graph, network.graph);
+  return result;
 }
 
-compress::QuantizeResult quantize_to_integers(Network network, const data::Dataset& data,
+}  // namespace
+
+compress::QuantizeResult quantize(const Network& network, const data::Dataset& data,
+                                  const compress::Recipe& recipe,
+                                  const compress::QuantizeOptions& options) {
+  return with_ends_of(
+      network, compress::quantize(prepared(network, Purpose::kFitOnFloats), data, recipe, options));
+}
+
+compress::QuantizeResult quantize_to_integers(const Network& network, const data::Dataset& data,
                                               const compress::Recipe& recipe,
                                               const compress::QuantizeOptions& options,
                                               std::string_view format) {
   const passes::CodeForm& form = codes_of(formats::format_named(format));
-  return compress::quantize_to_integers(prepared(std::move(network), Purpose::kFit), data, recipe,
-                                        options, form);
+  return with_ends_of(network,
+                      compress::quantize_to_integers(prepared(network, Purpose::kFitOnFloats), data,
+                                                     recipe, options, form));
 }
 
 QuantizeReport report_of(const compress::QuantizeResult& result) {
@@ -44,7 +53,8 @@ QuantizeReport report_of(const compress::QuantizeResult& result) {
 namespace {
 
 /// Whether the output can hold the network, and the codes that it gets.
-void check_form(const QuantizeJob& job, const ir::Graph& graph) {
+void check_form(const QuantizeJob& job, const Network& network) {
+  const ir::Graph graph = prepared(network, Purpose::kFit);
   if (!job.form.is_standard()) return formats::check_model(graph, job.output);
   if (job.full_integer) {
     fail(ErrorKind::kUsage,
@@ -54,11 +64,11 @@ void check_form(const QuantizeJob& job, const ir::Graph& graph) {
   formats::check_model(compress::with_rule_codes(graph, job.recipe), job.output, job.form);
 }
 
-compress::QuantizeResult quantize_for(const QuantizeJob& job, const ir::Graph& graph,
+compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& network,
                                       const data::Dataset& data) {
-  if (!job.full_integer) return compress::quantize(graph, data, job.recipe, job.options);
-  return compress::quantize_to_integers(graph, data, job.recipe, job.options,
-                                        codes_of(formats::model_format(job.output)));
+  if (!job.full_integer) return quantize(network, data, job.recipe, job.options);
+  return quantize_to_integers(network, data, job.recipe, job.options,
+                              to_string(formats::model_format(job.output)));
 }
 
 }  // namespace
@@ -66,14 +76,12 @@ compress::QuantizeResult quantize_for(const QuantizeJob& job, const ir::Graph& g
 QuantizeReport quantize_file(const QuantizeJob& job) {
   const Elapsed elapsed;
   check_output(job.output, {&job.input, 1});
-  Network network = load(job.input, job.import);
-  const std::uintmax_t input_bytes = network.file_bytes;
-  const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
-  check_form(job, graph);
+  const Network network = load(job.input, job.import);
+  check_form(job, network);
   const data::Dataset data = job.data.open();
-  const compress::QuantizeResult result = quantize_for(job, graph, data);
+  const compress::QuantizeResult result = quantize_for(job, network, data);
   QuantizeReport report = report_of(result);
-  report.input_bytes = input_bytes;
+  report.input_bytes = network.file_bytes;
   if (job.options.devices.rank() == 0) {
     save(result.graph, job.output, job.form);
     report.output_bytes = std::filesystem::file_size(job.output);

@@ -16,9 +16,10 @@
 namespace halftone {
 
 /// Quantizes a network by a recipe, fitted to unlabelled samples. Integer weights are fitted again,
-/// from the values they represent.
+/// from the values they represent. The data is that of the float network: integer inputs and
+/// outputs are float32 during the fit.
 /// @throws Error as prepared() and compress::quantize()
-compress::QuantizeResult quantize(Network network, const data::Dataset& data,
+compress::QuantizeResult quantize(const Network& network, const data::Dataset& data,
                                   const compress::Recipe& recipe = {},
                                   const compress::QuantizeOptions& options = {});
 
@@ -27,7 +28,7 @@ compress::QuantizeResult quantize(Network network, const data::Dataset& data,
 /// @param format  as in to_bytes()
 /// @throws Error as prepared() and compress::quantize_to_integers(); kUsage if there is no such
 ///         format
-compress::QuantizeResult quantize_to_integers(Network network, const data::Dataset& data,
+compress::QuantizeResult quantize_to_integers(const Network& network, const data::Dataset& data,
                                               const compress::Recipe& recipe,
                                               const compress::QuantizeOptions& options,
                                               std::string_view format);

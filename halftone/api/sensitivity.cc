@@ -4,16 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <deque>
+#include <map>
 #include <utility>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/api/inspection.h"
 #include "halftone/api/sensitivity_state.h"
 #include "halftone/api/writable.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/hash.h"
+#include "halftone/compress/graft.h"
 #include "halftone/compress/input_hash.h"
 #include "halftone/formats/model.h"
+#include "halftone/passes/float_ends.h"
 
 namespace halftone {
 namespace {
@@ -35,6 +40,35 @@ std::uint64_t key_of(const ir::Graph& graph, const data::Dataset& data,
   hash.add(settings.options.costs ? settings.options.costs_name : "no costs");
   return hash.value();
 }
+
+/// Fewer samples are not split.
+constexpr std::size_t kMinSplitSamples = 8;
+/// One of so many samples is for validation, up to a number of them.
+constexpr std::size_t kValidationStep = 4;
+constexpr std::size_t kMaxValidation = 1024;
+
+/// Samples to fit to, and others on which these fits are measured.
+class ValidationSplit {
+ public:
+  /// Splits the data unless the options name samples to measure on.
+  /// @param options  get the samples of this, which must outlive their use
+  ValidationSplit(const data::Dataset& data, compress::SensitivityOptions& options) : all_(data) {
+    if (options.evaluation != nullptr || data.size() < kMinSplitSamples) return;
+    const std::size_t least = (data.size() + kMaxValidation - 1) / kMaxValidation;
+    parts_.emplace(data.split(std::max(kValidationStep, least)));
+    options.evaluation = &parts_->second;
+  }
+  ValidationSplit(const ValidationSplit&) = delete;
+  ValidationSplit& operator=(const ValidationSplit&) = delete;
+  ~ValidationSplit() = default;
+
+  [[nodiscard]] bool is_split() const { return parts_.has_value(); }
+  [[nodiscard]] const data::Dataset& fit() const { return parts_ ? parts_->first : all_; }
+
+ private:
+  const data::Dataset& all_;
+  std::optional<std::pair<data::Dataset, data::Dataset>> parts_;
+};
 
 std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
   return source ? std::optional(source->open()) : std::nullopt;
@@ -99,25 +133,52 @@ double limit_of(Measure measure, std::string_view text, const std::string& whole
   return value * *factor;
 }
 
+/// How the file of a network stores the weights of its layers: integers become float32 in the graph
+/// that is compared.
+/// @param graph  of the network, on floats
+std::vector<std::optional<compress::StoredWeights>> stored_weights(const Network& network,
+                                                                   const ir::Graph& graph) {
+  std::map<std::string, std::deque<compress::StoredWeights>> by_name;
+  for (const LayerInfo& layer : inspect(prepared(network, Purpose::kConvert), "", 0).layers) {
+    by_name[layer.name].push_back({layer.weight_bits, layer.weight_bytes});
+  }
+  std::vector<std::optional<compress::StoredWeights>> stored;
+  for (const compress::LayerPair& pair : compress::paired_layers(graph, graph)) {
+    std::deque<compress::StoredWeights>& left = by_name[graph.node(pair.quantized).name];
+    stored.push_back(left.empty() ? std::nullopt : std::optional(left.front()));
+    if (!left.empty()) left.pop_front();
+  }
+  return stored;
+}
+
 }  // namespace
 
 std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6", "8"}; }
 
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
-  const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
+  const ir::Graph graph = prepared(std::move(network), Purpose::kFitOnFloats);
+  SensitivitySettings measured = settings;
+  const ValidationSplit split(data, measured.options);
   std::optional<StateFile> state;
-  const compress::SensitivityOptions options = with_state(graph, data, settings, state);
-  return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
+  const compress::SensitivityOptions options = with_state(graph, split.fit(), measured, state);
+  return compress::sensitivity(graph, split.fit(), settings.recipe, settings.choices, options);
 }
 
-compress::Sensitivity sensitivity_of(Network quantized, const Network& reference,
+compress::Sensitivity sensitivity_of(const Network& quantized, const Network& reference,
                                      const data::Dataset& data,
                                      const compress::SensitivityOptions& options) {
-  const std::string name = quantized.name;
-  const ir::Graph graph = prepared(std::move(quantized), Purpose::kRunOnFloats);
-  const ir::Graph other = prepared(reference, Purpose::kRunOnFloats);
-  return with_context(name, [&] { return compress::sensitivity_of(graph, other, data, options); });
+  const ir::Graph graph = prepared(quantized, Purpose::kFitOnFloats);
+  const ir::Graph other = prepared(reference, Purpose::kFitOnFloats);
+  compress::SensitivityOptions how = options;
+  if (options.costs) {
+    how.costs = [&](const ir::Graph& /*on floats*/, const std::vector<std::string>& layers) {
+      return options.costs(quantized.graph, layers);
+    };
+  }
+  return with_context(quantized.name, [&] {
+    return compress::sensitivity_of(graph, other, data, how, stored_weights(quantized, graph));
+  });
 }
 
 compress::Budget budget_named(std::span<const std::string> limits) {
@@ -143,21 +204,27 @@ bool needs_time(const compress::Budget& budget) {
   return budget[Measure::kTime] || compress::objective_of(budget) == Measure::kTime;
 }
 
-compress::BudgetResult quantize_within(Network network, const data::Dataset& data,
+compress::BudgetResult quantize_within(const Network& network, const data::Dataset& data,
                                        const BudgetSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
-  const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
+  const ir::Graph graph = prepared(network, Purpose::kFitOnFloats);
+  SensitivitySettings measured = settings.sensitivity;
+  const ValidationSplit split(data, measured.options);
   std::optional<StateFile> state;
   compress::BudgetOptions options;
   options.budget = settings.budget;
   options.tries = settings.tries;
-  options.sensitivity = with_state(graph, data, settings.sensitivity, state);
-  options.file_bytes = [&](const ir::Graph& result) {
+  options.sensitivity = with_state(graph, split.fit(), measured, state);
+  if (split.is_split()) options.fit_samples = &split.fit();
+  options.file_bytes = [&](ir::Graph result) {
+    passes::restore_ends(result, network.graph);
     return static_cast<double>(
-        to_bytes(Network(result), settings.format, settings.form).bytes.size());
+        to_bytes(Network(std::move(result)), settings.format, settings.form).bytes.size());
   };
-  return compress::quantize_within(graph, data, settings.sensitivity.recipe,
-                                   settings.sensitivity.choices, options);
+  compress::BudgetResult result = compress::quantize_within(
+      graph, data, settings.sensitivity.recipe, settings.sensitivity.choices, options);
+  passes::restore_ends(result.quantized.graph, network.graph);
+  return result;
 }
 
 BudgetReport report_of(compress::BudgetResult result, const compress::Budget& budget) {
@@ -177,18 +244,17 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   check_output(job.output, {&job.input, 1});
   check_writable(job.output);
   check_writable(job.recipe_output);
-  Network network = load(job.input, job.import);
-  const std::uintmax_t input_bytes = network.file_bytes;
+  const Network network = load(job.input, job.import);
   formats::check_model(prepared(network, Purpose::kFit), job.output);
   BudgetSettings settings = job.settings;
   settings.format = to_string(formats::model_format(job.output));
   const data::Dataset data = job.data.open();
   const std::optional<data::Dataset> evaluation = opened(job.evaluation);
   if (evaluation) settings.sensitivity.options.evaluation = &*evaluation;
-  compress::BudgetResult result = quantize_within(std::move(network), data, settings);
+  compress::BudgetResult result = quantize_within(network, data, settings);
   const ir::Graph quantized = result.quantized.graph;
   BudgetReport report = report_of(std::move(result), settings.budget);
-  report.quantized.input_bytes = input_bytes;
+  report.quantized.input_bytes = network.file_bytes;
   if (is_first(settings.sensitivity.options.fit.devices)) {
     save(quantized, job.output, settings.form);
     report.quantized.output_bytes = std::filesystem::file_size(job.output);
@@ -207,7 +273,7 @@ compress::Sensitivity sensitivity_of_file(const SensitivityJob& job) {
   SensitivitySettings settings = job.settings;
   if (evaluation) settings.options.evaluation = &*evaluation;
   if (networks.size() == 1) return sensitivity(std::move(networks[0]), data, settings);
-  return sensitivity_of(std::move(networks[0]), networks[1], data, settings.options);
+  return sensitivity_of(networks[0], networks[1], data, settings.options);
 }
 
 }  // namespace halftone

@@ -2,7 +2,6 @@
 #include "halftone/compress/graft.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -48,16 +47,32 @@ ir::Operator op_of(const ir::Operator& original, ir::Operator twin) {
   return op;
 }
 
-/// What rounds the input of a layer; nothing if nothing does.
-std::optional<ir::Operator> rounding(const ir::Graph& graph, ValueId input) {
+/// The operators that round the input of a layer; empty if nothing does. 8-bit integers may have
+/// been moved or pooled since they were rounded, so their own step rounds.
+std::vector<ir::Operator> rounding(const ir::Graph& graph, ValueId input) {
   const auto producer = graph.producer(input);
-  if (!producer) return std::nullopt;
-  ir::Operator op = graph.node(*producer).op;
+  if (!producer) return {};
+  const ir::Node& node = graph.node(*producer);
+  ir::Operator op = node.op;
   if (auto* encode = std::get_if<ir::Encode>(&op)) {
     encode->activation = {};  // the original's input has it
-    return op;
+    return {op};
   }
-  return std::holds_alternative<ir::FakeQuantize>(op) ? std::optional(op) : std::nullopt;
+  if (const auto* floats = std::get_if<ir::DequantizeLinear>(&op)) {
+    const ir::ElementType element = graph.value(node.inputs[0]).type.encoding.element;
+    return {ir::QuantizeLinear{floats->parameters, element}, op};
+  }
+  return std::holds_alternative<ir::FakeQuantize>(op) ? std::vector{op}
+                                                      : std::vector<ir::Operator>();
+}
+
+/// Adds the rounding of a twin's input to a value, unless it has just been rounded so.
+ValueId add_rounding(ir::Graph& graph, ValueId value, const std::vector<ir::Operator>& rounding,
+                     const std::string& layer) {
+  const auto producer = graph.producer(value);
+  if (rounding.empty() || (producer && graph.node(*producer).op == rounding.back())) return value;
+  for (const ir::Operator& op : rounding) value = graph.add_node(layer + "/encode", op, {value});
+  return value;
 }
 
 /// @param inputs  of the original, or of its twin
@@ -71,8 +86,9 @@ ValueId add_layer(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair,
     const ir::Value& value = quantized.value(twin.inputs[i]);
     if (value.constant != nullptr) inputs[i] = graph.add_constant(value.name, value.constant);
   }
-  const auto encode = ir::is_table(twin.op) ? std::nullopt : rounding(quantized, twin.inputs[0]);
-  if (encode) inputs[0] = graph.add_node(original.name + "/encode", *encode, {inputs[0]});
+  if (!ir::is_table(twin.op)) {
+    inputs[0] = add_rounding(graph, inputs[0], rounding(quantized, twin.inputs[0]), original.name);
+  }
   return graph.add_node(original.name, op_of(original.op, twin.op), std::move(inputs),
                         graph.value(original.output).name);
 }

@@ -23,7 +23,7 @@ struct LayerPair {
 std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph& quantized);
 
 /// Adds a quantized layer beside its original: it reads the original's input, through the encoding
-/// that it has in the quantized network, and has the original's attributes.
+/// or the 8-bit integers that it has in the quantized network, and has the original's attributes.
 /// @param graph  the float network or a copy that grew; `pair.original` is a node of it
 /// @return       the output of the added layer
 ir::ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair);

@@ -41,6 +41,38 @@ TEST(Graft, OfAllLayersIsTheQuantizedNetwork) {
   }
 }
 
+/// A perceptron that rounds its input and its hidden values to 8-bit integers.
+ir::Graph rounded_perceptron() {
+  const ir::Graph floats = perceptron(20, 16, 4, 2);
+  ir::Graph graph = floats;
+  std::vector<ir::NodeId> layers;
+  for (const ir::NodeId id : floats.topological_order()) layers.push_back(id);
+  const std::vector<float> steps = {0.03F, 0.01F};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const ir::AffineParameters step{{steps[i]}, {3}};
+    std::vector<ir::ValueId> inputs = graph.node(layers[i]).inputs;
+    const auto codes = graph.add_node("codes", ir::QuantizeLinear{step}, {inputs[0]});
+    inputs[0] = graph.add_node("floats", ir::DequantizeLinear{step}, {codes});
+    graph.replace_node(layers[i], graph.node(layers[i]).op, inputs);
+  }
+  return graph;
+}
+
+TEST(Graft, RoundsInputsTo8BitIntegersAsTheQuantizedNetworkDoes) {
+  const ir::Graph reference = perceptron(20, 16, 4, 2);
+  const ir::Graph rounded = rounded_perceptron();
+  const auto pairs = paired_layers(reference, rounded);
+  expect_equal_outputs(graft(reference, rounded, pairs), rounded);
+  const ir::Graph first = graft(reference, rounded, {pairs.data(), 1});
+  const Evaluation found = evaluate(first, random_dataset(100, 20, 1), &reference);
+  EXPECT_LT(found.reference->sqnr_db, 60);
+  // Values that are integers of the same step already are not rounded again.
+  const auto own = paired_layers(rounded, rounded);
+  const ir::Graph same = graft(rounded, rounded, own);
+  EXPECT_EQ(same.topological_order().size(), rounded.topological_order().size());
+  expect_equal_outputs(same, rounded);
+}
+
 TEST(Graft, OfAnIndependentLayerIsWhatQuantizingItAloneGives) {
   const ir::Graph reference = perceptron(20, 16, 4, 2);
   const data::Dataset data = random_dataset(200, 20, 3);

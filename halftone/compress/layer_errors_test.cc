@@ -8,6 +8,7 @@
 #include "halftone/base/testing.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/compress/testing.h"
+#include "halftone/ir/symbolic_batch.h"
 
 namespace halftone::compress {
 namespace {
@@ -85,13 +86,42 @@ TEST(LayerErrors, RejectNetworksWithOtherInputs) {
   const ir::Graph one = with_inputs(1, 4);
   expect_error(ErrorKind::kShape, "inputs do not match: expected 1 as in the reference, found 2",
                [&] { errors_of(one, with_inputs(2, 4), data); });
-  ir::Graph fixed = with_inputs(1, 4);
-  fixed.set_input_type(fixed.inputs()[0], ir::dense_type(ir::ElementType::kFloat32, {2, 4}));
-  fixed.infer_all();
+  // Layers of equal weights behind other inputs.
+  ir::Graph rows = with_inputs(1, 4);
+  rows.set_input_type(rows.inputs()[0],
+                      ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 1, 4}));
+  rows.infer_all();
   expect_error(ErrorKind::kShape,
                "inputs do not match: expected 'x0' of float32[N, 4] as in the reference, found "
-               "'x0' of float32[2, 4]",
-               [&] { errors_of(one, fixed, data); });
+               "'x0' of float32[N, 1, 4]",
+               [&] { errors_of(one, rows, data); });
+}
+
+TEST(LayerErrors, TakeANetworkOfAFixedBatch) {
+  const ir::Graph reference = perceptron(20, 16, 4, 2);
+  const data::Dataset data = random_dataset(200, 20, 3);
+  ir::Graph quantized = few_bits(reference, data).graph;
+  const auto expected = errors_of(reference, quantized, data);
+  ir::fill_in_batch(quantized, 2);
+  const auto found = errors_of(reference, quantized, data);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].sqnr_db, expected[i].sqnr_db);
+    EXPECT_EQ(found[i].sqnr_alone_db, expected[i].sqnr_alone_db);
+  }
+}
+
+TEST(LayerErrors, AreTheDistortionsInDecibels) {
+  const ir::Graph reference = perceptron(20, 16, 4, 2);
+  const data::Dataset data = random_dataset(200, 20, 3);
+  const ir::Graph quantized = few_bits(reference, data).graph;
+  const auto pairs = paired_layers(reference, quantized);
+  const auto errors = layer_errors(reference, quantized, pairs, data);
+  const auto alone = distortions_alone(reference, quantized, pairs, data);
+  const auto in_order = distortions_in_order(reference, quantized, pairs, data);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    EXPECT_EQ(alone[i].sqnr_db(), errors[i].sqnr_alone_db);
+    EXPECT_EQ(in_order[i].sqnr_db(), errors[i].sqnr_db);
+  }
 }
 
 /// A convolution with this padding.

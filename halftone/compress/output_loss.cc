@@ -20,11 +20,28 @@ constexpr std::array<std::pair<LossKind, std::string_view>, 3> kLossNames{{
     {LossKind::kLabels, "labels"},
 }};
 
-/// Whether the first output holds probabilities.
-bool ends_in_softmax(const ir::Graph& graph) {
-  const auto producer = graph.producer(graph.outputs()[0]);
-  const auto* softmax = producer ? std::get_if<ir::Softmax>(&graph.node(*producer).op) : nullptr;
-  return softmax != nullptr && !softmax->log;
+/// The node that computes a value if it is an Op; otherwise null.
+template <typename Op>
+const ir::Node* computed_by_a(const ir::Graph& graph, ir::ValueId id) {
+  const auto producer = graph.producer(id);
+  if (!producer || !std::holds_alternative<Op>(graph.node(*producer).op)) return nullptr;
+  return &graph.node(*producer);
+}
+
+/// The least probability that counts, if the first output holds probabilities. Those that are
+/// rounded to integers count as half a step where they become zero.
+std::optional<double> least_probability(const ir::Graph& graph) {
+  ir::ValueId scores = graph.outputs()[0];
+  double least = std::numeric_limits<float>::min();
+  if (const ir::Node* floats = computed_by_a<ir::DequantizeLinear>(graph, scores)) {
+    const ir::Node* codes = computed_by_a<ir::QuantizeLinear>(graph, floats->inputs[0]);
+    if (codes == nullptr) return std::nullopt;
+    least = std::get<ir::DequantizeLinear>(floats->op).parameters.scales[0] / 2.0;
+    scores = codes->inputs[0];
+  }
+  const ir::Node* softmax = computed_by_a<ir::Softmax>(graph, scores);
+  if (softmax == nullptr || std::get<ir::Softmax>(softmax->op).log) return std::nullopt;
+  return least;
 }
 
 }  // namespace
@@ -43,8 +60,8 @@ LossKind loss_named(std::string_view name) {
 LossKind default_loss(const ir::Graph& graph, const data::Dataset& data) {
   const ir::Shape& shape = graph.value(graph.outputs()[0]).type.shape;
   const bool has_row = shape.rank() == 2 && shape[1] != ir::kBatch && shape[1] > 1;
-  return has_row && (data.has_labels() || ends_in_softmax(graph)) ? LossKind::kDivergence
-                                                                  : LossKind::kError;
+  return has_row && (data.has_labels() || least_probability(graph)) ? LossKind::kDivergence
+                                                                    : LossKind::kError;
 }
 
 std::size_t scores_per_sample(const ir::Graph& graph, std::size_t fixed_batch,
@@ -66,7 +83,7 @@ std::size_t scores_per_sample(const ir::Graph& graph, std::size_t fixed_batch,
 
 OutputLoss::OutputLoss(const ir::Graph& graph, const data::Dataset& data, LossKind kind,
                        std::size_t scores)
-    : data_(data), kind_(kind), scores_(scores), is_probability_(ends_in_softmax(graph)) {
+    : data_(data), kind_(kind), scores_(scores), least_probability_(least_probability(graph)) {
   const ir::Value& output = graph.value(graph.outputs()[0]);
   const ir::Dim last = output.type.shape.back();
   const bool has_row = last > 0 && scores % static_cast<std::size_t>(last) == 0;
@@ -85,9 +102,9 @@ OutputLoss::OutputLoss(const ir::Graph& graph, const data::Dataset& data, LossKi
 }
 
 void OutputLoss::log_probabilities(std::span<const float> scores, std::span<double> result) const {
-  if (is_probability_) {
-    std::ranges::transform(scores, result.begin(), [](float p) {
-      return elementary::log(std::max<double>(p, std::numeric_limits<float>::min()));
+  if (least_probability_) {
+    std::ranges::transform(scores, result.begin(), [this](float p) {
+      return elementary::log(std::max<double>(p, *least_probability_));
     });
     return;
   }
@@ -152,7 +169,7 @@ void OutputLoss::draw_gradient(std::span<const float> reference, Random& random,
     }
     for (std::size_t c = 0; c < classes_; ++c) {
       gradient[row + c] = static_cast<float>(
-          is_probability_ ? signs[c] / roots[c] : roots[c] * (signs[c] - roots[c] * sum));
+          least_probability_ ? signs[c] / roots[c] : roots[c] * (signs[c] - roots[c] * sum));
     }
   }
 }

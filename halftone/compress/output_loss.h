@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,8 +45,9 @@ struct LossSum {
 };
 
 /// The loss of the first output of a network, sample by sample. The last axis of the output holds
-/// the scores of classes: logits, or probabilities if a Softmax computes them, of which those below
-/// the least normal float32 count as that. Same bits on every processor.
+/// the scores of classes: logits, or probabilities if a Softmax computes them, also one whose
+/// result is rounded to integers. Probabilities below the least normal float32 count as that,
+/// rounded ones below half a step as half a step. Same bits on every processor.
 class OutputLoss {
  public:
   /// @param graph   the reference
@@ -82,7 +84,7 @@ class OutputLoss {
   LossKind kind_;
   std::size_t scores_;
   std::size_t classes_;
-  bool is_probability_;
+  std::optional<double> least_probability_;  ///< that counts; nullopt: the scores are logits
 };
 
 }  // namespace halftone::compress

@@ -81,6 +81,24 @@ TEST(OutputLoss, IsByDefaultTheDivergenceOfAClassifier) {
   EXPECT_EQ(default_loss(scores_of(1, false), labelled), LossKind::kError);
 }
 
+TEST(OutputLoss, CountsRoundedProbabilitiesFromHalfAStep) {
+  const data::Dataset data = random_dataset(1, 3, 1);
+  constexpr float kStep = 1.0F / 256;
+  ir::Graph graph = scores_of(3, true);
+  const auto codes = graph.add_node(
+      "codes", ir::QuantizeLinear{{{kStep}, {-128}}, ir::ElementType::kInt8}, {graph.outputs()[0]});
+  const auto scores = graph.add_node("scores", ir::DequantizeLinear{{{kStep}, {-128}}}, {codes});
+  graph.set_outputs({scores});
+  EXPECT_EQ(default_loss(graph, data), LossKind::kDivergence);
+  const OutputLoss loss(graph, data, LossKind::kDivergence, 3);
+  const std::vector<float> reference = {0.5F, 0.5F - kStep, kStep};
+  const std::vector<float> found = {0.5F, 0.5F, 0};
+  const double p = reference[1];
+  // The logarithms of elementary.h are rounded, relative 2^-52, and so are the products.
+  EXPECT_NEAR(loss.of(0, reference, found).loss, p * std::log(p / 0.5) + kStep * std::log(2.0),
+              1e-14);
+}
+
 TEST(OutputLoss, RejectsWhatHasNoClassesOrLabels) {
   const data::Dataset plain = random_dataset(2, 3, 1);
   expect_error(ErrorKind::kUsage, "loss labels: expected data with labels",

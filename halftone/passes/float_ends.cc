@@ -49,6 +49,30 @@ bool open_output(ir::Graph& graph, ir::ValueId& output) {
   return true;
 }
 
+bool restore_input(ir::Graph& graph, ir::ValueId input, const ir::ValueType& type) {
+  const std::vector<ir::NodeId> readers = graph.consumers(input);
+  if (readers.size() != 1) return false;
+  const ir::Node& node = graph.node(readers[0]);
+  const auto* op = std::get_if<ir::QuantizeLinear>(&node.op);
+  if (op == nullptr || op->element != type.encoding.element) return false;
+  const ir::ValueId codes = node.output;
+  graph.set_input_type(input, type);
+  graph.replace_uses(codes, input);
+  graph.remove_node(readers[0]);
+  return true;
+}
+
+bool restore_output(ir::Graph& graph, ir::ValueId& output, const ir::ValueType& type) {
+  if (computed_by<ir::DequantizeLinear>(graph, output) == nullptr) return false;
+  const ir::ValueId codes = graph.node(*graph.producer(output)).inputs[0];
+  if (!graph.value(codes).type.is_dense(type.encoding.element)) return false;
+  const std::string name = graph.value(output).name;
+  graph.rename(output, name + "/dequantize");
+  graph.rename(codes, name);
+  output = codes;
+  return true;
+}
+
 }  // namespace
 
 bool give_float_ends(ir::Graph& graph) {
@@ -59,6 +83,29 @@ bool give_float_ends(ir::Graph& graph) {
   for (ir::ValueId& output : outputs) changed = open_output(graph, output) || changed;
   graph.set_outputs(std::move(outputs));
   return changed;
+}
+
+bool restore_ends(ir::Graph& graph, const ir::Graph& original) {
+  bool changed = false;
+  const auto is_float = [](const ir::ValueType& type) {
+    return type.is_dense(ir::ElementType::kFloat32);
+  };
+  for (std::size_t i = 0; i < original.inputs().size(); ++i) {
+    const ir::ValueType& type = original.value(original.inputs()[i]).type;
+    const ir::ValueId input = graph.inputs()[i];
+    if (is_float(type) || !is_float(graph.value(input).type)) continue;
+    changed = restore_input(graph, input, type) || changed;
+  }
+  std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const ir::ValueType& type = original.value(original.outputs()[i]).type;
+    if (!is_float(type)) changed = restore_output(graph, outputs[i], type) || changed;
+  }
+  if (!changed) return false;
+  graph.set_outputs(std::move(outputs));
+  graph.remove_unused_nodes();
+  graph.infer_all();
+  return true;
 }
 
 }  // namespace halftone::passes

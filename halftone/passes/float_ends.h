@@ -19,4 +19,11 @@ namespace halftone::passes {
 /// @return whether the graph changed
 bool give_float_ends(ir::Graph& graph);
 
+/// Undoes give_float_ends() in a graph that has changed inside: an input or output that is of
+/// integers in `original` becomes the codes next to its conversion. Without a conversion it stays
+/// float32.
+/// @param original  has the inputs and outputs of `graph`, in the same order
+/// @return whether the graph changed
+bool restore_ends(ir::Graph& graph, const ir::Graph& original);
+
 }  // namespace halftone::passes

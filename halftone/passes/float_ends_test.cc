@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/float_ends.h"
 
+#include "halftone/ir/text.h"
 #include "halftone/passes/testing.h"
 
 namespace halftone::passes {
@@ -31,6 +32,26 @@ TEST(GiveFloatEnds, ConvertsAtInputsAndOutputs) {
   // 0.6 becomes 0.5, -0.4 becomes -0.5; outputs are multiples of 0.25.
   EXPECT_THAT(ir::test::elements<float>(y[0]), ::testing::ElementsAre(0.5F, -0.5F, 1));
   EXPECT_FALSE(give_float_ends(graph));
+}
+
+TEST(RestoreEnds, GivesTheNetworkBack) {
+  const ir::Graph original = narrow_network();
+  ir::Graph graph = original;
+  give_float_ends(graph);
+  EXPECT_TRUE(restore_ends(graph, original));
+  ir::verify(graph);
+  EXPECT_EQ(ir::to_text(graph), ir::to_text(original));
+  EXPECT_FALSE(restore_ends(graph, original));
+}
+
+TEST(RestoreEnds, KeepsFloatsWithoutConversions) {
+  const ir::Graph original = narrow_network();
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({ir::kBatch, 3}));
+  graph.add_output(graph.add_node("y", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x}));
+  const std::string before = ir::to_text(graph);
+  EXPECT_FALSE(restore_ends(graph, original));
+  EXPECT_EQ(ir::to_text(graph), before);
 }
 
 TEST(GiveFloatEnds, KeepsOtherEnds) {

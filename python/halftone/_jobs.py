@@ -121,7 +121,7 @@ def quantize(
     loss: Loss | None = None,
     test_data: Data = None,
     test_limit: int | None = None,
-    tries: int = 4,
+    tries: int | None = None,
     state: Path | None = None,
     seed: int = 0,
     full_integer: Literal["onnx", "tflite"] | None = None,
@@ -148,7 +148,7 @@ def quantize(
     or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
     {"bytes": 60_000} or "bytes=60k". The report is a BudgetReport then, and the file that of
     `halftone quantize --budget`. choices, loss, test_data, test_limit, state: as in sensitivity().
-    tries: networks to quantize, at most.
+    tries: networks to quantize, at most; None: 4.
     full_integer: a network of 8-bit integers in the operators of this format.
     output: a file to write, whose size the report then has. Without it, the bytes of a budget are
     those of a .circle file.
@@ -174,9 +174,11 @@ def quantize(
     measuring = Measuring(choices, loss, test_data, test_limit, state)
     if budget is None:
         measuring.check_unused("only with budget=")
+        if tries is not None:
+            raise ValueError("tries: only with budget=")
     else:
         _check_budget_alone(weight_bits, activation_bits, full_integer, names)
-    if tries < 1:
+    if tries is not None and tries < 1:
         raise ValueError(f"tries: expected at least 1, found {tries}")
     network = as_model(model, example)
     if output is not None:
@@ -191,7 +193,7 @@ def quantize(
         else:
             file = "" if output is None else os.fsdecode(output)
             allowed = measuring.native(inputs, scale)
-            limits = native.Limits(limits_of(budget), tries, file, allowed)
+            limits = native.Limits(limits_of(budget), 4 if tries is None else tries, file, allowed)
             quantized = native.quantize_within(network._network, samples, wanted, limits, how)
     result = Model(quantized.network, "memory", network._options)
     if output is not None:

@@ -191,6 +191,10 @@ double LossMeter::loss(const ir::Graph& network, const ProgressSink& progress) c
 }
 
 bool LossMeter::has_gradients(std::span<const LayerPair> pairs) const {
+  const bool rounds = std::ranges::any_of(reference_.topological_order(), [&](ir::NodeId id) {
+    return std::holds_alternative<ir::QuantizeLinear>(reference_.node(id).op);
+  });
+  if (rounds) return false;
   if (feed_.fixed_batch.value_or(1) > 1) {
     const auto batch = static_cast<ir::Dim>(*feed_.fixed_batch);
     const bool all_lead = std::ranges::all_of(pairs, [&](const LayerPair& pair) {

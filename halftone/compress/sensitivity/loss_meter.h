@@ -34,8 +34,8 @@ class LossMeter {
   /// The loss of another network with the same inputs.
   [[nodiscard]] double loss(const ir::Graph& network, const ProgressSink& progress = {}) const;
 
-  /// Whether weighted_errors() can be computed: all operators have a gradient, and samples of a
-  /// fixed batch lie along the first axis of layer outputs.
+  /// Whether weighted_errors() can be computed: all operators have a gradient (a QuantizeLinear has
+  /// none), and samples of a fixed batch lie along the first axis of layer outputs.
   [[nodiscard]] bool has_gradients(std::span<const LayerPair> pairs) const;
   /// The error of each of these layers as if it were the only quantized one, weighted by gradients.
   /// With e the error of a layer's output at a sample, and g the gradient that

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
-#include "halftone/compress/calibration.h"
 #include "halftone/compress/graft.h"
+#include "halftone/compress/layer_errors.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
 #include "halftone/compress/rule_codes.h"
@@ -28,6 +30,8 @@ constexpr double kNoiseRatio = 0.1;
 struct FittedChoice {
   ir::Graph alone;     ///< each layer on float values
   ir::Graph in_order;  ///< each layer on those of the layers before it
+  /// As for sensitivity_of().
+  std::vector<std::optional<StoredWeights>> stored{};
 };
 
 /// A network whose layers have uniform noise on their weights. (Normal numbers need functions of
@@ -122,7 +126,7 @@ class SensitivityRun {
                               meter_.loss(fitted.alone, pairs_in(unit, alone)),
                               meter_.loss(fitted.in_order, before)});
     }
-    add_costs(choice, fitted.in_order);
+    add_costs(choice, fitted.in_order, in_order);
     return choice;
   }
 
@@ -143,42 +147,28 @@ class SensitivityRun {
   void add_layers(ChoiceSensitivity& choice, const FittedChoice& fitted,
                   const std::vector<LayerPair>& alone, const std::vector<LayerPair>& in_order) {
     const auto single = errors_alone(fitted.alone, alone);
-    const auto accumulated = errors_in_order(fitted.in_order, in_order);
+    const auto accumulated =
+        distortions_in_order(reference_, fitted.in_order, in_order, data_, run_options());
     const auto weighted = weighted_errors(fitted.alone, alone, single);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const LayerReport report =
           report_layer(reference_, layers_[i], fitted.in_order, in_order[i].quantized);
       choice.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes,
                                single[i].sqnr_db(), accumulated[i].sqnr_db(), weighted[i]});
+      if (i >= fitted.stored.size() || !fitted.stored[i]) continue;
+      choice.layers[i].weight_bits = fitted.stored[i]->bits;
+      choice.layers[i].bytes = fitted.stored[i]->bytes;
     }
   }
 
-  [[nodiscard]] std::vector<numerics::Distortion> errors_of(
-      const ir::Graph& both, const std::vector<ValuePair>& values) const {
-    const Calibration calibration(data_, calibration_batch(reference_, layers_),
-                                  options_.fit.devices, 0);
-    return calibration.distortions(both, values, {});
+  [[nodiscard]] LayerErrorOptions run_options() const {
+    // The same runs as those of quantize(), whatever the network's size: so equal errors are equal.
+    return {{}, options_.fit.devices, std::numeric_limits<std::uint64_t>::max()};
   }
 
   [[nodiscard]] std::vector<numerics::Distortion> errors_alone(
       const ir::Graph& quantized, const std::vector<LayerPair>& pairs) const {
-    ir::Graph both = reference_;
-    std::vector<ValuePair> values;
-    for (const LayerPair& pair : pairs) {
-      values.push_back({reference_.node(pair.original).output, add_beside(both, quantized, pair)});
-    }
-    return errors_of(both, values);
-  }
-
-  [[nodiscard]] std::vector<numerics::Distortion> errors_in_order(
-      const ir::Graph& quantized, const std::vector<LayerPair>& pairs) const {
-    const TwoNetworks both = beside(reference_, quantized, pairs);
-    std::vector<ValuePair> values;
-    for (const LayerPair& pair : pairs) {
-      const ir::ValueId output = reference_.node(pair.original).output;
-      values.push_back({output, both.twin(output)});
-    }
-    return errors_of(both.graph, values);
+    return distortions_alone(reference_, quantized, pairs, data_, run_options());
   }
 
   /// @param errors  of the layer outputs
@@ -206,10 +196,11 @@ class SensitivityRun {
     }
   }
 
-  void add_costs(ChoiceSensitivity& choice, const ir::Graph& network) const {
+  void add_costs(ChoiceSensitivity& choice, const ir::Graph& network,
+                 const std::vector<LayerPair>& pairs) const {
     if (!options_.costs) return;
     std::vector<std::string> names;
-    for (const SensitiveLayer& layer : result.layers) names.push_back(layer.name);
+    for (const LayerPair& pair : pairs) names.push_back(network.node(pair.quantized).name);
     const RunCosts costs = options_.costs(network, names);
     choice.us = costs.us;
     if (!costs.layer_pj.empty()) choice.pj = costs.pj;
@@ -332,12 +323,13 @@ Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
 }
 
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
-                           const data::Dataset& data, const SensitivityOptions& options) {
+                           const data::Dataset& data, const SensitivityOptions& options,
+                           const std::vector<std::optional<StoredWeights>>& stored) {
   std::vector<ir::NodeId> layers;
   for (const LayerPair& pair : paired_layers(reference, quantized)) layers.push_back(pair.original);
   SensitivityRun run(reference, data, std::move(layers), options);
   run.result.choices.push_back(
-      run.measure(kOwnChoice, {quantized, quantized}, options.fit.progress));
+      run.measure(kOwnChoice, {quantized, quantized, stored}, options.fit.progress));
   run.result.on_fit_samples = false;  // those of the fit are not known
   for (SensitiveUnit& unit : run.result.units) unit.may_change = false;
   return std::move(run.result);

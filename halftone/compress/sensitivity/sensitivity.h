@@ -116,9 +116,19 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
 Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
                           const std::vector<LayerChoice>& choices);
 
+/// How a file stores the weights of a layer.
+struct StoredWeights {
+  int bits = 32;
+  std::size_t bytes = 0;
+};
+
 /// sensitivity() for the layers of a network that is quantized already, its only choice.
+/// @param quantized  its weights are codes or float32
+/// @param stored     by layer of paired_layers(): the weights, where the file has other ones than
+///                   `quantized`, such as integers; may be shorter
 /// @throws Error as paired_layers()
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
-                           const data::Dataset& data, const SensitivityOptions& options = {});
+                           const data::Dataset& data, const SensitivityOptions& options = {},
+                           const std::vector<std::optional<StoredWeights>>& stored = {});
 
 }  // namespace halftone::compress

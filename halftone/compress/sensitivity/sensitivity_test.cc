@@ -244,6 +244,44 @@ TEST(Sensitivity, WeighsErrorsByNoiseWithoutGradients) {
   }
 }
 
+/// A perceptron whose hidden values are rounded to 8-bit integers.
+ir::Graph with_rounding() {
+  Random random(8);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 20}));
+  const auto h = add_layer(graph, "first", x, random_tensor({16, 20}, random, 0.3F), random);
+  const ir::AffineParameters step{{0.05F}, {0}};
+  const auto codes = graph.add_node("codes", ir::QuantizeLinear{step}, {h});
+  const auto floats = graph.add_node("floats", ir::DequantizeLinear{step}, {codes});
+  graph.add_output(
+      add_layer(graph, "second", floats, random_tensor({4, 16}, random, 0.3F), random));
+  return graph;
+}
+
+TEST(Sensitivity, TakesNetworksThatRoundBetweenLayers) {
+  const ir::Graph graph = with_rounding();
+  const data::Dataset data = labelled(400, 3);
+  const Sensitivity found = sensitivity(graph, data, {}, choices_of({"5"}));
+  EXPECT_FALSE(found.by_gradients) << "rounding has none";
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double ratio = found.choices[0].layers[i].weighted_error / found.choices[0].units[i].loss;
+    EXPECT_GT(ratio, 1.0 / 3) << i;
+    EXPECT_LT(ratio, 3) << i;
+  }
+}
+
+TEST(Sensitivity, SaysHowAFileStoresWeights) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(60, 3);
+  const Sensitivity found = sensitivity_of(graph, graph, data, {}, {StoredWeights{8, 320}});
+  const ChoiceSensitivity& choice = found.choices[0];
+  EXPECT_EQ(choice.layers[0].weight_bits, 8);
+  EXPECT_EQ(choice.layers[0].bytes, 320U);
+  EXPECT_EQ(choice.units[0].bytes, 320U);
+  EXPECT_EQ(choice.layers[1].weight_bits, 32);
+  EXPECT_EQ(choice.layers[1].bytes, found.layers[1].float_bytes);
+}
+
 /// Rows of a fixed batch are merged before the first layer: samples cannot be told apart there.
 ir::Graph merged_rows(ir::Dim batch) {
   Random random(7);
