@@ -18,6 +18,17 @@ namespace {
 constexpr int kMaxSizeCorrections = 8;
 /// What a limit on loss or time may leave unused before another try.
 constexpr double kSlack = 0.02;
+/// Corrections that are looked at between two that were tried.
+constexpr int kMaxBisections = 12;
+
+Corrections between(const Corrections& a, const Corrections& b) {
+  Corrections result;
+  for (const Measure measure : kMeasures) {
+    result.factor[measure] = (a.factor[measure] + b.factor[measure]) / 2;
+    result.offset[measure] = (a.offset[measure] + b.offset[measure]) / 2;
+  }
+  return result;
+}
 
 class BudgetSearch {
  public:
@@ -32,9 +43,9 @@ class BudgetSearch {
     result_.costs = sensitivity(graph_, fit_samples(), recipe_, choices_, how);
     start_corrections();
     while (result_.tries.size() < options_.tries) {
-      const Allocation next = sized_allocation();
-      if (was_tried(next)) break;
-      try_allocation(next);
+      const std::optional<Allocation> next = next_allocation();
+      if (!next) break;
+      try_allocation(*next);
       if (!is_wanting(result_.tries.back())) break;
     }
     check_met();
@@ -122,11 +133,31 @@ class BudgetSearch {
 
   [[nodiscard]] double offset_of_bytes() const { return corrections_.offset[Measure::kBytes]; }
 
-  [[nodiscard]] bool was_tried(const Allocation& next) const {
-    return std::ranges::any_of(result_.tries, [&](const BudgetTry& done) {
+  /// The earlier try of the same choices; null if there is none.
+  [[nodiscard]] const BudgetTry* tried(const Allocation& next) const {
+    const auto found = std::ranges::find_if(result_.tries, [&](const BudgetTry& done) {
       return done.predicted.choices == next.choices;
     });
+    return found == result_.tries.end() ? nullptr : &*found;
   }
+
+  /// What follows from the corrections by the last try. Sums may err once to one side and once to
+  /// the other; where they give what was tried, corrections between those that gave a network
+  /// within the budget and those that gave one beyond it are bisected.
+  std::optional<Allocation> next_allocation() {
+    for (int i = 0; i < kMaxBisections; ++i) {
+      Allocation next = sized_allocation();
+      const BudgetTry* earlier = tried(next);
+      if (earlier == nullptr) return next;
+      keep_corrections(earlier->is_within);
+      if (!within_ || !beyond_) break;
+      corrections_ = between(*within_, *beyond_);
+    }
+    return std::nullopt;
+  }
+
+  /// @param is_within  whether they gave a network within the budget
+  void keep_corrections(bool is_within) { (is_within ? within_ : beyond_) = corrections_; }
 
   void try_allocation(const Allocation& next) {
     const auto tries = static_cast<double>(options_.tries);
@@ -141,6 +172,7 @@ class BudgetSearch {
         fits_twice ? loss(fitted(fit_samples(), recipe, part_of(own, 0.5, 1)).graph)
                    : loss(quantized.graph);
     done.is_within = is_within(done);
+    keep_corrections(done.is_within);
     correct(done);
     if (result_.tries.empty() || is_better(done, result_.tries[result_.chosen])) {
       result_.chosen = result_.tries.size();
@@ -238,7 +270,9 @@ class BudgetSearch {
   const BudgetOptions& options_;
   Sensitivity sizes_;  ///< by rule
   Corrections corrections_;
-  double missed_bytes_ = 0;  ///< what files had beside their predictions
+  std::optional<Corrections> within_;  ///< those that gave a network within the budget
+  std::optional<Corrections> beyond_;  ///< those that gave one beyond it
+  double missed_bytes_ = 0;            ///< what files had beside their predictions
   BudgetResult result_;
 };
 

@@ -116,6 +116,33 @@ TEST(BudgetSearch, LimitsTimeAndTwoMeasures) {
   EXPECT_LE(both.tries[both.chosen].values[Measure::kBytes], 2200);
 }
 
+/// The same, but that two layers of different bits, more than ten together, take 6 us more, which
+/// no sum over layers tells.
+RunCosts time_with_a_jump(const ir::Graph& graph, const std::vector<std::string>& layers) {
+  RunCosts costs = time_by_bits(graph, layers);
+  std::vector<int> bits;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (!ir::is_layer(node.op)) continue;
+    const auto& weights = graph.value(node.inputs[1]).type.encoding;
+    bits.push_back(weights.codes == nullptr ? 32 : weights.codes->bits);
+  }
+  if (bits[0] != bits[1] && bits[0] + bits[1] > 10) costs.us += 6;
+  return costs;
+}
+
+TEST(BudgetSearch, LooksBetweenATryThatLeavesMuchAndOneBeyondTheBudget) {
+  const data::Dataset data = random_dataset(100, 20, 3);
+  for (const double limit : {21.0, 22.0, 23.0}) {
+    BudgetOptions options = options_for(Measure::kTime, limit);
+    options.sensitivity.costs = time_with_a_jump;
+    const BudgetResult result = quantize_within(searched_network(), data, {}, all_bits(), options);
+    EXPECT_GT(result.tries[0].values[Measure::kTime], limit);
+    EXPECT_LT(result.tries[1].values[Measure::kTime], 0.85 * limit);
+    EXPECT_EQ(result.tries[result.chosen].values[Measure::kTime], 20);
+  }
+}
+
 TEST(BudgetSearch, IsTheSameForAnyNumberOfThreads) {
   const data::Dataset data = random_dataset(100, 20, 3);
   const auto recipe = [&](int threads) {
