@@ -72,12 +72,14 @@ class ProgramSensitivity : public Program {
  protected:
   void SetUp() override {
     Program::SetUp();
+    model_ = path("small.circle");
+    integers_ = path("integers.onnx");
     formats::save_model(small_classifier(), model_);
     formats::save_model(integer_classifier(), integers_);
   }
 
-  const std::string model_ = path("small.circle");
-  const std::string integers_ = path("integers.onnx");
+  std::string model_;
+  std::string integers_;
   const std::string data_ = " --data " + kExample + " --limit 60 ";
 
   [[nodiscard]] json result_of(const std::string& arguments) const {
