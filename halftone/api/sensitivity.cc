@@ -41,35 +41,6 @@ std::uint64_t key_of(const ir::Graph& graph, const data::Dataset& data,
   return hash.value();
 }
 
-/// Fewer samples are not split.
-constexpr std::size_t kMinSplitSamples = 8;
-/// One of so many samples is for validation, up to a number of them.
-constexpr std::size_t kValidationStep = 4;
-constexpr std::size_t kMaxValidation = 1024;
-
-/// Samples to fit to, and others on which these fits are measured.
-class ValidationSplit {
- public:
-  /// Splits the data unless the options name samples to measure on.
-  /// @param options  get the samples of this, which must outlive their use
-  ValidationSplit(const data::Dataset& data, compress::SensitivityOptions& options) : all_(data) {
-    if (options.evaluation != nullptr || data.size() < kMinSplitSamples) return;
-    const std::size_t least = (data.size() + kMaxValidation - 1) / kMaxValidation;
-    parts_.emplace(data.split(std::max(kValidationStep, least)));
-    options.evaluation = &parts_->second;
-  }
-  ValidationSplit(const ValidationSplit&) = delete;
-  ValidationSplit& operator=(const ValidationSplit&) = delete;
-  ~ValidationSplit() = default;
-
-  [[nodiscard]] bool is_split() const { return parts_.has_value(); }
-  [[nodiscard]] const data::Dataset& fit() const { return parts_ ? parts_->first : all_; }
-
- private:
-  const data::Dataset& all_;
-  std::optional<std::pair<data::Dataset, data::Dataset>> parts_;
-};
-
 std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
   return source ? std::optional(source->open()) : std::nullopt;
 }
@@ -158,11 +129,9 @@ std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const ir::Graph graph = prepared(std::move(network), Purpose::kFitOnFloats);
-  SensitivitySettings measured = settings;
-  const ValidationSplit split(data, measured.options);
   std::optional<StateFile> state;
-  const compress::SensitivityOptions options = with_state(graph, split.fit(), measured, state);
-  return compress::sensitivity(graph, split.fit(), settings.recipe, settings.choices, options);
+  const compress::SensitivityOptions options = with_state(graph, data, settings, state);
+  return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
 }
 
 compress::Sensitivity sensitivity_of(const Network& quantized, const Network& reference,
@@ -208,14 +177,11 @@ compress::BudgetResult quantize_within(const Network& network, const data::Datas
                                        const BudgetSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
   const ir::Graph graph = prepared(network, Purpose::kFitOnFloats);
-  SensitivitySettings measured = settings.sensitivity;
-  const ValidationSplit split(data, measured.options);
   std::optional<StateFile> state;
   compress::BudgetOptions options;
   options.budget = settings.budget;
   options.tries = settings.tries;
-  options.sensitivity = with_state(graph, split.fit(), measured, state);
-  if (split.is_split()) options.fit_samples = &split.fit();
+  options.sensitivity = with_state(graph, data, settings.sensitivity, state);
   options.file_bytes = [&](ir::Graph result) {
     passes::restore_ends(result, network.graph);
     return static_cast<double>(

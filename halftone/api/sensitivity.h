@@ -29,10 +29,7 @@ struct SensitivitySettings {
   std::filesystem::path state{};
 };
 
-/// Measures layers of a network: compress::sensitivity(). Without `options.evaluation`, every
-/// fourth sample (of more than 4,096, fewer: 1,024 or less) measures fits to the others; fewer than
-/// 8 samples are used for both. The data is that of the float network: integer inputs and outputs
-/// become float32.
+/// The data is that of the float network: integer inputs and outputs become float32.
 /// @throws Error as prepared() and compress::sensitivity(); kFormat if the state is of another
 ///         network, data, recipe or seed; kIo if it cannot be written
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
@@ -60,8 +57,7 @@ struct BudgetSettings {
   formats::ExportOptions form{};
 };
 
-/// Quantizes a network within a budget. Losses are measured as by sensitivity(), those of whole
-/// networks too; the result is fitted to all samples.
+/// Quantizes a network within a budget.
 /// @throws Error as prepared(), sensitivity(), to_bytes() and compress::quantize_within(); kUsage
 ///         without a try
 compress::BudgetResult quantize_within(const Network& network, const data::Dataset& data,
@@ -72,7 +68,7 @@ struct BudgetJob {
   std::filesystem::path input;
   std::filesystem::path output;
   DataSource data;
-  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else a part of `data`
+  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else `data`
   BudgetSettings settings;                 ///< its format follows from `output`
   formats::ImportOptions import{};
   std::filesystem::path recipe_output{};  ///< for the recipe that was found; empty: none
@@ -99,7 +95,7 @@ struct SensitivityJob {
   std::filesystem::path input;
   std::filesystem::path reference{};  ///< the float network of `input`; empty: `input` is float
   DataSource data;
-  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else a part of `data`
+  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else `data`
   SensitivitySettings settings{};
   formats::ImportOptions import{};
 };

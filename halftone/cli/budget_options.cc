@@ -24,7 +24,7 @@ void add_choice_options(CLI::App& verb, ChoiceOptions& options) {
       ->check(some_path("HARDWARE"));
   CLI::Option* test = verb.add_option("--test-data", options.test_data,
                                       "Samples on which losses are measured, as --data (default: "
-                                      "every fourth of --data; the others are fitted to)")
+                                      "those of --data)")
                           ->allow_extra_args(false)
                           ->check(some_path("SAMPLES"));
   verb.add_option("--test-limit", options.test_limit, "Use only so many of them, from the front")

@@ -37,7 +37,7 @@ void add_budget_options(CLI::App& verb, BudgetOptions& options);
 /// @throws Error as compress::choices_named()
 SensitivitySettings sensitivity_settings(const ChoiceOptions& options,
                                          const compress::Recipe& recipe);
-/// The samples on which losses are measured, read as those of --data; none if none are named.
+/// The samples on which losses are measured, read as those of --data; none if there are no others.
 std::optional<DataSource> evaluation_source(const ChoiceOptions& options, const DataSource& data);
 /// Sets where time and energy come from: the accelerator if there is one, else, if time is wanted,
 /// measurements on this machine.

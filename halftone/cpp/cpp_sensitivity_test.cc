@@ -63,8 +63,8 @@ TEST_F(CppSensitivity, MeasuresLayersInEachChoice) {
   EXPECT_GT(last, 0);
   EXPECT_EQ(found.loss, "kl");
   EXPECT_EQ(found.weighted_by, "gradients");
-  EXPECT_EQ(found.samples, 12U) << "every fourth of 50";
-  EXPECT_FALSE(found.on_fit_samples);
+  EXPECT_EQ(found.samples, 50U);
+  EXPECT_TRUE(found.on_fit_samples);
   ASSERT_EQ(found.layers.size(), 2U);
   EXPECT_EQ(found.layers[1].name, "dense2");
   EXPECT_EQ(found.layers[1].float_bytes, 10U * 700 * 4);

@@ -51,43 +51,6 @@ void check_finite(std::span<const float> sample, std::size_t index) {
   }
 }
 
-/// Some samples of another source.
-class SomeSamples : public SampleSource {
- public:
-  /// @param indices  in `source`, ascending
-  SomeSamples(std::shared_ptr<const SampleSource> source, std::vector<std::size_t> indices)
-      : source_(std::move(source)), indices_(std::move(indices)) {}
-
-  void read_floats(std::size_t first, std::size_t count, std::span<float> dst) const override {
-    visit_runs(first, count, dst, [&](std::size_t begin, std::size_t length, auto part) {
-      source_->read_floats(begin, length, part);
-    });
-  }
-  void read_integers(std::size_t first, std::size_t count,
-                     std::span<std::int64_t> dst) const override {
-    visit_runs(first, count, dst, [&](std::size_t begin, std::size_t length, auto part) {
-      source_->read_integers(begin, length, part);
-    });
-  }
-
- private:
-  /// Calls read(first sample, number of samples, elements) for each run of neighbours.
-  template <typename T, typename Read>
-  void visit_runs(std::size_t first, std::size_t count, std::span<T> dst, const Read& read) const {
-    const std::size_t elements = count == 0 ? 0 : dst.size() / count;
-    for (std::size_t done = 0; done < count;) {
-      const std::size_t begin = indices_[first + done];
-      std::size_t length = 1;
-      while (done + length < count && indices_[first + done + length] == begin + length) ++length;
-      read(begin, length, dst.subspan(done * elements, length * elements));
-      done += length;
-    }
-  }
-
-  std::shared_ptr<const SampleSource> source_;
-  std::vector<std::size_t> indices_;
-};
-
 }  // namespace
 
 std::size_t SampleShape::num_elements() const {
@@ -159,29 +122,6 @@ Dataset::Dataset(std::string name, std::size_t num_samples, std::vector<DatasetI
 }
 
 Dataset Dataset::first(std::size_t count) const { return {name_, size_, inputs_, labels_, count}; }
-
-std::pair<Dataset, Dataset> Dataset::split(std::size_t step) const {
-  if (step < 2 || step > size_) {
-    fail(ErrorKind::kUsage, name_ + ": split: expected a step of 2 to " + std::to_string(size_) +
-                                " samples, found " + std::to_string(step));
-  }
-  std::vector<std::size_t> others;
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < size_; ++i) (i % step == step - 1 ? chosen : others).push_back(i);
-  return {at(others), at(chosen)};
-}
-
-Dataset Dataset::at(const std::vector<std::size_t>& indices) const {
-  std::vector<DatasetInput> inputs = inputs_;
-  for (DatasetInput& input : inputs) {
-    input.source = std::make_shared<SomeSamples>(input.source, indices);
-  }
-  std::vector<std::int64_t> labels;
-  for (const std::size_t i : indices) {
-    if (has_labels()) labels.push_back(labels_[i]);
-  }
-  return {name_, indices.size(), std::move(inputs), std::move(labels), std::nullopt};
-}
 
 std::int64_t Dataset::label(std::size_t sample) const {
   if (labels_.empty()) fail(ErrorKind::kUsage, name_ + ": expected labels, found none");

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "halftone/data/scalar.h"
@@ -96,11 +95,6 @@ class Dataset {
   /// The first `count` samples; all if there are fewer. @throws Error kUsage if count is 0
   [[nodiscard]] Dataset first(std::size_t count) const;
 
-  /// Every `step`-th sample, from index step - 1 on, and the others, both in their order.
-  /// @return the others, then every `step`-th
-  /// @throws Error kUsage unless 2 <= step <= size()
-  [[nodiscard]] std::pair<Dataset, Dataset> split(std::size_t step) const;
-
   /// Reads samples [first, first + count) of an input, each converted to the shape `want`.
   /// @param dst  [count * want.num_elements()]
   /// @throws Error kShape if dst, range or shape do not fit; kFormat if a value is NaN or infinite;
@@ -115,8 +109,6 @@ class Dataset {
                      std::span<std::int64_t> dst) const;
 
  private:
-  /// The samples of these indices, ascending.
-  [[nodiscard]] Dataset at(const std::vector<std::size_t>& indices) const;
   const DatasetInput& checked_input(std::size_t input, std::size_t first, std::size_t count,
                                     std::size_t dst_size) const;
 

@@ -103,28 +103,6 @@ TEST(Dataset, LimitKeepsTheFront) {
   EXPECT_EQ(make_dataset({{1}}, 4, {}, 9).size(), 4u);
 }
 
-TEST(Dataset, SplitsOffEveryFewSamples) {
-  const Dataset all = make_dataset({{2}}, 11, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 10);
-  const auto [others, chosen] = all.split(4);
-  ASSERT_EQ(others.size(), 8u);
-  ASSERT_EQ(chosen.size(), 2u);
-  const std::vector<std::int64_t> indices = {0, 1, 2, 4, 5, 6, 8, 9};
-  for (std::size_t i = 0; i < others.size(); ++i) EXPECT_EQ(others.label(i), indices[i]);
-  EXPECT_EQ(chosen.label(0), 3);
-  EXPECT_EQ(chosen.label(1), 7);
-  std::vector<float> numbers(10);
-  others.read(0, 2, 5, numbers);
-  EXPECT_EQ(numbers, (std::vector<float>{4, 5, 8, 9, 10, 11, 12, 13, 16, 17}));
-  numbers.resize(4);
-  chosen.read(0, 0, 2, numbers);
-  EXPECT_EQ(numbers, (std::vector<float>{6, 7, 14, 15}));
-  EXPECT_FALSE(make_dataset({{1}}, 4).split(2).second.has_labels());
-  for (const std::size_t step : {1u, 11u}) {
-    expect_error(ErrorKind::kUsage, "data: split: expected a step of 2 to 10 samples, found 1",
-                 [&] { (void)all.split(step); });
-  }
-}
-
 TEST(Dataset, RejectsInvalidContents) {
   expect_error(ErrorKind::kFormat, "data: expected samples, found none",
                [] { make_dataset({{2}}, 0); });

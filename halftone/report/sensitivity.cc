@@ -23,10 +23,10 @@ using compress::Sensitivity;
 
 /// What to know of the samples that losses are measured on.
 std::string samples_note(const Sensitivity& found) {
-  return found.on_fit_samples ? "\nThese are the samples of the fit, so losses on others are "
-                                "higher; more samples, or "
-                                "--test-data, measure on others.\n"
-                              : "";
+  return found.on_fit_samples
+             ? "\nThese are the samples of the fit, so losses on others are higher; "
+               "--test-data measures on others.\n"
+             : "";
 }
 
 std::string loss_text(double loss) { return fmt::format("{:.3g}", loss); }

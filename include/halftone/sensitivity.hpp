@@ -29,9 +29,7 @@ HALFTONE_VERSIONED namespace v0 {
     /// "labels": cross entropy with the labels above that of the float network, in nats per sample.
     /// Empty: "kl" of classifiers, else "error".
     std::string loss{};
-    /// Samples on which losses and errors are measured. nullopt: every fourth of the samples (of
-    /// more than 4,096, fewer: 1,024 or less); layers are fitted to the others. Fewer than 8
-    /// samples are used for both.
+    /// Samples on which losses and errors are measured; nullopt: those of the fit.
     std::optional<Data> test_data{};
     /// The float network that the model was made from: the layers of the model are measured as they
     /// are. Recipe, choices and state are empty then.
@@ -92,7 +90,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::string weighted_by;  ///< how errors are weighted: by "gradients" or "noise"
     std::size_t samples = 0;  ///< on which losses were measured
     /// Whether these are known to be the samples of the fit, on which losses are lower than on
-    /// others: of fewer than 8.
+    /// others.
     bool on_fit_samples = true;
     std::vector<SensitiveLayer> layers;  ///< in order of execution
     std::vector<SensitiveUnit> units;
@@ -170,8 +168,6 @@ HALFTONE_VERSIONED namespace v0 {
 
   /// Quantizes a float network with the choices that cost least within a budget: measures the
   /// sensitivity, chooses, quantizes, measures the result, and tries again with what that taught.
-  /// The result is fitted to all samples. Without test data, its loss is that of the same choices
-  /// fitted as for sensitivity().
   /// Without a time in it the result is the same for any number of threads and any processor, and
   /// that of `halftone quantize --budget`. What was measured never exceeds the budget.
   /// @throws Error as sensitivity(); kUsage unless one or two limits are set, for a limit that is

@@ -45,8 +45,8 @@ def sensitivity(
     recipe: how layers are fitted, and which have no choice; the path of a TOML file, or its text.
     loss: "kl" (divergence of the probabilities), "error" (of the outputs, squared and relative) or
     "labels" (cross entropy, which needs labels); None: "kl" of classifiers, else "error".
-    test_data: samples on which losses and errors are measured; None: every fourth of data, and
-    layers are fitted to the others. test_limit: use only so many of them.
+    test_data: samples on which losses and errors are measured; None: those of the fit. test_limit:
+    use only so many of them.
     reference: the float network that the model was made from; then the layers of the model are
     measured as they are, without choices.
     time: measure it on this machine. state: a file that keeps what was measured, from which the

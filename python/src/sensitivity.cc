@@ -28,7 +28,7 @@ struct Choices {
   std::optional<std::vector<std::string>> names{};  ///< nullopt: those of the program
   std::string loss{};                               ///< empty: default_loss()
   std::filesystem::path state{};                    ///< empty: none
-  const Samples* test = nullptr;  ///< on which losses are measured; null: a part of the samples
+  const Samples* test = nullptr;  ///< on which losses are measured; null: the samples of the fit
   bool time = false;              ///< is measured too
 };
 

@@ -40,7 +40,7 @@ class BudgetSearch {
     check_early();
     SensitivityOptions how = options_.sensitivity;
     how.fit.progress = part_of(options_.sensitivity.fit.progress, 0, 0.7);
-    result_.costs = sensitivity(graph_, fit_samples(), recipe_, choices_, how);
+    result_.costs = sensitivity(graph_, data_, recipe_, choices_, how);
     start_corrections();
     while (result_.tries.size() < options_.tries) {
       const std::optional<Allocation> next = next_allocation();
@@ -56,10 +56,6 @@ class BudgetSearch {
   }
 
  private:
-  [[nodiscard]] const data::Dataset& fit_samples() const {
-    return options_.fit_samples != nullptr ? *options_.fit_samples : data_;
-  }
-
   /// What the front has beside the loss.
   [[nodiscard]] Measure front_size() const {
     for (const Measure measure : {Measure::kTime, Measure::kEnergy}) {
@@ -162,15 +158,12 @@ class BudgetSearch {
   void try_allocation(const Allocation& next) {
     const auto tries = static_cast<double>(options_.tries);
     const double begin = 0.7 + 0.3 * static_cast<double>(result_.tries.size()) / tries;
-    const ProgressSink own = part_of(options_.sensitivity.fit.progress, begin, begin + 0.3 / tries);
+    QuantizeOptions how = options_.sensitivity.fit;
+    how.progress = part_of(options_.sensitivity.fit.progress, begin, begin + 0.3 / tries);
     Recipe recipe = recipe_of(next.choices);
-    const bool fits_twice = options_.fit_samples != nullptr;
-    QuantizeResult quantized = fitted(data_, recipe, part_of(own, 0, fits_twice ? 0.5 : 1));
+    QuantizeResult quantized = quantize(graph_, data_, recipe, how);
     BudgetTry done{next};
     measure(done, quantized.graph);
-    done.values[Measure::kLoss] =
-        fits_twice ? loss(fitted(fit_samples(), recipe, part_of(own, 0.5, 1)).graph)
-                   : loss(quantized.graph);
     done.is_within = is_within(done);
     keep_corrections(done.is_within);
     correct(done);
@@ -182,22 +175,11 @@ class BudgetSearch {
     result_.tries.push_back(std::move(done));
   }
 
-  [[nodiscard]] QuantizeResult fitted(const data::Dataset& data, const Recipe& recipe,
-                                      const ProgressSink& progress) const {
-    QuantizeOptions how = options_.sensitivity.fit;
-    how.progress = progress;
-    return quantize(graph_, data, recipe, how);
-  }
-
-  [[nodiscard]] double loss(const ir::Graph& network) const {
-    const SensitivityOptions& how = options_.sensitivity;
-    const data::Dataset& samples = how.evaluation != nullptr ? *how.evaluation : data_;
-    return LossMeter(graph_, samples, result_.costs.loss, how.fit.devices).loss(network);
-  }
-
-  /// All but the loss.
   void measure(BudgetTry& done, const ir::Graph& network) const {
     const SensitivityOptions& how = options_.sensitivity;
+    const data::Dataset& samples = how.evaluation != nullptr ? *how.evaluation : data_;
+    const LossMeter meter(graph_, samples, result_.costs.loss, how.fit.devices);
+    done.values[Measure::kLoss] = meter.loss(network);
     done.values[Measure::kBytes] = options_.file_bytes(network);
     if (!how.costs) return;
     const RunCosts costs = how.costs(network, {});

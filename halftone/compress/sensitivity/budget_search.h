@@ -16,17 +16,13 @@ namespace halftone::compress {
 struct BudgetOptions {
   Budget budget;
   SensitivityOptions sensitivity{};  ///< its `costs` also measure whole networks
-  /// Samples to which layers and networks are fitted where their losses are measured; null: those
-  /// of the result.
-  const data::Dataset* fit_samples = nullptr;
   /// Bytes of the file of a network.
   std::function<double(const ir::Graph& network)> file_bytes{};
   std::size_t tries = 4;   ///< networks that are quantized, at most
   std::size_t front = 24;  ///< budgets of the front, at most; 0: no front
 };
 
-/// A network that was quantized, and what it has. With BudgetOptions::fit_samples, its loss is that
-/// of the same recipe fitted to these.
+/// A network that was quantized, and what it has.
 struct BudgetTry {
   Allocation predicted;
   PerMeasure<double> values{};  ///< measured; 0 of what was not

@@ -7,7 +7,6 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
-#include "halftone/compress/sensitivity/loss_meter.h"
 #include "halftone/compress/testing.h"
 #include "halftone/ir/ops/traits.h"
 
@@ -86,22 +85,6 @@ TEST(BudgetSearch, KeepsTheLossAndWritesARecipeThatGivesTheSameNetwork) {
     EXPECT_EQ(repeated.layers[i].sqnr_db, result.quantized.layers[i].sqnr_db);
     EXPECT_EQ(repeated.layers[i].weight_bits, result.quantized.layers[i].weight_bits);
   }
-}
-
-TEST(BudgetSearch, MeasuresFitsToOtherSamplesThanThoseOfTheResult) {
-  const data::Dataset data = random_dataset(100, 20, 3);
-  const auto [fit, validation] = data.split(4);
-  BudgetOptions options = options_for(Measure::kBytes, 2600);
-  options.fit_samples = &fit;
-  options.sensitivity.evaluation = &validation;
-  const BudgetResult result = quantize_within(searched_network(), data, {}, all_bits(), options);
-  EXPECT_FALSE(result.costs.on_fit_samples);
-  EXPECT_EQ(result.costs.samples, 25U);
-  const QuantizeResult all = quantize(searched_network(), data, result.recipe);
-  EXPECT_EQ(all.layers[1].sqnr_db, result.quantized.layers[1].sqnr_db) << "fitted to all samples";
-  const LossMeter meter(searched_network(), validation, result.costs.loss);
-  EXPECT_EQ(result.tries[result.chosen].values[Measure::kLoss],
-            meter.loss(quantize(searched_network(), fit, result.recipe).graph));
 }
 
 TEST(BudgetSearch, LimitsTimeAndTwoMeasures) {
