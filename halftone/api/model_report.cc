@@ -11,24 +11,13 @@
 #include "halftone/api/worst_samples.h"
 #include "halftone/base/error.h"
 #include "halftone/compress/stages.h"
-#include "halftone/formats/model.h"
 #include "halftone/numerics/distortion.h"
-#include "halftone/passes/float_ends.h"
-#include "halftone/passes/simplify.h"
 
 namespace halftone {
 namespace {
 
 /// Networks of more layers have histograms of fewer bins, so that their reports stay small.
 constexpr std::size_t kManyLayers = 100;
-
-/// The graph whose layers are compared: float32 at its ends, weights that are codes or float32.
-ir::Graph graph_to_compare(const Network& network) {
-  ir::Graph graph = network.graph;
-  passes::give_float_ends(graph);
-  passes::simplify(graph, {.widen = true});
-  return graph;
-}
 
 std::string file_name(const std::string& path) {
   const std::filesystem::path name = std::filesystem::path(path).filename();
@@ -128,10 +117,10 @@ void add_kernels(NetworkFigures& figures, const Network& network, const ModelRep
 /// A network and what a report needs of it.
 struct Part {
   explicit Part(const Network& of)
-      : network(of), figures(describe(of)), graph(graph_to_compare(of)) {}
+      : network(of), figures(describe(of)), graph(prepared(of, Purpose::kFitOnFloats)) {}
   const Network& network;
   NetworkFigures figures;
-  ir::Graph graph;
+  ir::Graph graph;  ///< whose layers are compared: float32 at its ends, weights codes or float32
 };
 
 /// The model, the one beside, the reference.

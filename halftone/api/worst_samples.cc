@@ -108,6 +108,7 @@ SampleRanking::SampleRanking(const data::Dataset& data, const ir::Graph& graph,
   const std::size_t batch = compress::make_feed(data, *reference).fixed_batch.value_or(1);
   loss_.emplace(*reference, data, compress::default_loss(*reference, data),
                 compress::scores_per_sample(*reference, batch, "reference"));
+  loss_->allow_rounding_of(graph);
 }
 
 SampleMeasure SampleRanking::measure() const {

@@ -168,6 +168,7 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
   std::optional<OutputLoss> divergence;
   if (reference != nullptr && default_loss(*reference, data) == LossKind::kDivergence) {
     divergence.emplace(*reference, data, LossKind::kDivergence, classes);
+    divergence->allow_rounding_of(graph);
   }
   const auto count = [&](const runtime::Batch& batch) {
     Score score(data, classes, divergence ? &*divergence : nullptr);

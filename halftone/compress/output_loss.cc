@@ -101,6 +101,14 @@ OutputLoss::OutputLoss(const ir::Graph& graph, const data::Dataset& data, LossKi
   }
 }
 
+void OutputLoss::allow_rounding_of(const ir::Graph& network) {
+  if (!least_probability_) return;
+  const ir::Node* floats = computed_by_a<ir::DequantizeLinear>(network, network.outputs()[0]);
+  if (floats == nullptr) return;
+  const float step = std::get<ir::DequantizeLinear>(floats->op).parameters.scales[0];
+  least_probability_ = std::max(*least_probability_, step / 2.0);
+}
+
 void OutputLoss::log_probabilities(std::span<const float> scores, std::span<double> result) const {
   if (least_probability_) {
     std::ranges::transform(scores, result.begin(), [this](float p) {

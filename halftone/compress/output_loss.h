@@ -56,6 +56,10 @@ class OutputLoss {
   ///         find less than two classes
   OutputLoss(const ir::Graph& graph, const data::Dataset& data, LossKind kind, std::size_t scores);
 
+  /// Takes scores of a network that may round its probabilities to integers: those below half a
+  /// step count as half a step, in both networks.
+  void allow_rounding_of(const ir::Graph& network);
+
   [[nodiscard]] LossKind kind() const { return kind_; }
   [[nodiscard]] std::size_t num_scores() const { return scores_; }
 

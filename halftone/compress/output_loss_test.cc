@@ -99,6 +99,28 @@ TEST(OutputLoss, CountsRoundedProbabilitiesFromHalfAStep) {
               1e-14);
 }
 
+TEST(OutputLoss, AllowsTheRoundingOfTheOtherNetwork) {
+  const data::Dataset data = random_dataset(1, 3, 1);
+  constexpr float kStep = 1.0F / 256;
+  const ir::Graph graph = scores_of(3, true);
+  OutputLoss loss(graph, data, LossKind::kDivergence, 3);
+  loss.allow_rounding_of(graph);
+  const std::vector<float> reference = {0.75F, 0.25F - kStep / 4, kStep / 4};
+  const std::vector<float> found = {0.75F, 0.25F, 0};
+  EXPECT_GT(loss.of(0, reference, found).loss, 0.05) << "the logarithm of nearly nothing";
+  ir::Graph rounded = scores_of(3, true);
+  const auto codes =
+      rounded.add_node("codes", ir::QuantizeLinear{{{kStep}, {-128}}, ir::ElementType::kInt8},
+                       {rounded.outputs()[0]});
+  rounded.set_outputs(
+      {rounded.add_node("scores", ir::DequantizeLinear{{{kStep}, {-128}}}, {codes})});
+  loss.allow_rounding_of(rounded);
+  const double p = reference[1];
+  // Both probabilities of the last class count as half a step. The logarithms of elementary.h are
+  // rounded, relative 2^-52, and so are the products.
+  EXPECT_NEAR(loss.of(0, reference, found).loss, p * std::log(p / 0.25), 1e-14);
+}
+
 TEST(OutputLoss, RejectsWhatHasNoClassesOrLabels) {
   const data::Dataset plain = random_dataset(2, 3, 1);
   expect_error(ErrorKind::kUsage, "loss labels: expected data with labels",
