@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "halftone/formats/model.h"
+#include "tests/integer_classifier.h"
 #include "tests/program.h"
 
 namespace halftone {
@@ -27,6 +29,17 @@ class ProgramExplore : public Program {
            " --limit 200 --budget " + budget + " --json ";
   }
 };
+
+TEST_F(ProgramExplore, TakesNetworksOfIntegers) {
+  formats::save_model(integer_classifier(), path("integers.onnx"));
+  const Outcome outcome =
+      run("explore " + path("integers.onnx") + " --space " + path("s.toml") + " --data " +
+          kExample + " --limit 60 --budget accuracy-drop=1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json found = json::parse(outcome.out);
+  EXPECT_EQ(found["layers"], json({"dense1", "dense2"}));
+  EXPECT_TRUE(found["chosen"]["is_within_budget"].get<bool>());
+}
 
 TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   const Outcome outcome =

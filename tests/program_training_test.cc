@@ -7,6 +7,8 @@
 
 #include "halftone/base/file.h"
 #include "halftone/data/npy.h"
+#include "halftone/formats/model.h"
+#include "tests/integer_classifier.h"
 #include "tests/program.h"
 
 namespace halftone {
@@ -42,6 +44,21 @@ TEST_F(TrainingProgram, DistillsATeacherToTheSameFileOnAnyDevices) {
                             " -o " + path("t.onnx") + data + " --label-weight 1 --optimizer sgd");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(std::filesystem::exists(path("t.onnx")));
+}
+
+TEST_F(TrainingProgram, TeachesByANetworkOfIntegers) {
+  const std::string integers = path("integers.onnx");
+  formats::save_model(integer_classifier(), integers);
+  const std::string rest =
+      " -o " + path("s.circle") + " --data " + kExample + " --limit 256 --epochs 1";
+  const Outcome taught = run("distill --teacher " + integers + " --student " + kModel + rest);
+  EXPECT_EQ(taught.code, 0) << taught.err;
+  std::filesystem::remove(path("s.circle"));
+  // What learns is float32.
+  const Outcome learns = run("distill --teacher " + kModel + " --student " + integers + rest);
+  EXPECT_NE(learns.code, 0);
+  EXPECT_THAT(learns.err, HasSubstr("expected scores float32[N, ..., classes], found int8[N, 10]"));
+  EXPECT_FALSE(std::filesystem::exists(path("s.circle")));
 }
 
 TEST_F(TrainingProgram, DistillsWithTheDriftOfACrossbar) {

@@ -77,7 +77,7 @@ class Explorer {
   Explorer(Network network, const ExploreJob& job)
       : job_(job),
         name_(network.name),
-        network_(prepared(std::move(network), Purpose::kFit), name_),
+        network_(prepared(std::move(network), Purpose::kFitOnFloats), name_),
         samples_(job.data.open()),
         evaluation_(job.evaluation.value_or(job.data).open()),
         on_{network_.graph,

@@ -140,9 +140,11 @@ Trained distill_network(std::vector<Network> teachers, std::optional<Network> st
                         const TrainingSettings& settings) {
   const Elapsed elapsed;
   check_distillation(teachers.size(), how, settings);
+  // A teacher may be of integers; what learns may not: rounding to integers has no gradient.
+  const Purpose purpose = student ? Purpose::kFitOnFloats : Purpose::kFit;
   std::vector<ir::Graph> graphs;
   for (Network& teacher : teachers) {
-    graphs.push_back(prepared(std::move(teacher), Purpose::kFit));
+    graphs.push_back(prepared(std::move(teacher), purpose));
   }
   ir::Graph network = make_student(graphs, std::move(student), how, settings.options.seed);
   const std::optional<compress::Recipe> recipe = equalize_student(network, how);
