@@ -72,7 +72,7 @@ void add_nodes(NetworkFigures& figures, const ir::Graph& graph) {
 }
 
 /// The network as a file describes it: its own, or the one that save() would write.
-Inspection inspect_file(const Network& network) {
+Inspection inspect_stored(const Network& network) {
   if (network.file_bytes > 0) return inspect(network.graph, network.format, network.file_bytes);
   try {
     return inspect(network.graph, "circle", to_bytes(network, "circle").bytes.size());
@@ -83,7 +83,7 @@ Inspection inspect_file(const Network& network) {
 }
 
 NetworkFigures describe(const Network& network) {
-  NetworkFigures figures{file_name(network.name), inspect_file(network)};
+  NetworkFigures figures{file_name(network.name), inspect_stored(network)};
   figures.inspection.text.clear();
   figures.inspection.layers.clear();
   const ir::Graph graph = prepared(network, Purpose::kConvert);
@@ -132,6 +132,7 @@ std::vector<Part> parts_of(const ReportedNetworks& networks) {
   return parts;
 }
 
+/// Makes the report of networks that are open.
 class Reporter {
  public:
   Reporter(const ReportedNetworks& networks, const data::Dataset* data,

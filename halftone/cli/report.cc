@@ -74,20 +74,19 @@ ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progre
   return job;
 }
 
+std::vector<report::page::SideFile> side_files(const std::vector<std::string>& paths) {
+  std::vector<report::page::SideFile> files;
+  for (const std::string& path : paths) files.push_back(report::page::read_side_file(path));
+  return files;
+}
+
 void run(const ReportOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   check_files(options);
-  report::page::Content content;
-  for (const std::string& path : options.sensitivities) {
-    content.sensitivities.push_back(sensitivity_of(report::page::read_side_file(path)));
-  }
-  for (const std::string& path : options.searches) {
-    content.searches.push_back(search_of(report::page::read_side_file(path)));
-  }
-  for (const std::string& path : options.trainings) {
-    content.trainings.push_back(training_of(report::page::read_side_file(path)));
-  }
+  report::page::Content content = content_of(
+      report::page::SideFiles{side_files(options.sensitivities), side_files(options.searches),
+                              side_files(options.trainings)});
   content.report = [&] {
     Progress progress(options.common, machine);
     return report_files(make_job(options, progress.sink()));

@@ -40,8 +40,7 @@ struct LayerError {
 /// @param pairs  as of paired_layers()
 /// @return       one for each pair
 /// @throws Error kShape if the networks differ in their inputs but for the batch, a pair differs in
-/// its output, or
-///         the data does not fit; kFormat if an output is NaN or infinite
+///         its output, or the data does not fit; kFormat if an output is NaN or infinite
 std::vector<LayerError> layer_errors(const ir::Graph& reference, const ir::Graph& quantized,
                                      std::span<const LayerPair> pairs, const data::Dataset& data,
                                      const LayerErrorOptions& options = {});

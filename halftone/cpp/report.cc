@@ -16,21 +16,10 @@ const Network* network_of(const std::optional<Model>& model) {
   return model ? &Internals::network(*model) : nullptr;
 }
 
-page::SideFile side_file(const PrintedResult& printed) { return {printed.name, printed.json}; }
-
-/// All but the figures of the networks.
-page::Content printed_results(const ReportOptions& options) {
-  page::Content content;
-  for (const PrintedResult& each : options.sensitivities) {
-    content.sensitivities.push_back(sensitivity_of(side_file(each)));
-  }
-  for (const PrintedResult& each : options.searches) {
-    content.searches.push_back(search_of(side_file(each)));
-  }
-  for (const PrintedResult& each : options.trainings) {
-    content.trainings.push_back(training_of(side_file(each)));
-  }
-  return content;
+std::vector<page::SideFile> side_files(const std::vector<PrintedResult>& results) {
+  std::vector<page::SideFile> files;
+  for (const PrintedResult& each : results) files.push_back({each.name, each.json});
+  return files;
 }
 
 ModelReportOptions report_options(const ReportOptions& options, Raised& raised) {
@@ -52,7 +41,9 @@ Report report(const Model& model, const ReportOptions& options) {
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
-        page::Content content = printed_results(options);
+        page::Content content = content_of(page::SideFiles{side_files(options.sensitivities),
+                                                           side_files(options.searches),
+                                                           side_files(options.trainings)});
         const ReportedNetworks networks{Internals::network(model), network_of(options.reference),
                                         network_of(options.beside)};
         const data::Dataset* data = options.data ? &Internals::dataset(*options.data) : nullptr;

@@ -41,24 +41,17 @@ struct ReportPage {
   Printed node_data;  ///< for each measure
 };
 
-page::Content printed_results(const ReportHow& how) {
-  page::Content content;
-  for (const auto& [name, json] : how.sensitivities) {
-    content.sensitivities.push_back(sensitivity_of(page::SideFile{name, json}));
-  }
-  for (const auto& [name, json] : how.searches) {
-    content.searches.push_back(search_of(page::SideFile{name, json}));
-  }
-  for (const auto& [name, json] : how.trainings) {
-    content.trainings.push_back(training_of(page::SideFile{name, json}));
-  }
-  return content;
+std::vector<page::SideFile> side_files(const Printed& results) {
+  std::vector<page::SideFile> files;
+  for (const auto& [name, json] : results) files.push_back({name, json});
+  return files;
 }
 
 ReportPage report_network(const Network& network, const Network* reference, const Network* beside,
                           const Samples* samples, const ReportHow& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
-    page::Content content = printed_results(how);
+    page::Content content = content_of(page::SideFiles{
+        side_files(how.sensitivities), side_files(how.searches), side_files(how.trainings)});
     ModelReportOptions options;
     options.evaluation.batch = how.batch;
     options.evaluation.progress = progress;

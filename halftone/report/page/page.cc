@@ -56,6 +56,16 @@ std::vector<Section> sections_of(const Content& content) {
 
 }  // namespace
 
+Content content_of(const SideFiles& files) {
+  Content content;
+  for (const SideFile& each : files.sensitivities) {
+    content.sensitivities.push_back(sensitivity_of(each));
+  }
+  for (const SideFile& each : files.searches) content.searches.push_back(search_of(each));
+  for (const SideFile& each : files.trainings) content.trainings.push_back(training_of(each));
+  return content;
+}
+
 std::string to_html(const Content& content) {
   const std::string name = markup(content.report.model.name);
   std::string links;

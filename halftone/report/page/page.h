@@ -19,6 +19,10 @@ struct Content {
   std::vector<Training> trainings{};
 };
 
+/// A content whose report is still to be made: mistakes in files are found before that.
+/// @throws Error as sensitivity_of(), search_of() and training_of()
+Content content_of(const SideFiles& files);
+
 /// The page. Complete without scripts; these sort tables and switch the theme. Names are escaped,
 /// whatever bytes they have. Equal contents give equal bytes.
 std::string to_html(const Content& content);

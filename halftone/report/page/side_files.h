@@ -18,6 +18,13 @@ struct SideFile {
 /// @throws Error as read_file()
 SideFile read_side_file(const std::filesystem::path& path);
 
+/// All that a page shows.
+struct SideFiles {
+  std::vector<SideFile> sensitivities{};
+  std::vector<SideFile> searches{};
+  std::vector<SideFile> trainings{};
+};
+
 /// A choice of codes for all layers.
 struct SearchPoint {
   double bytes = 0;
