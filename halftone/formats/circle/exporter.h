@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -67,8 +68,9 @@ class Exporter {
 
  private:
   void collect_quantization();
-  void quantize(ir::ValueId value, const ir::AffineParameters& parameters);
   void add_operators();
+  void sign();
+  std::string unique(const std::string& name);
   std::unique_ptr<schema::TensorT> describe(const std::string& name, schema::TensorType type,
                                             const ir::Shape& shape);
   std::uint32_t buffer(std::span<const std::byte> bytes);
@@ -85,6 +87,8 @@ class Exporter {
   std::map<ir::ValueId, ir::AffineParameters> quantization_;
   std::unordered_multimap<std::size_t, std::uint32_t> buffers_;  ///< by hash of the bytes
   std::map<std::pair<OperatorCode, std::string>, std::uint32_t> codes_;
+  std::set<std::string> names_;                ///< of tensors, those of the ends first
+  std::map<std::string, std::size_t> copies_;  ///< the number of tensors that wanted a name
   std::size_t data_bytes_ = 0;
 };
 
