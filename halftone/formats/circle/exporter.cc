@@ -2,6 +2,9 @@
 #include "halftone/formats/circle/exporter.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <string_view>
 
@@ -16,8 +19,8 @@ namespace {
 constexpr std::uint32_t kTfliteVersion = 3;
 constexpr std::uint32_t kCircleVersion = 0;
 
-/// -1 for extents that depend on the batch.
-std::vector<std::int32_t> extents(const ir::Shape& shape) {
+/// As files store a shape: -1 for extents that depend on the batch.
+std::vector<std::int32_t> stored_extents(const ir::Shape& shape) {
   std::vector<std::int32_t> result;
   for (const ir::Dim dim : shape.dims()) {
     if (dim > std::numeric_limits<std::int32_t>::max()) {
@@ -133,8 +136,8 @@ std::unique_ptr<schema::TensorT> Exporter::describe(const std::string& name,
   auto tensor = std::make_unique<schema::TensorT>();
   tensor->name = name;
   tensor->type = type;
-  tensor->shape = extents(shape.with_batch(1));
-  if (!shape.is_static()) tensor->shape_signature = extents(shape);
+  tensor->shape = stored_extents(shape.with_batch(1));
+  if (!shape.is_static()) tensor->shape_signature = stored_extents(shape);
   return tensor;
 }
 
@@ -172,8 +175,8 @@ TensorIndex Exporter::tensor(ir::ValueId wanted) {
          "'" + value.name +
              "': expected a dense value, found codes of a basis, which only layers can read");
   }
-  const bool is_end = std::ranges::count(graph_.inputs(), id) > 0 ||
-                      std::ranges::count(graph_.outputs(), id) > 0;
+  const bool is_end =
+      std::ranges::count(graph_.inputs(), id) > 0 || std::ranges::count(graph_.outputs(), id) > 0;
   auto tensor = describe(is_end ? value.name : unique(value.name),
                          tensor_type(value.type.encoding.element), value.type.shape);
   if (value.constant) tensor->buffer = buffer(std::get<ir::Tensor>(*value.constant).bytes());
@@ -252,10 +255,10 @@ std::uint32_t Exporter::operator_code(OperatorCode code, const std::string& cust
   return found->second;
 }
 
-schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, ir::ValueId output) {
+schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, TensorIndex output) {
   auto op = std::make_unique<schema::OperatorT>();
   op->inputs = std::move(inputs);
-  op->outputs = {tensor(output)};
+  op->outputs = {output};
   auto& operators = model_.subgraphs[0]->operators;
   operators.push_back(std::move(op));
   return *operators.back();
@@ -263,9 +266,56 @@ schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, ir
 
 void Exporter::add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
                    schema::BuiltinOptionsUnion options) {
+  add_operator(code, std::move(inputs), tensor(output), std::move(options));
+}
+
+void Exporter::add_operator(OperatorCode code, std::vector<TensorIndex> inputs, TensorIndex output,
+                            schema::BuiltinOptionsUnion options) {
   schema::OperatorT& op = append_operator(std::move(inputs), output);
   op.opcode_index = operator_code(code, "");
   op.builtin_options = std::move(options);
+}
+
+TensorIndex Exporter::computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,
+                               schema::BuiltinOptionsUnion options) {
+  const TensorIndex result =
+      append(describe(unique("extents"), schema::TensorType::INT32, {count}));
+  add_operator(code, std::move(inputs), result, std::move(options));
+  return result;
+}
+
+TensorIndex Exporter::batch() {
+  if (batch_ != kNoTensor) return batch_;
+  for (const ir::ValueId input : graph_.inputs()) {
+    const auto dims = graph_.value(input).type.shape.dims();
+    const auto axis = std::ranges::find(dims, ir::kBatch) - dims.begin();
+    if (axis == std::ssize(dims)) continue;
+    schema::ShapeOptionsT options;
+    options.out_type = schema::TensorType::INT32;
+    const TensorIndex all =
+        computed(OperatorCode::kShape, {tensor(input)}, std::ssize(dims), united(options));
+    const std::array<std::int64_t, 1> begin = {axis};
+    const std::array<std::int64_t, 1> count = {1};
+    return batch_ = computed(OperatorCode::kSlice, {all, integers(begin), integers(count)}, 1);
+  }
+  fail(ErrorKind::kUnsupported, "the batch is not an extent of an input");
+}
+
+TensorIndex Exporter::extents(const ir::Shape& shape) {
+  if (shape.is_static()) return integers(shape.dims());
+  std::vector<TensorIndex> parts;
+  for (const ir::Dim dim : shape.dims()) {
+    const std::array<std::int64_t, 1> extent = {std::abs(dim)};
+    if (!ir::is_batch(dim)) {
+      parts.push_back(integers(extent));
+    } else if (dim == ir::kBatch) {
+      parts.push_back(batch());
+    } else {
+      parts.push_back(computed(OperatorCode::kMul, {batch(), integers(extent)}, 1));
+    }
+  }
+  return computed(OperatorCode::kConcatenation, std::move(parts),
+                  static_cast<ir::Dim>(shape.rank()), united(schema::ConcatenationOptionsT()));
 }
 
 void Exporter::add_node(OperatorCode code, const ir::Node& node,
@@ -279,7 +329,7 @@ void Exporter::add_node(OperatorCode code, const ir::Node& node,
 
 void Exporter::add_custom(const std::string& name, std::vector<TensorIndex> inputs,
                           ir::ValueId output, std::span<const std::byte> options) {
-  schema::OperatorT& op = append_operator(std::move(inputs), output);
+  schema::OperatorT& op = append_operator(std::move(inputs), tensor(output));
   op.opcode_index = operator_code(OperatorCode::kCustom, name);
   const auto* data = reinterpret_cast<const std::uint8_t*>(options.data());
   op.custom_options.assign(data, data + options.size());

@@ -57,6 +57,9 @@ class Exporter {
   TensorIndex variable(const std::string& name, const ir::Shape& shape);
   /// Adds a vector of integers that parameterizes an operator.
   TensorIndex integers(std::span<const std::int64_t> numbers);
+  /// The extents of a shape as a vector of integers. Where they depend on the batch, operators
+  /// compute them at run time, from the shape of an input of the graph.
+  TensorIndex extents(const ir::Shape& shape);
 
   void add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
            schema::BuiltinOptionsUnion options = {});
@@ -76,7 +79,13 @@ class Exporter {
   std::uint32_t buffer(std::span<const std::byte> bytes);
   std::uint32_t operator_code(OperatorCode code, const std::string& custom_name);
   TensorIndex append(std::unique_ptr<schema::TensorT> tensor);
-  schema::OperatorT& append_operator(std::vector<TensorIndex> inputs, ir::ValueId output);
+  schema::OperatorT& append_operator(std::vector<TensorIndex> inputs, TensorIndex output);
+  void add_operator(OperatorCode code, std::vector<TensorIndex> inputs, TensorIndex output,
+                    schema::BuiltinOptionsUnion options);
+  /// An operator whose result, int32 [count], is no value of the graph.
+  TensorIndex computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,
+                       schema::BuiltinOptionsUnion options = {});
+  TensorIndex batch();
 
   const ir::Graph& graph_;
   CircleFlavor flavor_;
@@ -89,6 +98,7 @@ class Exporter {
   std::map<std::pair<OperatorCode, std::string>, std::uint32_t> codes_;
   std::set<std::string> names_;                ///< of tensors, those of the ends first
   std::map<std::string, std::size_t> copies_;  ///< the number of tensors that wanted a name
+  TensorIndex batch_ = kNoTensor;              ///< the extent of the batch, once it is computed
   std::size_t data_bytes_ = 0;
 };
 
@@ -129,6 +139,7 @@ void export_fake_quantize(Exporter& exporter, const ir::Node& node);
 
 /// Writes a Conv or a Pool. @throws Error kUnsupported if the format has no equivalent
 void export_convolution(Exporter& exporter, const ir::Node& node);
+void export_transposed(Exporter& exporter, const ir::Node& node);
 void export_pool(Exporter& exporter, const ir::Node& node);
 
 /// Writes a recurrent layer: as an LSTM of the format with its projection, or as a custom operator.
