@@ -18,15 +18,16 @@ struct SettingNames {
   std::string scheme{};           ///< of weights and activations: a number system, or "float"
   std::string weight_scheme{};
   std::string activation_scheme{};
-  std::string arithmetic{};  ///< "auto", "bits", "integers" or "float"
-  std::string calibrator{};  ///< "fit", "min-max", ...
+  std::string arithmetic{};   ///< "auto", "bits", "integers" or "float"
+  std::string calibrator{};   ///< "fit", "min-max", ...
   std::optional<int> ends{};  ///< bits of weights and activations of the first and last layers
 };
 
 /// The recipe of a TOML file, with some of its defaults and ends replaced.
 /// @param path      empty: the default recipe
 /// @param names  settings that replace those of the file
-/// @throws Error as read_file() and compress::parse_recipe(); kUsage if a number is none, or there is
+/// @throws Error as read_file() and compress::parse_recipe(); kUsage if a number is none, or there
+/// is
 ///         no such number system, arithmetic or calibrator
 compress::Recipe load_recipe(const std::filesystem::path& path, const SettingNames& names = {});
 

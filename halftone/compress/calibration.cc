@@ -117,8 +117,7 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
   // A run of fewer samples has another size than the batches of the border.
   const bool has_batches = samples >= std::min(batch_, data_.size());
   const bool as_files = computed == LayerValues::kAsFiles;
-  auto behind =
-      has_batches && !as_files ? graph_behind(border_, graph, values) : std::nullopt;
+  auto behind = has_batches && !as_files ? graph_behind(border_, graph, values) : std::nullopt;
   if (behind) {
     shortcut = {std::move(behind->graph),
                 [this, inputs = std::move(behind->inputs)](std::size_t batch) {

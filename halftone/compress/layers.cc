@@ -104,8 +104,8 @@ std::vector<ir::NodeId> end_layers(const ir::Graph& graph) {
   for (const ir::NodeId id : layers) {
     const std::vector<bool> own = depend_on(graph, {&graph.node(id).output, 1});
     const bool is_first = !reads_one_of(id, behind);
-    const bool is_last = std::ranges::none_of(
-        layers, [&](ir::NodeId other) { return reads_one_of(other, own); });
+    const bool is_last =
+        std::ranges::none_of(layers, [&](ir::NodeId other) { return reads_one_of(other, own); });
     if (is_first || is_last) ends.push_back(id);
   }
   return ends;

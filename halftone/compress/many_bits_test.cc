@@ -127,12 +127,10 @@ TEST(Ends, AreTheFirstLayerAndEveryHead) {
   Recipe recipe = recipe_of(2, 2);
   recipe.ends.weight_bits = 8;
   const data::Dataset data = random_dataset(100, kWidth, 1);
-  EXPECT_THAT(weight_bits(quantize(two_heads(), data, recipe)),
-              ::testing::ElementsAre(8, 2, 8, 8));
+  EXPECT_THAT(weight_bits(quantize(two_heads(), data, recipe)), ::testing::ElementsAre(8, 2, 8, 8));
   recipe.overrides.push_back({"head1", {}});
   recipe.overrides[0].settings.weight_bits = 4;
-  EXPECT_THAT(weight_bits(quantize(two_heads(), data, recipe)),
-              ::testing::ElementsAre(8, 2, 4, 8));
+  EXPECT_THAT(weight_bits(quantize(two_heads(), data, recipe)), ::testing::ElementsAre(8, 2, 4, 8));
 }
 
 TEST(Ends, HaveABasisWhereTheOtherSystemLacksTheBits) {

@@ -38,8 +38,7 @@ void check_offset(const numerics::NumberSystem& system, std::optional<bool> want
 /// @param system  any; returned where its levels are not learned or the layer computes in float32
 const numerics::NumberSystem& on_grid(const numerics::NumberSystem& system, int bits,
                                       std::optional<bool> offset, ir::Arithmetic arithmetic) {
-  const bool is_rounded =
-      bits > numerics::kMaxSummedBits && arithmetic != ir::Arithmetic::kFloat;
+  const bool is_rounded = bits > numerics::kMaxSummedBits && arithmetic != ir::Arithmetic::kFloat;
   if (!system.is_learned() || !is_rounded) return system;
   return numerics::find_system(offset.value_or(true) ? "affine" : "symmetric");
 }
@@ -200,9 +199,9 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
                       settings);
   recipe.arithmetic = settings.arithmetic.value_or(ir::Arithmetic::kAuto);
   if (weight_bits > 0) {
-    recipe.weights = weight_format(
-        on_grid(weights, weight_bits, settings.weight_offset, recipe.arithmetic), weight_bits,
-        settings);
+    recipe.weights =
+        weight_format(on_grid(weights, weight_bits, settings.weight_offset, recipe.arithmetic),
+                      weight_bits, settings);
   }
   if (activation_bits > 0) {
     recipe.activations = activation_format(
