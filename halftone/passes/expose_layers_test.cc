@@ -61,6 +61,7 @@ TEST(ExposeLayers, AcceptsEveryPositionOfTheConstant) {
       {{}, {kBatch, 4, 5, 3}, {4, 3, 6}, false, "Conv"},
       {{}, {kBatch, 4, 5, 3}, {1, 4, 3, 6}, false, "Conv"},
       {{}, {4, 5, 3}, {4, 3, 6}, false, "Conv"},
+      {{}, {4, 20 * kBatch, 3}, {4, 3, 6}, false, "Conv"},
       {{true, true}, {kBatch, 4, 3, 5}, {4, 6, 3}, false, "Conv"},
       {{}, {kBatch, 4, 3, 5}, {4, 6, 3}, true, "Conv"},
       {{true, true}, {kBatch, 4, 5, 3}, {4, 3, 6}, true, "Conv"},
