@@ -214,7 +214,8 @@ class Quantizer {
     if (!recipe.weights && !recipe.activations) return;
     const ir::Node node = graph_.node(id);
     if (twin(node.output) == node.output) {
-      twins_[node.output] = graph_.add_node(node.name, node.op, node.inputs);
+      twins_[node.output] =
+          graph_.add_node(node.name, node.op, node.inputs, graph_.value(node.output).name);
     }
     const NodeId twin_id = *graph_.producer(twin(node.output));
     auto op = std::get<ir::Recurrent>(node.op);

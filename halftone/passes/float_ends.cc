@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/float_ends.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,10 @@ bool restore_input(ir::Graph& graph, ir::ValueId input, const ir::ValueType& typ
   if (op == nullptr || op->element != type.encoding.element) return false;
   const ir::ValueId codes = node.output;
   graph.set_input_type(input, type);
+  if (std::ranges::count(graph.outputs(), codes) > 0) {  // which keeps its name
+    graph.replace_node(readers[0], ir::Reshape{type.shape}, {input});
+    return true;
+  }
   graph.replace_uses(codes, input);
   graph.remove_node(readers[0]);
   return true;
@@ -65,7 +70,8 @@ bool restore_input(ir::Graph& graph, ir::ValueId input, const ir::ValueType& typ
 bool restore_output(ir::Graph& graph, ir::ValueId& output, const ir::ValueType& type) {
   if (computed_by<ir::DequantizeLinear>(graph, output) == nullptr) return false;
   const ir::ValueId codes = graph.node(*graph.producer(output)).inputs[0];
-  if (!graph.value(codes).type.is_dense(type.encoding.element)) return false;
+  const bool is_output = std::ranges::count(graph.outputs(), codes) > 0;
+  if (is_output || !graph.value(codes).type.is_dense(type.encoding.element)) return false;
   const std::string name = graph.value(output).name;
   graph.rename(output, name + "/dequantize");
   graph.rename(codes, name);
