@@ -12,6 +12,7 @@
 #include "halftone/base/file.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/export.h"
+#include "halftone/formats/circle/file_layers.h"
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
@@ -93,8 +94,9 @@ class Written {
       if (options.is_standard()) graph_ = standard_form(graph, options);
       onnx_ = onnx_model(graph_, options);
     } else {
+      graph_ = with_file_layers(graph);
       circle_ = circle_file(
-          graph, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
+          graph_, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
     }
   }
 
