@@ -214,7 +214,8 @@ class Quantizer {
     if (!recipe.weights && !recipe.activations) return;
     const ir::Node node = graph_.node(id);
     if (twin(node.output) == node.output) {
-      twins_[node.output] = graph_.add_node(node.name, node.op, node.inputs);
+      twins_[node.output] =
+          graph_.add_node(node.name, node.op, node.inputs, graph_.value(node.output).name);
     }
     const NodeId twin_id = *graph_.producer(twin(node.output));
     auto op = std::get<ir::Recurrent>(node.op);
@@ -288,10 +289,6 @@ class Quantizer {
     QuantizeResult result;
     result.layers = std::move(layers);
     result.skipped_blocks = std::move(skipped_blocks_);
-    for (const auto& [layer, twin_layer] : twin_layers_) {
-      const std::string& name = graph_.node(layer).name;
-      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
-    }
     for (ValueId& output : outputs_) output = twin(output);
     graph_.set_outputs(outputs_);
     graph_.remove_unused_nodes();
@@ -300,8 +297,17 @@ class Quantizer {
     return result;
   }
 
+  /// The arithmetics that the file will have, with which the report measures.
+  void fix_arithmetics() {
+    for (const auto& [layer, twin_layer] : twin_layers_) {
+      const std::string& name = graph_.node(layer).name;
+      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
+    }
+  }
+
   std::vector<LayerReport> report() {
     if (layers_.empty()) return {};
+    fix_arithmetics();
     std::vector<ValuePair> pairs;
     for (const NodeId id : layers_) {
       const ValueId output = graph_.node(id).output;
@@ -339,9 +345,10 @@ class Quantizer {
 
 QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options) {
-  ir::Graph network = with_layers(graph, recipe);
-  const std::size_t pairs = equalize_layers(network, recipe);
-  QuantizeResult result = Quantizer(network, data, recipe, options).run();
+  const Recipe own = with_ends(graph, recipe);
+  ir::Graph network = with_layers(graph, own);
+  const std::size_t pairs = equalize_layers(network, own);
+  QuantizeResult result = Quantizer(network, data, own, options).run();
   result.equalized_pairs = pairs;
   return result;
 }

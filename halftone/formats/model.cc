@@ -194,6 +194,10 @@ ir::Graph load_model(const SharedBytes& file, const std::string& name, const Imp
   });
 }
 
+std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format) {
+  return format == ModelFormat::kOnnx ? own_float_layers(graph) : std::vector<std::string>{};
+}
+
 void check_model(const ir::Graph& graph, const std::filesystem::path& path,
                  const ExportOptions& options) {
   const Target target{path.string(), model_format(path)};

@@ -78,6 +78,10 @@ bool restore_input(ir::Graph& graph, ir::ValueId input, const ir::ValueType& typ
   const ir::Node node = graph.node(*conversion);
   if (std::get<ir::QuantizeLinear>(node.op).element != type.encoding.element) return false;
   graph.set_input_type(input, type);
+  if (std::ranges::count(graph.outputs(), node.output) > 0) {  // which keeps its name
+    graph.replace_node(*conversion, ir::Reshape{graph.value(node.output).type.shape}, node.inputs);
+    return true;
+  }
   graph.replace_uses(node.output, node.inputs[0]);
   graph.remove_node(*conversion);
   return true;
@@ -99,7 +103,7 @@ ir::ValueId codes_of_output(ir::Graph& graph, ir::ValueId value) {
 
 bool restore_output(ir::Graph& graph, ir::ValueId& output, const ir::ValueType& type) {
   const ir::ValueId codes = codes_of_output(graph, output);
-  if (codes == ir::kAbsent) return false;
+  if (codes == ir::kAbsent || std::ranges::count(graph.outputs(), codes) > 0) return false;
   if (!graph.value(codes).type.is_dense(type.encoding.element)) return false;
   const std::string name = graph.value(output).name;
   graph.rename(output, name + "/dequantize");

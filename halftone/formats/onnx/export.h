@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "halftone/base/file.h"
@@ -29,6 +30,9 @@ std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& 
 /// @throws Error as export_onnx()
 std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
                                                 const ExportOptions& options = {});
+/// The names of the recurrent layers of floats that ONNX has no operator for: they become operators
+/// of Halftone's domain, which other runtimes lack.
+std::vector<std::string> own_float_layers(const ir::Graph& graph);
 /// The bytes of a model.
 /// @throws Error as export_onnx(); kUnsupported beyond 2 GiB, protobuf's limit
 std::vector<std::byte> onnx_bytes(const onnx_pb::ModelProto& model);

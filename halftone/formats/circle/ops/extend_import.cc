@@ -163,13 +163,14 @@ void emit_resize(OperatorImport& op, ir::Resize resize) {
   ValueId x = op.number(0);
   const ir::Shape image = op.shape(x);
   const std::vector<std::size_t> size = counts(op.integers(1));
+  resize.multiplies = true;
   check(image.rank() == 4 && image[1] > 0 && image[2] > 0 && size.size() == 2 && size[0] > 0 &&
             size[1] > 0,
         "expected an image [N, h, w, C] and two extents, found " + image.to_string());
   for (std::size_t i = 0; i < 2; ++i) {
     resize.axis = i + 1;
     resize.count = size[i];
-    resize.scale = static_cast<double>(size[i]) / static_cast<double>(image[i + 1]);
+    resize.scale = static_cast<float>(size[i]) / static_cast<float>(image[i + 1]);
     if (i == 0) x = op.step(resize, {x}, "rows");
   }
   op.emit(resize, {x});
