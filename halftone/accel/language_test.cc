@@ -191,6 +191,9 @@ TEST(LanguageEstimate, SaysHowManyChipsAreNeeded) {
   options.split = {2, SplitKind::kTensor};
   const LanguageEstimate found = estimate_language(model, {}, chip, options);
   EXPECT_EQ(found.chips_needed, 2U);
+  for (const Operation& each : language_workload(model, {}, 1, 10).operations) {
+    EXPECT_EQ(each.in_shares, each.op == "Rotary" || each.op == "Silu") << each.name;
+  }
   EXPECT_GT(found.token.operations[5].link_s, 0) << found.token.operations[5].name;
 }
 
