@@ -144,10 +144,10 @@ Inspection convert(Network network, const std::filesystem::path& output, const C
   const std::filesystem::path input = network.name;
   check_output(output, {&input, 1});
   ir::Graph graph = converted(std::move(network), how.decoded);
-  save(graph, output, how.form);
+  const std::uintmax_t bytes = save(graph, output, how.form);
   // What the file holds is another form of the graph.
   if (how.form.is_standard()) graph = prepared(load(output), Purpose::kConvert);
-  return inspect_as(graph, output, std::filesystem::file_size(output));
+  return inspect_as(graph, output, bytes);
 }
 
 Inspection convert(const ConvertJob& job) {
