@@ -255,6 +255,10 @@ void Progress::print_line(const std::string& line) {
   std::cerr << (visible_ ? "\r\033[K" : "") << line << "\n" << std::flush;
 }
 
+void Progress::print_warnings(std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) print_line("warning: " + printable(warning));
+}
+
 Progress::~Progress() {
   if (visible_) std::cerr << "\r\033[K" << std::flush;
 }

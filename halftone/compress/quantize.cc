@@ -13,6 +13,7 @@
 #include "halftone/compress/layers.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
@@ -153,9 +154,13 @@ class Quantizer {
     const std::string name = graph_.node(block.layers.back()).name;
     const ProgressSink progress = stages_.next("block of " + name);
     if (!is_encoded) return;
-    refined.data.samples = std::min(calibration_.num_samples(), options.samples);
-    refined.data.input = calibration_.collect(graph_, twin(begin), refined.data.samples);
-    refined.data.target = calibration_.collect(graph_, end, refined.data.samples);
+    CollectedValues found = calibration_.collect(
+        graph_, {twin(begin), end}, std::min(calibration_.num_samples(), options.samples));
+    if (found.samples == 0) {
+      skipped_blocks_.push_back({name, "its values are NaN or infinite in all samples"});
+      return;
+    }
+    refined.data = {std::move(found.elements[0]), std::move(found.elements[1]), found.samples};
     const ReconstructOutcome outcome =
         reconstruct(graph_, refined, options, {options_.seed, progress, calibration_.devices()});
     if (!outcome.result) skipped_blocks_.push_back({name, outcome.skipped_because});
@@ -347,9 +352,11 @@ QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const
                         const QuantizeOptions& options) {
   const Recipe own = with_ends(graph, recipe);
   ir::Graph network = with_layers(graph, own);
+  ScreenedData samples = screened(network, data, options.devices);
   const std::size_t pairs = equalize_layers(network, own);
-  QuantizeResult result = Quantizer(network, data, own, options).run();
+  QuantizeResult result = Quantizer(network, samples.data, own, options).run();
   result.equalized_pairs = pairs;
+  result.warnings = std::move(samples.warnings);
   return result;
 }
 

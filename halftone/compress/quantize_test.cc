@@ -343,7 +343,7 @@ TEST(Quantize, RejectsActivationsThatAreConstant) {
 TEST(Quantize, NamesTheValueThatIsTooLargeForAnyBasis) {
   std::vector<float> x(300, 0.5F);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7);
-  x[123] = 3e38F;
+  for (std::size_t i = 3; i < x.size(); i += 30) x[i] = 3e38F;  // too many for glitches
   const auto array = data::make_npy(std::span<const float>(x), {50, 6});
   const data::Dataset data =
       data::dataset_from_npy("bright", own_bytes(data::npy_bytes(array)), {}, {});
