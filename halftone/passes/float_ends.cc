@@ -136,6 +136,7 @@ bool restore_ends(ir::Graph& graph, const ir::Graph& original) {
     if (is_float(type) || !is_float(graph.value(input).type)) continue;
     changed = restore_input(graph, input, type) || changed;
   }
+  if (changed) graph.infer_all();  // what moves an input has its type
   std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ir::ValueType& type = original.value(original.outputs()[i]).type;
