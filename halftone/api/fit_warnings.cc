@@ -26,7 +26,7 @@ constexpr std::size_t kSamples = 64;  ///< to measure with
 constexpr std::size_t kTried = 6;     ///< layers
 constexpr std::size_t kNamed = 3;     ///< layers
 
-double decibels(double relative_noise) { return -10 * std::log10(relative_noise); }
+double to_db(double relative_noise) { return -10 * std::log10(relative_noise); }
 
 /// Indices of the layers that have codes, those first behind which the output is worst beside the
 /// best of the layers before.
@@ -55,7 +55,7 @@ class Costs {
         quantized_(quantized),
         meter_(reference, data, compress::LossKind::kError, devices),
         pairs_(compress::paired_layers(reference, quantized)),
-        whole_(decibels(meter_.loss(quantized, pairs_))) {}
+        whole_(to_db(meter_.loss(quantized, pairs_))) {}
 
   [[nodiscard]] double whole_db() const { return whole_; }
 
@@ -65,7 +65,7 @@ class Costs {
       if (quantized_.node(pair.quantized).name != layer) others.push_back(pair);
     }
     if (others.size() == pairs_.size()) return 0;
-    return decibels(meter_.loss(quantized_, others)) - whole_;
+    return to_db(meter_.loss(quantized_, others)) - whole_;
   }
 
  private:
@@ -76,7 +76,7 @@ class Costs {
   double whole_;
 };
 
-std::vector<std::string> measured_costs(const ir::Graph& graph,
+std::vector<std::string> cost_lines(const ir::Graph& graph,
                                         const compress::QuantizeResult& result,
                                         const data::Dataset& data,
                                         const compress::QuantizeOptions& options) {
@@ -112,7 +112,7 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
   if (is_good || result.equalized_pairs > 0) return {};
   try {
     const data::Dataset few = data.first(kSamples);
-    return measured_costs(graph, result, compress::screened(graph, few, options.devices).data,
+    return cost_lines(graph, result, compress::screened(graph, few, options.devices).data,
                           options);
   } catch (const Error& error) {
     // Outputs that are not scores, or layers that changed places, cannot be compared.
