@@ -58,6 +58,20 @@ compress::QuantizeResult quantize_to_integers(const Network& network, const data
   });
 }
 
+void check_quantized(const Network& network, const compress::Recipe& recipe,
+                     const std::filesystem::path& output, const formats::ExportOptions& form) {
+  const ir::Graph graph = prepared(network, Purpose::kFit);
+  if (!form.is_standard()) {
+    try {
+      return formats::check_model(graph, output);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      // Formats have layers in codes that they lack in float32.
+    }
+  }
+  formats::check_model(compress::with_rule_codes(graph, recipe), output, form);
+}
+
 QuantizeReport report_of(const compress::QuantizeResult& result) {
   QuantizeReport report;
   report.input_weight_bytes = result.input_weight_bytes;
@@ -73,14 +87,13 @@ namespace {
 
 /// Whether the output can hold the network, and the codes that it gets.
 void check_form(const QuantizeJob& job, const Network& network) {
-  const ir::Graph graph = prepared(network, Purpose::kFit);
-  if (!job.form.is_standard()) return formats::check_model(graph, job.output);
-  if (job.full_integer) {
+  if (!job.full_integer) return check_quantized(network, job.recipe, job.output, job.form);
+  if (job.form.is_standard()) {
     fail(ErrorKind::kUsage,
          "full integers have operators that other runtimes know in any case; leave out standard "
          "or matmul-nbits");
   }
-  formats::check_model(compress::with_rule_codes(graph, job.recipe), job.output, job.form);
+  formats::check_model(prepared(network, Purpose::kFit), job.output);
 }
 
 compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& network,

@@ -63,6 +63,12 @@ struct QuantizeReport {
   std::uint64_t output_weight_bytes = 0;
 };
 
+/// Checks, before the fit, that the format of a file can hold a network with the codes of a recipe.
+/// @throws Error as formats::check_model(), also of a standard form; kUsage, kUnsupported as
+///         compress::with_rule_codes()
+void check_quantized(const Network& network, const compress::Recipe& recipe,
+                     const std::filesystem::path& output, const formats::ExportOptions& form = {});
+
 /// What the result of a fit says; sizes of files and seconds are 0.
 QuantizeReport report_of(const compress::QuantizeResult& result);
 

@@ -212,7 +212,7 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   check_writable(job.output);
   check_writable(job.recipe_output);
   const Network network = load(job.input, job.import);
-  formats::check_model(prepared(network, Purpose::kFit), job.output);
+  check_quantized(network, job.settings.sensitivity.recipe, job.output);
   BudgetSettings settings = job.settings;
   settings.format = to_string(formats::model_format(job.output));
   const data::Dataset data = job.data.open();

@@ -124,14 +124,16 @@ Calibration::Calibration(const data::Dataset& data, std::size_t batch, spmd::Dev
 
 /// Streams samples through the part of a graph that computes some values, its outputs.
 runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
-                                    const ProgressSink& progress, std::size_t samples) const {
+                                    const ProgressSink& progress, std::size_t samples,
+                                    LayerValues computed) const {
   ir::Graph tapped = graph;
   tapped.set_outputs({values.begin(), values.end()});
   tapped.remove_unused_nodes();
   std::optional<runtime::Shortcut> shortcut;
   // A run of fewer samples has another size than the batches of the border.
   const bool has_batches = samples >= std::min(batch_, data_.size());
-  auto behind = has_batches ? graph_behind(border_, graph, values) : std::nullopt;
+  const bool as_files = computed == LayerValues::kAsFiles;
+  auto behind = has_batches && !as_files ? graph_behind(border_, graph, values) : std::nullopt;
   if (behind) {
     shortcut = {std::move(behind->graph),
                 [this, inputs = std::move(behind->inputs)](std::size_t batch) {
@@ -143,7 +145,7 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
   options.num_samples = std::min(data_.size(), samples);
   options.batch = batch_;
   options.progress = progress;
-  options.execution.int8_activations = false;
+  options.execution.int8_activations = as_files;
   options.devices = devices_;
   options.execution.float_order =
       runtime::FloatOrder::kFixed;  // fits must not depend on the processor
@@ -159,13 +161,13 @@ void Calibration::check_finite(std::span<const float> values, const ir::Value& v
 
 /// The same for the original and the actual value of each pair.
 runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ValuePair> pairs,
-                                    const ProgressSink& progress) const {
+                                    const ProgressSink& progress, LayerValues computed) const {
   std::vector<ir::ValueId> values;
   for (const ValuePair& pair : pairs) {
     values.push_back(pair.original);
     values.push_back(pair.actual);
   }
-  return stream(graph, values, progress, kAll);
+  return stream(graph, values, progress, kAll, computed);
 }
 
 void Calibration::keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values) {
@@ -313,7 +315,7 @@ std::vector<numerics::Distortion> Calibration::distortions(const ir::Graph& grap
       }
     });
   };
-  const spmd::Array total = stream(graph, pairs, progress).sum(measure);
+  const spmd::Array total = stream(graph, pairs, progress, LayerValues::kAsFiles).sum(measure);
   const auto sums = total.as<double>();
   std::vector<numerics::Distortion> result;
   for (std::size_t p = 0; p < pairs.size(); ++p) {

@@ -106,7 +106,8 @@ class Calibration {
                                                         const LayerInput& input, std::size_t most,
                                                         std::uint64_t seed,
                                                         const ProgressSink& progress) const;
-  /// Distortion of the twins relative to the originals.
+  /// Distortion of the twins relative to the originals, in the arithmetic of each layer: what a
+  /// file of the graph computes.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,
                                                               std::span<const ValuePair> pairs,
                                                               const ProgressSink& progress) const;
@@ -124,10 +125,17 @@ class Calibration {
   [[nodiscard]] const spmd::Devices& devices() const { return devices_; }
 
  private:
+  /// How layers with codes are computed.
+  enum class LayerValues {
+    kFitted,   ///< without 8-bit integers: what fits look at
+    kAsFiles,  ///< in their arithmetic, from the network's inputs on
+  };
   [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
-                                       const ProgressSink& progress, std::size_t samples) const;
+                                       const ProgressSink& progress, std::size_t samples,
+                                       LayerValues computed = LayerValues::kFitted) const;
   [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ValuePair> pairs,
-                                       const ProgressSink& progress) const;
+                                       const ProgressSink& progress,
+                                       LayerValues computed = LayerValues::kFitted) const;
   void check_finite(std::span<const float> values, const ir::Value& value) const;
 
   const data::Dataset& data_;

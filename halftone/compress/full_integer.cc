@@ -187,7 +187,7 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
 QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
                                     const Recipe& recipe, const QuantizeOptions& options,
                                     const passes::CodeForm& form) {
-  Recipe weights = recipe_of_weights(graph, recipe);
+  Recipe weights = recipe_of_weights(graph, with_ends(graph, recipe));
   check_some_codes(graph, weights);
   // Reports compare with the equalized network, so it is made here.
   ir::Graph network = graph;

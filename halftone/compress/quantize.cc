@@ -219,7 +219,8 @@ class Quantizer {
     if (!recipe.weights && !recipe.activations) return;
     const ir::Node node = graph_.node(id);
     if (twin(node.output) == node.output) {
-      twins_[node.output] = graph_.add_node(node.name, node.op, node.inputs);
+      twins_[node.output] =
+          graph_.add_node(node.name, node.op, node.inputs, graph_.value(node.output).name);
     }
     const NodeId twin_id = *graph_.producer(twin(node.output));
     auto op = std::get<ir::Recurrent>(node.op);
@@ -293,10 +294,6 @@ class Quantizer {
     QuantizeResult result;
     result.layers = std::move(layers);
     result.skipped_blocks = std::move(skipped_blocks_);
-    for (const auto& [layer, twin_layer] : twin_layers_) {
-      const std::string& name = graph_.node(layer).name;
-      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
-    }
     for (ValueId& output : outputs_) output = twin(output);
     graph_.set_outputs(outputs_);
     graph_.remove_unused_nodes();
@@ -305,8 +302,17 @@ class Quantizer {
     return result;
   }
 
+  /// The arithmetics that the file will have, with which the report measures.
+  void fix_arithmetics() {
+    for (const auto& [layer, twin_layer] : twin_layers_) {
+      const std::string& name = graph_.node(layer).name;
+      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
+    }
+  }
+
   std::vector<LayerReport> report() {
     if (layers_.empty()) return {};
+    fix_arithmetics();
     std::vector<ValuePair> pairs;
     for (const NodeId id : layers_) {
       const ValueId output = graph_.node(id).output;
@@ -344,10 +350,11 @@ class Quantizer {
 
 QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options) {
-  ir::Graph network = with_layers(graph, recipe);
+  const Recipe own = with_ends(graph, recipe);
+  ir::Graph network = with_layers(graph, own);
   ScreenedData samples = screened(network, data, options.devices);
-  const std::size_t pairs = equalize_layers(network, recipe);
-  QuantizeResult result = Quantizer(network, samples.data, recipe, options).run();
+  const std::size_t pairs = equalize_layers(network, own);
+  QuantizeResult result = Quantizer(network, samples.data, own, options).run();
   result.equalized_pairs = pairs;
   result.warnings = std::move(samples.warnings);
   return result;

@@ -13,6 +13,7 @@
 #include "halftone/base/file.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/export.h"
+#include "halftone/formats/circle/file_layers.h"
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
@@ -96,8 +97,9 @@ class Written {
       if (options.is_standard()) graph_ = standard_form(graph, options);
       onnx_ = onnx_model(graph_, options, {external});
     } else {
+      graph_ = with_file_layers(graph);
       circle_ = circle_file(
-          graph, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
+          graph_, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
     }
   }
 
@@ -206,6 +208,10 @@ ir::Graph load_model(const SharedBytes& file, const std::string& name, const Imp
     if (model_format(file.bytes) != ModelFormat::kOnnx) return import_circle(file, options, used);
     return with_open_batch(import_onnx(file.bytes, {}, options, used));
   });
+}
+
+std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format) {
+  return format == ModelFormat::kOnnx ? own_float_layers(graph) : std::vector<std::string>{};
 }
 
 void check_model(const ir::Graph& graph, const std::filesystem::path& path,

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/export_options.h"
@@ -66,6 +67,10 @@ void check_model(const ir::Graph& graph, const std::filesystem::path& path,
 ///         the path; kUsage for a standard form of another format than ONNX
 std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& path,
                           const ExportOptions& options = {});
+
+/// The names of the layers of floats that a format has no operator for: they become operators of
+/// Halftone's domain, which other runtimes lack. Empty for formats other than ONNX.
+std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format);
 
 /// The bytes that save_model() writes to a file of this format.
 /// @param name  of the network in messages

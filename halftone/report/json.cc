@@ -117,6 +117,7 @@ std::string to_json(const Inspection& inspection) {
   Json json = inspection_json(inspection);
   json["layers"] = Json::array();
   for (const LayerInfo& layer : inspection.layers) json["layers"].push_back(layer_json(layer));
+  if (!inspection.warnings.empty()) json["warnings"] = inspection.warnings;
   if (!inspection.work.empty()) json["work"] = work_json(inspection.work);
   return dump(json);
 }

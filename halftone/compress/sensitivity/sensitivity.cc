@@ -274,7 +274,7 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
                         const std::vector<LayerChoice>& choices,
                         const SensitivityOptions& options) {
   check_choices(choices);
-  Recipe rules = recipe;
+  Recipe rules = with_ends(graph, recipe);
   const ir::Graph network = layers_for_all(graph, rules, choices);
   const bool is_apart = options.evaluation != nullptr;
   ScreenedData samples =
@@ -306,7 +306,7 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
 Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
                           const std::vector<LayerChoice>& choices) {
   check_choices(choices);
-  Recipe rules = recipe;
+  Recipe rules = with_ends(graph, recipe);
   const ir::Graph network = layers_for_all(graph, rules, choices);
   const std::vector<ir::NodeId> layers = quantizable_layers(network);
   Sensitivity result = described(network, layers);

@@ -53,6 +53,7 @@ OnnxModel onnx_model(const ir::Graph& graph, const ExportOptions& options,
   }
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
+    if (exporter.is_written(node.output)) continue;
     note_unsupported(problems, [&] {
       with_context(ir::describe(node), [&] { onnx::export_node(exporter, node); });
     });
@@ -62,6 +63,14 @@ OnnxModel onnx_model(const ir::Graph& graph, const ExportOptions& options,
   }
   if (!problems.empty()) fail(ErrorKind::kUnsupported, "not expressible in ONNX: " + problems);
   return exporter.finish(external);
+}
+
+std::vector<std::string> own_float_layers(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (onnx::is_own_float_recurrent(graph, graph.node(id))) names.push_back(graph.node(id).name);
+  }
+  return names;
 }
 
 std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& options) {

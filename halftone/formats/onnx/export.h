@@ -28,6 +28,10 @@ namespace halftone::formats {
 ///         kFormat or kShape if ir::verify() rejects the graph
 std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& options = {});
 
+/// The names of the recurrent layers of floats that ONNX has no operator for: they become operators
+/// of Halftone's domain, which other runtimes lack.
+std::vector<std::string> own_float_layers(const ir::Graph& graph);
+
 /// A file beside that of the model for the data of tensors, if the model is too large without it.
 struct ExternalFile {
   std::string name;                                ///< in the model's folder; empty: there is none

@@ -64,15 +64,23 @@ AttributeProto& add_attribute(NodeProto& node, const std::string& name,
 Exporter::Exporter(const ir::Graph& graph, const ExportOptions& options)
     : graph_(graph), options_(options) {
   // Inputs and outputs of the graph keep their names; other values with the same names are renamed.
-  for (const ir::ValueId id : graph.inputs()) names_[id] = fresh(graph.value(id).name);
+  for (const ir::ValueId id : graph.inputs()) claim("input", id);
   for (const ir::ValueId id : graph.outputs()) {
-    if (!names_.contains(id)) names_[id] = fresh(graph.value(id).name);
+    if (!names_.contains(id)) claim("output", id);
   }
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const ir::ValueId id{static_cast<std::uint32_t>(v)};
     const bool lives = graph.constant(id) != nullptr || graph.producer(id).has_value();
     if (lives && !names_.contains(id)) names_[id] = fresh(graph.value(id).name);
   }
+}
+
+void Exporter::claim(const char* role, ir::ValueId id) {
+  const std::string& name = graph_.value(id).name;
+  names_[id] = fresh(name);
+  if (name.empty() || names_[id] == name) return;
+  unsupported(std::string(role) + " '" + name +
+              "' has the name of another input or output: expected each to have its own");
 }
 
 std::string Exporter::fresh(const std::string& wanted) { return unique(taken_, wanted); }
@@ -272,18 +280,12 @@ void Exporter::add_input(ir::ValueId id) {
 }
 
 void Exporter::add_output(ir::ValueId id) {
-  const std::string source = read(id);
+  const std::string name = read(id);
   const auto& outputs = model_->graph().output();
-  const bool listed =
-      std::ranges::find(outputs, source, &onnx_pb::ValueInfoProto::name) != outputs.end();
-  std::string target = source;
-  // An output must be computed by a node and have its own name.
-  if (listed || !graph_.producer(id)) {
-    target = fresh(source);
-    set_node_name(target);
-    add_node("Identity", {source}, target);
+  if (std::ranges::find(outputs, name, &onnx_pb::ValueInfoProto::name) != outputs.end()) {
+    unsupported("output '" + name + "' is listed twice: expected each output once");
   }
-  *model_->mutable_graph()->add_output() = value_info(target, type(id));
+  *model_->mutable_graph()->add_output() = value_info(name, type(id));
 }
 
 OnnxModel Exporter::finish(const ExternalFile& external) {

@@ -11,6 +11,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/finite_constants.h"
 #include "halftone/formats/onnx/external_data.h"
+#include "halftone/formats/onnx/layer_names.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
@@ -252,6 +253,18 @@ void add_inputs(ImportState& state, const GraphProto& graph, const ImportOptions
   check_names(options, names, used);
 }
 
+/// The value of an output under the output's name: a copy if the value is an input, a constant or
+/// an output before, which keep their own names.
+ir::ValueId named_output(ir::Graph& graph, ir::ValueId id, const std::string& name) {
+  if (graph.value(id).name == name) return id;
+  if (!graph.producer(id) || std::ranges::count(graph.outputs(), id) > 0) {
+    const ir::Shape shape = graph.value(id).type.shape;
+    return graph.add_node(name, ir::Reshape{shape}, {id});
+  }
+  graph.rename(id, name);
+  return id;
+}
+
 void add_outputs(ImportState& state, const GraphProto& graph) {
   std::set<std::string> names;
   for (const ValueInfoProto& output : graph.output()) {
@@ -260,11 +273,7 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
     if (!names.insert(output.name()).second) {
       fail(ErrorKind::kFormat, "output '" + output.name() + "' is listed twice");
     }
-    if (state.graph.value(id).name != output.name() && state.graph.producer(id)) {
-      const bool taken = std::ranges::count(state.graph.outputs(), id) > 0;
-      if (!taken) state.graph.rename(id, output.name());
-    }
-    state.graph.add_output(id);
+    state.graph.add_output(named_output(state.graph, id, output.name()));
   }
 }
 
@@ -279,6 +288,7 @@ ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& e
     state.functions[{function.domain(), function.name()}] = &function;
   }
   check_operators(state, model);
+  onnx::name_layers(proto);
   state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * size;
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
     SharedBytes data = external(tensor, needed);
