@@ -188,7 +188,9 @@ class Rewriter {
   void add_codes(ValueId value) {
     const AffineParameters& own = parameters_.at(value);
     const std::string name = graph_.value(value).name;
-    const auto is_output = std::ranges::count(graph_.outputs(), value) > 0;
+    // An input that is an output keeps its name, and remains what it is as an output.
+    const bool is_output =
+        graph_.producer(value) && std::ranges::count(graph_.outputs(), value) > 0;
     const std::vector<NodeId> readers = graph_.consumers(value);
     const ValueId codes = graph_.add_node(name + "/quantize", quantize(own), {value});
     const std::string end = is_output ? name : name + "/dequantize";
