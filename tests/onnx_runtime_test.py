@@ -146,7 +146,7 @@ def check_quantizer(form, folder):
     x = normal(1, 3, 8, 8)
     found = program.run(folder / "codes.onnx", [x], folder)
     worst = difference(found, run_onnx(folder / "codes.onnx", x))
-    # Probabilities have steps of 2^-8 or 2^-16; a sum next to a threshold may end on its other side.
+    # Probabilities have steps of 2^-8 or 2^-16; a sum next to a threshold may end behind it.
     yield f"{layout} {activations} {weights}: {worst:.1e}", worst <= 2 * steps
 
 
