@@ -155,11 +155,11 @@ Inspection convert(Network network, const std::filesystem::path& output, const C
   const std::filesystem::path input = network.name;
   check_output(output, {&input, 1});
   ir::Graph graph = converted(std::move(network), how.decoded);
-  save(graph, output, how.form);
+  const std::uintmax_t bytes = save(graph, output, how.form);
   auto warnings = warnings_about(graph, output);
   // What the file holds is another form of the graph.
   if (how.form.is_standard()) graph = prepared(load(output), Purpose::kConvert);
-  Inspection result = inspect_as(graph, output, std::filesystem::file_size(output));
+  Inspection result = inspect_as(graph, output, bytes);
   result.warnings = std::move(warnings);
   return result;
 }

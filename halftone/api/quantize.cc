@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/quantize.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/api/fit_warnings.h"
 #include "halftone/base/error.h"
 #include "halftone/compress/full_integer.h"
 #include "halftone/compress/rule_codes.h"
@@ -17,9 +20,21 @@ const passes::CodeForm& codes_of(formats::ModelFormat format) {
   return format == formats::ModelFormat::kOnnx ? passes::kOnnxCodes : passes::kTfliteCodes;
 }
 
-/// The result of a fit on floats with the inputs and outputs of its network.
-compress::QuantizeResult with_ends_of(const Network& network, compress::QuantizeResult result) {
+/// Fits the float form of a network.
+/// @param fit  fit(graph on floats) returns the result
+/// @return     with the inputs and outputs of the network, and all warnings
+template <typename Fit>
+compress::QuantizeResult fitted(const Network& network, const data::Dataset& data,
+                                const compress::QuantizeOptions& options, const Fit& fit) {
+  const ir::Graph graph = prepared(network, Purpose::kFitOnFloats);
+  compress::QuantizeResult result = fit(graph);
+  const auto warn = [&](std::vector<std::string> lines) {
+    std::ranges::move(lines, std::back_inserter(result.warnings));
+  };
+  warn(costly_layers(graph, result, data, options));
+  warn(slow_layers(result.graph));
   passes::restore_ends(result.graph, network.graph);
+  result.input_weight_bytes = compress::constant_bytes(network.graph);
   return result;
 }
 
@@ -28,8 +43,9 @@ compress::QuantizeResult with_ends_of(const Network& network, compress::Quantize
 compress::QuantizeResult quantize(const Network& network, const data::Dataset& data,
                                   const compress::Recipe& recipe,
                                   const compress::QuantizeOptions& options) {
-  return with_ends_of(
-      network, compress::quantize(prepared(network, Purpose::kFitOnFloats), data, recipe, options));
+  return fitted(network, data, options, [&](const ir::Graph& graph) {
+    return compress::quantize(graph, data, recipe, options);
+  });
 }
 
 compress::QuantizeResult quantize_to_integers(const Network& network, const data::Dataset& data,
@@ -37,16 +53,33 @@ compress::QuantizeResult quantize_to_integers(const Network& network, const data
                                               const compress::QuantizeOptions& options,
                                               std::string_view format) {
   const passes::CodeForm& form = codes_of(formats::format_named(format));
-  return with_ends_of(network,
-                      compress::quantize_to_integers(prepared(network, Purpose::kFitOnFloats), data,
-                                                     recipe, options, form));
+  return fitted(network, data, options, [&](const ir::Graph& graph) {
+    return compress::quantize_to_integers(graph, data, recipe, options, form);
+  });
+}
+
+void check_quantized(const Network& network, const compress::Recipe& recipe,
+                     const std::filesystem::path& output, const formats::ExportOptions& form) {
+  const ir::Graph graph = prepared(network, Purpose::kFit);
+  if (!form.is_standard()) {
+    try {
+      return formats::check_model(graph, output);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      // Formats have layers in codes that they lack in float32.
+    }
+  }
+  formats::check_model(compress::with_rule_codes(graph, recipe), output, form);
 }
 
 QuantizeReport report_of(const compress::QuantizeResult& result) {
   QuantizeReport report;
+  report.input_weight_bytes = result.input_weight_bytes;
+  report.output_weight_bytes = compress::constant_bytes(result.graph);
   report.layers = result.layers;
   report.skipped_blocks = result.skipped_blocks;
   report.equalized_pairs = result.equalized_pairs;
+  report.warnings = result.warnings;
   return report;
 }
 
@@ -54,14 +87,13 @@ namespace {
 
 /// Whether the output can hold the network, and the codes that it gets.
 void check_form(const QuantizeJob& job, const Network& network) {
-  const ir::Graph graph = prepared(network, Purpose::kFit);
-  if (!job.form.is_standard()) return formats::check_model(graph, job.output);
-  if (job.full_integer) {
+  if (!job.full_integer) return check_quantized(network, job.recipe, job.output, job.form);
+  if (job.form.is_standard()) {
     fail(ErrorKind::kUsage,
          "full integers have operators that other runtimes know in any case; leave out standard "
          "or matmul-nbits");
   }
-  formats::check_model(compress::with_rule_codes(graph, job.recipe), job.output, job.form);
+  formats::check_model(prepared(network, Purpose::kFit), job.output);
 }
 
 compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& network,
@@ -83,8 +115,7 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   QuantizeReport report = report_of(result);
   report.input_bytes = network.file_bytes;
   if (job.options.devices.rank() == 0) {
-    save(result.graph, job.output, job.form);
-    report.output_bytes = std::filesystem::file_size(job.output);
+    report.output_bytes = save(result.graph, job.output, job.form);
   }
   report.seconds = elapsed.seconds();
   return report;

@@ -190,6 +190,7 @@ compress::BudgetResult quantize_within(const Network& network, const data::Datas
   compress::BudgetResult result = compress::quantize_within(
       graph, data, settings.sensitivity.recipe, settings.sensitivity.choices, options);
   passes::restore_ends(result.quantized.graph, network.graph);
+  result.quantized.input_weight_bytes = compress::constant_bytes(network.graph);
   return result;
 }
 
@@ -211,7 +212,7 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   check_writable(job.output);
   check_writable(job.recipe_output);
   const Network network = load(job.input, job.import);
-  formats::check_model(prepared(network, Purpose::kFit), job.output);
+  check_quantized(network, job.settings.sensitivity.recipe, job.output);
   BudgetSettings settings = job.settings;
   settings.format = to_string(formats::model_format(job.output));
   const data::Dataset data = job.data.open();
@@ -222,8 +223,7 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   BudgetReport report = report_of(std::move(result), settings.budget);
   report.quantized.input_bytes = network.file_bytes;
   if (is_first(settings.sensitivity.options.fit.devices)) {
-    save(quantized, job.output, settings.form);
-    report.quantized.output_bytes = std::filesystem::file_size(job.output);
+    report.quantized.output_bytes = save(quantized, job.output, settings.form);
     if (!job.recipe_output.empty()) write_file(job.recipe_output, report.recipe);
   }
   report.quantized.seconds = elapsed.seconds();

@@ -10,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/compress/calibration.h"
 #include "halftone/compress/layers.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
 
@@ -186,7 +187,7 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
 QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
                                     const Recipe& recipe, const QuantizeOptions& options,
                                     const passes::CodeForm& form) {
-  Recipe weights = recipe_of_weights(graph, recipe);
+  Recipe weights = recipe_of_weights(graph, with_ends(graph, recipe));
   check_some_codes(graph, weights);
   // Reports compare with the equalized network, so it is made here.
   ir::Graph network = graph;
@@ -196,13 +197,15 @@ QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset&
   Stages parts(options.progress, 3);
   QuantizeOptions first = options;
   first.progress = parts.next("weights");
-  QuantizeResult result = quantize(network, data, weights, first);
+  ScreenedData samples = screened(network, data, options.devices);
+  QuantizeResult result = quantize(network, samples.data, weights, first);
+  result.warnings = std::move(samples.warnings);
   result.equalized_pairs = pairs;
   ir::Graph& coded = result.graph;
   passes::split_activations(coded, wanted);
   const RangeOptions range = range_options(recipe.defaults);
   const std::vector<NodeId> layers = quantizable_layers(graph);
-  const Calibration calibration(data, calibration_batch(graph, layers), options.devices,
+  const Calibration calibration(samples.data, calibration_batch(graph, layers), options.devices,
                                 options.memory_bytes);
   const std::vector<ValueId> values = passes::values_for_codes(coded, wanted);
   const auto ranges = ranges_of(coded, values, calibration, range, parts.next("ranges"));

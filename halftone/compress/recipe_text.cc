@@ -150,6 +150,7 @@ std::string table(const std::string& heading, const Add& add) {
 std::string to_toml(const Recipe& recipe) {
   std::string text =
       table("[default]", [&](Lines& lines) { add_settings(lines, recipe.defaults); });
+  text += table("[ends]", [&](Lines& lines) { add_settings(lines, recipe.ends); });
   text += table("[fit]", [&](Lines& lines) { add_fit(lines, recipe.fit); });
   for (const LayerOverride& each : recipe.overrides) {
     text += table("[[layer]]", [&](Lines& lines) {

@@ -225,6 +225,9 @@ Recipe read_recipe(const toml::table& root) {
                     [&](const toml::table& table) {
                       read_table(table, layer_keys(recipe.defaults), "[default]");
                     }),
+      keys::section(
+          "ends",
+          [&](const toml::table& table) { read_table(table, layer_keys(recipe.ends), "[ends]"); }),
       keys::section("fit",
                     [&](const toml::table& table) {
                       read_table(table, fit_keys(recipe.fit), "[fit]");

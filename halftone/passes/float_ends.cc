@@ -6,24 +6,24 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/code_parameters.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
 namespace {
 
-/// The parameters that dequantize an input; null if there are none.
-const ir::AffineParameters* reading_of(const ir::Graph& graph, ir::ValueId input) {
-  for (const ir::NodeId reader : graph.consumers(input)) {
-    const auto* op = std::get_if<ir::DequantizeLinear>(&graph.node(reader).op);
-    if (op != nullptr) return &op->parameters;
-  }
-  return nullptr;
+/// What the integers of a value mean; null for one of floats, or if nothing says it.
+const ir::AffineParameters* meaning_of(const ir::Graph& graph, const ir::CodeParameters& known,
+                                       ir::ValueId value) {
+  const auto found = known.of_value.find(value);
+  const bool is_float = graph.value(value).type.is_dense(ir::ElementType::kFloat32);
+  return is_float || found == known.of_value.end() ? nullptr : &found->second;
 }
 
-bool open_input(ir::Graph& graph, ir::ValueId input) {
+bool open_input(ir::Graph& graph, const ir::CodeParameters& known, ir::ValueId input) {
   const ir::ValueType type = graph.value(input).type;
-  const ir::AffineParameters* parameters = reading_of(graph, input);
-  if (parameters == nullptr || type.is_dense(ir::ElementType::kFloat32)) return false;
+  const ir::AffineParameters* parameters = meaning_of(graph, known, input);
+  if (parameters == nullptr) return false;
   ir::QuantizeLinear quantize{*parameters, type.encoding.element};
   const std::string name = graph.value(input).name;
   // Creates the node for float32 before other nodes read it.
@@ -40,10 +40,10 @@ bool open_input(ir::Graph& graph, ir::ValueId input) {
   return true;
 }
 
-bool open_output(ir::Graph& graph, ir::ValueId& output) {
-  const auto* op = computed_by<ir::QuantizeLinear>(graph, output);
-  if (op == nullptr) return false;
-  ir::DequantizeLinear dequantize{op->parameters};
+bool open_output(ir::Graph& graph, const ir::CodeParameters& known, ir::ValueId& output) {
+  const ir::AffineParameters* parameters = meaning_of(graph, known, output);
+  if (parameters == nullptr) return false;
+  ir::DequantizeLinear dequantize{*parameters};
   const std::string name = graph.value(output).name;
   graph.rename(output, name + "/codes");
   output = graph.add_node(name + "/dequantize", std::move(dequantize), {output}, name);
@@ -83,10 +83,11 @@ bool restore_output(ir::Graph& graph, ir::ValueId& output, const ir::ValueType& 
 
 bool give_float_ends(ir::Graph& graph) {
   bool changed = false;
+  const ir::CodeParameters known = ir::code_parameters(graph);
   const std::vector<ir::ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
-  for (const ir::ValueId input : inputs) changed = open_input(graph, input) || changed;
+  for (const ir::ValueId input : inputs) changed = open_input(graph, known, input) || changed;
   std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
-  for (ir::ValueId& output : outputs) changed = open_output(graph, output) || changed;
+  for (ir::ValueId& output : outputs) changed = open_output(graph, known, output) || changed;
   graph.set_outputs(std::move(outputs));
   return changed;
 }

@@ -142,10 +142,13 @@ std::string to_json(const QuantizeReport& report) {
   }
   return dump({{"input_bytes", report.input_bytes},
                {"output_bytes", report.output_bytes},
+               {"input_weight_bytes", report.input_weight_bytes},
+               {"output_weight_bytes", report.output_weight_bytes},
                {"seconds", report.seconds},
                {"layers", list},
                {"equalized_pairs", report.equalized_pairs},
-               {"skipped_blocks", skipped}});
+               {"skipped_blocks", skipped},
+               {"warnings", report.warnings}});
 }
 
 Json evaluation_json(const compress::Evaluation& evaluation) {

@@ -16,6 +16,7 @@
 
 #include "halftone/formats/export_options.h"
 #include "halftone/formats/node_writer.h"
+#include "halftone/formats/onnx/export.h"
 #include "halftone/ir/graph.h"
 #include "onnx.pb.h"
 
@@ -112,8 +113,8 @@ class Exporter {
 
   void add_input(ir::ValueId id);
   void add_output(ir::ValueId id);
-  /// @return the model
-  std::shared_ptr<onnx_pb::ModelProto> finish();
+  /// @return the model, with an external file if it is too large without
+  OnnxModel finish(const ExternalFile& external);
 
  private:
   /// Gives an input or output of the graph its name.
@@ -122,9 +123,12 @@ class Exporter {
   void add_transpose(const std::string& input, const std::vector<std::size_t>& permutation,
                      const std::string& output);
   std::string read_constant_image(ir::ValueId id);
+  onnx_pb::TensorProto encode_later(std::shared_ptr<const ir::Constant> constant);
+  [[nodiscard]] std::vector<ExternalTensor> move_out(const std::string& file);
   onnx_pb::ValueInfoProto value_info(const std::string& name, const ir::ValueType& type) const;
 
   const ir::Graph& graph_;
+  std::vector<SharedBytes> later_;  ///< large tensors that have no data in the model yet
   std::shared_ptr<onnx_pb::ModelProto> model_ = std::make_shared<onnx_pb::ModelProto>();
   std::map<ir::ValueId, std::string> names_;
   std::map<ir::ValueId, std::string> bases_;   ///< names of the initializers of bases

@@ -278,7 +278,7 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
 }
 
 /// @param size  bytes of the model in its file
-ir::Graph build(ModelProto& model, std::size_t size, onnx::ExternalData& files,
+ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& external,
                 const ImportOptions& options, std::set<std::string>* used) {
   check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
@@ -291,7 +291,7 @@ ir::Graph build(ModelProto& model, std::size_t size, onnx::ExternalData& files,
   onnx::name_layers(proto);
   state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * size;
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
-    SharedBytes data = files.read(tensor, needed);
+    SharedBytes data = external(tensor, needed);
     state.budget_bytes += kBudgetPerModelByte * needed;
     return data;
   };
@@ -330,16 +330,26 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
   return with_printable_errors([&] {
     ModelProto model = parse(bytes);
     onnx::ExternalData files(folder);
-    ir::Graph graph = build(model, bytes.size(), files, options, used);
+    const auto read = [&](const TensorProto& tensor, std::size_t needed) {
+      return files.read(tensor, needed);
+    };
+    ir::Graph graph = build(model, bytes.size(), read, options, used);
     if (external_bytes != nullptr) *external_bytes = files.file_bytes();
     return graph;
   });
 }
 
-ir::Graph import_onnx(ModelProto&& model) {
+ir::Graph import_onnx(OnnxModel&& model) {
   return with_printable_errors([&] {
-    onnx::ExternalData none({});
-    return build(model, model.ByteSizeLong(), none, {}, nullptr);
+    const auto read = [&](const TensorProto& tensor, std::size_t needed) {
+      const auto entry = std::ranges::find(tensor.external_data(), "offset",
+                                           &onnx_pb::StringStringEntryProto::key);
+      const std::uint64_t offset = std::stoull(entry->value());
+      const auto found =
+          std::ranges::lower_bound(model.external, offset, {}, &ExternalTensor::offset);
+      return found->bytes.part(0, needed);
+    };
+    return build(*model.message, model.message->ByteSizeLong(), read, {}, nullptr);
   });
 }
 

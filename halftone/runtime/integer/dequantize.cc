@@ -26,6 +26,10 @@ void dequantize(const ir::AffineParameters& parameters, const std::byte* codes, 
 
 Verdict judge_dequantize(const NodeContext& context) {
   const auto& parameters = context.op<ir::DequantizeLinear>().parameters;
+  const ir::ElementType element = context.input(0).encoding.element;
+  if (ir::size_bytes(element) != 1 && element != ir::ElementType::kInt32) {
+    return refuse("codes of 16 or 64 bits");
+  }
   if (parameters.scales.size() == 1) return accept("one scale");
   if (parameters.axis + 1 != context.input(0).shape.rank()) return refuse("not the last axis");
   return accept("scales of the last axis");

@@ -43,7 +43,7 @@ void quantize(const ir::QuantizeLinear& op, const float* x, std::size_t count, C
 Verdict judge_quantize(const NodeContext& context) {
   const auto& op = context.op<ir::QuantizeLinear>();
   if (op.parameters.scales.size() != 1) return refuse("several scales");
-  if (op.element == ir::ElementType::kInt32) return refuse("the output is not 8-bit codes");
+  if (ir::size_bytes(op.element) != 1) return refuse("the output is not 8-bit codes");
   return accept("one scale");
 }
 
