@@ -50,7 +50,8 @@ TEST_F(Program, EstimatesTheBatchThatANetworkIsFixedTo) {
 
 TEST_F(Program, EstimatesANetworkOnEveryAcceleratorOfTheProgram) {
   const Outcome list = run("estimate --list");
-  for (const char* name : {"a100", "a100-eager", "h100", "h200", "tpu-v1", "edge-2bit", "cortex-m4"}) {
+  for (const char* name :
+       {"a100", "a100-eager", "h100", "h200", "tpu-v1", "edge-2bit", "cortex-m4"}) {
     EXPECT_THAT(list.out, HasSubstr(name));
     const std::string command = "estimate " + kModel + " --accelerator " + name +
                                 " --scheme affine --weight-bits 8 --activation-bits 8";
@@ -135,7 +136,8 @@ TEST_F(Program, EstimatesLanguageModelsByTheirShape) {
   write_text(path("config.json"), "{}");
   expect_failure(command, 3, "needs 'model_type'");
   write_text(path("config.json"), R"({"model_type": "jamba", "hidden_size": 4096})");
-  expect_failure(command, 4, "architecture 'jamba' (model_type): its blocks are not described here");
+  expect_failure(command, 4,
+                 "architecture 'jamba' (model_type): its blocks are not described here");
 }
 
 TEST_F(Program, EstimatesTrainingAndSeveralDevices) {
@@ -150,8 +152,9 @@ TEST_F(Program, EstimatesTrainingAndSeveralDevices) {
 }
 
 TEST_F(Program, MarksEnergiesAsGuesses) {
-  const std::string command = "estimate --product 8192x8192x8192 --accelerator a100"
-                              " --weight-bits 16 --activation-bits 16";
+  const std::string command =
+      "estimate --product 8192x8192x8192 --accelerator a100"
+      " --weight-bits 16 --activation-bits 16";
   EXPECT_THAT(run(command).out, HasSubstr("energy, a guess: "));
   const json found = json::parse(run(command + " --json").out);
   EXPECT_EQ(found["energy_is_guess"], true);

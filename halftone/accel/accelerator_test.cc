@@ -98,14 +98,15 @@ TEST(Accelerator, RejectsContradictions) {
 TEST(Accelerator, RejectsWhatWouldSayNothing) {
   const auto rule = [](const std::string& text) { return "[[operator]]\noperators = " + text; };
   expect_error({kHead, kUnit, kMemory, rule("[\"Nothing\"]\noverhead_s = 1\n")},
-               "line 12: 'operators': no operator 'Nothing'");
+               "line 13: 'operators': no operator 'Nothing'");
   expect_error({kHead, kUnit, kMemory, rule("[\"Conv\", \"Conv\"]\noverhead_s = 1\n")},
                "'operators' names 'Conv' twice");
   expect_error({kHead, kUnit, kMemory, rule("[\"Conv\"]\n")}, "says nothing of its operators");
   expect_error({kHead, kUnit, kUnit, kMemory}, "two [[unit]] have the name 'core': rename one");
   expect_error({kHead, kUnit, kMemory, kMemory}, "two [[memory]] have the name 'DRAM'");
-  expect_error({kHead, kUnit, kMemory, "[[memory]]\nname = \"\"\nbytes = 1\nbytes_per_second = 1\n"},
-               "a [[memory]] has an empty name");
+  expect_error(
+      {kHead, kUnit, kMemory, "[[memory]]\nname = \"\"\nbytes = 1\nbytes_per_second = 1\n"},
+      "a [[memory]] has an empty name");
   const std::string inner = "[[memory]]\nname = \"L2\"\nbytes = 1\nbytes_per_second = 1\n";
   expect_error({kHead, kUnit, kMemory, inner, "holds = []\n"}, "'holds' is empty");
   expect_error({kHead, kUnit, kMemory, inner, "holds = [\"weights\", \"weights\"]\n"},
@@ -122,10 +123,10 @@ TEST(Accelerator, RejectsWhatWouldSayNothing) {
                "'pj_per_operation' is of operations");
   expect_error({kHead, kUnit, "tile_rows = 128\nleast_tile_rows = 12\n", kMemory},
                "expected 128 (tile_rows) halved any number of times, found 12");
-  expect_error({kHead, "[[unit]]\nname = \"a\"\nkind = \"systolic\"\nrows = 4\ncolumns = 4\n",
-                "rates = [{ weight_bits = 8, input_bits = 8, per_cycle = 1 }]\ntile_inner = 4\n",
-                kMemory},
-               "'tile_inner' is not for kind = \"systolic\"");
+  expect_error(
+      {kHead, "[[unit]]\nname = \"a\"\nkind = \"systolic\"\nrows = 4\ncolumns = 4\n",
+       "rates = [{ weight_bits = 8, input_bits = 8, per_cycle = 1 }]\ntile_inner = 4\n", kMemory},
+      "'tile_inner' is not for kind = \"systolic\"");
 }
 
 TEST(Accelerator, TakesWhatABaseSays) {

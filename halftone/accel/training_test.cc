@@ -38,9 +38,9 @@ TEST(TrainingStep, HasNoGradientOfTheNetworksInputs) {
   const Workload step = with_training({"w", 8, {scaled, first, layer(8, 50, 10, 32)}});
   std::vector<std::string> names;
   for (const Operation& each : step.operations) names.push_back(each.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"Mul", "layer", "layer", "layer backward",
-                                             "layer gradient", "layer gradient", "layer update",
-                                             "layer update"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"Mul", "layer", "layer", "layer backward", "layer gradient",
+                                      "layer gradient", "layer update", "layer update"}));
   EXPECT_DOUBLE_EQ(step.products(), 8 * (2 * 5000 + 3 * 500));
 }
 

@@ -142,7 +142,7 @@ std::string advice(ModelFormat refused, const ir::Graph& graph) {
   for (const ModelFormat format : kFormats) {
     if (format == refused) continue;
     try {
-      Written(format, graph, {}).check();
+      Written(format, graph, {}, "data").check();
       return "; the network can be written as ." + std::string(to_string(format));
     } catch (const Error&) {
       continue;  // the next format
