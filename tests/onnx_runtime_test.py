@@ -70,14 +70,11 @@ def difference(found, expected):
     return max(float(np.abs(x.reshape(y.shape) - y).max(initial=0)) for x, y in pairs)
 
 
-RUNTIMES = {".onnx": run_onnx, ".tflite": run_litert}
-
-
-def compare(model, x, folder, runtimes=RUNTIMES):
+def compare(model, x, folder):
     """The largest differences of Halftone, and of what it writes, from ONNX Runtime."""
     expected = run_onnx(model, x)
     found = {"halftone": difference(program.run(model, [x], folder), expected)}
-    for suffix, run in runtimes.items():
+    for suffix, run in ((".onnx", run_onnx), (".tflite", run_litert)):
         written = folder / ("written" + suffix)
         try:
             program("convert", model, written)
@@ -112,7 +109,7 @@ def check_recurrent(kind, folder):
         node = helper.make_node(kind, ["x", "w", "r", "b", "n"], outputs, hidden_size=5,
                                 direction=direction)
         save(folder / "layer.onnx", [node], [4, 2, 3], [o for o in outputs if o], constants)
-        found = compare(folder / "layer.onnx", normal(4, 2, 3), folder, {".onnx": run_onnx})
+        found = compare(folder / "layer.onnx", normal(4, 2, 3), folder)
         right = ".onnx" in found and max(found["halftone"], found[".onnx"]) <= 1e-5
         yield f"{kind} {direction} {outputs}: {found}", right
 
@@ -149,7 +146,7 @@ def check_quantizer(form, folder):
     x = normal(1, 3, 8, 8)
     found = program.run(folder / "codes.onnx", [x], folder)
     worst = difference(found, run_onnx(folder / "codes.onnx", x))
-    # Probabilities have steps of 2^-8 or 2^-16; a sum next to a threshold may end behind it.
+    # Probabilities have steps of 2^-8 or 2^-16; a sum next to a threshold may end on its other side.
     yield f"{layout} {activations} {weights}: {worst:.1e}", worst <= 2 * steps
 
 
