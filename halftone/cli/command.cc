@@ -12,7 +12,6 @@
 #include <limits>
 
 #include "halftone/base/parallel.h"
-#include "halftone/base/printable.h"
 #include "halftone/kernels/targets.h"
 
 namespace halftone::cli {

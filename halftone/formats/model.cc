@@ -92,7 +92,7 @@ class Written {
   /// @param external  the file for what an ONNX message cannot hold; empty: there is none
   Written(ModelFormat format, const ir::Graph& graph, const ExportOptions& options,
           const std::string& external = {})
-      : graph_(graph) {
+      : source_(graph), graph_(graph) {
     if (format == ModelFormat::kOnnx) {
       if (options.is_standard()) graph_ = standard_form(graph, options);
       onnx_ = onnx_model(graph_, options, {external});
@@ -124,7 +124,7 @@ class Written {
       if (error.kind() == ErrorKind::kMemory) throw;
       fail(ErrorKind::kUnsupported, std::string("does not read back: ") + error.what());
     }
-    check_read_back(graph_, found);
+    check_read_back(source_, graph_, found);
   }
 
  private:
@@ -132,6 +132,7 @@ class Written {
     return onnx_ ? with_open_batch(import_onnx(std::move(*onnx_))) : import_circle(circle_);
   }
 
+  ir::Graph source_;               ///< it shares constants, as graph_ does
   ir::Graph graph_;                ///< what the file holds; it shares constants
   std::optional<OnnxModel> onnx_;  ///< or nothing, and
   SharedBytes circle_;
@@ -142,7 +143,7 @@ std::string advice(ModelFormat refused, const ir::Graph& graph) {
   for (const ModelFormat format : kFormats) {
     if (format == refused) continue;
     try {
-      Written(format, graph, {}, "data").check();
+      Written(format, graph, {}).check();
       return "; the network can be written as ." + std::string(to_string(format));
     } catch (const Error&) {
       continue;  // the next format

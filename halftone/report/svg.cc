@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "halftone/base/printable.h"
-
 namespace halftone::report::svg {
 
 std::vector<double> ticks(double low, double high, int most) {
@@ -25,7 +23,7 @@ std::vector<double> ticks(double low, double high, int most) {
 
 std::string escaped(const std::string& content) {
   std::string result;
-  for (const char c : printable(content)) {
+  for (const char c : content) {
     switch (c) {
       case '&':
         result += "&amp;";
@@ -40,7 +38,7 @@ std::string escaped(const std::string& content) {
         result += "&quot;";
         break;
       default:
-        result += c;
+        result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
     }
   }
   return result;

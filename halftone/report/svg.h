@@ -23,8 +23,7 @@ struct Axis {
 /// @return      at least two, ascending; the first is <= low, the last >= high
 std::vector<double> ticks(double low, double high, int most);
 
-/// A text in which markup characters are escaped, and bytes that are not UTF-8 and control
-/// characters are as printable() shows them.
+/// A text in which markup characters are escaped and control characters become question marks.
 std::string escaped(const std::string& content);
 /// @param anchor  "start", "middle" or "end"
 std::string text(double x, double y, const std::string& anchor, const std::string& content);

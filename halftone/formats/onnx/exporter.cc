@@ -8,6 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -212,6 +213,20 @@ std::string Exporter::add_initializer(const std::string& wanted, onnx_pb::Tensor
   proto.set_name(added);
   *model_->mutable_graph()->add_initializer() = std::move(proto);
   return added;
+}
+
+bool Exporter::adds_bias_apart(const ir::Node& layer) const {
+  if (!is_standard()) return false;
+  ir::ValueId x = layer.inputs[0];
+  while (true) {
+    if (!type(x).encoding.is_dense()) return true;
+    const auto producer = graph_.producer(x);
+    if (!producer) return false;
+    const ir::Node& node = graph_.node(*producer);
+    if (std::holds_alternative<ir::DequantizeLinear>(node.op)) return true;
+    if (!ir::traits_of(node.op).selects) return false;
+    x = node.inputs[0];
+  }
 }
 
 std::string Exporter::add_scalar(const std::string& wanted, float value) {

@@ -98,12 +98,10 @@ class Exporter {
   [[nodiscard]] const ExportOptions& options() const { return options_; }
   /// Whether codes are written for operators of ONNX; see standard_form().
   [[nodiscard]] bool is_standard() const { return options_.is_standard(); }
-  /// Whether a layer adds its bias in a node of its own, since its input is rounded to floats: ONNX
-  /// Runtime 1.32 rounds the bias of such a layer to multiples of the product of the scales, as if
-  /// codes were integers.
-  [[nodiscard]] bool adds_bias_apart(const ir::Node& layer) const {
-    return is_standard() && !type(layer.inputs[0]).encoding.is_dense();
-  }
+  /// Whether a layer adds its bias in a node of its own, since its input is rounded: ONNX Runtime
+  /// 1.32 rounds the bias of such a layer to multiples of the product of the scales, which are
+  /// coarse with few bits.
+  [[nodiscard]] bool adds_bias_apart(const ir::Node& layer) const;
   /// A constant of codes in the standard form; null for other values.
   [[nodiscard]] const ir::EncodedTensor* codes(ir::ValueId id) const;
 
