@@ -43,8 +43,9 @@ TEST_F(ProgramExplore, TakesNetworksOfIntegers) {
 
 TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   const Outcome outcome =
-      run(arguments() + "--objective energy --recipe-out " + path("r.toml") +
-          " --accelerator-out " + path("a.toml") + " --front " + path("front.svg"));
+      run(arguments("accuracy-drop=0.05") + "--objective energy --recipe-out " + path("r.toml") +
+          " --accelerator-out " + path("a.toml") + " --front " + path("front.svg") +
+          " --test-data " + kExample + " --test-limit 400");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const json found = json::parse(outcome.out);
   EXPECT_EQ(found["hardware"], 2);
@@ -52,7 +53,12 @@ TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   EXPECT_EQ(found["layers"], json({"dense1", "dense2"}));
   const json& chosen = found["chosen"];
   EXPECT_TRUE(chosen["is_within_budget"].get<bool>());
-  EXPECT_LE(chosen["measured_drop"].get<double>(), 0.02);
+  const double drop = chosen["measured_drop"].get<double>();
+  const double share = (std::abs(drop) * 400 + 1) / 402;
+  EXPECT_DOUBLE_EQ(chosen["drop_standard_error"], std::sqrt(share * (1 - share) / 400));
+  EXPECT_LE(drop + chosen["drop_standard_error"].get<double>(), 0.05);
+  EXPECT_EQ(found["fit_samples"], 200);
+  EXPECT_EQ(found["judged_samples"], 400);
   EXPECT_THAT(text_of(path("front.svg")), testing::HasSubstr("chosen"));
 
   const std::string data = " --data " + kExample + " --limit 200";
