@@ -27,6 +27,7 @@ struct InputFeed {
   data::SampleShape sample;
   std::size_t axis = 0;
   std::size_t batch = 1;  ///< extent of the axis if it is fixed
+  data::ReadIntegers integers = data::ReadIntegers::kScaled;
 };
 
 data::SampleShape without_axis(const ir::Shape& shape, std::size_t axis) {
@@ -174,6 +175,9 @@ Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
                                [&] { return feed_of(data.inputs()[*from[i]], input.type.shape); })
                 : InputFeed{});
     feeds.back().source = from[i];
+    if (ir::is_integer(input.type.encoding.element)) {
+      feeds.back().integers = data::ReadIntegers::kAsStored;
+    }
   }
   Feed feed;
   feed.fixed_batch = with_context(data.name(), [&] { return common_batch(graph, feeds); });
@@ -189,7 +193,7 @@ Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
                                                 std::size_t input, std::span<float> values) {
     const InputFeed& how = feeds[input];
     if (how.source) {
-      data.read(*how.source, first, count, how.sample, values);
+      data.read(*how.source, first, count, how.sample, values, how.integers);
     } else {
       std::ranges::fill(values, 0.0F);
     }

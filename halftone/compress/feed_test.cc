@@ -43,6 +43,22 @@ TEST_F(FeedTest, PairsInputsByNameOrElseInOrder) {
   EXPECT_THAT(sample, ElementsAre(6));
 }
 
+TEST_F(FeedTest, ScalesPixelsUnlessTheInputIsOfIntegers) {
+  const std::uint8_t pixels[] = {255, 51};
+  data::write_npy(path("p.npy"), data::make_npy(std::span<const std::uint8_t>(pixels), {2, 1}));
+  const data::Dataset data = data::open_dataset(path("p.npy"));
+  const auto fed = [&](ir::ElementType element) {
+    ir::Graph graph;
+    graph.add_output(graph.add_input("x", ir::dense_type(element, {ir::kBatch, 1})));
+    std::vector<float> samples(2);
+    make_feed(data, graph).fill(0, 2, 0, samples);
+    return samples;
+  };
+  EXPECT_THAT(fed(ir::ElementType::kFloat32), ElementsAre(1, 51 / 255.0F));
+  EXPECT_THAT(fed(ir::ElementType::kUInt8), ElementsAre(255, 51));
+  EXPECT_THAT(fed(ir::ElementType::kInt32), ElementsAre(255, 51));
+}
+
 TEST_F(FeedTest, IgnoresNamedInputsThatTheNetworkLacks) {
   const std::vector<std::string> named{"a=" + write("a.npy", 1), "b=" + write("b.npy", 5)};
   EXPECT_THAT(paired_inputs(data::open_dataset(named), with_inputs({"b"})), ElementsAre(1));

@@ -203,13 +203,19 @@ const DatasetInput& Dataset::checked_input(std::size_t input, std::size_t first,
 }
 
 void Dataset::read(std::size_t input, std::size_t first, std::size_t count, const SampleShape& want,
-                   std::span<float> dst) const {
+                   std::span<float> dst, ReadIntegers integers) const {
   with_context(name_, [&] {
     const DatasetInput& from = checked_input(input, first, count, dst.size());
+    const bool as_stored = integers == ReadIntegers::kAsStored && is_integer(from.type);
     const Adaptation how = adapt(from.shape, want);
     const std::size_t elements = from.shape.num_elements();
     read_runs(first, count, elements, [&](std::size_t begin, std::size_t run, std::size_t at) {
-      from.source->read_floats(begin, run, dst.subspan(at, run * elements));
+      const auto samples = dst.subspan(at, run * elements);
+      if (!as_stored) return from.source->read_floats(begin, run, samples);
+      std::vector<std::int64_t> stored(samples.size());
+      from.source->read_integers(begin, run, stored);
+      std::ranges::transform(stored, samples.begin(),
+                             [](std::int64_t x) { return static_cast<float>(x); });
     });
     std::vector<float> scratch;
     for (std::size_t i = 0; i < count; ++i) {

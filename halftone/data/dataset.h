@@ -74,6 +74,12 @@ struct DatasetInput {
   bool is_named = false;  ///< whether `name` is that of a network input; else inputs are in order
 };
 
+/// How integers are read as floats.
+enum class ReadIntegers {
+  kScaled,    ///< uint8 times the factor of the data set, as pixels are
+  kAsStored,  ///< for inputs that are integers themselves
+};
+
 /// Samples with one or more inputs each, and optionally one label each. Copies share the samples.
 class Dataset {
  public:
@@ -114,7 +120,7 @@ class Dataset {
   /// @throws Error kShape if dst, range or shape do not fit; kFormat if a value is NaN or infinite
   ///         and the data set is not one with_gaps(); kIo and kFormat from the file
   void read(std::size_t input, std::size_t first, std::size_t count, const SampleShape& want,
-            std::span<float> dst) const;
+            std::span<float> dst, ReadIntegers integers = ReadIntegers::kScaled) const;
   /// The same, each in its stored shape.
   void read(std::size_t input, std::size_t first, std::size_t count, std::span<float> dst) const;
   /// Reads integers or booleans, for inputs that are indices; each in its stored shape.
