@@ -71,11 +71,14 @@ def difference(found, expected):
     return max(float(np.abs(x.reshape(y.shape) - y).max(initial=0)) for x, y in pairs)
 
 
-def compare(model, x, folder):
+RUNTIMES = {".onnx": run_onnx, ".tflite": run_litert}
+
+
+def compare(model, x, folder, runtimes=RUNTIMES):
     """The largest differences of Halftone, and of what it writes, from ONNX Runtime."""
     expected = run_onnx(model, x)
     found = {"halftone": difference(program.run(model, [x], folder), expected)}
-    for suffix, run in ((".onnx", run_onnx), (".tflite", run_litert)):
+    for suffix, run in runtimes.items():
         written = folder / ("written" + suffix)
         try:
             program("convert", model, written)
@@ -148,7 +151,7 @@ def check_quantizer(form, folder):
     x = normal(1, 3, 8, 8)
     found = program.run(folder / "codes.onnx", [x], folder)
     worst = difference(found, run_onnx(folder / "codes.onnx", x))
-    # Probabilities have steps of 2^-8 or 2^-16; a sum next to a threshold may end on its other side.
+    # Probabilities have steps of 2^-8 or 2^-16; a sum next to a threshold may end behind it.
     yield f"{layout} {activations} {weights}: {worst:.1e}", worst <= 2 * steps
 
 

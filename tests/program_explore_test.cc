@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search of hardware and bits, as users run it.
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "halftone/base/printable.h"
 #include "halftone/formats/model.h"
 #include "tests/integer_classifier.h"
 #include "tests/program.h"
@@ -65,11 +67,11 @@ TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   const Outcome quantized =
       run("quantize " + kModel + " -o " + path("m.circle") + data + " --recipe " + path("r.toml"));
   ASSERT_EQ(quantized.code, 0) << quantized.err;
-  const Outcome eval =
-      run("eval " + path("m.circle") + data + " --split train --reference " + kModel + " --json");
+  const Outcome eval = run("eval " + path("m.circle") + " --data " + kExample +
+                           " --limit 400 --reference " + kModel + " --json");
   ASSERT_EQ(eval.code, 0) << eval.err;
   const json accuracy = json::parse(eval.out);
-  // Fractions of 200 samples, subtracted with rounding errors of float64.
+  // Fractions of 400 samples, subtracted with rounding errors of float64.
   EXPECT_NEAR(accuracy["reference"]["value"].get<double>() - accuracy["value"].get<double>(),
               chosen["measured_drop"].get<double>(), 1e-12);
 
@@ -78,6 +80,26 @@ TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   ASSERT_EQ(estimated.code, 0) << estimated.err;
   EXPECT_EQ(json::parse(estimated.out)["seconds"], chosen["network_seconds"]);
   EXPECT_EQ(json::parse(estimated.out)["energy_joules"], chosen["network_energy_joules"]);
+}
+
+TEST_F(ProgramExplore, JudgesOnSamplesThatTheFitDoesNotSee) {
+  const Outcome outcome = run(arguments("accuracy-drop=0.05") + "--tries 2");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json found = json::parse(outcome.out);
+  EXPECT_EQ(found["fit_samples"], 150);
+  EXPECT_EQ(found["judged_samples"], 50);
+  EXPECT_THAT(found["judged_on"].get<std::string>(),
+              testing::HasSubstr(", which the fit did not see"));
+}
+
+TEST_F(ProgramExplore, SaysWhenTooFewSamplesAreJudged) {
+  const std::string plain = arguments("accuracy-drop=0.01");
+  const Outcome outcome = run(plain.substr(0, plain.size() - 7) + " --tries 1");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, testing::HasSubstr("NOT kept by any design"));
+  EXPECT_THAT(outcome.out, testing::HasSubstr("losses are measured on 50 others: every 4th"));
+  // Without a change among 50 samples: sqrt(1/52 51/52 / 50).
+  EXPECT_THAT(outcome.out, testing::HasSubstr("so few samples do not show a drop below 1.94 %"));
 }
 
 TEST_F(ProgramExplore, GivesTheSameBytesForAnyThreadsAndAfterAnInterruption) {
@@ -92,6 +114,36 @@ TEST_F(ProgramExplore, GivesTheSameBytesForAnyThreadsAndAfterAnInterruption) {
   ASSERT_EQ(two.code, 0) << two.err;
   EXPECT_EQ(one.out, two.out);
   EXPECT_EQ(json::parse(text_of(path("state.json")))["measured"].size(), 2U);
+}
+
+TEST_F(ProgramExplore, WritesNamesThatAreNotUtf8AsTheyAreRead) {
+  ir::Graph graph;
+  const ir::ValueId x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, ir::Shape{ir::kBatch, 784}));
+  ir::Tensor weights(ir::ElementType::kFloat32, {10, 784});
+  float value = 0;
+  for (float& each : weights.as<float>()) each = std::sin(++value);
+  const ir::ValueId w = graph.add_constant("w", std::move(weights));
+  graph.add_output(graph.add_node("n\xFF*\x01", ir::FullyConnected{}, {x, w}));
+  formats::save_model(graph, path("m.onnx"));
+  const std::string data = path("m.onnx") + " --data " + kExample + " --limit 40 ";
+  const Outcome outcome = run("explore " + data + "--budget accuracy-drop=1 --tries 1 --space " +
+                              path("s.toml") + " --recipe-out " + path("r.toml") + " --front " +
+                              path("f.svg") + " --state " + path("s.json"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, testing::HasSubstr("n\\xFF*\\x01"));
+  EXPECT_THAT(text_of(path("r.toml")), testing::HasSubstr("\"n\\\\xFF\\\\*\\\\x01\""));
+  const std::string quantize = "quantize " + data + " -o " + path("m.circle");
+  EXPECT_EQ(run(quantize + " --recipe " + path("r.toml")).code, 0);
+  const Outcome estimate =
+      run("estimate " + path("m.onnx") + " --accelerator edge-2bit --recipe " + path("r.toml") +
+          " --timeline " + path("t.svg") + " --roofline " + path("p.svg"));
+  ASSERT_EQ(estimate.code, 0) << estimate.err;
+  for (const char* file : {"f.svg", "t.svg", "p.svg"}) {
+    const std::string text = text_of(path(file));
+    EXPECT_EQ(printable(text), text) << file;
+  }
+  EXPECT_THAT(text_of(path("t.svg")), testing::HasSubstr("n\\xFF*\\x01"));
 }
 
 TEST_F(ProgramExplore, TellsTheDesignAsText) {

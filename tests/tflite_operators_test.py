@@ -10,6 +10,7 @@ approximations of functions have a bound of their own. Skips with exit code 77 i
 absent: pip install numpy flatbuffers ai-edge-litert
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -20,6 +21,15 @@ from tflite_files import np
 
 # LiteRT computes these functions by approximations, to this accuracy relative to 1 + |y|.
 APPROXIMATE = 2e-6
+# What LiteRT does not have: arithmetic on integers without a scale, more than 5 axes of a product,
+# results from no elements; POW of negative integers is an error there.
+NOT_IN_LITERT = {
+    "MatMulEmpty", "MatMulManyAxes", "UnarySignint8", "UnaryAbsint8", "Powint32", "PReluint32",
+    "Andint32", "Orint32", "ReduceMeanNothing", "ReduceMeanNothingKept", "ReduceMaxNothing",
+    "ReduceMaxNothingKept", "ReduceMinNothing", "ReduceMinNothingKept"}
+NOT_IN_LITERT |= {f"{name}uint8" for name in
+                  ("Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Mod", "And", "Or", "Equal", "Less",
+                   "LessOrEqual", "Greater", "GreaterOrEqual")}
 # Operators of Halftone, which LiteRT does not have.
 OWN = "Halftone"
 
@@ -36,6 +46,8 @@ def check(folder, name, tolerance):
         except (RuntimeError, ValueError) as error:
             if OWN in str(error):
                 return f"{name}: an operator of Halftone", True
+            if reference and "Didn't find op" in str(error):
+                continue  # there are no reference kernels of ELU, CEIL and ROUND
             return f"{name}: {str(error).splitlines()[0]}", False
         if found.shape != expected.shape:
             return f"{name}: {found.shape}, not {expected.shape}", False
@@ -51,6 +63,21 @@ def check(folder, name, tolerance):
     return f"{name}: equal", True
 
 
+def apart(*arguments):
+    """check() in a process of its own, because LiteRT aborts on types that it does not have."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        message, right = check(*arguments)
+        os.write(writer, f"{int(right)}{message}".encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return (text[1:], text[0] == "1") if text else (f"{arguments[1]}: LiteRT aborts", False)
+
+
 def main(program):
     failures = 0
     with tempfile.TemporaryDirectory() as name:
@@ -61,7 +88,9 @@ def main(program):
                 print(line)
                 continue
             case, tolerance = line.split()
-            message, right = check(folder, case, float(tolerance))
+            if case in NOT_IN_LITERT:
+                continue
+            message, right = apart(folder, case, float(tolerance))
             print(message if right else f"WRONG {message}")
             failures += not right
     return failures != 0

@@ -98,7 +98,7 @@ TEST(Accelerator, RejectsContradictions) {
 TEST(Accelerator, RejectsWhatWouldSayNothing) {
   const auto rule = [](const std::string& text) { return "[[operator]]\noperators = " + text; };
   expect_error({kHead, kUnit, kMemory, rule("[\"Nothing\"]\noverhead_s = 1\n")},
-               "line 12: 'operators': no operator 'Nothing'");
+               "line 13: 'operators': no operator 'Nothing'");
   expect_error({kHead, kUnit, kMemory, rule("[\"Conv\", \"Conv\"]\noverhead_s = 1\n")},
                "'operators' names 'Conv' twice");
   expect_error({kHead, kUnit, kMemory, rule("[\"Conv\"]\n")}, "says nothing of its operators");

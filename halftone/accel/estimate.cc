@@ -66,20 +66,19 @@ void check_room(const Footprint& need, const Accelerator& accelerator) {
            text_of_bytes(outermost.bytes) + ": use more devices, fewer bits or a smaller batch");
 }
 
-/// Which operations of a tensor split come second in a pair: their inputs are divided already, and
-/// their sums are all-reduced.
-std::vector<bool> second_of_pairs(const Workload& workload, const Split& split) {
-  std::vector<bool> second(workload.operations.size());
-  if (split.kind != SplitKind::kTensor || split.chips <= 1) return second;
-  for (std::size_t i = 0; i < second.size(); ++i) second[i] = workload.operations[i].joins_shares;
-  return second;
-}
-
-/// The bytes that chips sum after an operation, of each chip.
-double exchanged_bytes(const Operation& operation, const Split& split, bool joins) {
-  const bool sums = (split.kind == SplitKind::kTensor && joins) ||
+/// What chips sum after an operation, or gather: half of a sum, as all have to get the result only.
+void add_exchange(const Operation& operation, const Accelerator& accelerator, const Split& split,
+                  OperationEstimate& result) {
+  const bool is_tensor = split.kind == SplitKind::kTensor;
+  const bool sums = (is_tensor && operation.joins_shares) ||
                     (split.kind == SplitKind::kData && operation.is_gradient_of_weights);
-  return split.chips > 1 && sums ? operation.bytes_written() : 0;
+  const bool gathers = is_tensor && operation.gathers_shares;
+  if (split.chips <= 1 || !(sums || gathers)) return;
+  const double part = sums ? 1 : 0.5;
+  const double bytes = operation.bytes_written();
+  result.link_s = part * all_reduce_seconds(*accelerator.link, split.chips, bytes);
+  // Each byte of a sum leaves a chip twice: as an operand and as a part of the result.
+  result.energy_j += 2e-12 * part * bytes * accelerator.link->pj_per_byte;
 }
 
 double host_seconds(const Workload& workload, const Accelerator& accelerator) {
@@ -169,17 +168,10 @@ Estimate estimate(const Workload& workload, const Accelerator& accelerator,
                   .split = options.split};
   result.footprint = footprint(workload, options.split);
   check_room(result.footprint, accelerator);
-  const std::vector<bool> second = second_of_pairs(workload, options.split);
   for (std::size_t i = 0; i < workload.operations.size(); ++i) {
-    const Operation part =
-        part_of(workload.operations[i], options.split, workload.batch, second[i]);
+    const Operation part = part_of(workload.operations[i], options.split, workload.batch);
     OperationEstimate each = model.estimate(part, i, result.seconds, &result.timeline);
-    const double exchanged = exchanged_bytes(workload.operations[i], options.split, second[i]);
-    if (exchanged > 0) {
-      each.link_s = all_reduce_seconds(*accelerator.link, options.split.chips, exchanged);
-      // Each byte leaves a chip twice: as an operand and as a part of the sum.
-      each.energy_j += 2e-12 * exchanged * accelerator.link->pj_per_byte;
-    }
+    add_exchange(workload.operations[i], accelerator, options.split, each);
     if (each.link_s > each.seconds) each.bound = "link";
     each.seconds += each.link_s;
     result.seconds += each.seconds;

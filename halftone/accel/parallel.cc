@@ -43,7 +43,7 @@ bool has_weights(const Operation& operation) {
 
 /// Divides columns, or the inner extent, of products with weights; heads of products with states;
 /// elements between both products of a pair.
-void divide_tensor(Operation& part, std::size_t chips, bool divides_inner) {
+void divide_tensor(Operation& part, std::size_t chips) {
   Product& product = part.product;
   const double factor = 1.0 / static_cast<double>(chips);
   if (!part.has_product() && !part.in_shares) return;
@@ -56,7 +56,7 @@ void divide_tensor(Operation& part, std::size_t chips, bool divides_inner) {
     return;
   }
   scale(part.reads, factor, {Role::kWeights});
-  if (divides_inner) {
+  if (part.joins_shares) {
     product.inner = divide_up(product.inner, chips);
     scale(part.reads, factor, {Role::kInputs});
     return;
@@ -104,14 +104,13 @@ void check_split(const Workload& workload, const Accelerator& accelerator, const
   if (split.kind == SplitKind::kPipeline) need(workload.operations.size(), "operations");
 }
 
-Operation part_of(const Operation& operation, const Split& split, std::size_t batch,
-                  bool divides_inner) {
+Operation part_of(const Operation& operation, const Split& split, std::size_t batch) {
   Operation part = operation;
   if (split.chips > 1 && split.kind == SplitKind::kData) {
     divide_data(part, divide_up(batch, split.chips), batch);
   }
   if (split.chips > 1 && split.kind == SplitKind::kTensor) {
-    divide_tensor(part, split.chips, divides_inner);
+    divide_tensor(part, split.chips);
   }
   return part;
 }

@@ -38,10 +38,8 @@ void check_split(const Workload& workload, const Accelerator& accelerator, const
 ///                extent; what stands between both divides its elements, attention and its states
 ///                their heads
 ///     kPipeline  the whole operation: one chip after another computes its own
-/// @param batch          samples of the whole workload
-/// @param divides_inner  whether the operation is the second of a pair
-Operation part_of(const Operation& operation, const Split& split, std::size_t batch,
-                  bool divides_inner);
+/// @param batch  samples of the whole workload
+Operation part_of(const Operation& operation, const Split& split, std::size_t batch);
 
 /// Where a pipeline is cut: the first operation of each chip, so that the slowest chip is as fast
 /// as possible. Stages of whole operations, in their order.

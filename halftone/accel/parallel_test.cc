@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "halftone/accel/estimate.h"
 #include "halftone/accel/testing.h"
 #include "halftone/base/testing.h"
@@ -22,7 +25,7 @@ Accelerator linked() {
 }
 
 TEST(Split, DividesSamplesOfDataParallelChips) {
-  const Operation part = part_of(layer(10, 100, 50), {4, SplitKind::kData}, 10, false);
+  const Operation part = part_of(layer(10, 100, 50), {4, SplitKind::kData}, 10);
   EXPECT_EQ(part.product.rows, 3U);  // the largest share of ten samples
   EXPECT_DOUBLE_EQ(part.reads[0].bytes, 1000 * 0.3);
   EXPECT_DOUBLE_EQ(part.reads[1].bytes, 5000);
@@ -30,11 +33,13 @@ TEST(Split, DividesSamplesOfDataParallelChips) {
 }
 
 TEST(Split, DividesColumnsThenInnerExtentsOfTensorParallelChips) {
-  const Operation first = part_of(layer(10, 100, 50), {4, SplitKind::kTensor}, 10, false);
+  const Operation first = part_of(layer(10, 100, 50), {4, SplitKind::kTensor}, 10);
   EXPECT_EQ(first.product.cols, 13U);
   EXPECT_DOUBLE_EQ(first.reads[0].bytes, 1000);
   EXPECT_DOUBLE_EQ(first.reads[1].bytes, 1250);
-  const Operation second = part_of(layer(10, 100, 50), {4, SplitKind::kTensor}, 10, true);
+  Operation joined = layer(10, 100, 50);
+  joined.joins_shares = true;
+  const Operation second = part_of(joined, {4, SplitKind::kTensor}, 10);
   EXPECT_EQ(second.product.inner, 25U);
   EXPECT_DOUBLE_EQ(second.reads[0].bytes, 250);
   EXPECT_DOUBLE_EQ(second.writes[0].bytes, 2000);
@@ -42,18 +47,52 @@ TEST(Split, DividesColumnsThenInnerExtentsOfTensorParallelChips) {
 
 TEST(Split, DividesElementsBetweenBothProductsOfATensorSplit) {
   Operation tanh = test::elements("Tanh", 100, 2, 1);
-  const Operation whole = part_of(tanh, {4, SplitKind::kTensor}, 10, false);
+  const Operation whole = part_of(tanh, {4, SplitKind::kTensor}, 10);
   EXPECT_EQ(whole.operations, 200);
   tanh.in_shares = true;
-  const Operation part = part_of(tanh, {4, SplitKind::kTensor}, 10, false);
+  const Operation part = part_of(tanh, {4, SplitKind::kTensor}, 10);
   EXPECT_EQ(part.operations, 50);
   EXPECT_EQ(part.functions, 25);
   EXPECT_EQ(part.reads[0].bytes, 100);
   EXPECT_EQ(part.writes[0].bytes, 100);
 }
 
+/// a -> Relu -> b -> c, whose output b feeds too.
+ir::Graph paired_layers() {
+  ir::Graph graph;
+  const auto floats = [](ir::Shape shape) {
+    return ir::dense_type(ir::ElementType::kFloat32, std::move(shape));
+  };
+  const auto dense = [&](const char* name, ir::ValueId x) {
+    const ir::ValueId w = graph.add_constant("w", ir::Tensor(ir::ElementType::kFloat32, {16, 16}));
+    return graph.add_node(name, ir::FullyConnected{}, {x, w});
+  };
+  const ir::ValueId a = dense("a", graph.add_input("x", floats({1, 16})));
+  const ir::ValueId relu = graph.add_node("relu", ir::Unary{{ir::ActivationKind::kRelu}}, {a});
+  const ir::ValueId b = dense("b", relu);
+  const ir::ValueId c = dense("c", b);
+  graph.add_output(graph.add_node("sum", ir::Binary{ir::BinaryKind::kAdd, {}}, {b, c}));
+  return graph;
+}
+
+TEST(Split, FindsPairsOfLayersInANetwork) {
+  const Workload workload = workload_of(paired_layers(), "w");
+  std::map<std::string, const Operation*> found;
+  for (const Operation& each : workload.operations) found[each.name] = &each;
+  EXPECT_TRUE(found["relu"]->in_shares);
+  EXPECT_TRUE(found["b"]->joins_shares);
+  EXPECT_FALSE(found["a"]->gathers_shares);
+  EXPECT_TRUE(found["c"]->gathers_shares);
+  EXPECT_FALSE(found["sum"]->in_shares);
+  const Estimate tensor = estimate(workload, linked(), {Model::kRoofline, {2, SplitKind::kTensor}});
+  const double sum_s = all_reduce_seconds(*linked().link, 2, 16 * 4.0);
+  EXPECT_EQ(tensor.operations[0].link_s, 0);
+  EXPECT_DOUBLE_EQ(tensor.operations[2].link_s, sum_s);
+  EXPECT_DOUBLE_EQ(tensor.operations[3].link_s, sum_s / 2);
+}
+
 TEST(Split, LeavesOperationsOfAPipelineWhole) {
-  const Operation part = part_of(layer(10, 100, 50), {4, SplitKind::kPipeline}, 10, false);
+  const Operation part = part_of(layer(10, 100, 50), {4, SplitKind::kPipeline}, 10);
   EXPECT_EQ(part.product, layer(10, 100, 50).product);
 }
 

@@ -2,9 +2,11 @@
 #include "halftone/accel/workload.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "halftone/accel/tensor_pairs.h"
 #include "halftone/ir/work.h"
 
 namespace halftone::accel {
@@ -127,6 +129,9 @@ Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t
   const ir::Work work = ir::work_of(graph, node, batch);
   Operation operation{.name = node.name, .op = operator_name(node, work)};
   operation.product = product_of(work);
+  if (std::holds_alternative<ir::Encode>(node.op)) {
+    operation.product.w = operation.product.x = number_of(work.writes.encoding);
+  }
   operation.operations = work.elements.operations;
   operation.functions = work.elements.functions;
   const ir::Shape& shape = graph.value(node.output).type.shape;
@@ -142,6 +147,7 @@ Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t
 Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch) {
   Workload workload{std::move(name), batch, {}};
   std::set<ir::ValueId> learned;  // values that depend on weights
+  std::map<ir::NodeId, std::size_t> places;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     Operation operation = operation_of(graph, node, batch);
@@ -149,8 +155,12 @@ Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch
         node.inputs, [&](const ir::ValueId input) { return learned.contains(input); });
     if (operation.needs_input_gradient || learns(operation)) learned.insert(node.output);
     if (std::holds_alternative<ir::Reshape>(node.op)) continue;
+    places[id] = workload.operations.size();
     workload.operations.push_back(std::move(operation));
   }
+  std::map<ir::NodeId, Operation*> operations;
+  for (const auto& [id, place] : places) operations[id] = &workload.operations[place];
+  mark_tensor_pairs(graph, operations);
   return workload;
 }
 

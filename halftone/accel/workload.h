@@ -65,6 +65,7 @@ struct Product {
 struct Operation {
   std::string name;
   std::string op;  ///< the operator; "DepthwiseConv" for a Conv of one channel a group
+  /// Without a product only its formats count: of an Encode those of the codes, else float32.
   Product product{};
   double operations = 0;          ///< additions and the like on elements
   double functions = 0;           ///< exp, tanh, quotients
@@ -75,6 +76,7 @@ struct Operation {
   bool joins_shares = false;
   /// In a tensor split, whether chips divide its elements: it stands between both of a pair.
   bool in_shares = false;
+  bool gathers_shares = false;  ///< in a tensor split, all chips get the columns of all
   /// In training, whether its inputs depend on weights, so that they need a gradient.
   bool needs_input_gradient = true;
   bool is_backward = false;             ///< of training; reads weights that were counted before

@@ -9,6 +9,7 @@
 #include "halftone/api/estimate.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/data/hold_out.h"
 
 namespace halftone {
 namespace {
@@ -72,17 +73,19 @@ std::string percent(double fraction) {
   return text + " %";
 }
 
+constexpr std::size_t kHeldOutEvery = 4;
+
 class Explorer {
  public:
   Explorer(Network network, const ExploreJob& job)
       : job_(job),
         name_(network.name),
         network_(prepared(std::move(network), Purpose::kFitOnFloats), name_),
-        samples_(job.data.open()),
-        evaluation_(job.evaluation.value_or(job.data).open()),
+        samples_(job.evaluation ? data::HeldOut{job.data.open(), job.evaluation->open()}
+                                : data::hold_out(job.data.open(), kHeldOutEvery)),
         on_{network_.graph,
-            samples_,
-            evaluation_,
+            samples_.fit,
+            samples_.judged,
             job.recipe,
             {job.seed, job.options.progress, job.devices, job.memory_bytes},
             job.evaluation_batch} {}
@@ -91,7 +94,13 @@ class Explorer {
 
   ExploreReport run() {
     ExploreReport report{.network = name_, .options = job_.options};
-    report.has_labels = evaluation_.has_labels();
+    report.has_labels = samples_.judged.has_labels();
+    report.fit_samples = samples_.fit.size();
+    report.judged_samples = samples_.judged.size();
+    report.judged_on = job_.evaluation
+                           ? samples_.judged.name()
+                           : "every " + std::to_string(kHeldOutEvery) + "th sample of " +
+                                 samples_.judged.name() + ", which the fit did not see";
     accel::check_hardware(job_.space, job_.options.budget);
     const accel::SearchedLayers layers = accel::searched_layers(network_.graph, job_.recipe);
     accel::Space space = job_.space;
@@ -124,21 +133,23 @@ class Explorer {
     while (step && report.verified.size() < job_.tries) {
       const Design& design = *ladder[*step];
       const compress::Recipe recipe = with_bits(job_.recipe, report.search.layers, design.bits);
-      report.verified.push_back({design, measure_loss(on_, recipe, job_.options.progress)});
-      step = search.next(*step, report.verified.back().measured.drop);
+      const accel::Loss loss = measure_loss(on_, recipe, job_.options.progress);
+      report.verified.push_back(
+          {design, loss, drop_standard_error(loss.drop, samples_.judged.size())});
+      step = search.next(*step, report.verified.back().drop_bound());
     }
   }
 
   void choose(ExploreReport& report) const {
     const double budget = job_.options.budget.accuracy_drop;
     const auto rank = [&](const VerifiedDesign& each) {
-      const bool is_within = each.measured.drop <= budget;
+      const bool is_within = each.drop_bound() <= budget;
       return std::pair(!is_within, is_within ? each.design.objective(job_.options.objective)
                                              : each.measured.drop);
     };
     const auto best = std::ranges::min_element(report.verified, {}, rank);
     report.chosen = static_cast<std::size_t>(best - report.verified.begin());
-    report.is_within = best->measured.drop <= budget;
+    report.is_within = best->drop_bound() <= budget;
     const compress::Recipe recipe = with_bits(job_.recipe, report.search.layers, best->design.bits);
     report.settings = job_.space.settings(best->design.hardware);
     report.accelerator = job_.space.hardware(best->design.hardware);
@@ -152,8 +163,7 @@ class Explorer {
   const ExploreJob& job_;
   std::string name_;
   Network network_;
-  data::Dataset samples_;
-  data::Dataset evaluation_;
+  data::HeldOut samples_;
   accel::Measurement on_;
 };
 
@@ -163,6 +173,12 @@ accel::Space load_space(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_file(path);
   return accel::parse_space({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                             path.string());
+}
+
+double drop_standard_error(double drop, std::size_t samples) {
+  const auto n = static_cast<double>(samples);
+  const double share = (std::min(std::abs(drop), 1.0) * n + 1) / (n + 2);
+  return std::sqrt(share * (1 - share) / n);
 }
 
 ExploreReport explore(Network network, const ExploreJob& job) {

@@ -20,9 +20,10 @@ accel::Space load_space(const std::filesystem::path& path);
 
 struct ExploreJob {
   accel::Space space;
-  DataSource data;                         ///< samples for fits
-  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else `data`
-  compress::Recipe recipe{};               ///< how layers are fitted
+  DataSource data;  ///< samples for fits
+  /// On which losses are measured; else every fourth sample of `data`, which fits do not see then.
+  std::optional<DataSource> evaluation{};
+  compress::Recipe recipe{};  ///< how layers are fitted
   accel::ExploreOptions options{};
   std::filesystem::path state{};  ///< keeps measured sensitivities, see measure_sensitivities()
   std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateJob
@@ -37,18 +38,32 @@ struct ExploreJob {
 struct VerifiedDesign {
   accel::Design design;
   accel::Loss measured;
+  double drop_error = 0;  ///< the standard error of the drop, see drop_standard_error()
+  /// What has to be within the budget.
+  [[nodiscard]] double drop_bound() const { return measured.drop + drop_error; }
 };
+
+/// The standard error of a drop that was measured on n samples:
+///
+///     sqrt(p (1 - p) / n)   p = (|drop| n + 1) / (n + 2)
+///
+/// of the share of samples whose answer changes. Without a change p is still 1 / (n + 2), because
+/// few samples do not show that none changes. Source: Laplace's rule of succession.
+double drop_standard_error(double drop, std::size_t samples);
 
 struct ExploreReport {
   std::string network;
   std::string comparison{};  ///< of the accelerator with real hardware; empty: none
   accel::ExploreOptions options{};
   bool has_labels = false;
+  std::size_t fit_samples = 0;
+  std::size_t judged_samples = 0;  ///< on which losses were measured
+  std::string judged_on{};         ///< where they are from
   std::vector<accel::LayerSensitivity> sensitivities{};
   accel::Exploration search{};
   std::vector<VerifiedDesign> verified{};  ///< in the order in which they were tried
   std::size_t chosen = 0;                  ///< index in `verified`
-  bool is_within = false;  ///< whether the chosen design keeps the budget as measured
+  bool is_within = false;  ///< whether the drop measured for it keeps the budget, see drop_bound()
   std::vector<accel::Setting> settings{};  ///< of the chosen design
   accel::Accelerator accelerator{};        ///< of the chosen design
   std::string recipe{};                    ///< of the chosen design, as TOML
@@ -56,10 +71,10 @@ struct ExploreReport {
 };
 
 /// Measures sensitivities, finds the front (accel::explore()) and verifies designs: the best one by
-/// its predicted drop is quantized and evaluated. The next try has less noise if the drop measured
-/// is beyond the budget, else more, until no design lies between one that keeps the budget and one
-/// that does not. The best verified design that keeps the budget is chosen, or, if none does, the
-/// one with the least drop.
+/// its predicted drop is quantized and evaluated on samples that the fit did not see. The next try
+/// has less noise if the drop measured, with its standard error, is beyond the budget, else more,
+/// until no design lies between one that keeps the budget and one that does not. The best verified
+/// design that keeps the budget is chosen, or, if none does, the one with the least drop.
 /// @throws Error kUnsupported if no design has a predicted drop within the budget; as prepared(),
 ///         DataSource::open(), accel::measure_sensitivities(), accel::explore() and
 ///         accel::estimate()

@@ -26,7 +26,7 @@ constexpr std::size_t kSamples = 64;  ///< to measure with
 constexpr std::size_t kTried = 6;     ///< layers
 constexpr std::size_t kNamed = 3;     ///< layers
 
-double decibels(double relative_noise) { return -10 * std::log10(relative_noise); }
+double to_db(double relative_noise) { return -10 * std::log10(relative_noise); }
 
 /// Indices of the layers that have codes, those first behind which the output is worst beside the
 /// best of the layers before.
@@ -55,7 +55,7 @@ class Costs {
         quantized_(quantized),
         meter_(reference, data, compress::LossKind::kError, devices),
         pairs_(compress::paired_layers(reference, quantized)),
-        whole_(decibels(meter_.loss(quantized, pairs_))) {}
+        whole_(to_db(meter_.loss(quantized, pairs_))) {}
 
   [[nodiscard]] double whole_db() const { return whole_; }
 
@@ -65,7 +65,7 @@ class Costs {
       if (quantized_.node(pair.quantized).name != layer) others.push_back(pair);
     }
     if (others.size() == pairs_.size()) return 0;
-    return decibels(meter_.loss(quantized_, others)) - whole_;
+    return to_db(meter_.loss(quantized_, others)) - whole_;
   }
 
  private:
@@ -76,10 +76,9 @@ class Costs {
   double whole_;
 };
 
-std::vector<std::string> measured_costs(const ir::Graph& graph,
-                                        const compress::QuantizeResult& result,
-                                        const data::Dataset& data,
-                                        const compress::QuantizeOptions& options) {
+std::vector<std::string> cost_lines(const ir::Graph& graph, const compress::QuantizeResult& result,
+                                    const data::Dataset& data,
+                                    const compress::QuantizeOptions& options) {
   const Costs costs(graph, result.graph, data, options.devices);
   if (costs.whole_db() >= kGoodDb) return {};
   std::vector<std::pair<double, std::string>> found;
@@ -101,6 +100,29 @@ std::vector<std::string> measured_costs(const ir::Graph& graph,
   return lines;
 }
 
+/// Names of layers, and why they are slow.
+struct SlowStep {
+  std::string name;
+  std::string why;
+};
+
+/// None of a network that does not run here.
+std::vector<SlowStep> slow_steps(const ir::Graph& quantized) {
+  std::vector<SlowStep> found;
+  try {
+    const RunGraph run = graph_to_run(Network(quantized, "network"), {});
+    runtime::PlanOptions options;
+    options.batch = run.batch;
+    const auto plan = runtime::make_plan(run.graph, options);
+    for (const runtime::Step& step : plan->steps()) {
+      if (!step.slow.empty()) found.push_back({step.name, step.slow});
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kMemory || error.kind() == ErrorKind::kInternal) throw;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> costly_layers(const ir::Graph& graph,
@@ -112,8 +134,7 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
   if (is_good || result.equalized_pairs > 0) return {};
   try {
     const data::Dataset few = data.first(kSamples);
-    return measured_costs(graph, result, compress::screened(graph, few, options.devices).data,
-                          options);
+    return cost_lines(graph, result, compress::screened(graph, few, options.devices).data, options);
   } catch (const Error& error) {
     // Outputs that are not scores, or layers that changed places, cannot be compared.
     if (error.kind() != ErrorKind::kShape && error.kind() != ErrorKind::kUnsupported) throw;
@@ -124,21 +145,15 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
 std::vector<std::string> slow_layers(const ir::Graph& quantized) {
   constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // of weights that a plan would pack
   if (compress::constant_bytes(quantized) > kMaxBytes) return {};
-  const RunGraph run = graph_to_run(Network(quantized, "network"), {});
-  runtime::PlanOptions options;
-  options.batch = run.batch;
-  const auto plan = runtime::make_plan(run.graph, options);
-  std::string names;
-  std::size_t count = 0;
-  for (const runtime::Step& step : plan->steps()) {
-    if (step.slow.empty()) continue;
-    if (++count <= kNamed)
-      names += (count == 1 ? "'" : ", '") + step.name + "' (" + step.slow + ")";
+  const std::vector<SlowStep> slow = slow_steps(quantized);
+  if (slow.empty()) return {};
+  std::string line = slow.size() == 1 ? "a layer is" : std::to_string(slow.size()) + " layers are";
+  line += " not faster here than in float32: ";
+  for (std::size_t i = 0; i < std::min(slow.size(), kNamed); ++i) {
+    line += (i == 0 ? "'" : ", '") + slow[i].name + "' (" + slow[i].why + ")";
   }
-  if (count == 0) return {};
-  if (count > kNamed) names += " and " + std::to_string(count - kNamed) + " more";
-  return {(count == 1 ? std::string("a layer is") : std::to_string(count) + " layers are") +
-          " not faster here than in float32: " + names + "; a recipe may skip them"};
+  if (slow.size() > kNamed) line += " and " + std::to_string(slow.size() - kNamed) + " more";
+  return {line + "; a recipe may skip them"};
 }
 
 }  // namespace halftone

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
+#include "halftone/base/one_line.h"
 
 namespace halftone {
 namespace {
@@ -32,6 +33,16 @@ bool may_follow(unsigned first, unsigned second) {
   return first != 0xF4 || second <= 0x8F;
 }
 
+/// Whether a well-formed sequence of three bytes is no character that may be shown: marks and
+/// overrides of the direction of writing (200E, 200F, 202A to 202E, 2066 to 2069), with which a
+/// name could look like another, and FFFE and FFFF.
+bool is_hidden(unsigned first, unsigned second, unsigned third) {
+  if (first == 0xEF) return second == 0xBF && third >= 0xBE;
+  if (first != 0xE2) return false;
+  const bool is_mark = third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE);
+  return second == 0x80 ? is_mark : second == 0x81 && third >= 0xA6 && third <= 0xA9;
+}
+
 /// The length of the printable character at position i; 0 if there is none.
 std::size_t printable_bytes(std::string_view text, std::size_t i) {
   const unsigned first = byte_at(text, i);
@@ -41,6 +52,7 @@ std::size_t printable_bytes(std::string_view text, std::size_t i) {
   for (std::size_t k = 2; k < bytes; ++k) {
     if (!is_continuation(byte_at(text, i + k))) return 0;
   }
+  if (bytes == 3 && is_hidden(first, byte_at(text, i + 1), byte_at(text, i + 2))) return 0;
   return bytes;
 }
 
@@ -58,6 +70,14 @@ std::string printable(std::string_view text) {
     }
     const unsigned byte = byte_at(text, i++);
     result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  return result;
+}
+
+std::string one_line(std::string_view text) {
+  std::string result = printable(text);
+  for (std::size_t at = result.find('\n'); at != std::string::npos; at = result.find('\n', at)) {
+    result.replace(at, 1, "\\x0A");
   }
   return result;
 }

@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "halftone/base/one_line.h"
+
 namespace halftone {
 namespace {
 
@@ -21,6 +23,24 @@ TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("\x1B[31mred"), "\\x1B[31mred");
   EXPECT_EQ(printable(std::string_view("a\0b\x7F\r", 5)), "a\\x00b\\x7F\\x0D");
   EXPECT_EQ(printable("\xC2\x9B"), "\\xC2\\x9B");  // CSI, which a terminal may interpret
+}
+
+TEST(Printable, EscapesTheDirectionOfWriting) {
+  EXPECT_EQ(printable("a\xE2\x80\xAE"
+                      "b"),
+            "a\\xE2\\x80\\xAE"
+            "b");  // override, right to left
+  EXPECT_EQ(printable("\xE2\x80\x8F"), "\\xE2\\x80\\x8F");
+  EXPECT_EQ(printable("\xE2\x81\xA9"), "\\xE2\\x81\\xA9");
+  EXPECT_EQ(printable("\xEF\xBF\xBF"), "\\xEF\\xBF\\xBF");
+  for (const char* text : {"\xE2\x80\x8D", "\xE2\x80\xA8", "\xE2\x81\xA5", "\xE2\x82\xAC"}) {
+    EXPECT_EQ(printable(text), text);
+  }
+}
+
+TEST(OneLine, EscapesLineFeedsToo) {
+  EXPECT_EQ(one_line("two\nlines\t"), "two\\x0Alines\\x09");
+  EXPECT_EQ(one_line("\n\n"), "\\x0A\\x0A");
 }
 
 TEST(Printable, EscapesWhatIsNotUtf8) {

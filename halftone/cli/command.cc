@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "halftone/base/parallel.h"
+#include "halftone/base/printable.h"
 #include "halftone/kernels/targets.h"
 
 namespace halftone::cli {

@@ -258,6 +258,33 @@ void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
       ->capture_default_str();
 }
 
+/// Remembers the options that `add` adds as those of networks.
+template <typename Add>
+void add_of_networks(CLI::App& verb, EstimateOptions& options, const Add& add) {
+  const auto before = static_cast<std::ptrdiff_t>(verb.get_options().size());
+  add();
+  const std::vector<CLI::Option*> all = verb.get_options();
+  options.network_options.insert(options.network_options.end(), all.begin() + before, all.end());
+}
+
+void add_work_options(CLI::App& verb, EstimateOptions& options) {
+  verb.add_option("model", options.model,
+                  "ONNX, TFLite or circle file; or a language model: .gguf, .safetensors, a folder")
+      ->check(some_path());
+  add_of_networks(verb, options, [&] { add_model_options(verb, options.model_options); });
+  add_hardware_options(verb, options);
+  verb.add_option("--product", options.product,
+                  "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
+      ->check(some_path("PRODUCT"));
+  verb.add_option("--batch", options.batch, "Samples, or sequences of a language model (default 1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  add_of_networks(verb, options, [&] { add_recipe_options(verb, options.recipe); });
+  verb.add_flag("--training", options.training,
+                "A training step: also the way back and the update of the weights");
+  verb.add_flag("--execute", options.execute,
+                "Run the products in their tiles on emulated units, and compare");
+}
+
 void add_language_options(CLI::App& verb, EstimateOptions& options) {
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
   verb.add_option("--llm", options.language_model,
@@ -289,30 +316,7 @@ void add_estimate(CLI::App& app, Action& action) {
                             options->common);
   options->verb = verb;
   options->common_options = verb->get_options();
-  verb->add_option(
-          "model", options->model,
-          "ONNX, TFLite or circle file; or a language model: .gguf, .safetensors, a folder")
-      ->check(some_path());
-  const auto added_by = [&](const auto& add) {
-    const std::size_t before = verb->get_options().size();
-    add();
-    const std::vector<CLI::Option*> all = verb->get_options();
-    options->network_options.insert(options->network_options.end(),
-                                    all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
-  };
-  added_by([&] { add_model_options(*verb, options->model_options); });
-  add_hardware_options(*verb, *options);
-  verb->add_option("--product", options->product,
-                   "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
-      ->check(some_path("PRODUCT"));
-  verb->add_option("--batch", options->batch,
-                   "Samples, or sequences of a language model (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  added_by([&] { add_recipe_options(*verb, options->recipe); });
-  verb->add_flag("--training", options->training,
-                 "A training step: also the way back and the update of the weights");
-  verb->add_flag("--execute", options->execute,
-                 "Run the products in their tiles on emulated units, and compare");
+  add_work_options(*verb, *options);
   add_language_options(*verb, *options);
   verb->add_option("--timeline", options->timeline,
                    "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")

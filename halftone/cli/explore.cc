@@ -109,8 +109,10 @@ void add_search_options(CLI::App& verb, ExploreOptions& options) {
 }
 
 void add_file_options(CLI::App& verb, ExploreOptions& options) {
-  verb.add_option("--test-data", options.test_data,
-                  "Samples on which losses are measured, as --data (default: those of --data)")
+  verb.add_option(
+          "--test-data", options.test_data,
+          "Samples on which losses are measured, as --data (default: every fourth sample of "
+          "--data, which is not fitted to then)")
       ->allow_extra_args(false)
       ->check(some_path("SAMPLES"));
   verb.add_option("--test-limit", options.test_limit, "Use only so many of them, from the front")

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/recipe.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 
 #include "halftone/base/error.h"
 #include "halftone/base/near_names.h"
+#include "halftone/base/shell_pattern.h"
 #include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {
@@ -125,20 +124,9 @@ void check_calibrator_of(std::string_view setting, bool is_set, Calibrator chose
                               std::string(to_string(chosen)) + " only: set that, or leave it out");
 }
 
-bool matches(const std::string& pattern, std::string_view name) {
-  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
-}
-
 }  // namespace
 
-std::string literal_pattern(std::string_view name) {
-  std::string pattern;
-  for (const char c : name) {
-    if (std::string_view("*?[\\").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
+std::string literal_pattern(std::string_view name) { return pattern_of(name); }
 
 LayerSettings LayerSettings::over(const LayerSettings& others) const {
   LayerSettings result = *this;
@@ -173,7 +161,7 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
 LayerSettings Recipe::overrides_of(std::string_view name) const {
   LayerSettings settings;
   for (const LayerOverride& each : overrides) {
-    if (matches(each.pattern, name)) settings = each.settings.over(settings);
+    if (matches_pattern(each.pattern, name)) settings = each.settings.over(settings);
   }
   return settings;
 }
@@ -214,7 +202,7 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
 void Recipe::check_patterns(std::span<const std::string> layer_names) const {
   for (const LayerOverride& each : overrides) {
     const bool used = std::ranges::any_of(
-        layer_names, [&](const std::string& name) { return matches(each.pattern, name); });
+        layer_names, [&](const std::string& name) { return matches_pattern(each.pattern, name); });
     if (used) continue;
     fail(ErrorKind::kUsage,
          each.where + ": pattern '" + each.pattern +

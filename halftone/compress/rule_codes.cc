@@ -106,6 +106,7 @@ void encode_layer(ir::Graph& graph, NodeId id, const LayerRecipe& recipe) {
     const auto& dense = std::get<ir::Tensor>(*graph.constant(inputs[weights]));
     inputs[weights] =
         graph.add_constant(graph.value(inputs[weights]).name, rule_weights(dense, *recipe.weights));
+    dense.release_pages();
   }
   if (recipe.activations && !ir::is_table(op)) {
     if (auto* recurrent = std::get_if<ir::Recurrent>(&op)) {

@@ -6,6 +6,7 @@
 
 #include "halftone/data/dataset_testing.h"
 #include "halftone/data/dense_source.h"
+#include "halftone/data/hold_out.h"
 
 namespace halftone::data {
 namespace {
@@ -189,6 +190,30 @@ TEST(Dataset, NamesTheSampleThatIsNotFinite) {
   const Dataset infinite("data", 3, make_inputs({{2}}, numbers), {}, {});
   expect_error(ErrorKind::kFormat, "data: sample 2: expected finite numbers, found infinity",
                [&] { read_samples(infinite, 0, 0, 3); });
+}
+
+TEST(HoldOut, TakesEveryFourthSample) {
+  const Dataset all = make_dataset({{2}, kPlain}, 6, {10, 11, 12, 13, 14, 15});
+  const HeldOut parts = hold_out(all, 4);
+  ASSERT_EQ(parts.judged.size(), 1U);
+  EXPECT_EQ(parts.judged.label(0), 13);
+  ASSERT_EQ(parts.fit.size(), 5U);
+  std::vector<float> values(6);
+  parts.fit.read(0, 1, 3, {{2}, kPlain}, values);
+  EXPECT_EQ(values, (std::vector<float>{2, 3, 4, 5, 8, 9}));
+  EXPECT_EQ(parts.fit.label(3), 14);
+  values.resize(2);
+  parts.judged.read(0, 0, 1, {{2}, kPlain}, values);
+  EXPECT_EQ(values, (std::vector<float>{6, 7}));
+}
+
+TEST(HoldOut, HoldsOutTheLastOfFewSamples) {
+  const HeldOut parts = hold_out(make_dataset({{1}, kPlain}, 2), 4);
+  EXPECT_EQ(parts.fit.size(), 1U);
+  EXPECT_EQ(parts.judged.size(), 1U);
+  halftone::expect_error(ErrorKind::kUsage, "one sample cannot be divided", [] {
+    (void)hold_out(make_dataset({{1}, kPlain}, 1), 4);
+  });
 }
 
 }  // namespace

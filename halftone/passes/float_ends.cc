@@ -2,11 +2,14 @@
 #include "halftone/passes/float_ends.h"
 
 #include <algorithm>
+#include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "halftone/ir/code_parameters.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
@@ -50,28 +53,58 @@ bool open_output(ir::Graph& graph, const ir::CodeParameters& known, ir::ValueId&
   return true;
 }
 
+/// Whether a node moves the elements of its first input, and reads nothing else that is computed.
+bool moves_one(const ir::Graph& graph, const ir::Node& node) {
+  return ir::moves_elements(node.op) && ir::traits_of(node.op).selects &&
+         std::ranges::all_of(node.inputs | std::views::drop(1),
+                             [&](ir::ValueId id) { return graph.constant(id) != nullptr; });
+}
+
+/// The conversion behind an input, perhaps behind nodes that move its elements for nothing else.
+std::optional<ir::NodeId> conversion_behind(const ir::Graph& graph, ir::ValueId value) {
+  while (graph.num_uses(value) == 1 && graph.consumers(value).size() == 1) {
+    const ir::NodeId reader = graph.consumers(value)[0];
+    const ir::Node& node = graph.node(reader);
+    if (std::holds_alternative<ir::QuantizeLinear>(node.op)) return reader;
+    if (node.inputs[0] != value || !moves_one(graph, node)) break;
+    value = node.output;
+  }
+  return std::nullopt;
+}
+
 bool restore_input(ir::Graph& graph, ir::ValueId input, const ir::ValueType& type) {
-  const std::vector<ir::NodeId> readers = graph.consumers(input);
-  if (readers.size() != 1) return false;
-  const ir::Node& node = graph.node(readers[0]);
-  const auto* op = std::get_if<ir::QuantizeLinear>(&node.op);
-  if (op == nullptr || op->element != type.encoding.element) return false;
-  const ir::ValueId codes = node.output;
+  const auto conversion = conversion_behind(graph, input);
+  if (!conversion) return false;
+  const ir::Node node = graph.node(*conversion);
+  if (std::get<ir::QuantizeLinear>(node.op).element != type.encoding.element) return false;
   graph.set_input_type(input, type);
-  if (std::ranges::count(graph.outputs(), codes) > 0) {  // which keeps its name
-    graph.replace_node(readers[0], ir::Reshape{type.shape}, {input});
+  if (std::ranges::count(graph.outputs(), node.output) > 0) {  // which keeps its name
+    graph.replace_node(*conversion, ir::Reshape{graph.value(node.output).type.shape}, node.inputs);
     return true;
   }
-  graph.replace_uses(codes, input);
-  graph.remove_node(readers[0]);
+  graph.replace_uses(node.output, node.inputs[0]);
+  graph.remove_node(*conversion);
   return true;
 }
 
+/// The codes of a value: those that it is converted from, moved as it is; absent without any.
+ir::ValueId codes_of_output(ir::Graph& graph, ir::ValueId value) {
+  const auto producer = graph.producer(value);
+  if (!producer) return ir::kAbsent;
+  const ir::Node node = graph.node(*producer);
+  if (std::holds_alternative<ir::DequantizeLinear>(node.op)) return node.inputs[0];
+  if (!moves_one(graph, node)) return ir::kAbsent;
+  const ir::ValueId codes = codes_of_output(graph, node.inputs[0]);
+  if (codes == ir::kAbsent) return codes;
+  std::vector<ir::ValueId> inputs = node.inputs;
+  inputs[0] = codes;
+  return graph.add_node(node.name + "/codes", node.op, std::move(inputs));
+}
+
 bool restore_output(ir::Graph& graph, ir::ValueId& output, const ir::ValueType& type) {
-  if (computed_by<ir::DequantizeLinear>(graph, output) == nullptr) return false;
-  const ir::ValueId codes = graph.node(*graph.producer(output)).inputs[0];
-  const bool is_output = std::ranges::count(graph.outputs(), codes) > 0;
-  if (is_output || !graph.value(codes).type.is_dense(type.encoding.element)) return false;
+  const ir::ValueId codes = codes_of_output(graph, output);
+  if (codes == ir::kAbsent || std::ranges::count(graph.outputs(), codes) > 0) return false;
+  if (!graph.value(codes).type.is_dense(type.encoding.element)) return false;
   const std::string name = graph.value(output).name;
   graph.rename(output, name + "/dequantize");
   graph.rename(codes, name);

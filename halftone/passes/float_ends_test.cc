@@ -70,6 +70,30 @@ TEST(RestoreEnds, GivesMovedElementsBack) {
   EXPECT_EQ(ir::to_text(graph), ir::to_text(original));
 }
 
+TEST(RestoreEnds, FindsConversionsBehindMovedFloats) {
+  ir::Graph original;
+  const auto q = original.add_input("x", ir::dense_type(ElementType::kInt8, {ir::kBatch, 2, 3}));
+  const auto x = original.add_node("numbers", ir::DequantizeLinear{{{0.5F}, {1}, 0}}, {q});
+  original.add_output(
+      original.add_node("y", ir::QuantizeLinear{{{0.25F}, {0}, 0}, ElementType::kInt8}, {x}));
+  ir::Graph graph;
+  const auto f = graph.add_input("x", ir::test::float_type({ir::kBatch, 2, 3}));
+  const auto turned = graph.add_node("turned", ir::Transpose{{0, 2, 1}}, {f});
+  const auto p =
+      graph.add_node("p", ir::QuantizeLinear{{{0.5F}, {1}, 0}, ElementType::kInt8}, {turned});
+  const auto back = graph.add_node("back", ir::DequantizeLinear{{{0.5F}, {1}, 0}}, {p});
+  graph.add_output(graph.add_node("y", ir::Transpose{{0, 2, 1}}, {back}));
+  EXPECT_TRUE(restore_ends(graph, original));
+  ir::verify(graph);
+  EXPECT_EQ(graph.value(graph.inputs()[0]).type, original.value(q).type);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type, original.value(q).type);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).name, "y");
+  ir::Tensor codes(ElementType::kInt8, {1, 2, 3});
+  for (std::size_t i = 0; i < 6; ++i) codes.as<std::int8_t>()[i] = static_cast<std::int8_t>(i);
+  const auto y = ir::test::run_reference(graph, ir::test::list(codes.clone()));
+  EXPECT_EQ(ir::test::elements<std::int8_t>(y[0]), ir::test::elements<std::int8_t>(codes));
+}
+
 TEST(RestoreEnds, GivesTheNetworkBack) {
   const ir::Graph original = narrow_network();
   ir::Graph graph = original;

@@ -36,6 +36,7 @@ Json verified_json(const VerifiedDesign& each) {
   Json json = design_json(each.design);
   json["measured_noise"] = each.measured.noise;
   json["measured_drop"] = each.measured.drop;
+  json["drop_standard_error"] = each.drop_error;
   return json;
 }
 
@@ -87,6 +88,9 @@ std::string to_json(const ExploreReport& report) {
                {"objective", to_string(report.options.objective)},
                {"budget", budget_json(report.options.budget)},
                {"has_labels", report.has_labels},
+               {"fit_samples", report.fit_samples},
+               {"judged_samples", report.judged_samples},
+               {"judged_on", report.judged_on},
                {"hardware", search.num_hardware},
                {"hardware_within_budget", search.num_within},
                {"designs", search.num_designs},

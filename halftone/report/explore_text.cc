@@ -66,6 +66,11 @@ std::string front_table(const ExploreReport& report) {
       report.search.front.size(), num_best, rows, drop_text(limit), table.to_text());
 }
 
+std::string judged_text(const ExploreReport& report) {
+  return fmt::format("losses are measured on {} others: {}", report.judged_samples,
+                     report.judged_on);
+}
+
 std::string verified_table(const ExploreReport& report) {
   Table table({{"time"},
                {"energy"},
@@ -83,7 +88,9 @@ std::string verified_table(const ExploreReport& report) {
     cells.push_back(i == report.chosen ? "chosen" : "");
     table.add_row(std::move(cells));
   }
-  return "Verified by quantizing:\n\n" + table.to_text();
+  return fmt::format("Verified by quantizing. Fitted to {} samples; {}:\n\n", report.fit_samples,
+                     judged_text(report)) +
+         table.to_text();
 }
 
 std::string bits_table(const ExploreReport& report) {
@@ -104,11 +111,17 @@ std::string chosen_text(const ExploreReport& report) {
   text += fmt::format("\nestimate of the whole network: {}, {}, {}\n",
                       time_text(report.estimate.seconds), energy_text(report.estimate.energy_j),
                       area_text(report.accelerator.area_mm2));
-  text += fmt::format("{} {} (predicted {}), budget {}{}\n",
+  text += fmt::format("{} {}, standard error {} (predicted {}), budget {}{}\n{}\n",
                       report.has_labels ? "accuracy drop" : "samples of another class",
-                      drop_text(chosen.measured.drop), drop_text(chosen.design.drop),
-                      drop_text(report.options.budget.accuracy_drop),
-                      report.is_within ? "" : ": NOT kept by any design that was verified");
+                      drop_text(chosen.measured.drop), drop_text(chosen.drop_error),
+                      drop_text(chosen.design.drop), drop_text(report.options.budget.accuracy_drop),
+                      report.is_within ? "" : ": NOT kept by any design that was verified",
+                      judged_text(report));
+  const double least = drop_standard_error(0, report.judged_samples);
+  if (!report.is_within && least > report.options.budget.accuracy_drop) {
+    text += fmt::format("so few samples do not show a drop below {}: give more of them\n",
+                        drop_text(least));
+  }
   return text;
 }
 

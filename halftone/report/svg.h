@@ -23,7 +23,8 @@ struct Axis {
 /// @return      at least two, ascending; the first is <= low, the last >= high
 std::vector<double> ticks(double low, double high, int most);
 
-/// A text in which markup characters are escaped and control characters become question marks.
+/// A text in which markup characters are escaped, and bytes that are not UTF-8 and control
+/// characters are as printable() shows them.
 std::string escaped(const std::string& content);
 /// @param anchor  "start", "middle" or "end"
 std::string text(double x, double y, const std::string& anchor, const std::string& content);

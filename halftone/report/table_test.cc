@@ -23,7 +23,7 @@ TEST(Table, AlignsColumnsAndDropsTrailingBlanks) {
 TEST(Table, ShowsControlCharactersAsQuestionMarks) {
   Table table({{"layer", Table::Align::kLeft}});
   table.add_row({"a\n\x1b[31mb"});
-  EXPECT_EQ(table.to_text(), "layer\n--------\na??[31mb\n");
+  EXPECT_EQ(table.to_text(), "layer\n--------------\na\\x0A\\x1B[31mb\n");
 }
 
 TEST(Clipped, KeepsTheBeginningAndTheEndOfLongNames) {

@@ -2,7 +2,6 @@
 #include "halftone/accel/explore/space.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <numeric>
@@ -11,17 +10,14 @@
 #include "halftone/accel/explore/description.h"
 #include "halftone/base/error.h"
 #include "halftone/base/near_names.h"
+#include "halftone/base/shell_pattern.h"
 
 namespace halftone::accel {
 namespace {
 
-bool names_layer(const std::string& pattern, std::string_view layer) {
-  return ::fnmatch(pattern.c_str(), std::string(layer).c_str(), 0) == 0;
-}
-
 void check_matches(const std::string& pattern, const std::string& where,
                    std::span<const std::string> layers) {
-  const auto matches = [&](const std::string& layer) { return names_layer(pattern, layer); };
+  const auto matches = [&](const std::string& layer) { return matches_pattern(pattern, layer); };
   if (std::ranges::any_of(layers, matches)) return;
   fail(ErrorKind::kUsage, where + ": pattern '" + pattern +
                               "' matches no layer; the layers are: " + near_names(pattern, layers));
@@ -85,7 +81,7 @@ Accelerator Space::hardware(std::size_t hardware) const {
 std::vector<BitPair> Space::pairs_of(std::string_view layer) const {
   const std::vector<BitPair>* found = &pairs;
   for (const LayerBits& each : layers) {
-    if (names_layer(each.pattern, layer)) found = &each.pairs;
+    if (matches_pattern(each.pattern, layer)) found = &each.pairs;
   }
   return *found;
 }
@@ -107,7 +103,7 @@ std::vector<std::size_t> Space::ties_of(std::span<const std::string> names) cons
     for (const std::string& pattern : tie.patterns) {
       check_matches(pattern, tie.where, names);
       for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names_layer(pattern, names[i])) members.push_back(i);
+        if (matches_pattern(pattern, names[i])) members.push_back(i);
       }
     }
     const std::size_t first = members.front();

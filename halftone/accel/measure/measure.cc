@@ -260,14 +260,21 @@ Accelerator describe(const std::vector<Sample>& samples, const std::string& name
   result.source = "measured by halftone estimate --measure";
   result.clock_hz = kClock;
   add_memories(result, samples);
-  std::map<std::string, Samples> others;
+  std::map<std::pair<std::string, int>, Samples> others;  // by operator and bits of codes
   std::map<int, std::map<std::string, Samples>> layers;
   for (std::size_t i = kNumProbes; i < samples.size(); ++i) {
     const Operation& operation = samples[i].operation;
-    auto& kinds = operation.has_product() ? layers[operation.product.w.bits] : others;
-    kinds[operation.op].push_back(&samples[i]);
+    const int bits = operation.product.w.bits;
+    Samples& kind =
+        operation.has_product() ? layers[bits][operation.op] : others[{operation.op, bits}];
+    kind.push_back(&samples[i]);
   }
-  for (const auto& [op, list] : others) result.rules.push_back(rule_of(op, fit(list, {})));
+  // The last rule that fits counts: the widest codes come first.
+  for (auto each = others.rbegin(); each != others.rend(); ++each) {
+    const auto& [op, bits] = each->first;
+    result.rules.push_back(rule_of(op, fit(each->second, {})));
+    if (bits < 32) result.rules.back().weight_bits = bits;
+  }
   // The rule of the widest factors comes first: the last one that fits counts.
   for (auto each = layers.rbegin(); each != layers.rend(); ++each) {
     const Width width = fit_width(each->second);

@@ -30,8 +30,8 @@ struct Sample {
 /// @throws Error kUsage as runtime::profile()
 std::vector<Sample> measure_samples(const MeasureOptions& options);
 
-/// For each kind of operation and each width it fits, by least squares of the relative error and
-/// without negative terms:
+/// For each kind of operation and each width of its factors or codes it fits, by least squares of
+/// the relative error and without negative terms:
 ///
 ///     layers  seconds = overhead + products / rate + s_per_output outputs
 ///                       + s_per_weight_byte bytes of the weights

@@ -14,6 +14,12 @@ using test::layer;
 
 Operation elements(double count) { return test::elements("Add", count); }
 
+Operation encode(double count, int bits) {
+  Operation result = test::elements("Encode", count);
+  result.product.w = result.product.x = {bits, false};
+  return result;
+}
+
 /// Samples of a processor that follows the model exactly.
 std::vector<Sample> exact_samples() {
   std::vector<Sample> samples;
@@ -31,6 +37,10 @@ std::vector<Sample> exact_samples() {
     }
     samples.push_back(
         {elements(static_cast<double>(size)), 3e-6 + 1e-9 * static_cast<double>(size)});
+    for (const int bits : {8, 2}) {
+      const auto count = static_cast<double>(size);
+      samples.push_back({encode(count, bits), 1e-7 * bits + 1e-10 * bits * count});
+    }
   }
   return samples;
 }
@@ -46,7 +56,7 @@ TEST(MeasuredProcessor, FollowsSamplesThatFollowTheModel) {
     const Estimate result = estimate({"w", 1, {operation, operation, operation}}, chip);
     EXPECT_NEAR(result.operations[1].seconds / samples[i].seconds, 1, 1e-6) << i;
   }
-  EXPECT_THAT(chip.comparison, testing::HasSubstr("median error 0 % over the 28 operations"));
+  EXPECT_THAT(chip.comparison, testing::HasSubstr("median error 0 % over the 36 operations"));
   EXPECT_EQ(to_toml(parse_accelerator(to_toml(chip), "chip")), to_toml(chip));
 }
 
@@ -72,6 +82,8 @@ TEST(MeasuredProcessor, HasARuleForEachKindOfLayerAndWidth) {
     }
   }
   EXPECT_TRUE(chip.rule(elements(1)).s_per_operation.has_value());
+  EXPECT_EQ(chip.rule(encode(1, 8)).weight_bits, 8);
+  EXPECT_EQ(chip.rule(encode(1, 1)).weight_bits, 1);
   EXPECT_EQ(parse_accelerator(to_toml(chip), "chip").rules.size(), chip.rules.size());
 }
 

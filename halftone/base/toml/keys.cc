@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "halftone/base/printable.h"
+
 namespace halftone::keys {
 namespace {
 
@@ -33,6 +35,20 @@ void check_nesting(std::string_view text) {
     fail(ErrorKind::kUsage, "line " + std::to_string(line) + ": expected at most " +
                                 std::to_string(kMaxDots) + " dots in a line, found more");
   }
+}
+
+/// Documents are UTF-8: other bytes as printable() shows them.
+std::string valid_utf8(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    std::size_t end = i + 1;
+    while (end < text.size() && is_ascii(text[end]) == is_ascii(text[i])) ++end;
+    const std::string_view run = text.substr(i, end - i);
+    result += is_ascii(text[i]) ? std::string(run) : printable(run);
+    i = end;
+  }
+  return result;
 }
 
 [[noreturn]] void fail_missing(const toml::table& table, const Key& key, const std::string& where) {
@@ -158,7 +174,7 @@ void read_document(std::string_view text, const std::string& name,
 std::string quoted(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result = "\"";
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       result += {'\\', 'u', '0', '0', kDigits[byte / 16], kDigits[byte % 16]};

@@ -18,7 +18,7 @@ namespace {
 using numerics::Granularity;
 
 /// Memory for fits of ranges before they are put together.
-constexpr std::size_t kMaxPackedBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxPackedBytes = std::size_t{16} << 20;
 
 /// The fit of a range as arrays for communication; all ranges have the same extents.
 struct PackedFit {

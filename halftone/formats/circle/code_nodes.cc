@@ -93,6 +93,20 @@ bool reads_codes(const ir::Graph& graph, const ir::Node& node, ir::ElementType e
   return !node.inputs.empty();
 }
 
+/// Whether sums of products become codes by factors below 256: LiteRT's default kernels (XNNPACK)
+/// open no network with larger ones. A step of the inputs is then more than all codes of the
+/// output, so that the layer is better off in float32.
+bool has_small_factors(const ir::Graph& graph, const ir::Node& node,
+                       const ir::QuantizeLinear& end) {
+  constexpr double kMost = 256;
+  if (!ir::is_layer(node.op)) return true;
+  const auto& x = computed_as<ir::DequantizeLinear>(graph, node.inputs[0])->parameters;
+  const auto& w = computed_as<ir::DequantizeLinear>(graph, node.inputs[1])->parameters;
+  const double ratio = double{x.scales[0]} / double{end.parameters.scales[0]};
+  return std::ranges::all_of(w.scales,
+                             [ratio](float scale) { return ratio * double{scale} < kMost; });
+}
+
 }  // namespace
 
 ValueId codes_behind(const ir::Graph& graph, ValueId value) {
@@ -107,8 +121,9 @@ CodeNodes find_code_nodes(const ir::Graph& graph) {
     if (!has_codes(node.op)) continue;
     const auto end = end_of(graph, node);
     if (!end) continue;
-    const auto element = std::get<ir::QuantizeLinear>(graph.node(*end).op).element;
-    if (!reads_codes(graph, node, element)) continue;
+    const auto& quantize = std::get<ir::QuantizeLinear>(graph.node(*end).op);
+    if (!reads_codes(graph, node, quantize.element)) continue;
+    if (!has_small_factors(graph, node, quantize)) continue;
     found.computing.insert(id);
     found.conversions.insert(*end);
   }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "halftone/formats/circle/testing.h"
 #include "halftone/ir/text.h"
 
@@ -159,6 +161,29 @@ TEST(FileLayers, HoldPoolingOfEveryPadding) {
       }
     }
   }
+}
+
+TEST(FileLayers, PadWithEdgesAndAround) {
+  for (const ir::PadMode mode : {ir::PadMode::kEdge, ir::PadMode::kWrap, ir::PadMode::kReflect}) {
+    ir::Graph graph;
+    const auto x = graph.add_input("x", ir::test::float_type({kBatch, 3, 4}));
+    graph.add_output(graph.add_node("pad", ir::Pad{mode, {0, 2, 0}, {0, 1, 5}}, {x}, "y"));
+    expect_same_function(round_trip(graph, CircleFlavor::kTflite), graph, {.batch = 2});
+  }
+}
+
+TEST(FileLayers, GatherFromTheFront) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({kBatch, 3, 4}));
+  const std::vector<std::int64_t> from = {-1, 0, -3};
+  const auto at = graph.add_constant("at", ir::Tensor::from<std::int64_t>({3}, std::span(from)));
+  graph.add_output(graph.add_node("y", ir::Gather{1}, {x, at}));
+  expect_same_function(round_trip(graph, CircleFlavor::kTflite), graph, {.batch = 2});
+  const auto model = unpacked(export_circle(graph, CircleFlavor::kTflite));
+  const auto& tensor = *model.subgraphs[0]->tensors[1];
+  std::vector<std::int64_t> written(3);
+  std::memcpy(written.data(), model.buffers[tensor.buffer]->data.data(), 24);
+  EXPECT_THAT(written, ::testing::ElementsAre(2, 0, 0));
 }
 
 TEST(FileLayers, RepeatForEverySampleOfTheBatch) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/circle/lower.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -47,6 +48,8 @@ class Rewrite {
   ValueId replacement(const ir::MatMul& op);
   ValueId replacement(const ir::DequantizeLinear& op);
   ValueId replacement(const ir::Normalize& op);
+  ValueId replacement(const ir::Pad& op);
+  ValueId replacement(const ir::Gather& op);
 
   /// The activation of x, composed of operators of the format; nullopt if impossible.
   std::optional<ValueId> composed(const Activation& activation, ValueId x);
@@ -102,6 +105,11 @@ class Rewrite {
                                           ir::Tensor::from<float>({}, std::span(numbers)));
     }
     return found->second;
+  }
+  ValueId indices(const std::vector<std::int32_t>& numbers) {
+    return graph_.add_constant(
+        node_.name + "/indices",
+        ir::Tensor::from<std::int32_t>({static_cast<ir::Dim>(numbers.size())}, std::span(numbers)));
   }
   /// The node without its activation, named after the layer.
   ValueId without_activation(ir::Operator op) {
@@ -182,6 +190,14 @@ ValueId Rewrite::replacement(const ir::Binary& op) {
                                  ActivationKind::kReluN1To1, ActivationKind::kRelu6};
   const bool can_fuse = op.kind == BinaryKind::kAdd || op.kind == BinaryKind::kSub ||
                         op.kind == BinaryKind::kMul || op.kind == BinaryKind::kDiv;
+  const ir::Shape result = graph_.value(node_.output).type.shape;
+  if (op.kind == BinaryKind::kPRelu && graph_.value(node_.inputs[0]).type.shape != result &&
+      op.activation == Activation{}) {
+    // The file repeats slopes only: y = max(x, 0) + slope min(x, 0).
+    const ValueId below = binary(BinaryKind::kMin, node_.inputs[0], scalar(0));
+    const ValueId sloped = binary(BinaryKind::kMul, below, node_.inputs[1]);
+    return binary(BinaryKind::kAdd, relu(node_.inputs[0]), sloped);
+  }
   const ActivationKind kind = op.activation.kind;
   if (kind == ActivationKind::kIdentity || (can_fuse && is_one_of(kind, kFused))) {
     return node_.output;
@@ -250,6 +266,54 @@ ValueId Rewrite::replacement(const ir::DequantizeLinear& op) {
   if (codes == nullptr || ir::size_bytes(codes->element()) < 4) return node_.output;
   const std::array inputs = {codes};
   return graph_.add_constant(node_.name, ir::evaluate_operator(op, inputs));
+}
+
+/// The element that padding copies to a position; the file has reflections within the extent.
+ir::Dim padded_from(ir::PadMode mode, ir::Dim at, ir::Dim extent) {
+  const auto around = [](ir::Dim x, ir::Dim period) { return (x % period + period) % period; };
+  if (mode == ir::PadMode::kEdge) return std::clamp<ir::Dim>(at, 0, extent - 1);
+  if (mode == ir::PadMode::kWrap) return around(at, extent);
+  const ir::Dim place = extent == 1 ? 0 : around(at, 2 * (extent - 1));
+  return std::min(place, 2 * (extent - 1) - place);
+}
+
+ValueId Rewrite::replacement(const ir::Pad& op) {
+  if (op.mode == ir::PadMode::kConstant) return node_.output;
+  const ir::Shape shape = graph_.value(node_.inputs[0]).type.shape;
+  bool is_written = op.mode == ir::PadMode::kReflect;
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+    const auto most = static_cast<ir::Dim>(std::max(op.before[axis], op.after[axis]));
+    if (most > 0 && shape[axis] <= 0) return node_.output;  // the exporter reports it
+    is_written = is_written && (most == 0 || most < shape[axis]);
+  }
+  if (is_written) return node_.output;
+  ValueId x = node_.inputs[0];
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+    const auto before = static_cast<ir::Dim>(op.before[axis]);
+    const auto after = static_cast<ir::Dim>(op.after[axis]);
+    if (before + after == 0) continue;
+    std::vector<std::int32_t> from;
+    for (ir::Dim i = -before; i < shape[axis] + after; ++i) {
+      from.push_back(static_cast<std::int32_t>(padded_from(op.mode, i, shape[axis])));
+    }
+    x = add(ir::Gather{axis}, {x, indices(from)});
+  }
+  return x == node_.inputs[0] ? identity({}, x) : x;
+}
+
+/// Files count from the front alone.
+ValueId Rewrite::replacement(const ir::Gather& op) {
+  const ir::Constant* constant = graph_.constant(node_.inputs[1]);
+  const auto* given = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+  const ir::Dim extent = graph_.value(node_.inputs[0]).type.shape[op.axis];
+  if (given == nullptr || extent < 0) return node_.output;
+  ir::Tensor wide = given->cast(ir::ElementType::kInt64);
+  const auto numbers = wide.as<std::int64_t>();
+  if (std::ranges::none_of(numbers, [](std::int64_t i) { return i < 0; })) return node_.output;
+  for (std::int64_t& i : numbers) i += i < 0 ? extent : 0;
+  const ValueId at =
+      graph_.add_constant(graph_.value(node_.inputs[1]).name, wide.cast(given->element()));
+  return add(op, {node_.inputs[0], at});
 }
 
 ValueId Rewrite::replacement(const ir::Normalize& op) {

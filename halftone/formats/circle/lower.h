@@ -15,6 +15,9 @@ namespace halftone::formats::circle {
 ///     Softmax along an inner axis        ->  Transpose -> Softmax -> Transpose
 ///     Softmax log with beta              ->  Mul -> Softmax log
 ///     MatMul with a vector               ->  Reshape -> MatMul -> Reshape
+///     Pad of edges, around, beyond       ->  Gather along each axis
+///     Gather from the back               ->  from the front
+///     PRelu that repeats its input       ->  Max, Min, Mul and Add
 ///     Normalize                          ->  means, squares and a quotient
 ///     Resize                             ->  Resize of an image, Gather or MatMul
 ///     DequantizeLinear of int32, int64   ->  the float32 values

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/one_line.h"
 #include "halftone/formats/finite_constants.h"
 #include "halftone/formats/onnx/external_data.h"
 #include "halftone/formats/onnx/layer_names.h"
@@ -315,10 +316,7 @@ ir::Graph with_printable_errors(const Step& step) {
   try {
     return step();
   } catch (const Error& error) {
-    std::string text = error.what();
-    std::ranges::replace_if(
-        text, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-    fail(error.kind(), text, error.hint());
+    fail(error.kind(), one_line(error.what()), error.hint());
   }
 }
 

@@ -40,12 +40,12 @@ Roots roots_of(const GraphProto& graph) {
 
 /// The name of a layer's weights in the file; empty for nodes that are no layer.
 std::string weights_of(const NodeProto& node, const Roots& roots) {
-  static const std::map<std::string_view, std::vector<int>> kInputs = {
+  static const std::map<std::string_view, std::vector<int>> weight_inputs = {
       {"Conv", {1}},      {"ConvTranspose", {1}}, {"Gemm", {1, 0}},
       {"MatMul", {1, 0}}, {"Einsum", {1, 0}},     {"LSTM", {1}},
       {"GRU", {1}},       {"RNN", {1}},           {"Gather", {0}}};
-  const auto inputs = kInputs.find(node.op_type());
-  if (inputs == kInputs.end()) return "";
+  const auto inputs = weight_inputs.find(node.op_type());
+  if (inputs == weight_inputs.end()) return "";
   for (const int i : inputs->second) {
     const auto root = i < node.input_size() ? roots.find(node.input(i)) : roots.end();
     if (root == roots.end()) continue;
@@ -114,9 +114,9 @@ bool is_numbered(const std::string& name) {
 std::string layer_name(const NodeProto& node, const std::string& weights) {
   if (weights.ends_with(kWeight)) return weights.substr(0, weights.size() - kWeight.size());
   const std::string* scopes = scopes_of(node);
-  const std::string module = scopes != nullptr              ? module_in(*scopes)
-                             : node.name().starts_with('/') ? module_of_path(node.name())
-                                                            : "";
+  std::string module = scopes != nullptr              ? module_in(*scopes)
+                       : node.name().starts_with('/') ? module_of_path(node.name())
+                                                      : "";
   if (!module.empty()) return module;
   return is_numbered(weights) ? "" : weights;
 }

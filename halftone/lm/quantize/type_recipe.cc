@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/quantize/type_recipe.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/shell_pattern.h"
 #include "halftone/base/toml/keys.h"
 
 namespace halftone::lm {
 namespace {
 
 constexpr double kTableBits = 4;
-
-bool matches_pattern(const std::string& pattern, const std::string& name) {
-  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-}
 
 /// Null for a matrix that stays as it is.
 const WeightType* type_or_keep(const std::string& name) {

@@ -62,7 +62,7 @@ std::size_t byte_of(const std::string& content, std::size_t index) {
 
 std::string picture_style() { return kRules; }
 
-std::string markup(const std::string& content) { return svg::escaped(printable(content)); }
+std::string markup(const std::string& content) { return svg::escaped(content); }
 
 std::string pixels(double value) {
   std::string digits = fmt::format("{:.1f}", value);

@@ -160,7 +160,7 @@ void NodeExport::operator()(const ir::FullyConnected& op) const {
 
 void NodeExport::operator()(const ir::Pad& op) const {
   if (op.mode == ir::PadMode::kEdge || op.mode == ir::PadMode::kWrap) {
-    fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
+    fail(ErrorKind::kUnsupported, "expected known extents of the axes that are padded");
   }
   std::vector<std::int32_t> both;
   for (std::size_t i = 0; i < op.before.size(); ++i) {

@@ -148,7 +148,7 @@ void add_resize(Exporter& exporter, const Resize& op, const std::string& name,
 /// Adds a Transpose and returns the name of its output.
 std::string with_axes_moved(Exporter& exporter, const std::string& x,
                             const std::vector<std::size_t>& order, const std::string& wanted) {
-  const std::string result = exporter.fresh(wanted);
+  std::string result = exporter.fresh(wanted);
   set_attribute(exporter.add_node("Transpose", {x}, result), "perm",
                 std::vector<std::int64_t>(order.begin(), order.end()));
   return result;
