@@ -9,6 +9,7 @@
 #include "halftone/api/estimate.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/file_uses.h"
 
 namespace halftone {
 namespace {
@@ -166,6 +167,12 @@ accel::Space load_space(const std::filesystem::path& path) {
 }
 
 ExploreReport explore(Network network, const ExploreJob& job) {
+  FileUses uses;
+  uses.read("model", network.name);
+  job.data.add_to(uses);
+  if (job.evaluation) job.evaluation->add_to(uses);
+  uses.write("state", job.state);
+  uses.check();
   return Explorer(std::move(network), job).run();
 }
 

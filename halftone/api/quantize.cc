@@ -5,6 +5,8 @@
 
 #include "halftone/api/elapsed.h"
 #include "halftone/base/error.h"
+#include "halftone/base/file_uses.h"
+#include "halftone/base/paths.h"
 #include "halftone/compress/full_integer.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
@@ -75,7 +77,11 @@ compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& net
 
 QuantizeReport quantize_file(const QuantizeJob& job) {
   const Elapsed elapsed;
-  check_output(job.output, {&job.input, 1});
+  FileUses uses;
+  uses.read("model", job.input);
+  job.data.add_to(uses);
+  uses.write("output", job.output);
+  uses.check();
   const Network network = load(job.input, job.import);
   check_form(job, network);
   const data::Dataset data = job.data.open();
@@ -84,7 +90,7 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   report.input_bytes = network.file_bytes;
   if (job.options.devices.rank() == 0) {
     save(result.graph, job.output, job.form);
-    report.output_bytes = std::filesystem::file_size(job.output);
+    report.output_bytes = bytes_of_file(job.output);
   }
   report.seconds = elapsed.seconds();
   return report;
