@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/printable.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "halftone/base/error.h"
@@ -32,6 +34,15 @@ bool may_follow(unsigned first, unsigned second) {
   return first != 0xF4 || second <= 0x8F;
 }
 
+/// Whether a sequence of two or three bytes is a control of direction or lines.
+bool is_hidden(std::string_view sequence) {
+  constexpr std::array<std::string_view, 14> kHidden = {
+      "\xD8\x9C",     "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8", "\xE2\x80\xA9",
+      "\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC", "\xE2\x80\xAD", "\xE2\x80\xAE",
+      "\xE2\x81\xA6", "\xE2\x81\xA7", "\xE2\x81\xA8", "\xE2\x81\xA9"};
+  return std::ranges::find(kHidden, sequence) != kHidden.end();
+}
+
 /// The length of the printable character at position i; 0 if there is none.
 std::size_t printable_bytes(std::string_view text, std::size_t i) {
   const unsigned first = byte_at(text, i);
@@ -41,10 +52,18 @@ std::size_t printable_bytes(std::string_view text, std::size_t i) {
   for (std::size_t k = 2; k < bytes; ++k) {
     if (!is_continuation(byte_at(text, i + k))) return 0;
   }
-  return bytes;
+  return is_hidden(text.substr(i, bytes)) ? 0 : bytes;
 }
 
 }  // namespace
+
+std::string printable_line(std::string_view text) {
+  std::string result = printable(text);
+  for (std::size_t at = 0; (at = result.find('\n', at)) != std::string::npos;) {
+    result.replace(at, 1, "\\x0A");
+  }
+  return result;
+}
 
 std::string printable(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";

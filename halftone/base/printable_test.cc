@@ -23,6 +23,19 @@ TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("\xC2\x9B"), "\\xC2\\x9B");  // CSI, which a terminal may interpret
 }
 
+TEST(Printable, EscapesWhatTurnsTheDirectionOfText) {
+  EXPECT_EQ(printable("a\u202Eb\u2066c"), "a\\xE2\\x80\\xAEb\\xE2\\x81\\xA6c");
+  for (const char* hidden : {"\u061C", "\u200E", "\u200F", "\u2028", "\u202A", "\u2069"}) {
+    EXPECT_EQ(printable(hidden).substr(0, 2), "\\x") << hidden;
+  }
+  EXPECT_EQ(printable("\u2027\u202F\u2065\u206A\u200D"), "\u2027\u202F\u2065\u206A\u200D");
+}
+
+TEST(PrintableLine, EscapesLineFeedsToo) {
+  EXPECT_EQ(printable_line("two\nlines\n"), "two\\x0Alines\\x0A");
+  EXPECT_EQ(printable_line("\x1B\xC3\xA9"), "\\x1B\xC3\xA9");
+}
+
 TEST(Printable, EscapesWhatIsNotUtf8) {
   EXPECT_EQ(printable("caf\xE9"), "caf\\xE9");
   EXPECT_EQ(printable("\x80"), "\\x80");

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/text.h"
 
-#include <algorithm>
-#include <cctype>
+#include "halftone/base/printable.h"
 
 namespace halftone::ir {
 namespace {
 
 /// Names come from files: control characters must not break the line or reach the terminal.
-std::string shown(std::string name) {
-  std::ranges::replace_if(
-      name, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-  return name;
-}
+std::string shown(const std::string& name) { return printable_line(name); }
 
 std::string node_line(const Graph& graph, const Node& node) {
   const Value& output = graph.value(node.output);

@@ -30,7 +30,7 @@ TEST(Text, ShowsTheGraphInTheOrderOfExecution) {
 TEST(Text, ShowsControlCharactersAsQuestionMarks) {
   Graph graph;
   graph.add_output(graph.add_input("x\n\x1b[31m", test::float_type({kBatch, 3})));
-  EXPECT_EQ(to_text(graph), "input    x??[31m: float32[N, 3]\noutput   x??[31m\n");
+  EXPECT_EQ(to_text(graph), "input    x\\x0A\\x1B[31m: float32[N, 3]\noutput   x\\x0A\\x1B[31m\n");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "halftone/base/printable.h"
+
 namespace halftone::report::svg {
 
 std::vector<double> ticks(double low, double high, int most) {
@@ -23,7 +25,7 @@ std::vector<double> ticks(double low, double high, int most) {
 
 std::string escaped(const std::string& content) {
   std::string result;
-  for (const char c : content) {
+  for (const char c : printable_line(content)) {
     switch (c) {
       case '&':
         result += "&amp;";
@@ -38,7 +40,7 @@ std::string escaped(const std::string& content) {
         result += "&quot;";
         break;
       default:
-        result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+        result += c;
     }
   }
   return result;

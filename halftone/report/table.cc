@@ -4,20 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 
 namespace halftone::report {
 
 void Table::add_row(std::vector<std::string> cells) {
   HALFTONE_ASSERT(cells.size() == columns_.size());
   // Names come from files: they must not break the line or control the terminal.
-  for (std::string& cell : cells) {
-    std::ranges::replace_if(
-        cell, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-  }
+  for (std::string& cell : cells) cell = printable_line(cell);
   rows_.push_back(std::move(cells));
 }
 

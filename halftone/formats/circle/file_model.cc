@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -164,10 +163,7 @@ const schema::Tensor& FileModel::tensor(std::size_t index) const {
 std::string FileModel::tensor_name(std::size_t index) const {
   const flatbuffers::String* stored = tensor(index).name();
   if (stored == nullptr || stored->size() == 0) return "tensor " + std::to_string(index);
-  std::string name(stored->c_str(), std::min<std::size_t>(stored->size(), kLongestName));
-  std::ranges::replace_if(
-      name, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-  return name;
+  return printable_line({stored->c_str(), std::min<std::size_t>(stored->size(), kLongestName)});
 }
 
 ir::Shape FileModel::shape(std::size_t index) const {

@@ -2,13 +2,13 @@
 #include "halftone/formats/onnx/import.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 #include "halftone/formats/finite_constants.h"
 #include "halftone/formats/onnx/external_data.h"
 #include "halftone/formats/onnx/node_builder.h"
@@ -305,10 +305,7 @@ ir::Graph with_printable_errors(const Step& step) {
   try {
     return step();
   } catch (const Error& error) {
-    std::string text = error.what();
-    std::ranges::replace_if(
-        text, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-    fail(error.kind(), text, error.hint());
+    fail(error.kind(), printable_line(error.what()), error.hint());
   }
 }
 
