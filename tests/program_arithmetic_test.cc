@@ -35,5 +35,26 @@ TEST_F(Program, StoresTheArithmeticThatAnOptionNames) {
                  "arithmetic bits: the input is not encoded; give this layer another arithmetic");
 }
 
+TEST_F(Program, GivesTheFirstAndLastLayersBitsOfTheirOwn) {
+  const std::string quantize = "quantize " + kModel + " -o " + path("m.circle") + " --data " +
+                               kExample + " --limit 50 --weight-bits 2 --activation-bits 2 --json";
+  const auto bits = [&](const std::string& options) {
+    const Outcome outcome = run(quantize + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    std::vector<int> found;
+    for (const json& layer : json::parse(outcome.out)["layers"]) {
+      found.push_back(layer["weight_bits"]);
+      found.push_back(layer["activation_bits"]);
+    }
+    return found;
+  };
+  // Both layers are ends.
+  EXPECT_EQ(bits(" --ends 8"), std::vector<int>({8, 8, 8, 8}));
+  std::ofstream(path("r.toml")) << "[ends]\nweight_bits = 4\n[[layer]]\nname = \"dense2\"\n"
+                                   "weight_bits = 5\n";
+  EXPECT_EQ(bits(" --recipe " + path("r.toml")), std::vector<int>({4, 2, 5, 2}));
+  expect_failure(quantize + " --ends 9", 2, "--ends: Value 9 not in range 1 to 8");
+}
+
 }  // namespace
 }  // namespace halftone

@@ -50,7 +50,8 @@ TEST_F(Program, EstimatesTheBatchThatANetworkIsFixedTo) {
 
 TEST_F(Program, EstimatesANetworkOnEveryAcceleratorOfTheProgram) {
   const Outcome list = run("estimate --list");
-  for (const char* name : {"a100", "h100", "h200", "tpu-v1", "edge-2bit", "cortex-m4"}) {
+  for (const char* name :
+       {"a100", "a100-eager", "h100", "h200", "tpu-v1", "edge-2bit", "cortex-m4"}) {
     EXPECT_THAT(list.out, HasSubstr(name));
     const std::string command = "estimate " + kModel + " --accelerator " + name +
                                 " --scheme affine --weight-bits 8 --activation-bits 8";
@@ -133,7 +134,10 @@ TEST_F(Program, EstimatesLanguageModelsByTheirShape) {
   EXPECT_GT(found["prompt"]["seconds"], 0);
   EXPECT_LT(found["batches"][0]["tokens_per_second"], found["batches"][3]["tokens_per_second"]);
   write_text(path("config.json"), "{}");
-  expect_failure(command, 3, "needs 'num_hidden_layers'");
+  expect_failure(command, 3, "needs 'model_type'");
+  write_text(path("config.json"), R"({"model_type": "jamba", "hidden_size": 4096})");
+  expect_failure(command, 4,
+                 "architecture 'jamba' (model_type): its blocks are not described here");
 }
 
 TEST_F(Program, EstimatesTrainingAndSeveralDevices) {
@@ -145,6 +149,53 @@ TEST_F(Program, EstimatesTrainingAndSeveralDevices) {
   for (const char* split : {"data", "tensor", "pipeline"}) {
     EXPECT_GT(seconds(std::string(" --devices 2 --split ") + split), 0);
   }
+}
+
+TEST_F(Program, MarksEnergiesAsGuesses) {
+  const std::string command =
+      "estimate --product 8192x8192x8192 --accelerator a100"
+      " --weight-bits 16 --activation-bits 16";
+  EXPECT_THAT(run(command).out, HasSubstr("energy, a guess: "));
+  const json found = json::parse(run(command + " --json").out);
+  EXPECT_EQ(found["energy_is_guess"], true);
+  // The data sheet says 400 W.
+  EXPECT_NEAR(found["watts"].get<double>(), 400, 100);
+  EXPECT_DOUBLE_EQ(found["idle_joules"].get<double>(), 60 * found["seconds"].get<double>());
+  EXPECT_DOUBLE_EQ(found["active_joules"].get<double>(), 110 * found["seconds"].get<double>());
+}
+
+TEST_F(Program, LeavesOutGradientsThatNobodyNeedsInTraining) {
+  const json found = json::parse(
+      run("estimate " + kModel + " --accelerator h100 --batch 8 --training --json").out);
+  double products = 0;
+  for (const json& layer : found["layers"]) products += layer["products"].get<double>();
+  // 784-700-10: forward, both gradients of weights, and the gradient of the second layer's inputs.
+  EXPECT_EQ(products, 8 * (2 * (784 * 700 + 700 * 10) + 700 * 10));
+}
+
+TEST_F(Program, RefusesOptionsThatAnEstimateDoesNotRead) {
+  write_text(path("config.json"),
+             R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+                 "num_attention_heads": 2, "intermediate_size": 64, "vocab_size": 32})");
+  const std::string shape = "estimate --accelerator h100 --llm " + path("config.json");
+  for (const char* option : {"--training", "--execute", "--shape x=1", "--constant x=1",
+                             "--recipe none.toml", "--scheme int", "--arithmetic float"}) {
+    const std::string name = std::string(option).substr(0, std::string(option).find(' '));
+    expect_failure(shape + " " + option, 2, name + " does nothing with --llm: leave it out");
+  }
+  const std::string product = "estimate --accelerator h100 --product 4x4x4 ";
+  for (const char* option : {"--training", "--shape x=1", "--recipe none.toml", "--scheme int",
+                             "--batch 2", "--prompt 4", "--group-size 4", "--cache-bits 4"}) {
+    const std::string name = std::string(option).substr(0, std::string(option).find(' '));
+    expect_failure(product + option, 2, name + " does nothing with --product: leave it out");
+  }
+  expect_failure(product + "--execute --roofline r.svg", 2,
+                 "--roofline does nothing with --execute: leave it out");
+  expect_failure("estimate --list --batch 2", 2, "--batch does nothing with --list");
+  expect_failure("estimate " + kModel + " --accelerator h100 --context 8", 2,
+                 "--context does nothing with a network");
+  expect_failure("estimate " + kModel + " --accelerator h100 --describe", 2,
+                 "the network does nothing with --describe");
 }
 
 TEST_F(Program, RefusesWhatItCannotEstimate) {

@@ -80,6 +80,46 @@ TEST_F(ProgramGguf, SaysWhatALanguageModelIsMadeOf) {
   EXPECT_EQ(json["unread_tensors"], nlohmann::json::array({"vision.weight"}));
 }
 
+TEST_F(ProgramGguf, EstimatesALanguageModelByTheTypesOfItsTensors) {
+  lm::GgufModel model("llama");
+  model.whole("block_count", 1).whole("context_length", 16).whole("embedding_length", 32);
+  model.whole("feed_forward_length", 64).whole("attention.head_count", 2).whole("vocab_size", 96);
+  model.number("attention.layer_norm_rms_epsilon", 1e-5F);
+  const formats::GgufType& q8 = *formats::gguf_type("Q8_0");
+  const formats::GgufType& q4 = *formats::gguf_type("Q4_0");
+  const formats::GgufType& half = *formats::gguf_type("F16");
+  model.zeros("token_embd.weight", {96, 32}, q8).zeros("output.weight", {96, 32}, half);
+  for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output"}) {
+    model.zeros("blk.0." + std::string(name) + ".weight", {32, 32}, q4);
+  }
+  model.zeros("blk.0.ffn_gate.weight", {64, 32}, q4).zeros("blk.0.ffn_up.weight", {64, 32}, q8);
+  model.zeros("blk.0.ffn_down.weight", {32, 64}, q8);
+  for (const char* name : {"blk.0.attn_norm", "blk.0.ffn_norm", "output_norm"}) {
+    model.tensor(lm::counting(std::string(name) + ".weight", {32}));
+  }
+  write_file(path("m.gguf"), model.bytes());
+  const std::string command = "estimate " + path("m.gguf") + " --accelerator h100";
+  const auto found = nlohmann::json::parse(run(command + " --json").out);
+  const auto weights = [&](const std::string& name) {
+    for (const auto& layer : found["token"]["layers"]) {
+      if (layer["name"] == name) return layer["matrix"]["weights"].get<std::string>();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(weights("block 0 qkv"), "int4");
+  EXPECT_EQ(weights("block 0 feed-forward up"), "int8");  // the wider one of both matrices
+  EXPECT_EQ(weights("head"), "float16");
+  // Blocks of 32: 18 bytes of Q4_0, 34 of Q8_0; 64 of F16.
+  const double bytes = 96 * (34 + 64) + 4 * 32 * 18 + 64 * (18 + 34) + 32 * 2 * 34;
+  EXPECT_EQ(found["token"]["memory_bytes"]["weights"], bytes);
+  EXPECT_EQ(found["parameters"], 2 * 96 * 32 + 4 * 32 * 32 + 3 * 32 * 64);
+  EXPECT_EQ(run("estimate --llm " + path("m.gguf") + " --accelerator h100").out, run(command).out);
+  EXPECT_THAT(run(command).out, HasSubstr("weights 10.53 bits in the file"));
+  const Outcome refused = run(command + " --weight-bits 4");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--weight-bits does nothing with a language model in a file"));
+}
+
 TEST_F(ProgramGguf, SaysWhyALanguageModelIsNotRun) {
   write_file(path("m.gguf"), one_block().bytes());
   const auto json = nlohmann::json::parse(run("inspect " + path("m.gguf") + " --json").out);

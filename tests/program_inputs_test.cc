@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks with several inputs, and inputs that options fix, in every verb.
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "halftone/base/random.h"
@@ -135,6 +136,51 @@ TEST_F(InputsProgram, TrainsNetworksOfSeveralInputs) {
   EXPECT_EQ(student["inputs"].size(), 2U);
 }
 #endif
+
+/// Samples of the inputs of save(), of which one may be a glitch or have gaps.
+class StrangeSamples : public InputsProgram {
+ protected:
+  /// @param at  index in a.npy
+  void write_with(std::size_t at, float value) const {
+    Random random(3);
+    std::vector<float> numbers(kSamples * 3);
+    for (float& x : numbers) x = static_cast<float>(random.normal());
+    numbers[at] = value;
+    data::write_npy(path("a.npy"), data::make_npy(std::span<const float>(numbers), {kSamples, 3}));
+  }
+
+  [[nodiscard]] std::string command(const std::string& options) const {
+    return "quantize " + path("m.onnx") + " -o " + path("q.onnx") + named() +
+           " --weight-bits 8 --scheme int " + options;
+  }
+};
+
+TEST_F(StrangeSamples, AreNamedAndLeftOut) {
+  save("m.onnx", false);
+  write_with(20, -1e4F);
+  for (const std::string options : {"--activation-bits none", "--activation-bits 8"}) {
+    const Outcome outcome = run(command(options + " --json"));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("warning: "));
+    EXPECT_THAT(outcome.err, HasSubstr("sample 6 is left out of the fit: the largest magnitude of "
+                                       "'a' is 1e+04 there"));
+    const json warnings = json::parse(outcome.out)["warnings"];
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_THAT(std::string(warnings[0]), HasSubstr("sample 6 is left out of the fit"));
+    write_with(20, -1);
+    EXPECT_EQ(run(command(options)).err, "");
+    write_with(20, -1e4F);
+  }
+}
+
+TEST_F(StrangeSamples, ThatReachTheOutputAreRefused) {
+  save("m.onnx", false);
+  write_with(20, std::numeric_limits<float>::quiet_NaN());
+  expect_refused(command("--activation-bits none"), 3,
+                 "sample 6: expected finite numbers, found NaN");
+  expect_refused("eval " + path("m.onnx") + named(), 3,
+                 "sample 6: expected finite numbers, found NaN");
+}
 
 }  // namespace
 }  // namespace halftone

@@ -21,7 +21,10 @@ bool names(const OperatorRule& rule, const Operation& operation) {
   const auto fits = [](const std::optional<int>& wanted, int bits) {
     return !wanted || bits <= *wanted;
   };
-  return std::ranges::find(rule.operators, operation.op) != rule.operators.end() &&
+  const auto is_named = [&](const std::string& name) {
+    return name == operation.op || name == OperatorRule::kAll;
+  };
+  return std::ranges::any_of(rule.operators, is_named) &&
          fits(rule.weight_bits, operation.product.w.bits) &&
          fits(rule.input_bits, operation.product.x.bits);
 }
@@ -81,6 +84,16 @@ double ComputeUnit::products_per_cycle(const Number& weights, const Number& inpu
       break;
   }
   return row->per_cycle;
+}
+
+std::size_t ComputeUnit::tile_height(std::size_t product_rows) const {
+  std::size_t height = least_tile_rows == 0 ? tile_rows : least_tile_rows;
+  while (height < product_rows && height < tile_rows) height *= 2;
+  return std::min(height, tile_rows);
+}
+
+bool ComputeUnit::shares_inner(std::size_t product_rows) const {
+  return least_tile_rows == 0 || product_rows <= least_tile_rows;
 }
 
 std::size_t ComputeUnit::rounded_inner(const Product& product) const {

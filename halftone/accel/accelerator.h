@@ -50,6 +50,9 @@ struct ComputeUnit {
   std::size_t tile_columns = 1;
   std::size_t tile_inner = 1;
   std::size_t tile_channels = 1;  ///< to which the channels of each tap are rounded up before
+  /// The lowest of the tiles that programs choose from, each twice as high as the one before, up to
+  /// tile_rows; 0: tile_rows alone.
+  std::size_t least_tile_rows = 0;
   std::vector<Rate> rates;
   double operations_per_cycle = 0;     ///< additions and the like of a unit; 0: only products
   double operations_per_function = 0;  ///< what exp, tanh, a quotient cost in operations
@@ -62,6 +65,12 @@ struct ComputeUnit {
   /// Products per cycle and unit at full use, 0 if the unit does not take the factors. For
   /// bit-serial and lookup units the row's per_cycle counts products of single bits.
   [[nodiscard]] double products_per_cycle(const Number& weights, const Number& inputs) const;
+  /// The rows of the tile that a program takes: the lowest one with room for all rows.
+  [[nodiscard]] std::size_t tile_height(std::size_t product_rows) const;
+  /// Whether units that have no tile of their own share the inner extent of others' tiles. Where
+  /// there are tiles of several heights, programs do so with the lowest one only: products of a
+  /// matrix and few rows wait for weights, and all units have to load them.
+  [[nodiscard]] bool shares_inner(std::size_t product_rows) const;
   /// The inner extent of a product, rounded up to tiles of channels, then of the unit.
   [[nodiscard]] std::size_t rounded_inner(const Product& product) const;
   /// Energy of one product: pj_per_product Kw Ka / 64.
@@ -108,8 +117,9 @@ struct HostLink {
 
 /// What holds for some operators only: software around the hardware.
 struct OperatorRule {
-  std::vector<std::string>
-      operators;                     ///< "Conv", "DepthwiseConv", "FullyConnected", "Softmax", ...
+  static constexpr std::string_view kAll = "*";
+  /// "Conv", "DepthwiseConv", "FullyConnected", "Softmax", ...; kAll: every one.
+  std::vector<std::string> operators;
   std::optional<int> weight_bits{};  ///< of this width only
   std::optional<int> input_bits{};
   double overhead_s = 0;  ///< of each operation: launch, set-up
@@ -129,7 +139,8 @@ struct Accelerator {
   std::string comparison;  ///< the error measured against real hardware; empty: not measured
   double clock_hz = 0;
   double area_mm2 = 0;
-  double idle_w = 0;  ///< power that flows all the time
+  double idle_w = 0;    ///< power that flows all the time
+  double active_w = 0;  ///< and beside it while a network runs: leakage of hot silicon, clocks
   std::vector<ComputeUnit> units;
   std::vector<Memory> memories;  ///< outermost first
   std::optional<ChipLink> link{};
@@ -144,7 +155,8 @@ struct Accelerator {
 /// @param name  put before messages, the file
 /// @throws Error kUsage "NAME: line 3: ..." for unknown or missing keys, numbers out of range, and
 ///         contradictions: no unit, no memory, a smaller memory outside a larger one, a unit
-///         without a rate, a rule for no operator
+///         without a rate, two parts of one name, a rule for no operator, keys that would say
+///         nothing
 Accelerator parse_accelerator(std::string_view toml_text, const std::string& name);
 
 /// A description as a file, which parse_accelerator() reads back.

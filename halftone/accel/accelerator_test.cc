@@ -95,6 +95,72 @@ TEST(Accelerator, RejectsContradictions) {
       "takes no floats");
 }
 
+TEST(Accelerator, RejectsWhatWouldSayNothing) {
+  const auto rule = [](const std::string& text) { return "[[operator]]\noperators = " + text; };
+  expect_error({kHead, kUnit, kMemory, rule("[\"Nothing\"]\noverhead_s = 1\n")},
+               "line 12: 'operators': no operator 'Nothing'");
+  expect_error({kHead, kUnit, kMemory, rule("[\"Conv\", \"Conv\"]\noverhead_s = 1\n")},
+               "'operators' names 'Conv' twice");
+  expect_error({kHead, kUnit, kMemory, rule("[\"Conv\"]\n")}, "says nothing of its operators");
+  expect_error({kHead, kUnit, kUnit, kMemory}, "two [[unit]] have the name 'core': rename one");
+  expect_error({kHead, kUnit, kMemory, kMemory}, "two [[memory]] have the name 'DRAM'");
+  expect_error(
+      {kHead, kUnit, kMemory, "[[memory]]\nname = \"\"\nbytes = 1\nbytes_per_second = 1\n"},
+      "a [[memory]] has an empty name");
+  const std::string inner = "[[memory]]\nname = \"L2\"\nbytes = 1\nbytes_per_second = 1\n";
+  expect_error({kHead, kUnit, kMemory, inner, "holds = []\n"}, "'holds' is empty");
+  expect_error({kHead, kUnit, kMemory, inner, "holds = [\"weights\", \"weights\"]\n"},
+               "names a tensor twice");
+  expect_error({kHead, kUnit, kMemory, "count = 2\n", inner}, "do not divide");
+  expect_error({kHead, "[[unit]]\nname = \"a\"\nkind = \"vector\"\nrates = [\n",
+                "{ weight_bits = 8, input_bits = 8, per_cycle = 1 },\n",
+                "{ weight_bits = 8, input_bits = 8, per_cycle = 2 }]\n", kMemory},
+               "two rates for 8 x 8 bits");
+  expect_error({kHead, "[[unit]]\nname = \"a\"\nkind = \"vector\"\noperations_per_cycle = 1\n",
+                "tile_rows = 2\n", kMemory},
+               "'tile_rows' is of products, but unit 'a' has no rate");
+  expect_error({kHead, kUnit, "pj_per_operation = 1\n", kMemory},
+               "'pj_per_operation' is of operations");
+  expect_error({kHead, kUnit, "tile_rows = 128\nleast_tile_rows = 12\n", kMemory},
+               "expected 128 (tile_rows) halved any number of times, found 12");
+  expect_error(
+      {kHead, "[[unit]]\nname = \"a\"\nkind = \"systolic\"\nrows = 4\ncolumns = 4\n",
+       "rates = [{ weight_bits = 8, input_bits = 8, per_cycle = 1 }]\ntile_inner = 4\n", kMemory},
+      "'tile_inner' is not for kind = \"systolic\"");
+}
+
+TEST(Accelerator, TakesWhatABaseSays) {
+  const Accelerator base = load_accelerator("h100");
+  const Accelerator chip = parse_accelerator(
+      "base = \"h100\"\nname = \"slow\"\n[[memory]]\nname = \"L2\"\nbytes_per_second = 5e12\n"
+      "[[operator]]\noperators = [\"Conv\"]\noverhead_s = 1\n",
+      "a.toml");
+  EXPECT_EQ(chip.name, "slow");
+  EXPECT_EQ(chip.comparison, "");  // of another chip
+  ASSERT_EQ(chip.memories.size(), base.memories.size());
+  EXPECT_EQ(chip.memories[1].bytes_per_second, 5e12);
+  EXPECT_EQ(chip.memories[1].bytes, base.memories[1].bytes);
+  EXPECT_EQ(chip.rules.size(), base.rules.size() + 1);
+  EXPECT_EQ(chip.rule({.name = "c", .op = "Conv"}).overhead_s, 1);
+  EXPECT_EQ(chip.rule({.name = "c", .op = "Add"}).overhead_s,
+            base.rule({.name = "c", .op = "Add"}).overhead_s);
+  halftone::expect_error(ErrorKind::kUsage, "a.toml: line 1: 'base': no description 'abacus'",
+                         [] { parse_accelerator("base = \"abacus\"\n", "a.toml"); });
+}
+
+TEST(ComputeUnit, TakesTheLowestTileWithRoomForAllRows) {
+  ComputeUnit unit;
+  unit.tile_rows = 128;
+  EXPECT_EQ(unit.tile_height(1), 128U);
+  EXPECT_TRUE(unit.shares_inner(1000));
+  unit.least_tile_rows = 8;
+  EXPECT_EQ(unit.tile_height(1), 8U);
+  EXPECT_EQ(unit.tile_height(9), 16U);
+  EXPECT_EQ(unit.tile_height(1000), 128U);
+  EXPECT_TRUE(unit.shares_inner(8));
+  EXPECT_FALSE(unit.shares_inner(9));
+}
+
 TEST(Accelerator, NamesTheDescriptionsItHas) {
   halftone::expect_error(ErrorKind::kUsage, "no accelerator 'abacus': known are a100",
                          [] { load_accelerator("abacus"); });

@@ -35,6 +35,8 @@ std::string unit_text(const ComputeUnit& unit) {
                         to_string(unit.dataflow));
   }
   add_count(text, "tile_rows", unit.tile_rows);
+  if (unit.least_tile_rows != 0)
+    text += fmt::format("least_tile_rows = {}\n", unit.least_tile_rows);
   add_count(text, "tile_columns", unit.tile_columns);
   add_count(text, "tile_inner", unit.tile_inner);
   add_count(text, "tile_channels", unit.tile_channels);
@@ -111,6 +113,7 @@ std::string to_toml(const Accelerator& accelerator) {
   add(text, "clock_hz", accelerator.clock_hz, 0);
   add(text, "area_mm2", accelerator.area_mm2, 0);
   add(text, "idle_w", accelerator.idle_w, 0);
+  add(text, "active_w", accelerator.active_w, 0);
   for (const ComputeUnit& unit : accelerator.units) text += unit_text(unit);
   for (const Memory& memory : accelerator.memories) text += memory_text(memory);
   text += links_text(accelerator);

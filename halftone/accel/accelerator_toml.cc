@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/accel/accelerator_toml.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
+#include "halftone/accel/accelerator_checks.h"
 #include "halftone/base/error.h"
 #include "halftone/base/toml/keys.h"
 
@@ -57,9 +59,7 @@ Rate read_rate(const toml::table& table) {
                     keys::flag("codes", [&](bool value) { rate.takes_codes = value; }),
                     required(positive("per_cycle", rate.per_cycle))},
                    "rates");
-  if (!rate.is_float && !rate.takes_codes) {
-    keys::fail_at(table, "a rate with codes = false needs float = true: it takes nothing");
-  }
+  check_rate(table, rate);
   return rate;
 }
 
@@ -76,35 +76,11 @@ std::vector<Key> shape_keys(ComputeUnit& unit) {
                                          {"input-stationary", Dataflow::kInputStationary}});
            }),
       count("tile_rows", unit.tile_rows),
+      count("least_tile_rows", unit.least_tile_rows),
       count("tile_columns", unit.tile_columns),
       count("tile_inner", unit.tile_inner),
       count("tile_channels", unit.tile_channels),
   };
-}
-
-void check_unit(const toml::table& table, const ComputeUnit& unit) {
-  if (unit.rates.empty() && unit.operations_per_cycle == 0) {
-    keys::fail_at(
-        table, "unit '" + unit.name + "' computes nothing: give it rates or operations_per_cycle");
-  }
-  if (unit.kind == UnitKind::kSystolic) {
-    if (!table.contains("rows") || !table.contains("columns")) {
-      keys::fail_at(table,
-                    "systolic unit '" + unit.name + "' needs 'rows' and 'columns': add them");
-    }
-    return;
-  }
-  for (const char* key : {"rows", "columns", "dataflow"}) {
-    if (const toml::node* node = table.get(key)) {
-      keys::fail_at(*node, "'" + std::string(key) + "' is for kind = \"systolic\" only: unit '" +
-                               unit.name + "' is " + std::string(to_string(unit.kind)));
-    }
-  }
-  const bool is_float = std::ranges::any_of(unit.rates, &Rate::is_float);
-  if (is_float && unit.kind != UnitKind::kVector) {
-    keys::fail_at(table, "unit '" + unit.name + "' is " + std::string(to_string(unit.kind)) +
-                             " and takes no floats: leave 'float' out of its rates");
-  }
 }
 
 ComputeUnit read_unit(const toml::table& table, double clock_hz) {
@@ -155,6 +131,7 @@ Memory read_memory(const toml::table& table) {
        keys::flag("double_buffered", [&](bool value) { memory.double_buffered = value; }),
        keys::words("holds", hold)},
       "[[memory]]");
+  check_memory(table, memory);
   return memory;
 }
 
@@ -199,7 +176,7 @@ OperatorRule read_rule(const toml::table& table) {
        at_least_zero("s_per_output", rule.s_per_output),
        real("s_per_operation", 0, kMax, [&](double value) { rule.s_per_operation = value; })},
       "[[operator]]");
-  if (rule.operators.empty()) keys::fail_at(table, "[[operator]] names no operators");
+  check_rule(table, rule);
   return rule;
 }
 
@@ -208,33 +185,6 @@ double clock_of(const toml::table& root) {
   double clock_hz = 0;
   if (const toml::node* node = root.get("clock_hz")) positive("clock_hz", clock_hz).read(*node);
   return clock_hz;
-}
-
-/// Whether tensors pass from one memory to the other.
-bool share_tensors(const Memory& a, const Memory& b) {
-  for (std::size_t role = 0; role < kNumRoles; ++role) {
-    if (a.may_hold(static_cast<Role>(role)) && b.may_hold(static_cast<Role>(role))) return true;
-  }
-  return false;
-}
-
-void check(const toml::table& root, const Accelerator& accelerator) {
-  for (const ComputeUnit& unit : accelerator.units) {
-    if (unit.clock_hz > 0) continue;
-    keys::fail_at(root, "unit '" + unit.name + "' has no clock: add clock_hz to it or on top");
-  }
-  for (std::size_t i = 1; i < accelerator.memories.size(); ++i) {
-    const Memory& outer = accelerator.memories[i - 1];
-    const Memory& inner = accelerator.memories[i];
-    if (inner.bytes <= outer.bytes || !share_tensors(inner, outer)) continue;
-    keys::fail_at(root, "memory '" + inner.name + "' is larger than '" + outer.name +
-                            "' outside it: list memories from the outermost inwards");
-  }
-  const Memory& outermost = accelerator.memories.front();
-  if (!outermost.holds.empty()) {
-    keys::fail_at(root, "memory '" + outermost.name +
-                            "' is the outermost one and must hold all tensors: leave 'holds' out");
-  }
 }
 
 }  // namespace
@@ -249,6 +199,7 @@ Accelerator read_accelerator(const toml::table& root) {
       positive("clock_hz", result.clock_hz),
       at_least_zero("area_mm2", result.area_mm2),
       at_least_zero("idle_w", result.idle_w),
+      at_least_zero("active_w", result.active_w),
       required(keys::sections(
           "unit",
           [&](const toml::table& table) { result.units.push_back(read_unit(table, clock_hz)); })),
@@ -261,16 +212,16 @@ Accelerator read_accelerator(const toml::table& root) {
                      [&](const toml::table& table) { result.rules.push_back(read_rule(table)); }),
   };
   keys::read_table(root, list, "the description");
-  if (result.units.empty()) keys::fail_at(root, "the description has no [[unit]]");
-  if (result.memories.empty()) keys::fail_at(root, "the description has no [[memory]]");
-  check(root, result);
+  check_accelerator(root, result);
   return result;
 }
 
 Accelerator parse_accelerator(std::string_view toml_text, const std::string& name) {
   Accelerator result;
-  keys::read_document(toml_text, name,
-                      [&](const toml::table& root) { result = read_accelerator(root); });
+  keys::read_document(toml_text, name, [&](const toml::table& root) {
+    const bool has_base = root.contains("base");  // which loses the lines
+    result = has_base ? read_accelerator(with_base(root)) : read_accelerator(root);
+  });
   return result;
 }
 

@@ -188,10 +188,12 @@ Estimate estimate(const Workload& workload, const Accelerator& accelerator,
   }
   add_pipeline(workload, accelerator, result);
   result.host_s = host_seconds(workload, accelerator);
-  result.energy_j *=
-      options.split.kind == SplitKind::kPipeline ? 1 : static_cast<double>(options.split.chips);
-  result.idle_j = accelerator.idle_w * static_cast<double>(options.split.chips) * result.seconds;
-  result.energy_j += result.idle_j;
+  const auto chips = static_cast<double>(options.split.chips);
+  // Of a pipeline, one chip works at a time on a batch.
+  const double working = options.split.kind == SplitKind::kPipeline ? 1 : chips;
+  result.idle_j = accelerator.idle_w * chips * result.seconds;
+  result.active_j = accelerator.active_w * working * result.seconds;
+  result.energy_j = working * result.energy_j + result.idle_j + result.active_j;
   return result;
 }
 

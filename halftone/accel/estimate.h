@@ -85,7 +85,9 @@ struct Estimate {
   double interval_s = 0;  ///< between batches: `seconds`, or the slowest stage of a pipeline
   double host_s = 0;  ///< to bring the first inputs and fetch the last outputs, beside `seconds`
   double energy_j = 0;
-  double idle_j = 0;  ///< part of `energy_j`
+  double idle_j = 0;    ///< part of `energy_j`: of the power that flows all the time
+  double active_j = 0;  ///< part of `energy_j`: of leakage and clocks while chips work
+  [[nodiscard]] double watts() const { return seconds > 0 ? energy_j / seconds : 0; }
   Footprint footprint{};
   std::vector<Bar> timeline{};
 };

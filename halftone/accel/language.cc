@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/accel/language.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -22,11 +24,12 @@ class Builder {
         rows_(settings.batch * tokens) {}
 
   std::vector<Operation> build() {
-    const double table_row = real(model_.width) * stored_weight_bits() / 8;
+    const double table_row = real(model_.width) * stored("embedding").bits / 8;
     add_elements("embedding", "Gather", 0, 0).reads = {{Role::kWeights, 0},
                                                        {Role::kInputs, real(rows_) * table_row}};
     for (std::size_t i = 0; i < model_.layers; ++i) {
       block_ = "block " + std::to_string(i) + " ";
+      window_ = model_.windowed.empty() || model_.windowed[i] ? model_.window : 0;
       attention();
       feed_forward();
     }
@@ -37,9 +40,12 @@ class Builder {
     return std::move(operations_);
   }
 
-  [[nodiscard]] double stored_weight_bits() const {
+  /// The format of a matrix.
+  [[nodiscard]] StoredMatrix stored(const std::string& name) const {
+    const auto found = model_.stored.find(block_ + name);
+    if (found != model_.stored.end()) return found->second;
     const double scale = settings_.group == 0 ? 0 : 16 / real(settings_.group);
-    return settings_.weights.bits + scale;
+    return {settings_.weights, settings_.weights.bits + scale};
   }
 
  private:
@@ -75,19 +81,19 @@ class Builder {
 
   /// @param joins  whether it is the second product of a pair, in a tensor split
   Operation& layer(const std::string& name, const Extents& extents, bool joins) {
+    const StoredMatrix matrix = stored(name);
     Operation& result = add(name, "FullyConnected");
     result.product = {1,
                       extents.rows,
                       extents.inner,
                       extents.cols,
                       settings_.activations,
-                      settings_.weights,
+                      matrix.number,
                       settings_.activations.bits,
                       1};
     result.outputs = real(extents.rows) * real(extents.cols);
-    result.reads = {
-        {Role::kInputs, activation_bytes(real(extents.rows) * real(extents.inner))},
-        {Role::kWeights, real(extents.inner) * real(extents.cols) * stored_weight_bits() / 8}};
+    result.reads = {{Role::kInputs, activation_bytes(real(extents.rows) * real(extents.inner))},
+                    {Role::kWeights, real(extents.inner) * real(extents.cols) * matrix.bits / 8}};
     result.writes = {{Role::kOutputs, activation_bytes(result.outputs)}};
     result.joins_shares = joins;
     return result;
@@ -100,6 +106,7 @@ class Builder {
     layer("qkv", {rows_, model_.width, queries + 2 * keys}, false);
     // Two products and two sums for each pair of numbers; keys and values go to the cache.
     Operation& rotary = add_elements("rotary", "Rotary", 3, 0);
+    rotary.in_shares = true;
     const double cached = 2 * real(rows_) * real(keys) * settings_.cache.bits / 8;
     rotary.writes.push_back({Role::kStates, cached});
     attend();
@@ -111,7 +118,7 @@ class Builder {
   void attend() {
     const std::size_t group = model_.heads / model_.kv_heads;
     std::size_t seen = context_;
-    if (model_.window > 0) seen = std::min(seen, model_.window);
+    if (window_ > 0) seen = std::min(seen, window_);
     // The first of several new tokens sees fewer than the last one.
     const double mean = std::max(1.0, real(seen) - real(std::min(tokens_, seen) - 1) / 2);
     Operation& result = add("attention", "Attention");
@@ -154,6 +161,7 @@ class Builder {
 
   void activate(const std::string& name, double elements) {
     Operation& result = add(name, "Silu");
+    result.in_shares = true;
     const double up = model_.is_gated ? 2 : 1;
     result.operations = 2 * elements;
     result.functions = elements;
@@ -196,6 +204,7 @@ class Builder {
   std::size_t context_;
   std::size_t rows_;
   std::string block_;
+  std::size_t window_ = 0;  ///< of the block
   std::vector<Operation> operations_;
 };
 
@@ -218,7 +227,8 @@ double block_parameters(const LanguageModel& model, std::size_t experts) {
 
 /// The bytes of all weights, those of experts that a step does not read included.
 double stored_bytes(const LanguageModel& model, const LanguageSettings& settings) {
-  return model.parameters() * Builder(model, settings, 1, 1).stored_weight_bits() / 8;
+  if (model.stored_bytes > 0) return model.stored_bytes;
+  return model.parameters() * Builder(model, settings, 1, 1).stored("").bits / 8;
 }
 
 /// The smallest number of chips that fits; at most 4096.
@@ -263,6 +273,11 @@ Workload language_workload(const LanguageModel& model, const LanguageSettings& s
                          settings.cache.bits / 8;
   workload.stored_weight_bytes = stored_bytes(model, settings);
   return workload;
+}
+
+std::string LanguageEstimate::weights_text() const {
+  if (model.stored_bytes == 0) return to_string(settings.weights);
+  return fmt::format("{:.2f} bits in the file", 8 * model.stored_bytes / model.parameters());
 }
 
 LanguageEstimate estimate_language(const LanguageModel& model, const LanguageSettings& settings,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,17 @@
 #include "halftone/accel/estimate.h"
 #include "halftone/accel/workload.h"
 
+namespace halftone::lm {
+struct Model;
+}
+
 namespace halftone::accel {
+
+/// How a file stores a matrix.
+struct StoredMatrix {
+  Number number;    ///< of a code or a float
+  double bits = 0;  ///< of a weight, with its share of the scales
+};
 
 /// The shape of a decoder: blocks of attention and a feed-forward network.
 struct LanguageModel {
@@ -25,9 +36,14 @@ struct LanguageModel {
   std::size_t experts = 1;         ///< feed-forward networks of a block
   std::size_t active_experts = 1;  ///< that a token passes through
   std::size_t shared_inner = 0;    ///< width of a network that all tokens pass through beside them
-  std::size_t window = 0;          ///< tokens that attention looks back; 0: all
+  std::size_t window = 0;          ///< tokens that blocks with a window look back; 0: all
+  std::vector<bool> windowed{};    ///< [layers] which have the window; empty: all
   bool is_gated = true;            ///< two matrices up, one down; else one up
   bool ties_embeddings = false;    ///< the table of the input is the matrix of the output
+
+  /// Of a model in a file, by name of the operation that reads it; empty: as the settings say.
+  std::map<std::string, StoredMatrix> stored{};
+  double stored_bytes = 0;  ///< of all matrices of the file
 
   /// Matrices and the embedding table, without norms and biases.
   [[nodiscard]] double parameters() const;
@@ -35,11 +51,13 @@ struct LanguageModel {
   [[nodiscard]] double active_parameters() const;
 };
 
-/// Reads config.json of a Hugging Face folder: llama, mistral, mixtral, qwen2, qwen3 and their
-/// mixtures of experts, gemma, phi3, gpt2 and what uses the same keys.
+/// Reads config.json of a Hugging Face folder.
 /// @param name  put before messages
-/// @throws Error kFormat if it is no JSON or a key is missing or out of range, named
+/// @throws Error as lm::config_sizes(): kUnsupported for an architecture that is not known, with
+///         those that are
 LanguageModel parse_language_model(std::string_view json, const std::string& name);
+/// The shape of a model in a file, with the formats of its matrices.
+LanguageModel language_model_of(const lm::Model& model, const std::string& name);
 
 struct LanguageSettings {
   Number weights{16, true};
@@ -70,6 +88,8 @@ struct LanguageEstimate {
   Estimate prompt{};
   Estimate token{};
   std::vector<BatchPoint> batches{};  ///< powers of two, as far as the memory goes
+  /// "int4"; "4.85 bits in the file".
+  [[nodiscard]] std::string weights_text() const;
 };
 
 /// @throws Error as estimate()

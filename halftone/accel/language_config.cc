@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <variant>
+
 #include "halftone/accel/language.h"
 #include "halftone/base/error.h"
 #include "halftone/lm/model/hf_config.h"
+#include "halftone/lm/model/open_model.h"
 
 namespace halftone::accel {
 namespace {
@@ -29,10 +34,7 @@ void check_shape(const LanguageModel& model) {
   }
 }
 
-}  // namespace
-
-LanguageModel parse_language_model(std::string_view json, const std::string& name) {
-  const lm::Description sizes = lm::config_sizes(json, name);
+LanguageModel model_of(const lm::Description& sizes, const std::string& name) {
   LanguageModel model;
   model.name = name;
   model.layers = sizes.blocks;
@@ -48,9 +50,94 @@ LanguageModel parse_language_model(std::string_view json, const std::string& nam
     model.shared_inner = sizes.shared_inner;
   }
   model.window = sizes.window;
+  model.windowed = sizes.windowed;
   model.is_gated = sizes.is_gated;
   model.ties_embeddings = sizes.ties_embeddings;
   check_shape(model);
+  return model;
+}
+
+/// The operation of a workload that reads a matrix, without its block; empty for vectors and
+/// small tables that no estimate counts.
+std::string operation_name(lm::WeightRole role) {
+  using lm::WeightRole;
+  static const std::map<WeightRole, std::string> operations = {
+      {WeightRole::kTokenEmbedding, "embedding"},
+      {WeightRole::kHead, "head"},
+      {WeightRole::kQuery, "qkv"},
+      {WeightRole::kKey, "qkv"},
+      {WeightRole::kValue, "qkv"},
+      {WeightRole::kAttentionOutput, "attention output"},
+      {WeightRole::kGate, "feed-forward up"},
+      {WeightRole::kUp, "feed-forward up"},
+      {WeightRole::kDown, "feed-forward down"},
+      {WeightRole::kRouter, "router"},
+      {WeightRole::kSharedGate, "shared expert up"},
+      {WeightRole::kSharedUp, "shared expert up"},
+      {WeightRole::kSharedDown, "shared expert down"},
+      {WeightRole::kExpertGate, "experts up"},
+      {WeightRole::kExpertUp, "experts up"},
+      {WeightRole::kExpertDown, "experts down"},
+  };
+  const auto found = operations.find(role);
+  return found == operations.end() ? "" : found->second;
+}
+
+StoredMatrix storage_of(const lm::StorageType& type) {
+  if (const auto* plain = std::get_if<formats::SafetensorsType>(&type)) {
+    const auto bits = static_cast<int>(8 * formats::size_bytes(*plain));
+    return {{bits, true}, static_cast<double>(bits)};
+  }
+  const auto& blocks = *std::get<numerics::SharedBlockEncoding>(type);
+  return {{std::max(1, static_cast<int>(blocks.bits())), blocks.number != nullptr}, blocks.bits()};
+}
+
+/// Tensors that one product reads: mean bits, and the widest format.
+class Matrices {
+ public:
+  void add(const std::string& operation, const lm::Weight& weight) {
+    const StoredMatrix stored = storage_of(weight.type);
+    Sum& sum = sums_[operation];
+    sum.bits += stored.bits * static_cast<double>(weight.num_elements());
+    sum.elements += static_cast<double>(weight.num_elements());
+    if (sum.number.bits < stored.number.bits) sum.number = stored.number;
+  }
+
+  void store(LanguageModel& model) const {
+    for (const auto& [operation, sum] : sums_) {
+      model.stored[operation] = {sum.number, sum.bits / sum.elements};
+      model.stored_bytes += sum.bits / 8;
+    }
+  }
+
+ private:
+  struct Sum {
+    double bits = 0;
+    double elements = 0;
+    Number number{0, false};
+  };
+  std::map<std::string, Sum> sums_;
+};
+
+}  // namespace
+
+LanguageModel parse_language_model(std::string_view json, const std::string& name) {
+  return model_of(lm::config_sizes(json, name), name);
+}
+
+LanguageModel language_model_of(const lm::Model& source, const std::string& name) {
+  LanguageModel model = model_of(source.description, name);
+  Matrices matrices;
+  for (const lm::WeightId& id : lm::needed_weights(source.description)) {
+    const std::string operation = operation_name(id.role);
+    if (id.part != lm::Part::kWeight || operation.empty()) continue;
+    const bool in_block = operation != "embedding" && operation != "head";
+    matrices.add((in_block ? "block " + std::to_string(id.block) + " " : "") + operation,
+                 source.weights.at(id));
+  }
+  matrices.store(model);
+  // The head of a tied model reads the table.
+  if (model.ties_embeddings) model.stored["head"] = model.stored.at("embedding");
   return model;
 }
 

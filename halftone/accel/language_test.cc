@@ -52,8 +52,10 @@ TEST(LanguageModel, ReadsThePartOfATextDecoder) {
 
 TEST(LanguageModel, NamesWhatIsWrongWithAFile) {
   expect_error(ErrorKind::kFormat, "c: is no JSON object", [] { parse_language_model("[1", "c"); });
-  expect_error(ErrorKind::kFormat, "c: needs 'num_hidden_layers'",
+  expect_error(ErrorKind::kFormat, "c: needs 'model_type'",
                [] { parse_language_model("{}", "c"); });
+  expect_error(ErrorKind::kFormat, "c: needs 'num_hidden_layers'",
+               [] { parse_language_model(R"({"model_type": "llama"})", "c"); });
   const auto with = [](const std::string& key, const std::string& value) {
     std::string text(kMixtral);
     const auto at = text.find(":", text.find(key)) + 2;
@@ -71,6 +73,51 @@ TEST(LanguageModel, NamesWhatIsWrongWithAFile) {
     std::string text(kLlama);
     parse_language_model(text.replace(text.find("false"), 5, "3"), "c");
   });
+}
+
+TEST(LanguageModel, RefusesArchitecturesThatItDoesNotKnow) {
+  const auto refused = [](const std::string& keys, const std::string& message) {
+    expect_error(ErrorKind::kUnsupported, message, [&] {
+      parse_language_model("{" + keys + R"("hidden_size": 7168, "num_hidden_layers": 61,
+        "num_attention_heads": 128, "num_key_value_heads": 128, "intermediate_size": 18432,
+        "vocab_size": 129280})",
+                           "c");
+    });
+  };
+  // With these keys alone it would be dense, of 38.6e9 parameters; it has 671e9.
+  refused(
+      R"("model_type": "deepseek_v3", "n_routed_experts": 256, )",
+      "architecture 'deepseek_v3' (model_type): its blocks are not described here; known: llama");
+  refused(R"("model_type": "jamba", )", "architecture 'jamba'");
+  refused(R"("model_type": "llama", "architectures": ["JambaForCausalLM"], )",
+          "'JambaForCausalLM' is not the network of model_type 'llama'");
+  refused(R"("model_type": "qwen2", "architectures": ["Qwen2MoeForCausalLM"], )",
+          "'Qwen2MoeForCausalLM' is not the network of model_type 'qwen2'");
+  refused(R"("model_type": "qwen2_moe", "num_experts": 4, "num_experts_per_tok": 2,
+             "mlp_only_layers": [0], )",
+          "'mlp_only_layers'");
+}
+
+TEST(LanguageModel, TiesTheTableWhereTheArchitectureDoes) {
+  // Gemma 2 2B: 2,614,341,888 parameters, of which 4 x 26 + 1 norms of 2,304.
+  const LanguageModel gemma = parse_language_model(R"({"architectures": ["Gemma2ForCausalLM"],
+    "model_type": "gemma2", "hidden_size": 2304, "num_hidden_layers": 26, "num_attention_heads": 8,
+    "num_key_value_heads": 4, "head_dim": 256, "intermediate_size": 9216, "vocab_size": 256000,
+    "sliding_window": 4096})",
+                                                   "c");
+  EXPECT_EQ(gemma.parameters(), 2614341888.0 - 105 * 2304);
+  // Every other block has the window.
+  const auto keys = [&](std::size_t operation) {
+    return language_workload(gemma, {}, 1, 8192).operations[operation].product.cols;
+  };
+  const auto list = language_workload(gemma, {}, 1, 8192).operations;
+  std::vector<std::size_t> seen;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].op == "Attention") seen.push_back(keys(i));
+  }
+  ASSERT_EQ(seen.size(), 26U);
+  EXPECT_EQ(seen[0], 2 * 4096U);
+  EXPECT_EQ(seen[1], 2 * 8192U);
 }
 
 TEST(LanguageWorkload, ReadsEveryWeightOnceForATokenOfADenseModel) {
@@ -144,6 +191,9 @@ TEST(LanguageEstimate, SaysHowManyChipsAreNeeded) {
   options.split = {2, SplitKind::kTensor};
   const LanguageEstimate found = estimate_language(model, {}, chip, options);
   EXPECT_EQ(found.chips_needed, 2U);
+  for (const Operation& each : language_workload(model, {}, 1, 10).operations) {
+    EXPECT_EQ(each.in_shares, each.op == "Rotary" || each.op == "Silu") << each.name;
+  }
   EXPECT_GT(found.token.operations[5].link_s, 0) << found.token.operations[5].name;
 }
 

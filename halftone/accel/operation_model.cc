@@ -9,8 +9,6 @@
 namespace halftone::accel {
 namespace {
 
-std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
-
 double bytes_read(const Operation& operation, Role role) {
   double sum = 0;
   for (const Transfer& each : operation.reads) {
@@ -25,6 +23,17 @@ double element_seconds(const ComputeUnit& unit, const Operation& operation) {
       operation.operations + operation.functions * unit.operations_per_function;
   return operations / (static_cast<double>(unit.count) * unit.operations_per_cycle * unit.clock_hz *
                        unit.efficiency);
+}
+
+/// Inner steps of the busiest unit.
+std::size_t rounds_of(const ComputeUnit& unit, const Product& product, std::size_t tiles) {
+  const std::size_t steps = unit.rounded_inner(product) / unit.tile_inner;
+  if (!unit.shares_inner(product.rows)) return divide_up(tiles, unit.count) * steps;
+  // Programs for few rows divide the steps of all tiles evenly.
+  if (unit.least_tile_rows != 0) return divide_up(tiles * steps, unit.count);
+  // Few tiles leave units idle, unless several units share the inner extent of one.
+  const std::size_t parts = std::clamp<std::size_t>(unit.count / tiles, 1, steps);
+  return divide_up(tiles * parts, unit.count) * divide_up(steps, parts);
 }
 
 /// Cells with several lanes multiply several neighbours of the inner extent in a cycle; cells that
@@ -79,14 +88,12 @@ double product_seconds(const ComputeUnit& unit, const Product& product, bool is_
   const double rate = product_rate(unit, product);
   if (!is_rounded) return product.products() / rate;
   if (unit.kind == UnitKind::kSystolic) return systolic_seconds(unit, product);
-  const std::size_t tiles = product.count * divide_up(product.rows, unit.tile_rows) *
-                            divide_up(product.cols, unit.tile_columns);
-  // Few tiles leave units idle, unless several units share the inner extent of one.
-  const std::size_t steps = unit.rounded_inner(product) / unit.tile_inner;
-  const std::size_t parts = std::clamp<std::size_t>(unit.count / tiles, 1, steps);
-  const std::size_t rounds = divide_up(tiles * parts, unit.count) * divide_up(steps, parts);
+  const std::size_t height = unit.tile_height(product.rows);
+  const std::size_t tiles =
+      product.count * divide_up(product.rows, height) * divide_up(product.cols, unit.tile_columns);
+  const std::size_t rounds = rounds_of(unit, product, tiles);
   const double products = static_cast<double>(rounds * unit.count) *
-                          static_cast<double>(unit.tile_rows * unit.tile_columns) *
+                          static_cast<double>(height * unit.tile_columns) *
                           static_cast<double>(unit.tile_inner);
   return products / rate;
 }

@@ -11,8 +11,6 @@
 namespace halftone::accel {
 namespace {
 
-std::size_t share(std::size_t whole, std::size_t parts) { return (whole + parts - 1) / parts; }
-
 /// Scales transfers of the given roles.
 void scale(std::vector<Transfer>& transfers, double factor, std::initializer_list<Role> roles) {
   for (Transfer& each : transfers) {
@@ -43,26 +41,27 @@ bool has_weights(const Operation& operation) {
                              [](const Transfer& each) { return each.role == Role::kWeights; });
 }
 
-/// Divides columns, or the inner extent, of products with weights; heads of products with states.
+/// Divides columns, or the inner extent, of products with weights; heads of products with states;
+/// elements between both products of a pair.
 void divide_tensor(Operation& part, std::size_t chips, bool divides_inner) {
   Product& product = part.product;
   const double factor = 1.0 / static_cast<double>(chips);
-  if (!part.has_product()) return;
-  if (!has_weights(part)) {
-    product.count = share(product.count, chips);
+  if (!part.has_product() && !part.in_shares) return;
+  if (!has_weights(part) || part.in_shares) {
+    product.count = divide_up(product.count, chips);
     for (auto* list : {&part.reads, &part.writes}) {
-      scale(*list, factor, {Role::kInputs, Role::kOutputs, Role::kStates});
+      scale(*list, factor, {Role::kInputs, Role::kOutputs, Role::kStates, Role::kGradients});
     }
     scale_elements(part, factor);
     return;
   }
   scale(part.reads, factor, {Role::kWeights});
   if (divides_inner) {
-    product.inner = share(product.inner, chips);
+    product.inner = divide_up(product.inner, chips);
     scale(part.reads, factor, {Role::kInputs});
     return;
   }
-  product.cols = share(product.cols, chips);
+  product.cols = divide_up(product.cols, chips);
   scale(part.writes, factor, {Role::kOutputs});
   scale_elements(part, factor);
 }
@@ -109,7 +108,7 @@ Operation part_of(const Operation& operation, const Split& split, std::size_t ba
                   bool divides_inner) {
   Operation part = operation;
   if (split.chips > 1 && split.kind == SplitKind::kData) {
-    divide_data(part, share(batch, split.chips), batch);
+    divide_data(part, divide_up(batch, split.chips), batch);
   }
   if (split.chips > 1 && split.kind == SplitKind::kTensor) {
     divide_tensor(part, split.chips, divides_inner);

@@ -35,7 +35,8 @@ void check_split(const Workload& workload, const Accelerator& accelerator, const
 ///
 ///     kData      samples divided: rows of products, inputs, outputs and operations
 ///     kTensor    products in pairs: the first of a pair divides columns, the second the inner
-///                extent; of attention and its states heads are divided
+///                extent; what stands between both divides its elements, attention and its states
+///                their heads
 ///     kPipeline  the whole operation: one chip after another computes its own
 /// @param batch          samples of the whole workload
 /// @param divides_inner  whether the operation is the second of a pair

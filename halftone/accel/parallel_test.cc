@@ -40,6 +40,18 @@ TEST(Split, DividesColumnsThenInnerExtentsOfTensorParallelChips) {
   EXPECT_DOUBLE_EQ(second.writes[0].bytes, 2000);
 }
 
+TEST(Split, DividesElementsBetweenBothProductsOfATensorSplit) {
+  Operation tanh = test::elements("Tanh", 100, 2, 1);
+  const Operation whole = part_of(tanh, {4, SplitKind::kTensor}, 10, false);
+  EXPECT_EQ(whole.operations, 200);
+  tanh.in_shares = true;
+  const Operation part = part_of(tanh, {4, SplitKind::kTensor}, 10, false);
+  EXPECT_EQ(part.operations, 50);
+  EXPECT_EQ(part.functions, 25);
+  EXPECT_EQ(part.reads[0].bytes, 100);
+  EXPECT_EQ(part.writes[0].bytes, 100);
+}
+
 TEST(Split, LeavesOperationsOfAPipelineWhole) {
   const Operation part = part_of(layer(10, 100, 50), {4, SplitKind::kPipeline}, 10, false);
   EXPECT_EQ(part.product, layer(10, 100, 50).product);

@@ -2,11 +2,6 @@
 #include "halftone/accel/systolic.h"
 
 namespace halftone::accel {
-namespace {
-
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
-
-}  // namespace
 
 std::uint64_t systolic_folds(const SystolicArray& array, const MatrixExtents& extents) {
   switch (array.dataflow) {

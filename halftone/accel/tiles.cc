@@ -23,7 +23,6 @@ constexpr double kSumBits = 32;
 constexpr double kParts = 16;
 
 double real_of(std::size_t value) { return static_cast<double>(value); }
-std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
 /// Bits of an element as stored: with scales, without what windows read twice.
 double stored_bits(double bytes, double elements, double otherwise) {
@@ -54,9 +53,9 @@ class Mapped {
   }
 
   [[nodiscard]] mapping::Problem problem() const {
-    return mapping::matrix_product(ceiling(product_.rows, tile_.rows),
-                                   ceiling(product_.cols, tile_.cols),
-                                   ceiling(product_.inner, tile_.inner), words(first_));
+    return mapping::matrix_product(divide_up(product_.rows, tile_.rows),
+                                   divide_up(product_.cols, tile_.cols),
+                                   divide_up(product_.inner, tile_.inner), words(first_));
   }
 
   [[nodiscard]] mapping::Hierarchy hierarchy() const {
@@ -201,7 +200,7 @@ Traffic compulsory_traffic(const Operation& operation, const Accelerator& accele
 
 UnitTile unit_tile(const ComputeUnit& unit, const Product& product) {
   if (unit.kind != UnitKind::kSystolic) {
-    return {unit.tile_rows, unit.tile_inner, unit.tile_columns};
+    return {unit.tile_height(product.rows), unit.tile_inner, unit.tile_columns};
   }
   switch (unit.dataflow) {
     case Dataflow::kOutputStationary:

@@ -14,6 +14,8 @@ double bytes_of(const std::vector<Transfer>& transfers, Role role) {
   return sum;
 }
 
+bool reads_weights(const Operation& forward) { return bytes_of(forward.reads, Role::kWeights) > 0; }
+
 /// The number of weights that a layer's product reads.
 double num_weights(const Operation& forward) {
   const Product& product = forward.product;
@@ -33,10 +35,11 @@ class Backward {
 
   void append(const Operation& forward, std::vector<Operation>& operations) const {
     if (!forward.has_product()) {
-      operations.push_back(elements(forward));
+      if (forward.needs_input_gradient) operations.push_back(elements(forward));
       return;
     }
-    operations.push_back(gradient_of_inputs(forward));
+    if (forward.needs_input_gradient) operations.push_back(gradient_of_inputs(forward));
+    if (!forward.needs_input_gradient && !reads_weights(forward)) return;
     operations.push_back(gradient_of_weights(forward));
   }
 
@@ -95,7 +98,7 @@ class Backward {
     Operation result{.name = forward.name + " gradient", .op = forward.op};
     const Product& product = forward.product;
     result.is_backward = true;
-    result.is_gradient_of_weights = bytes_of(forward.reads, Role::kWeights) > 0;
+    result.is_gradient_of_weights = reads_weights(forward);
     result.product = product;
     result.product.rows = product.inner;
     result.product.inner = product.rows;
@@ -123,7 +126,7 @@ Workload with_training(const Workload& forward, const TrainingSettings& settings
   for (const Operation& each : forward.operations) {
     // Kept for the way back.
     result.training_bytes += bytes_of(each.reads, Role::kInputs);
-    if (!each.has_product() || bytes_of(each.reads, Role::kWeights) == 0) continue;
+    if (!each.has_product() || !reads_weights(each)) continue;
     const double weights = num_weights(each);
     result.training_bytes +=
         backward.gradient_bytes(weights) +

@@ -16,6 +16,7 @@ struct TrainingSettings {
 ///
 ///     forward    y = x w, with x kept for the way back
 ///     backward   dx = dy w^T, dw = x^T dy; of products of two activations both factors alike
+///                dx only where x depends on weights: of the network's own inputs nobody needs it
 ///     elements   as many operations as forward, on dy and what was kept
 ///     update     12 operations a weight; reads gradient, weight and states, writes the last two
 ///

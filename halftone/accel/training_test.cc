@@ -31,6 +31,19 @@ TEST(TrainingStep, TakesThreeTimesTheProducts) {
   EXPECT_EQ(weights.writes[0].bytes, 4 * 5000.0);
 }
 
+TEST(TrainingStep, HasNoGradientOfTheNetworksInputs) {
+  Operation scaled = elements("Mul", 800, 1, 0);
+  Operation first = layer(8, 100, 50, 32);
+  scaled.needs_input_gradient = first.needs_input_gradient = false;
+  const Workload step = with_training({"w", 8, {scaled, first, layer(8, 50, 10, 32)}});
+  std::vector<std::string> names;
+  for (const Operation& each : step.operations) names.push_back(each.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"Mul", "layer", "layer", "layer backward", "layer gradient",
+                                      "layer gradient", "layer update", "layer update"}));
+  EXPECT_DOUBLE_EQ(step.products(), 8 * (2 * 5000 + 3 * 500));
+}
+
 TEST(TrainingStep, ReadsAndWritesOptimizerStates) {
   const Workload step = with_training({"w", 8, {layer(8, 100, 50, 32)}}, {{16, true}, 2, 32});
   const Operation& update = step.operations.back();

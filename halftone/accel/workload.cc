@@ -2,6 +2,7 @@
 #include "halftone/accel/workload.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "halftone/ir/work.h"
@@ -42,6 +43,13 @@ Product product_of(const ir::Work& work) {
   const double matrix = static_cast<double>(work.count * work.rows * work.inner);
   product.x_reuse = std::min(1.0, 8 * work.reads[0].bytes / (matrix * product.x.bits));
   return product;
+}
+
+/// Whether it has weights that training changes: a matrix, or the table of an embedding.
+bool learns(const Operation& operation) {
+  const bool has_weights = std::ranges::any_of(
+      operation.reads, [](const Transfer& each) { return each.role == Role::kWeights; });
+  return has_weights && (operation.has_product() || operation.op == ir::Gather::kName);
 }
 
 }  // namespace
@@ -133,10 +141,15 @@ Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t
 
 Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch) {
   Workload workload{std::move(name), batch, {}};
+  std::set<ir::ValueId> learned;  // values that depend on weights
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
+    Operation operation = operation_of(graph, node, batch);
+    operation.needs_input_gradient = std::ranges::any_of(
+        node.inputs, [&](const ir::ValueId input) { return learned.contains(input); });
+    if (operation.needs_input_gradient || learns(operation)) learned.insert(node.output);
     if (std::holds_alternative<ir::Reshape>(node.op)) continue;
-    workload.operations.push_back(operation_of(graph, node, batch));
+    workload.operations.push_back(std::move(operation));
   }
   return workload;
 }

@@ -22,6 +22,9 @@ struct Number {
 };
 std::string to_string(const Number& number);  ///< "float16", "int8"
 
+/// How many pieces of b there are in a, the last one perhaps smaller.
+inline std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
 /// What a tensor is for, which decides where memories keep it.
 enum class Role : std::uint8_t {
   kWeights,
@@ -70,6 +73,10 @@ struct Operation {
   std::vector<Transfer> writes{};
   /// In a tensor split, whether chips divide its inner extent: the second product of a pair.
   bool joins_shares = false;
+  /// In a tensor split, whether chips divide its elements: it stands between both of a pair.
+  bool in_shares = false;
+  /// In training, whether its inputs depend on weights, so that they need a gradient.
+  bool needs_input_gradient = true;
   bool is_backward = false;             ///< of training; reads weights that were counted before
   bool is_gradient_of_weights = false;  ///< in a data split, summed over chips
 

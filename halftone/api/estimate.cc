@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/api/language_model.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/compress/rule_codes.h"
+#include "halftone/lm/model/open_model.h"
 
 namespace halftone {
 
@@ -88,6 +90,9 @@ std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
 }
 
 accel::LanguageModel load_language_model(const std::filesystem::path& path) {
+  if (is_language_model(path)) {
+    return accel::language_model_of(lm::open_model(path), path.string());
+  }
   const std::vector<std::byte> bytes = read_file(path);
   return accel::parse_language_model({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                                      path.string());

@@ -68,6 +68,17 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
   return layer;
 }
 
+/// One line for each layer that the file has an operator of Halftone's for, although it is float.
+std::vector<std::string> warnings_about(const ir::Graph& graph, const std::filesystem::path& path) {
+  std::vector<std::string> warnings;
+  for (const std::string& name : formats::own_float_layers(graph, formats::model_format(path))) {
+    warnings.push_back("layer '" + name +
+                       "': ONNX has no operator for it; written as Recurrent of ai.halftone, which "
+                       "other runtimes do not know");
+  }
+  return warnings;
+}
+
 Inspection inspect_as(const ir::Graph& graph, const std::filesystem::path& path,
                       std::uintmax_t file_bytes) {
   return inspect(graph, std::string(to_string(formats::model_format(path))), file_bytes);
@@ -147,10 +158,13 @@ Inspection convert(Network network, const std::filesystem::path& output, const C
   formats::model_format(output);  // fails before the work if the format is unknown
   check_output_file(network.name, output);
   ir::Graph graph = converted(std::move(network), how.decoded);
-  save(graph, output, how.form);
+  const std::uintmax_t bytes = save(graph, output, how.form);
+  auto warnings = warnings_about(graph, output);
   // What the file holds is another form of the graph.
   if (how.form.is_standard()) graph = prepared(load(output), Purpose::kConvert);
-  return inspect_as(graph, output, bytes_of_file(output));
+  Inspection result = inspect_as(graph, output, bytes);
+  result.warnings = std::move(warnings);
+  return result;
 }
 
 Inspection convert(const ConvertJob& job) {

@@ -54,8 +54,9 @@ struct Inspection {
   std::vector<PortInfo> outputs;
   std::map<std::string, std::size_t> operators;  ///< how often each occurs
   std::vector<LayerInfo> layers;
-  std::vector<NodeWork> work;  ///< in the order of computation; empty unless asked for
-  std::string text;            ///< the whole graph, as ir::to_text() shows it
+  std::vector<NodeWork> work;         ///< in the order of computation; empty unless asked for
+  std::vector<std::string> warnings;  ///< about a file that was written
+  std::string text;                   ///< the whole graph, as ir::to_text() shows it
 };
 
 /// The nodes that inspect() lists as layers, in the same order.

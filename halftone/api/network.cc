@@ -57,9 +57,9 @@ void check_output(const std::filesystem::path& output, const Network& network) {
   formats::check_model(prepared(network, Purpose::kFit), output);
 }
 
-void save(const Network& network, const std::filesystem::path& path,
-          const formats::ExportOptions& form) {
-  formats::save_model(network.graph, path, form);
+std::uintmax_t save(const Network& network, const std::filesystem::path& path,
+                    const formats::ExportOptions& form) {
+  return formats::save_model(network.graph, path, form);
 }
 
 SharedBytes to_bytes(const Network& network, std::string_view format,

@@ -54,9 +54,10 @@ std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
 void check_output(const std::filesystem::path& output, const Network& network);
 
 /// Writes a network completely or not at all. The same network gives the same bytes.
+/// @return bytes of the file and its external data
 /// @throws Error as formats::save_model()
-void save(const Network& network, const std::filesystem::path& path,
-          const formats::ExportOptions& form = {});
+std::uintmax_t save(const Network& network, const std::filesystem::path& path,
+                    const formats::ExportOptions& form = {});
 
 /// The bytes that save() writes to a file of this format.
 /// @param format  "onnx", "tflite" or "circle"

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/quantize.h"
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/api/evaluate.h"
+#include "halftone/api/fit_warnings.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file_uses.h"
 #include "halftone/base/paths.h"
@@ -19,9 +28,21 @@ const passes::CodeForm& codes_of(formats::ModelFormat format) {
   return format == formats::ModelFormat::kOnnx ? passes::kOnnxCodes : passes::kTfliteCodes;
 }
 
-/// The result of a fit on floats with the inputs and outputs of its network.
-compress::QuantizeResult with_ends_of(const Network& network, compress::QuantizeResult result) {
+/// Fits the float form of a network.
+/// @param fit  fit(graph on floats) returns the result
+/// @return     with the inputs and outputs of the network, and all warnings
+template <typename Fit>
+compress::QuantizeResult fitted(const Network& network, const data::Dataset& data,
+                                const compress::QuantizeOptions& options, const Fit& fit) {
+  const ir::Graph graph = prepared(network, Purpose::kFitOnFloats);
+  compress::QuantizeResult result = fit(graph);
+  const auto warn = [&](std::vector<std::string> lines) {
+    std::ranges::move(lines, std::back_inserter(result.warnings));
+  };
+  warn(costly_layers(graph, result, data, options));
+  warn(slow_layers(result.graph));
   passes::restore_ends(result.graph, network.graph);
+  result.input_weight_bytes = compress::constant_bytes(network.graph);
   return result;
 }
 
@@ -30,8 +51,9 @@ compress::QuantizeResult with_ends_of(const Network& network, compress::Quantize
 compress::QuantizeResult quantize(const Network& network, const data::Dataset& data,
                                   const compress::Recipe& recipe,
                                   const compress::QuantizeOptions& options) {
-  return with_ends_of(
-      network, compress::quantize(prepared(network, Purpose::kFitOnFloats), data, recipe, options));
+  return fitted(network, data, options, [&](const ir::Graph& graph) {
+    return compress::quantize(graph, data, recipe, options);
+  });
 }
 
 compress::QuantizeResult quantize_to_integers(const Network& network, const data::Dataset& data,
@@ -39,16 +61,33 @@ compress::QuantizeResult quantize_to_integers(const Network& network, const data
                                               const compress::QuantizeOptions& options,
                                               std::string_view format) {
   const passes::CodeForm& form = codes_of(formats::format_named(format));
-  return with_ends_of(network,
-                      compress::quantize_to_integers(prepared(network, Purpose::kFitOnFloats), data,
-                                                     recipe, options, form));
+  return fitted(network, data, options, [&](const ir::Graph& graph) {
+    return compress::quantize_to_integers(graph, data, recipe, options, form);
+  });
+}
+
+void check_quantized(const Network& network, const compress::Recipe& recipe,
+                     const std::filesystem::path& output, const formats::ExportOptions& form) {
+  const ir::Graph graph = prepared(network, Purpose::kFit);
+  if (!form.is_standard()) {
+    try {
+      return formats::check_model(graph, output);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      // Formats have layers in codes that they lack in float32.
+    }
+  }
+  formats::check_model(compress::with_rule_codes(graph, recipe), output, form);
 }
 
 QuantizeReport report_of(const compress::QuantizeResult& result) {
   QuantizeReport report;
+  report.input_weight_bytes = result.input_weight_bytes;
+  report.output_weight_bytes = compress::constant_bytes(result.graph);
   report.layers = result.layers;
   report.skipped_blocks = result.skipped_blocks;
   report.equalized_pairs = result.equalized_pairs;
+  report.warnings = result.warnings;
   return report;
 }
 
@@ -56,14 +95,13 @@ namespace {
 
 /// Whether the output can hold the network, and the codes that it gets.
 void check_form(const QuantizeJob& job, const Network& network) {
-  const ir::Graph graph = prepared(network, Purpose::kFit);
-  if (!job.form.is_standard()) return formats::check_model(graph, job.output);
-  if (job.full_integer) {
+  if (!job.full_integer) return check_quantized(network, job.recipe, job.output, job.form);
+  if (job.form.is_standard()) {
     fail(ErrorKind::kUsage,
          "full integers have operators that other runtimes know in any case; leave out standard "
          "or matmul-nbits");
   }
-  formats::check_model(compress::with_rule_codes(graph, job.recipe), job.output, job.form);
+  formats::check_model(prepared(network, Purpose::kFit), job.output);
 }
 
 compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& network,
@@ -71,6 +109,53 @@ compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& net
   if (!job.full_integer) return quantize(network, data, job.recipe, job.options);
   return quantize_to_integers(network, data, job.recipe, job.options,
                               to_string(formats::model_format(job.output)));
+}
+
+}  // namespace
+
+namespace {
+
+/// |found - expected| / |expected|, of vectors.
+double relative_error(std::span<const float> found, std::span<const float> expected) {
+  double error = 0;
+  double signal = 0;
+  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+    const double wanted = static_cast<double>(expected[i]);
+    error += std::pow(static_cast<double>(found[i]) - wanted, 2);
+    signal += wanted * wanted;
+  }
+  return error == 0 ? 0 : std::sqrt(error / signal);
+}
+
+/// Compares what a file computes with the network that it holds, on samples of the fit: without
+/// rounding of activations to 8 bits, since forms of other runtimes compute in float32. Sums in
+/// another order may move single values of few bits to the next level, which changes some samples;
+/// a wrong form changes all. So it compares the quarter of the samples that differ least.
+/// @throws Error kUnsupported, without the file, if their outputs differ by more than a tenth
+void check_written(const ir::Graph& network, const QuantizeJob& job, const data::Dataset& data) {
+  constexpr std::size_t kSamples = 16;
+  constexpr double kMaxError = 0.1;
+  constexpr std::uintmax_t kMaxBytes = std::uintmax_t{256} << 20;  // plans pack weights once more
+  if (bytes_of_file(job.output) > kMaxBytes) return;
+  const data::Dataset samples(data.name(), data.size(),
+                              {data.inputs().begin(), data.inputs().end()}, {}, kSamples);
+  std::vector<double> errors(samples.size());
+  compress::EvaluateOptions options;
+  options.execution.int8_activations = false;
+  options.visit = [&](std::size_t sample, std::span<const float> found,
+                      std::span<const float> expected) {
+    errors[sample] = relative_error(found, expected);
+  };
+  const Network reference(network);
+  evaluate(load(job.output), samples, &reference, options);
+  std::ranges::sort(errors);
+  const double error = errors[errors.size() / 4];
+  if (!(error > kMaxError)) return;
+  std::filesystem::remove(job.output);
+  fail(ErrorKind::kUnsupported,
+       job.output.string() + ": does not read back: expected the outputs of the network on its " +
+           "samples, found others, by " + std::to_string(std::lround(100 * error)) +
+           " % for most samples; write another format");
 }
 
 }  // namespace
@@ -89,8 +174,8 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   QuantizeReport report = report_of(result);
   report.input_bytes = network.file_bytes;
   if (job.options.devices.rank() == 0) {
-    save(result.graph, job.output, job.form);
-    report.output_bytes = bytes_of_file(job.output);
+    report.output_bytes = save(result.graph, job.output, job.form);
+    check_written(result.graph, job, data);
   }
   report.seconds = elapsed.seconds();
   return report;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,14 +52,24 @@ struct QuantizeJob {
 
 struct QuantizeReport {
   std::uintmax_t input_bytes = 0;   ///< of the file and its external data
-  std::uintmax_t output_bytes = 0;  ///< of the file
+  std::uintmax_t output_bytes = 0;  ///< of the file and its external data
   double seconds = 0;
   std::vector<compress::LayerReport> layers{};
   std::vector<compress::SkippedBlock> skipped_blocks{};
-  std::size_t equalized_pairs = 0;  ///< see compress::QuantizeResult
+  std::size_t equalized_pairs = 0;      ///< see compress::QuantizeResult
+  std::vector<std::string> warnings{};  ///< a line each
+  /// constant_bytes() before and after. Files have structure, names and notes of exporters, too.
+  std::uint64_t input_weight_bytes = 0;
+  std::uint64_t output_weight_bytes = 0;
 };
 
-/// What the result of a fit says of its layers; sizes of files and seconds are 0.
+/// Checks, before the fit, that the format of a file can hold a network with the codes of a recipe.
+/// @throws Error as formats::check_model(), also of a standard form; kUsage, kUnsupported as
+///         compress::with_rule_codes()
+void check_quantized(const Network& network, const compress::Recipe& recipe,
+                     const std::filesystem::path& output, const formats::ExportOptions& form = {});
+
+/// What the result of a fit says; sizes of files and seconds are 0.
 QuantizeReport report_of(const compress::QuantizeResult& result);
 
 /// Quantizes a file. Checks first that the output format can hold the network. All ranks of the

@@ -56,8 +56,7 @@ void check_names(const SettingNames& names) {
   }
 }
 
-}  // namespace
-
+/// The settings of all layers.
 compress::LayerSettings settings_named(const SettingNames& names) {
   check_names(names);
   compress::LayerSettings settings;
@@ -70,18 +69,22 @@ compress::LayerSettings settings_named(const SettingNames& names) {
   return settings;
 }
 
-compress::Recipe load_recipe(const std::filesystem::path& path,
-                             const compress::LayerSettings& settings) {
-  if (path.empty()) return recipe_from("", "recipe", settings);
+}  // namespace
+
+compress::Recipe load_recipe(const std::filesystem::path& path, const SettingNames& names) {
+  if (path.empty()) return recipe_from("", "recipe", names);
   const std::vector<std::byte> bytes = read_file(path);
   return recipe_from({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string(),
-                     settings);
+                     names);
 }
 
 compress::Recipe recipe_from(std::string_view toml, const std::string& name,
-                             const compress::LayerSettings& settings) {
+                             const SettingNames& names) {
   compress::Recipe recipe = compress::parse_recipe(toml, name);
-  recipe.defaults = settings.over(recipe.defaults);
+  recipe.defaults = settings_named(names).over(recipe.defaults);
+  if (names.ends) {
+    recipe.ends.weight_bits = recipe.ends.activation_bits = names.ends;
+  }
   return recipe;
 }
 

@@ -18,25 +18,23 @@ struct SettingNames {
   std::string scheme{};           ///< of weights and activations: a number system, or "float"
   std::string weight_scheme{};
   std::string activation_scheme{};
-  std::string arithmetic{};  ///< "auto", "bits", "integers" or "float"
-  std::string calibrator{};  ///< "fit", "min-max", ...
+  std::string arithmetic{};   ///< "auto", "bits", "integers" or "float"
+  std::string calibrator{};   ///< "fit", "min-max", ...
+  std::optional<int> ends{};  ///< bits of weights and activations of the first and last layers
 };
 
-/// @throws Error kUsage if a number is none, or there is no such number system, arithmetic or
-///         calibrator
-compress::LayerSettings settings_named(const SettingNames& names);
-
-/// The recipe of a TOML file, with some of its defaults replaced.
+/// The recipe of a TOML file, with some of its defaults and ends replaced.
 /// @param path      empty: the default recipe
-/// @param settings  those that are set replace the defaults of the file
-/// @throws Error as read_file() and compress::parse_recipe()
-compress::Recipe load_recipe(const std::filesystem::path& path,
-                             const compress::LayerSettings& settings = {});
+/// @param names  settings that replace those of the file
+/// @throws Error as read_file() and compress::parse_recipe(); kUsage if a number is none, or there
+/// is
+///         no such number system, arithmetic or calibrator
+compress::Recipe load_recipe(const std::filesystem::path& path, const SettingNames& names = {});
 
 /// The same from a recipe's text.
 /// @param name  of the recipe in messages
-/// @throws Error as compress::parse_recipe()
+/// @throws Error as load_recipe() without a file
 compress::Recipe recipe_from(std::string_view toml, const std::string& name,
-                             const compress::LayerSettings& settings = {});
+                             const SettingNames& names = {});
 
 }  // namespace halftone

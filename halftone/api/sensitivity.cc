@@ -187,6 +187,7 @@ compress::BudgetResult quantize_within(const Network& network, const data::Datas
   compress::BudgetResult result = compress::quantize_within(
       graph, data, settings.sensitivity.recipe, settings.sensitivity.choices, options);
   passes::restore_ends(result.quantized.graph, network.graph);
+  result.quantized.input_weight_bytes = compress::constant_bytes(network.graph);
   return result;
 }
 
@@ -219,7 +220,7 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   check_writable(job.output);
   check_writable(job.recipe_output);
   const Network network = load(job.input, job.import);
-  formats::check_model(prepared(network, Purpose::kFit), job.output);
+  check_quantized(network, job.settings.sensitivity.recipe, job.output);
   BudgetSettings settings = job.settings;
   settings.format = to_string(formats::model_format(job.output));
   const data::Dataset data = job.data.open();
@@ -232,9 +233,8 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   if (is_first(settings.sensitivity.options.fit.devices)) {
     NewFiles recipe;  // before the network: a full disk leaves neither
     recipe.add(job.recipe_output, report.recipe);
-    save(quantized, job.output, settings.form);
+    report.quantized.output_bytes = save(quantized, job.output, settings.form);
     recipe.finish();
-    report.quantized.output_bytes = bytes_of_file(job.output);
   }
   report.quantized.seconds = elapsed.seconds();
   return report;

@@ -185,7 +185,9 @@ Trained distill_network(std::vector<Network> teachers, std::optional<Network> st
        mapped_maker(student_maker(network, data, how, settings.options), how.crossbar)},
       {graphs, data}, student_options(settings.student, how.crossbar), settings.options);
   // Training has moved the levels on which the rule depends.
-  if (how.recipe) compress::fix_arithmetic(result.graph, *how.recipe);
+  if (how.recipe) {
+    compress::fix_arithmetic(result.graph, compress::with_ends(original, *how.recipe));
+  }
   Trained done = trained(std::move(result), elapsed);
   done.report.has_teacher = true;
   if (how.crossbar) done.report.layers = crossbar::layer_uses(done.graph, *how.crossbar);

@@ -207,6 +207,10 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
   verb.add_option("--activation-bits", recipe.activation_bits,
                   "Bits per activation, or none for float32 (default 3)")
       ->check(bits_or_none());
+  verb.add_option("--ends", recipe.ends,
+                  "Bits of weights and activations in the first and last layers; 8 keeps most of "
+                  "what few bits lose")
+      ->check(CLI::Range(1, numerics::kMaxBits));
   verb.add_option("--scheme", recipe.scheme,
                   "Number system (default basis): one of `halftone systems`, or float")
       ->type_name("SYSTEM");
@@ -235,7 +239,7 @@ void apply(const CommonOptions& common) {
 }
 
 compress::Recipe make_recipe(const RecipeOptions& options) {
-  return load_recipe(options.recipe, settings_named(options));
+  return load_recipe(options.recipe, options);
 }
 
 Progress::Progress(const CommonOptions& common, const Machine& machine)
@@ -246,6 +250,10 @@ void Progress::print_line(const std::string& line) {
   if (!speaks_) return;
   const std::lock_guard lock(mutex_);
   std::cerr << (visible_ ? "\r\033[K" : "") << printable(line) << "\n" << std::flush;
+}
+
+void Progress::print_warnings(std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) print_line("warning: " + printable(warning));
 }
 
 Progress::~Progress() {

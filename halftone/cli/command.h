@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -121,6 +122,8 @@ class Progress {
 
   /// Writes a line to standard error, terminal or not. Only on the first rank, and not if quiet.
   void print_line(const std::string& line);
+  /// A line for each, with "warning: " in front.
+  void print_warnings(std::span<const std::string> warnings);
   /// A sink for the library; must not outlive this.
   [[nodiscard]] ProgressSink sink();
 

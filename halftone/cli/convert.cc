@@ -26,6 +26,9 @@ void run(const ConvertOptions& options, const Machine& machine) {
                                          options.output,
                                          options.model_options.parse(),
                                          {options.form, options.decoded}});
+  for (const std::string& warning : inspection.warnings) {
+    if (!options.common.quiet) std::cerr << "halftone: warning: " << printable(warning) << '\n';
+  }
   if (options.common.json) {
     std::cout << report::to_json(inspection);
   } else if (!options.common.quiet) {

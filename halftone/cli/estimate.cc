@@ -2,12 +2,17 @@
 #include "halftone/api/estimate.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "halftone/accel/measure/measure.h"
+#include "halftone/api/language_model.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
@@ -40,7 +45,77 @@ struct EstimateOptions {
   int cache_bits = 16;
   std::string timeline;
   std::string roofline;
+  CLI::App* verb = nullptr;                   ///< whose options are checked
+  std::vector<CLI::Option*> common_options;   ///< of every verb
+  std::vector<CLI::Option*> network_options;  ///< that say how a network is read and quantized
 };
+
+/// What a command does, in messages.
+enum class Mode : std::uint8_t { kList, kDescribe, kMeasure, kNetwork, kShape, kFile, kProduct };
+
+Mode mode_of(const EstimateOptions& options) {
+  if (options.list) return Mode::kList;
+  if (options.measure) return Mode::kMeasure;
+  if (options.describe) return Mode::kDescribe;
+  if (!options.product.empty()) return Mode::kProduct;
+  if (!options.language_model.empty()) {
+    return is_language_model(options.language_model) ? Mode::kFile : Mode::kShape;
+  }
+  return is_language_model(options.model) ? Mode::kFile : Mode::kNetwork;
+}
+
+std::string_view to_string(Mode mode) {
+  constexpr std::string_view kNames[] = {"--list",    "--describe", "--measure",
+                                         "a network", "--llm",      "a language model in a file",
+                                         "--product"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
+
+using Names = std::vector<std::string_view>;
+
+/// The options that a command reads beside those of every verb.
+Names read_options(Mode mode, bool executes) {
+  if (mode == Mode::kList) return {"--list"};
+  if (mode == Mode::kMeasure) return {"--measure", "--output"};
+  if (mode == Mode::kDescribe) return {"--describe", "--accelerator"};
+  Names names = {"model", "--llm", "--product", "--accelerator"};
+  const auto add = [&](const Names& more) { names.insert(names.end(), more.begin(), more.end()); };
+  if (!executes) add({"--method", "--devices", "--split", "--timeline", "--roofline"});
+  if (mode != Mode::kFile) add({"--weight-bits"});
+  add({"--activation-bits"});
+  if (mode != Mode::kProduct) add({"--batch"});
+  if (mode == Mode::kProduct || mode == Mode::kNetwork) add({"--execute"});
+  if (mode == Mode::kNetwork) add({"--training"});
+  if (mode == Mode::kShape || mode == Mode::kFile) add({"--prompt", "--context", "--cache-bits"});
+  if (mode == Mode::kShape) add({"--group-size"});
+  return names;
+}
+
+template <typename List, typename Value>
+bool has(const List& list, const Value& value) {
+  return std::ranges::find(list, value) != std::ranges::end(list);
+}
+
+/// Whether a command reads an option.
+bool reads(const EstimateOptions& options, Mode mode, bool executes, const CLI::Option* option) {
+  const std::string name = option->get_name();
+  const bool shows_text = mode == Mode::kList || mode == Mode::kDescribe || mode == Mode::kMeasure;
+  if (has(options.common_options, option)) return !shows_text || name != "--json";
+  if (mode == Mode::kNetwork && has(options.network_options, option)) return true;
+  return has(read_options(mode, executes), name);
+}
+
+/// Refuses options that the command would not read.
+void check_options(const EstimateOptions& options, Mode mode) {
+  for (const CLI::Option* option : options.verb->get_options()) {
+    if (option->count() == 0 || reads(options, mode, options.execute, option)) continue;
+    const bool is_of_execute =
+        option->get_name() != "--execute" && reads(options, mode, false, option);
+    fail(ErrorKind::kUsage,
+         (option->get_positional() ? "the network" : option->get_name()) + " does nothing with " +
+             std::string(is_of_execute ? "--execute" : to_string(mode)) + ": leave it out");
+  }
+}
 
 accel::EstimateOptions estimate_options(const EstimateOptions& options) {
   return {accel::model_named(options.method), {options.devices, accel::split_named(options.split)}};
@@ -78,15 +153,15 @@ void print_estimate(const EstimateOptions& options, const Result& result,
 }
 
 void run_language(const EstimateOptions& options, const accel::Accelerator& accelerator) {
+  const std::string& file = options.language_model.empty() ? options.model : options.language_model;
   accel::LanguageSettings settings = options.language;
   settings.batch = options.batch.value_or(1);
   settings.weights = number_of(options.recipe.weight_bits.value_or(16));
   const std::string& bits = options.recipe.activation_bits;
   settings.activations = number_of(bits.empty() || bits == "none" ? 16 : std::stoi(bits));
   settings.cache = number_of(options.cache_bits);
-  const accel::LanguageEstimate result =
-      accel::estimate_language(load_language_model(options.language_model), settings, accelerator,
-                               estimate_options(options));
+  const accel::LanguageEstimate result = accel::estimate_language(
+      load_language_model(file), settings, accelerator, estimate_options(options));
   write_pictures(options, result.token, accelerator);
   print_estimate(options, result, accelerator);
 }
@@ -138,6 +213,8 @@ void run_measure(const EstimateOptions& options, const Machine& machine) {
 void run(const EstimateOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
+  const Mode mode = mode_of(options);
+  check_options(options, mode);
   if (options.list) return list_accelerators();
   if (options.measure) return run_measure(options, machine);
   if (options.accelerator.empty()) {
@@ -154,10 +231,10 @@ void run(const EstimateOptions& options, const Machine& machine) {
   if (given != 1) {
     fail(ErrorKind::kUsage, "estimate needs one of: a network, --llm config.json, --product");
   }
-  if (options.language_model.empty()) {
-    run_network(options, accelerator);
-  } else {
+  if (mode == Mode::kShape || mode == Mode::kFile) {
     run_language(options, accelerator);
+  } else {
+    run_network(options, accelerator);
   }
 }
 
@@ -179,33 +256,29 @@ void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
   verb.add_option("--devices", options.devices, "Chips that share the work")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  verb.add_option("--split", options.split, "What devices share: data, tensor or pipeline")
+  verb.add_option("--split", options.split, "What --devices share: data, tensor or pipeline")
       ->check(CLI::IsMember({"data", "tensor", "pipeline"}))
       ->capture_default_str();
 }
 
 void add_language_options(CLI::App& verb, EstimateOptions& options) {
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
-  CLI::Option* config =
-      verb.add_option("--llm", options.language_model,
-                      "A language model by its shape alone: config.json of a Hugging Face folder")
-          ->check(read_path());
+  verb.add_option("--llm", options.language_model,
+                  "A language model by its shape alone: config.json of a Hugging Face folder")
+      ->check(read_path());
   const auto tokens = [&](const char* name, std::size_t& store, const char* help) {
     verb.add_option(name, store, help)
         ->check(CLI::Range(std::int64_t{1}, kMaxTokens))
-        ->needs(config)
         ->capture_default_str();
   };
   tokens("--prompt", options.language.prompt, "Tokens of the prompt");
   tokens("--context", options.language.context, "Tokens in the cache when one is generated");
   verb.add_option("--cache-bits", options.cache_bits, "Bits of keys and values")
       ->check(CLI::Range(1, 32))
-      ->needs(config)
       ->capture_default_str();
   verb.add_option("--group-size", options.language.group,
                   "Weights that share a scale of 16 bits; 0: scales are not counted")
       ->check(CLI::Range(std::int64_t{0}, kMaxTokens))
-      ->needs(config)
       ->capture_default_str();
 }
 
@@ -217,8 +290,20 @@ void add_estimate(CLI::App& app, Action& action) {
                             "halftone estimate model.onnx --accelerator edge-2bit --weight-bits 2 "
                             "--activation-bits 2",
                             options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->check(read_path());
-  add_model_options(*verb, options->model_options);
+  options->verb = verb;
+  options->common_options = verb->get_options();
+  verb->add_option(
+          "model", options->model,
+          "ONNX, TFLite or circle file; or a language model: .gguf, .safetensors, a folder")
+      ->check(read_path());
+  const auto added_by = [&](const auto& add) {
+    const std::size_t before = verb->get_options().size();
+    add();
+    const std::vector<CLI::Option*> all = verb->get_options();
+    options->network_options.insert(options->network_options.end(),
+                                    all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  };
+  added_by([&] { add_model_options(*verb, options->model_options); });
   add_hardware_options(*verb, *options);
   verb->add_option("--product", options->product,
                    "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
@@ -226,7 +311,7 @@ void add_estimate(CLI::App& app, Action& action) {
   verb->add_option("--batch", options->batch,
                    "Samples, or sequences of a language model (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  add_recipe_options(*verb, options->recipe);
+  added_by([&] { add_recipe_options(*verb, options->recipe); });
   verb->add_flag("--training", options->training,
                  "A training step: also the way back and the update of the weights");
   verb->add_flag("--execute", options->execute,

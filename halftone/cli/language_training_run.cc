@@ -64,7 +64,7 @@ void run_language_distill(const DistillOptions& options, const Machine& machine)
     job.options.progress = progress.sink();
     job.options.record = [&](const train::TuneHistory& history) { lines.record(history); };
     LanguageDistillReport result = distill_language_model(job);
-    for (const std::string& warning : result.warnings) progress.print_line("warning: " + warning);
+    progress.print_warnings(result.warnings);
     return result;
   }();
   interruption.reset();

@@ -52,7 +52,9 @@ void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
                                         machine.devices(options.data.devices),
                                         options.memory_bytes};
     add_costs(settings.sensitivity.options, options.budget.choices, needs_time(settings.budget));
-    return quantize_file_within(job);
+    BudgetReport report = quantize_file_within(job);
+    progress.print_warnings(report.quantized.warnings);
+    return report;
   }();
   if (machine.is_first()) print_report(options.common, result);
 }
@@ -61,15 +63,18 @@ void run(const QuantizeOptions& options, const Machine& machine) {
   apply(options.common);
   const QuantizeReport result = [&] {
     Progress progress(options.common, machine);
-    return quantize_file({options.input,
-                          options.output,
-                          options.data.source,
-                          make_recipe(options.recipe),
-                          {options.common.seed, progress.sink(),
-                           machine.devices(options.data.devices), options.memory_bytes},
-                          options.model.parse(),
-                          options.full_integer,
-                          options.form});
+    QuantizeReport report =
+        quantize_file({options.input,
+                       options.output,
+                       options.data.source,
+                       make_recipe(options.recipe),
+                       {options.common.seed, progress.sink(), machine.devices(options.data.devices),
+                        options.memory_bytes},
+                       options.model.parse(),
+                       options.full_integer,
+                       options.form});
+    progress.print_warnings(report.warnings);
+    return report;
   }();
   if (machine.is_first()) print_report(options.common, result);
 }

@@ -134,7 +134,7 @@ void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOp
     Progress progress(common, machine);
     job.progress = progress.sink();
     LanguageQuantizeReport report = quantize_language_model(job);
-    for (const std::string& warning : report.warnings) progress.print_line("warning: " + warning);
+    progress.print_warnings(report.warnings);
     return report;
   }();
   print_report(common, result);

@@ -40,7 +40,9 @@ void run(const SensitivityVerbOptions& options, const Machine& machine) {
     job.settings.options.fit = {options.common.seed, progress.sink(),
                                 machine.devices(options.data.devices), options.memory_bytes};
     add_costs(job.settings.options, options.choices, !options.no_time);
-    return sensitivity_of_file(job);
+    compress::Sensitivity result = sensitivity_of_file(job);
+    progress.print_warnings(result.warnings);
+    return result;
   }();
   if (!machine.is_first()) return;
   std::cout << (options.common.json ? report::to_json(found) : printable(report::to_text(found)));

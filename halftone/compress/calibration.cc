@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -23,14 +24,15 @@ namespace {
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-void check_finite(std::span<const float> values, const ir::Value& value) {
-  if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); })) {
-    fail(ErrorKind::kFormat,
-         "calibration: value '" + value.name +
-             "' becomes NaN or infinite; check the network and the scale of the pixels",
-         Hint::kScale);
-  }
+[[noreturn]] void fail_not_finite(const ir::Value& value) {
+  fail(ErrorKind::kFormat,
+       "calibration: value '" + value.name +
+           "' becomes NaN or infinite; check the network and the scale of the pixels",
+       Hint::kScale);
 }
+
+bool is_finite(float x) { return std::isfinite(x); }
+bool are_finite(std::span<const float> values) { return std::ranges::all_of(values, is_finite); }
 
 bool leads_with_batch(const ir::Shape& shape) { return shape.rank() > 0 && shape[0] == ir::kBatch; }
 
@@ -51,13 +53,23 @@ std::size_t elements_per_run(const ir::Graph& graph, const runtime::Stream& stre
   return graph.value(id).type.shape.with_batch(stream.batch_size()).element_count();
 }
 
+/// @param has_gaps  whether elements may be NaN or infinite, and are left out
+Histogram histogram_of(std::span<const float> elements, bool has_gaps) {
+  std::vector<float> kept;
+  if (has_gaps) std::ranges::copy_if(elements, std::back_inserter(kept), is_finite);
+  Histogram found;
+  found.add(has_gaps ? std::span<const float>(kept) : elements);
+  return found;
+}
+
 /// A layer's input in a batch: in the quantized network and in the float one.
 struct BatchInput {
   std::span<const float> actual;
   std::span<const float> original;
+  bool has_gaps = false;  ///< whether elements may be NaN or infinite
 };
 
-/// The sums of some rows for each group of a layer's outputs.
+/// The sums of some rows for each group of a layer's outputs, without rows that are not finite.
 std::vector<LayerStatistics::Sums> sums_of_rows(const ir::Unfolding& unfolding,
                                                 const BatchInput& input,
                                                 std::span<const std::size_t> rows) {
@@ -71,13 +83,17 @@ std::vector<LayerStatistics::Sums> sums_of_rows(const ir::Unfolding& unfolding,
     LayerStatistics::Builder builder(n);
     for (std::size_t first = 0; first < rows.size(); first += kBlock) {
       const auto block = rows.subspan(first, std::min(kBlock, rows.size() - first));
-      for (std::size_t i = 0; i < block.size(); ++i) {
-        const std::size_t sample = block[i] / per_sample * unfolding.sample_elements();
-        const std::size_t index = block[i] % per_sample;
-        unfolding.gather_row(&input.actual[sample], index, group, &actual[i * n]);
-        unfolding.gather_row(&input.original[sample], index, group, &original[i * n]);
+      std::size_t kept = 0;
+      for (const std::size_t row : block) {
+        const std::size_t sample = row / per_sample * unfolding.sample_elements();
+        const std::size_t index = row % per_sample;
+        const std::span to(&actual[kept * n], n);
+        const std::span original_to(&original[kept * n], n);
+        unfolding.gather_row(&input.actual[sample], index, group, to.data());
+        unfolding.gather_row(&input.original[sample], index, group, original_to.data());
+        if (!input.has_gaps || (are_finite(to) && are_finite(original_to))) ++kept;
       }
-      builder.add({actual.data(), block.size(), n, n}, {original.data(), block.size(), n, n});
+      builder.add({actual.data(), kept, n, n}, {original.data(), kept, n, n});
     }
     result.push_back(builder.finish().take_sums());
   }
@@ -108,14 +124,16 @@ Calibration::Calibration(const data::Dataset& data, std::size_t batch, spmd::Dev
 
 /// Streams samples through the part of a graph that computes some values, its outputs.
 runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
-                                    const ProgressSink& progress, std::size_t samples) const {
+                                    const ProgressSink& progress, std::size_t samples,
+                                    LayerValues computed) const {
   ir::Graph tapped = graph;
   tapped.set_outputs({values.begin(), values.end()});
   tapped.remove_unused_nodes();
   std::optional<runtime::Shortcut> shortcut;
   // A run of fewer samples has another size than the batches of the border.
   const bool has_batches = samples >= std::min(batch_, data_.size());
-  auto behind = has_batches ? graph_behind(border_, graph, values) : std::nullopt;
+  const bool as_files = computed == LayerValues::kAsFiles;
+  auto behind = has_batches && !as_files ? graph_behind(border_, graph, values) : std::nullopt;
   if (behind) {
     shortcut = {std::move(behind->graph),
                 [this, inputs = std::move(behind->inputs)](std::size_t batch) {
@@ -127,7 +145,7 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
   options.num_samples = std::min(data_.size(), samples);
   options.batch = batch_;
   options.progress = progress;
-  options.execution.int8_activations = false;
+  options.execution.int8_activations = as_files;
   options.devices = devices_;
   options.execution.float_order =
       runtime::FloatOrder::kFixed;  // fits must not depend on the processor
@@ -137,15 +155,19 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
   return {tapped, std::move(options), std::move(feed.fill), std::move(shortcut)};
 }
 
+void Calibration::check_finite(std::span<const float> values, const ir::Value& value) const {
+  if (!data_.has_gaps() && !are_finite(values)) fail_not_finite(value);
+}
+
 /// The same for the original and the actual value of each pair.
 runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ValuePair> pairs,
-                                    const ProgressSink& progress) const {
+                                    const ProgressSink& progress, LayerValues computed) const {
   std::vector<ir::ValueId> values;
   for (const ValuePair& pair : pairs) {
     values.push_back(pair.original);
     values.push_back(pair.actual);
   }
-  return stream(graph, values, progress, kAll);
+  return stream(graph, values, progress, kAll, computed);
 }
 
 void Calibration::keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values) {
@@ -188,12 +210,14 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
     const std::size_t first = batch.first / answers.batch_size() * per_run;
     std::vector<std::vector<float>> found(2);
     for (const std::size_t index : picks.within(first, first + actual.size())) {
+      if (!is_finite(actual[index - first]) || !is_finite(original[index - first])) continue;
       found[0].push_back(actual[index - first]);
       found[1].push_back(original[index - first]);
     }
     return found;
   };
   std::vector<std::vector<float>> found = answers.collect(2, picks.max_within(per_run), pick);
+  if (found[0].empty()) fail_not_finite(graph.value(pair.actual));
   return {std::move(found[0]), std::move(found[1])};
 }
 
@@ -212,8 +236,7 @@ std::vector<ValueStatistics> Calibration::ranges(const ir::Graph& graph,
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto elements = batch.outputs[i].as<float>();
       check_finite(elements, graph.value(values[i]));
-      Histogram found;
-      found.add(elements);
+      const Histogram found = histogram_of(elements, data_.has_gaps());
       const bool is_empty = found.count() == 0;
       for (const float end : {found.range().low, found.range().high}) {
         ends.push_back(is_empty ? 0 : weight * double{end});
@@ -261,10 +284,11 @@ std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph,
     std::vector<std::size_t> rows_of_batch;
     for (const std::size_t row : picks.within(first, first + rows))
       rows_of_batch.push_back(row - first);
-    return sums_of_rows(unfolding, {levels, original}, rows_of_batch);
+    return sums_of_rows(unfolding, {levels, original, data_.has_gaps()}, rows_of_batch);
   };
   std::vector<LayerStatistics> result;
   for (const LayerStatistics::Sums& group : answers.sum(count)) result.emplace_back(group);
+  if (result.front().count() == 0) fail_not_finite(graph.value(pair.actual));
   return result;
 }
 
@@ -280,14 +304,18 @@ std::vector<numerics::Distortion> Calibration::distortions(const ir::Graph& grap
         check_finite(original, graph.value(pairs[p].original));
         check_finite(actual, graph.value(pairs[p].actual));
         numerics::Distortion distortion;
-        distortion.add(original, actual);
+        if (data_.has_gaps()) {
+          distortion.add_finite(original, actual);
+        } else {
+          distortion.add(original, actual);
+        }
         sums[3 * p] = static_cast<double>(distortion.count());
         sums[3 * p + 1] = distortion.signal();
         sums[3 * p + 2] = distortion.noise();
       }
     });
   };
-  const spmd::Array total = stream(graph, pairs, progress).sum(measure);
+  const spmd::Array total = stream(graph, pairs, progress, LayerValues::kAsFiles).sum(measure);
   const auto sums = total.as<double>();
   std::vector<numerics::Distortion> result;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
@@ -311,18 +339,6 @@ std::vector<std::size_t> Calibration::uses(const ir::Graph& graph, ir::ValueId i
   const spmd::Array total = stream(graph, std::span(&indices, 1), progress, kAll).sum(count);
   const auto uses = total.as<std::int64_t>();
   return {uses.begin(), uses.end()};
-}
-
-std::vector<float> Calibration::collect(const ir::Graph& graph, ir::ValueId id,
-                                        std::size_t samples) const {
-  const ir::Value& value = graph.value(id);
-  const auto copy = [&](const runtime::Batch& batch) {
-    const auto numbers = batch.outputs[0].as<float>();
-    check_finite(numbers, value);
-    return std::vector<std::vector<float>>{{numbers.begin(), numbers.end()}};
-  };
-  const runtime::Stream answers = stream(graph, std::span(&id, 1), {}, samples);
-  return std::move(answers.collect(1, elements_per_run(graph, answers, id), copy)[0]);
 }
 
 }  // namespace halftone::compress

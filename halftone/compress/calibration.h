@@ -2,6 +2,7 @@
 // Statistics of a network's values on the calibration data, as the fits need them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,6 +37,21 @@ struct LayerInput {
   const numerics::MatrixEncoding* encoding = nullptr;
 };
 
+/// How large a value is in each sample. Samples that are computed in one run, and cannot be told
+/// apart, have the same numbers.
+struct SampleSizes {
+  std::vector<float> mean_square;       ///< of the finite elements
+  std::vector<float> peak;              ///< the largest square of them
+  std::vector<std::uint8_t> is_finite;  ///< whether all elements are
+  std::vector<std::uint8_t> is_bytes;   ///< whether all elements are whole numbers from 0 to 255
+};
+
+/// The elements of two values, [samples, ...] each.
+struct CollectedValues {
+  std::array<std::vector<float>, 2> elements;
+  std::size_t samples = 0;
+};
+
 /// The number of samples per run that calibrates a network: 64, or 1 if the first extent of an
 /// input or output of a layer is not the batch, so that samples in a run cannot be told apart. (A
 /// network without symbolic batch takes as many as it fixes.)
@@ -45,6 +61,9 @@ std::size_t calibration_batch(const ir::Graph& graph, std::span<const ir::NodeId
 /// the graph that computes these values, on devices. If possible, that part begins at the border
 /// of the last keep_border(). Memory: the border; per device, one batch and log2(batches) + 1
 /// copies of the result.
+///
+/// Values must be finite, or it fails with kFormat. Of data with_gaps(), elements that are not, and
+/// the rows of a layer's input that have one, are left out.
 class Calibration {
  public:
   /// `data` must outlive this.
@@ -77,6 +96,9 @@ class Calibration {
                                                     std::span<const ir::ValueId> values,
                                                     double momentum,
                                                     const ProgressSink& progress) const;
+  /// How large float values are in each sample; one for each value, the same on all ranks.
+  [[nodiscard]] std::vector<SampleSizes> sizes(const ir::Graph& graph,
+                                               std::span<const ir::ValueId> values) const;
   /// Second moments of the rows that a layer multiplies, one for each group of its outputs. Of many
   /// rows, a sample counts.
   /// @param most  maximum number of rows
@@ -84,7 +106,8 @@ class Calibration {
                                                         const LayerInput& input, std::size_t most,
                                                         std::uint64_t seed,
                                                         const ProgressSink& progress) const;
-  /// Distortion of the twins relative to the originals.
+  /// Distortion of the twins relative to the originals, in the arithmetic of each layer: what a
+  /// file of the graph computes.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,
                                                               std::span<const ValuePair> pairs,
                                                               const ProgressSink& progress) const;
@@ -95,17 +118,25 @@ class Calibration {
   /// @return         [rows]
   [[nodiscard]] std::vector<std::size_t> uses(const ir::Graph& graph, ir::ValueId indices,
                                               std::size_t rows, const ProgressSink& progress) const;
-  /// The elements of a value for the first samples: [samples, ...].
-  [[nodiscard]] std::vector<float> collect(const ir::Graph& graph, ir::ValueId id,
-                                           std::size_t samples) const;
+  /// Two values for the first samples. Of data with_gaps(), a sample that has one is left out.
+  [[nodiscard]] CollectedValues collect(const ir::Graph& graph, std::array<ir::ValueId, 2> values,
+                                        std::size_t samples) const;
   [[nodiscard]] std::size_t num_samples() const { return data_.size(); }
   [[nodiscard]] const spmd::Devices& devices() const { return devices_; }
 
  private:
+  /// How layers with codes are computed.
+  enum class LayerValues {
+    kFitted,   ///< without 8-bit integers: what fits look at
+    kAsFiles,  ///< in their arithmetic, from the network's inputs on
+  };
   [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
-                                       const ProgressSink& progress, std::size_t samples) const;
+                                       const ProgressSink& progress, std::size_t samples,
+                                       LayerValues computed = LayerValues::kFitted) const;
   [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ValuePair> pairs,
-                                       const ProgressSink& progress) const;
+                                       const ProgressSink& progress,
+                                       LayerValues computed = LayerValues::kFitted) const;
+  void check_finite(std::span<const float> values, const ir::Value& value) const;
 
   const data::Dataset& data_;
   std::size_t batch_;

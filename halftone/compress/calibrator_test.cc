@@ -44,7 +44,7 @@ ir::Graph linear_layers(std::uint64_t seed) {
 /// The output of a layer over all samples.
 std::vector<float> all_values(const Calibration& calibration, const ir::Graph& graph,
                               ir::ValueId id) {
-  return calibration.collect(graph, id, calibration.num_samples());
+  return calibration.collect(graph, {id, id}, calibration.num_samples()).elements[0];
 }
 
 TEST(CalibrationRanges, SeeEveryValueInOnePass) {

@@ -2,6 +2,7 @@
 #include "halftone/compress/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <tuple>
 
@@ -13,6 +14,13 @@
 
 namespace halftone::compress {
 namespace {
+
+/// Values that are NaN or infinite may be in masked rows, but not make a score so.
+/// @throws Error kFormat if they do: the sample
+void check_scores(std::span<const float> scores, const data::Dataset& data, std::size_t sample) {
+  if (std::ranges::all_of(scores, [](float x) { return std::isfinite(x); })) return;
+  data.check_finite(sample);
+}
 
 /// Both networks in one graph, or the only one; their inputs one after another.
 struct Contest {
@@ -162,7 +170,8 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
          data.name() + ": has no labels; give a reference network to compare with",
          Hint::kReference);
   }
-  const Contest contest = prepare(graph, data, reference, options);
+  const data::Dataset tolerant = data.with_gaps();
+  const Contest contest = prepare(graph, tolerant, reference, options);
   const std::size_t classes =
       common_scores(graph, reference, contest.feed.fixed_batch.value_or(1), options);
   std::optional<OutputLoss> divergence;
@@ -177,6 +186,7 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
         return batch.outputs[output].as<float>().subspan(i * classes, classes);
       };
       const auto theirs = reference == nullptr ? std::span<const float>() : scores(1);
+      check_scores(scores(0), data, batch.first + i);
       score.add(batch.first + i, scores(0), theirs);
       if (options.visit) options.visit(batch.first + i, scores(0), theirs);
     }

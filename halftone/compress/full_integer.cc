@@ -2,6 +2,7 @@
 #include "halftone/compress/full_integer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,8 +11,10 @@
 #include "halftone/base/error.h"
 #include "halftone/compress/calibration.h"
 #include "halftone/compress/layers.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/passes/apart_ranges.h"
 
 namespace halftone::compress {
 namespace {
@@ -111,25 +114,31 @@ RangeOptions range_options(const LayerSettings& settings) {
   return options;
 }
 
-/// The ranges that the codes of values cover.
-std::map<ValueId, numerics::ValueRange> ranges_of(const ir::Graph& graph,
-                                                  std::span<const ValueId> values,
-                                                  const Calibration& calibration,
-                                                  const RangeOptions& options,
-                                                  const ProgressSink& progress) {
+using Ranges = std::map<ValueId, numerics::ValueRange>;
+
+/// How ranges follow from samples.
+struct RangeRule {
+  const Calibration& calibration;
+  RangeOptions options;
+};
+
+/// Adds the ranges that the codes of values cover, of values without one.
+void add_ranges(Ranges& ranges, const ir::Graph& graph, const passes::WantsCodes& wanted,
+                const RangeRule& rule, const ProgressSink& progress) {
+  std::vector<ValueId> values = passes::values_for_codes(graph, wanted);
+  std::erase_if(values, [&](ValueId value) { return ranges.contains(value); });
+  if (values.empty()) return;
   const std::vector<ValueStatistics> statistics =
-      calibration.ranges(graph, values, options.momentum, progress);
+      rule.calibration.ranges(graph, values, rule.options.momentum, progress);
   const ParameterSpace space = ParameterSpace::of(numerics::empty_encoding(
       numerics::find_system("asymmetric"), kBits, {numerics::Granularity::kTensor, 0}, 1, 1));
-  std::map<ValueId, numerics::ValueRange> ranges;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const numerics::ValueRange& all = statistics[i].values.range();
     // A value that is always the same number has two codes: this number's and zero's.
     ranges[values[i]] = all.low == all.high ? all : with_context(graph.value(values[i]).name, [&] {
-      return range_of(statistics[i], options, space);
+      return range_of(statistics[i], rule.options, space);
     });
   }
-  return ranges;
 }
 
 /// Adds the nodes of another graph with the same inputs. @return its values here
@@ -172,11 +181,10 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
     const auto report = std::ranges::find(reports, node.name, &LayerReport::name);
     if (report == reports.end() || !results.contains(node.name)) continue;
     if (report->weight_bits == kBits) report->activation_bits = kBits;
-    const ir::Shape& shape = original.value(node.output).type.shape;
-    if (coded.value(results.at(node.name)).type.shape != shape) continue;  // a transposed product
     pairs.push_back({originals.at(node.output), results.at(node.name)});
     layers.push_back(&*report);
   }
+  if (pairs.empty()) return;
   const auto distortions = calibration.distortions(both, pairs, progress);
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i]->sqnr_db = distortions[i].sqnr_db();
 }
@@ -186,26 +194,37 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
 QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
                                     const Recipe& recipe, const QuantizeOptions& options,
                                     const passes::CodeForm& form) {
-  Recipe weights = recipe_of_weights(graph, recipe);
-  check_some_codes(graph, weights);
-  // Reports compare with the equalized network, so it is made here.
-  ir::Graph network = graph;
+  // Reports compare with the network whose products are layers, equalized, so it is made here.
+  const Recipe all = with_ends(graph, recipe);
+  ir::Graph network = with_layers(graph, recipe_of_weights(graph, all));
+  Recipe weights = recipe_of_weights(network, all);
+  check_some_codes(network, weights);
   const std::size_t pairs = equalize_layers(network, weights);
   weights.fit.equalize = false;
-  const passes::WantsCodes wanted = wanted_by(graph, weights);
+  passes::WantsCodes wanted = wanted_by(network, weights);
   Stages parts(options.progress, 3);
   QuantizeOptions first = options;
   first.progress = parts.next("weights");
-  QuantizeResult result = quantize(network, data, weights, first);
+  ScreenedData samples = screened(network, data, options.devices);
+  QuantizeResult result = quantize(network, samples.data, weights, first);
+  result.warnings = std::move(samples.warnings);
   result.equalized_pairs = pairs;
   ir::Graph& coded = result.graph;
   passes::split_activations(coded, wanted);
-  const RangeOptions range = range_options(recipe.defaults);
-  const std::vector<NodeId> layers = quantizable_layers(graph);
-  const Calibration calibration(data, calibration_batch(graph, layers), options.devices,
+  const std::vector<NodeId> layers = quantizable_layers(network);
+  const Calibration calibration(samples.data, calibration_batch(network, layers), options.devices,
                                 options.memory_bytes);
-  const std::vector<ValueId> values = passes::values_for_codes(coded, wanted);
-  const auto ranges = ranges_of(coded, values, calibration, range, parts.next("ranges"));
+  const RangeRule rule{calibration, range_options(recipe.defaults)};
+  Ranges ranges;
+  add_ranges(ranges, coded, wanted, rule, parts.next("ranges"));
+  passes::ApartRanges apart = passes::find_apart_ranges(coded, wanted, ranges);
+  if (!apart.float_nodes.empty()) {
+    wanted = [wanted, kept = std::move(apart.float_nodes)](const ir::Node& node) {
+      return wanted(node) && !kept.contains(node.name);
+    };
+    add_ranges(ranges, coded, wanted, rule, {});
+  }
+  std::ranges::move(apart.notes, std::back_inserter(result.warnings));
   passes::insert_codes(coded, ranges, wanted, form);
   finish_reports(result.layers, network, coded, calibration, parts.next("measuring"));
   return result;

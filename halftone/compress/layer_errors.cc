@@ -9,6 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/compress/calibration.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::compress {
@@ -121,8 +122,9 @@ class OutputPairs {
     for (const ValuePair& pair : outputs_) {
       values.insert(values.end(), {pair.original, pair.actual});
     }
-    const Calibration calibration(data, samples_per_run(graph_, layers_, values, options.run_bytes),
-                                  options.devices);
+    const data::Dataset samples = with_masked_gaps(reference_, data, options.devices);
+    const Calibration calibration(
+        samples, samples_per_run(graph_, layers_, values, options.run_bytes), options.devices);
     return calibration.distortions(graph_, outputs_, options.progress);
   }
 
@@ -196,7 +198,8 @@ std::vector<Histogram> value_histograms(const ir::Graph& graph, std::span<const 
                                         const LayerErrorOptions& options) {
   if (values.empty()) return {};
   // Samples run one by one where the first extent of a value is not the batch.
-  const Calibration calibration(data, samples_per_run(graph, {}, values, options.run_bytes),
+  const data::Dataset samples = with_masked_gaps(graph, data, options.devices);
+  const Calibration calibration(samples, samples_per_run(graph, {}, values, options.run_bytes),
                                 options.devices);
   constexpr double kMomentum = 0.9;  // of averages that nobody reads here
   std::vector<Histogram> histograms;

@@ -201,8 +201,9 @@ WeightFit LayerFitter::fit_layer(const ir::Node& node, Fit&& fit) {
   return fitted(node, fit);
 }
 
-/// Adds a constant with the codes of another constant.
+/// Adds a constant with the codes of another constant, whose pages in memory are needed less now.
 ValueId LayerFitter::add_codes(ValueId original, WeightFit fit) {
+  ir::release_pages(*graph_.constant(original));
   return graph_.add_constant(
       graph_.value(original).name,
       ir::EncodedTensor{graph_.value(original).type.shape,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/layer_report.h"
 
+#include <algorithm>
 #include <limits>
+#include <set>
 
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
@@ -19,6 +21,30 @@ numerics::ValueRange range_of_levels(const numerics::MatrixEncoding& encoding) {
 const numerics::MatrixEncoding* activation_codes(const ir::Graph& graph, const ir::Node& layer) {
   if (const auto* states = ir::activation_encoding(layer.op)) return states->get();
   return ir::is_table(layer.op) ? nullptr : graph.value(layer.inputs[0]).type.encoding.codes.get();
+}
+
+/// The error of codes, some rows at a time: a table may be larger than what memory is left.
+numerics::Distortion weight_distortion(const ir::Tensor& weights, const ir::Constant& constant) {
+  constexpr std::size_t kElements = std::size_t{1} << 22;
+  numerics::Distortion distortion;
+  const auto* codes = std::get_if<ir::EncodedTensor>(&constant);
+  if (codes == nullptr) {
+    distortion.add(weights.as<float>(), ir::to_float(constant).as<float>());
+    return distortion;
+  }
+  const auto [rows, cols] = ir::matrix_extent(codes->shape);
+  const std::size_t blocks = codes->encoding->granularity == numerics::Granularity::kTensor
+                                 ? 0
+                                 : codes->encoding->groups_per_row(cols);
+  const std::size_t step = std::max<std::size_t>(kElements / std::max<std::size_t>(cols, 1), 1);
+  for (std::size_t first = 0; first < rows; first += step) {
+    const std::size_t count = std::min(step, rows - first);
+    const numerics::MatrixEncoding own =
+        blocks == 0 ? *codes->encoding : codes->encoding->slice(first * blocks, count * blocks);
+    distortion.add(weights.as<float>().subspan(first * cols, count * cols),
+                   numerics::decode(codes->codes.slice(first, count), own));
+  }
+  return distortion;
 }
 
 }  // namespace
@@ -48,11 +74,22 @@ LayerReport report_layer(const ir::Graph& reference, ir::NodeId layer, const ir:
   if (report.weight_bits < 32) {
     const ir::Constant& codes = *quantized.constant(node.inputs[input]);
     report.encoded_bytes = storage_bytes(codes);
-    numerics::Distortion distortion;
-    distortion.add(std::get<ir::Tensor>(weights).as<float>(), ir::to_float(codes).as<float>());
-    report.weight_sqnr_db = distortion.sqnr_db();
+    report.weight_sqnr_db = weight_distortion(std::get<ir::Tensor>(weights), codes).sqnr_db();
+    ir::release_pages(weights);
   }
   return report;
+}
+
+std::uint64_t constant_bytes(const ir::Graph& graph) {
+  std::set<const ir::Constant*> counted;
+  std::uint64_t bytes = 0;
+  for (const ir::NodeId id : graph.topological_order()) {
+    for (const ir::ValueId input : graph.node(id).inputs) {
+      const ir::Constant* constant = input == ir::kAbsent ? nullptr : graph.constant(input);
+      if (constant != nullptr && counted.insert(constant).second) bytes += storage_bytes(*constant);
+    }
+  }
+  return bytes;
 }
 
 }  // namespace halftone::compress

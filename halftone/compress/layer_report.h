@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,5 +37,9 @@ struct LayerReport {
 /// @pre the weights are constants
 LayerReport report_layer(const ir::Graph& reference, ir::NodeId layer, const ir::Graph& quantized,
                          ir::NodeId twin);
+
+/// Bytes of the constants that the nodes of a network read, each counted once. What a file has
+/// beside them is structure, names and notes.
+std::uint64_t constant_bytes(const ir::Graph& graph);
 
 }  // namespace halftone::compress

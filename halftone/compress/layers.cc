@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -23,16 +24,16 @@ bool has_float_weights(const ir::Graph& graph, const ir::Node& node) {
   return dense != nullptr && dense->element() == ir::ElementType::kFloat32 && dense->size() > 0;
 }
 
-/// By value: whether it depends on an input of the graph. A value that does not is the same for
-/// every sample.
-std::vector<bool> depend_on_inputs(const ir::Graph& graph) {
+/// By value: whether it is one of some values or depends on one of them.
+std::vector<bool> depend_on(const ir::Graph& graph, std::span<const ir::ValueId> values) {
   std::vector<bool> depends(graph.num_values(), false);
   const auto at = [&](ir::ValueId id) { return depends[static_cast<std::size_t>(id)]; };
-  for (const ir::ValueId id : graph.inputs()) at(id) = true;
+  for (const ir::ValueId id : values) at(id) = true;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    at(node.output) = std::ranges::any_of(
-        node.inputs, [&](ir::ValueId input) { return input != ir::kAbsent && at(input); });
+    at(node.output) = at(node.output) || std::ranges::any_of(node.inputs, [&](ir::ValueId input) {
+                        return input != ir::kAbsent && at(input);
+                      });
   }
   return depends;
 }
@@ -80,10 +81,41 @@ void check_layers(const ir::Graph& graph, const Recipe& recipe) {
   recipe.check_patterns(names);
 }
 
+/// Leaves the system of the other layers where it does not have the bits of the ends.
+/// @param usual  of the other layers; null: the default
+void set_system(const numerics::NumberSystem*& system, std::optional<int> bits,
+                const numerics::NumberSystem* usual) {
+  const bool inherits = system == nullptr && usual != nullptr && bits.value_or(0) != 0;
+  if (inherits && !usual->allows(*bits)) system = &numerics::find_system("basis");
+}
+
+/// The quantizable layers that no other one feeds, and those that feed no other one.
+std::vector<ir::NodeId> end_layers(const ir::Graph& graph) {
+  const std::vector<ir::NodeId> layers = quantizable_layers(graph);
+  std::vector<ir::ValueId> outputs;
+  for (const ir::NodeId id : layers) outputs.push_back(graph.node(id).output);
+  const auto reads_one_of = [&](ir::NodeId id, const std::vector<bool>& values) {
+    return std::ranges::any_of(graph.node(id).inputs, [&](ir::ValueId input) {
+      return input != ir::kAbsent && values[static_cast<std::size_t>(input)];
+    });
+  };
+  const std::vector<bool> behind = depend_on(graph, outputs);
+  std::vector<ir::NodeId> ends;
+  for (const ir::NodeId id : layers) {
+    const std::vector<bool> own = depend_on(graph, {&graph.node(id).output, 1});
+    const bool is_first = !reads_one_of(id, behind);
+    const bool is_last =
+        std::ranges::none_of(layers, [&](ir::NodeId other) { return reads_one_of(other, own); });
+    if (is_first || is_last) ends.push_back(id);
+  }
+  return ends;
+}
+
 }  // namespace
 
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
-  const std::vector<bool> depends = depend_on_inputs(graph);
+  // A value that depends on no input is the same for every sample.
+  const std::vector<bool> depends = depend_on(graph, graph.inputs());
   std::vector<ir::NodeId> layers;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
@@ -96,6 +128,23 @@ std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
     if (fits && varies && has_float_weights(graph, node)) layers.push_back(id);
   }
   return layers;
+}
+
+Recipe with_ends(const ir::Graph& graph, const Recipe& recipe) {
+  if (recipe.ends == LayerSettings{}) return recipe;
+  Recipe result = recipe;
+  LayerSettings settings = std::exchange(result.ends, {});
+  set_system(settings.weight_system, settings.weight_bits, recipe.defaults.weight_system);
+  set_system(settings.activation_system, settings.activation_bits,
+             recipe.defaults.activation_system);
+  ir::Graph all = graph;
+  passes::expose_layers(all, [](const ir::Node&) { return true; });
+  std::vector<LayerOverride> ends;
+  for (const ir::NodeId id : end_layers(all)) {
+    ends.push_back({literal_pattern(all.node(id).name), settings, "ends"});
+  }
+  result.overrides.insert(result.overrides.begin(), ends.begin(), ends.end());
+  return result;
 }
 
 void check_arithmetic(const ir::Graph& graph, const Recipe& recipe) {

@@ -15,6 +15,13 @@ namespace halftone::compress {
 /// constant float table [rows, width]; each depends on an input of the network.
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
 
+/// The recipe for this network: the settings of `ends` become overrides of its first and last
+/// layers, before all others. First are the quantizable layers that no other one feeds, last those
+/// that feed no other one: of a classifier the stem and the logits, of a detector each head. Their
+/// errors reach the output as they are, and they hold few of the weights. Where they have bits that
+/// the number system of the defaults lacks (nf4 has 4), they get a basis.
+Recipe with_ends(const ir::Graph& graph, const Recipe& recipe);
+
 /// @throws Error kUsage if a layer cannot have the arithmetic that the recipe names with the codes
 ///         that the recipe gives it
 void check_arithmetic(const ir::Graph& graph, const Recipe& recipe);

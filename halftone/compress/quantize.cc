@@ -13,6 +13,7 @@
 #include "halftone/compress/layers.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
@@ -153,9 +154,13 @@ class Quantizer {
     const std::string name = graph_.node(block.layers.back()).name;
     const ProgressSink progress = stages_.next("block of " + name);
     if (!is_encoded) return;
-    refined.data.samples = std::min(calibration_.num_samples(), options.samples);
-    refined.data.input = calibration_.collect(graph_, twin(begin), refined.data.samples);
-    refined.data.target = calibration_.collect(graph_, end, refined.data.samples);
+    CollectedValues found = calibration_.collect(
+        graph_, {twin(begin), end}, std::min(calibration_.num_samples(), options.samples));
+    if (found.samples == 0) {
+      skipped_blocks_.push_back({name, "its values are NaN or infinite in all samples"});
+      return;
+    }
+    refined.data = {std::move(found.elements[0]), std::move(found.elements[1]), found.samples};
     const ReconstructOutcome outcome =
         reconstruct(graph_, refined, options, {options_.seed, progress, calibration_.devices()});
     if (!outcome.result) skipped_blocks_.push_back({name, outcome.skipped_because});
@@ -214,7 +219,8 @@ class Quantizer {
     if (!recipe.weights && !recipe.activations) return;
     const ir::Node node = graph_.node(id);
     if (twin(node.output) == node.output) {
-      twins_[node.output] = graph_.add_node(node.name, node.op, node.inputs);
+      twins_[node.output] =
+          graph_.add_node(node.name, node.op, node.inputs, graph_.value(node.output).name);
     }
     const NodeId twin_id = *graph_.producer(twin(node.output));
     auto op = std::get<ir::Recurrent>(node.op);
@@ -288,10 +294,6 @@ class Quantizer {
     QuantizeResult result;
     result.layers = std::move(layers);
     result.skipped_blocks = std::move(skipped_blocks_);
-    for (const auto& [layer, twin_layer] : twin_layers_) {
-      const std::string& name = graph_.node(layer).name;
-      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
-    }
     for (ValueId& output : outputs_) output = twin(output);
     graph_.set_outputs(outputs_);
     graph_.remove_unused_nodes();
@@ -300,8 +302,17 @@ class Quantizer {
     return result;
   }
 
+  /// The arithmetics that the file will have, with which the report measures.
+  void fix_arithmetics() {
+    for (const auto& [layer, twin_layer] : twin_layers_) {
+      const std::string& name = graph_.node(layer).name;
+      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
+    }
+  }
+
   std::vector<LayerReport> report() {
     if (layers_.empty()) return {};
+    fix_arithmetics();
     std::vector<ValuePair> pairs;
     for (const NodeId id : layers_) {
       const ValueId output = graph_.node(id).output;
@@ -339,10 +350,13 @@ class Quantizer {
 
 QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options) {
-  ir::Graph network = with_layers(graph, recipe);
-  const std::size_t pairs = equalize_layers(network, recipe);
-  QuantizeResult result = Quantizer(network, data, recipe, options).run();
+  const Recipe own = with_ends(graph, recipe);
+  ir::Graph network = with_layers(graph, own);
+  ScreenedData samples = screened(network, data, options.devices);
+  const std::size_t pairs = equalize_layers(network, own);
+  QuantizeResult result = Quantizer(network, samples.data, own, options).run();
   result.equalized_pairs = pairs;
+  result.warnings = std::move(samples.warnings);
   return result;
 }
 

@@ -36,7 +36,9 @@ struct QuantizeResult {
   ir::Graph graph;
   std::vector<LayerReport> layers;  ///< every linear layer, in order of execution
   std::vector<SkippedBlock> skipped_blocks{};
-  std::size_t equalized_pairs = 0;  ///< consecutive layers that FitOptions::equalize changed
+  std::size_t equalized_pairs = 0;       ///< consecutive layers that FitOptions::equalize changed
+  std::vector<std::string> warnings{};   ///< a line each, such as screened() finds
+  std::uint64_t input_weight_bytes = 0;  ///< constant_bytes() of the network before
 };
 
 /// Quantizes the linear layers and embeddings of a network by a recipe, with unlabelled calibration
@@ -53,6 +55,7 @@ struct QuantizeResult {
 /// recipe, or what the rule says (ir::arithmetic_by_rule()). Memory: one batch per thread and the
 /// second moments of one layer. The result depends only on graph, data, recipe and seed, not on the
 /// number of threads or devices, and is the same on all ranks.
+/// Samples that would decide the fit alone are left out (screened()).
 /// @param graph  simplified (passes::simplify), so that layers contain batch norm and biases
 /// @throws Error kUnsupported if there is no layer to quantize, or if all sampled values of a layer
 ///         input to be encoded are equal, as for a dead layer or blank data;

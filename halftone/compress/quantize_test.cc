@@ -18,13 +18,6 @@
 namespace halftone::compress {
 namespace {
 
-Recipe recipe_of(int weight_bits, int activation_bits) {
-  Recipe recipe;
-  recipe.defaults.weight_bits = weight_bits;
-  recipe.defaults.activation_bits = activation_bits;
-  return recipe;
-}
-
 std::size_t count_operators(const ir::Graph& graph, std::string_view name) {
   std::size_t count = 0;
   for (const ir::NodeId id : graph.topological_order()) {
@@ -350,15 +343,15 @@ TEST(Quantize, RejectsActivationsThatAreConstant) {
 TEST(Quantize, NamesTheValueThatIsTooLargeForAnyBasis) {
   std::vector<float> x(300, 0.5F);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7);
-  x[123] = 3e38F;
+  for (std::size_t i = 3; i < x.size(); i += 30) x[i] = 3e38F;  // too many for glitches
   const auto array = data::make_npy(std::span<const float>(x), {50, 6});
   const data::Dataset data =
       data::dataset_from_npy("bright", own_bytes(data::npy_bytes(array)), {}, {});
-  Recipe recipe = recipe_of(2, 8);
+  Recipe recipe = recipe_of(2, 6);
   // Evenly spaced levels reach that far.
   for (const char* scheme : {"affine", "symmetric"}) {
     recipe.defaults.activation_system = &numerics::find_system(scheme);
-    EXPECT_EQ(quantize(perceptron(6, 5, 3, 33), data, recipe).layers[0].activation_bits, 8);
+    EXPECT_EQ(quantize(perceptron(6, 5, 3, 33), data, recipe).layers[0].activation_bits, 6);
   }
   recipe.defaults.activation_system = nullptr;
   expect_error(ErrorKind::kFormat,

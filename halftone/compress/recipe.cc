@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/near_names.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {
 namespace {
@@ -28,6 +29,18 @@ void check_offset(const numerics::NumberSystem& system, std::optional<bool> want
   if (system.is_learned() || !wanted || *wanted == system.has_offset) return;
   fail(ErrorKind::kUsage, std::string(what) + ": the scheme " + std::string(system.name) +
                               (system.has_offset ? " always has one" : " never has one"));
+}
+
+/// The system that stands for learned levels of seven and eight bits: evenly spaced ones. Layers
+/// compute with levels on a grid of at most 255 steps, which has room for hardly any others of so
+/// many bits: learned ones would be rounded to it after the fit, and those that are close become
+/// one. Fits keep levels of fewer bits on the grid, see numerics::on_integer_grid().
+/// @param system  any; returned where its levels are not learned or the layer computes in float32
+const numerics::NumberSystem& on_grid(const numerics::NumberSystem& system, int bits,
+                                      std::optional<bool> offset, ir::Arithmetic arithmetic) {
+  const bool is_rounded = bits > numerics::kMaxSummedBits && arithmetic != ir::Arithmetic::kFloat;
+  if (!system.is_learned() || !is_rounded) return system;
+  return numerics::find_system(offset.value_or(true) ? "affine" : "symmetric");
 }
 
 /// Whether codes and one scale fitted to data can represent activations: codes of up to 8 bits.
@@ -204,10 +217,16 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
                       settings);
   check_calibrator_of("momentum", settings.momentum.has_value(), Calibrator::kMovingAverage,
                       settings);
-  if (weight_bits > 0) recipe.weights = weight_format(weights, weight_bits, settings);
   recipe.arithmetic = settings.arithmetic.value_or(ir::Arithmetic::kAuto);
+  if (weight_bits > 0) {
+    recipe.weights =
+        weight_format(on_grid(weights, weight_bits, settings.weight_offset, recipe.arithmetic),
+                      weight_bits, settings);
+  }
   if (activation_bits > 0) {
-    recipe.activations = activation_format(activations, activation_bits, settings);
+    recipe.activations = activation_format(
+        on_grid(activations, activation_bits, settings.activation_offset, recipe.arithmetic),
+        activation_bits, settings);
   }
   return recipe;
 }

@@ -44,6 +44,7 @@ struct LayerSettings {
   std::optional<bool> skip;                  ///< the layer stays float
   std::optional<ir::Arithmetic> arithmetic;  ///< of a layer with codes; kAuto: by the rule
 
+  bool operator==(const LayerSettings& other) const = default;
   /// These settings where they are set, else the others. The settings of a calibrator do not pass
   /// to another one.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
@@ -120,13 +121,16 @@ struct LayerOverride {
 
 struct Recipe {
   LayerSettings defaults;
-  std::vector<LayerOverride> overrides;  ///< a later one wins
+  LayerSettings ends;  ///< of the first and last layers, over the defaults; see with_ends()
+  std::vector<LayerOverride> overrides;  ///< over both; a later one wins
   FitOptions fit;
 
-  /// The recipe of one layer. Without any setting: 3 bits for weights and activations, a basis per
-  /// channel, with offsets. A number system of one number of bits needs no setting of bits, and one
-  /// of blocks implies their size. Weights take the system that saturates in place of one that
-  /// overflows.
+  /// The recipe of one layer, without regard to `ends`. Without any setting: 3 bits for weights and
+  /// activations, a basis per channel, with offsets. A number system of one number of bits needs no
+  /// setting of bits, and one of blocks implies their size. Weights take the system that saturates
+  /// in place of one that overflows. A basis of seven or eight bits becomes "affine", or
+  /// "symmetric" without offset, unless the arithmetic is float: learned levels would be rounded to
+  /// its grid of 8-bit integers.
   /// @throws Error kUsage if bits or the group size are out of range, or a calibrator does not fit
   ///         the scales or the number system of activations
   [[nodiscard]] LayerRecipe for_layer(std::string_view name) const;

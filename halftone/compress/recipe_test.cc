@@ -36,6 +36,9 @@ constexpr const char* kFullRecipe = R"(
     weight_offset = false
     activation_offset = false
     arithmetic = "float"
+    [ends]
+    weight_bits = 8
+    activation_scheme = "int"
     [fit]
     basis_solver = "gradient"
     iterations = 7
@@ -117,6 +120,8 @@ TEST_P(EveryKey, IsReadAndWritten) {
   EXPECT_EQ(recipe.defaults.weight_offset, false);
   EXPECT_EQ(recipe.defaults.activation_offset, false);
   EXPECT_EQ(recipe.defaults.arithmetic, ir::Arithmetic::kFloat);
+  EXPECT_EQ(recipe.ends.weight_bits, 8);
+  EXPECT_EQ(recipe.ends.activation_system->name, "int");
   const WeightFitOptions& weights = recipe.fit.weights;
   EXPECT_EQ(weights.levels.solver, LevelSolver::kGradient);
   EXPECT_EQ(weights.levels.iterations, 7);

@@ -189,6 +189,7 @@ std::string to_toml(const Recipe& recipe) {
   std::string text = table("[default]", [&](Lines& lines) {
     add_settings(lines, with_effect(recipe.defaults, recipe.overrides));
   });
+  text += table("[ends]", [&](Lines& lines) { add_settings(lines, with_effect(recipe.ends, {})); });
   text += table("[fit]", [&](Lines& lines) { add_fit(lines, recipe.fit); });
   for (const LayerOverride& each : recipe.overrides) {
     text += table("[[layer]]", [&](Lines& lines) {

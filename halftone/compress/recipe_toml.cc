@@ -220,6 +220,9 @@ Recipe read_recipe(const toml::table& root) {
                       read_settings(table, recipe.defaults, {}, "[default]");
                     }),
       keys::section(
+          "ends",
+          [&](const toml::table& table) { read_settings(table, recipe.ends, {}, "[ends]"); }),
+      keys::section(
           "fit",
           [&](const toml::table& table) { read_table(table, fit_keys(recipe.fit), "[fit]"); }),
       keys::sections(

@@ -126,11 +126,12 @@ void encode_layer(ir::Graph& graph, NodeId id, const LayerRecipe& recipe) {
 }  // namespace
 
 ir::Graph with_rule_codes(const ir::Graph& graph, const Recipe& recipe) {
-  ir::Graph result = with_layers(graph, recipe);
+  const Recipe own = with_ends(graph, recipe);
+  ir::Graph result = with_layers(graph, own);
   for (const NodeId id : quantizable_layers(result)) {
-    encode_layer(result, id, recipe.for_layer(result.node(id).name));
+    encode_layer(result, id, own.for_layer(result.node(id).name));
   }
-  fix_arithmetic(result, recipe);
+  fix_arithmetic(result, own);
   result.remove_unused_nodes();
   return result;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/compress/recipe.h"
 #include "halftone/data/npy.h"
 #include "halftone/data/open_dataset.h"
 #include "halftone/ir/graph.h"
@@ -22,6 +23,13 @@ inline ir::ValueId add_layer(ir::Graph& graph, const std::string& name, ir::Valu
   const ir::ValueId b =
       graph.add_constant(name + ".b", random_tensor(ir::Shape{outputs}, random, 0.1F));
   return graph.add_node(name, ir::FullyConnected{{activation, 0, 0}}, {x, w, b});
+}
+
+inline Recipe recipe_of(int weight_bits, int activation_bits) {
+  Recipe recipe;
+  recipe.defaults.weight_bits = weight_bits;
+  recipe.defaults.activation_bits = activation_bits;
+  return recipe;
 }
 
 /// n - hidden - outputs with tanh between.

@@ -32,6 +32,7 @@ QuantizeResult to_public(compress::QuantizeResult result, const std::string& nam
   for (compress::SkippedBlock& block : result.skipped_blocks) {
     found.skipped_blocks.push_back({std::move(block.block), std::move(block.reason)});
   }
+  found.warnings = std::move(result.warnings);
   return found;
 }
 

@@ -98,6 +98,9 @@ Recipe read_recipe(const toml::table& root) {
   if (const toml::table* table = root["default"].as_table()) {
     visit_layer(recipe.defaults, reader(*table));
   }
+  if (const toml::table* table = root["ends"].as_table()) {
+    visit_layer(recipe.ends, reader(*table));
+  }
   if (const toml::table* table = root["fit"].as_table()) visit_fit(recipe.fit, reader(*table));
   if (const toml::array* tables = root["layer"].as_array()) {
     for (const toml::node& node : *tables) {
@@ -133,6 +136,9 @@ std::string to_toml(const Recipe& recipe) {
   toml::table defaults;
   visit_layer(recipe.defaults, writer(defaults));
   if (!defaults.empty()) root.insert("default", std::move(defaults));
+  toml::table ends;
+  visit_layer(recipe.ends, writer(ends));
+  if (!ends.empty()) root.insert("ends", std::move(ends));
   toml::table fit;
   visit_fit(recipe.fit, writer(fit));
   if (!fit.empty()) root.insert("fit", std::move(fit));

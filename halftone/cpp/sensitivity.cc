@@ -58,6 +58,7 @@ Sensitivity outside(const compress::Sensitivity& found) {
   result.weighted_by = found.by_gradients ? "gradients" : "noise";
   result.samples = found.samples;
   result.on_fit_samples = found.on_fit_samples;
+  result.warnings = found.warnings;
   for (const compress::SensitiveLayer& layer : found.layers) {
     result.layers.push_back({layer.name, layer.op, layer.float_bytes});
   }

@@ -42,7 +42,7 @@ void transpose(std::span<float> sample, const Adaptation& how, std::vector<float
   }
 }
 
-void check_finite(std::span<const float> sample, std::size_t index) {
+void check_all_finite(std::span<const float> sample, std::size_t index) {
   for (const float x : sample) {
     if (std::isfinite(x)) continue;
     fail(ErrorKind::kFormat, "sample " + std::to_string(index) +
@@ -98,8 +98,14 @@ Adaptation adapt(const SampleShape& have, const SampleShape& want) {
       return {from[0] * from[1], from[2], true};
     }
   }
-  fail(ErrorKind::kShape,
-       "samples of shape " + have.text() + " do not fit the expected shape " + want.text());
+  std::string advice;
+  if (from.size() == 3 && to == std::vector{from[2], from[0], from[1]}) {
+    advice = ": channels last where channels first are expected; transpose the samples";
+  } else if (from.size() == 3 && to == std::vector{from[1], from[2], from[0]}) {
+    advice = ": channels first where channels last are expected; transpose the samples";
+  }
+  fail(ErrorKind::kShape, "samples of shape " + have.text() + " do not fit the expected shape " +
+                              want.text() + advice);
 }
 
 Dataset::Dataset(std::string name, std::size_t num_samples, std::vector<DatasetInput> inputs,
@@ -121,7 +127,54 @@ Dataset::Dataset(std::string name, std::size_t num_samples, std::vector<DatasetI
   if (!labels_.empty()) labels_.resize(size_);
 }
 
-Dataset Dataset::first(std::size_t count) const { return {name_, size_, inputs_, labels_, count}; }
+Dataset Dataset::first(std::size_t count) const {
+  if (count == 0) fail(ErrorKind::kUsage, "limit: expected at least 1, found 0");
+  Dataset part = *this;
+  part.size_ = std::min(size_, count);
+  if (has_labels()) part.labels_.resize(part.size_);
+  if (!origins_.empty()) part.origins_.resize(part.size_);
+  return part;
+}
+
+Dataset Dataset::only(std::span<const std::size_t> samples) const {
+  if (samples.empty()) fail(ErrorKind::kUsage, name_ + ": expected samples to keep, found none");
+  Dataset part = *this;
+  part.size_ = samples.size();
+  part.labels_.clear();
+  part.origins_.clear();
+  for (const std::size_t sample : samples) {
+    part.origins_.push_back(origin(sample));
+    if (has_labels()) part.labels_.push_back(label(sample));
+  }
+  return part;
+}
+
+Dataset Dataset::with_gaps() const {
+  Dataset same = *this;
+  same.has_gaps_ = true;
+  return same;
+}
+
+void Dataset::check_finite(std::size_t sample) const {
+  Dataset strict = *this;
+  strict.has_gaps_ = false;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    std::vector<float> values(inputs_[i].shape.num_elements());
+    strict.read(i, sample, 1, values);
+  }
+}
+
+template <typename Read>
+void Dataset::read_runs(std::size_t first, std::size_t count, std::size_t elements,
+                        const Read& read) const {
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t begin = origin(first + done);
+    std::size_t run = origins_.empty() ? count : 1;
+    while (done + run < count && origin(first + done + run) == begin + run) ++run;
+    read(begin, run, done * elements);
+    done += run;
+  }
+}
 
 std::int64_t Dataset::label(std::size_t sample) const {
   if (labels_.empty()) fail(ErrorKind::kUsage, name_ + ": expected labels, found none");
@@ -154,12 +207,14 @@ void Dataset::read(std::size_t input, std::size_t first, std::size_t count, cons
   with_context(name_, [&] {
     const DatasetInput& from = checked_input(input, first, count, dst.size());
     const Adaptation how = adapt(from.shape, want);
-    from.source->read_floats(first, count, dst);
     const std::size_t elements = from.shape.num_elements();
+    read_runs(first, count, elements, [&](std::size_t begin, std::size_t run, std::size_t at) {
+      from.source->read_floats(begin, run, dst.subspan(at, run * elements));
+    });
     std::vector<float> scratch;
     for (std::size_t i = 0; i < count; ++i) {
       const auto sample = dst.subspan(i * elements, elements);
-      check_finite(sample, first + i);
+      if (!has_gaps_) check_all_finite(sample, origin(first + i));
       if (how.transposed) transpose(sample, how, scratch);
     }
   });
@@ -174,7 +229,11 @@ void Dataset::read(std::size_t input, std::size_t first, std::size_t count,
 void Dataset::read_integers(std::size_t input, std::size_t first, std::size_t count,
                             std::span<std::int64_t> dst) const {
   with_context(name_, [&] {
-    checked_input(input, first, count, dst.size()).source->read_integers(first, count, dst);
+    const DatasetInput& from = checked_input(input, first, count, dst.size());
+    const std::size_t elements = from.shape.num_elements();
+    read_runs(first, count, elements, [&](std::size_t begin, std::size_t run, std::size_t at) {
+      from.source->read_integers(begin, run, dst.subspan(at, run * elements));
+    });
   });
 }
 

@@ -94,11 +94,25 @@ class Dataset {
 
   /// The first `count` samples; all if there are fewer. @throws Error kUsage if count is 0
   [[nodiscard]] Dataset first(std::size_t count) const;
+  /// Some samples. @param samples  ascending indices of this data set
+  /// @throws Error kUsage if there are none
+  [[nodiscard]] Dataset only(std::span<const std::size_t> samples) const;
+  /// The index of a sample in the data set that was opened, for messages.
+  [[nodiscard]] std::size_t origin(std::size_t sample) const {
+    return origins_.empty() ? sample : origins_[sample];
+  }
+
+  /// The same samples, whose values may be NaN or infinite: a reader looks after them.
+  [[nodiscard]] Dataset with_gaps() const;
+  [[nodiscard]] bool has_gaps() const { return has_gaps_; }
+  /// @throws Error kFormat that names the sample if one of its floating-point values is NaN or
+  ///         infinite; as read()
+  void check_finite(std::size_t sample) const;
 
   /// Reads samples [first, first + count) of an input, each converted to the shape `want`.
   /// @param dst  [count * want.num_elements()]
-  /// @throws Error kShape if dst, range or shape do not fit; kFormat if a value is NaN or infinite;
-  ///         kIo and kFormat from the file
+  /// @throws Error kShape if dst, range or shape do not fit; kFormat if a value is NaN or infinite
+  ///         and the data set is not one with_gaps(); kIo and kFormat from the file
   void read(std::size_t input, std::size_t first, std::size_t count, const SampleShape& want,
             std::span<float> dst) const;
   /// The same, each in its stored shape.
@@ -111,11 +125,18 @@ class Dataset {
  private:
   const DatasetInput& checked_input(std::size_t input, std::size_t first, std::size_t count,
                                     std::size_t dst_size) const;
+  /// Calls read(first in the source, count, index of the first element in dst) for runs of samples
+  /// that are neighbours in the source.
+  template <typename Read>
+  void read_runs(std::size_t first, std::size_t count, std::size_t elements,
+                 const Read& read) const;
 
   std::string name_;
   std::size_t size_;
   std::vector<DatasetInput> inputs_;
   std::vector<std::int64_t> labels_;
+  std::vector<std::size_t> origins_;  ///< by sample; empty: samples are where they were
+  bool has_gaps_ = false;
 };
 
 }  // namespace halftone::data

@@ -138,6 +138,46 @@ TEST(Dataset, RejectsReadsOutOfRange) {
                [&] { dataset.read_integers(0, 0, 2, integers); });
 }
 
+TEST(Dataset, OnlyKeepsSomeSamples) {
+  const Dataset all = make_dataset({{2}}, 6, {5, 4, 3, 2, 1, 0});
+  const Dataset some = all.only(std::vector<std::size_t>{0, 2, 3, 5});
+  EXPECT_EQ(some.size(), 4U);
+  EXPECT_EQ(read_samples(some, 0, 0, 4), (std::vector<float>{0, 1, 4, 5, 6, 7, 10, 11}));
+  EXPECT_EQ(read_samples(some, 0, 2, 1), (std::vector<float>{6, 7}));
+  EXPECT_EQ(some.label(3), 0);
+  EXPECT_EQ(some.origin(3), 5U);
+  const Dataset fewer = some.only(std::vector<std::size_t>{1, 3}).first(1);
+  EXPECT_EQ(read_samples(fewer, 0, 0, 1), (std::vector<float>{4, 5}));
+  EXPECT_EQ(fewer.origin(0), 2U);
+  EXPECT_EQ(fewer.label(0), 3);
+  expect_error(ErrorKind::kUsage, "data: expected samples to keep, found none",
+               [&] { (void)all.only({}); });
+}
+
+TEST(Dataset, MayHaveGaps) {
+  std::vector<float> numbers = iota(6);
+  numbers[3] = std::numeric_limits<float>::infinity();
+  const Dataset gaps = Dataset("data", 3, make_inputs({{2}}, numbers), {}, {}).with_gaps();
+  EXPECT_EQ(read_samples(gaps, 0, 1, 1)[1], numbers[3]);
+  EXPECT_TRUE(gaps.has_gaps());
+  gaps.check_finite(0);
+  expect_error(ErrorKind::kFormat, "data: sample 1: expected finite numbers, found infinity", [&] {
+    gaps.only(std::vector<std::size_t>{1, 2}).check_finite(0);
+  });
+}
+
+TEST(Adapt, SaysThatSamplesAreTransposed) {
+  expect_error(ErrorKind::kShape,
+               "samples of shape [8, 9, 16] do not fit the expected shape [16, 8, 9]: channels "
+               "last where channels first are expected; transpose the samples",
+               [] {
+                 adapt({{8, 9, 16}}, {{16, 8, 9}});
+               });
+  expect_error(ErrorKind::kShape, "channels first where channels last are expected", [] {
+    adapt({{16, 8, 9}}, {{8, 9, 16}});
+  });
+}
+
 TEST(Dataset, NamesTheSampleThatIsNotFinite) {
   std::vector<float> numbers = iota(6);
   numbers[5] = std::numeric_limits<float>::quiet_NaN();

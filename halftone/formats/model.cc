@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "halftone/base/file.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/export.h"
+#include "halftone/formats/circle/file_layers.h"
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
@@ -87,20 +89,26 @@ ir::Graph with_open_batch(ir::Graph graph) {
 class Written {
  public:
   /// @throws Error kUnsupported if the format cannot express it
-  Written(ModelFormat format, const ir::Graph& graph, const ExportOptions& options)
-      : graph_(graph) {
+  /// @param external  the file for what an ONNX message cannot hold; empty: there is none
+  Written(ModelFormat format, const ir::Graph& graph, const ExportOptions& options,
+          const std::string& external = {})
+      : source_(graph), graph_(graph) {
     if (format == ModelFormat::kOnnx) {
       if (options.is_standard()) graph_ = standard_form(graph, options);
-      onnx_ = onnx_model(graph_, options);
+      onnx_ = onnx_model(graph_, options, {external});
     } else {
+      graph_ = with_file_layers(graph);
       circle_ = circle_file(
-          graph, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
+          graph_, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
     }
   }
 
   void append_to(NewFile& file) const {
     onnx_ ? append_onnx(*onnx_, file) : file.append(circle_.bytes);
   }
+
+  [[nodiscard]] bool has_external() const { return onnx_ && !onnx_->external.empty(); }
+  void append_external_to(NewFile& file) const { append_external(*onnx_, file); }
 
   [[nodiscard]] SharedBytes bytes() const {
     return onnx_ ? own_bytes(onnx_bytes(*onnx_)) : circle_;
@@ -116,7 +124,7 @@ class Written {
       if (error.kind() == ErrorKind::kMemory) throw;
       fail(ErrorKind::kUnsupported, std::string("does not read back: ") + error.what());
     }
-    check_read_back(graph_, found);
+    check_read_back(source_, graph_, found);
   }
 
  private:
@@ -124,8 +132,9 @@ class Written {
     return onnx_ ? with_open_batch(import_onnx(std::move(*onnx_))) : import_circle(circle_);
   }
 
-  ir::Graph graph_;                            ///< what the file holds; it shares constants
-  std::shared_ptr<onnx_pb::ModelProto> onnx_;  ///< or null, and
+  ir::Graph source_;               ///< it shares constants, as graph_ does
+  ir::Graph graph_;                ///< what the file holds; it shares constants
+  std::optional<OnnxModel> onnx_;  ///< or nothing, and
   SharedBytes circle_;
 };
 
@@ -148,6 +157,16 @@ struct Target {
   std::string name;  ///< in messages
   ModelFormat format;
 };
+
+/// The file beside one with the data that this cannot hold, as PyTorch names it.
+std::filesystem::path external_file(const std::filesystem::path& path) {
+  return path.string() + ".data";
+}
+
+Written written_to(const std::filesystem::path& path, const ir::Graph& graph,
+                   const ExportOptions& options) {
+  return {model_format(path), graph, options, external_file(path).filename().string()};
+}
 
 /// A step of writing a network. If that is not possible, the error names a format that is.
 template <typename Step>
@@ -192,21 +211,30 @@ ir::Graph load_model(const SharedBytes& file, const std::string& name, const Imp
   });
 }
 
+std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format) {
+  return format == ModelFormat::kOnnx ? own_float_layers(graph) : std::vector<std::string>{};
+}
+
 void check_model(const ir::Graph& graph, const std::filesystem::path& path,
                  const ExportOptions& options) {
   const Target target{path.string(), model_format(path)};
-  with_advice(target, graph, options, [&] { Written(target.format, graph, options).check(); });
+  with_advice(target, graph, options, [&] { written_to(path, graph, options).check(); });
 }
 
-void save_model(const ir::Graph& graph, const std::filesystem::path& path,
-                const ExportOptions& options) {
+std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& path,
+                          const ExportOptions& options) {
   const Target target{path.string(), model_format(path)};
   Written written =
-      with_advice(target, graph, options, [&] { return Written(target.format, graph, options); });
+      with_advice(target, graph, options, [&] { return written_to(path, graph, options); });
   NewFile file(path);
   written.append_to(file);
+  std::optional<NewFile> external;
+  if (written.has_external()) written.append_external_to(external.emplace(external_file(path)));
   with_advice(target, graph, options, [&] { written.check(); });
+  if (external) external->finish();
   file.finish();
+  return std::filesystem::file_size(path) +
+         (external ? std::filesystem::file_size(external_file(path)) : 0);
 }
 
 SharedBytes model_bytes(const ir::Graph& graph, ModelFormat format, const std::string& name,

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/export_options.h"
@@ -58,12 +59,18 @@ void check_model(const ir::Graph& graph, const std::filesystem::path& path,
 
 /// Writes a network atomically, after reading the bytes back: what Halftone cannot read, or would
 /// read as another network, is not written. Equal graphs give equal bytes. In a standard form the
-/// network is standard_form() of this one: the same up to rounding.
+/// network is standard_form() of this one: the same up to rounding. An ONNX network of more than
+/// 2 GiB has its constants in a second file, whose name is that of the first and ".data".
+/// @return bytes of the file and its external data
 /// @throws Error kUnsupported if the format cannot express something in the graph, naming another
 ///         format that can if there is one; kIo if the file cannot be written; messages start with
 ///         the path; kUsage for a standard form of another format than ONNX
-void save_model(const ir::Graph& graph, const std::filesystem::path& path,
-                const ExportOptions& options = {});
+std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& path,
+                          const ExportOptions& options = {});
+
+/// The names of the layers of floats that a format has no operator for: they become operators of
+/// Halftone's domain, which other runtimes lack. Empty for formats other than ONNX.
+std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format);
 
 /// The bytes that save_model() writes to a file of this format.
 /// @param name  of the network in messages

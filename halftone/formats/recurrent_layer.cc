@@ -74,7 +74,10 @@ ir::Recurrent recurrent_of(const RecurrentFields& fields) {
 std::optional<Projection> projection_of(const ir::Graph& graph, const ir::Node& node) {
   const ir::ValueId gates = node.inputs[ir::kGates];
   const auto producer = graph.producer(gates);
-  if (!producer || graph.num_uses(gates) != 1) return std::nullopt;
+  const auto readers = graph.consumers(gates);
+  const bool is_shared = !std::ranges::all_of(
+      readers, [&](ir::NodeId reader) { return ir::is_recurrent(graph.node(reader).op); });
+  if (!producer || is_shared || graph.num_uses(gates) != readers.size()) return std::nullopt;
   const ir::Node& before = graph.node(*producer);
   const auto* layer = std::get_if<ir::FullyConnected>(&before.op);
   if (layer == nullptr || *layer != ir::FullyConnected{}) return std::nullopt;
@@ -91,10 +94,11 @@ std::optional<Projection> projection_of(const ir::Graph& graph, const ir::Node& 
 bool is_merged_projection(const ir::Graph& graph, const ir::Node& layer,
                           bool (*merges)(const ir::Graph& graph, const ir::Node& recurrent)) {
   const auto readers = graph.consumers(layer.output);
-  if (readers.size() != 1) return false;
-  const ir::Node& reader = graph.node(readers[0]);
-  if (!ir::is_recurrent(reader.op) || !merges(graph, reader)) return false;
-  return graph.node(projection_of(graph, reader)->layer).output == layer.output;
+  return !readers.empty() && std::ranges::all_of(readers, [&](ir::NodeId id) {
+    const ir::Node& reader = graph.node(id);
+    if (!ir::is_recurrent(reader.op) || !merges(graph, reader)) return false;
+    return graph.node(projection_of(graph, reader)->layer).output == layer.output;
+  });
 }
 
 const ir::Tensor* dense_recurrence(const ir::Graph& graph, const ir::Node& node) {

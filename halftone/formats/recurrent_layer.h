@@ -59,7 +59,7 @@ RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node
 ir::Recurrent recurrent_of(const RecurrentFields& fields);
 
 /// The layer before a Recurrent, if a format with its own recurrent operators can merge it into
-/// them: dense constant weights and bias, no activation, and no other reader.
+/// them: dense constant weights and bias, no activation, and recurrent layers as its only readers.
 struct Projection {
   ir::NodeId layer{};
   ir::ValueId x = ir::kAbsent;

@@ -241,6 +241,34 @@ TEST_F(StandardFiles, RoundInputs) {
   }
 }
 
+// The lowest code of int_narrow names no number: of 3 bits, it has -3 to 3.
+TEST_F(StandardFiles, ClipInputsToTheLevelsThatTheyTake) {
+  for (const float scale : {0.5F, -0.5F}) {
+    const auto graph =
+        fully_connected(weights_of("int", 8, kChannel), rounding("int_narrow", 3, scale));
+    EXPECT_THAT(ir::to_text(rewritten(graph)), HasSubstr("Clip(x) alpha=-1.500000 beta=1.500000"));
+  }
+  const auto graph =
+      fully_connected(weights_of("int", 8, kChannel), rounding("int_narrow", 8, 1.0F / 64));
+  EXPECT_THAT(ir::to_text(rewritten(graph)), HasSubstr("alpha=-1.984375 beta=1.984375"));
+}
+
+// ONNX Runtime rounds the bias of a layer between conversions to int32 of coarse scales.
+TEST_F(StandardFiles, AddTheBiasOfARoundedInputApart) {
+  rewritten(fully_connected(weights_of("int", 4, kChannel), rounding("int", 3, 0.25F)));
+  EXPECT_THAT(operators(), Contains("Add"));
+  rewritten(fully_connected(weights_of("int", 4, kChannel)));
+  EXPECT_THAT(operators(), Not(Contains("Add")));
+  ir::Graph image;
+  const auto x = image.add_input("x", ir::test::float_type({ir::kBatch, 4, 4, 3}));
+  const auto codes = image.add_node("codes", ir::Encode{rounding("int", 3, 0.25F)}, {x});
+  const auto w = image.add_constant("w", ir::test::random_tensor({2, 3, 3, 3}, 4));
+  const auto b = image.add_constant("b", ir::test::random_tensor({2}, 5));
+  image.add_output(image.add_node("conv", ir::Conv{ir::plain_window(2)}, {codes, w, b}));
+  rewritten(image);  // an Add would move back into a Conv of constant weights
+  EXPECT_THAT(operators(), Contains("Sub"));
+}
+
 ir::EncodedTensor with_negative_scales(ir::EncodedTensor weights) {
   numerics::MatrixEncoding encoding = *weights.encoding;
   for (std::size_t i = 0; i < encoding.scales.size(); i += 2) {

@@ -21,6 +21,15 @@ void Distortion::add(std::span<const float> reference, std::span<const float> ap
   count_ += reference.size();
 }
 
+void Distortion::add_finite(std::span<const float> reference,
+                            std::span<const float> approximation) {
+  HALFTONE_ASSERT(reference.size() == approximation.size());
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    if (!std::isfinite(reference[i]) || !std::isfinite(approximation[i])) continue;
+    add(reference.subspan(i, 1), approximation.subspan(i, 1));
+  }
+}
+
 double Distortion::mse() const { return count_ == 0 ? 0 : noise_ / static_cast<double>(count_); }
 
 double Distortion::sqnr_db() const {

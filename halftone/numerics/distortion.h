@@ -18,6 +18,9 @@ class Distortion {
   /// @pre reference.size() == approximation.size()
   void add(std::span<const float> reference, std::span<const float> approximation);
 
+  /// The same without the elements that are NaN or infinite in one of both.
+  void add_finite(std::span<const float> reference, std::span<const float> approximation);
+
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] double signal() const { return signal_; }  ///< sum x^2
   [[nodiscard]] double noise() const { return noise_; }    ///< sum (x - y)^2

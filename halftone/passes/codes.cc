@@ -42,7 +42,7 @@ std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, ir:
   const ir::Node& node = graph.node(quantize);
   const auto* op = std::get_if<ir::QuantizeLinear>(&node.op);
   if (op == nullptr || op->parameters.scales.size() != 1) return std::nullopt;
-  if (op->element == ir::ElementType::kInt32) return std::nullopt;
+  if (!ir::are_codes(graph.value(node.output).type)) return std::nullopt;
   Target target{quantize, {node.output, op->parameters, op->element}, op->rounding, {}};
   target.range = {bound_code(bounds.low, target.codes, op->rounding),
                   bound_code(bounds.high, target.codes, op->rounding)};

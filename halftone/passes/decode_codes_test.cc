@@ -176,6 +176,46 @@ TEST(DecodeCodes, NamesRecurrentLayersWithStatesInCodes) {
                [&] { decode_codes(graph); });
 }
 
+/// The nodes that round to levels, and the levels of some numbers.
+struct Rounded {
+  std::vector<std::string> operators;
+  std::vector<float> levels;
+};
+
+Rounded rounded(const char* system, int bits, float scale, std::span<const float> numbers) {
+  auto encoding = std::make_shared<numerics::MatrixEncoding>();
+  encoding->bits = bits;
+  encoding->codebook = numerics::codebook_of(numerics::find_system(system), bits);
+  encoding->scales = numerics::StoredNumbers::of({&scale, 1});
+  ir::Graph graph;
+  const ir::Shape shape{static_cast<ir::Dim>(numbers.size())};
+  const ValueId x = graph.add_input("x", ir::test::float_type(shape));
+  graph.add_output(add_encode(graph, "round", ir::Encode{encoding}, x));
+  const auto y = ir::test::run_reference(graph, ir::test::list(ir::Tensor::from(shape, numbers)));
+  return {test::operators(graph), ir::test::elements<float>(y[0])};
+}
+
+TEST(StepFunction, RoundsEvenlySpacedLevelsByArithmetic) {
+  const std::vector<float> numbers = {-9, -1.6F, -0.26F, -0.25F, 0, 0.24F, 0.26F, 0.75F, 1.3F, 9};
+  const std::vector<std::string> whole = {"Div", "Round", "Clip", "Mul"};
+  const Rounded narrow = rounded("int_narrow", 3, 0.5F, numbers);
+  EXPECT_EQ(narrow.levels, (std::vector<float>{-1.5F, -1.5F, -0.5F, 0, 0, 0, 0.5F, 1, 1.5F, 1.5F}));
+  const Rounded full = rounded("int", 3, 0.5F, numbers);
+  EXPECT_EQ(full.operators, whole);
+  EXPECT_EQ(full.levels, (std::vector<float>{-2, -1.5F, -0.5F, 0, 0, 0, 0.5F, 1, 1.5F, 1.5F}));
+  const Rounded odd = rounded("symmetric", 2, 0.5F, numbers);  // -1.5, -0.5, 0.5, 1.5
+  EXPECT_EQ(odd.operators, (std::vector<std::string>{"Div", "Floor", "Clip", "Add", "Mul"}));
+}
+
+TEST(StepFunction, RoundsFewOtherLevelsByASum) {
+  const std::vector<float> numbers = {-9, -0.3F, 0, 0.1F, 0.9F, 9};
+  const Rounded pot = rounded("pot", 3, 1, numbers);
+  EXPECT_EQ(std::ranges::count(pot.operators, "Gather"), 0);
+  EXPECT_EQ(std::ranges::count(pot.operators, "Greater"), 6);
+  const Rounded many = rounded("e4m3", 8, 1, numbers);
+  EXPECT_GT(std::ranges::count(many.operators, "Gather"), 0);
+}
+
 TEST(StepFunction, TakesAnyNumberOfValues) {
   for (std::size_t count = 1; count <= 9; ++count) {
     std::vector<float> thresholds;

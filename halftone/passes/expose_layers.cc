@@ -149,7 +149,11 @@ class Exposure {
     if (has_heads) {
       const ValueId images = reshape(x, {first, product_.heads, rows, k});
       const ValueId pixels = transpose(images, {0, 2, 1, 3});
-      const ValueId joined = reshape(pixels, {first, rows, product_.heads * k});
+      const Dim channels = product_.heads * k;
+      // A convolution has the batch first: rows of k N become k rows of N images.
+      const ValueId joined = ir::is_batch(rows)
+                                 ? reshape(pixels, {ir::kBatch, rows / ir::kBatch, channels})
+                                 : reshape(pixels, {first, rows, channels});
       const ir::Conv conv{{{1}, {1}, {0}, {0}}, product_.heads, {}};
       y = graph_.add_node(node_.name, conv, {joined, weights({1})});
     } else {

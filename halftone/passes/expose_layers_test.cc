@@ -87,6 +87,19 @@ TEST(ExposeLayers, AcceptsEveryPositionOfTheConstant) {
   }
 }
 
+// A grouped Einsum with the batch among the rows, as in DeepFilterNet: "btgi,gih->btgh".
+TEST(ExposeLayers, GivesConvolutionsTheBatchFirst) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 20, 4, 3}));
+  const ValueId groups = graph.add_node("groups", ir::Transpose{{2, 0, 1, 3}}, {x});
+  const ValueId rows = graph.add_node("rows", ir::Reshape{{4, 20 * kBatch, 3}}, {groups});
+  const ValueId w = graph.add_constant("w", test::random_tensor({4, 3, 6}, 3));
+  const ValueId y = graph.add_node("y", MatMul{}, {rows, w});
+  graph.add_output(graph.add_node("out", ir::Reshape{{4, kBatch, 20, 6}}, {y}));
+  EXPECT_TRUE(test::run_checked(graph, expose_all));
+  EXPECT_EQ(count(graph, "Conv"), 1U);
+}
+
 TEST(ExposeLayers, KeepsOtherProducts) {
   Graph unwanted = product({}, {kBatch, 3, 5}, {4, 3}, true);
   EXPECT_FALSE(expose_layers(unwanted, [](const ir::Node& node) { return node.name != "y"; }));

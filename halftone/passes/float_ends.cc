@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/float_ends.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/code_parameters.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
 namespace {
 
-/// The parameters that dequantize an input; null if there are none.
-const ir::AffineParameters* reading_of(const ir::Graph& graph, ir::ValueId input) {
-  for (const ir::NodeId reader : graph.consumers(input)) {
-    const auto* op = std::get_if<ir::DequantizeLinear>(&graph.node(reader).op);
-    if (op != nullptr) return &op->parameters;
-  }
-  return nullptr;
+/// What the integers of a value mean; null for one of floats, or if nothing says it.
+const ir::AffineParameters* meaning_of(const ir::Graph& graph, const ir::CodeParameters& known,
+                                       ir::ValueId value) {
+  const auto found = known.of_value.find(value);
+  const bool is_float = graph.value(value).type.is_dense(ir::ElementType::kFloat32);
+  return is_float || found == known.of_value.end() ? nullptr : &found->second;
 }
 
-bool open_input(ir::Graph& graph, ir::ValueId input) {
+bool open_input(ir::Graph& graph, const ir::CodeParameters& known, ir::ValueId input) {
   const ir::ValueType type = graph.value(input).type;
-  const ir::AffineParameters* parameters = reading_of(graph, input);
-  if (parameters == nullptr || type.is_dense(ir::ElementType::kFloat32)) return false;
+  const ir::AffineParameters* parameters = meaning_of(graph, known, input);
+  if (parameters == nullptr) return false;
   ir::QuantizeLinear quantize{*parameters, type.encoding.element};
   const std::string name = graph.value(input).name;
   // Creates the node for float32 before other nodes read it.
@@ -39,10 +40,10 @@ bool open_input(ir::Graph& graph, ir::ValueId input) {
   return true;
 }
 
-bool open_output(ir::Graph& graph, ir::ValueId& output) {
-  const auto* op = computed_by<ir::QuantizeLinear>(graph, output);
-  if (op == nullptr) return false;
-  ir::DequantizeLinear dequantize{op->parameters};
+bool open_output(ir::Graph& graph, const ir::CodeParameters& known, ir::ValueId& output) {
+  const ir::AffineParameters* parameters = meaning_of(graph, known, output);
+  if (parameters == nullptr) return false;
+  ir::DequantizeLinear dequantize{*parameters};
   const std::string name = graph.value(output).name;
   graph.rename(output, name + "/codes");
   output = graph.add_node(name + "/dequantize", std::move(dequantize), {output}, name);
@@ -57,6 +58,10 @@ bool restore_input(ir::Graph& graph, ir::ValueId input, const ir::ValueType& typ
   if (op == nullptr || op->element != type.encoding.element) return false;
   const ir::ValueId codes = node.output;
   graph.set_input_type(input, type);
+  if (std::ranges::count(graph.outputs(), codes) > 0) {  // which keeps its name
+    graph.replace_node(readers[0], ir::Reshape{type.shape}, {input});
+    return true;
+  }
   graph.replace_uses(codes, input);
   graph.remove_node(readers[0]);
   return true;
@@ -65,7 +70,8 @@ bool restore_input(ir::Graph& graph, ir::ValueId input, const ir::ValueType& typ
 bool restore_output(ir::Graph& graph, ir::ValueId& output, const ir::ValueType& type) {
   if (computed_by<ir::DequantizeLinear>(graph, output) == nullptr) return false;
   const ir::ValueId codes = graph.node(*graph.producer(output)).inputs[0];
-  if (!graph.value(codes).type.is_dense(type.encoding.element)) return false;
+  const bool is_output = std::ranges::count(graph.outputs(), codes) > 0;
+  if (is_output || !graph.value(codes).type.is_dense(type.encoding.element)) return false;
   const std::string name = graph.value(output).name;
   graph.rename(output, name + "/dequantize");
   graph.rename(codes, name);
@@ -77,10 +83,11 @@ bool restore_output(ir::Graph& graph, ir::ValueId& output, const ir::ValueType& 
 
 bool give_float_ends(ir::Graph& graph) {
   bool changed = false;
+  const ir::CodeParameters known = ir::code_parameters(graph);
   const std::vector<ir::ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
-  for (const ir::ValueId input : inputs) changed = open_input(graph, input) || changed;
+  for (const ir::ValueId input : inputs) changed = open_input(graph, known, input) || changed;
   std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
-  for (ir::ValueId& output : outputs) changed = open_output(graph, output) || changed;
+  for (ir::ValueId& output : outputs) changed = open_output(graph, known, output) || changed;
   graph.set_outputs(std::move(outputs));
   return changed;
 }
@@ -96,6 +103,7 @@ bool restore_ends(ir::Graph& graph, const ir::Graph& original) {
     if (is_float(type) || !is_float(graph.value(input).type)) continue;
     changed = restore_input(graph, input, type) || changed;
   }
+  if (changed) graph.infer_all();  // what moves an input has its type
   std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ir::ValueType& type = original.value(original.outputs()[i]).type;

@@ -14,8 +14,8 @@ namespace halftone::passes {
 ///                       |                                            |
 ///                   Dequantize                                   float32 y
 ///
-/// An input takes the scale of the DequantizeLinear that reads it, an output that of the
-/// QuantizeLinear that computes it; others stay unchanged.
+/// The scale is that of the conversions next to the end, also behind operators that only move
+/// elements: ir::code_parameters(). Ends for which there is none stay unchanged.
 /// @return whether the graph changed
 bool give_float_ends(ir::Graph& graph);
 

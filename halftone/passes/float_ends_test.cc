@@ -34,6 +34,42 @@ TEST(GiveFloatEnds, ConvertsAtInputsAndOutputs) {
   EXPECT_FALSE(give_float_ends(graph));
 }
 
+/// Codes that are reshaped, halved and turned around: no conversion is next to an end.
+ir::Graph network_of_moves() {
+  ir::Graph graph;
+  const auto q = graph.add_input("x", ir::dense_type(ElementType::kUint8, {ir::kBatch, 4}));
+  const auto matrix = graph.add_node("matrix", ir::Reshape{{ir::kBatch, 2, 2}}, {q});
+  const auto x = graph.add_node("numbers", ir::DequantizeLinear{{{0.5F}, {2}, 0}}, {matrix});
+  const auto f = graph.add_node("tanh", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x});
+  const auto p =
+      graph.add_node("p", ir::QuantizeLinear{{{0.25F}, {8}, 0}, ElementType::kUint8}, {f});
+  const auto row = graph.add_node("row", ir::Slice{1, 1, 1, 1}, {p});
+  graph.add_output(graph.add_node("y", ir::Transpose{{0, 2, 1}}, {row}));
+  graph.add_output(graph.add_node("z", ir::Reshape{{ir::kBatch, 4}}, {q}));
+  return graph;
+}
+
+TEST(GiveFloatEnds, FindsConversionsBehindMovedElements) {
+  ir::Graph graph = network_of_moves();
+  EXPECT_TRUE(give_float_ends(graph));
+  ir::verify(graph);
+  EXPECT_EQ(graph.value(graph.inputs()[0]).type, ir::test::float_type({ir::kBatch, 4}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).name, "y");
+  const auto inputs = ir::test::list(ir::test::floats({1, 4}, {9, 9, 0.6F, -0.4F}));
+  const auto y = ir::test::run_reference(graph, inputs);
+  EXPECT_THAT(ir::test::elements<float>(y[0]), ::testing::ElementsAre(0.5F, -0.5F));
+  EXPECT_THAT(ir::test::elements<float>(y[1]), ::testing::ElementsAre(9, 9, 0.5F, -0.5F));
+}
+
+TEST(RestoreEnds, GivesMovedElementsBack) {
+  const ir::Graph original = network_of_moves();
+  ir::Graph graph = original;
+  give_float_ends(graph);
+  EXPECT_TRUE(restore_ends(graph, original));
+  ir::verify(graph);
+  EXPECT_EQ(ir::to_text(graph), ir::to_text(original));
+}
+
 TEST(RestoreEnds, GivesTheNetworkBack) {
   const ir::Graph original = narrow_network();
   ir::Graph graph = original;

@@ -14,6 +14,7 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
+#include "halftone/passes/code_plan.h"
 #include "halftone/passes/codes.h"
 #include "halftone/passes/integer_forms.h"
 #include "halftone/passes/rewrite.h"
@@ -26,56 +27,6 @@ using ir::AffineParameters;
 using ir::NodeId;
 using ir::ValueId;
 
-/// Functions of one number for which TensorFlow Lite has kernels of codes.
-bool has_codes(ActivationKind kind) {
-  constexpr ActivationKind kKinds[] = {ActivationKind::kRelu,    ActivationKind::kReluN1To1,
-                                       ActivationKind::kRelu6,   ActivationKind::kLeakyRelu,
-                                       ActivationKind::kElu,     ActivationKind::kTanh,
-                                       ActivationKind::kSigmoid, ActivationKind::kHardSwish,
-                                       ActivationKind::kGelu,    ActivationKind::kGeluTanh};
-  return std::ranges::count(kKinds, kind) > 0;
-}
-
-bool is_float(const ir::Graph& graph, ValueId id) {
-  return graph.value(id).type.is_dense(ir::ElementType::kFloat32);
-}
-
-/// Whether the weights can be int8 with a scale per output.
-bool has_code_weights(const ir::Graph& graph, const ir::Node& node) {
-  const ir::Constant* constant = graph.constant(node.inputs[1]);
-  if (constant == nullptr) return false;
-  const auto* encoded = std::get_if<ir::EncodedTensor>(constant);
-  if (encoded == nullptr) return is_float(graph, node.inputs[1]);
-  const numerics::MatrixEncoding& encoding = *encoded->encoding;
-  return encoding.codebook != nullptr && encoding.codebook->name() == "int_narrow" &&
-         encoding.bits <= 8 && encoding.granularity != numerics::Granularity::kGroup;
-}
-
-/// Whether a value is the projected input of a recurrent layer, which stays float32 as a whole.
-bool feeds_recurrence(const ir::Graph& graph, ValueId id) {
-  return std::ranges::any_of(
-      graph.consumers(id), [&](NodeId reader) { return ir::is_recurrent(graph.node(reader).op); });
-}
-
-/// Operators whose result has the codes of their input: it is one of its elements, or a mean.
-bool keeps_codes(const ir::Graph& graph, const ir::Node& node) {
-  const bool has_one_input = node.inputs.size() == 1 || std::holds_alternative<ir::Pad>(node.op);
-  if (!has_one_input || !is_float(graph, node.output)) return false;
-  return ir::traits_of(node.op).selects || std::holds_alternative<ir::Pool>(node.op);
-}
-
-/// The range that TensorFlow Lite prescribes for a result; none for most.
-std::optional<numerics::ValueRange> prescribed(const ir::Operator& op) {
-  constexpr numerics::ValueRange kProbability{0, 255.0F / 256};
-  constexpr numerics::ValueRange kSigned{-1, 127.0F / 128};
-  if (std::holds_alternative<ir::Softmax>(op)) return kProbability;
-  const auto* unary = std::get_if<ir::Unary>(&op);
-  if (unary == nullptr) return std::nullopt;
-  if (unary->activation.kind == ActivationKind::kSigmoid) return kProbability;
-  if (unary->activation.kind == ActivationKind::kTanh) return kSigned;
-  return std::nullopt;
-}
-
 /// Scale and zero point of a range, which is widened to hold zero.
 AffineParameters parameters_of(const numerics::ValueRange& range, ir::ElementType element) {
   const ir::CodeRange codes = ir::code_range(element);
@@ -87,62 +38,6 @@ AffineParameters parameters_of(const numerics::ValueRange& range, ir::ElementTyp
   const double bounded = std::clamp<double>(zero, codes.low, codes.high);
   return {{scale}, {static_cast<std::int32_t>(bounded)}, 0};
 }
-
-/// Which values have codes, and what these mean.
-class CodePlan {
- public:
-  CodePlan(const ir::Graph& graph, const WantsCodes& wanted) : graph_(graph) {
-    for (const NodeId id : graph.topological_order()) {
-      const ir::Node& node = graph.node(id);
-      const bool keeps = keeps_codes(graph, node) && coded_.contains(node.inputs[0]);
-      if (keeps && !std::holds_alternative<ir::Pool>(node.op)) {
-        coded_.insert(node.output);
-        keepers_.insert(node.output);
-      }
-      if (!has_code_form(graph, node) || !wanted(node)) continue;
-      // Before the first layer, float32 inputs stay as they are.
-      const auto inputs = data_inputs(node);
-      const auto is_coded = [this](ValueId input) { return coded_.contains(input); };
-      if (!ir::is_layer(node.op) && std::ranges::none_of(inputs, is_coded)) continue;
-      computing_.insert(id);
-      coded_.insert(inputs.begin(), inputs.end());
-      coded_.insert(node.output);
-      if (keeps_codes(graph, node)) keepers_.insert(node.output);
-    }
-  }
-
-  [[nodiscard]] bool computes(NodeId id) const { return computing_.contains(id); }
-  [[nodiscard]] bool has_codes(ValueId id) const { return coded_.contains(id); }
-  /// Whether the codes of a value are those of the input of its node.
-  [[nodiscard]] bool keeps(ValueId id) const { return keepers_.contains(id); }
-
-  /// Values whose range decides.
-  [[nodiscard]] std::vector<ValueId> ranged() const {
-    std::vector<ValueId> values;
-    for (const ValueId id : coded_) {
-      const auto producer = graph_.producer(id);
-      if (keeps(id) || (producer && prescribed(graph_.node(*producer).op))) continue;
-      values.push_back(id);
-    }
-    return values;
-  }
-
-  /// The inputs whose elements are computed with, without weights and biases.
-  [[nodiscard]] std::vector<ValueId> data_inputs(const ir::Node& node) const {
-    std::vector<ValueId> found;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (ir::input_role(node.op, i) != ir::InputRole::kData) continue;
-      if (graph_.constant(node.inputs[i]) == nullptr) found.push_back(node.inputs[i]);
-    }
-    return found;
-  }
-
- private:
-  const ir::Graph& graph_;
-  std::set<NodeId> computing_;
-  std::set<ValueId> coded_;    ///< float32 values
-  std::set<ValueId> keepers_;  ///< of them, those that keep the codes of an input
-};
 
 /// Replaces float32 by codes, node by node in the order of execution.
 class Rewriter {
@@ -179,17 +74,22 @@ class Rewriter {
     if (!plan_.has_codes(node.output)) return;
     if (plan_.keeps(node.output)) {
       parameters_[node.output] = parameters_.at(node.inputs[0]);
-    } else if (const auto range = prescribed(node.op)) {
+    } else if (const auto range = prescribed_range(node.op)) {
       parameters_[node.output] = parameters_of(*range, form_.element);
     }
   }
 
-  /// Makes the readers of a value read what its codes represent.
+  /// Makes the readers of a value read what its codes represent; of one that is joined in
+  /// float32, those that compute with codes.
   void add_codes(ValueId value) {
     const AffineParameters& own = parameters_.at(value);
     const std::string name = graph_.value(value).name;
-    const auto is_output = std::ranges::count(graph_.outputs(), value) > 0;
-    const std::vector<NodeId> readers = graph_.consumers(value);
+    const bool stays = plan_.is_joined_in_float(value);
+    // An input that is an output keeps its name, and remains what it is as an output.
+    const bool is_output =
+        !stays && graph_.producer(value) && std::ranges::count(graph_.outputs(), value) > 0;
+    std::vector<NodeId> readers = graph_.consumers(value);
+    if (stays) std::erase_if(readers, [this](NodeId id) { return !plan_.computes(id); });
     const ValueId codes = graph_.add_node(name + "/quantize", quantize(own), {value});
     const std::string end = is_output ? name : name + "/dequantize";
     if (is_output) graph_.rename(value, name + "/float");
@@ -341,32 +241,6 @@ void Rewriter::use_code_weights(NodeId id) {
 }
 
 }  // namespace
-
-bool has_code_form(const ir::Graph& graph, const ir::Node& node) {
-  if (!is_float(graph, node.output) || feeds_recurrence(graph, node.output)) return false;
-  if (std::holds_alternative<ir::FullyConnected>(node.op) ||
-      std::holds_alternative<ir::Conv>(node.op)) {
-    const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
-    return has_code_weights(graph, node) &&
-           (!has_bias || float_constant(graph, node.inputs[2]) != nullptr);
-  }
-  if (const auto* binary = std::get_if<ir::Binary>(&node.op)) {
-    return binary->kind == ir::BinaryKind::kAdd || binary->kind == ir::BinaryKind::kSub ||
-           binary->kind == ir::BinaryKind::kMul;
-  }
-  if (const auto* reduce = std::get_if<ir::Reduce>(&node.op)) {
-    return reduce->kind == ir::ReduceKind::kMean;
-  }
-  if (const auto* softmax = std::get_if<ir::Softmax>(&node.op)) {
-    return !softmax->log && softmax->axis + 1 == graph.value(node.output).type.shape.rank();
-  }
-  if (const auto* pool = std::get_if<ir::Pool>(&node.op)) {
-    return pool->kind == ir::PoolKind::kAverage && !pool->count_padding;
-  }
-  if (const auto* unary = std::get_if<ir::Unary>(&node.op))
-    return has_codes(unary->activation.kind);
-  return std::holds_alternative<ir::Concat>(node.op);
-}
 
 bool split_activations(ir::Graph& graph, const WantsCodes& wanted) {
   bool changed = false;

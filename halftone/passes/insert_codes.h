@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <map>
 #include <vector>
 
 #include "halftone/ir/graph.h"
 #include "halftone/numerics/scale_rule.h"
+#include "halftone/passes/code_plan.h"
 
 namespace halftone::passes {
 
@@ -20,13 +20,6 @@ struct CodeForm {
 inline constexpr CodeForm kOnnxCodes{};
 /// Of TensorFlow Lite.
 inline constexpr CodeForm kTfliteCodes{ir::CodeRounding::kHalfAway, ir::ElementType::kInt8};
-
-/// Which operators of a network compute with codes of 8 bits: all that can, or those wanted.
-using WantsCodes = std::function<bool(const ir::Node&)>;
-
-/// Whether an operator on these float32 values has a form for codes. A layer may have weights in
-/// codes of int_narrow.
-bool has_code_form(const ir::Graph& graph, const ir::Node& node);
 
 /// Splits functions without bounds, such as Sigmoid, off operators that compute with codes: they
 /// become operators of their own, whose results have codes. Call it first.

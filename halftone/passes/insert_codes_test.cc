@@ -99,6 +99,18 @@ TEST(InsertCodes, LeavesOnlyIntegersBetweenTheEnds) {
   }
 }
 
+TEST(InsertCodes, KeepsTheNamesOfInputsAndOutputs) {
+  ir::Graph graph = network();
+  const ValueId x = graph.inputs()[0];
+  graph.add_output(x);
+  graph.add_output(graph.add_node("copy", ir::Reshape{graph.value(x).type.shape}, {x}, "the copy"));
+  const ir::Graph coded = in_codes(graph, images(), kTfliteCodes);
+  EXPECT_EQ(coded.value(coded.inputs()[0]).name, "x");
+  std::vector<std::string> names;
+  for (const ValueId id : coded.outputs()) names.push_back(coded.value(id).name);
+  EXPECT_THAT(names, testing::ElementsAre("y", "x", "the copy"));
+}
+
 TEST(InsertCodes, GivesFunctionsWithoutBoundsCodesOfTheirOwn) {
   const ir::Graph graph = network({ActivationKind::kSigmoid});
   const ir::Graph coded = in_codes(graph, images(), kTfliteCodes);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
 namespace {
@@ -118,7 +119,72 @@ class StateKeeper {
   std::size_t kept_ = 0;
 };
 
+class CellRemoval {
+ public:
+  CellRemoval(ir::Graph& graph, ir::NodeId id) : graph_(graph), node_(graph.node(id)) {}
+
+  bool run() {
+    auto op = std::get<Recurrent>(node_.op);
+    const auto readers = readers_of(node_.output);
+    if (!op.with_cell || readers.empty()) return false;
+    hidden_ = static_cast<std::size_t>(graph_.value(node_.output).type.shape[2]) / 2;
+    for (const ir::Node& reader : readers) {
+      if (!reads_hidden(reader) && !moves_hidden(reader)) return false;
+    }
+    op.with_cell = false;
+    const ValueId states = graph_.add_node(node_.name, std::move(op), node_.inputs);
+    for (const ir::Node& reader : readers) replace(reader, states);
+    return true;
+  }
+
+ private:
+  /// Copies of the Slices that read a value; none if something else does.
+  std::vector<ir::Node> readers_of(ValueId id) {
+    std::vector<ir::Node> readers;
+    if (std::ranges::count(graph_.outputs(), id) > 0) return readers;
+    for (const ir::NodeId reader : graph_.consumers(id)) {
+      readers.push_back(graph_.node(reader));
+      if (!std::holds_alternative<ir::Slice>(readers.back().op)) return {};
+    }
+    return readers;
+  }
+  bool reads_hidden(const ir::Node& reader) {
+    const auto& slice = std::get<ir::Slice>(reader.op);
+    return slice.axis == 2 && slice.begin == 0 && slice.count == hidden_ && slice.step == 1;
+  }
+  /// Whether a Slice takes steps or samples of which only the hidden states are read.
+  bool moves_hidden(const ir::Node& reader) {
+    const auto readers = readers_of(reader.output);
+    return std::get<ir::Slice>(reader.op).axis != 2 && !readers.empty() &&
+           std::ranges::all_of(readers, [&](const ir::Node& next) { return reads_hidden(next); });
+  }
+  void replace(const ir::Node& reader, ValueId states) {
+    if (reads_hidden(reader)) {
+      replace_value(graph_, reader.output, states);
+      return;
+    }
+    const auto readers = readers_of(reader.output);
+    const ValueId part = graph_.add_node(reader.name, reader.op, {states});
+    for (const ir::Node& next : readers) replace_value(graph_, next.output, part);
+  }
+
+  ir::Graph& graph_;
+  const ir::Node node_;  // a copy, because added nodes invalidate references
+  std::size_t hidden_ = 0;
+};
+
 }  // namespace
+
+bool drop_unused_cells(ir::Graph& graph) {
+  bool changed = false;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const bool is_layer =
+        graph.contains(id) && std::holds_alternative<Recurrent>(graph.node(id).op);
+    changed = (is_layer && CellRemoval(graph, id).run()) || changed;
+  }
+  if (changed) graph.remove_unused_nodes();
+  return changed;
+}
 
 std::size_t keep_recurrent_states(ir::Graph& graph) { return StateKeeper(graph).keep(); }
 

@@ -7,6 +7,10 @@
 
 namespace halftone::passes {
 
+/// Makes layers that give cells, of which nobody reads any, give their hidden states alone.
+/// @return whether anything changed
+bool drop_unused_cells(ir::Graph& graph);
+
 /// Makes states (ir::State) of what recurrent layers remember, so that runs on the parts of a
 /// sequence, one after the other, compute what one run on the whole sequence does: a layer that
 /// starts from zeros starts from where the last run ended instead. A layer whose start is computed

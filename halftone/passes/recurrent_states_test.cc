@@ -90,5 +90,27 @@ TEST(RecurrentStates, RefuseWhatCannotGoOn) {
                [&] { keep_recurrent_states(reversed); });
 }
 
+TEST(RecurrentCells, AreDroppedWhereNobodyReadsThem) {
+  for (const bool reads_cell : {false, true}) {
+    Recurrent op;
+    op.with_cell = true;
+    ir::Graph graph = Layer{op}.graph();
+    const ValueId y = graph.outputs()[0];
+    const auto half = [&](const char* name, ValueId from, std::size_t first) {
+      return graph.add_node(name, ir::Slice{2, first, 1, kSize}, {from});
+    };
+    const ValueId last = graph.add_node("last", ir::Slice{0, 3, 1, 1}, {y});
+    std::vector<ValueId> outputs = {half("h", y, 0), half("last h", last, 0)};
+    if (reads_cell) outputs.push_back(half("last c", last, kSize));
+    graph.set_outputs(outputs);
+    const ir::Graph before = graph;
+    EXPECT_EQ(drop_unused_cells(graph), !reads_cell);
+    EXPECT_NO_THROW(ir::verify(graph));
+    EXPECT_EQ(graph.value(graph.outputs()[0]).name, "h");
+    EXPECT_EQ(graph.value(graph.outputs()[1]).name, "last h");
+    ir::test::expect_same_function(graph, before);
+  }
+}
+
 }  // namespace
 }  // namespace halftone::passes

@@ -146,8 +146,9 @@ bool rewrite(ir::Graph& graph, ir::NodeId id) {
   const auto* transpose = std::get_if<ir::Transpose>(&graph.node(id).op);
   if (transpose == nullptr) return sink(graph, id);
   const Permutation permutation = transpose->permutation;
-  return merge_two(graph, id, permutation) || turn_into_reshape(graph, id, permutation) ||
-         lift_into_constant(graph, id, permutation);
+  // A transpose that is a reshape is lifted first: the weights stay integers of a layer.
+  return merge_two(graph, id, permutation) || lift_into_constant(graph, id, permutation) ||
+         turn_into_reshape(graph, id, permutation);
 }
 
 }  // namespace

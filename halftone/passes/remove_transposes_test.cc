@@ -183,6 +183,26 @@ TEST(RemoveTransposes, DequantizedConstantsAreTransposedThemselves) {
   }
 }
 
+// Weights [O, C, h, w] of a depthwise, a one-channel and a 1 x 1 convolution: the transpose only
+// moves axes of extent 1, and the weights are integers of the layer all the same.
+TEST(RemoveTransposes, DequantizedWeightsAreTransposedThemselvesWhereThatIsAReshape) {
+  for (const ir::Shape& shape : {ir::Shape{4, 1, 3, 3}, ir::Shape{4, 3, 1, 1}}) {
+    Graph graph;
+    const bool is_depthwise = shape[1] == 1;
+    const ValueId x =
+        graph.add_input("x", ir::test::float_type({kBatch, 5, 5, is_depthwise ? 4 : 3}));
+    const ValueId q =
+        graph.add_constant("q", test::random_tensor(shape, 5).cast(ir::ElementType::kInt8));
+    const ir::AffineParameters parameters{{0.5F, 1, 2, 3}, {0, 0, 0, 0}, 0};
+    const ValueId w = graph.add_node("w", ir::DequantizeLinear{parameters}, {q});
+    const ValueId last = graph.add_node("last", Transpose{{0, 2, 3, 1}}, {w});
+    const ir::Conv conv{ir::plain_window(2), is_depthwise ? 4 : 1};
+    graph.add_output(graph.add_node("y", conv, {x, last}));
+    EXPECT_TRUE(test::run_checked(graph, remove_transposes));
+    EXPECT_THAT(test::operators(graph), ElementsAre("DequantizeLinear", "Conv"));
+  }
+}
+
 TEST(RemoveTransposes, WeightsOfSixteenBitsAreTransposedThemselves) {
   Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));

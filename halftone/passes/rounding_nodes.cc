@@ -2,7 +2,6 @@
 #include "halftone/passes/rounding_nodes.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "halftone/base/error.h"
 #include "halftone/numerics/levels.h"
 #include "halftone/numerics/systems.h"
+#include "halftone/passes/step_function.h"
 
 namespace halftone::passes {
 namespace {
@@ -25,66 +25,6 @@ using numerics::NumberType;
 using numerics::ScaleRule;
 
 constexpr ir::Activation kAbs{ir::ActivationKind::kAbs, 0, 0};
-
-/// Adds nodes and constants that share a prefix.
-class Nodes {
- public:
-  Nodes(ir::Graph& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
-
-  ValueId add(const std::string& what, ir::Operator op, std::vector<ValueId> inputs) {
-    return graph_.add_node(name_ + "/" + what, std::move(op), std::move(inputs));
-  }
-  ValueId binary(const std::string& what, BinaryKind kind, ValueId a, ValueId b) {
-    return add(what, ir::Binary{kind, {}}, {a, b});
-  }
-  ValueId number(const std::string& what, float x) { return constant(what, {}, {&x, 1}); }
-  ValueId numbers(const std::string& what, std::span<const float> numbers) {
-    return constant(what, {static_cast<ir::Dim>(numbers.size())}, numbers);
-  }
-  [[nodiscard]] const ir::Shape& shape(ValueId id) const { return graph_.value(id).type.shape; }
-
- private:
-  ValueId constant(const std::string& what, ir::Shape shape, std::span<const float> numbers) {
-    return graph_.add_constant(name_ + "/" + what, ir::Tensor::from(std::move(shape), numbers));
-  }
-
-  ir::Graph& graph_;
-  std::string name_;
-};
-
-/// A function that is constant between thresholds.
-struct StepFunction {
-  std::vector<float> thresholds;
-  std::vector<float> values;
-};
-
-ValueId add_steps(Nodes& nodes, ValueId x, const StepFunction& function) {
-  std::vector<float> thresholds = function.thresholds;
-  std::vector<float> values = function.values;
-  const std::size_t size = std::max<std::size_t>(2, std::bit_ceil(values.size()));
-  thresholds.resize(size - 1, std::numeric_limits<float>::max());
-  values.resize(size, values.back());
-  ValueId index = ir::kAbsent;
-  for (std::size_t half = size / 2; half > 0; half /= 2) {
-    const std::string step = "step" + std::to_string(half);
-    std::vector<float> own;
-    for (std::size_t i = half - 1; i < thresholds.size(); i += 2 * half) {
-      own.push_back(thresholds[i]);
-    }
-    ValueId threshold = nodes.numbers(step + "/thresholds", own);
-    const bool is_first = index == ir::kAbsent;
-    if (!is_first) threshold = nodes.add(step + "/threshold", ir::Gather{0}, {threshold, index});
-    const ValueId is_above = nodes.binary(step + "/above", BinaryKind::kGreater, x, threshold);
-    const ValueId bit = nodes.add(step + "/bit", ir::Cast{ir::ElementType::kInt32}, {is_above});
-    if (is_first) {
-      index = bit;
-    } else {
-      const ValueId twice = nodes.binary(step + "/twice", BinaryKind::kAdd, index, index);
-      index = nodes.binary(step + "/index", BinaryKind::kAdd, twice, bit);
-    }
-  }
-  return nodes.add("level", ir::Gather{0}, {nodes.numbers("levels", values), index});
-}
 
 /// Levels in ascending order, and what is beyond them.
 struct Levels {
@@ -327,8 +267,8 @@ ValueId add_step_function(ir::Graph& graph, const std::string& name, ValueId x,
                           std::span<const float> thresholds, std::span<const float> values) {
   HALFTONE_ASSERT(values.size() == thresholds.size() + 1);
   Nodes nodes(graph, name);
-  return add_steps(nodes, x,
-                   {{thresholds.begin(), thresholds.end()}, {values.begin(), values.end()}});
+  return add_search(nodes, x,
+                    {{thresholds.begin(), thresholds.end()}, {values.begin(), values.end()}});
 }
 
 ValueId add_encode(ir::Graph& graph, const std::string& name, const ir::Encode& op, ValueId x) {

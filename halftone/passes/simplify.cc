@@ -8,6 +8,7 @@
 #include "halftone/passes/fuse_gelu.h"
 #include "halftone/passes/match_fully_connected.h"
 #include "halftone/passes/merge_duplicates.h"
+#include "halftone/passes/recurrent_states.h"
 #include "halftone/passes/remove_identities.h"
 #include "halftone/passes/remove_transposes.h"
 #include "halftone/passes/use_integers.h"
@@ -29,6 +30,7 @@ bool simplify(ir::Graph& graph, const FoldOptions& options) {
     found = fold_broadcasts(graph) || found;
     found = merge_duplicates(graph) || found;
     found = remove_identities(graph) || found;
+    found = drop_unused_cells(graph) || found;
     found = remove_transposes(graph) || found;
     found = fuse_gelu(graph) || found;
     found = match_fully_connected(graph) || found;

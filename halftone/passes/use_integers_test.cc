@@ -139,6 +139,23 @@ TEST(UseIntegers, RoundsABiasOfFloats) {
   expect_close(graph, graph_of(layer), 1);
 }
 
+// ONNX has channels first: behind a pooling to 1 x 1 or a layer of one channel, a Reshape is
+// between the layer and its QuantizeLinear.
+TEST(UseIntegers, QuantizesBeforeAMoveOfElements) {
+  for (const ir::Operator& move :
+       {ir::Operator(ir::Reshape{{ir::kBatch, 2, 2}}), ir::Operator(ir::Transpose{{1, 0}})}) {
+    ir::Graph graph = graph_of({});
+    const ir::NodeId quantize = *graph.producer(graph.outputs()[0]);
+    const ValueId moved = graph.add_node("moved", move, {graph.node(quantize).inputs[0]});
+    graph.replace_node(quantize, ir::Operator(graph.node(quantize).op), {moved});
+    const ir::Graph before = graph;
+    EXPECT_TRUE(use_integers(graph));
+    EXPECT_EQ(count_integer_layers(graph), 1U);
+    EXPECT_EQ(test::output_node(graph).name, "p");
+    expect_close(graph, before, 0);
+  }
+}
+
 TEST(UseIntegers, KeepsOtherProducts) {
   const IntegerLayer cases[] = {
       {ir::FullyConnected{{ActivationKind::kTanh, 0, 0}, {}}},

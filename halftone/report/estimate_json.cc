@@ -65,6 +65,9 @@ Json estimate_json(const accel::Estimate& estimate, const accel::Accelerator& ac
           {"host_seconds", estimate.host_s},
           {"energy_joules", estimate.energy_j},
           {"idle_joules", estimate.idle_j},
+          {"active_joules", estimate.active_j},
+          {"watts", estimate.watts()},
+          {"energy_is_guess", true},
           {"memory_bytes", footprint_json(estimate.footprint)},
           {"layers", operations}};
 }
@@ -86,7 +89,7 @@ std::string to_json(const accel::LanguageEstimate& estimate,
   return dump({{"kind", "estimate"},
                {"parameters", estimate.model.parameters()},
                {"active_parameters", estimate.model.active_parameters()},
-               {"weights", to_string(estimate.settings.weights)},
+               {"weights", estimate.weights_text()},
                {"activations", to_string(estimate.settings.activations)},
                {"cache", to_string(estimate.settings.cache)},
                {"prompt_tokens", estimate.settings.prompt},

@@ -68,14 +68,22 @@ std::string traffic_table(const accel::Estimate& estimate, const accel::Accelera
   return table.to_text();
 }
 
+/// No description has measured energies.
+std::string energies_text(const accel::Estimate& estimate) {
+  if (estimate.energy_j == 0) return "energy: the description has none\n";
+  return fmt::format(
+      "energy, a guess: {}, {:.3g} W; of them {} flow at idle, {} as leakage and clocks\n",
+      energy_text(estimate.energy_j), estimate.watts(), energy_text(estimate.idle_j),
+      energy_text(estimate.active_j));
+}
+
 std::string totals(const accel::Estimate& estimate) {
   double products = 0;
   for (const accel::OperationEstimate& each : estimate.operations) products += each.products;
-  std::string text = fmt::format(
-      "time {}, {:.4g} products/s, {:.4g} samples/s\nenergy {}, of which {} flow at idle\n",
-      time_text(estimate.seconds), products / estimate.interval_s,
-      static_cast<double>(estimate.batch) / estimate.interval_s, energy_text(estimate.energy_j),
-      energy_text(estimate.idle_j));
+  std::string text = fmt::format("time {}, {:.4g} products/s, {:.4g} samples/s\n",
+                                 time_text(estimate.seconds), products / estimate.interval_s,
+                                 static_cast<double>(estimate.batch) / estimate.interval_s) +
+                     energies_text(estimate);
   if (estimate.host_s > 0) {
     text +=
         fmt::format("inputs from and outputs to the host: {} more\n", time_text(estimate.host_s));
@@ -142,8 +150,8 @@ std::string to_text(const accel::LanguageEstimate& estimate,
       fmt::format(
           "\n{:.4g} parameters, {:.4g} of them active; weights {}, activations {}, "
           "cache {}\n\n",
-          estimate.model.parameters(), estimate.model.active_parameters(),
-          to_string(settings.weights), to_string(settings.activations), to_string(settings.cache));
+          estimate.model.parameters(), estimate.model.active_parameters(), estimate.weights_text(),
+          to_string(settings.activations), to_string(settings.cache));
   text +=
       fmt::format("prompt of {} tokens: {}, {:.4g} tokens/s; bound by {}\n", settings.prompt,
                   time_text(estimate.prompt.seconds),

@@ -135,6 +135,7 @@ std::string to_json(const Inspection& inspection) {
   Json json = inspection_json(inspection);
   json["layers"] = Json::array();
   for (const LayerInfo& layer : inspection.layers) json["layers"].push_back(layer_json(layer));
+  if (!inspection.warnings.empty()) json["warnings"] = inspection.warnings;
   if (!inspection.work.empty()) json["work"] = work_json(inspection.work);
   return dump(json);
 }
@@ -159,10 +160,13 @@ std::string to_json(const QuantizeReport& report) {
   }
   return dump({{"input_bytes", report.input_bytes},
                {"output_bytes", report.output_bytes},
+               {"input_weight_bytes", report.input_weight_bytes},
+               {"output_weight_bytes", report.output_weight_bytes},
                {"seconds", report.seconds},
                {"layers", list},
                {"equalized_pairs", report.equalized_pairs},
-               {"skipped_blocks", skipped}});
+               {"skipped_blocks", skipped},
+               {"warnings", report.warnings}});
 }
 
 Json evaluation_json(const compress::Evaluation& evaluation) {

@@ -8,6 +8,7 @@
 
 #include "halftone/report/json.h"
 #include "halftone/report/table.h"
+#include "halftone/report/units.h"
 
 namespace halftone::report {
 namespace {
@@ -187,8 +188,6 @@ std::string to_text(const LanguageQuantizeReport& report) {
     table.add_row({matrix.name, matrix.type, format_number(matrix.bits, 3),
                    format_bytes(matrix.bytes), format_number(sqnr_db(matrix.error), 1)});
   }
-  const double ratio = static_cast<double>(report.input_bytes) /
-                       static_cast<double>(std::max<std::uintmax_t>(report.output_bytes, 1));
   return table.to_text() +
          fmt::format("\n{} tokens to fit, {} held out", report.fit_tokens, report.held_out_tokens) +
          fmt::format(
@@ -198,8 +197,9 @@ std::string to_text(const LanguageQuantizeReport& report) {
          (report.predicted_loss ? fmt::format("predicted divergence {} nats per token\n",
                                               format_number(*report.predicted_loss, 4))
                                 : "") +
-         fmt::format("{} -> {} ({:.1f}x smaller) in {:.1f} s\n", format_bytes(report.input_bytes),
-                     format_bytes(report.output_bytes), ratio, report.seconds);
+         fmt::format("{} -> {} ({}) in {:.1f} s\n", format_bytes(report.input_bytes),
+                     format_bytes(report.output_bytes),
+                     size_change(report.input_bytes, report.output_bytes), report.seconds);
 }
 
 std::string to_json(const LanguageQuantizeReport& report) {

@@ -65,6 +65,9 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   EXPECT_EQ(json::parse(to_json(report))["equalized_pairs"], 0);
   EXPECT_THAT(to_text(report), Not(HasSubstr("equalized")));
   report.equalized_pairs = 3;
+  report.warnings = {"a sample is left out"};
+  report.input_weight_bytes = 900;
+  report.output_weight_bytes = 90;
   const json found = json::parse(to_json(report));
   EXPECT_EQ(found["input_bytes"], 1000);
   EXPECT_EQ(found["output_bytes"], 100);
@@ -78,7 +81,13 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   EXPECT_EQ(found["layers"][0]["sqnr_db"], 12.5);
   EXPECT_TRUE(found["layers"][0]["weight_sqnr_db"].is_null());
   const std::string text = to_text(report);
-  EXPECT_THAT(text, HasSubstr("10.0x smaller"));
+  EXPECT_THAT(text, HasSubstr("weights 900 B -> 90 B (10.0x smaller)\nfile    1000 B -> 100 B in"));
+  EXPECT_EQ(found["warnings"][0], "a sample is left out");
+  EXPECT_EQ(found["input_weight_bytes"], 900);
+  report.output_weight_bytes = 1800;
+  EXPECT_THAT(to_text(report), HasSubstr("900 B -> 1800 B (2.0x larger)"));
+  report.output_weight_bytes = 899;
+  EXPECT_THAT(to_text(report), HasSubstr("900 B -> 899 B (as large)"));
   EXPECT_THAT(text, HasSubstr("\nequalized: 3 pairs of layers\n"));
   EXPECT_THAT(text, HasSubstr("float"));
 }

@@ -66,6 +66,7 @@ Json sensitivity_json(const Sensitivity& found) {
           {"weighted_by", found.by_gradients ? "gradients" : "noise"},
           {"samples", found.samples},
           {"on_fit_samples", found.on_fit_samples},
+          {"warnings", found.warnings},
           {"layers", layers},
           {"units", units},
           {"choices", choices}};

@@ -3,6 +3,7 @@
 
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
+#include "halftone/report/units.h"
 #include "halftone/report/work.h"
 
 namespace halftone::report {
@@ -108,8 +109,6 @@ std::string to_text(const QuantizeReport& report) {
                    format_bytes(layer.encoded_bytes), format_number(layer.weight_sqnr_db, 1),
                    format_number(layer.sqnr_db, 1)});
   }
-  const double ratio = static_cast<double>(report.input_bytes) /
-                       static_cast<double>(std::max<std::size_t>(report.output_bytes, 1));
   std::string notes;
   if (report.equalized_pairs > 0) {
     notes += fmt::format("\nequalized: {} pairs of layers", report.equalized_pairs);
@@ -119,8 +118,11 @@ std::string to_text(const QuantizeReport& report) {
   }
   if (!notes.empty()) notes += "\n";
   return table.to_text() + notes +
-         fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n", format_bytes(report.input_bytes),
-                     format_bytes(report.output_bytes), ratio, report.seconds);
+         fmt::format(
+             "\nweights {} -> {} ({})\nfile    {} -> {} in {:.1f} s\n",
+             format_bytes(report.input_weight_bytes), format_bytes(report.output_weight_bytes),
+             size_change(report.input_weight_bytes, report.output_weight_bytes),
+             format_bytes(report.input_bytes), format_bytes(report.output_bytes), report.seconds);
 }
 
 std::string to_text(const compress::Evaluation& evaluation) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,6 +15,17 @@ std::string time_text(double seconds) {
     if (seconds >= unit) return fmt::format("{:.4g} {}", seconds / unit, name);
   }
   return fmt::format("{:.4g} ns", seconds * 1e9);
+}
+
+std::string size_change(std::uint64_t before, std::uint64_t after) {
+  const auto text = [](std::uint64_t large, std::uint64_t small) {
+    return fmt::format("{:.1f}x", static_cast<double>(large) /
+                                      static_cast<double>(std::max<std::uint64_t>(small, 1)));
+  };
+  const bool grows = after > before;
+  const std::string factor = grows ? text(after, before) : text(before, after);
+  if (factor == "1.0x") return "as large";
+  return factor + (grows ? " larger" : " smaller");
 }
 
 std::string energy_text(double joules) {

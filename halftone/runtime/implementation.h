@@ -20,6 +20,14 @@ namespace halftone::runtime {
 
 struct Way;
 
+/// Conversions that a step computes together with its node; null where there is none.
+struct FusedCodes {
+  const ir::Requantize* requantize = nullptr;  ///< of the sums of a layer of integers
+  const ir::DequantizeLinear* a = nullptr;     ///< of the operands of a Binary
+  const ir::DequantizeLinear* b = nullptr;
+  const ir::QuantizeLinear* quantize = nullptr;  ///< of its result
+};
+
 /// The information available to an implementation. All extents are known.
 struct NodeContext {
   const ir::Graph& graph;
@@ -32,7 +40,8 @@ struct NodeContext {
   std::optional<ir::Arithmetic> arithmetic{};
   std::span<const CodeLayout> layouts{};    ///< by value
   PackedWeights* packed_weights = nullptr;  ///< as in ExecutionOptions
-  const Way* way = nullptr;  ///< to create a kernel for, see with_way(); null: by estimate
+  const Way* way = nullptr;           ///< to create a kernel for, see with_way(); null: by estimate
+  const FusedCodes* fused = nullptr;  ///< what the kernel includes; null: nothing
 
   [[nodiscard]] bool has_input(std::size_t i) const {
     return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;

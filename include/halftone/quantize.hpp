@@ -54,11 +54,13 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<SkippedBlock> skipped_blocks;
     std::size_t equalized_pairs = 0;  ///< consecutive layers that were equalized
     double seconds = 0;
+    std::vector<std::string> warnings{};  ///< a line each, such as samples that were left out
   };
 
   /// Quantizes a network by a recipe, fitted to unlabelled samples. The result depends on network,
   /// samples, recipe and seed alone: it is the same bytes for any number of threads and any
-  /// processor, and those of `halftone quantize`.
+  /// processor, and those of `halftone quantize`. Samples that would decide the fit alone are left
+  /// out, and named in the warnings; values may be NaN or infinite where they do not reach outputs.
   /// @throws Error kUnsupported if there is no layer to quantize, or all sampled values of an input
   ///         are equal; kUsage from the recipe; kFormat if weights or activations are not finite;
   ///         kShape if the samples do not fit; kInterrupted

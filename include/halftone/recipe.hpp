@@ -79,6 +79,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// A recipe. Its values are checked where it is used.
   struct Recipe {
     LayerSettings defaults{};
+    LayerSettings ends{};                 ///< of the first and last layers, over the defaults
     std::vector<LayerOverride> layers{};  ///< a later one wins
     FitSettings fit{};
 

@@ -95,6 +95,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<SensitiveLayer> layers;  ///< in order of execution
     std::vector<SensitiveUnit> units;
     std::vector<ChoiceSensitivity> choices;
+    std::vector<std::string> warnings{};  ///< a line each, such as samples that were left out
   };
 
   /// Measures each layer of a float network in each choice, alone and after the layers before it.

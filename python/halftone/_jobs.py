@@ -29,9 +29,13 @@ class Quantized(NamedTuple):
 
 
 def _settings(
-    weight_bits: int | None, activation_bits: int | Literal["none"] | None, names: dict[str, str | None]
+    weight_bits: int | None,
+    activation_bits: int | Literal["none"] | None,
+    names: dict[str, str | None],
+    ends: int | None = None,
 ) -> native.Settings:
     settings = native.Settings()
+    settings.ends = ends
     settings.weight_bits = weight_bits
     settings.activation_bits = "" if activation_bits is None else str(activation_bits)
     for key, value in names.items():
@@ -110,6 +114,7 @@ def quantize(
     *,
     weight_bits: int | None = None,
     activation_bits: int | Literal["none"] | None = None,
+    ends: int | None = None,
     scheme: str | None = None,
     weight_scheme: str | None = None,
     activation_scheme: str | None = None,
@@ -143,6 +148,8 @@ def quantize(
     model: a Model or anything that load() takes. data: an array [N, ...], an iterable of arrays, or
     a path; see the guide.
     activation_bits: "none" leaves activations float32. scheme: a number system, or "float".
+    ends: bits of weights and activations in the first and last layers; 8 keeps most of what few
+    bits lose.
     recipe: the path of a TOML file, or its text.
     budget: limits within which each layer gets its bits, in place of bits and number systems: one
     or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
@@ -169,7 +176,7 @@ def quantize(
         "arithmetic": arithmetic,
         "calibrator": calibrator,
     }
-    wanted = recipe_of(recipe, _settings(weight_bits, activation_bits, names))
+    wanted = recipe_of(recipe, _settings(weight_bits, activation_bits, names, ends))
     workers = check_threads(threads)
     measuring = Measuring(choices, loss, test_data, test_limit, state)
     if budget is None:

@@ -154,6 +154,11 @@ class QuantizeReport(Result):
     def seconds(self) -> float:
         return float(self._facts["seconds"])
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line each, such as samples that were left out."""
+        return tuple(self._facts["warnings"])
+
     def __repr__(self) -> str:
         return f"<halftone.QuantizeReport: {len(self.layers)} layers, {self.seconds:.1f} s>"
 

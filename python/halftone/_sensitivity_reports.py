@@ -87,6 +87,11 @@ class Sensitivity(Result):
         return bool(self._facts["on_fit_samples"])
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line each, such as samples that were left out."""
+        return tuple(self._facts["warnings"])
+
+    @property
     def layers(self) -> tuple[SensitiveLayer, ...]:
         """In order of execution."""
         return tuple(SensitiveLayer(**row) for row in self._facts["layers"])

@@ -118,18 +118,19 @@ void bind_recipe(nb::module_& module) {
       .def_rw("weight_scheme", &SettingNames::weight_scheme)
       .def_rw("activation_scheme", &SettingNames::activation_scheme)
       .def_rw("arithmetic", &SettingNames::arithmetic)
-      .def_rw("calibrator", &SettingNames::calibrator);
+      .def_rw("calibrator", &SettingNames::calibrator)
+      .def_rw("ends", &SettingNames::ends, nb::arg().none());
   nb::class_<RecipeHolder>(module, "Recipe")
       .def_static(
           "load",
           [](const std::filesystem::path& path, const SettingNames& names) {
-            return RecipeHolder{load_recipe(path, settings_named(names))};
+            return RecipeHolder{load_recipe(path, names)};
           },
           nb::arg("path"), nb::arg("settings"))
       .def_static(
           "parse",
           [](const std::string& toml, const SettingNames& names) {
-            return RecipeHolder{recipe_from(toml, "recipe", settings_named(names))};
+            return RecipeHolder{recipe_from(toml, "recipe", names)};
           },
           nb::arg("toml"), nb::arg("settings"));
 }

@@ -33,6 +33,7 @@ def without_seconds(report: str) -> dict[str, Any]:
         ("circle", {}, ()),
         ("onnx", {"weight_bits": 2, "activation_bits": 2}, "--weight-bits 2 --activation-bits 2"),
         ("circle", {"scheme": "affine", "seed": 5}, "--scheme affine --seed 5"),
+        ("circle", {"weight_bits": 2, "ends": 8}, "--weight-bits 2 --ends 8"),
         ("onnx", {"weight_scheme": "nf4", "activation_bits": "none"},
          "--weight-scheme nf4 --activation-bits none"),
         ("tflite", {"full_integer": "tflite"}, "--full-integer"),

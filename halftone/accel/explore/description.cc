@@ -9,7 +9,8 @@
 namespace halftone::accel {
 
 Description::Description(std::string_view toml_text, std::string name) : name_(std::move(name)) {
-  keys::read_document(toml_text, name_, [&](const toml::table& table) { root_ = table; });
+  keys::read_document(toml_text, name_,
+                      [&](const toml::table& table) { root_ = with_base(table); });
 }
 
 Description::Place Description::place_of(const std::string& key) {

@@ -142,7 +142,7 @@ std::optional<Cost> LayerCosts::layer_cost(const OperationModel& model, std::siz
     sum.seconds += each->seconds;
     sum.energy_j += each->energy_j;
   }
-  sum.energy_j += accelerator_.idle_w * sum.seconds;
+  sum.energy_j += (accelerator_.idle_w + accelerator_.active_w) * sum.seconds;
   return sum;
 }
 

@@ -17,6 +17,9 @@ namespace {
 
 using numerics::Granularity;
 
+/// Memory for fits of ranges before they are put together.
+constexpr std::size_t kMaxPackedBytes = std::size_t{64} << 20;
+
 /// The fit of a range as arrays for communication; all ranges have the same extents.
 struct PackedFit {
   spmd::Array numbers;  ///< float32 [blocks, 1 + scales of a block] offset, scales
@@ -36,6 +39,11 @@ class Packing {
     max_words_ = numerics::BitPlanes(max_rows, cols, format.bits).planes.words().size();
   }
 
+  /// Of the fit of a range.
+  [[nodiscard]] std::size_t bytes() const {
+    return max_blocks_ * (1 + scales_) * sizeof(float) + max_words_ * sizeof(std::int64_t);
+  }
+
   [[nodiscard]] PackedFit pack(const RowFit& fit) const {
     HALFTONE_ASSERT(fit.encoding.num_blocks() <= max_blocks_);
     return {
@@ -49,7 +57,7 @@ class Packing {
         })};
   }
 
-  void unpack(const PackedFit& packed, const std::vector<RowRange>& ranges, RowFit& whole) const {
+  void unpack(const PackedFit& packed, std::span<const RowRange> ranges, RowFit& whole) const {
     const auto numbers = packed.numbers.as<float>();
     const auto codes = packed.codes.as<std::int64_t>();
     for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -157,13 +165,17 @@ RowFit fit_ranges(const WeightFormat& format, std::size_t cols, const std::vecto
   const std::size_t rows = ranges.back().first + ranges.back().count;
   const std::size_t max_rows = std::ranges::max(ranges, {}, &RowRange::count).count;
   const Packing packing(format, max_rows, cols);
-  const auto lane = [&] { return packing.pack(fit(ranges[spmd::axis_index("rows")])); };
-  const PackedFit packed = spmd::gather(
-      spmd::spread(lane, {.axis_name = "rows",
-                          .axis_size = ranges.size(),
-                          .devices = devices.empty() ? spmd::Devices::for_threads() : devices})());
   RowFit whole{empty_encoding(format, rows, cols), numerics::BitPlanes(rows, cols, format.bits)};
-  packing.unpack(packed, ranges, whole);
+  // Packed fits take as much memory as the whole, and once more while they are gathered.
+  const std::size_t at_once = std::max<std::size_t>(kMaxPackedBytes / packing.bytes(), 1);
+  for (std::size_t first = 0; first < ranges.size(); first += at_once) {
+    const auto part = std::span(ranges).subspan(first, std::min(at_once, ranges.size() - first));
+    const auto lane = [&] { return packing.pack(fit(part[spmd::axis_index("rows")])); };
+    const spmd::MapOptions how{.axis_name = "rows",
+                               .axis_size = part.size(),
+                               .devices = devices.empty() ? spmd::Devices::for_threads() : devices};
+    packing.unpack(spmd::gather(spmd::spread(lane, how)()), part, whole);
+  }
   return whole;
 }
 

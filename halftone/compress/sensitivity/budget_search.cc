@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/compress/rule_codes.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
 
 namespace halftone::compress {
@@ -263,7 +265,18 @@ class BudgetSearch {
 BudgetResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
                              const Recipe& recipe, const std::vector<LayerChoice>& choices,
                              const BudgetOptions& options) {
-  return BudgetSearch(graph, data, recipe, choices, options).run();
+  const spmd::Devices& devices = options.sensitivity.fit.devices;
+  ScreenedData samples = screened(graph, data, devices);
+  BudgetOptions how = options;
+  std::optional<ScreenedData> evaluation;
+  if (how.sensitivity.evaluation != nullptr) {
+    evaluation = screened(graph, *how.sensitivity.evaluation, devices);
+    how.sensitivity.evaluation = &evaluation->data;
+    std::ranges::move(evaluation->warnings, std::back_inserter(samples.warnings));
+  }
+  BudgetResult result = BudgetSearch(graph, samples.data, recipe, choices, how).run();
+  result.quantized.warnings = std::move(samples.warnings);
+  return result;
 }
 
 }  // namespace halftone::compress

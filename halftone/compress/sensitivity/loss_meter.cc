@@ -2,6 +2,7 @@
 #include "halftone/compress/sensitivity/loss_meter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <tuple>
@@ -116,7 +117,8 @@ std::vector<double> squared_products(gradient::Tape& tape, std::span<const Value
       const auto g = tape.gradient(layers[layer]).subspan(i * x.size(), x.size());
       double product = 0;
       for (std::size_t j = 0; j < x.size(); ++j) {
-        product += static_cast<double>(g[j]) * (static_cast<double>(y[j]) - x[j]);
+        const double each = static_cast<double>(g[j]) * (static_cast<double>(y[j]) - x[j]);
+        if (std::isfinite(each)) product += each;  // masked rows may hold anything
       }
       sums[1 + layer] += product * product;
     }

@@ -15,6 +15,7 @@
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
 #include "halftone/compress/rule_codes.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
 #include "halftone/compress/sensitivity/tied_layers.h"
 
@@ -273,12 +274,15 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
                         const std::vector<LayerChoice>& choices,
                         const SensitivityOptions& options) {
   check_choices(choices);
-  Recipe rules = recipe;
+  Recipe rules = with_ends(graph, recipe);
   const ir::Graph network = layers_for_all(graph, rules, choices);
-  const data::Dataset& samples = options.evaluation != nullptr ? *options.evaluation : data;
-  SensitivityRun run(network, samples, quantizable_layers(network), options);
+  const bool is_apart = options.evaluation != nullptr;
+  ScreenedData samples =
+      screened(network, is_apart ? *options.evaluation : data, options.fit.devices);
+  SensitivityRun run(network, samples.data, quantizable_layers(network), options);
+  run.result.warnings = std::move(samples.warnings);
   mark_units(run.result, rules, choices);
-  run.result.on_fit_samples = options.evaluation == nullptr;
+  run.result.on_fit_samples = !is_apart;
   for (std::size_t c = 0; c < choices.size(); ++c) {
     auto known = options.known ? options.known(choices[c].name) : std::nullopt;
     if (known) {
@@ -302,7 +306,7 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
 Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
                           const std::vector<LayerChoice>& choices) {
   check_choices(choices);
-  Recipe rules = recipe;
+  Recipe rules = with_ends(graph, recipe);
   const ir::Graph network = layers_for_all(graph, rules, choices);
   const std::vector<ir::NodeId> layers = quantizable_layers(network);
   Sensitivity result = described(network, layers);
@@ -327,7 +331,9 @@ Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& referenc
                            const std::vector<std::optional<StoredWeights>>& stored) {
   std::vector<ir::NodeId> layers;
   for (const LayerPair& pair : paired_layers(reference, quantized)) layers.push_back(pair.original);
-  SensitivityRun run(reference, data, std::move(layers), options);
+  ScreenedData samples = screened(reference, data, options.fit.devices);
+  SensitivityRun run(reference, samples.data, std::move(layers), options);
+  run.result.warnings = std::move(samples.warnings);
   run.result.choices.push_back(
       run.measure(kOwnChoice, {quantized, quantized, stored}, options.fit.progress));
   run.result.on_fit_samples = false;  // those of the fit are not known

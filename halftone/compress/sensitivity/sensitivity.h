@@ -70,6 +70,7 @@ struct Sensitivity {
   std::vector<SensitiveLayer> layers;  ///< in order of execution
   std::vector<SensitiveUnit> units;
   std::vector<ChoiceSensitivity> choices;
+  std::vector<std::string> warnings{};  ///< a line each: what screened() finds in the samples
 };
 
 /// What a run of a network takes for one sample.

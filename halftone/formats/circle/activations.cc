@@ -10,6 +10,10 @@ struct ActivationEntry {
   OperatorCode code;
   ir::Activation activation;
   bool has_options = false;  ///< of which an alpha is free
+  [[nodiscard]] bool fits(const ir::Activation& other) const {
+    const bool is_free = has_options || activation.alpha == 0;  // parameters without a meaning
+    return activation.kind == other.kind && (is_free || activation == other);
+  }
 };
 
 constexpr ActivationEntry kActivations[] = {
@@ -41,8 +45,7 @@ constexpr ActivationEntry kActivations[] = {
 
 std::optional<OperatorCode> builtin_unary(const ir::Activation& activation) {
   for (const ActivationEntry& entry : kActivations) {
-    const bool same_kind = entry.activation.kind == activation.kind;
-    if (same_kind && (entry.has_options || entry.activation == activation)) return entry.code;
+    if (entry.fits(activation)) return entry.code;
   }
   return std::nullopt;
 }

@@ -31,10 +31,12 @@ bool has_codes(const ir::Operator& op) {
   if (const auto* reduce = std::get_if<ir::Reduce>(&op)) {
     return reduce->kind == ir::ReduceKind::kMean;
   }
-  return std::holds_alternative<ir::FullyConnected>(op) || std::holds_alternative<ir::Conv>(op) ||
-         std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Unary>(op) ||
-         std::holds_alternative<ir::Softmax>(op) || std::holds_alternative<ir::Concat>(op) ||
-         std::holds_alternative<ir::Pad>(op);
+  // Operators of volumes compute on float32.
+  if (const auto* conv = std::get_if<ir::Conv>(&op)) return conv->window.rank() < 3;
+  if (const auto* conv = std::get_if<ir::ConvTranspose>(&op)) return conv->window.rank() < 3;
+  return std::holds_alternative<ir::FullyConnected>(op) || std::holds_alternative<ir::Pool>(op) ||
+         std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Softmax>(op) ||
+         std::holds_alternative<ir::Concat>(op) || std::holds_alternative<ir::Pad>(op);
 }
 
 /// The QuantizeLinear that is the only reader of a node, if it ends an operator of codes.
@@ -65,8 +67,15 @@ bool has_scales_of_products(const ir::Graph& graph, const ir::Node& node) {
   return std::ranges::all_of(bias.parameters.zero_points, [](auto zero) { return zero == 0; });
 }
 
-/// Whether all inputs are dequantized: data and weights from codes of the element, a bias from
-/// stored int32.
+/// What LiteRT stores beside values of a type: biases are int32, beside int16 int64, where weights
+/// are int8.
+ir::ElementType stored_as(ir::ElementType element, bool is_bias, bool is_weights) {
+  const bool is_wide = element == ir::ElementType::kInt16;
+  if (is_bias) return is_wide ? ir::ElementType::kInt64 : ir::ElementType::kInt32;
+  return is_weights && is_wide ? ir::ElementType::kInt8 : element;
+}
+
+/// Whether all inputs are dequantized: data, constant weights and biases.
 bool reads_codes(const ir::Graph& graph, const ir::Node& node, ir::ElementType element) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == ir::kAbsent) continue;
@@ -75,8 +84,7 @@ bool reads_codes(const ir::Graph& graph, const ir::Node& node, ir::ElementType e
     const bool is_bias = ir::input_role(node.op, i) == ir::InputRole::kBias;
     const bool is_weights = ir::input_role(node.op, i) == ir::InputRole::kWeights;
     if ((is_bias || is_weights) && graph.constant(codes) == nullptr) return false;
-    const auto wanted = is_bias ? ir::ElementType::kInt32 : element;
-    if (!graph.value(codes).type.is_dense(wanted)) return false;
+    if (!graph.value(codes).type.is_dense(stored_as(element, is_bias, is_weights))) return false;
     const auto& parameters = computed_as<ir::DequantizeLinear>(graph, node.inputs[i])->parameters;
     if (!is_bias && !is_weights && parameters.scales.size() != 1) return false;
     if (is_weights && parameters.scales.size() != 1 && parameters.axis != 0) return false;

@@ -2,12 +2,13 @@
 #include "halftone/formats/circle/export.h"
 
 #include "halftone/formats/circle/exporter.h"
+#include "halftone/formats/circle/file_layers.h"
 #include "halftone/formats/circle/lower.h"
 
 namespace halftone::formats {
 
 SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor) {
-  const ir::Graph lowered = circle::lowered(graph);
+  const ir::Graph lowered = circle::lowered(with_file_layers(graph));
   return circle::Exporter(lowered, flavor).run();
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "halftone/base/half.h"
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/importer.h"
@@ -57,6 +59,46 @@ TEST(ExportCircle, AlignsBuffersTo16Bytes) {
     const auto* start = reinterpret_cast<const std::byte*>(buffer->data()->data());
     EXPECT_EQ((start - bytes.data()) % 16, 0);
   }
+}
+
+TEST(ExportCircle, SignsTfliteFilesWithTheNamesOfTheirEnds) {
+  const auto model = unpacked(export_circle(small_network(), CircleFlavor::kTflite));
+  ASSERT_EQ(model.signature_defs.size(), 1U);
+  const schema::SignatureDefT& signature = *model.signature_defs[0];
+  EXPECT_EQ(signature.signature_key, "serving_default");
+  const schema::SubGraphT& graph = *model.subgraphs[0];
+  const auto expect_maps = [&](const auto& maps, const auto& tensors) {
+    ASSERT_EQ(maps.size(), tensors.size());
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      EXPECT_EQ(maps[i]->tensor_index, static_cast<std::uint32_t>(tensors[i]));
+      EXPECT_EQ(maps[i]->name, graph.tensors[maps[i]->tensor_index]->name);
+    }
+  };
+  expect_maps(signature.inputs, graph.inputs);
+  expect_maps(signature.outputs, graph.outputs);
+  EXPECT_TRUE(
+      unpacked(export_circle(small_network(), CircleFlavor::kCircle)).signature_defs.empty());
+}
+
+TEST(ExportCircle, GivesEveryTensorAName) {
+  Random random(3);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({kBatch, 8}));
+  const auto w = graph.add_constant("w", random_tensor({8, 8}, random));
+  const auto more = graph.add_constant("w", random_tensor({8, 8}, random));
+  // A value in the middle has the name of the output, which keeps it.
+  const auto h = graph.add_node("a", ir::FullyConnected{}, {x, w}, "y");
+  const auto r = graph.add_node("r", ir::Reshape{{kBatch, 2, 4}}, {h});
+  const auto s = graph.add_node("s", ir::Reshape{{kBatch, 8}}, {r});
+  graph.add_output(graph.add_node("b", ir::FullyConnected{}, {s, more}, "y"));
+  const auto model = unpacked(export_circle(graph, CircleFlavor::kTflite));
+  std::set<std::string> names;
+  for (const auto& tensor : model.subgraphs[0]->tensors) {
+    EXPECT_FALSE(tensor->name.empty());
+    EXPECT_TRUE(names.insert(tensor->name).second) << tensor->name;
+  }
+  const ir::Graph again = round_trip(graph, CircleFlavor::kTflite);
+  EXPECT_EQ(again.value(again.outputs()[0]).name, "y");
 }
 
 TEST(ExportCircle, StoresEqualConstantsOnce) {

@@ -2,13 +2,16 @@
 #include "halftone/formats/circle/exporter.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <string_view>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/listing.h"
-#include "halftone/ir/ops/traits.h"
+#include "halftone/ir/code_parameters.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -16,8 +19,8 @@ namespace {
 constexpr std::uint32_t kTfliteVersion = 3;
 constexpr std::uint32_t kCircleVersion = 0;
 
-/// -1 for extents that depend on the batch.
-std::vector<std::int32_t> extents(const ir::Shape& shape) {
+/// As files store a shape: -1 for extents that depend on the batch.
+std::vector<std::int32_t> stored_extents(const ir::Shape& shape) {
   std::vector<std::int32_t> result;
   for (const ir::Dim dim : shape.dims()) {
     if (dim > std::numeric_limits<std::int32_t>::max()) {
@@ -34,17 +37,6 @@ void check_input(const ir::Value& input) {
   if (std::ranges::count_if(input.type.shape.dims(), ir::is_batch) <= 1) return;
   fail(ErrorKind::kUnsupported,
        "input '" + input.name + "' of " + input.type.to_string() + ": expected one batch axis");
-}
-
-/// The inputs whose elements a node copies unchanged to its output.
-std::vector<ir::ValueId> moved_inputs(const ir::Node& node) {
-  if (!ir::moves_elements(node.op) || !ir::traits_of(node.op).selects) return {};
-  std::vector<ir::ValueId> moved;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const bool is_data = ir::input_role(node.op, i) == ir::InputRole::kData;
-    if (is_data && node.inputs[i] != ir::kAbsent) moved.push_back(node.inputs[i]);
-  }
-  return moved;
 }
 
 std::unique_ptr<schema::QuantizationParametersT> quantization_of(
@@ -68,6 +60,8 @@ Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor)
 
 SharedBytes Exporter::run() {
   collect_quantization();
+  for (const ir::ValueId id : graph_.inputs()) names_.insert(graph_.value(id).name);
+  for (const ir::ValueId id : graph_.outputs()) names_.insert(graph_.value(id).name);
   schema::SubGraphT& graph = *model_.subgraphs[0];
   for (const ir::ValueId id : graph_.inputs()) {
     check_input(graph_.value(id));
@@ -75,6 +69,7 @@ SharedBytes Exporter::run() {
   }
   add_operators();
   for (const ir::ValueId id : graph_.outputs()) graph.outputs.push_back(tensor(id));
+  if (flavor_ == CircleFlavor::kTflite) sign();
   // Without a copy into a larger buffer, unless a small network has much beside its constants.
   std::size_t size = std::size_t{16} << 10;
   for (const auto& buffer : model_.buffers) size += buffer->data.size() + 64;
@@ -83,6 +78,26 @@ SharedBytes Exporter::run() {
                  flavor_ == CircleFlavor::kTflite ? "TFL3" : "CIR0");
   const auto buffer = std::make_shared<const flatbuffers::DetachedBuffer>(builder.Release());
   return {buffer, std::as_bytes(std::span(buffer->data(), buffer->size()))};
+}
+
+/// The inputs and outputs by name, as TensorFlow's converter describes them: runtimes and
+/// quantizers call a network by its signature.
+void Exporter::sign() {
+  const schema::SubGraphT& graph = *model_.subgraphs[0];
+  const auto mapped = [this](std::span<const ir::ValueId> values, std::span<const TensorIndex> at) {
+    std::vector<std::unique_ptr<schema::TensorMapT>> maps;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      maps.push_back(std::make_unique<schema::TensorMapT>());
+      maps.back()->name = graph_.value(values[i]).name;
+      maps.back()->tensor_index = static_cast<std::uint32_t>(at[i]);
+    }
+    return maps;
+  };
+  auto signature = std::make_unique<schema::SignatureDefT>();
+  signature->signature_key = "serving_default";
+  signature->inputs = mapped(graph_.inputs(), graph.inputs);
+  signature->outputs = mapped(graph_.outputs(), graph.outputs);
+  model_.signature_defs.push_back(std::move(signature));
 }
 
 void Exporter::add_operators() {
@@ -104,41 +119,15 @@ void Exporter::add_operators() {
   }
 }
 
-void Exporter::quantize(ir::ValueId value, const ir::AffineParameters& parameters) {
-  const auto [found, is_new] = quantization_.try_emplace(value, parameters);
-  if (!is_new && found->second != parameters) {
-    fail(ErrorKind::kUnsupported,
-         "'" + graph_.value(value).name +
-             "': expected one scale for all readers of the integers, found different ones");
-  }
-}
-
 /// Files store the scale with the integer tensor, graphs with the nodes before and after it.
 void Exporter::collect_quantization() {
-  const std::vector<ir::NodeId> order = graph_.topological_order();
-  for (const ir::NodeId id : order) {
-    const ir::Node& node = graph_.node(id);
-    if (const auto* op = std::get_if<ir::QuantizeLinear>(&node.op)) {
-      quantize(node.output, op->parameters);
-    } else if (const auto* read = std::get_if<ir::DequantizeLinear>(&node.op)) {
-      quantize(node.inputs[0], read->parameters);
-    }
+  ir::CodeParameters found = ir::code_parameters(graph_);
+  if (found.ambiguous) {
+    fail(ErrorKind::kUnsupported,
+         "'" + graph_.value(*found.ambiguous).name +
+             "': expected one scale for all readers of the integers, found different ones");
   }
-  // Nodes that move elements keep their scale: propagate it forwards, then backwards.
-  const auto spread = [this](ir::ValueId from, ir::ValueId to) {
-    const auto found = quantization_.find(from);
-    if (found != quantization_.end() && found->second.scales.size() == 1) {
-      quantization_.try_emplace(to, found->second);
-    }
-  };
-  for (const ir::NodeId id : order) {
-    const ir::Node& node = graph_.node(id);
-    for (const ir::ValueId input : moved_inputs(node)) spread(input, node.output);
-  }
-  for (auto id = order.rbegin(); id != order.rend(); ++id) {
-    const ir::Node& node = graph_.node(*id);
-    for (const ir::ValueId input : moved_inputs(node)) spread(node.output, input);
-  }
+  quantization_ = std::move(found.of_value);
 }
 
 std::unique_ptr<schema::TensorT> Exporter::describe(const std::string& name,
@@ -147,9 +136,19 @@ std::unique_ptr<schema::TensorT> Exporter::describe(const std::string& name,
   auto tensor = std::make_unique<schema::TensorT>();
   tensor->name = name;
   tensor->type = type;
-  tensor->shape = extents(shape.with_batch(1));
-  if (!shape.is_static()) tensor->shape_signature = extents(shape);
+  tensor->shape = stored_extents(shape.with_batch(1));
+  if (!shape.is_static()) tensor->shape_signature = stored_extents(shape);
   return tensor;
+}
+
+/// A name that no tensor has. Circle files keep names as they are: their readers go by indices.
+std::string Exporter::unique(const std::string& name) {
+  if (flavor_ != CircleFlavor::kTflite) return name;
+  const std::string base = name.empty() ? "constant" : name;
+  std::size_t& count = copies_[base];
+  std::string result = base;
+  while (!names_.insert(result).second) result = base + "_" + std::to_string(++count);
+  return result;
 }
 
 TensorIndex Exporter::append(std::unique_ptr<schema::TensorT> tensor) {
@@ -176,7 +175,10 @@ TensorIndex Exporter::tensor(ir::ValueId wanted) {
          "'" + value.name +
              "': expected a dense value, found codes of a basis, which only layers can read");
   }
-  auto tensor = describe(value.name, tensor_type(value.type.encoding.element), value.type.shape);
+  const bool is_end =
+      std::ranges::count(graph_.inputs(), id) > 0 || std::ranges::count(graph_.outputs(), id) > 0;
+  auto tensor = describe(is_end ? value.name : unique(value.name),
+                         tensor_type(value.type.encoding.element), value.type.shape);
   if (value.constant) tensor->buffer = buffer(std::get<ir::Tensor>(*value.constant).bytes());
   const auto found = quantization_.find(id);
   if (found != quantization_.end()) tensor->quantization = quantization_of(found->second);
@@ -185,21 +187,21 @@ TensorIndex Exporter::tensor(ir::ValueId wanted) {
 
 TensorIndex Exporter::constant(const std::string& name, schema::TensorType type,
                                const ir::Shape& shape, std::span<const std::byte> bytes) {
-  auto tensor = describe(name, type, shape);
+  auto tensor = describe(unique(name), type, shape);
   tensor->buffer = buffer(bytes);
   return append(std::move(tensor));
 }
 
 TensorIndex Exporter::constant(const std::string& name, const ir::Tensor& codes,
                                const ir::AffineParameters& parameters) {
-  auto tensor = describe(name, tensor_type(codes.element()), codes.shape());
+  auto tensor = describe(unique(name), tensor_type(codes.element()), codes.shape());
   tensor->buffer = buffer(codes.bytes());
   tensor->quantization = quantization_of(parameters);
   return append(std::move(tensor));
 }
 
 TensorIndex Exporter::variable(const std::string& name, const ir::Shape& shape) {
-  auto tensor = describe(name, schema::TensorType::FLOAT32, shape);
+  auto tensor = describe(unique(name), schema::TensorType::FLOAT32, shape);
   tensor->is_variable = true;
   return append(std::move(tensor));
 }
@@ -248,14 +250,15 @@ std::uint32_t Exporter::operator_code(OperatorCode code, const std::string& cust
   // Circle stores small codes in the byte field, the only field that its first readers know.
   if (flavor_ == CircleFlavor::kTflite || number > kSeeExtendedCode) entry->builtin_code = number;
   entry->custom_code = custom_name;
+  entry->version = version_of(code);
   model_.operator_codes.push_back(std::move(entry));
   return found->second;
 }
 
-schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, ir::ValueId output) {
+schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, TensorIndex output) {
   auto op = std::make_unique<schema::OperatorT>();
   op->inputs = std::move(inputs);
-  op->outputs = {tensor(output)};
+  op->outputs = {output};
   auto& operators = model_.subgraphs[0]->operators;
   operators.push_back(std::move(op));
   return *operators.back();
@@ -263,9 +266,56 @@ schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, ir
 
 void Exporter::add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
                    schema::BuiltinOptionsUnion options) {
+  add_operator(code, std::move(inputs), tensor(output), std::move(options));
+}
+
+void Exporter::add_operator(OperatorCode code, std::vector<TensorIndex> inputs, TensorIndex output,
+                            schema::BuiltinOptionsUnion options) {
   schema::OperatorT& op = append_operator(std::move(inputs), output);
   op.opcode_index = operator_code(code, "");
   op.builtin_options = std::move(options);
+}
+
+TensorIndex Exporter::computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,
+                               schema::BuiltinOptionsUnion options) {
+  const TensorIndex result =
+      append(describe(unique("extents"), schema::TensorType::INT32, {count}));
+  add_operator(code, std::move(inputs), result, std::move(options));
+  return result;
+}
+
+TensorIndex Exporter::batch() {
+  if (batch_ != kNoTensor) return batch_;
+  for (const ir::ValueId input : graph_.inputs()) {
+    const auto dims = graph_.value(input).type.shape.dims();
+    const auto axis = std::ranges::find(dims, ir::kBatch) - dims.begin();
+    if (axis == std::ssize(dims)) continue;
+    schema::ShapeOptionsT options;
+    options.out_type = schema::TensorType::INT32;
+    const TensorIndex all =
+        computed(OperatorCode::kShape, {tensor(input)}, std::ssize(dims), united(options));
+    const std::array<std::int64_t, 1> begin = {axis};
+    const std::array<std::int64_t, 1> count = {1};
+    return batch_ = computed(OperatorCode::kSlice, {all, integers(begin), integers(count)}, 1);
+  }
+  fail(ErrorKind::kUnsupported, "the batch is not an extent of an input");
+}
+
+TensorIndex Exporter::extents(const ir::Shape& shape) {
+  if (shape.is_static()) return integers(shape.dims());
+  std::vector<TensorIndex> parts;
+  for (const ir::Dim dim : shape.dims()) {
+    const std::array<std::int64_t, 1> extent = {std::abs(dim)};
+    if (!ir::is_batch(dim)) {
+      parts.push_back(integers(extent));
+    } else if (dim == ir::kBatch) {
+      parts.push_back(batch());
+    } else {
+      parts.push_back(computed(OperatorCode::kMul, {batch(), integers(extent)}, 1));
+    }
+  }
+  return computed(OperatorCode::kConcatenation, std::move(parts),
+                  static_cast<ir::Dim>(shape.rank()), united(schema::ConcatenationOptionsT()));
 }
 
 void Exporter::add_node(OperatorCode code, const ir::Node& node,
@@ -279,7 +329,7 @@ void Exporter::add_node(OperatorCode code, const ir::Node& node,
 
 void Exporter::add_custom(const std::string& name, std::vector<TensorIndex> inputs,
                           ir::ValueId output, std::span<const std::byte> options) {
-  schema::OperatorT& op = append_operator(std::move(inputs), output);
+  schema::OperatorT& op = append_operator(std::move(inputs), tensor(output));
   op.opcode_index = operator_code(OperatorCode::kCustom, name);
   const auto* data = reinterpret_cast<const std::uint8_t*>(options.data());
   op.custom_options.assign(data, data + options.size());

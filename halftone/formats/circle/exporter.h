@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -56,6 +57,9 @@ class Exporter {
   TensorIndex variable(const std::string& name, const ir::Shape& shape);
   /// Adds a vector of integers that parameterizes an operator.
   TensorIndex integers(std::span<const std::int64_t> numbers);
+  /// The extents of a shape as a vector of integers. Where they depend on the batch, operators
+  /// compute them at run time, from the shape of an input of the graph.
+  TensorIndex extents(const ir::Shape& shape);
 
   void add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
            schema::BuiltinOptionsUnion options = {});
@@ -67,14 +71,21 @@ class Exporter {
 
  private:
   void collect_quantization();
-  void quantize(ir::ValueId value, const ir::AffineParameters& parameters);
   void add_operators();
+  void sign();
+  std::string unique(const std::string& name);
   std::unique_ptr<schema::TensorT> describe(const std::string& name, schema::TensorType type,
                                             const ir::Shape& shape);
   std::uint32_t buffer(std::span<const std::byte> bytes);
   std::uint32_t operator_code(OperatorCode code, const std::string& custom_name);
   TensorIndex append(std::unique_ptr<schema::TensorT> tensor);
-  schema::OperatorT& append_operator(std::vector<TensorIndex> inputs, ir::ValueId output);
+  schema::OperatorT& append_operator(std::vector<TensorIndex> inputs, TensorIndex output);
+  void add_operator(OperatorCode code, std::vector<TensorIndex> inputs, TensorIndex output,
+                    schema::BuiltinOptionsUnion options);
+  /// An operator whose result, int32 [count], is no value of the graph.
+  TensorIndex computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,
+                       schema::BuiltinOptionsUnion options = {});
+  TensorIndex batch();
 
   const ir::Graph& graph_;
   CircleFlavor flavor_;
@@ -85,6 +96,9 @@ class Exporter {
   std::map<ir::ValueId, ir::AffineParameters> quantization_;
   std::unordered_multimap<std::size_t, std::uint32_t> buffers_;  ///< by hash of the bytes
   std::map<std::pair<OperatorCode, std::string>, std::uint32_t> codes_;
+  std::set<std::string> names_;                ///< of tensors, those of the ends first
+  std::map<std::string, std::size_t> copies_;  ///< the number of tensors that wanted a name
+  TensorIndex batch_ = kNoTensor;              ///< the extent of the batch, once it is computed
   std::size_t data_bytes_ = 0;
 };
 
@@ -125,6 +139,7 @@ void export_fake_quantize(Exporter& exporter, const ir::Node& node);
 
 /// Writes a Conv or a Pool. @throws Error kUnsupported if the format has no equivalent
 void export_convolution(Exporter& exporter, const ir::Node& node);
+void export_transposed(Exporter& exporter, const ir::Node& node);
 void export_pool(Exporter& exporter, const ir::Node& node);
 
 /// Writes a recurrent layer: as an LSTM of the format with its projection, or as a custom operator.

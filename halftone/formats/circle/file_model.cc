@@ -178,6 +178,11 @@ ir::Shape FileModel::shape(std::size_t index) const {
   return ir::Shape(std::vector<ir::Dim>(extents.begin(), extents.end()));
 }
 
+std::vector<std::int32_t> FileModel::signature(std::size_t index) const {
+  const auto stored = elements(tensor(index).shape_signature());
+  return {stored.begin(), stored.end()};
+}
+
 std::optional<std::size_t> FileModel::batch_axis(std::size_t index) const {
   const auto signature = elements(tensor(index).shape_signature());
   if (signature.size() != elements(tensor(index).shape()).size()) return std::nullopt;

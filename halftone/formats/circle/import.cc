@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/circle/import.h"
 
-#include <optional>
+#include <algorithm>
+#include <ranges>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "halftone/formats/circle/importer.h"
 #include "halftone/formats/finite_constants.h"
@@ -12,19 +15,46 @@
 namespace halftone::formats {
 namespace {
 
+/// What to do about an input with open extents that are neither given nor the batch; empty without
+/// one. Files have an extent of 1 for them, which few networks take.
+std::string open_extents(const circle::FileModel& file, const ImportOptions& options) {
+  for (const std::size_t tensor : file.graph_inputs()) {
+    const std::string name = file.tensor_name(tensor);
+    const std::vector<std::int32_t> signature = file.signature(tensor);
+    const auto is_open = [](std::int32_t extent) { return extent == -1; };
+    if (std::ranges::none_of(signature | std::views::drop(1), is_open)) continue;
+    if (options.shapes.contains(name)) continue;
+    std::string shape;
+    for (const std::int32_t extent : signature) {
+      shape += shape.empty() ? name + "=" : ",";
+      shape += is_open(extent) ? "EXTENT" : std::to_string(extent);
+    }
+    return "; the file leaves extents of input '" + name +
+           "' open and has 1 for them: give its shape (--shape " + shape + ")";
+  }
+  return "";
+}
+
 /// A file may declare a batch and then, say, reshape or unpack it. Such a graph is valid only for
 /// the extents in the file, which are tried second. A malformed file fails both times.
 ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& options,
                            std::set<std::string>* used) {
+  const auto is_final = [](ErrorKind kind) {
+    return kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemory ||
+           kind == ErrorKind::kUsage;
+  };
   try {
     return circle::Importer(file, options, used).run(true);
   } catch (const Error& error) {
-    const ErrorKind kind = error.kind();
-    const bool is_final =
-        kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemory || kind == ErrorKind::kUsage;
-    if (is_final) throw;
+    if (is_final(error.kind())) throw;
   }
-  return circle::Importer(file, options, used).run(false);
+  try {
+    return circle::Importer(file, options, used).run(false);
+  } catch (const Error& error) {
+    const std::string advice = is_final(error.kind()) ? "" : open_extents(file, options);
+    if (advice.empty()) throw;
+    fail(error.kind(), error.what() + advice, error.hint());
+  }
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
   if (name == kCustomConvName) return import_own_conv;
   if (name == kCustomGatherName) return import_own_gather;
   if (name == kCustomFakeQuantizeName) return import_own_fake_quantize;
+  if (name == kMediaPipeTransposeConv) return import_media_pipe_transpose_conv;
   return name == kCustomName ? find_import(code) : nullptr;
 }
 
@@ -224,6 +225,26 @@ void Importer::define(std::size_t tensor, ir::ValueId value) {
   values_[tensor] = value;
 }
 
+const ir::Tensor* Importer::symbolic(ir::ValueId constant) const {
+  const auto found = symbolic_.find(constant);
+  return found == symbolic_.end() ? nullptr : &found->second;
+}
+
+void Importer::set_symbolic(ir::ValueId constant, ir::Tensor extents) {
+  const ir::Tensor numbers =
+      std::get<ir::Tensor>(*graph_.constant(constant)).cast(ir::ElementType::kInt64);
+  const ir::Dim batch = file_batch_.value_or(1);
+  const auto is_example = [&](ir::Dim number, ir::Dim extent) {
+    return number == (ir::is_batch(extent) ? -extent * batch : extent);
+  };
+  if (numbers.size() != extents.size()) return;
+  const auto dims = extents.as<std::int64_t>();
+  if (!std::ranges::equal(numbers.as<std::int64_t>(), dims, is_example)) return;
+  if (std::ranges::any_of(dims, ir::is_batch)) {
+    symbolic_.insert_or_assign(constant, std::move(extents));
+  }
+}
+
 void Importer::charge(std::size_t bytes) {
   // One binary16 value may expand to a basis in memory; shared buffers expand far more.
   constexpr std::size_t kSlack = 65536;
@@ -248,7 +269,8 @@ ir::ValueId Importer::add_constant(std::size_t tensor) {
       data.data(), table.type(), table.sparsity(), {shape.dims().begin(), shape.dims().end()}};
   std::shared_ptr<const ir::Constant>& constant = constants_[key];
   if (!constant) {
-    charge(2 * data.size());  // float16 becomes float32
+    // float16 becomes float32, and integers of 2 and 4 bits bytes.
+    charge(std::max(2 * data.size(), shape.element_count()));
     if (table.sparsity() != nullptr) charge(shape.element_count() * sizeof(float));
     constant = std::make_shared<const ir::Constant>(with_context("tensor '" + name + "'", [&] {
       if (table.sparsity() == nullptr) {

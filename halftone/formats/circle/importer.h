@@ -50,6 +50,12 @@ class Importer {
   /// Sets the value of an output tensor. @throws Error kFormat if it already has one
   void define(std::size_t tensor, ir::ValueId value);
 
+  /// A constant of integers computed from the shapes of inputs, with -k for an extent of k times
+  /// the batch, where the constant has the example of the file; null for any other value.
+  [[nodiscard]] const ir::Tensor* symbolic(ir::ValueId constant) const;
+  /// @param extents  dropped unless they are those of the constant for the batch of the file
+  void set_symbolic(ir::ValueId constant, ir::Tensor extents);
+
   /// Accounts for memory that the import allocates for the file. Tensors may share buffers, so that
   /// a small file could request any amount.
   /// @throws Error kFormat beyond 64 times the file's size
@@ -82,6 +88,7 @@ class Importer {
   std::vector<ir::ValueId> values_;
   std::vector<ir::ValueId> numbers_;  ///< kAbsent until number() is called
   std::map<ConstantKey, std::shared_ptr<const ir::Constant>> constants_;
+  std::map<ir::ValueId, ir::Tensor> symbolic_;      ///< int64
   std::map<std::string, std::size_t> unsupported_;  ///< count of each operator name
   std::vector<std::string> refusals_;               ///< supported operators with unsupported
                                                     ///< options or inputs
@@ -122,6 +129,8 @@ class OperatorImport {
   std::vector<ir::ValueId> elements(std::size_t first, std::size_t count = 1);
   /// A constant input of integers. @throws Error kUnsupported if it is computed
   std::vector<std::int64_t> integers(std::size_t i);
+  /// The same as extents: -k for k times the batch, where the file computes them from shapes.
+  std::vector<ir::Dim> extents(std::size_t i);
   [[nodiscard]] const ir::Shape& shape(ir::ValueId value) {
     return importer_.graph().value(value).type.shape;
   }
@@ -137,6 +146,8 @@ class OperatorImport {
   void emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output = 0);
   /// Makes a constant an output.
   void emit_constant(ir::Tensor tensor);
+  /// The same with what it is for any batch: Importer::set_symbolic().
+  void emit_extents(ir::Tensor tensor, ir::Tensor symbolic);
   /// Makes an existing value an output.
   void alias(ir::ValueId value, std::size_t output = 0);
 
@@ -160,6 +171,10 @@ class OperatorImport {
   /// The value itself, or a constant instead of the result of a node that computes few integers
   /// from constants: shapes, positions, sizes.
   ir::ValueId folded(ir::ValueId value);
+  /// The symbolic form of what a node computes from constants; none if no input has one, or if the
+  /// operator does more than moving and multiplying integers.
+  std::optional<ir::Tensor> symbolic_result(const ir::Node& node,
+                                            std::span<const ir::Tensor* const> inputs);
   /// Makes a value an output, quantized if the output has integers and the value does not.
   void finish(ir::ValueId value, std::size_t output);
 
@@ -211,6 +226,10 @@ void import_own_conv(OperatorImport& op);
 /// A Gather from an encoded table.
 void import_own_gather(OperatorImport& op);
 void import_own_fake_quantize(OperatorImport& op);
+
+/// MediaPipe's custom operator: a transposed convolution with a bias.
+inline constexpr std::string_view kMediaPipeTransposeConv = "Convolution2DTransposeBias";
+void import_media_pipe_transpose_conv(OperatorImport& op);
 
 /// The names of all operators that can be read.
 std::vector<std::string> readable_operators();

@@ -247,7 +247,7 @@ ValueId Rewrite::replacement(const ir::MatMul& op) {
 ValueId Rewrite::replacement(const ir::DequantizeLinear& op) {
   const ir::Constant* constant = graph_.constant(node_.inputs[0]);
   const auto* codes = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
-  if (codes == nullptr || codes->element() != ir::ElementType::kInt32) return node_.output;
+  if (codes == nullptr || ir::size_bytes(codes->element()) < 4) return node_.output;
   const std::array inputs = {codes};
   return graph_.add_constant(node_.name, ir::evaluate_operator(op, inputs));
 }

@@ -17,7 +17,7 @@ namespace halftone::formats::circle {
 ///     MatMul with a vector               ->  Reshape -> MatMul -> Reshape
 ///     Normalize                          ->  means, squares and a quotient
 ///     Resize                             ->  Resize of an image, Gather or MatMul
-///     DequantizeLinear of int32 weights  ->  the float32 values
+///     DequantizeLinear of int32, int64   ->  the float32 values
 ///
 /// Other nodes remain, and the exporter reports them. Values keep their names.
 ir::Graph lowered(ir::Graph graph);

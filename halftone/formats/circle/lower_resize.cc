@@ -24,18 +24,12 @@ constexpr std::array kNearestForms = {
     std::pair{ir::Coordinates::kAlignCorners, ir::Rounding::kPreferCeil},
     std::pair{ir::Coordinates::kAsymmetric, ir::Rounding::kFloor}};
 
-bool same_taps(const Resize& a, const Resize& b, std::size_t extent) {
-  const ir::ResizeTaps x = ir::resize_taps(a, extent);
-  const ir::ResizeTaps y = ir::resize_taps(b, extent);
-  return x.width == y.width && x.indices == y.indices && x.weights == y.weights &&
-         x.outside == y.outside;
-}
-
 /// The form of the file that reads the same elements with the same weights.
 std::optional<Resize> file_form(const Resize& op, std::size_t extent) {
   Resize form{.axis = op.axis, .count = op.count};
-  form.scale = static_cast<double>(op.count) / static_cast<double>(extent);
+  form.scale = static_cast<float>(op.count) / static_cast<float>(extent);
   form.mode = op.mode;
+  form.multiplies = true;
   if (op.mode == ir::Interpolation::kLinear) {
     for (const ir::Coordinates coordinates : kLinearForms) {
       form.coordinates = coordinates;
@@ -104,18 +98,7 @@ class ResizeRewrite : NodeRewrite {
           node_.name + "/indices", ir::Tensor::from<std::int32_t>({count}, std::span(indices)));
       return add(ir::Gather{op_.axis}, {node_.inputs[0], at});
     }
-    const auto count = static_cast<Dim>(op_.count);
-    ir::Tensor matrix(ir::ElementType::kFloat32, {count, static_cast<Dim>(extent)});
-    ir::Tensor rest(ir::ElementType::kFloat32, {count, 1});
-    for (std::size_t i = 0; i < op_.count; ++i) {
-      if (!taps.outside.empty() && taps.outside[i] != 0) {
-        rest.as<float>()[i] = op_.extrapolation;
-        continue;
-      }
-      for (std::size_t t = i * taps.width; t < (i + 1) * taps.width; ++t) {
-        matrix.as<float>()[i * extent + taps.indices[t]] += taps.weights[t];
-      }
-    }
+    auto [matrix, rest] = ir::resize_matrix(op_, extent);
     const bool adds = std::ranges::any_of(rest.as<float>(), [](float x) { return x != 0; });
     const ValueId weights = graph_.add_constant(node_.name + "/weights", std::move(matrix));
     ValueId sums = add(ir::MatMul{}, {weights, add(ir::Reshape{view()}, {node_.inputs[0]})});

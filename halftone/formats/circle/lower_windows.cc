@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers convolutions and pooling to the file's form: two spatial axes, SAME or VALID padding.
+// Lowers convolutions and pooling to the file's form: two spatial axes, or three of a convolution,
+// and SAME or VALID padding.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -37,7 +38,7 @@ class WindowRewrite {
   void run() {
     const ir::Shape image = graph_.value(inputs_[0]).type.shape;
     const bool is_line = image.rank() == 3;
-    if (!is_line && image.rank() != 4) return;
+    if (!is_line && image.rank() != 4 && image.rank() != 5) return;
     if (is_line) make_plane();
     pad();
     if (!is_line && op_ == std::get<Op>(node_.op)) return;
@@ -125,7 +126,10 @@ class WindowRewrite {
 
   /// Turns padding that is neither SAME nor VALID into a Pad node.
   void pad() {
-    if (!is_padded(op_.window)) return;
+    if (!is_padded(op_.window)) {
+      if constexpr (std::is_same_v<Op, ir::Pool>) op_.count_padding = false;
+      return;
+    }
     bool counts = false;
     float fill = 0;
     if constexpr (std::is_same_v<Op, ir::Pool>) {
@@ -137,15 +141,16 @@ class WindowRewrite {
     const ir::Shape& image = graph_.value(inputs_[0]).type.shape;
     if (!counts && has_same_padding(op_.window, image, kernel_of())) return;
     ir::Pad node;
-    node.before.assign(4, 0);
-    node.after.assign(4, 0);
-    for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t spatial = op_.window.rank();
+    node.before.assign(spatial + 2, 0);
+    node.after.assign(spatial + 2, 0);
+    for (std::size_t i = 0; i < spatial; ++i) {
       node.before[i + 1] = static_cast<std::size_t>(op_.window.pads_before[i]);
       node.after[i + 1] = static_cast<std::size_t>(op_.window.pads_after[i]);
     }
     inputs_[0] = padded(std::move(node), fill);
-    op_.window.pads_before.assign(2, 0);
-    op_.window.pads_after.assign(2, 0);
+    op_.window.pads_before.assign(spatial, 0);
+    op_.window.pads_after.assign(spatial, 0);
     if constexpr (std::is_same_v<Op, ir::Pool>) op_.count_padding = false;
   }
 

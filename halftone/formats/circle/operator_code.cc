@@ -237,6 +237,8 @@ OperatorCode resolve_code(CircleFlavor flavor, std::int8_t deprecated, std::int3
   return OperatorCode{deprecated == kSeeExtendedCode ? extended : deprecated};
 }
 
+std::int32_t version_of(OperatorCode code) { return code == OperatorCode::kBroadcastTo ? 2 : 1; }
+
 std::string name_of(OperatorCode code) {
   const auto number = static_cast<std::int32_t>(code);
   if (code == OperatorCode::kLqFullyConnected) return "LQ_FULLY_CONNECTED";

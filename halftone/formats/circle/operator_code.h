@@ -114,7 +114,13 @@ enum class OperatorCode : std::int32_t {
   kDensify = 124,
   kBatchMatmul = 126,
   kCumsum = 128,
+  kCallOnce = 129,
   kBroadcastTo = 130,
+  kConv3d = 132,
+  kConv3dTranspose = 141,
+  kVarHandle = 142,
+  kReadVariable = 143,
+  kAssignVariable = 144,
   kGelu = 150,
   kRelu0To1 = 152,
   kSign = 158,
@@ -130,6 +136,10 @@ inline constexpr std::int8_t kSeeExtendedCode = 127;
 /// The code of an entry { deprecated byte, int32 }.
 /// TFLite: the larger one. Circle: the int32 if the byte is 127, else the signed byte.
 OperatorCode resolve_code(CircleFlavor flavor, std::int8_t deprecated, std::int32_t extended);
+
+/// The lowest version of an operator that LiteRT registers, for the types that Halftone writes.
+/// Source: register.cc of LiteRT 2.3.
+std::int32_t version_of(OperatorCode code);
 
 /// "FULLY_CONNECTED"; "operator 300" for a code without a name.
 std::string name_of(OperatorCode code);

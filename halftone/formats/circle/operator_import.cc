@@ -7,6 +7,7 @@
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/importer.h"
 #include "halftone/formats/low_bit_layer.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
 OperatorImport::OperatorImport(Importer& importer, std::size_t op)
@@ -15,7 +16,9 @@ OperatorImport::OperatorImport(Importer& importer, std::size_t op)
       code_(importer.file().code(op)),
       inputs_(importer.file().inputs(op)),
       outputs_(importer.file().outputs(op)) {
-  check(!outputs_.empty(), "has no outputs");
+  const bool needs_none =
+      code_ == OperatorCode::kCallOnce || code_ == OperatorCode::kAssignVariable;
+  check(needs_none || !outputs_.empty(), "has no outputs");
 }
 
 bool OperatorImport::has_input(std::size_t i) const {
@@ -112,6 +115,12 @@ std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
   return {wide.as<std::int64_t>().begin(), wide.as<std::int64_t>().end()};
 }
 
+std::vector<ir::Dim> OperatorImport::extents(std::size_t i) {
+  const ir::Tensor* symbolic = importer_.symbolic(raw(i));
+  if (symbolic == nullptr) return integers(i);
+  return {symbolic->as<ir::Dim>().begin(), symbolic->as<ir::Dim>().end()};
+}
+
 ir::ValueId OperatorImport::step(ir::Operator op, std::vector<ir::ValueId> inputs,
                                  const std::string& suffix) {
   return folded(graph().add_node(output_name(0) + "/" + suffix, std::move(op), std::move(inputs)));
@@ -134,8 +143,37 @@ ir::ValueId OperatorImport::folded(ir::ValueId value) {
   }
   ir::Tensor result = ir::evaluate_operator(node.op, inputs);
   importer_.charge(result.bytes().size());
+  auto symbolic = symbolic_result(node, inputs);
   graph().remove_node(id);
-  return graph().add_constant(graph().value(value).name, std::move(result));
+  const ir::ValueId constant = graph().add_constant(graph().value(value).name, std::move(result));
+  if (symbolic) importer_.set_symbolic(constant, std::move(*symbolic));
+  return constant;
+}
+
+std::optional<ir::Tensor> OperatorImport::symbolic_result(
+    const ir::Node& node, std::span<const ir::Tensor* const> inputs) {
+  const auto* binary = std::get_if<ir::Binary>(&node.op);
+  const auto* reduce = std::get_if<ir::Reduce>(&node.op);
+  const bool is_known = ir::copies_elements(node.op) || std::holds_alternative<ir::Cast>(node.op) ||
+                        (binary != nullptr && binary->kind == ir::BinaryKind::kMul) ||
+                        (reduce != nullptr && reduce->kind == ir::ReduceKind::kProd);
+  const auto is_symbolic = [this](ir::ValueId id) { return importer_.symbolic(id) != nullptr; };
+  if (!is_known || std::ranges::none_of(node.inputs, is_symbolic)) return std::nullopt;
+  std::vector<ir::Tensor> forms;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Tensor* form = importer_.symbolic(node.inputs[i]);
+    forms.push_back(form == nullptr ? inputs[i]->clone() : form->cast(inputs[i]->element()));
+  }
+  std::vector<const ir::Tensor*> pointers;
+  for (const ir::Tensor& form : forms) pointers.push_back(&form);
+  return ir::evaluate_operator(node.op, pointers).cast(ir::ElementType::kInt64);
+}
+
+void OperatorImport::emit_extents(ir::Tensor tensor, ir::Tensor symbolic) {
+  importer_.charge(tensor.bytes().size());
+  const ir::ValueId constant = graph().add_constant(output_name(0), std::move(tensor));
+  importer_.set_symbolic(constant, std::move(symbolic));
+  finish(constant, 0);
 }
 
 void OperatorImport::emit_constant(ir::Tensor tensor) {
@@ -156,7 +194,7 @@ void OperatorImport::finish(ir::ValueId value, std::size_t output) {
   const std::string name = output_name(output);
   const schema::TensorType type = file.tensor(tensor).type();
   const ir::ValueType computed = graph().value(value).type;
-  const auto element = element_type(type);
+  const auto element = is_half(type) ? ir::ElementType::kFloat32 : element_type(type);
   if (element && computed.is_dense(*element)) return importer_.define(tensor, value);
   auto parameters = file.quantization(tensor);
   if (!is_quantized(type) || !parameters || !computed.is_dense(ir::ElementType::kFloat32)) {

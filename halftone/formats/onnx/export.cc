@@ -43,8 +43,8 @@ class FileOutput : public google::protobuf::io::CopyingOutputStream {
 
 }  // namespace
 
-std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
-                                                const ExportOptions& options) {
+OnnxModel onnx_model(const ir::Graph& graph, const ExportOptions& options,
+                     const ExternalFile& external) {
   ir::verify(graph);
   onnx::Exporter exporter(graph, options);
   std::string problems;
@@ -53,6 +53,7 @@ std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
   }
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
+    if (exporter.is_written(node.output)) continue;
     note_unsupported(problems, [&] {
       with_context(ir::describe(node), [&] { onnx::export_node(exporter, node); });
     });
@@ -61,26 +62,46 @@ std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
     note_unsupported(problems, [&] { exporter.add_output(id); });
   }
   if (!problems.empty()) fail(ErrorKind::kUnsupported, "not expressible in ONNX: " + problems);
-  return exporter.finish();
+  return exporter.finish(external);
+}
+
+std::vector<std::string> own_float_layers(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (onnx::is_own_float_recurrent(graph, graph.node(id))) names.push_back(graph.node(id).name);
+  }
+  return names;
 }
 
 std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& options) {
-  return onnx_bytes(*onnx_model(graph, options));
+  return onnx_bytes(onnx_model(graph, options));
 }
 
-std::vector<std::byte> onnx_bytes(const onnx_pb::ModelProto& model) {
-  std::vector<std::byte> bytes(model.ByteSizeLong());
+std::vector<std::byte> onnx_bytes(const OnnxModel& model) {
+  HALFTONE_ASSERT(model.external.empty());
+  std::vector<std::byte> bytes(model.message->ByteSizeLong());
   const bool fits = bytes.size() <= std::numeric_limits<int>::max();
-  const bool done = fits && model.SerializeToArray(bytes.data(), static_cast<int>(bytes.size()));
+  const bool done =
+      fits && model.message->SerializeToArray(bytes.data(), static_cast<int>(bytes.size()));
   if (!done) fail_to_serialize();
   return bytes;
 }
 
-void append_onnx(const onnx_pb::ModelProto& model, NewFile& file) {
+void append_onnx(const OnnxModel& model, NewFile& file) {
   FileOutput output(file);
   google::protobuf::io::CopyingOutputStreamAdaptor stream(&output);
-  const bool done = model.SerializeToZeroCopyStream(&stream) && stream.Flush();
+  const bool done = model.message->SerializeToZeroCopyStream(&stream) && stream.Flush();
   if (!done) fail_to_serialize();
+}
+
+void append_external(const OnnxModel& model, NewFile& file) {
+  std::uint64_t written = 0;
+  for (const ExternalTensor& tensor : model.external) {
+    file.append(std::vector<std::byte>(tensor.offset - written));
+    file.append(tensor.bytes.bytes);
+    tensor.bytes.release_pages();
+    written = tensor.offset + tensor.bytes.bytes.size();
+  }
 }
 
 }  // namespace halftone::formats

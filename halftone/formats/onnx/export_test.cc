@@ -195,14 +195,48 @@ TEST(ExportOnnx, NamesAreUniqueAndInputsKeepTheirs) {
   expect_round_trip(graph);
 }
 
-TEST(ExportOnnx, InputsAndRepeatedValuesMayBeOutputs) {
+TEST(ExportOnnx, InputsAndConstantsAreOutputsUnderTheirNames) {
   ValueId x{};
   Graph graph = with_input(x);
-  const ValueId y = graph.add_node("y", ir::Unary{{ActivationKind::kRelu}}, {x});
   graph.add_output(x);
-  graph.add_output(y);
-  graph.add_output(y);
+  graph.add_output(graph.add_node("y", ir::Unary{{ActivationKind::kRelu}}, {x}));
+  graph.add_output(graph.add_constant("c", random_tensor({2}, 5)));
+  const auto model = parsed(export_onnx(graph));
+  std::vector<std::string> names;
+  for (const auto& output : model.graph().output()) names.push_back(output.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"x", "y", "c"}));
   expect_round_trip(graph);
+}
+
+TEST(ExportOnnx, RefusesToChangeNamesOfInputsAndOutputs) {
+  const auto refused = [](const Graph& graph, const std::string& text) {
+    ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph); });
+  };
+  ValueId x{};
+  Graph twice = with_input(x);
+  const ValueId y = twice.add_node("y", ir::Unary{{ActivationKind::kRelu}}, {x});
+  twice.add_output(y);
+  twice.add_output(y);
+  refused(twice, "output 'y' is listed twice");
+  Graph same = with_input(x);
+  same.add_output(same.add_node("x", ir::Unary{{ActivationKind::kRelu}}, {x}));
+  refused(same, "output 'x' has the name of another input or output");
+}
+
+TEST(ImportOnnx, OutputsOfOneValueKeepTheirNames) {
+  TestModel model;
+  model.input("x", {-1, 4}).floats("c", {2}, {1, 2});
+  model.node("Relu", {"x"}, {"h"});
+  model.node("Identity", {"h"}, {"h2"});
+  model.node("Identity", {"x"}, {"x2"});
+  model.node("Identity", {"c"}, {"c2"});
+  model.node("Dropout", {"h"}, {"h3"});
+  const std::vector<std::string> expected = {"x", "h3", "h2", "h", "x2", "c2"};
+  for (const std::string& name : expected) model.output(name);
+  const auto written = parsed(export_onnx(model.import()));
+  std::vector<std::string> names;
+  for (const auto& output : written.graph().output()) names.push_back(output.name());
+  EXPECT_EQ(names, expected);
 }
 
 // The layer in a basis.

@@ -8,18 +8,40 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
 namespace {
 
 using onnx_pb::AttributeProto;
 using onnx_pb::NodeProto;
+using onnx_pb::TensorProto;
 
 /// The IR version that came with an operator set, or before it.
 std::int64_t ir_version(std::int64_t opset) {
   if (opset >= 23) return 11;
   if (opset >= 21) return 10;
   return opset >= 19 ? 9 : 8;
+}
+
+/// Tensors of this size stay where they are until it is known whether the model holds them.
+constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
+/// Tensors of this size go into an external file, if there is one.
+constexpr std::size_t kExternalBytes = 1024;
+/// Where a tensor begins in an external file: at a page, so that runtimes may map it.
+constexpr std::uint64_t kExternalAlignment = 4096;
+
+void set_entry(TensorProto& proto, const std::string& key, std::uint64_t value) {
+  auto& entry = *proto.add_external_data();
+  entry.set_key(key);
+  entry.set_value(std::to_string(value));
+}
+
+/// The data of a tensor, which it loses.
+SharedBytes taken_data(TensorProto& proto) {
+  const auto owner = std::make_shared<std::string>(std::move(*proto.mutable_raw_data()));
+  proto.clear_raw_data();
+  return {owner, std::as_bytes(std::span(*owner)), 0};
 }
 
 std::string unique(std::unordered_set<std::string>& taken, const std::string& wanted) {
@@ -43,15 +65,23 @@ AttributeProto& add_attribute(NodeProto& node, const std::string& name,
 Exporter::Exporter(const ir::Graph& graph, const ExportOptions& options)
     : graph_(graph), options_(options) {
   // Inputs and outputs of the graph keep their names; other values with the same names are renamed.
-  for (const ir::ValueId id : graph.inputs()) names_[id] = fresh(graph.value(id).name);
+  for (const ir::ValueId id : graph.inputs()) claim("input", id);
   for (const ir::ValueId id : graph.outputs()) {
-    if (!names_.contains(id)) names_[id] = fresh(graph.value(id).name);
+    if (!names_.contains(id)) claim("output", id);
   }
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const ir::ValueId id{static_cast<std::uint32_t>(v)};
     const bool lives = graph.constant(id) != nullptr || graph.producer(id).has_value();
     if (lives && !names_.contains(id)) names_[id] = fresh(graph.value(id).name);
   }
+}
+
+void Exporter::claim(const char* role, ir::ValueId id) {
+  const std::string& name = graph_.value(id).name;
+  names_[id] = fresh(name);
+  if (name.empty() || names_[id] == name) return;
+  unsupported(std::string(role) + " '" + name +
+              "' has the name of another input or output: expected each to have its own");
 }
 
 std::string Exporter::fresh(const std::string& wanted) { return unique(taken_, wanted); }
@@ -140,7 +170,24 @@ std::string Exporter::read(ir::ValueId id) {
   }
   const ir::Constant* constant = graph_.constant(id);
   if (constant == nullptr) return names_.at(id);
-  return read_as(id, [&] { return encode_tensor(std::get<ir::Tensor>(*constant)); });
+  const auto& tensor = std::get<ir::Tensor>(*constant);
+  return read_as(id, [&] {
+    return tensor.bytes().size() < kLargeBytes ? encode_tensor(tensor)
+                                               : encode_later(graph_.value(id).constant);
+  });
+}
+
+/// A tensor whose data finish() adds: external data with its index in `later_`.
+onnx_pb::TensorProto Exporter::encode_later(std::shared_ptr<const ir::Constant> constant) {
+  constexpr std::size_t kReadable = 64;  // behind the elements of a tensor
+  const auto& tensor = std::get<ir::Tensor>(*constant);
+  TensorProto proto;
+  proto.set_data_type(data_type_of(tensor.element()));
+  for (const ir::Dim dim : tensor.shape().dims()) proto.add_dims(dim);
+  proto.set_data_location(TensorProto::EXTERNAL);
+  set_entry(proto, "index", later_.size());
+  later_.push_back({std::move(constant), tensor.bytes(), kReadable});
+  return proto;
 }
 
 std::string Exporter::read_as(ir::ValueId id,
@@ -166,6 +213,20 @@ std::string Exporter::add_initializer(const std::string& wanted, onnx_pb::Tensor
   proto.set_name(added);
   *model_->mutable_graph()->add_initializer() = std::move(proto);
   return added;
+}
+
+bool Exporter::adds_bias_apart(const ir::Node& layer) const {
+  if (!is_standard()) return false;
+  ir::ValueId x = layer.inputs[0];
+  while (true) {
+    if (!type(x).encoding.is_dense()) return true;
+    const auto producer = graph_.producer(x);
+    if (!producer) return false;
+    const ir::Node& node = graph_.node(*producer);
+    if (std::holds_alternative<ir::DequantizeLinear>(node.op)) return true;
+    if (!ir::traits_of(node.op).selects) return false;
+    x = node.inputs[0];
+  }
 }
 
 std::string Exporter::add_scalar(const std::string& wanted, float value) {
@@ -234,21 +295,15 @@ void Exporter::add_input(ir::ValueId id) {
 }
 
 void Exporter::add_output(ir::ValueId id) {
-  const std::string source = read(id);
+  const std::string name = read(id);
   const auto& outputs = model_->graph().output();
-  const bool listed =
-      std::ranges::find(outputs, source, &onnx_pb::ValueInfoProto::name) != outputs.end();
-  std::string target = source;
-  // An output must be computed by a node and have its own name.
-  if (listed || !graph_.producer(id)) {
-    target = fresh(source);
-    set_node_name(target);
-    add_node("Identity", {source}, target);
+  if (std::ranges::find(outputs, name, &onnx_pb::ValueInfoProto::name) != outputs.end()) {
+    unsupported("output '" + name + "' is listed twice: expected each output once");
   }
-  *model_->mutable_graph()->add_output() = value_info(target, type(id));
+  *model_->mutable_graph()->add_output() = value_info(name, type(id));
 }
 
-std::shared_ptr<onnx_pb::ModelProto> Exporter::finish() {
+OnnxModel Exporter::finish(const ExternalFile& external) {
   model_->set_ir_version(ir_version(opset_));
   model_->set_producer_name("halftone");
   model_->mutable_graph()->set_name("main");
@@ -265,13 +320,47 @@ std::shared_ptr<onnx_pb::ModelProto> Exporter::finish() {
     other.set_domain(std::string(kMicrosoftDomain));
     other.set_version(1);
   }
-  const std::size_t size = model_->ByteSizeLong();
-  constexpr std::size_t kMaxBytes = (std::size_t{1} << 31) - 1;
-  if (size > kMaxBytes) {
-    fail(ErrorKind::kUnsupported,
-         "a model of " + std::to_string(size) + " bytes: expected at most 2 GiB in one file");
+  std::size_t size = model_->ByteSizeLong();
+  for (const SharedBytes& data : later_) size += data.bytes.size();
+  if (size > external.above) {
+    if (!external.name.empty()) return {model_, move_out(external.name)};
+    fail(ErrorKind::kUnsupported, "a model of " + std::to_string(size) +
+                                      " bytes: expected at most 2 GiB in one piece; in a file it "
+                                      "may have external data");
   }
-  return model_;
+  for (TensorProto& proto : *model_->mutable_graph()->mutable_initializer()) {
+    if (proto.data_location() != TensorProto::EXTERNAL) continue;
+    const auto data = later_.at(std::stoul(proto.external_data(0).value())).bytes;
+    proto.clear_external_data();
+    proto.clear_data_location();
+    proto.set_raw_data(data.data(), data.size());
+  }
+  return {model_};
+}
+
+/// Moves the data of large tensors out of the model.
+/// @param file  where they will be
+std::vector<ExternalTensor> Exporter::move_out(const std::string& file) {
+  std::vector<ExternalTensor> moved;
+  std::uint64_t end = 0;
+  for (TensorProto& proto : *model_->mutable_graph()->mutable_initializer()) {
+    const bool is_later = proto.data_location() == TensorProto::EXTERNAL;
+    if (!is_later && proto.raw_data().size() < kExternalBytes) continue;
+    SharedBytes data =
+        is_later ? later_.at(std::stoul(proto.external_data(0).value())) : taken_data(proto);
+    const std::uint64_t offset =
+        (end + kExternalAlignment - 1) / kExternalAlignment * kExternalAlignment;
+    end = offset + data.bytes.size();
+    proto.set_data_location(TensorProto::EXTERNAL);
+    proto.clear_external_data();
+    auto& location = *proto.add_external_data();
+    location.set_key("location");
+    location.set_value(file);
+    set_entry(proto, "offset", offset);
+    set_entry(proto, "length", data.bytes.size());
+    moved.push_back({offset, std::move(data)});
+  }
+  return moved;
 }
 
 std::vector<std::size_t> channels_first(std::size_t rank) {

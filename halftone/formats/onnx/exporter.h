@@ -16,6 +16,7 @@
 
 #include "halftone/formats/export_options.h"
 #include "halftone/formats/node_writer.h"
+#include "halftone/formats/onnx/export.h"
 #include "halftone/ir/graph.h"
 #include "onnx.pb.h"
 
@@ -97,32 +98,41 @@ class Exporter {
   [[nodiscard]] const ExportOptions& options() const { return options_; }
   /// Whether codes are written for operators of ONNX; see standard_form().
   [[nodiscard]] bool is_standard() const { return options_.is_standard(); }
-  /// Whether a layer adds its bias in a node of its own, since its input is rounded to floats: ONNX
-  /// Runtime 1.32 rounds the bias of such a layer to multiples of the product of the scales, as if
-  /// codes were integers.
-  [[nodiscard]] bool adds_bias_apart(const ir::Node& layer) const {
-    return is_standard() && !type(layer.inputs[0]).encoding.is_dense();
-  }
+  /// Whether a layer adds its bias in a node of its own, since its input is rounded: ONNX Runtime
+  /// 1.32 rounds the bias of such a layer to multiples of the product of the scales, which are
+  /// coarse with few bits.
+  [[nodiscard]] bool adds_bias_apart(const ir::Node& layer) const;
   /// A constant of codes in the standard form; null for other values.
   [[nodiscard]] const ir::EncodedTensor* codes(ir::ValueId id) const;
 
+  /// Marks a value as computed by nodes of the file that were added already.
+  void set_written(ir::ValueId id) { written_.insert(id); }
+  [[nodiscard]] bool is_written(ir::ValueId id) const { return written_.contains(id); }
+
   void add_input(ir::ValueId id);
   void add_output(ir::ValueId id);
-  /// @return the model
-  std::shared_ptr<onnx_pb::ModelProto> finish();
+  /// @return the model, with an external file if it is too large without
+  OnnxModel finish(const ExternalFile& external);
 
  private:
+  /// Gives an input or output of the graph its name.
+  /// @throws Error kUnsupported if another one has it
+  void claim(const char* role, ir::ValueId id);
   void add_transpose(const std::string& input, const std::vector<std::size_t>& permutation,
                      const std::string& output);
   std::string read_constant_image(ir::ValueId id);
+  onnx_pb::TensorProto encode_later(std::shared_ptr<const ir::Constant> constant);
+  [[nodiscard]] std::vector<ExternalTensor> move_out(const std::string& file);
   onnx_pb::ValueInfoProto value_info(const std::string& name, const ir::ValueType& type) const;
 
   const ir::Graph& graph_;
+  std::vector<SharedBytes> later_;  ///< large tensors that have no data in the model yet
   std::shared_ptr<onnx_pb::ModelProto> model_ = std::make_shared<onnx_pb::ModelProto>();
   std::map<ir::ValueId, std::string> names_;
   std::map<ir::ValueId, std::string> bases_;   ///< names of the initializers of bases
   std::map<ir::ValueId, std::string> images_;  ///< names
   std::map<ir::ValueId, ir::ValueType> image_types_;
+  std::set<ir::ValueId> written_;
   std::set<ir::ValueId> only_images_;  ///< values of which the file holds only the image
   std::map<std::pair<ir::ValueId, std::size_t>, std::string> constant_images_;  ///< by rank
   std::size_t image_rank_ = 0;  ///< 0: no ImageScope
@@ -187,6 +197,8 @@ bool is_stored_filter(const ir::Graph& graph, ir::ValueId id);
 /// Adds an operator of Halftone's domain.
 void export_fake_quantize(Exporter& exporter, const ir::Node& node, const ir::FakeQuantize& op);
 
+/// Whether a node is a recurrent layer of floats that ONNX has no operator for.
+bool is_own_float_recurrent(const ir::Graph& graph, const ir::Node& node);
 /// Whether a FullyConnected is written as part of the recurrent layer that reads it.
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 
@@ -202,5 +214,6 @@ std::span<const WriterEntry> linear_writers();
 std::span<const WriterEntry> moving_writers();
 std::span<const WriterEntry> recurrent_writers();
 std::span<const WriterEntry> reduce_writers();
+std::span<const WriterEntry> resample_writers();
 
 }  // namespace halftone::formats::onnx

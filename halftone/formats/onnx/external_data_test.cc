@@ -7,6 +7,9 @@
 #include <cstdlib>
 
 #include "halftone/base/file.h"
+#include "halftone/base/random.h"
+#include "halftone/formats/onnx/export.h"
+#include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/testing.h"
 
 namespace halftone::formats::onnx {
@@ -128,6 +131,50 @@ TEST_F(ExternalDataTest, SmallFileCannotBecomeALargeModel) {
   result.input("x", {-1, 16}).output("x");
   for (int i = 0; i < 5; ++i) result.initializer("w" + std::to_string(i), proto);
   EXPECT_THROW(static_cast<void>(result.import(model_)), Error);
+}
+
+/// Layers of 2 MiB and 6 KiB of weights.
+ir::Graph two_layers() {
+  Random random(1);
+  ir::Graph graph;
+  ir::ValueId x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3}));
+  for (const auto& [name, shape] : {std::pair("a", ir::Shape{512, 3}), {"b", {1024, 512}}}) {
+    const ir::ValueId w =
+        graph.add_constant(std::string(name) + ".w", ir::test::random_tensor(shape, random));
+    x = graph.add_node(name, ir::FullyConnected{}, {x, w});
+  }
+  graph.add_output(x);
+  return graph;
+}
+
+TEST_F(ExternalDataTest, HoldsWhatAModelCannot) {
+  const ir::Graph graph = two_layers();
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  expect_error(ErrorKind::kUnsupported, "expected at most 2 GiB in one piece", [&] {
+    (void)onnx_model(graph, {}, {"", kMost});
+  });
+  EXPECT_TRUE(onnx_model(graph, {}, {"m.onnx.data", 3 * kMost}).external.empty());
+
+  OnnxModel model = onnx_model(graph, {}, {"m.onnx.data", kMost});
+  ASSERT_EQ(model.external.size(), 2U);
+  EXPECT_EQ(model.external[1].offset, 8192U) << "6 KiB, and the next page";
+  // Constants are not copied.
+  const auto& large =
+      std::get<ir::Tensor>(*graph.constant(graph.node(graph.topological_order()[1]).inputs[1]));
+  EXPECT_EQ(model.external[1].bytes.bytes.data(), large.bytes().data());
+  NewFile file(model_ / "m.onnx");
+  append_onnx(model, file);
+  file.finish();
+  NewFile data(model_ / "m.onnx.data");
+  append_external(model, data);
+  data.finish();
+  EXPECT_LT(fs::file_size(model_ / "m.onnx"), 2048U);
+  EXPECT_EQ(fs::file_size(model_ / "m.onnx.data"), 8192U + 1024 * 512 * 4);
+  std::uintmax_t external_bytes = 0;
+  ir::test::expect_same_function(
+      import_onnx(read_file(model_ / "m.onnx"), model_, {}, nullptr, &external_bytes), graph);
+  EXPECT_EQ(external_bytes, fs::file_size(model_ / "m.onnx.data"));
+  ir::test::expect_same_function(import_onnx(std::move(model)), graph);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/formats/finite_constants.h"
 #include "halftone/formats/onnx/external_data.h"
+#include "halftone/formats/onnx/layer_names.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
@@ -252,6 +253,18 @@ void add_inputs(ImportState& state, const GraphProto& graph, const ImportOptions
   check_names(options, names, used);
 }
 
+/// The value of an output under the output's name: a copy if the value is an input, a constant or
+/// an output before, which keep their own names.
+ir::ValueId named_output(ir::Graph& graph, ir::ValueId id, const std::string& name) {
+  if (graph.value(id).name == name) return id;
+  if (!graph.producer(id) || std::ranges::count(graph.outputs(), id) > 0) {
+    const ir::Shape shape = graph.value(id).type.shape;
+    return graph.add_node(name, ir::Reshape{shape}, {id});
+  }
+  graph.rename(id, name);
+  return id;
+}
+
 void add_outputs(ImportState& state, const GraphProto& graph) {
   std::set<std::string> names;
   for (const ValueInfoProto& output : graph.output()) {
@@ -260,16 +273,12 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
     if (!names.insert(output.name()).second) {
       fail(ErrorKind::kFormat, "output '" + output.name() + "' is listed twice");
     }
-    if (state.graph.value(id).name != output.name() && state.graph.producer(id)) {
-      const bool taken = std::ranges::count(state.graph.outputs(), id) > 0;
-      if (!taken) state.graph.rename(id, output.name());
-    }
-    state.graph.add_output(id);
+    state.graph.add_output(named_output(state.graph, id, output.name()));
   }
 }
 
 /// @param size  bytes of the model in its file
-ir::Graph build(ModelProto& model, std::size_t size, onnx::ExternalData& files,
+ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& external,
                 const ImportOptions& options, std::set<std::string>* used) {
   check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
@@ -279,9 +288,10 @@ ir::Graph build(ModelProto& model, std::size_t size, onnx::ExternalData& files,
     state.functions[{function.domain(), function.name()}] = &function;
   }
   check_operators(state, model);
+  onnx::name_layers(proto);
   state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * size;
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
-    SharedBytes data = files.read(tensor, needed);
+    SharedBytes data = external(tensor, needed);
     state.budget_bytes += kBudgetPerModelByte * needed;
     return data;
   };
@@ -317,16 +327,26 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
   return with_printable_errors([&] {
     ModelProto model = parse(bytes);
     onnx::ExternalData files(folder);
-    ir::Graph graph = build(model, bytes.size(), files, options, used);
+    const auto read = [&](const TensorProto& tensor, std::size_t needed) {
+      return files.read(tensor, needed);
+    };
+    ir::Graph graph = build(model, bytes.size(), read, options, used);
     if (external_bytes != nullptr) *external_bytes = files.file_bytes();
     return graph;
   });
 }
 
-ir::Graph import_onnx(ModelProto&& model) {
+ir::Graph import_onnx(OnnxModel&& model) {
   return with_printable_errors([&] {
-    onnx::ExternalData none({});
-    return build(model, model.ByteSizeLong(), none, {}, nullptr);
+    const auto read = [&](const TensorProto& tensor, std::size_t needed) {
+      const auto entry = std::ranges::find(tensor.external_data(), "offset",
+                                           &onnx_pb::StringStringEntryProto::key);
+      const std::uint64_t offset = std::stoull(entry->value());
+      const auto found =
+          std::ranges::lower_bound(model.external, offset, {}, &ExternalTensor::offset);
+      return found->bytes.part(0, needed);
+    };
+    return build(*model.message, model.message->ByteSizeLong(), read, {}, nullptr);
   });
 }
 

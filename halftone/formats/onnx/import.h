@@ -10,11 +10,8 @@
 #include <string>
 
 #include "halftone/formats/import_options.h"
+#include "halftone/formats/onnx/export.h"
 #include "halftone/ir/graph.h"
-
-namespace halftone::onnx_pb {
-class ModelProto;
-}  // namespace halftone::onnx_pb
 
 namespace halftone::formats {
 
@@ -42,8 +39,9 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
                       const ImportOptions& options = {}, std::set<std::string>* used = nullptr,
                       std::uintmax_t* external_bytes = nullptr);
 
-/// The graph of a model that export_onnx() would write, which loses its weights.
+/// The graph of a model that export_onnx() would write, which loses its weights. External data are
+/// those in memory.
 /// @throws Error as import_onnx()
-ir::Graph import_onnx(onnx_pb::ModelProto&& model);
+ir::Graph import_onnx(OnnxModel&& model);
 
 }  // namespace halftone::formats

@@ -109,6 +109,8 @@ class NodeBuilder {
   /// Version of the node's operator set.
   [[nodiscard]] std::int64_t opset() const { return opset_; }
 
+  [[nodiscard]] const onnx_pb::NodeProto& proto() const { return proto_; }
+
   /// Whether the operator is ONNX's own.
   [[nodiscard]] bool is_standard() const;
 

@@ -16,8 +16,8 @@ std::map<Name, Builder> all_readers() {
         convolution_readers(), einsum_readers(),    elementwise_readers(), encoding_readers(),
         extend_readers(),      indexing_readers(),  integer_readers(),     layout_readers(),
         linear_readers(),      loss_readers(),      nbits_readers(),       normalize_readers(),
-        quantized_readers(),   recurrent_readers(), reduce_readers(),      resample_readers(),
-        slicing_readers()}) {
+        ml_readers(),          qoperator_readers(), quantized_readers(),   recurrent_readers(),
+        reduce_readers(),      resample_readers(),  slicing_readers()}) {
     for (const ReaderEntry& entry : family) {
       table.emplace(Name(entry.domain, entry.op_type), entry.build);
     }

@@ -26,6 +26,9 @@ inline constexpr std::string_view kHalftoneDomain = "ai.halftone";
 /// The domain of ONNX Runtime's operators.
 inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
+/// The domain of ONNX's operators of classical machine learning.
+inline constexpr std::string_view kMlDomain = "ai.onnx.ml";
+
 /// One ONNX operator in the table of its family.
 struct ReaderEntry {
   std::string_view domain;
@@ -50,6 +53,8 @@ std::span<const ReaderEntry> linear_readers();
 std::span<const ReaderEntry> loss_readers();
 std::span<const ReaderEntry> nbits_readers();
 std::span<const ReaderEntry> normalize_readers();
+std::span<const ReaderEntry> ml_readers();
+std::span<const ReaderEntry> qoperator_readers();
 std::span<const ReaderEntry> quantized_readers();
 std::span<const ReaderEntry> recurrent_readers();
 std::span<const ReaderEntry> reduce_readers();

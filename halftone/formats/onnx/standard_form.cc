@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +64,22 @@ std::string form_of(const numerics::MatrixEncoding& encoding) {
          (encoding.bits == 1 ? " bit" : " bits");
 }
 
+/// The levels, ascending, without those at the ends that no number takes: a code of int_narrow.
+std::span<const float> reachable_levels(const numerics::Codebook& codebook) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  std::span<const float> levels = codebook.sorted();
+  std::span<const float> thresholds = codebook.thresholds();
+  while (!thresholds.empty() && thresholds.front() <= -kLargest) {
+    levels = levels.subspan(1);
+    thresholds = thresholds.subspan(1);
+  }
+  while (!thresholds.empty() && thresholds.back() >= kLargest) {
+    levels = levels.first(levels.size() - 1);
+    thresholds = thresholds.first(thresholds.size() - 1);
+  }
+  return levels;
+}
+
 class StandardForm {
  public:
   StandardForm(const ir::Graph& graph, const ExportOptions& options)
@@ -110,9 +128,10 @@ class StandardForm {
     const auto multiples = onnx::multiples_of(*encoding.codebook);
     const auto zero = multiples ? onnx::zero_point(encoding, 0, multiples->step) : std::nullopt;
     if (!zero) return refuse("");
-    const auto [low, high] = std::ranges::minmax(multiples->numbers);
-    const std::size_t num_levels = encoding.codebook->sorted().size();
-    if (num_levels != static_cast<std::size_t>(high - low) + 1) return refuse("");
+    const std::span<const float> levels = reachable_levels(*encoding.codebook);
+    const auto low = static_cast<int>(levels.front() / multiples->step);
+    const auto high = static_cast<int>(levels.back() / multiples->step);
+    if (levels.size() != static_cast<std::size_t>(high - low) + 1) return refuse("");
     Range range{encoding.scales[0] * multiples->step, low - *zero, high - *zero};
     // Fits may choose a negative scale, for the longer side of two's complement.
     if (range.scale < 0) range = {-range.scale, -range.high, -range.low};

@@ -12,7 +12,7 @@ namespace {
 
 bool is_affine_element(ElementType element) {
   return element == ElementType::kInt8 || element == ElementType::kUint8 ||
-         element == ElementType::kInt32;
+         element == ElementType::kInt16 || element == ElementType::kInt32;
 }
 
 void check_parameters(const AffineParameters& parameters, const Shape& shape) {
@@ -101,8 +101,8 @@ ValueType infer_types(const FakeQuantize& op, InputTypes inputs) {
 
 ValueType infer_types(const QuantizeLinear& op, InputTypes inputs) {
   require_float(inputs, 0);
-  require(is_affine_element(op.element),
-          "expected int8, uint8 or int32 codes, found " + std::string(to_string(op.element)));
+  require(is_affine_element(op.element), "expected int8, uint8, int16 or int32 codes, found " +
+                                             std::string(to_string(op.element)));
   require(op.rounding != CodeRounding::kTwice,
           "rounding: expected half even or half away, found twice");
   check_parameters(op.parameters, inputs[0]->shape);
@@ -110,8 +110,10 @@ ValueType infer_types(const QuantizeLinear& op, InputTypes inputs) {
 }
 
 ValueType infer_types(const DequantizeLinear& op, InputTypes inputs) {
-  require(inputs[0]->encoding.is_dense() && is_affine_element(inputs[0]->encoding.element),
-          "expected int8, uint8 or int32 codes, found " + inputs[0]->to_string());
+  const ElementType element = inputs[0]->encoding.element;
+  require(inputs[0]->encoding.is_dense() &&
+              (is_affine_element(element) || element == ElementType::kInt64),
+          "expected int8, uint8, int16, int32 or int64 codes, found " + inputs[0]->to_string());
   check_parameters(op.parameters, inputs[0]->shape);
   return dense_type(ElementType::kFloat32, inputs[0]->shape);
 }
@@ -153,13 +155,12 @@ Tensor evaluate(const QuantizeLinear& op, InputTensors inputs) {
 }
 
 Tensor evaluate(const DequantizeLinear& op, InputTensors inputs) {
-  const Tensor wide = inputs[0]->cast(ElementType::kInt32);
+  const Tensor wide = inputs[0]->cast(ElementType::kInt64);
   Tensor result(ElementType::kFloat32, inputs[0]->shape());
-  const auto q = wide.as<std::int32_t>();
+  const auto q = wide.as<std::int64_t>();
   const auto x = result.as<float>();
   for_each_element(op.parameters, result.shape(), [&](std::size_t i, std::size_t p) {
-    x[i] = op.parameters.scales[p] *
-           static_cast<float>(std::int64_t{q[i]} - op.parameters.zero_points[p]);
+    x[i] = op.parameters.scales[p] * static_cast<float>(q[i] - op.parameters.zero_points[p]);
   });
   return result;
 }

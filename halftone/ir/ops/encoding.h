@@ -42,8 +42,8 @@ enum class CodeRounding : std::uint8_t {
 };
 std::string_view to_string(CodeRounding rounding);  ///< "half even", "half away", "twice"
 
-/// q = saturate(round(x / scale) + zero_point), float32 to int8, uint8 or int32, rounded kHalfEven
-/// or kHalfAway. The rounding also selects the arithmetic of the computation that ends here: with
+/// q = saturate(round(x / scale) + zero_point), float32 to int8, uint8, int16 or int32, rounded
+/// kHalfEven or kHalfAway. The rounding also selects the arithmetic of what ends here: with
 /// kHalfAway, passes::use_integers() uses that of TensorFlow Lite.
 struct QuantizeLinear {
   static constexpr std::string_view kName = "QuantizeLinear";
@@ -55,7 +55,7 @@ struct QuantizeLinear {
   bool operator==(const QuantizeLinear&) const = default;
 };
 
-/// x = scale (q - zero_point), int8, uint8 or int32 to float32.
+/// x = scale (q - zero_point), int8, uint8, int16, int32 or int64 to float32.
 struct DequantizeLinear {
   static constexpr std::string_view kName = "DequantizeLinear";
   static constexpr std::size_t kMinInputs = 1;

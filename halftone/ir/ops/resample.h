@@ -12,11 +12,14 @@ namespace halftone::ir {
 enum class Interpolation : std::uint8_t { kNearest, kLinear, kCubic };
 std::string_view to_string(Interpolation mode);
 
-/// Input coordinate of output index i, where n = extent of the input, s = scale, m = n s.
+/// Position in the input of output i, in float32, where n = extent of the input, m = count, s =
+/// scale.
+/// Source: ONNX's Resize as ONNX Runtime computes it, which the models are trained and deployed
+///     with. ONNX's reference evaluator uses n s for m, which may have a fraction.
 enum class Coordinates : std::uint8_t {
   kHalfPixel,            ///< (i + 1/2) / s - 1/2
   kHalfPixelSymmetric,   ///< the same, shifted so that both centres coincide
-  kPytorchHalfPixel,     ///< the same as kHalfPixel, but -1/2 where m = 1
+  kPytorchHalfPixel,     ///< the same as kHalfPixel, but 0 where m = 1
   kAlignCorners,         ///< i (n - 1) / (m - 1)
   kAsymmetric,           ///< i / s
   kHalfPixelForNearest,  ///< (i + 1/2) / s
@@ -35,7 +38,7 @@ struct Resize {
   static constexpr std::size_t kMaxInputs = 1;
   std::size_t axis = 0;
   std::size_t count = 0;
-  double scale = 1;  ///< output per input, > 0
+  float scale = 1;  ///< output per input, > 0
   Interpolation mode = Interpolation::kNearest;
   Coordinates coordinates = Coordinates::kHalfPixel;
   Rounding rounding = Rounding::kPreferFloor;
@@ -45,6 +48,9 @@ struct Resize {
   float begin = 0;               ///< kCropAndResize: the part of the extent to sample
   float end = 1;
   float extrapolation = 0;
+  /// Multiplies by n / m, or (n - 1) / (m - 1), in float32 instead of dividing, and ignores
+  /// `scale`. Source: TensorFlow Lite's ResizeBilinear and ResizeNearestNeighbor.
+  bool multiplies = false;
   bool operator==(const Resize&) const = default;
 };
 
@@ -58,6 +64,17 @@ struct ResizeTaps {
 };
 /// @pre extent > 0, infer_types() accepted the operator
 ResizeTaps resize_taps(const Resize& op, std::size_t extent);
+/// Whether two operators read the same elements with the same weights, up to the rounding of
+/// positions in float32: no weight may differ by more than extent 2^-22.
+/// @pre as resize_taps()
+bool same_taps(const Resize& a, const Resize& b, std::size_t extent);
+/// output i = sum_j matrix[i, j] x[j] + rest[i].
+struct ResizeMatrix {
+  Tensor matrix;  ///< [count, extent] f32
+  Tensor rest;    ///< [count, 1] f32: the extrapolation where the output is outside, else 0
+};
+/// @pre as resize_taps()
+ResizeMatrix resize_matrix(const Resize& op, std::size_t extent);
 
 /// The values around an image: zeros, its edge, its mirror image.
 enum class Surroundings : std::uint8_t { kZeros, kEdge, kReflection };

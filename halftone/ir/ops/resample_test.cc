@@ -22,7 +22,7 @@ void expect_values(const Tensor& tensor, const std::vector<float>& expected) {
   EXPECT_THAT(elements<float>(tensor), Pointwise(FloatNear(1e-5F), expected));
 }
 
-Resize resize(std::size_t count, double scale, Interpolation mode, Coordinates coordinates) {
+Resize resize(std::size_t count, float scale, Interpolation mode, Coordinates coordinates) {
   Resize op;
   op.count = count;
   op.scale = scale;
@@ -48,13 +48,56 @@ TEST(Resize, UsesItsCoordinates) {
       {Coordinates::kHalfPixelForNearest, 4, {5, 15, 25, 30}},
   };
   for (const auto& [coordinates, count, expected] : cases) {
-    const double scale = static_cast<double>(count) / 4;
+    const float scale = static_cast<float>(count) / 4;
     expect_values(evaluate(resize(count, scale, Interpolation::kLinear, coordinates), x), expected);
   }
 }
 
+TEST(Resize, DividesInFloat32AsOnnxRuntime) {
+  // 3 / 0.6 is 5 in float32; 0.6 in float32 is above 3 / 5.
+  Resize op = resize(6, 0.6F, Interpolation::kNearest, Coordinates::kAsymmetric);
+  op.rounding = Rounding::kFloor;
+  EXPECT_THAT(elements<float>(evaluate(op, counting({10}))), ElementsAre(0, 1, 3, 5, 6, 8));
+}
+
+TEST(Resize, MultipliesInFloat32AsTensorFlowLite) {
+  Resize op = resize(49, 49, Interpolation::kNearest, Coordinates::kAsymmetric);
+  op.rounding = Rounding::kFloor;
+  op.multiplies = true;
+  const ResizeTaps taps = resize_taps(op, 3);
+  for (std::size_t i = 0; i < op.count; ++i) {
+    const float step = 3.0F / 49.0F;
+    EXPECT_EQ(taps.indices[i], static_cast<std::size_t>(static_cast<float>(i) * step)) << i;
+  }
+}
+
+TEST(Resize, TapsOfEqualPositionsAreTheSame) {
+  const Resize by_half = resize(8, 2, Interpolation::kNearest, Coordinates::kHalfPixelForNearest);
+  Resize floor = by_half;
+  floor.rounding = Rounding::kFloor;
+  Resize half_pixel = resize(8, 2, Interpolation::kNearest, Coordinates::kHalfPixel);
+  half_pixel.rounding = Rounding::kPreferCeil;
+  EXPECT_TRUE(same_taps(floor, half_pixel, 4));
+  EXPECT_FALSE(same_taps(by_half, half_pixel, 4));
+  const Resize linear = resize(7, 7.0F / 3, Interpolation::kLinear, Coordinates::kHalfPixel);
+  Resize multiplied = linear;
+  multiplied.multiplies = true;
+  EXPECT_TRUE(same_taps(linear, multiplied, 3));
+  EXPECT_FALSE(same_taps(linear, resize(7, 2, linear.mode, linear.coordinates), 3));
+}
+
+TEST(Resize, MatrixHasTheTapsAndTheExtrapolation) {
+  Resize op = resize(3, 0.75F, Interpolation::kLinear, Coordinates::kCropAndResize);
+  op.begin = 0.5F;
+  op.end = 1.5F;
+  op.extrapolation = -7;
+  const ResizeMatrix found = resize_matrix(op, 4);
+  expect_values(found.matrix, {0, 0.5F, 0.5F, 0, 0, 0, 0, 1, 0, 0, 0, 0});
+  expect_values(found.rest, {0, 0, -7});
+}
+
 TEST(Resize, CropsWithExtrapolation) {
-  Resize op = resize(3, 0.75, Interpolation::kLinear, Coordinates::kCropAndResize);
+  Resize op = resize(3, 0.75F, Interpolation::kLinear, Coordinates::kCropAndResize);
   op.begin = 0.5F;
   op.end = 1.5F;
   op.extrapolation = -7;
@@ -81,7 +124,7 @@ TEST(Resize, RoundsToNearestInEveryMode) {
 TEST(Resize, CubicWeightsAddUpToOne) {
   for (const bool exclude : {false, true}) {
     for (const bool antialias : {false, true}) {
-      Resize op = resize(5, 5.0 / 9, Interpolation::kCubic, Coordinates::kHalfPixel);
+      Resize op = resize(5, 5.0F / 9, Interpolation::kCubic, Coordinates::kHalfPixel);
       op.exclude_outside = exclude;
       op.antialias = antialias;
       const ResizeTaps taps = resize_taps(op, 9);
@@ -106,12 +149,12 @@ TEST(Resize, RejectsInvalidOperands) {
   const Resize op = resize(4, 2, Interpolation::kNearest, Coordinates::kAsymmetric);
   expect_error(ErrorKind::kShape, "found the batch", [&] { infer_shape(op, {{kBatch}}); });
   expect_error(ErrorKind::kShape, "has nothing to resample", [&] { infer_shape(op, {{0}}); });
-  for (const double scale : {0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+  for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity()}) {
     expect_error(ErrorKind::kShape, "scale: expected a positive number", [&] {
       infer_shape(resize(4, scale, Interpolation::kNearest, Coordinates::kAsymmetric), {{2}});
     });
   }
-  Resize narrow = resize(1, 1e-9, Interpolation::kLinear, Coordinates::kHalfPixel);
+  Resize narrow = resize(1, 1e-9F, Interpolation::kLinear, Coordinates::kHalfPixel);
   narrow.antialias = true;
   expect_error(ErrorKind::kShape, "at least 2^-20", [&] { infer_shape(narrow, {{2}}); });
 }

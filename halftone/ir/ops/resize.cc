@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 #include "halftone/base/printable.h"
@@ -14,30 +15,50 @@ namespace {
 /// Limit of 1 / scale for an antialiased Resize, which bounds its filter width.
 constexpr double kMaxShrinking = 1 << 20;
 
-/// The input coordinate of output i, for an input of `extent` elements.
-double coordinate(const Resize& op, std::size_t i, std::size_t extent) {
-  const auto x = static_cast<double>(i);
-  const auto n = static_cast<double>(extent);
-  const double length = op.scale * n;
-  const double half_pixel = (x + 0.5) / op.scale - 0.5;
+/// x / scale, or x n / m as TensorFlow Lite rounds it.
+float stepped(const Resize& op, float x, float n) {
+  return op.multiplies ? x * (n / static_cast<float>(op.count)) : x / op.scale;
+}
+
+float symmetric(const Resize& op, float x, float n) {
+  const float adjustment = static_cast<float>(op.count) / (op.scale * n);
+  const float offset = n / 2 * (1 - adjustment);
+  const double position = static_cast<double>(offset) +
+                          (static_cast<double>(x) + 0.5) / static_cast<double>(op.scale) - 0.5;
+  return static_cast<float>(position);
+}
+
+float aligned(const Resize& op, float x, float n) {
+  if (op.count == 1) return 0;
+  const float last = static_cast<float>(op.count) - 1;
+  return op.multiplies ? x * ((n - 1) / last) : x * (n - 1) / last;
+}
+
+float cropped(const Resize& op, float x, float n) {
+  if (op.count <= 1) return 0.5F * (op.begin + op.end) * (n - 1);
+  const float inside = x * (op.end - op.begin) * (n - 1) / (static_cast<float>(op.count) - 1);
+  return op.begin * (n - 1) + inside;
+}
+
+/// The position of output i in an input of `extent` elements.
+float position_of(const Resize& op, std::size_t i, std::size_t extent) {
+  const auto x = static_cast<float>(i);
+  const auto n = static_cast<float>(extent);
   switch (op.coordinates) {
     case Coordinates::kHalfPixel:
-      return half_pixel;
+      return stepped(op, x + 0.5F, n) - 0.5F;
     case Coordinates::kHalfPixelSymmetric:
-      return half_pixel + n / 2 * (1 - static_cast<double>(op.count) / length);
+      return symmetric(op, x, n);
     case Coordinates::kPytorchHalfPixel:
-      return length == 1 ? -0.5 : half_pixel;
+      return op.count > 1 ? stepped(op, x + 0.5F, n) - 0.5F : 0;
     case Coordinates::kAlignCorners:
-      return length == 1 ? 0 : x * (n - 1) / (length - 1);
+      return aligned(op, x, n);
     case Coordinates::kAsymmetric:
-      return x / op.scale;
+      return stepped(op, x, n);
     case Coordinates::kHalfPixelForNearest:
-      return (x + 0.5) / op.scale;
-    case Coordinates::kCropAndResize: {
-      const double span = static_cast<double>(op.end) - static_cast<double>(op.begin);
-      const double inside = length == 1 ? span / 2 : x * span / (length - 1);
-      return (static_cast<double>(op.begin) + inside) * (n - 1);
-    }
+      return stepped(op, x + 0.5F, n);
+    case Coordinates::kCropAndResize:
+      return cropped(op, x, n);
   }
   return x;
 }
@@ -57,7 +78,9 @@ double weight(const Resize& op, double distance) {
 }
 
 /// The factor that compresses the filter argument: the scale if antialiasing and below 1, else 1.
-double narrowing(const Resize& op) { return op.antialias ? std::min(op.scale, 1.0) : 1.0; }
+double narrowing(const Resize& op) {
+  return op.antialias ? std::min(static_cast<double>(op.scale), 1.0) : 1.0;
+}
 
 /// Number of elements on each side of a position that contribute.
 std::int64_t reach(const Resize& op) {
@@ -107,7 +130,7 @@ ResizeTaps resize_taps(const Resize& op, std::size_t extent) {
   const bool picks = op.mode == Interpolation::kNearest;
   taps.width = picks ? 1 : static_cast<std::size_t>(2 * reach(op));
   for (std::size_t i = 0; i < op.count; ++i) {
-    double position = coordinate(op, i, extent);
+    auto position = static_cast<double>(position_of(op, i, extent));
     if (!std::isfinite(position)) position = 0;
     const bool crops = op.coordinates == Coordinates::kCropAndResize;
     const bool is_outside = crops && (position < 0 || position > static_cast<double>(extent - 1));
@@ -122,6 +145,43 @@ ResizeTaps resize_taps(const Resize& op, std::size_t extent) {
   return taps;
 }
 
+ResizeMatrix resize_matrix(const Resize& op, std::size_t extent) {
+  const ResizeTaps taps = resize_taps(op, extent);
+  const auto count = static_cast<Dim>(op.count);
+  ResizeMatrix result{Tensor(ElementType::kFloat32, {count, static_cast<Dim>(extent)}),
+                      Tensor(ElementType::kFloat32, {count, 1})};
+  for (std::size_t i = 0; i < op.count; ++i) {
+    if (taps.outside[i] != 0) {
+      result.rest.as<float>()[i] = op.extrapolation;
+      continue;
+    }
+    for (std::size_t t = i * taps.width; t < (i + 1) * taps.width; ++t) {
+      result.matrix.as<float>()[i * extent + taps.indices[t]] += taps.weights[t];
+    }
+  }
+  return result;
+}
+
+bool same_taps(const Resize& a, const Resize& b, std::size_t extent) {
+  const ResizeTaps x = resize_taps(a, extent);
+  const ResizeTaps y = resize_taps(b, extent);
+  const bool extrapolates = std::ranges::count(x.outside, 0) != std::ssize(x.outside);
+  if (x.outside != y.outside || (extrapolates && a.extrapolation != b.extrapolation)) return false;
+  const float bound = std::ldexp(static_cast<float>(extent), -22);
+  for (std::size_t i = 0; i < a.count; ++i) {
+    std::map<std::size_t, float> difference;  // by element
+    for (std::size_t t = i * x.width; t < (i + 1) * x.width; ++t) {
+      difference[x.indices[t]] += x.weights[t];
+    }
+    for (std::size_t t = i * y.width; t < (i + 1) * y.width; ++t) {
+      difference[y.indices[t]] -= y.weights[t];
+    }
+    const auto differs = [&](const auto& entry) { return std::abs(entry.second) > bound; };
+    if (std::ranges::any_of(difference, differs)) return false;
+  }
+  return true;
+}
+
 ValueType infer_types(const Resize& op, InputTypes inputs) {
   require_dense(inputs, 0);
   if (op.mode != Interpolation::kNearest || op.coordinates == Coordinates::kCropAndResize) {
@@ -131,7 +191,7 @@ ValueType infer_types(const Resize& op, InputTypes inputs) {
   require_axis(y, op.axis);
   require(std::isfinite(op.scale) && op.scale > 0,
           "scale: expected a positive number, found " + number_text(op.scale));
-  require(!op.antialias || op.scale * kMaxShrinking >= 1,
+  require(!op.antialias || static_cast<double>(op.scale) * kMaxShrinking >= 1,
           "scale: expected at least 2^-20, found " + std::to_string(op.scale));
   require(std::isfinite(op.begin) && std::isfinite(op.end),
           "crop region: expected finite ends, found " + number_text(op.begin) + " to " +

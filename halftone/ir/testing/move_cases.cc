@@ -124,7 +124,7 @@ std::vector<OperatorCase> resampling_cases() {
     for (std::size_t i = 0; i <= static_cast<std::size_t>(Coordinates::kCropAndResize); ++i) {
       for (const std::size_t count : {3U, 5U, 9U}) {
         for (const bool flag : {false, true}) {
-          Resize op{.axis = 1, .count = count, .scale = static_cast<double>(count) / 5};
+          Resize op{.axis = 1, .count = count, .scale = static_cast<float>(count) / 5};
           op.mode = static_cast<Interpolation>(mode);
           op.coordinates = static_cast<Coordinates>(i);
           op.exclude_outside = op.antialias = flag;

@@ -39,7 +39,8 @@ ByteLayout preferred_integer_layout() noexcept;
 ///                         piece 1 ...
 ///               block 1:  ...
 ///
-/// Missing channels and outputs are zero.
+/// Missing channels and outputs are zero. If a tap is one channel of 8 bits, a piece has four
+/// neighbouring taps of a row of the kernel instead: see joins_taps().
 class ByteConvLevels {
  public:
   static constexpr std::size_t kBlock = 16;
@@ -56,12 +57,13 @@ class ByteConvLevels {
   [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
     return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
   }
-  [[nodiscard]] std::size_t block_bytes() const {
-    return shape_.taps() * tap_pieces_ * kPieceBytes * kBlock;
-  }
+  [[nodiscard]] std::size_t block_bytes() const { return inputs_.size() * kPieceBytes * kBlock; }
   /// The length of a row of numbers for all blocks of all groups.
   [[nodiscard]] std::size_t row_outputs() const { return shape_.groups * blocks_ * kBlock; }
 
+  /// Whether pieces have neighbouring taps. A pixel of the strip then has its own byte and those of
+  /// the next three.
+  [[nodiscard]] bool joins_taps() const { return joins_taps_; }
   /// Whether a window is a pixel as it is stored, which needs no strip.
   [[nodiscard]] bool reads_in_place() const { return reads_in_place_; }
   /// The strip of the pixels, in whole pieces.
@@ -91,6 +93,7 @@ class ByteConvLevels {
   ByteLayout layout_ = ByteLayout::kBytes;
   std::size_t blocks_ = 0;
   std::size_t tap_pieces_ = 0;
+  bool joins_taps_ = false;
   bool reads_in_place_ = false;
   ConvStrip strip_;
   std::vector<std::uint32_t> inputs_;

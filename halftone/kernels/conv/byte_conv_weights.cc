@@ -32,6 +32,22 @@ std::int32_t factor_of(ByteLayout layout, const numerics::MatrixEncoding& encodi
 
 std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 
+bool has_joined_taps(const ConvShape& shape, ByteLayout layout) {
+  const ConvAxis& axis = shape.axes[2];
+  return layout != ByteLayout::kShorts && shape.group_channels() == 1 && axis.kernel > 1 &&
+         axis.dilation == 1;
+}
+
+/// Those of piece_positions() at which a piece of neighbouring taps begins.
+std::vector<std::uint32_t> joined_positions(const ConvShape& shape,
+                                            const std::vector<std::uint32_t>& taps) {
+  std::vector<std::uint32_t> first;
+  for (std::size_t tap = 0; tap < taps.size(); ++tap) {
+    if (tap % shape.axes[2].kernel % ByteConvLevels::kPieceBytes == 0) first.push_back(taps[tap]);
+  }
+  return first;
+}
+
 }  // namespace
 
 ByteConvLevels::ByteConvLevels(const ConvShape& shape, ByteLayout layout)
@@ -40,10 +56,12 @@ ByteConvLevels::ByteConvLevels(const ConvShape& shape, ByteLayout layout)
       layout_(layout),
       blocks_(divide_up(shape.group_outputs(), kBlock)),
       tap_pieces_(divide_up(shape.group_channels(), piece_inputs())),
+      joins_taps_(has_joined_taps(shape, layout)),
       reads_in_place_(shape.is_pointwise() && shape.groups == 1 && layout != ByteLayout::kShorts &&
                       shape.channels % kPieceBytes == 0),
       strip_(plan_strip(shape, tap_pieces_ * kPieceBytes)),
-      inputs_(piece_positions(shape, strip_, tap_pieces_)),
+      inputs_(joins_taps_ ? joined_positions(shape, piece_positions(shape, strip_, 1))
+                          : piece_positions(shape, strip_, tap_pieces_)),
       levels_(shape.groups * blocks_ * block_bytes()) {}
 
 std::size_t ByteConvLevels::scratch_bytes() const {
@@ -60,13 +78,17 @@ std::vector<std::int64_t> ByteConvLevels::set_levels(std::size_t output, const L
     using Level = typename decltype(all)::value_type;
     constexpr std::size_t kPiece = kPieceBytes / sizeof(Level);
     const std::size_t channels = shape_.group_channels();
+    // The inputs of a tap, or of a row of taps, fill whole pieces.
+    const std::size_t row = joins_taps_ ? shape_.axes[2].kernel : channels;
+    const std::size_t row_pieces = divide_up(row, kPiece);
     const std::size_t block = column(output) / kBlock;
     Level* to = &all[block * block_bytes() / sizeof(Level)] + column(output) % kBlock * kPiece;
-    for (std::size_t tap = 0; tap < sums.size(); ++tap, to += tap_pieces_ * kPiece * kBlock) {
-      for (std::size_t c = 0; c < channels; ++c) {
-        const int level = level_of(tap * channels + c);
-        to[c / kPiece * kPiece * kBlock + c % kPiece] = static_cast<Level>(level);
-        sums[tap] += level;
+    const std::size_t count = sums.size() * channels;
+    for (std::size_t first = 0; first < count; first += row, to += row_pieces * kPiece * kBlock) {
+      for (std::size_t k = 0; k < row; ++k) {
+        const int level = level_of(first + k);
+        to[k / kPiece * kPiece * kBlock + k % kPiece] = static_cast<Level>(level);
+        sums[joins_taps_ ? first + k : first / channels] += level;
       }
     }
   };

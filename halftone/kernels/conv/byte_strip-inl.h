@@ -102,6 +102,32 @@ HWY_INLINE void AddStrided(const std::int32_t* HWY_RESTRICT from, std::size_t st
   }
 }
 
+/// Copies pixels of one to three bytes to pixels of four, with zeroes. @return how many
+HWY_INLINE std::size_t CopyNarrowPixels([[maybe_unused]] const std::int8_t* HWY_RESTRICT q,
+                                        [[maybe_unused]] std::size_t count,
+                                        [[maybe_unused]] std::size_t channels,
+                                        [[maybe_unused]] std::int8_t* HWY_RESTRICT to) {
+#if HWY_TARGET == HWY_SCALAR
+  return 0;
+#else
+  const hn::Full128<std::uint8_t> d;
+  const auto zero = hn::Zero(d);
+  const auto* from = reinterpret_cast<const std::uint8_t*>(q);
+  auto* pixels = reinterpret_cast<std::uint8_t*>(to);
+  const std::size_t whole = count - count % 16;
+  for (std::size_t x = 0; x < whole; x += 16) {
+    auto a = zero;
+    auto b = zero;
+    auto c = zero;
+    if (channels == 1) a = hn::LoadU(d, from + x);
+    if (channels == 2) hn::LoadInterleaved2(d, from + 2 * x, a, b);
+    if (channels == 3) hn::LoadInterleaved3(d, from + 3 * x, a, b, c);
+    hn::StoreInterleaved4(a, b, c, zero, d, pixels + 4 * x);
+  }
+  return whole;
+#endif
+}
+
 /// Copies pixels of `channels` numbers, widened, with zeroes up to `row` numbers in each.
 /// @param stride  from a pixel to the next
 template <typename T>
@@ -111,9 +137,45 @@ void CopyPixels(const std::int8_t* HWY_RESTRICT q, std::size_t stride, std::size
     channels = row *= count;
     count = 1;
   }
+  if constexpr (sizeof(T) == 1) {
+    if (row == 4 && channels < 4 && stride == channels) {
+      const std::size_t done = CopyNarrowPixels(q, count, channels, to);
+      q += done * stride;
+      to += done * row;
+      count -= done;
+    }
+  }
   for (std::size_t x = 0; x < count; ++x, q += stride, to += row) {
     for (std::size_t c = 0; c < channels; ++c) to[c] = q[c];
     std::fill(to + channels, to + row, T{0});
+  }
+}
+
+/// The bytes of a padded row, and of the next three pixels, for each pixel; see joins_taps().
+/// @param q       of the first pixel inside
+/// @param inside  pixels of the row that are inside the image
+inline void CopyJoinedRow(const std::int8_t* q, std::size_t stride, TapRange inside,
+                          std::size_t width, std::int8_t* to) {
+  constexpr std::size_t kChunk = 256;
+  constexpr std::size_t kNext = 3;
+  std::int8_t some[kChunk + 2 * 16] = {};
+  for (std::size_t x = 0; x < width; x += kChunk, to += kChunk * ByteConvLevels::kPieceBytes) {
+    const std::size_t count = std::min(kChunk, width - x);
+    std::fill_n(some, count + kNext, std::int8_t{0});
+    const std::size_t end = std::min(inside.end, x + count + kNext);
+    for (std::size_t at = std::max(inside.begin, x); at < end; ++at) {
+      some[at - x] = q[(at - inside.begin) * stride];
+    }
+    std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+    const hn::Full128<std::int8_t> d;
+    for (; i + 16 <= count; i += 16) {
+      hn::StoreInterleaved4(hn::LoadU(d, some + i), hn::LoadU(d, some + i + 1),
+                            hn::LoadU(d, some + i + 2), hn::LoadU(d, some + i + kNext), d,
+                            to + i * ByteConvLevels::kPieceBytes);
+    }
+#endif
+    for (; i < count; ++i) std::copy_n(some + i, kNext + 1, to + i * ByteConvLevels::kPieceBytes);
   }
 }
 
@@ -131,6 +193,9 @@ inline void CopyByteRow(const ByteConvLevels& w, const std::int8_t* q, std::size
   }
   const std::size_t first = std::min(axis.pad_before, width);
   const std::size_t last = std::min(axis.pad_before + axis.input, width);
+  if (w.joins_taps()) {
+    return CopyJoinedRow(q, w.shape().channels, {first, last}, width, to);
+  }
   std::memset(to, 0, first * pixel_bytes);
   std::memset(to + last * pixel_bytes, 0, (width - last) * pixel_bytes);
   const std::size_t stride = w.shape().channels;

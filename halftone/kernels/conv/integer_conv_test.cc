@@ -95,6 +95,25 @@ TEST_P(IntegerConv, MatchesReference) {
   expect_exact({random, square_shape(43, 8, 40, 3), true});
 }
 
+// Four neighbouring taps of one channel are a piece.
+TEST_P(IntegerConv, MatchesReferenceForOneChannelAndRowsOfTaps) {
+  Random random(44);
+  for (const std::size_t kernel : {2U, 3U, 4U, 5U, 9U}) {
+    for (const std::size_t stride : {1U, 2U, 3U}) {
+      for (const std::size_t width : {9U, 40U, 300U}) {
+        ConvShape shape;
+        shape.outputs = 18;
+        shape.axes[1] = {5, 5, 3, 1, 1, 1};
+        const std::size_t pad = kernel / 2;
+        shape.axes[2] = {width, (width + 2 * pad - kernel) / stride + 1, kernel, stride, 1, pad};
+        expect_exact({random, shape, true});
+        shape.channels = shape.groups = 3;  // six outputs for each of three channels
+        expect_exact({random, shape, false});
+      }
+    }
+  }
+}
+
 TEST_P(IntegerConv, MatchesReferenceForSinglePixels) {
   Random random(61);
   for (const std::size_t channels : {1U, 2U, 31U, 64U, 640U}) {

@@ -77,11 +77,23 @@ FeedForward function_of(const ConfigReader& config, const Architecture& architec
                   ErrorKind::kUnsupported);
 }
 
+/// Blocks of several kinds, of which the sizes do not tell.
+void refuse_mixed_blocks(const ConfigReader& config) {
+  const json* dense = config.find({"mlp_only_layers"}).value;
+  const bool has_dense = dense != nullptr && dense->is_array() && !dense->empty();
+  if (has_dense || config.whole({"decoder_sparse_step"}).value_or(1) != 1) {
+    config.fail_key("mlp_only_layers",
+                    "blocks without experts between those with experts are not described here",
+                    ErrorKind::kUnsupported);
+  }
+}
+
 /// What would compute something else if it were ignored.
 void refuse_unknown(const ConfigReader& config) {
   const auto refuse = [&](const char* key, const std::string& message) {
     config.fail_key(key, message, ErrorKind::kUnsupported);
   };
+  refuse_mixed_blocks(config);
   if (config.has("quantization_config")) {
     refuse("quantization_config",
            "weights that a package has quantized are not read here; use "
@@ -90,13 +102,6 @@ void refuse_unknown(const ConfigReader& config) {
   for (const char* key :
        {"scale_attn_by_inverse_layer_idx", "add_cross_attention", "use_bidirectional_attention"}) {
     if (config.flag(key, false)) refuse(key, "attention of this kind is not described here");
-  }
-  const json* dense = config.find({"mlp_only_layers"}).value;
-  const bool has_dense = dense != nullptr && dense->is_array() && !dense->empty();
-  if (has_dense || config.whole({"decoder_sparse_step"}).value_or(1) != 1) {
-    refuse("mlp_only_layers",
-           "blocks without experts between those with experts are not "
-           "described here");
   }
 }
 
@@ -213,29 +218,85 @@ void read_config_positions(const ConfigReader& config, Description& d) {
   read_scaling(config, full ? *full : *scaling, d);
 }
 
-}  // namespace
+/// The object about the decoder, and what its architecture says.
+struct Decoder {
+  json object;
+  const Architecture* architecture;
+};
 
-Description config_sizes(std::string_view json_text, const std::string& name) {
-  const json object = decoder_object(json_text, name);
-  Description d;
-  read_config_sizes(ConfigReader(object, name), d);
-  return d;
+std::string lower_letters(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c >= 'A' && c <= 'Z') result += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) result += c;
+  }
+  return result;
 }
 
-Description describe_config(std::string_view json_text, const std::string& name) {
-  json object = decoder_object(json_text, name);
+/// "Qwen2MoeForCausalLM" of "qwen2_moe", "GPT2LMHeadModel" of "gpt2".
+bool is_class_of(std::string_view name, const Architecture& architecture) {
+  const std::string letters = lower_letters(name);
+  for (const std::string_view start : {architecture.hf, architecture.gguf}) {
+    const std::string wanted = lower_letters(start);
+    if (!letters.starts_with(wanted)) continue;
+    const std::string_view rest = std::string_view(letters).substr(wanted.size());
+    if (rest.starts_with("for") || rest.starts_with("lm") || rest.starts_with("model")) return true;
+  }
+  return false;
+}
+
+/// Without the tensors nothing else tells that a class computes something else.
+void check_class(const ConfigReader& config, const Architecture& architecture) {
+  const json* classes = config.find({"architectures"}).value;
+  if (classes == nullptr) return;
+  if (!classes->is_array()) config.fail_key("architectures", "expected a list");
+  for (const json& each : *classes) {
+    const std::string name = each.is_string() ? each.get<std::string>() : each.dump();
+    if (is_class_of(name, architecture)) continue;
+    config.fail_key("architectures",
+                    "'" + printable(name) + "' is not the network of model_type '" +
+                        std::string(architecture.hf) + "': its blocks are not described here",
+                    ErrorKind::kUnsupported);
+  }
+}
+
+Decoder read_decoder(std::string_view text, const std::string& name) {
+  json object = decoder_object(text, name);
   const std::string type = ConfigReader(object, name).text({"model_type"});
   if (type.empty()) fail(ErrorKind::kFormat, name + ": needs 'model_type'");
   const Architecture& architecture =
       with_context(name, [&]() -> const Architecture& { return architecture_of_hf(type); });
   if (type == "gemma3_text") object = with_gemma3_sizes(object);
-  const ConfigReader config(object, name);
-  refuse_unknown(config);
+  return {std::move(object), &architecture};
+}
+
+Description sizes_of(const ConfigReader& config, const Architecture& architecture) {
   Description d = start_description(architecture);
   d.ties_embeddings = architecture.ties_embeddings;
   read_config_sizes(config, d);
-  read_computation(config, architecture, d);
   read_window_layers(config, d);
+  return d;
+}
+
+}  // namespace
+
+Description config_sizes(std::string_view json_text, const std::string& name) {
+  const Decoder decoder = read_decoder(json_text, name);
+  const ConfigReader config(decoder.object, name);
+  check_class(config, *decoder.architecture);
+  refuse_mixed_blocks(config);
+  Description d = sizes_of(config, *decoder.architecture);
+  complete(d, *decoder.architecture);
+  return d;
+}
+
+Description describe_config(std::string_view json_text, const std::string& name) {
+  const Decoder decoder = read_decoder(json_text, name);
+  const Architecture& architecture = *decoder.architecture;
+  const ConfigReader config(decoder.object, name);
+  refuse_unknown(config);
+  Description d = sizes_of(config, architecture);
+  read_computation(config, architecture, d);
   read_config_positions(config, d);
   complete(d, architecture);
   with_context(name, [&] { check(d); });

@@ -9,11 +9,11 @@
 
 namespace halftone::lm {
 
-/// The sizes that a config.json says, of any decoder that uses the common keys: blocks, widths,
-/// heads, vocabulary, experts, the window, whether the table is tied. All else is not set, and
-/// nothing is known of how such a network computes.
+/// The sizes that a config.json says: blocks, widths, heads, vocabulary, experts, the window,
+/// whether the table is tied. How the network computes beside that is not read.
 /// @param name  put before messages
-/// @throws Error kFormat if it is no JSON or a key is missing or out of range, named
+/// @throws Error kFormat if it is no JSON or a key is missing or out of range, named; kUnsupported
+///         for an architecture that is not described here, and for blocks of several kinds
 Description config_sizes(std::string_view json, const std::string& name);
 
 /// The whole description. Checked.

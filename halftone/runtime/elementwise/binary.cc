@@ -4,73 +4,12 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/ir/ops/binary_functions.h"
-#include "halftone/ir/strides.h"
 #include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/broadcast.h"
 #include "halftone/runtime/elementwise/elementwise.h"
 
 namespace halftone::runtime {
 namespace {
-
-/// Strides of an operand along rows of the result.
-struct Walk {
-  std::size_t row_step = 0;  ///< between rows; 0 if the row repeats
-  std::size_t step = 0;      ///< between elements; 0 for a single value
-};
-
-/// Rows of the result along which both operands advance by constant steps.
-struct Rows {
-  std::size_t rows = 1;
-  std::size_t cols = 1;
-  Walk a;
-  Walk b;
-};
-
-/// An axis of the result, with the stride along it in each operand.
-struct BroadcastAxis {
-  std::size_t count = 1;
-  std::size_t a = 0;
-  std::size_t b = 0;
-};
-
-/// Loops over the outer axes, one set of rows each.
-struct Broadcast {
-  std::vector<BroadcastAxis> outer;
-  Rows rows;
-};
-
-/// The axes of the result; merges axes that are contiguous in both operands.
-std::vector<BroadcastAxis> broadcast_axes(const NodeContext& context) {
-  const ir::Shape& shape = context.output().shape;
-  const auto a = ir::broadcast_strides(context.input(0).shape, shape);
-  const auto b = ir::broadcast_strides(context.input(1).shape, shape);
-  std::vector<BroadcastAxis> axes;
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    const BroadcastAxis axis{static_cast<std::size_t>(shape[i]), a[i], b[i]};
-    if (axis.count == 1) continue;
-    const bool continues = !axes.empty() && axes.back().a == axis.a * axis.count &&
-                           axes.back().b == axis.b * axis.count;
-    if (continues) {
-      axes.back() = {axes.back().count * axis.count, axis.a, axis.b};
-    } else {
-      axes.push_back(axis);
-    }
-  }
-  return axes;
-}
-
-Broadcast find_broadcast(const NodeContext& context) {
-  Broadcast result{broadcast_axes(context), {}};
-  const auto take = [&] {
-    if (result.outer.empty()) return BroadcastAxis{};
-    const BroadcastAxis axis = result.outer.back();
-    result.outer.pop_back();
-    return axis;
-  };
-  const BroadcastAxis cols = take();
-  const BroadcastAxis rows = take();
-  result.rows = {rows.count, cols.count, {rows.a, cols.a}, {rows.b, cols.b}};
-  return result;
-}
 
 /// One row; the steps are 0 or 1. An operand that repeats is read once.
 template <typename T, typename Function>
@@ -140,30 +79,6 @@ void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, cons
   row_functions(kind).integers(rows, a, b, y);
 }
 
-/// A Binary whose operands advance along the axes of the result.
-template <typename T>
-class BinaryWalk {
- public:
-  BinaryWalk(ir::BinaryKind kind, const Broadcast& shape) : kind_(kind), shape_(shape) {}
-
-  /// Processes the axes from `first` on; returns the end of the output.
-  T* operator()(const T* a, const T* b, T* y, std::size_t first = 0) const {
-    if (first == shape_.outer.size()) {
-      compute(kind_, shape_.rows, a, b, y);
-      return y + shape_.rows.rows * shape_.rows.cols;
-    }
-    const BroadcastAxis& axis = shape_.outer[first];
-    for (std::size_t i = 0; i < axis.count; ++i) {
-      y = (*this)(a + i * axis.a, b + i * axis.b, y, first + 1);
-    }
-    return y;
-  }
-
- private:
-  ir::BinaryKind kind_;
-  const Broadcast& shape_;
-};
-
 Verdict judge_binary_rows(const NodeContext& context) {
   const bool is_float = context.input(0).is_dense(ir::ElementType::kFloat32) &&
                         context.output().is_dense(ir::ElementType::kFloat32);
@@ -181,7 +96,10 @@ Kernel create_binary_rows(const NodeContext& context) {
     const auto* b = reinterpret_cast<const float*>(buffers.inputs[1]);
     auto* y = reinterpret_cast<float*>(buffers.output);
     return [op, shape, count, a, b, y] {
-      BinaryWalk<float>(op.kind, shape)(a, b, y);
+      for_broadcast_rows(shape, a, b, y,
+                         [&](const Rows& rows, const float* l, const float* r, float* to) {
+                           compute(op.kind, rows, l, r, to);
+                         });
       const std::span result(y, count);
       apply_activation(op.activation, result, result);
     };
@@ -204,7 +122,11 @@ Kernel create_binary_integers(const NodeContext& context) {
     const auto* a = reinterpret_cast<const std::uint32_t*>(buffers.inputs[0]);
     const auto* b = reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]);
     auto* y = reinterpret_cast<std::uint32_t*>(buffers.output);
-    return [kind, shape, a, b, y] { BinaryWalk<std::uint32_t>(kind, shape)(a, b, y); };
+    return [kind, shape, a, b, y] {
+      for_broadcast_rows(shape, a, b, y,
+                         [kind](const Rows& rows, const std::uint32_t* l, const std::uint32_t* r,
+                                std::uint32_t* to) { compute(kind, rows, l, r, to); });
+    };
   };
   return kernel;
 }

@@ -92,15 +92,14 @@ ValueView Session::view(ir::ValueId id) const {
 }
 
 Buffers Session::buffers_of(const Step& step) {
-  const ir::Node& node = plan_->graph().node(step.node);
   Buffers buffers;
-  for (const ir::ValueId id : node.inputs) {
+  for (const ir::ValueId id : step.inputs) {
     buffers.inputs.push_back(id == ir::kAbsent ? nullptr : view(id).bytes.data());
   }
   for (const std::size_t i : step.body.packed_inputs) {
     if (i < buffers.inputs.size()) buffers.inputs[i] = nullptr;
   }
-  const Storage& output = plan_->storage(node.output);
+  const Storage& output = plan_->storage(step.output);
   std::byte* const attached = attached_[static_cast<std::size_t>(output.root)];
   buffers.output = attached != nullptr ? attached : home(output);
   buffers.scratch = arena_.data() + step.scratch_offset;
@@ -201,8 +200,8 @@ void Session::attach(ir::ValueId root, std::byte* data) {
            plan_->storage(id).root == root;
   };
   for (std::size_t s = 0; s < moved_.size(); ++s) {
-    const ir::Node& node = plan_->graph().node(plan_->steps()[s].node);
-    if (is_there(node.output) || std::ranges::any_of(node.inputs, is_there)) moved_[s] = 1;
+    const Step& step = plan_->steps()[s];
+    if (is_there(step.output) || std::ranges::any_of(step.inputs, is_there)) moved_[s] = 1;
   }
 }
 
@@ -233,11 +232,11 @@ void Session::keep_states() {
 
 void Session::run_observed() {
   for (std::size_t s = 0; s < calls_.size(); ++s) {
-    const ir::Node& node = plan_->graph().node(plan_->steps()[s].node);
+    const Step& step = plan_->steps()[s];
     const auto start = std::chrono::steady_clock::now();
     if (calls_[s]) calls_[s]();
     const auto stop = std::chrono::steady_clock::now();
-    const StepEvent event{s, node, view(node.output), start, stop};
+    const StepEvent event{s, plan_->graph().node(step.node), view(step.output), start, stop};
     for (const Observer& observer : observers_) observer(event);
   }
 }

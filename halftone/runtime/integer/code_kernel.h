@@ -10,13 +10,6 @@
 
 namespace halftone::runtime {
 
-/// min(max(x, low), high); NaN stays NaN.
-template <typename Number>
-Number bounded(Number x, Number low, Number high) {
-  x = x < low ? low : x;
-  return x > high ? high : x;
-}
-
 /// The kernel of an elementwise operator; its body takes the memory of input and output.
 template <typename Body>
 Kernel code_kernel(Body body) {

@@ -9,12 +9,17 @@ namespace halftone::runtime {
 /// FullyConnected and Conv of int8 or uint8 with constant weights: exact 32-bit sums.
 extern const Implementation kIntegerLayer;
 
-/// Requantize, rounded once.
-extern const Implementation kRequantizeOnce;
-/// Requantize, rounded twice.
-extern const Implementation kRequantizeTwice;
+/// Requantize.
+extern const Implementation kRequantizeCodes;
 /// Lookup.
 extern const Implementation kLookupTable;
+
+/// Whether create_binary_codes() takes an operator: a sum, difference or product, perhaps with an
+/// activation that has limits.
+bool takes_pairs(const ir::Binary& op);
+/// The kernel of a Binary with its conversions from and to codes of one type.
+/// @pre context.fused has them, and takes_pairs()
+Kernel create_binary_codes(const NodeContext& context);
 
 /// Pool of int8 or uint8.
 extern const Implementation kPoolCodes;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,10 @@
 #include "halftone/ir/work.h"
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
+#include "halftone/kernels/encode/linear_codes.h"
 #include "halftone/runtime/convolution/convolution_codes.h"
 #include "halftone/runtime/integer/integer.h"
+#include "halftone/runtime/integer/requantize.h"
 #include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/value.h"
 
@@ -22,6 +25,8 @@ using kernels::IntegerConvPart;
 using kernels::IntegerConvWeights;
 using kernels::IntegerDepthwiseWeights;
 
+/// Sums that become codes together: 8 KiB.
+constexpr std::size_t kMaxSums = 2048;
 /// Estimated time of one product.
 constexpr double kPicosecondsPerProduct = 20;
 
@@ -32,11 +37,13 @@ void convolve(const std::int8_t* q, const IntegerDepthwiseWeights& w, const Inte
   kernels::integer_depthwise_conv(q, w, part);
 }
 
-/// A layer whose weights are packed. A FullyConnected is a Conv whose kernel has one tap.
+/// A layer whose weights are packed. A FullyConnected is a Conv whose kernel has one tap. Sums
+/// become codes line by line, while they are in the nearest cache.
 template <typename Weights>
 struct IntegerLayer {
   Weights weights;
-  bool is_signed;  ///< whether the input is int8
+  std::optional<SumsToCodes> codes;  ///< of the output; nothing: int32
+  bool is_signed;                    ///< whether the input is int8
   std::size_t shares;
 
   [[nodiscard]] std::size_t inputs() const {
@@ -47,26 +54,53 @@ struct IntegerLayer {
   [[nodiscard]] std::size_t copy_bytes() const {
     return is_signed ? 0 : AlignedBuffer::rounded_up(inputs());
   }
-  [[nodiscard]] std::size_t scratch_bytes() const {
-    return copy_bytes() + shares * weights.scratch_bytes();
+  /// The sums of the lines that a share computes before it makes codes of them.
+  [[nodiscard]] std::size_t line_sums() const {
+    return weights.shape().line_pixels() * weights.shape().outputs;
+  }
+  [[nodiscard]] std::size_t lines_at_once() const {
+    return std::max<std::size_t>(kMaxSums / std::max<std::size_t>(line_sums(), 1), 1);
+  }
+  [[nodiscard]] std::size_t sums_bytes() const {
+    return codes ? AlignedBuffer::rounded_up(lines_at_once() * line_sums() * sizeof(std::int32_t))
+                 : 0;
+  }
+  [[nodiscard]] std::size_t share_bytes() const { return weights.scratch_bytes() + sums_bytes(); }
+  [[nodiscard]] std::size_t scratch_bytes() const { return copy_bytes() + shares * share_bytes(); }
+
+  void convolve_lines(const std::byte* x, kernels::LineRange lines, std::byte* scratch,
+                      std::int32_t* y) const {
+    const kernels::ConvShape& shape = weights.shape();
+    const MatrixView<std::int32_t> sums(y, lines.count() * shape.line_pixels(), shape.outputs,
+                                        shape.outputs);
+    convolve(reinterpret_cast<const std::int8_t*>(x), weights,
+             {lines, {scratch, weights.scratch_bytes()}, sums});
   }
 
-  void run(const std::byte* x, std::byte* scratch, std::int32_t* y) const {
+  void run_lines(const std::byte* x, kernels::LineRange lines, std::byte* scratch,
+                 std::byte* y) const {
+    if (!codes) {
+      auto* const sums = reinterpret_cast<std::int32_t*>(y);
+      return convolve_lines(x, lines, scratch, sums + lines.begin * line_sums());
+    }
+    auto* const sums = reinterpret_cast<std::int32_t*>(scratch + weights.scratch_bytes());
+    for (std::size_t first = lines.begin; first < lines.end; first += lines_at_once()) {
+      const kernels::LineRange some{first, std::min(first + lines_at_once(), lines.end)};
+      convolve_lines(x, some, scratch, sums);
+      (*codes)({sums, some.count() * line_sums()}, y + first * line_sums());
+    }
+  }
+
+  void run(const std::byte* x, std::byte* scratch, std::byte* y) const {
     if (!is_signed) {
-      std::transform(x, x + inputs(), scratch, [](std::byte q) { return q ^ std::byte{128}; });
+      kernels::as_signed({reinterpret_cast<const std::uint8_t*>(x), inputs()},
+                         {reinterpret_cast<std::int8_t*>(scratch), inputs()});
       x = scratch;
     }
-    const kernels::ConvShape& shape = weights.shape();
-    const MatrixView<std::int32_t> all(y, shape.num_pixels(), shape.outputs, shape.outputs);
+    const std::size_t lines = weights.shape().num_lines();
     const auto body = [&](std::size_t share) {
-      const kernels::LineRange lines{shape.num_lines() * share / shares,
-                                     shape.num_lines() * (share + 1) / shares};
-      const std::size_t bytes = weights.scratch_bytes();
-      convolve(
-          reinterpret_cast<const std::int8_t*>(x), weights,
-          {lines,
-           {scratch + copy_bytes() + share * bytes, bytes},
-           all.rows_from(lines.begin * shape.line_pixels(), lines.count() * shape.line_pixels())});
+      run_lines(x, {lines * share / shares, lines * (share + 1) / shares},
+                scratch + copy_bytes() + share * share_bytes(), y);
     };
     if (shares == 1) return body(0);
     parallel_for(shares, std::ref(body));  // by reference: allocates nothing
@@ -91,21 +125,27 @@ Verdict judge_integer_layer(const NodeContext& context) {
   return accept("integers of 8 bits");
 }
 
+std::optional<SumsToCodes> codes_of(const NodeContext& context) {
+  if (context.fused == nullptr) return std::nullopt;
+  return SumsToCodes(*context.fused->requantize);
+}
+
 template <typename Weights>
 Kernel create(const NodeContext& context, Weights weights) {
   const double us =
       1e-6 * kPicosecondsPerProduct * ir::work_of(context.graph, context.node).products();
   const std::size_t lines = std::max<std::size_t>(weights.shape().num_lines(), 1);
-  const auto layer = std::make_shared<const IntegerLayer<Weights>>(
-      IntegerLayer<Weights>{std::move(weights), context.input(0).is_dense(ir::ElementType::kInt8),
-                            std::clamp<std::size_t>(threads_for(context, us), 1, lines)});
+  const auto layer = std::make_shared<const IntegerLayer<Weights>>(IntegerLayer<Weights>{
+      std::move(weights), codes_of(context), context.input(0).is_dense(ir::ElementType::kInt8),
+      std::clamp<std::size_t>(threads_for(context, us), 1, lines)});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes();
   kernel.packed_inputs = {1, 2};
   kernel.scratch_bytes = layer->scratch_bytes();
   kernel.bind = [layer](const Buffers& buffers) -> Call {
-    return [layer, x = buffers.inputs[0], scratch = buffers.scratch,
-            y = reinterpret_cast<std::int32_t*>(buffers.output)] { layer->run(x, scratch, y); };
+    return [layer, x = buffers.inputs[0], scratch = buffers.scratch, y = buffers.output] {
+      layer->run(x, scratch, y);
+    };
   };
   return kernel;
 }

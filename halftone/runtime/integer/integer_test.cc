@@ -119,6 +119,102 @@ TEST(IntegerConv, GivesTheSameForAnyNumberOfThreads) {
   set_num_threads(0);
 }
 
+/// Adds a Requantize of the sums of the last node.
+ir::Graph with_codes(ir::Graph graph, const ir::Requantize& op) {
+  const ir::ValueId sums = graph.outputs()[0];
+  graph.set_outputs({graph.add_node("codes", op, {sums})});
+  return graph;
+}
+
+// Sums become codes in the step of the layer: the bits are those of both nodes.
+TEST(IntegerConv, MakesCodesOfItsSums) {
+  const ir::Dim n = ir::kBatch;
+  const IntegerLayer layers[] = {
+      {conv(2, 1, 1, 1, 1), {n, 40, 33, 3}, {5, 3, 3, 3}},
+      {conv(2, 0, 1, 1, 1), {n, 5, 5, 8}, {9, 1, 1, 8}},
+      {conv(2, 1, 1, 1, 20), {n, 6, 6, 20}, {20, 3, 3, 1}},
+      {conv(2, 1, 1, 1, 2), {n, 5, 6, 6}, {8, 3, 2, 3}},
+      {ir::FullyConnected{{}, {3, {5}}}, {n, 2, 35}, {19, 35}},
+  };
+  for (const IntegerLayer& layer : layers) {
+    for (const auto rounding :
+         {ir::CodeRounding::kHalfEven, ir::CodeRounding::kHalfAway, ir::CodeRounding::kTwice}) {
+      ir::Requantize op{{}, 3, ElementType::kInt8, -100, 127, rounding};
+      for (ir::Dim o = 0; o < layer.w[0]; ++o) op.multipliers.push_back(0.001 + 0.0001 * double(o));
+      const ir::Graph graph = with_codes(graph_of(layer), op);
+      for (const int threads : {1, 3}) {
+        Random random(65);
+        const auto plan = make_plan(graph, {.batch = 3, .threads = threads});
+        ASSERT_EQ(plan->steps().size(), 1U);
+        EXPECT_EQ(plan->steps()[0].kernel, "integers");
+        Session session(plan);
+        const auto inputs =
+            ir::test::list(random_codes(layer.x_element, layer.x.with_batch(3), random));
+        const ir::Graph whole = prepare(graph, {.batch = 3}).graph;
+        EXPECT_TRUE(
+            testing::same_bytes(session.run(inputs), testing::run_reference(whole, inputs)));
+      }
+    }
+  }
+}
+
+TEST(IntegerConv, KeepsSumsThatOthersRead) {
+  ir::Graph graph =
+      with_codes(graph_of({conv(2, 0, 1, 1, 1), {ir::kBatch, 5, 5, 8}, {9, 1, 1, 8}}), {{0.01}});
+  graph.add_output(graph.node(*graph.producer(graph.outputs()[0])).inputs[0]);
+  EXPECT_EQ(make_plan(graph, {})->steps().size(), 2U);
+}
+
+struct Pair {
+  ir::BinaryKind kind = ir::BinaryKind::kAdd;
+  Shape b = {2, 5, 6};
+  ir::Activation activation{};
+  ElementType element = ElementType::kUint8;
+};
+
+/// Dequantize two codes of [2, 5, 6] and b, combine, Quantize.
+ir::Graph graph_of(const Pair& pair) {
+  ir::Graph graph;
+  const auto a = graph.add_input("a", ir::dense_type(pair.element, {2, 5, 6}));
+  const auto b = graph.add_input("b", ir::dense_type(pair.element, pair.b));
+  const auto x = graph.add_node("x", ir::DequantizeLinear{{{0.07F}, {3}, 0}}, {a});
+  const auto y = graph.add_node("y", ir::DequantizeLinear{{{0.11F}, {9}, 0}}, {b});
+  const auto sum = graph.add_node("sum", ir::Binary{pair.kind, pair.activation}, {x, y});
+  graph.add_output(
+      graph.add_node("q", ir::QuantizeLinear{{{0.09F}, {20}, 0}, pair.element}, {sum}));
+  return graph;
+}
+
+TEST(BinaryOfCodes, IsOneStepWithTheBitsOfItsConversions) {
+  using Kind = ir::BinaryKind;
+  const ir::Activation relu{ir::ActivationKind::kRelu};
+  const Pair pairs[] = {{Kind::kAdd},
+                        {Kind::kSub, {6}},
+                        {Kind::kMul, {2, 1, 6}},
+                        {Kind::kAdd, {}, relu},
+                        {Kind::kMul, {2, 5, 1}, {ir::ActivationKind::kRelu6}, ElementType::kInt8},
+                        {Kind::kAdd, {2, 5, 6}, relu, ElementType::kInt8}};
+  for (const Pair& pair : pairs) {
+    const ir::Graph graph = graph_of(pair);
+    const auto plan = make_plan(graph, {});
+    ASSERT_EQ(plan->steps().size(), 1U);
+    EXPECT_EQ(plan->steps()[0].kernel, "rows_of_codes");
+    Random random(66);
+    Session session(plan);
+    const auto inputs = ir::test::list(random_codes(pair.element, {2, 5, 6}, random),
+                                       random_codes(pair.element, pair.b, random));
+    EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_reference(graph, inputs)));
+  }
+}
+
+TEST(BinaryOfCodes, KeepsNumbersThatOthersRead) {
+  ir::Graph graph = graph_of(Pair{});
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (graph.node(id).name == "x") graph.add_output(graph.node(id).output);
+  }
+  EXPECT_EQ(make_plan(graph, {})->steps().size(), 2U);
+}
+
 /// Compares one operator on a tensor with its reference implementation.
 void expect_same(const ir::Operator& op, const ir::Tensor& x, const std::string& kernel) {
   ir::Graph graph;
@@ -157,11 +253,11 @@ TEST(Requantize, MatchesReferenceRoundedTwice) {
   for (const auto element : {ElementType::kInt8, ElementType::kUint8}) {
     const auto [low, high] = ir::code_range(element);
     ir::Requantize op{{0.0005}, 3, element, low, high, ir::CodeRounding::kTwice};
-    expect_same(op, sums, "codes_fixed");
+    expect_same(op, sums, "codes");
     op.multipliers = {1e-4, 0.5, 3};
-    expect_same(op, sums, "codes_fixed");
+    expect_same(op, sums, "codes");
     op.count = 49;
-    expect_same(op, sums, "codes_fixed");
+    expect_same(op, sums, "codes");
   }
 }
 
@@ -226,8 +322,10 @@ TEST(Binary, OfIntegersMatchesReference) {
 
 TEST(Softmax, OfCodesMatchesReference) {
   Random random(72);
-  expect_same(ir::Softmax{1, 0.07F}, random_codes(ElementType::kInt8, {3, 40}, random),
-              "reference");
+  for (const auto element : {ElementType::kInt8, ElementType::kUint8}) {
+    expect_same(ir::Softmax{1, 0.07F}, random_codes(element, {3, 40}, random), "table");
+    expect_same(ir::Softmax{0, 0.07F}, random_codes(element, {3, 40}, random), "reference");
+  }
 }
 
 TEST(QuantizeLinear, MatchesReference) {

@@ -37,20 +37,21 @@ CopyAxis part_of(const CopyAxis& axis, std::size_t first, std::size_t max_count)
   return {std::min(max_count, axis.count - first), axis.src_bytes, axis.dst_bytes};
 }
 
-/// Whether a plane is a transposed matrix of four-byte elements, which a kernel copies.
+/// Whether a plane is a transposed matrix of elements that a kernel copies.
+template <typename T>
 bool is_turned(const CopyAxis& outer, const CopyAxis& inner) {
-  constexpr std::ptrdiff_t kElementBytes = sizeof(std::uint32_t);
+  constexpr std::ptrdiff_t kElementBytes = sizeof(T);
   return outer.src_bytes == kElementBytes && inner.dst_bytes == kElementBytes &&
          inner.src_bytes > kElementBytes && outer.dst_bytes > kElementBytes &&
          inner.src_bytes % kElementBytes == 0 && outer.dst_bytes % kElementBytes == 0;
 }
 
+template <typename T>
 void turn(const std::byte* src, std::byte* dst, const CopyAxis& outer, const CopyAxis& inner) {
-  constexpr std::size_t kElementBytes = sizeof(std::uint32_t);
-  kernels::transpose({reinterpret_cast<const std::uint32_t*>(src), inner.count, outer.count,
-                      static_cast<std::size_t>(inner.src_bytes) / kElementBytes},
-                     {reinterpret_cast<std::uint32_t*>(dst), outer.count, inner.count,
-                      static_cast<std::size_t>(outer.dst_bytes) / kElementBytes});
+  kernels::transpose(MatrixView<const T>(reinterpret_cast<const T*>(src), inner.count, outer.count,
+                                         static_cast<std::size_t>(inner.src_bytes) / sizeof(T)),
+                     MatrixView<T>(reinterpret_cast<T*>(dst), outer.count, inner.count,
+                                   static_cast<std::size_t>(outer.dst_bytes) / sizeof(T)));
 }
 
 /// Copies the two innermost axes in tiles if the lines of source and destination cross.
@@ -86,11 +87,14 @@ void copy_innermost(const StridedCopy& copy, const std::byte* src, std::byte* ds
                     const CopyAxis& outer, const CopyAxis& inner) {
   switch (copy.chunk_bytes) {
     case 1:
+      if (is_turned<std::uint8_t>(outer, inner)) return turn<std::uint8_t>(src, dst, outer, inner);
       return copy_plane<std::uint8_t>(src, dst, outer, inner);
     case 2:
       return copy_plane<std::uint16_t>(src, dst, outer, inner);
     case 4:
-      if (is_turned(outer, inner)) return turn(src, dst, outer, inner);
+      if (is_turned<std::uint32_t>(outer, inner)) {
+        return turn<std::uint32_t>(src, dst, outer, inner);
+      }
       return copy_plane<std::uint32_t>(src, dst, outer, inner);
     case 8:
       return copy_plane<std::uint64_t>(src, dst, outer, inner);

@@ -26,14 +26,13 @@ class Lives {
       if (!is_state(id)) begin(id, 0);
     }
     for (std::size_t s = 0; s < steps.size(); ++s) {
-      const ir::Node& node = graph_.node(steps[s].node);
-      for (const ir::ValueId input : node.inputs) {
+      for (const ir::ValueId input : steps[s].inputs) {
         if (input != ir::kAbsent) extend(input, s);
       }
-      if (is_alias(node)) {
-        roots_[index(node.output)] = roots_[index(node.inputs[0])];
+      if (is_alias(steps[s])) {
+        roots_[index(steps[s].output)] = roots_[index(steps[s].inputs[0])];
       } else {
-        begin(node.output, s);
+        begin(steps[s].output, s);
       }
     }
     for (const ir::ValueId id : graph_.inputs()) extend(id, steps.size());
@@ -54,10 +53,10 @@ class Lives {
                                [&](const PlanState& state) { return state.values.before == id; });
   }
   /// Whether a step's output shares the memory of its first input.
-  [[nodiscard]] bool is_alias(const ir::Node& node) const {
-    if (std::holds_alternative<ir::Reshape>(node.op)) return true;
+  [[nodiscard]] bool is_alias(const Step& step) const {
+    if (std::holds_alternative<ir::Reshape>(graph_.node(step.node).op)) return true;
     return std::ranges::any_of(states_, [&](const PlanState& state) {
-      return state.in_place && state.values.after == node.output;
+      return state.in_place && state.values.after == step.output;
     });
   }
   void begin(ir::ValueId id, std::size_t step) {

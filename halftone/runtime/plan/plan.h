@@ -34,11 +34,13 @@ struct Refusal {
   std::string reason;
 };
 
-/// One node of a plan.
+/// One node of a plan, perhaps with conversions of codes around it.
 struct Step {
   ir::NodeId node{};
-  std::string name;    ///< of the node
-  std::string op;      ///< "FullyConnected", "Tanh", ...
+  std::vector<ir::ValueId> inputs;  ///< those of the node, or codes of them
+  ir::ValueId output{};             ///< that of the node, or codes of it
+  std::string name;                 ///< of the node
+  std::string op;                   ///< "FullyConnected", "Tanh", ...
   std::string kernel;  ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
   Arithmetic arithmetic = Arithmetic::kOperator;
   std::string reason;  ///< why it accepted the node

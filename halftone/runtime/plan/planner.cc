@@ -9,9 +9,11 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/work.h"
+#include "halftone/runtime/integer/integer.h"
 #include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/onednn/onednn.h"
 #include "halftone/runtime/plan/choose.h"
+#include "halftone/runtime/plan/fuse_codes.h"
 #include "halftone/runtime/plan/memory_layout.h"
 #include "halftone/runtime/plan/plan.h"
 #include "halftone/runtime/plan/prepare.h"
@@ -91,6 +93,8 @@ Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& opt
   if (choice.implementation == nullptr) fail_choice(context);
   Step step;
   step.node = id;
+  step.inputs = node.inputs;
+  step.output = node.output;
   step.name = node.name;
   step.op = std::string(ir::name_of(node.op));
   step.kernel = std::string(choice.implementation->name);
@@ -107,16 +111,41 @@ Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& opt
   return step;
 }
 
+/// A node with the conversions of codes around it.
+Step make_fused_step(NodeContext context, const CodeFusion& fusion, const PlanOptions& options) {
+  context.fused = &fusion.codes;
+  Step step;
+  if (fusion.codes.requantize != nullptr) {
+    step = make_step(context, fusion.node, options);
+  } else {
+    step.node = fusion.node;
+    step.name = context.node.name;
+    step.op = std::string(ir::name_of(context.node.op));
+    step.kernel = "rows_of_codes";
+    step.reason = "between codes of one type";
+    step.threads = context.threads;
+    step.body = create_binary_codes(context);
+  }
+  step.inputs = fusion.inputs;
+  step.output = fusion.output;
+  return step;
+}
+
 std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& options) {
   const auto& [graph, layouts] = prepared;
+  const CodeFusions fused = find_code_fusions(graph, options, layouts);
   std::vector<Step> steps;
   const std::vector<ir::NodeId> order = graph.topological_order();
   for (const ir::NodeId id : order) {
+    if (fused.absorbed.contains(id)) continue;
     if (options.execution.tuning != nullptr) {
       const auto done = static_cast<double>(steps.size()) / static_cast<double>(order.size());
       options.execution.tuning->report(done, "measuring " + graph.node(id).name);
     }
-    steps.push_back(make_step(context_of(graph, graph.node(id), options, layouts), id, options));
+    const NodeContext context = context_of(graph, graph.node(id), options, layouts);
+    const auto fusion = std::ranges::find(fused.fusions, id, &CodeFusion::node);
+    steps.push_back(fusion == fused.fusions.end() ? make_step(context, id, options)
+                                                  : make_fused_step(context, *fusion, options));
   }
   return steps;
 }
@@ -125,7 +154,7 @@ std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& option
 void release_packed_constants(ir::Graph& graph, std::span<const Step> steps) {
   std::vector<std::size_t> packed(graph.num_values());
   for (const Step& step : steps) {
-    const std::vector<ir::ValueId>& inputs = graph.node(step.node).inputs;
+    const std::vector<ir::ValueId>& inputs = step.inputs;
     for (const std::size_t i : step.body.packed_inputs) {
       if (i < inputs.size() && inputs[i] != ir::kAbsent) {
         ++packed[static_cast<std::size_t>(inputs[i])];

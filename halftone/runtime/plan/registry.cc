@@ -54,7 +54,7 @@ const FloatLists& float_lists() {
 constexpr std::array kUnary = {&kUnaryVector, &kUnaryPlain, &kReference};
 constexpr std::array kBinary = {&kBinaryFloats, &kBinaryIntegers, &kReference};
 constexpr std::array kWhere = {&kWhereRows, &kReference};
-constexpr std::array kSoftmax = {&kSoftmaxRows, &kReference};
+constexpr std::array kSoftmax = {&kSoftmaxRows, &kSoftmaxCodes, &kReference};
 constexpr std::array kEncode = {&kEncodePlanes, &kEncodeInt8};
 constexpr std::array kCopies = {&kStridedCopy, &kReference};
 constexpr std::array kGather = {&kGatherRows, &kGatherCodes, &kGatherBlocks, &kReference};
@@ -63,7 +63,7 @@ constexpr std::array kNormalize = {&kNormalizeFloats, &kReference};
 constexpr std::array kReshape = {&kAlias};
 constexpr std::array kRecurrent = {&kRecurrentBits, &kRecurrentLevels, &kRecurrentFloat,
                                    &kReference};
-constexpr std::array kRequantize = {&kRequantizeOnce, &kRequantizeTwice, &kReference};
+constexpr std::array kRequantize = {&kRequantizeCodes, &kReference};
 constexpr std::array kLookup = {&kLookupTable, &kReference};
 constexpr std::array kQuantize = {&kQuantizeCodes, &kReference};
 constexpr std::array kDequantize = {&kDequantizeCodes, &kReference};

@@ -19,5 +19,7 @@ extern const Implementation kReduceFloats;
 extern const Implementation kNormalizeFloats;
 /// Softmax over the last axis with beta 1, with halftone/kernels.
 extern const Implementation kSoftmaxRows;
+/// Softmax of codes over the last axis.
+extern const Implementation kSoftmaxCodes;
 
 }  // namespace halftone::runtime

@@ -83,6 +83,8 @@ compress::Recipe with_bits_of(const Stage& stage, compress::Recipe recipe) {
   defaults.activation_bits = defaults.activation_bits.value_or(kDefaultBits);
   raise(defaults.weight_bits, stage.bits);
   raise(defaults.activation_bits, stage.bits);
+  raise(recipe.ends.weight_bits, stage.bits);
+  raise(recipe.ends.activation_bits, stage.bits);
   for (compress::LayerOverride& layer : recipe.overrides) {
     raise(layer.settings.weight_bits, stage.bits);
     raise(layer.settings.activation_bits, stage.bits);

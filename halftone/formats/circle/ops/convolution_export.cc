@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and pooling, after lower_windows().
+// Convolutions and pooling, after with_file_layers() and lower_windows().
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/exporter.h"
+#include "halftone/formats/circle/file_layers.h"
 #include "halftone/formats/circle/lower.h"
 
 namespace halftone::formats::circle {
@@ -33,8 +34,9 @@ bool is_plane(const ir::Graph& graph, const ir::Node& node) {
 /// @throws Error kUnsupported for padding that is neither SAME nor VALID
 schema::Padding padding_of(const ir::Window& window, const ir::Shape& image,
                            std::span<const Dim> kernel) {
-  const bool pads = std::ranges::count(window.pads_before, 0) != 2 ||
-                    std::ranges::count(window.pads_after, 0) != 2;
+  const auto pads_at = [](Dim pad) { return pad != 0; };
+  const bool pads = std::ranges::any_of(window.pads_before, pads_at) ||
+                    std::ranges::any_of(window.pads_after, pads_at);
   if (!pads) return schema::Padding::VALID;
   if (has_same_padding(window, image, kernel)) return schema::Padding::SAME;
   fail(ErrorKind::kUnsupported, "expected SAME or VALID padding, found another");
@@ -87,15 +89,95 @@ TensorIndex no_bias(Exporter& exporter, const ir::Node& node, Dim outputs) {
   for (float& each : sums.scales) each *= scale;
   sums.zero_points.assign(sums.scales.size(), 0);
   sums.axis = 0;
-  return exporter.constant(name, ir::Tensor(ir::ElementType::kInt32, {outputs}), sums);
+  const bool is_wide = exporter.graph()
+                           .value(exporter.stored(node.inputs[0]))
+                           .type.is_dense(ir::ElementType::kInt16);
+  const auto element = is_wide ? ir::ElementType::kInt64 : ir::ElementType::kInt32;
+  return exporter.constant(name, ir::Tensor(element, {outputs}), sums);
 }
 
 }  // namespace
 
+namespace {
+
+/// Weights [O, taps..., I] of float32 in the order that operators of volumes read.
+TensorIndex turned_weights(Exporter& exporter, ir::ValueId id,
+                           const std::vector<std::size_t>& order) {
+  const ir::Constant* constant = exporter.graph().constant(id);
+  const auto* weights = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+  if (weights == nullptr || weights->element() != ir::ElementType::kFloat32) {
+    fail(ErrorKind::kUnsupported, "expected constant weights of float32");
+  }
+  const ir::Tensor turned = ir::evaluate_operator(ir::Transpose{order}, {&weights, 1});
+  return exporter.constant(exporter.graph().value(id).name, schema::TensorType::FLOAT32,
+                           turned.shape(), turned.bytes());
+}
+
+schema::Conv3DOptionsT volume_options(const ir::Window& window, schema::Padding padding) {
+  schema::Conv3DOptionsT options;
+  options.padding = padding;
+  options.stride_d = narrow(window.strides[0]);
+  options.stride_h = narrow(window.strides[1]);
+  options.stride_w = narrow(window.strides[2]);
+  options.dilation_d_factor = narrow(window.dilations[0]);
+  options.dilation_h_factor = narrow(window.dilations[1]);
+  options.dilation_w_factor = narrow(window.dilations[2]);
+  return options;
+}
+
+void export_volume(Exporter& exporter, const ir::Node& node) {
+  const auto& op = std::get<ir::Conv>(node.op);
+  const ir::Shape image = exporter.graph().value(node.inputs[0]).type.shape;
+  const ir::Shape weights = exporter.graph().value(node.inputs[1]).type.shape;
+  schema::Conv3DOptionsT options =
+      volume_options(op.window, padding_of(op.window, image, ir::kernel_extents(weights)));
+  options.fused_activation_function = activation_type(op.activation);
+  std::vector<TensorIndex> inputs = {exporter.tensor(node.inputs[0]),
+                                     turned_weights(exporter, node.inputs[1], {1, 2, 3, 4, 0})};
+  if (node.inputs.size() > 2) inputs.push_back(exporter.tensor(node.inputs[2]));
+  exporter.add(OperatorCode::kConv3d, std::move(inputs), node.output, united(options));
+}
+
+}  // namespace
+
+void export_transposed(Exporter& exporter, const ir::Node& node) {
+  const auto& op = std::get<ir::ConvTranspose>(node.op);
+  const ir::Shape image = exporter.graph().value(node.inputs[0]).type.shape;
+  const ir::Shape weights = exporter.graph().value(node.inputs[1]).type.shape;
+  const auto form = transposed_padding(op, image, ir::kernel_extents(weights));
+  const bool is_volume = op.window.rank() == 3;
+  if (form == TransposedPadding::kOther || op.groups != 1 || op.window.rank() > 3) {
+    fail(ErrorKind::kUnsupported,
+         "expected a transposed convolution of two or three spatial axes and one group");
+  }
+  const auto padding =
+      form == TransposedPadding::kValid ? schema::Padding::VALID : schema::Padding::SAME;
+  const ir::Shape& target = exporter.graph().value(node.output).type.shape;
+  std::vector<TensorIndex> inputs = {exporter.extents(target),
+                                     is_volume
+                                         ? turned_weights(exporter, node.inputs[1], {1, 2, 3, 0, 4})
+                                         : exporter.tensor(node.inputs[1]),
+                                     exporter.tensor(node.inputs[0])};
+  if (node.inputs.size() > 2) inputs.push_back(exporter.tensor(node.inputs[2]));
+  if (is_volume) {
+    return exporter.add(OperatorCode::kConv3dTranspose, std::move(inputs), node.output,
+                        united(volume_options(op.window, padding)));
+  }
+  schema::TransposeConvOptionsT options;
+  options.padding = padding;
+  options.stride_h = narrow(op.window.strides[0]);
+  options.stride_w = narrow(op.window.strides[1]);
+  exporter.add(OperatorCode::kTransposeConv, std::move(inputs), node.output, united(options));
+}
+
 void export_convolution(Exporter& exporter, const ir::Node& node) {
   const auto& op = std::get<ir::Conv>(node.op);
+  if (exporter.graph().value(node.inputs[0]).type.shape.rank() == 5) {
+    return export_volume(exporter, node);
+  }
   if (!is_plane(exporter.graph(), node)) {
-    fail(ErrorKind::kUnsupported, "expected a convolution of dense images with two spatial axes");
+    fail(ErrorKind::kUnsupported,
+         "expected a convolution of dense images with one to three spatial axes");
   }
   const ir::Shape image = exporter.graph().value(node.inputs[0]).type.shape;
   const ir::Shape weights_shape = exporter.graph().value(node.inputs[1]).type.shape;

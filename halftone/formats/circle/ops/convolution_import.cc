@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and pooling.
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 #include "halftone/formats/circle/check.h"
@@ -58,7 +60,7 @@ void pad_image(ir::Window& window, schema::Padding padding, const ir::Shape& ima
                std::span<const Dim> kernel) {
   check_padding(padding);
   if (padding == schema::Padding::VALID) return;
-  for (std::size_t i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
     const Dim extent = image[i + 1];
     const Dim stride = window.strides[i];
     const Dim count = extent / stride + (extent % stride != 0 ? 1 : 0);
@@ -119,6 +121,30 @@ void import_conv(OperatorImport& op) {
   op.emit(std::move(layer.conv), std::move(layer.inputs));
 }
 
+/// The layer [N, extents..., O] that scatters an image with weights. SAME takes half of what is
+/// reached beyond ceil(extent / stride) strides off the front, VALID nothing.
+ir::ConvTranspose transposed_layer(ir::Window window, schema::Padding padding,
+                                   const ir::Shape& image, std::span<const Dim> kernel,
+                                   std::span<const std::int64_t> target) {
+  check_padding(padding);
+  ir::ConvTranspose conv{std::move(window), std::vector<Dim>(kernel.size(), 0)};
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 31;
+    const Dim extent = target[i + 1];
+    check(extent >= 0 && extent < kFar, "an extent of the output is out of range");
+    const Dim stride = conv.window.strides[i];
+    const Dim taps = ir::covered(kernel[i], conv.window.dilations[i]);
+    const Dim reached = (image[i + 1] - 1) * stride + taps;
+    const Dim count = extent / stride + (extent % stride != 0 ? 1 : 0);
+    const bool is_same = padding == schema::Padding::SAME;
+    const Dim before = is_same ? std::max<Dim>((count - 1) * stride + taps - extent, 0) / 2 : 0;
+    conv.window.pads_before[i] = before;
+    conv.window.pads_after[i] = std::max<Dim>(reached - before - extent, 0);
+    conv.output_padding[i] = std::max<Dim>(extent - (reached - before), 0);
+  }
+  return conv;
+}
+
 void import_transpose_conv(OperatorImport& op) {
   const auto* options = op.options<schema::TransposeConvOptions>();
   check(options != nullptr, "has no options");
@@ -129,18 +155,88 @@ void import_transpose_conv(OperatorImport& op) {
   check_image(image);
   check_filter(filter);
   check(target.size() == 4, "expected an output of four axes");
-  ir::ConvTranspose conv{window_of(steps_of(*options)),
-                         {0, 0},
-                         1,
-                         fused_activation(options->fused_activation_function())};
-  check_padding(options->padding());
-  for (std::size_t i = 0; i < 2; ++i) {
-    constexpr std::int64_t kFar = std::int64_t{1} << 31;
-    check(target[i + 1] >= 0 && target[i + 1] < kFar, "an extent of the output is out of range");
-    const Dim reached = (image[i + 1] - 1) * conv.window.strides[i] + filter[i + 1];
-    pad(conv.window, i, reached - target[i + 1]);
-    conv.output_padding[i] = std::max<Dim>(target[i + 1] - reached, 0);
+  ir::ConvTranspose conv = transposed_layer(window_of(steps_of(*options)), options->padding(),
+                                            image, filter.dims().subspan(1, 2), target);
+  conv.activation = fused_activation(options->fused_activation_function());
+  if (op.has_input(3)) inputs.push_back(op.number(3));
+  op.emit(std::move(conv), std::move(inputs));
+}
+
+}  // namespace
+
+/// Inputs: image, weights [O, h, w, I], bias. Options: padding (1 SAME, 2 VALID) and the strides
+/// along the width and the height, as int32.
+/// Source: mediapipe/util/tflite/operations/transpose_conv_bias.cc
+void import_media_pipe_transpose_conv(OperatorImport& op) {
+  constexpr std::int32_t kSame = 1;
+  std::array<std::int32_t, 3> options = {};
+  const auto bytes = std::as_bytes(elements(op.table().custom_options()));
+  check(bytes.size() >= sizeof(options), "has no options");
+  std::memcpy(options.data(), bytes.data(), sizeof(options));
+  const std::vector<ValueId> inputs = {op.number(0), op.number(1), op.number(2)};
+  const ir::Shape image = op.shape(inputs[0]);
+  const ir::Shape filter = op.shape(inputs[1]);
+  check_image(image);
+  check_filter(filter);
+  ir::ConvTranspose conv{window_of({options[2], options[1]}), {0, 0}};
+  for (std::size_t i = 0; i < 2 && options[0] == kSame; ++i) {
+    pad(conv.window, i, filter[i + 1] - (image[i + 1] - 1) % conv.window.strides[i] - 1);
   }
+  op.emit(std::move(conv), inputs);
+}
+
+namespace {
+
+ir::Window volume_window(const schema::Conv3DOptions& options) {
+  const std::vector<Dim> strides = {options.stride_d(), options.stride_h(), options.stride_w()};
+  const std::vector<Dim> dilations = {options.dilation_d_factor(), options.dilation_h_factor(),
+                                      options.dilation_w_factor()};
+  const auto is_positive = [](Dim number) { return number > 0; };
+  check(std::ranges::all_of(strides, is_positive) && std::ranges::all_of(dilations, is_positive),
+        "expected positive strides and dilations");
+  return {strides, dilations, {0, 0, 0}, {0, 0, 0}};
+}
+
+/// @throws Error kFormat unless these are a volume [N, d, h, w, C] and weights for it
+void check_volume(const ir::Shape& image, const ir::Shape& filter) {
+  const auto is_known = [](Dim dim) { return dim > 0; };
+  check(image.rank() == 5 && std::ranges::all_of(image.dims().subspan(1), is_known),
+        "expected a volume [N, d, h, w, C], found " + image.to_string());
+  check(filter.rank() == 5 && std::ranges::all_of(filter.dims(), is_known) &&
+            image[4] % filter[4] == 0,
+        "weights of " + filter.to_string() + " do not fit " + image.to_string());
+}
+
+/// Weights [d, h, w, I, O] in the file.
+void import_conv_3d(OperatorImport& op) {
+  const auto* options = op.options<schema::Conv3DOptions>();
+  check(options != nullptr, "has no options");
+  const ValueId x = op.number(0);
+  std::vector<ValueId> inputs = {x, op.transposed_number(1, {4, 0, 1, 2, 3})};
+  const ir::Shape image = op.shape(x);
+  const ir::Shape filter = op.shape(inputs[1]);
+  check_volume(image, filter);
+  ir::Conv conv{volume_window(*options), image[4] / filter[4],
+                fused_activation(options->fused_activation_function())};
+  pad_image(conv.window, options->padding(), image, filter.dims().subspan(1, 3));
+  if (op.has_input(2)) inputs.push_back(op.number(2));
+  op.emit(std::move(conv), std::move(inputs));
+}
+
+/// Weights [d, h, w, O, I] in the file.
+void import_conv_3d_transpose(OperatorImport& op) {
+  const auto* options = op.options<schema::Conv3DOptions>();
+  check(options != nullptr, "has no options");
+  const std::vector<std::int64_t> target = op.integers(0);
+  const ValueId x = op.number(2);
+  std::vector<ValueId> inputs = {x, op.transposed_number(1, {3, 0, 1, 2, 4})};
+  const ir::Shape image = op.shape(x);
+  const ir::Shape filter = op.shape(inputs[1]);
+  check_volume(image, filter);
+  check(target.size() == 5, "expected an output of five axes");
+  ir::ConvTranspose conv = transposed_layer(volume_window(*options), options->padding(), image,
+                                            filter.dims().subspan(1, 3), target);
+  conv.activation = fused_activation(options->fused_activation_function());
   if (op.has_input(3)) inputs.push_back(op.number(3));
   op.emit(std::move(conv), std::move(inputs));
 }
@@ -182,6 +278,8 @@ constexpr ImportEntry kConvolutionImports[] = {
     {OperatorCode::kConv2d, import_conv<conv_layer>},
     {OperatorCode::kDepthwiseConv2d, import_conv<depthwise_layer>},
     {OperatorCode::kTransposeConv, import_transpose_conv},
+    {OperatorCode::kConv3d, import_conv_3d},
+    {OperatorCode::kConv3dTranspose, import_conv_3d_transpose},
     {OperatorCode::kAveragePool2d, import_pool<ir::PoolKind::kAverage>},
     {OperatorCode::kMaxPool2d, import_pool<ir::PoolKind::kMax>},
     {OperatorCode::kL2Pool2d, import_l2_pool},

@@ -59,26 +59,39 @@ void import_mirror_pad(OperatorImport& op) {
   op.emit(pad_of(op, x, ir::PadMode::kReflect), {x});
 }
 
+/// Repeats axes of one element for every sample of the batch: TILE by the extents of a shape.
+ValueId repeated(OperatorImport& op, ValueId x, std::span<const Dim> repeats) {
+  std::vector<Dim> dims(op.shape(x).dims().begin(), op.shape(x).dims().end());
+  for (std::size_t i = 0; i < dims.size() && i < repeats.size(); ++i) {
+    if (ir::is_batch(repeats[i]) && dims[i] == 1) dims[i] = repeats[i];
+  }
+  const ir::Shape target(std::move(dims));
+  if (op.shape(x) == target) return x;
+  return op.step(ir::BroadcastTo{target}, {x}, "batch");
+}
+
 void import_tile(OperatorImport& op) {
-  const ValueId x = op.elements(0).front();
+  const ValueId first = op.elements(0).front();
+  const std::vector<Dim> extents = op.extents(1);
+  const ValueId x = repeated(op, first, extents);
   std::vector<std::size_t> repeats = counts(op.integers(1));
   check(repeats.size() == op.shape(x).rank(), "expected a number for each axis");
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    if (op.shape(x)[i] != op.shape(first)[i]) repeats[i] = 1;
+  }
   op.emit(ir::Tile{std::move(repeats)}, {x});
 }
 
 void import_broadcast_to(OperatorImport& op) {
   const ValueId x = op.elements(0).front();
-  const std::vector<std::int64_t> extents = op.integers(1);
-  static_cast<void>(counts(extents));
-  op.emit(ir::BroadcastTo{ir::Shape(std::vector<Dim>(extents.begin(), extents.end()))}, {x});
+  static_cast<void>(counts(op.integers(1)));
+  op.emit(ir::BroadcastTo{ir::Shape(op.extents(1))}, {x});
 }
 
 /// A value repeated for every element of a shape.
 void import_fill(OperatorImport& op) {
-  const std::vector<std::int64_t> extents = op.integers(0);
-  static_cast<void>(counts(extents));
-  const ir::Shape shape(std::vector<Dim>(extents.begin(), extents.end()));
-  op.emit(ir::BroadcastTo{shape}, {op.elements(1).front()});
+  static_cast<void>(counts(op.integers(0)));
+  op.emit(ir::BroadcastTo{ir::Shape(op.extents(0))}, {op.elements(1).front()});
 }
 
 /// Reverses one axis at a time.
@@ -150,13 +163,14 @@ void emit_resize(OperatorImport& op, ir::Resize resize) {
   ValueId x = op.number(0);
   const ir::Shape image = op.shape(x);
   const std::vector<std::size_t> size = counts(op.integers(1));
+  resize.multiplies = true;
   check(image.rank() == 4 && image[1] > 0 && image[2] > 0 && size.size() == 2 && size[0] > 0 &&
             size[1] > 0,
         "expected an image [N, h, w, C] and two extents, found " + image.to_string());
   for (std::size_t i = 0; i < 2; ++i) {
     resize.axis = i + 1;
     resize.count = size[i];
-    resize.scale = static_cast<double>(size[i]) / static_cast<double>(image[i + 1]);
+    resize.scale = static_cast<float>(size[i]) / static_cast<float>(image[i + 1]);
     if (i == 0) x = op.step(resize, {x}, "rows");
   }
   op.emit(resize, {x});

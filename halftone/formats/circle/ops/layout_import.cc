@@ -33,6 +33,9 @@ void import_reshape(OperatorImport& op) {
   std::vector<std::int64_t> request;
   if (op.has_input(1)) {
     request = op.integers(1);
+    if (op.importer().symbolic(op.raw(1)) != nullptr) {
+      return op.emit(ir::Reshape{ir::Shape(op.extents(1))}, {op.elements(0).front()});
+    }
   } else {
     check(options != nullptr && options->new_shape() != nullptr, "has no new shape");
     request = widened(elements(options->new_shape()));
@@ -292,17 +295,19 @@ void import_strided_slice(OperatorImport& op) {
   emit_slices(op, x, ranges, shrinks ? std::optional(ir::Shape(std::move(kept))) : std::nullopt);
 }
 
-/// The extents in the file, as a constant. A batch has the extent of the file's example, which
-/// reshape_target() turns into the batch again.
+/// The extents in the file, as a constant, and for any batch.
 void import_shape(OperatorImport& op) {
-  const ir::Shape& from = op.shape(op.raw(0));
-  ir::Tensor extents(ir::ElementType::kInt64, {static_cast<Dim>(from.rank())});
-  for (std::size_t i = 0; i < from.rank(); ++i) {
-    extents.as<std::int64_t>()[i] = op.file_extent(from[i]);
+  const ir::Shape from = op.shape(op.raw(0));
+  const std::vector<Dim> dims(from.dims().begin(), from.dims().end());
+  const ir::Shape rank{static_cast<Dim>(dims.size())};
+  ir::Tensor extents(ir::ElementType::kInt64, rank);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    extents.as<std::int64_t>()[i] = op.file_extent(dims[i]);
   }
   const auto type = op.importer().file().tensor(op.output_tensor(0)).type();
   const bool is_wide = type == schema::TensorType::INT64;
-  op.emit_constant(is_wide ? std::move(extents) : extents.cast(ir::ElementType::kInt32));
+  op.emit_extents(is_wide ? std::move(extents) : extents.cast(ir::ElementType::kInt32),
+                  ir::Tensor::from<std::int64_t>(rank, std::span(dims)));
 }
 
 constexpr ImportEntry kLayoutImports[] = {

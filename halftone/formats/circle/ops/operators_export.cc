@@ -30,10 +30,7 @@ class NodeExport {
     is_dense_layer() ? export_convolution(exporter_, node_) : export_lowbit(exporter_, node_);
   }
   void operator()(const ir::ConvTranspose& /*op*/) const {
-    if (is_dense_layer()) {
-      fail(ErrorKind::kUnsupported, "a transposed convolution of float32 weights");
-    }
-    export_lowbit(exporter_, node_);
+    is_dense_layer() ? export_transposed(exporter_, node_) : export_lowbit(exporter_, node_);
   }
   void operator()(const ir::Pool& /*op*/) const { export_pool(exporter_, node_); }
   void operator()(const ir::MatMul& op) const;
@@ -192,17 +189,8 @@ void NodeExport::operator()(const ir::Tile& op) const {
   add(OperatorCode::kTile, {}, {exporter_.integers(repeats)});
 }
 
-/// The shape has 1 where the input has the batch.
 void NodeExport::operator()(const ir::BroadcastTo& /*op*/) const {
-  std::vector<std::int64_t> extents;
-  for (const ir::Dim dim : output_type().shape.dims()) {
-    extents.push_back(ir::is_batch(dim) ? 1 : dim);
-  }
-  const ir::Shape& x = input_type(0).shape;
-  if (ir::broadcast(x, ir::Shape(extents)) != output_type().shape) {
-    fail(ErrorKind::kUnsupported, "repeats " + x.to_string() + " for every sample of the batch");
-  }
-  add(OperatorCode::kBroadcastTo, {}, {exporter_.integers(extents)});
+  add(OperatorCode::kBroadcastTo, {}, {exporter_.extents(output_type().shape)});
 }
 
 /// After lower_resizing().
@@ -256,7 +244,7 @@ void NodeExport::operator()(const ir::Softmax& op) const {
 void NodeExport::operator()(const ir::Reshape& op) const {
   std::vector<std::int64_t> dims(op.shape.dims().begin(), op.shape.dims().end());
   if (std::ranges::count_if(dims, ir::is_batch) > 1) {
-    fail(ErrorKind::kUnsupported, "a reshape to more than one batch axis");
+    return add(OperatorCode::kReshape, {}, {exporter_.extents(op.shape)});
   }
   std::ranges::replace_if(dims, ir::is_batch, -1);
   add(OperatorCode::kReshape, {}, {exporter_.integers(dims)});

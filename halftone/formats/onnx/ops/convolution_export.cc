@@ -106,6 +106,21 @@ std::vector<std::string> layer_inputs(Exporter& exporter, const Node& node, std:
   return inputs;
 }
 
+/// Adds the bias of a layer to its product. ONNX Runtime moves an Add behind a Conv of constant
+/// weights back into it, but no Sub.
+void add_bias(Exporter& exporter, const Node& node, const std::string& product,
+              const std::string& output) {
+  const Exporter::ImageScope scope(exporter, exporter.type(node.output).shape.rank());
+  const std::string bias = exporter.read(node.inputs[2]);
+  if (exporter.codes(node.inputs[1]) != nullptr) {
+    exporter.add_node("Add", {product, bias}, output);
+    return;
+  }
+  const std::string negative = exporter.fresh(output + "/negative_bias");
+  exporter.add_node("Neg", {bias}, negative);
+  exporter.add_node("Sub", {product, negative}, output);
+}
+
 /// Adds what is left of the bias, and the activation. `add` adds the node that computes the result
 /// of a name.
 template <typename Add>
@@ -117,10 +132,7 @@ void export_image(Exporter& exporter, const Node& node, const ir::Activation& ac
   const std::string linear = fused ? exporter.fresh(output + "/linear") : output;
   const std::string product = has_sum ? exporter.fresh(output + "/product") : linear;
   add(product);
-  if (has_sum) {
-    const Exporter::ImageScope scope(exporter, exporter.type(node.output).shape.rank());
-    exporter.add_node("Add", {product, exporter.read(node.inputs[2])}, linear);
-  }
+  if (has_sum) add_bias(exporter, node, product, linear);
   if (fused) export_activation(exporter, activation, linear, output);
 }
 

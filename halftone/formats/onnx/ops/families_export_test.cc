@@ -170,11 +170,19 @@ TEST(ExportOnnx, RejectsAttributesThatOnnxCannotExpress) {
   refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}},
           "for every sample of a batch that no input has");
   refused({ir::LocalNormalize{2, 1, 1}, {{kBatch, 3, 4}}, {}}, "expected neighbours along axis 1");
-  ir::Resize resize;
-  resize.axis = 1;
-  resize.count = 3;
+}
+
+TEST(ExportOnnx, WritesResizingWithoutANameInNewerOperatorSets) {
+  ir::Resize resize{.axis = 1, .count = 5, .scale = 5.0F / 3};
   resize.coordinates = ir::Coordinates::kHalfPixelForNearest;
-  refused({resize, {{kBatch, 3, 4}}, {}}, "coordinates without a name in newer operator sets");
+  for (const ir::Rounding rounding : {ir::Rounding::kFloor, ir::Rounding::kCeil}) {
+    resize.rounding = rounding;
+    for (const bool multiplies : {false, true}) {
+      resize.multiplies = multiplies;
+      const ir::Graph graph = graph_of({resize, {{kBatch, 3, 4}}, {}});
+      ir::test::expect_same_function(import_onnx(export_onnx(graph), {}), graph);
+    }
+  }
 }
 
 }  // namespace

@@ -123,18 +123,19 @@ struct LinearInputs {
   std::size_t w_scale;
   std::size_t y_scale;
   std::size_t y_zero;
+  double factor = 1;  ///< of the sums
 };
 constexpr LinearInputs kLinearInputs = {1, 4, 6, 7};
 
-ValueId emit_requantize(NodeBuilder& node, ValueId sums) {
-  const auto x_scale = static_cast<double>(node.scalar_input(kLinearInputs.x_scale));
-  const auto y_scale = static_cast<double>(node.scalar_input(kLinearInputs.y_scale));
+ValueId emit_requantize(NodeBuilder& node, ValueId sums, const LinearInputs& at = kLinearInputs) {
+  const auto x_scale = static_cast<double>(node.scalar_input(at.x_scale));
+  const auto y_scale = static_cast<double>(node.scalar_input(at.y_scale));
   ir::Requantize op;
-  for (const float w_scale : node.float_input(kLinearInputs.w_scale)) {
-    op.multipliers.push_back(x_scale * static_cast<double>(w_scale) / y_scale);
+  for (const float w_scale : node.float_input(at.w_scale)) {
+    op.multipliers.push_back(at.factor * x_scale * static_cast<double>(w_scale) / y_scale);
   }
-  op.zero_point = zero_of(node, kLinearInputs.y_zero);
-  op.element = node.input_type(kLinearInputs.y_zero).encoding.element;
+  op.zero_point = zero_of(node, at.y_zero);
+  op.element = node.input_type(at.y_zero).encoding.element;
   const auto [low, high] = ir::code_range(op.element);
   op.low = low;
   op.high = high;
@@ -217,12 +218,57 @@ void build_qlinear_conv(NodeBuilder& node) {
   set_image(node, emit_requantize(node, sums));
 }
 
+/// Sums as floats: times the scales of x and w, one or one for each output.
+ValueId emit_scaled(NodeBuilder& node, ValueId sums, const LinearInputs& at) {
+  std::vector<float> scales = node.float_input(at.w_scale);
+  const auto x_scale = static_cast<double>(node.scalar_input(at.x_scale));
+  for (float& scale : scales) {
+    scale = static_cast<float>(at.factor * x_scale * static_cast<double>(scale));
+  }
+  const ValueId numbers = node.as_float(sums);
+  const ir::Shape shape = scales.size() == 1 ? ir::Shape{} : ir::Shape{std::ssize(scales)};
+  const ValueId factors = node.add_constant(ir::Tensor::from<float>(shape, scales));
+  return node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {numbers, factors});
+}
+
+/// y = alpha (x - x_zero) (w - w_zero) x_scale w_scale + bias, whose scale is that of the product;
+/// floats without a scale of the output.
+/// Source: ONNX Runtime's com.microsoft.QGemm.
+void build_qgemm(NodeBuilder& node) {
+  constexpr std::size_t kBias = 6;
+  constexpr std::size_t kScale = 7;
+  check_operands(node, kLinear);
+  const LinearInputs at{1, 4, kScale, 8, static_cast<double>(node.float_attribute("alpha", 1))};
+  ValueId x = node.input(kLinear.x);
+  ValueId w = node.input(kLinear.w);
+  if (node.type(x).shape.rank() != 2 || node.type(w).shape.rank() != 2) {
+    fail(ErrorKind::kShape, "expected matrices, found " + node.type(x).shape.to_string() + " and " +
+                                node.type(w).shape.to_string());
+  }
+  if (node.int_attribute("transA", 0) != 0) x = node.emit(ir::Transpose{{1, 0}}, {x}, "rows");
+  if (node.int_attribute("transB", 0) == 0) w = node.emit(ir::Transpose{{1, 0}}, {w}, "weights");
+  std::vector<ValueId> inputs = {x, w};
+  const Dim outputs = node.type(w).shape[0];
+  if (node.has_input(kBias)) {
+    const ir::Shape& shape = node.input_type(kBias).shape;
+    if (shape.element_count() != static_cast<std::size_t>(outputs)) {
+      NodeBuilder::unsupported("expected a bias for each output, found " + shape.to_string());
+    }
+    inputs.push_back(node.reshape(node.input(kBias), {outputs}));
+  }
+  const ValueId sums =
+      node.emit(ir::FullyConnected{{}, zero_points_of(node, kLinear)}, std::move(inputs), "sums");
+  node.set_output(
+      0, node.has_input(kScale) ? emit_requantize(node, sums, at) : emit_scaled(node, sums, at));
+}
+
 constexpr ReaderEntry kIntegerReaders[] = {
     {"", "ConvInteger", build_conv_integer},
     {"", "DynamicQuantizeLinear", build_dynamic_quantize_linear},
     {"", "MatMulInteger", build_matmul_integer},
     {"", "QLinearConv", build_qlinear_conv},
     {"", "QLinearMatMul", build_qlinear_matmul},
+    {kMicrosoftDomain, "QGemm", build_qgemm},
 };
 
 }  // namespace

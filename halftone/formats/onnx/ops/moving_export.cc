@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that gather, scatter, repeat and resample elements.
+// Operators that gather, scatter and repeat elements.
 #include <algorithm>
 #include <string>
 
@@ -38,80 +38,6 @@ void set_reduction(Exporter& exporter, NodeProto& proto, ir::Scatter reduction) 
 std::string add_numbers(Exporter& exporter, const Node& node, const char* role,
                         const std::vector<std::size_t>& numbers) {
   return exporter.add_integers(exporter.name(node.output) + role, {numbers.begin(), numbers.end()});
-}
-
-std::string_view coordinates_name(Exporter& exporter, ir::Coordinates coordinates) {
-  switch (coordinates) {
-    case ir::Coordinates::kHalfPixel:
-      return "half_pixel";
-    case ir::Coordinates::kHalfPixelSymmetric:
-      exporter.require_opset(19);
-      return "half_pixel_symmetric";
-    case ir::Coordinates::kPytorchHalfPixel:
-      return "pytorch_half_pixel";
-    case ir::Coordinates::kAlignCorners:
-      return "align_corners";
-    case ir::Coordinates::kAsymmetric:
-      return "asymmetric";
-    case ir::Coordinates::kCropAndResize:
-      return "tf_crop_and_resize";
-    case ir::Coordinates::kHalfPixelForNearest:
-      break;
-  }
-  unsupported("coordinates without a name in newer operator sets");
-}
-
-/// The sizes of an image [N, C, ..] after resizing: a constant, or computed from the batch.
-std::string sizes_of(Exporter& exporter, const std::string& image, const ir::Shape& shape,
-                     const std::string& output) {
-  const auto dims = shape.dims();
-  if (shape.is_static()) return exporter.add_integers(output + "/size", {dims.begin(), dims.end()});
-  const auto next =
-      [&](const char* role, std::string_view op_type,
-          const std::vector<std::string>& inputs) -> std::pair<std::string, NodeProto*> {
-    const std::string name = exporter.fresh(output + role);
-    return {name, &exporter.add_node(op_type, inputs, name)};
-  };
-  const std::string extents = next("/extents", "Shape", {image}).first;
-  const std::string batch = next("/batch", "Slice",
-                                 {extents, exporter.add_integers(output + "/begin", {0}),
-                                  exporter.add_integers(output + "/end", {1})})
-                                .first;
-  const std::string rest = exporter.add_integers(output + "/size", {dims.begin() + 1, dims.end()});
-  const auto [sizes, concat] = next("/sizes", "Concat", {batch, rest});
-  set_attribute(*concat, "axis", std::int64_t{0});
-  return sizes;
-}
-
-/// The inputs behind the image: the part of it to sample, and sizes if they imply the scale,
-/// otherwise the scales. Runtimes expect them for all axes.
-/// @param op    with the axis of `image`
-/// @param name  of the image
-std::vector<std::string> resize_inputs(Exporter& exporter, const ir::Resize& op,
-                                       const std::string& name, ir::Shape image,
-                                       const std::string& output) {
-  const std::size_t axis = op.axis;
-  std::vector<std::string> inputs{name, ""};
-  const auto rank = static_cast<ir::Dim>(image.rank());
-  if (op.coordinates == ir::Coordinates::kCropAndResize) {
-    std::vector<float> region(image.rank(), 0.0F);
-    region.resize(2 * image.rank(), 1.0F);
-    region[axis] = op.begin;
-    region[image.rank() + axis] = op.end;
-    inputs[1] = exporter.add_initializer(
-        output + "/roi", encode_tensor(ir::Tensor::from<float>({2 * rank}, std::span(region))));
-  }
-  if (op.scale == static_cast<double>(op.count) / static_cast<double>(image[axis])) {
-    image[axis] = static_cast<ir::Dim>(op.count);
-    inputs.emplace_back();
-    inputs.push_back(sizes_of(exporter, name, image, output));
-    return inputs;
-  }
-  std::vector<float> scales(image.rank(), 1.0F);
-  scales[axis] = static_cast<float>(op.scale);
-  inputs.push_back(exporter.add_initializer(
-      output + "/scale", encode_tensor(ir::Tensor::from<float>({rank}, std::span(scales)))));
-  return inputs;
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Where& /*op*/) {
@@ -233,62 +159,6 @@ void export_operator(Exporter& exporter, const Node& node, const ir::ReverseSequ
   set_attribute(proto, "time_axis", static_cast<std::int64_t>(op.time_axis));
 }
 
-/// Adds a Resize of a named value.
-/// @param op  with the axis of `image`
-void add_resize(Exporter& exporter, const ir::Resize& op, const std::string& name,
-                const ir::Shape& image, const std::string& result) {
-  static constexpr std::string_view kRounding[] = {"round_prefer_floor", "round_prefer_ceil",
-                                                   "floor", "ceil"};
-  const std::string_view coordinates = coordinates_name(exporter, op.coordinates);
-  const auto inputs = resize_inputs(exporter, op, name, image, result);
-  NodeProto& proto = exporter.add_node("Resize", inputs, result);
-  set_attribute(proto, "mode", to_string(op.mode));
-  set_attribute(proto, "coordinate_transformation_mode", coordinates);
-  set_attribute(proto, "nearest_mode", kRounding[static_cast<std::size_t>(op.rounding)]);
-  set_attribute(proto, "cubic_coeff_a", op.cubic);
-  set_attribute(proto, "exclude_outside", std::int64_t{op.exclude_outside ? 1 : 0});
-  set_attribute(proto, "extrapolation_value", op.extrapolation);
-  if (!op.antialias) return;
-  exporter.require_opset(18);
-  set_attribute(proto, "antialias", std::int64_t{1});
-}
-
-/// Images have channels first, because runtimes interpolate only the last two axes.
-void export_operator(Exporter& exporter, const Node& node, const ir::Resize& op) {
-  const std::string& output = exporter.name(node.output);
-  const std::string x = exporter.read(node.inputs[0]);
-  const ir::Shape& shape = exporter.type(node.inputs[0]).shape;
-  if (shape.rank() != 4 || (op.axis != 1 && op.axis != 2)) {
-    return add_resize(exporter, op, x, shape, output);
-  }
-  const std::string image = exporter.fresh(output + "/image");
-  const std::string resized = exporter.fresh(output + "/resized");
-  set_attribute(exporter.add_node("Transpose", {x}, image), "perm",
-                std::vector<std::int64_t>{0, 3, 1, 2});
-  ir::Resize turned = op;
-  turned.axis = op.axis + 1;
-  add_resize(exporter, turned, image, {shape[0], shape[3], shape[1], shape[2]}, resized);
-  set_attribute(exporter.add_node("Transpose", {resized}, output), "perm",
-                std::vector<std::int64_t>{0, 2, 3, 1});
-}
-
-void export_operator(Exporter& exporter, const Node& node, const ir::GridSample& op) {
-  static constexpr std::string_view kAround[] = {"zeros", "border", "reflection"};
-  exporter.require_opset(20);
-  const std::string& output = exporter.name(node.output);
-  const std::string image = exporter.fresh(output + "/image");
-  const std::string sampled = exporter.fresh(output + "/sampled");
-  set_attribute(exporter.add_node("Transpose", {exporter.read(node.inputs[0])}, image), "perm",
-                std::vector<std::int64_t>{0, 3, 1, 2});
-  NodeProto& proto =
-      exporter.add_node("GridSample", {image, exporter.read(node.inputs[1])}, sampled);
-  set_attribute(proto, "mode", to_string(op.mode));
-  set_attribute(proto, "padding_mode", kAround[static_cast<std::size_t>(op.surroundings)]);
-  set_attribute(proto, "align_corners", std::int64_t{op.align_corners ? 1 : 0});
-  set_attribute(exporter.add_node("Transpose", {sampled}, output), "perm",
-                std::vector<std::int64_t>{0, 2, 3, 1});
-}
-
 constexpr WriterEntry kMovingWriters[] = {
     node_writer_entry<Exporter, ir::Where, export_operator>(),
     node_writer_entry<Exporter, ir::Gather, export_operator>(),
@@ -301,8 +171,6 @@ constexpr WriterEntry kMovingWriters[] = {
     node_writer_entry<Exporter, ir::BroadcastTo, export_operator>(),
     node_writer_entry<Exporter, ir::Tile, export_operator>(),
     node_writer_entry<Exporter, ir::ReverseSequence, export_operator>(),
-    node_writer_entry<Exporter, ir::Resize, export_operator>(),
-    node_writer_entry<Exporter, ir::GridSample, export_operator>(),
 };
 
 }  // namespace

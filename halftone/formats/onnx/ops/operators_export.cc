@@ -82,6 +82,10 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Cast& op) {
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Reshape& op) {
   const ir::Shape& input = exporter.type(node.inputs[0]).shape;
+  if (input == op.shape) {  // the copy of another output, of an input or of a constant
+    exporter.add_node("Identity", {exporter.read(node.inputs[0])}, exporter.name(node.output));
+    return;
+  }
   std::vector<std::int64_t> request;
   bool has_zero = false;
   for (std::size_t i = 0; i < op.shape.rank(); ++i) {
@@ -287,9 +291,9 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
 }
 
 Writer find_writer(const ir::Operator& op) {
-  static const ir::OperatorTable<Writer> table = {kElementaryWriters,  convolution_writers(),
-                                                  linear_writers(),    moving_writers(),
-                                                  recurrent_writers(), reduce_writers()};
+  static const ir::OperatorTable<Writer> table = {
+      kElementaryWriters,  convolution_writers(), linear_writers(),  moving_writers(),
+      recurrent_writers(), reduce_writers(),      resample_writers()};
   return table[op];
 }
 

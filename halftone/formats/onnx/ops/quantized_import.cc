@@ -211,9 +211,80 @@ void build_dequantize_float(NodeBuilder& node, const RoundedFloat& rounded) {
   node.bind_output(0, RoundedFloat{rounded.x, rounded.encoding, false});
 }
 
+bool is_wide(ElementType element) {
+  return element == ElementType::kInt16 || element == ElementType::kUint16;
+}
+
+/// Parameters of integers of 16 bits as constants that broadcast against the value.
+ValueId broadcast(NodeBuilder& node, const ir::AffineParameters& parameters,
+                  const std::vector<float>& numbers) {
+  std::vector<Dim> dims;
+  if (numbers.size() > 1) {
+    dims.resize(node.input_type(0).shape.rank() - parameters.axis, 1);
+    dims[0] = std::ssize(numbers);
+  }
+  return node.add_constant(ir::Tensor::from<float>(ir::Shape(std::move(dims)), numbers));
+}
+
+ValueId wide_zeros(NodeBuilder& node, const ir::AffineParameters& parameters) {
+  const auto& zeros = parameters.zero_points;
+  return broadcast(node, parameters, std::vector<float>(zeros.begin(), zeros.end()));
+}
+
+bool has_shift(const ir::AffineParameters& parameters) {
+  return std::ranges::any_of(parameters.zero_points, [](auto zero) { return zero != 0; });
+}
+
+/// q = min(max(round(x / scale) + zero, low), high) of 16 bits, in float32, which is exact.
+ValueId emit_wide_codes(NodeBuilder& node, ElementType element) {
+  const ir::AffineParameters parameters = affine_parameters(node);
+  const bool is_signed = element == ElementType::kInt16;
+  const ValueId scales = broadcast(node, parameters, parameters.scales);
+  const ValueId ratio =
+      node.emit(ir::Binary{ir::BinaryKind::kDiv, {}}, {node.input(0), scales}, "ratio");
+  ValueId codes = node.emit(ir::Unary{{ir::ActivationKind::kRound, 0, 0}}, {ratio}, "rounded");
+  if (has_shift(parameters)) {
+    codes = node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {codes, wide_zeros(node, parameters)},
+                      "shifted");
+  }
+  const ir::Activation clip{ir::ActivationKind::kClip, is_signed ? -32768.0F : 0.0F,
+                            is_signed ? 32767.0F : 65535.0F};
+  return node.emit(ir::Cast{element}, {node.emit(ir::Unary{clip}, {codes}, "bounded")});
+}
+
+/// Whether a value is bounded as emit_wide_codes() bounds it.
+bool is_clipped(NodeBuilder& node, ValueId id) {
+  const auto producer = node.state().graph.producer(id);
+  if (!producer || !node.type(id).is_dense(ElementType::kFloat32)) return false;
+  const auto* op = std::get_if<ir::Unary>(&node.state().graph.node(*producer).op);
+  return op != nullptr && op->activation.kind == ir::ActivationKind::kClip;
+}
+
+/// x = (q - zero) scale
+ValueId emit_wide_numbers(NodeBuilder& node) {
+  const ir::AffineParameters parameters = affine_parameters(node);
+  ValueId x = node.input(0);
+  const auto producer = node.state().graph.producer(x);
+  const bool is_cast =
+      producer && std::holds_alternative<ir::Cast>(node.state().graph.node(*producer).op);
+  // The integers of emit_wide_codes() before they became those of the file.
+  const ValueId whole = is_cast ? node.state().graph.node(*producer).inputs[0] : x;
+  x = is_cast && is_clipped(node, whole) ? whole : node.as_float(x);
+  if (has_shift(parameters)) {
+    x = node.emit(ir::Binary{ir::BinaryKind::kSub, {}}, {x, wide_zeros(node, parameters)},
+                  "centered");
+  }
+  const ValueId scales = broadcast(node, parameters, parameters.scales);
+  return node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {x, scales});
+}
+
 void build_dequantize_linear(NodeBuilder& node) {
   if (const auto* rounded = node.input_as<RoundedFloat>(0); rounded != nullptr) {
     if (rounded->is_codes) return build_dequantize_float(node, *rounded);
+  }
+  const auto* value = node.input_as<ValueId>(0);
+  if (value != nullptr && is_wide(node.type(*value).encoding.element)) {
+    return node.set_output(0, emit_wide_numbers(node));
   }
   const StoredCodes stored = stored_codes(node);
   if (stored.tensor == nullptr || stay_integers(node, stored)) {
@@ -279,8 +350,10 @@ ValueId clipped(NodeBuilder& node, std::int32_t data_type, const ir::AffineParam
 void build_quantize_linear(NodeBuilder& node) {
   const std::int32_t data_type = code_type(node);
   if (!float_system(data_type).empty()) return build_round_to_float(node, data_type);
+  const auto element = element_of(data_type);
+  if (element && is_wide(*element)) return node.set_output(0, emit_wide_codes(node, *element));
   const int bits = narrow_bits(data_type);
-  if (bits == 0) NodeBuilder::unsupported("expected codes of up to eight bits");
+  if (bits == 0) NodeBuilder::unsupported("expected codes of up to sixteen bits");
   ir::QuantizeLinear op{affine_parameters(node), *element_of(data_type)};
   const ValueId x = bits == 8 ? node.input(0) : clipped(node, data_type, op.parameters);
   node.set_output(0, node.emit(std::move(op), {x}));

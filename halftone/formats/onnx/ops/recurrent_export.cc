@@ -2,7 +2,9 @@
 // Writes a recurrent layer and the projection before it as an RNN, GRU or LSTM. A layer that ONNX
 // cannot express becomes an operator of our own after its projection.
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/formats/onnx/activations.h"
@@ -51,6 +53,87 @@ bool is_within_clip(const ir::Recurrent& op, const Node& node, Dim steps) {
   return is_bounded && static_cast<float>(steps) <= op.cell_clip;
 }
 
+/// A part of the states that ONNX's operator returns: Y without its axis of directions, Y_h or Y_c.
+enum class Part : std::uint8_t { kSteps, kLastHidden, kLastCell };
+
+/// The Slices that take such parts from the output of a layer, by the value that they compute.
+using Parts = std::vector<std::pair<ValueId, Part>>;
+
+struct StateReaders {
+  const ir::Graph& graph;
+  const Node& node;
+  const ir::Recurrent& op;
+  std::size_t hidden;  ///< H
+
+  [[nodiscard]] bool has_lengths() const { return has(node, ir::kSequenceLengths); }
+  [[nodiscard]] std::size_t steps() const {
+    return static_cast<std::size_t>(graph.value(node.output).type.shape[1 - ir::batch_axis(op)]);
+  }
+  [[nodiscard]] bool is_output(ValueId id) const {
+    return std::ranges::count(graph.outputs(), id) > 0;
+  }
+  /// Half `half` of the last axis: the hidden states, or the cells.
+  [[nodiscard]] bool takes_half(const ir::Slice& slice, std::size_t half) const {
+    return op.with_cell && slice.axis == 2 && slice.begin == half * hidden && slice.step == 1 &&
+           slice.count == hidden;
+  }
+  /// The step whose states ONNX calls the last ones.
+  [[nodiscard]] bool takes_last(const ir::Slice& slice) const {
+    const bool is_end = op.reverse || op.carry || !has_lengths();
+    return is_end && slice.axis == 1 - ir::batch_axis(op) && slice.count == 1 &&
+           slice.begin == (op.reverse ? 0 : steps() - 1);
+  }
+};
+
+/// Adds the halves of the states of the last step.
+bool add_last(const StateReaders& states, ValueId last, Parts& parts) {
+  if (!states.op.with_cell) {
+    parts.emplace_back(last, Part::kLastHidden);
+    return true;
+  }
+  if (states.is_output(last)) return false;
+  for (const ir::NodeId reader : states.graph.consumers(last)) {
+    const Node& node = states.graph.node(reader);
+    const auto* slice = std::get_if<ir::Slice>(&node.op);
+    const bool is_cell = slice != nullptr && states.takes_half(*slice, 1);
+    if (!is_cell && (slice == nullptr || !states.takes_half(*slice, 0))) return false;
+    parts.emplace_back(node.output, is_cell ? Part::kLastCell : Part::kLastHidden);
+  }
+  return true;
+}
+
+/// The parts that all readers of the states take; nothing if one reads something else.
+std::optional<Parts> parts_of(const StateReaders& states) {
+  // Of a single step, all states are the last ones.
+  const bool is_single =
+      states.steps() == 1 && (states.op.carry || states.op.reverse || !states.has_lengths());
+  if (is_single && states.op.carry && !states.op.with_cell) {
+    return Parts{{states.node.output, Part::kLastHidden}};
+  }
+  if (states.is_output(states.node.output)) return std::nullopt;
+  Parts parts;
+  for (const ir::NodeId reader : states.graph.consumers(states.node.output)) {
+    const Node& node = states.graph.node(reader);
+    const auto* slice = std::get_if<ir::Slice>(&node.op);
+    if (slice == nullptr) return std::nullopt;
+    if (states.takes_half(*slice, 0) && (is_single || !states.op.carry)) {
+      parts.emplace_back(node.output, states.op.carry ? Part::kLastHidden : Part::kSteps);
+    } else if (states.takes_half(*slice, 1) && is_single) {
+      parts.emplace_back(node.output, Part::kLastCell);
+    } else if (!states.takes_last(*slice) || !add_last(states, node.output, parts)) {
+      return std::nullopt;
+    }
+  }
+  return parts;
+}
+
+/// The same for the output of a Recurrent.
+std::optional<Parts> parts_of(const ir::Graph& graph, const Node& node) {
+  const auto& op = std::get<ir::Recurrent>(node.op);
+  const Dim hidden = graph.value(node.inputs[ir::kRecurrenceWeights]).type.shape[1];
+  return parts_of(StateReaders{graph, node, op, static_cast<std::size_t>(hidden)});
+}
+
 /// Whether ONNX has an operator for the layer with its projection.
 bool is_standard(const ir::Graph& graph, const Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);
@@ -60,11 +143,12 @@ bool is_standard(const ir::Graph& graph, const Node& node) {
   for (std::size_t i = 0; i < num_functions(op.kind); ++i) {
     if (listed(op.activations[i].kind) == nullptr) return false;
   }
-  // Of the cells there is only the last.
+  // Of the cells, and of states that are carried past the end, there are only the last.
+  const bool is_step = op.with_cell && steps == 1 && !has(node, ir::kSequenceLengths);
+  const bool is_plain = !op.carry && (!op.with_cell || is_step);
   return projection_of(graph, node) && dense_recurrence(graph, node) != nullptr &&
-         op.state_encoding == nullptr && is_within_clip(op, node, steps) && !op.carry &&
-         (!op.with_cell || (steps == 1 && !has(node, ir::kSequenceLengths))) &&
-         is_whole(graph, node, ir::kInitialHidden, batch) &&
+         op.state_encoding == nullptr && is_within_clip(op, node, steps) &&
+         (is_plain || parts_of(graph, node)) && is_whole(graph, node, ir::kInitialHidden, batch) &&
          is_whole(graph, node, ir::kInitialCell, batch) &&
          is_stored(graph, node, ir::kRecurrenceBias) && is_stored(graph, node, ir::kPeepholes);
 }
@@ -168,8 +252,50 @@ void set_attributes(Exporter& exporter, NodeProto& proto, const Node& node) {
   if (op.input_forget) set_attribute(proto, "input_forget", std::int64_t{1});
 }
 
-void export_standard(Exporter& exporter, const Node& node) {
+/// Adds what computes a value from the outputs Y, Y_h and Y_c of a node.
+void add_part(Exporter& exporter, const ir::Recurrent& op, ValueId id, const std::string& from,
+              bool is_steps) {
+  const std::string& output = exporter.name(id);
+  const std::string states =
+      is_steps ? reshaped(exporter, "Squeeze", from, 1, output + "/states") : from;
+  if (op.batch_major) {
+    transposed(exporter, states, output);
+  } else {
+    exporter.add_node("Identity", {states}, output);
+  }
+  exporter.set_written(id);  // behind the last step
+}
+
+/// Adds a node with those outputs that the parts need.
+void export_parts(Exporter& exporter, const Node& node, const Parts& parts) {
   const auto& op = std::get<ir::Recurrent>(node.op);
+  const std::string& output = exporter.name(node.output);
+  std::vector<std::string> names = {"/Y", "/Y_h", "/Y_c"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_used = std::ranges::count(parts, Part{static_cast<std::uint8_t>(i)},
+                                            &Parts::value_type::second) > 0;
+    names[i] = is_used ? exporter.fresh(output + names[i]) : "";
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  const auto inputs = standard_inputs(exporter, node, output);
+  NodeProto& proto = exporter.add_node(to_string(op.kind), inputs, names.at(0));
+  for (std::size_t i = 1; i < names.size(); ++i) proto.add_output(names[i]);
+  set_attributes(exporter, proto, node);
+  for (const auto& [id, part] : parts) {
+    add_part(exporter, op, id, names[static_cast<std::size_t>(part)], part == Part::kSteps);
+  }
+  if (parts.front().first == node.output) return;
+  for (const ir::NodeId reader : exporter.graph().consumers(node.output)) {
+    exporter.set_written(exporter.graph().node(reader).output);
+  }
+}
+
+void export_standard(Exporter& exporter, const Node& node) {
+  const auto& whole = std::get<ir::Recurrent>(node.op);
+  const auto parts =
+      whole.carry || whole.with_cell ? parts_of(exporter.graph(), node) : std::nullopt;
+  if (parts && !parts->empty()) return export_parts(exporter, node, *parts);
+  const ir::Recurrent& op = whole;
   const std::string& output = exporter.name(node.output);
   const auto inputs = standard_inputs(exporter, node, output);
   const std::string steps = exporter.fresh(output + "/Y");
@@ -231,6 +357,12 @@ void export_own(Exporter& exporter, const Node& node) {
 
 bool belongs_to_recurrent(const ir::Graph& graph, const Node& node) {
   return is_merged_projection(graph, node, is_standard);
+}
+
+bool is_own_float_recurrent(const ir::Graph& graph, const Node& node) {
+  const auto* op = std::get_if<ir::Recurrent>(&node.op);
+  return op != nullptr && op->state_encoding == nullptr &&
+         dense_recurrence(graph, node) != nullptr && !is_standard(graph, node);
 }
 
 namespace {

@@ -200,7 +200,7 @@ ValueId emit_direction(NodeBuilder& node, const Request& request, std::size_t di
       op.kind == RecurrentKind::kLstm ? state(kInitialC) : ir::kAbsent,
       node.has_input(kLengths) ? node.input(kLengths) : ir::kAbsent,
       op.kind == RecurrentKind::kLstm ? optional(kPeepholes, 0) : ir::kAbsent};
-  return node.emit(op, std::move(inputs));
+  return node.emit(op, std::move(inputs), direction == 0 ? "" : "reverse");
 }
 
 /// The states of one direction, in the form of the outputs.

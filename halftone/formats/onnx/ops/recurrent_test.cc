@@ -317,6 +317,42 @@ TEST(RecurrentExport, WritesOnnxsOwnOperatorWithItsProjection) {
               testing::ElementsAre("Unsqueeze", "LSTM", "Squeeze", "Identity"));
 }
 
+TEST(RecurrentExport, WritesTheLastStatesAsOutputsOfOnnxsOperator) {
+  using testing::Contains;
+  using testing::Not;
+  for (const std::vector<std::string>& outputs :
+       {std::vector<std::string>{"y", "h", "c"}, {"y", "", "c"}, {"", "h"}, {"", "", "c"}}) {
+    for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
+      for (const bool has_lengths : {false, true}) {
+        SCOPED_TRACE(direction + (has_lengths ? " with lengths" : ""));
+        TestModel model =
+            model_of({"LSTM", 4, direction, direction == "bidirectional" ? 2 : 1}, outputs);
+        if (has_lengths) {
+          TensorProto lengths;
+          lengths.set_data_type(TensorProto::INT32);
+          lengths.add_dims(2);
+          for (const int length : {2, 3}) lengths.add_int32_data(length);
+          model.initializer("lengths", lengths);
+          model.proto().mutable_graph()->mutable_node(0)->add_input("lengths");
+        }
+        const ir::Graph graph = model.import();
+        const auto operators = written_operators(graph);
+        EXPECT_THAT(operators, Contains("LSTM"));
+        EXPECT_THAT(operators, Not(Contains("Recurrent")));
+        EXPECT_TRUE(own_float_layers(graph).empty());
+        ir::test::expect_same_function(import_onnx(export_onnx(graph), {}), graph);
+      }
+    }
+  }
+}
+
+TEST(RecurrentExport, NamesLayersThatOnnxLacks) {
+  ir::Recurrent op;
+  op.with_cell = true;  // of all steps
+  EXPECT_THAT(own_float_layers(recurrent_network(op, false, false)), testing::ElementsAre("layer"));
+  EXPECT_TRUE(own_float_layers(recurrent_network({}, false, false)).empty());
+}
+
 TEST(RecurrentExport, NeedsNoClippingOfCellsThatStayBelow) {
   ir::Recurrent op;  // of four steps
   op.cell_clip = 10;

@@ -162,10 +162,10 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
        {"s"},
        [](TestModel& m, NodeProto& n) {
          m.scalar("s", 1);
-         set(n, "output_dtype", std::int64_t{TensorProto::INT16});
+         set(n, "output_dtype", std::int64_t{TensorProto::INT32});
        },
        ErrorKind::kUnsupported,
-       "expected codes of up to eight bits"},
+       "expected codes of up to sixteen bits"},
       {"QuantizeLinear",
        {"s"},
        [](TestModel& m, NodeProto& n) {

@@ -19,8 +19,9 @@ using ir::ValueId;
 /// The resizing of one axis.
 struct AxisRequest {
   std::size_t axis = 0;
-  double scale = 1;
+  float scale = 1;
   std::size_t count = 0;
+  std::optional<ir::Rounding> rounding = std::nullopt;  ///< else the operator's
 };
 
 template <typename Value, std::size_t kCount>
@@ -72,9 +73,10 @@ std::vector<float> numbers_if_any(NodeBuilder& node, std::size_t i) {
   return node.float_input(i);
 }
 
-std::size_t resized(double extent, double scale) {
-  const double count = std::floor(extent * scale);
-  if (!(scale > 0) || !(count >= 0 && count <= 1e12)) {
+/// The extent after scaling: a product in float32, rounded down, as runtimes compute it.
+std::size_t resized(ir::Dim extent, float scale) {
+  const float count = std::floor(static_cast<float>(extent) * scale);
+  if (!(scale > 0) || !(count >= 0 && count <= 1e12F)) {
     fail(ErrorKind::kShape,
          "scale: expected a positive number that gives at most 10^12 elements, found " +
              std::to_string(scale) + " for an extent of " + std::to_string(extent));
@@ -89,112 +91,133 @@ void check_length(const char* what, std::size_t expected, std::size_t found) {
 }
 
 /// Gives all axes the same scale, the larger or smaller one, to keep the aspect ratio.
-void keep_proportions(std::vector<AxisRequest>& requests, const ir::Shape& shape, bool larger) {
-  double common = requests[0].scale;
+/// @param keeps_batch  whether the batch is among the axes, with a scale of 1
+void keep_proportions(std::vector<AxisRequest>& requests, const ir::Shape& shape, bool larger,
+                      bool keeps_batch) {
+  float common = keeps_batch ? 1 : requests[0].scale;
   for (const AxisRequest& request : requests) {
     common = larger ? std::max(common, request.scale) : std::min(common, request.scale);
   }
+  if (keeps_batch && common != 1) NodeBuilder::unsupported("cannot resize the batch");
   for (AxisRequest& request : requests) {
+    const float count = std::round(common * static_cast<float>(shape[request.axis]));
     request.scale = common;
-    request.count =
-        static_cast<std::size_t>(std::nearbyint(common * static_cast<double>(shape[request.axis])));
+    request.count = static_cast<std::size_t>(count);
   }
 }
 
-std::vector<AxisRequest> requests_of(NodeBuilder& node, const ir::Shape& shape,
-                                     const std::vector<std::size_t>& axes,
-                                     const std::vector<float>& scales,
-                                     const std::vector<std::int64_t>& sizes) {
+/// The axes to resize and their extents.
+struct Sizes {
+  std::vector<std::size_t> axes;
+  std::vector<std::int64_t> sizes;
+  bool keeps_batch = false;  ///< the batch is one of the axes, left out here
+};
+
+std::vector<AxisRequest> requests_by_scale(const ir::Shape& shape,
+                                           const std::vector<std::size_t>& axes,
+                                           const std::vector<float>& scales) {
+  check_length("scales", axes.size(), scales.size());
   std::vector<AxisRequest> requests;
-  if (!sizes.empty()) {
-    check_length("sizes", axes.size(), sizes.size());
-  } else {
-    check_length("scales", axes.size(), scales.size());
-  }
   for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (scales[i] == 1) continue;
     const ir::Dim extent = shape[axes[i]];
-    AxisRequest request{axes[i], 1, 0};
-    if (sizes.empty() && scales[i] == 1) continue;
     if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
-    const auto before = static_cast<double>(extent);
-    if (sizes.empty()) {
-      request.scale = static_cast<double>(scales[i]);
-      request.count = resized(before, request.scale);
-    } else {
-      if (sizes[i] < 1 || extent < 1) {
-        fail(ErrorKind::kShape,
-             "sizes: expected numbers of at least 1, found " + std::to_string(sizes[i]));
-      }
-      request.count = static_cast<std::size_t>(sizes[i]);
-      request.scale = static_cast<double>(sizes[i]) / before;
-    }
-    requests.push_back(request);
-  }
-  const std::string policy = node.choice_attribute("keep_aspect_ratio_policy", "stretch",
-                                                   {"stretch", "not_larger", "not_smaller"});
-  if (!sizes.empty() && policy != "stretch" && !requests.empty()) {
-    keep_proportions(requests, shape, policy == "not_smaller");
+    requests.push_back({axes[i], scales[i], resized(extent, scales[i])});
   }
   return requests;
 }
 
-/// The requested sizes; drops the axis of the batch if it keeps its extent.
-std::vector<std::int64_t> sizes_of(NodeBuilder& node, std::vector<std::size_t>& axes,
-                                   const ir::Shape& shape) {
-  if (!node.has_input(3)) return {};
-  const auto known = node.integers(3);
-  if (!known) NodeBuilder::unsupported("input 3: expected sizes known during the import");
-  check_length("sizes", axes.size(), known->values.size());
-  std::vector<std::int64_t> sizes;
-  std::vector<std::size_t> kept;
+std::vector<AxisRequest> requests_by_size(NodeBuilder& node, const ir::Shape& shape,
+                                          const Sizes& wanted) {
+  std::vector<AxisRequest> requests;
+  for (std::size_t i = 0; i < wanted.axes.size(); ++i) {
+    const ir::Dim extent = shape[wanted.axes[i]];
+    const std::int64_t size = wanted.sizes[i];
+    if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
+    if (size < 1 || extent < 1) {
+      fail(ErrorKind::kShape,
+           "sizes: expected numbers of at least 1, found " + std::to_string(size));
+    }
+    requests.push_back({wanted.axes[i], static_cast<float>(size) / static_cast<float>(extent),
+                        static_cast<std::size_t>(size)});
+  }
+  const std::string policy = node.choice_attribute("keep_aspect_ratio_policy", "stretch",
+                                                   {"stretch", "not_larger", "not_smaller"});
+  if (policy != "stretch" && !requests.empty()) {
+    keep_proportions(requests, shape, policy == "not_smaller", wanted.keeps_batch);
+  }
+  return requests;
+}
+
+/// The requested sizes, without the axis of the batch if it keeps its extent.
+Sizes sizes_of(const std::vector<Extent>& extents, const std::vector<std::size_t>& axes,
+               const ir::Shape& shape) {
+  check_length("sizes", axes.size(), extents.size());
+  Sizes result;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (known->values[i] == Extent{0, -shape[axes[i]]}) continue;
-    if (known->values[i].batches != 0) {
+    if (extents[i] == Extent{0, -shape[axes[i]]}) {
+      result.keeps_batch = true;
+      continue;
+    }
+    if (extents[i].batches != 0) {
       NodeBuilder::unsupported("cannot resize an axis to the batch");
     }
-    kept.push_back(axes[i]);
-    sizes.push_back(known->values[i].value);
+    result.axes.push_back(axes[i]);
+    result.sizes.push_back(extents[i].value);
   }
-  axes = std::move(kept);
-  return sizes;
+  return result;
+}
+
+/// Runtimes copy a value whose extents all stay as they are, whatever the scales and the region.
+bool keeps_extents(const std::vector<AxisRequest>& requests, const ir::Shape& shape) {
+  return std::ranges::all_of(requests, [&](const AxisRequest& request) {
+    return static_cast<ir::Dim>(request.count) == shape[request.axis];
+  });
 }
 
 /// Resizes input 0 along each axis.
 ValueId emit_resizes(NodeBuilder& node, const std::vector<AxisRequest>& requests, ir::Resize op,
                      const std::vector<float>& roi, const std::vector<std::size_t>& roi_axes) {
   ValueId x = node.input(0);
+  if (keeps_extents(requests, node.type(x).shape)) return x;
   for (const AxisRequest& request : requests) {
+    if (request.scale == 1) continue;
     op.axis = request.axis;
     op.scale = request.scale;
     op.count = request.count;
+    op.rounding = request.rounding.value_or(op.rounding);
     if (op.coordinates == Coordinates::kCropAndResize) {
       check_length("roi", 2 * roi_axes.size(), roi.size());
       const auto at =
           static_cast<std::size_t>(std::ranges::find(roi_axes, request.axis) - roi_axes.begin());
       op.begin = roi[at];
       op.end = roi[roi_axes.size() + at];
-    } else if (request.count == static_cast<std::size_t>(node.type(x).shape[op.axis]) &&
-               request.scale == 1) {
-      continue;
     }
     x = node.emit(op, {x});
   }
   return x;
 }
 
+/// Resizes by scales as operator sets before 11 do, which have no coordinates to choose.
+void build_by_scales(NodeBuilder& node, const std::vector<float>& scales) {
+  ir::Resize op;
+  op.mode = mode_of(node);
+  op.coordinates = Coordinates::kAsymmetric;
+  const ir::Shape shape = node.input_type(0).shape;
+  const auto axes = all_axes(shape.rank());
+  auto requests = requests_by_scale(shape, axes, scales);
+  for (AxisRequest& request : requests) {  // as ONNX Runtime, since the standard does not say
+    request.rounding = request.scale < 1 ? ir::Rounding::kCeil : ir::Rounding::kFloor;
+  }
+  node.set_output(0, emit_resizes(node, requests, op, {}, axes));
+}
+
 void build_resize(NodeBuilder& node) {
-  const ValueId x = node.input(0);
-  const ir::Shape shape = node.type(x).shape;
+  if (node.opset() < 11) return build_by_scales(node, node.float_input(1));
+  const ir::Shape shape = node.input_type(0).shape;
   ir::Resize op;
   op.mode = mode_of(node);
   std::vector<std::size_t> axes = all_axes(shape.rank());
-  if (node.opset() < 11) {
-    op.coordinates = Coordinates::kAsymmetric;
-    op.rounding = ir::Rounding::kFloor;
-    const auto requests = requests_of(node, shape, axes, node.float_input(1), {});
-    node.set_output(0, emit_resizes(node, requests, op, {}, axes));
-    return;
-  }
   op.coordinates = coordinates_of(node);
   op.rounding = rounding_of(node);
   op.cubic = node.float_attribute("cubic_coeff_a", -0.75F);
@@ -207,33 +230,23 @@ void build_resize(NodeBuilder& node) {
       axes.push_back(ir::normalized_axis(axis, shape.rank()));
     }
   }
-  const std::vector<std::size_t> roi_axes = axes;
   const bool crops = op.coordinates == Coordinates::kCropAndResize;
   const std::vector<float> roi = crops ? numbers_if_any(node, 1) : std::vector<float>{};
-  const std::vector<std::int64_t> sizes = sizes_of(node, axes, shape);
-  const std::vector<float> scales = sizes.empty() ? numbers_if_any(node, 2) : std::vector<float>{};
-  const auto requests = requests_of(node, shape, axes, scales, sizes);
-  node.set_output(0, emit_resizes(node, requests, op, roi, roi_axes));
+  const auto sizes = node.has_input(3) ? node.integers(3) : std::optional(Integers{});
+  if (!sizes) NodeBuilder::unsupported("input 3: expected sizes known during the import");
+  const auto requests = sizes->values.empty()
+                            ? requests_by_scale(shape, axes, numbers_if_any(node, 2))
+                            : requests_by_size(node, shape, sizes_of(sizes->values, axes, shape));
+  node.set_output(0, emit_resizes(node, requests, op, roi, axes));
 }
 
 void build_upsample(NodeBuilder& node) {
-  const ValueId x = node.input(0);
-  const ir::Shape shape = node.type(x).shape;
-  std::vector<float> scales;
-  if (node.opset() >= 9) {
-    scales = node.float_input(1);
-  } else if (node.opset() >= 7) {
-    scales = node.floats_attribute("scales").value_or(std::vector<float>{});
-  } else {
-    scales = {1, 1, node.float_attribute("height_scale", 1),
-              node.float_attribute("width_scale", 1)};
+  if (node.opset() >= 9) return build_by_scales(node, node.float_input(1));
+  if (node.opset() >= 7) {
+    return build_by_scales(node, node.floats_attribute("scales").value_or(std::vector<float>{}));
   }
-  ir::Resize op;
-  op.mode = mode_of(node);
-  op.coordinates = Coordinates::kAsymmetric;
-  op.rounding = ir::Rounding::kFloor;
-  const auto axes = all_axes(shape.rank());
-  node.set_output(0, emit_resizes(node, requests_of(node, shape, axes, scales, {}), op, {}, axes));
+  build_by_scales(node, {1, 1, node.float_attribute("height_scale", 1),
+                         node.float_attribute("width_scale", 1)});
 }
 
 void build_grid_sample(NodeBuilder& node) {

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of ONNX Runtime on codes of 8 bits, as its quantizer writes them and its optimizer
+// fuses them: each is read as a function of ONNX's operators, with DequantizeLinear before and
+// QuantizeLinear behind. Both round to even, as ONNX Runtime does.
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/subgraph.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using onnx_pb::AttributeProto;
+using onnx_pb::NodeProto;
+
+using Names = std::vector<std::string>;
+
+/// A function that computes what a node of the file does, whose inputs are named "in0", "in1", ...
+/// and whose output is "y".
+class Function {
+ public:
+  explicit Function(NodeBuilder& node) : node_(node) {
+    for (std::size_t i = 0; i < node.num_inputs(); ++i) function_.add_input(name_of_input(i));
+    function_.add_output("y");
+    set_opset(17);
+  }
+
+  void add_output(const std::string& name) { function_.add_output(name); }
+
+  void set_opset(std::int64_t version) {
+    function_.clear_opset_import();
+    function_.add_opset_import()->set_version(version);
+  }
+
+  /// Input i; "" if the node has none.
+  [[nodiscard]] std::string in(std::size_t i) const {
+    return node_.has_input(i) ? name_of_input(i) : "";
+  }
+
+  NodeProto& add(const std::string& op_type, const Names& inputs, const std::string& output) {
+    NodeProto& proto = *function_.add_node();
+    proto.set_op_type(op_type);
+    proto.set_name(output == "y" ? op_type : output);
+    for (const std::string& input : inputs) proto.add_input(input);
+    proto.add_output(output);
+    return proto;
+  }
+
+  /// The same, with the node's attributes but for those that ONNX's operator lacks.
+  NodeProto& add_with_attributes(const std::string& op_type, const Names& inputs,
+                                 const std::string& output) {
+    NodeProto& proto = add(op_type, inputs, output);
+    for (const AttributeProto& attribute : node_.proto().attribute()) {
+      const bool is_own = attribute.name() == "channels_last" || attribute.name() == "opset";
+      if (!is_own) *proto.add_attribute() = attribute;
+    }
+    return proto;
+  }
+
+  /// The numbers of the codes of input i, whose scale and zero point are the inputs behind it.
+  std::string dequantize(std::size_t i) {
+    std::string numbers = "numbers" + std::to_string(i);
+    add("DequantizeLinear", {in(i), in(i + 1), in(i + 2)}, numbers);
+    return numbers;
+  }
+
+  /// The output: the codes of numbers, with the scale and zero point of two inputs.
+  void quantize(const std::string& numbers, std::size_t scale, std::size_t zero) {
+    add("QuantizeLinear", {numbers, in(scale), in(zero)}, "y");
+  }
+
+  std::string transpose(const std::string& x, const std::vector<std::int64_t>& order,
+                        const std::string& output) {
+    AttributeProto& perm = *add("Transpose", {x}, output).add_attribute();
+    perm.set_name("perm");
+    perm.set_type(AttributeProto::INTS);
+    for (const std::int64_t axis : order) perm.add_ints(axis);
+    return output;
+  }
+
+  void build() { inline_function(node_.state(), function_, node_.proto()); }
+
+ private:
+  static std::string name_of_input(std::size_t i) { return "in" + std::to_string(i); }
+
+  NodeBuilder& node_;
+  onnx_pb::FunctionProto function_;
+};
+
+/// [N, spatial..., C] to [N, C, spatial...], and back.
+std::vector<std::int64_t> to_first(std::size_t rank) {
+  std::vector<std::int64_t> order = {0, static_cast<std::int64_t>(rank) - 1};
+  for (std::size_t i = 1; i + 1 < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
+  return order;
+}
+std::vector<std::int64_t> to_last(std::size_t rank) {
+  std::vector<std::int64_t> order = {0};
+  for (std::size_t i = 2; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
+  order.push_back(1);
+  return order;
+}
+
+bool has_channels_last(NodeBuilder& node) {
+  const bool is_last = node.int_attribute("channels_last", 0) != 0;
+  const ir::Shape& shape = node.input_type(0).shape;
+  if (is_last && shape.rank() < 3) {
+    fail(ErrorKind::kShape, "channels_last: expected an image, found " + shape.to_string());
+  }
+  return is_last;
+}
+
+/// X, its scale and zero point, those of the output: a function of one value.
+void build_of_one(NodeBuilder& node) {
+  Function function(node);
+  const std::string op_type = node.op_type().substr(std::string("QLinear").size());
+  const std::size_t rank = node.input_type(0).shape.rank();
+  const bool is_last = has_channels_last(node);
+  if (op_type == "Softmax")
+    function.set_opset(std::max<std::int64_t>(10, node.int_attribute("opset", 13)));
+  std::string x = function.dequantize(0);
+  if (is_last) x = function.transpose(x, to_first(rank), "channels_first");
+  function.add_with_attributes(op_type, {x}, "result");
+  std::string y = "result";
+  if (is_last) y = function.transpose(y, to_last(rank), "channels_last");
+  function.quantize(y, 3, 4);
+  function.build();
+}
+
+/// A, B with scale and zero point each, then those of the output.
+void build_of_two(NodeBuilder& node) {
+  Function function(node);
+  const std::string op_type = node.op_type().substr(std::string("QLinear").size());
+  const std::string a = function.dequantize(0);
+  const std::string b = function.dequantize(3);
+  function.add(op_type, {a, b}, "result");
+  function.quantize("result", 6, 7);
+  function.build();
+}
+
+/// Scale and zero point of the output, then parts with scale and zero point each.
+void build_qlinear_concat(NodeBuilder& node) {
+  Function function(node);
+  if (node.num_inputs() < 5 || node.num_inputs() % 3 != 2) {
+    fail(ErrorKind::kFormat,
+         "expected a scale, a zero point and three inputs for each part, found " +
+             std::to_string(node.num_inputs()) + " inputs");
+  }
+  Names parts;
+  for (std::size_t i = 2; i < node.num_inputs(); i += 3) parts.push_back(function.dequantize(i));
+  function.add_with_attributes("Concat", parts, "result");
+  function.quantize("result", 0, 1);
+  function.build();
+}
+
+/// A condition, then as build_of_two().
+void build_qlinear_where(NodeBuilder& node) {
+  Function function(node);
+  const std::string a = function.dequantize(1);
+  const std::string b = function.dequantize(4);
+  function.add("Where", {function.in(0), a, b}, "result");
+  function.quantize("result", 7, 8);
+  function.build();
+}
+
+/// QLinearConv of images with channels last.
+void build_image_conv(NodeBuilder& node) {
+  Function function(node);
+  const bool is_last = has_channels_last(node);
+  const std::size_t rank = node.input_type(0).shape.rank();
+  Names inputs;
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) inputs.push_back(function.in(i));
+  if (is_last) inputs[0] = function.transpose(inputs[0], to_first(rank), "channels_first");
+  function.add_with_attributes("QLinearConv", inputs, is_last ? "result" : "y");
+  if (is_last) function.transpose("result", to_last(rank), "y");
+  function.build();
+}
+
+/// The inputs of a product of codes that gives floats.
+struct Product {
+  std::string a;
+  std::string b;
+  std::string a_scale;
+  std::string b_scale;
+  std::string a_zero;
+  std::string b_zero;
+  std::string bias;
+};
+
+/// y = (a - a_zero) (b - b_zero) a_scale b_scale + bias
+void add_product(Function& function, const Product& product) {
+  const bool adds = !product.bias.empty();
+  function.add("MatMulInteger", {product.a, product.b, product.a_zero, product.b_zero}, "sums");
+  AttributeProto& to = *function.add("Cast", {"sums"}, "numbers").add_attribute();
+  to.set_name("to");
+  to.set_type(AttributeProto::INT);
+  to.set_i(onnx_pb::TensorProto::FLOAT);
+  function.add("Mul", {product.a_scale, product.b_scale}, "scale");
+  function.add("Mul", {"numbers", "scale"}, adds ? "scaled" : "y");
+  if (adds) function.add("Add", {"scaled", product.bias}, "y");
+}
+
+void build_matmul_to_float(NodeBuilder& node) {
+  Function function(node);
+  const auto in = [&](std::size_t i) { return function.in(i); };
+  add_product(function, {in(0), in(1), in(2), in(3), in(4), in(5), in(6)});
+  function.build();
+}
+
+void build_dynamic_matmul(NodeBuilder& node) {
+  Function function(node);
+  const auto in = [&](std::size_t i) { return function.in(i); };
+  NodeProto& quantize = function.add("DynamicQuantizeLinear", {in(0)}, "codes");
+  quantize.add_output("a_scale");
+  quantize.add_output("a_zero");
+  add_product(function, {"codes", in(1), "a_scale", in(2), "a_zero", in(3), in(4)});
+  function.build();
+}
+
+/// The numbers of weights [D, n, 4 H] as [D, 4 H, n], with a scale [D] or [D, 4 H].
+std::string lstm_weights(NodeBuilder& node, Function& function, std::size_t weights,
+                         std::size_t scale) {
+  const std::string name = "weights" + std::to_string(weights);
+  AttributeProto& axes = *function.add("Constant", {}, name + "/axes").add_attribute();
+  axes.set_name("value_ints");
+  axes.set_type(AttributeProto::INTS);
+  axes.add_ints(1);
+  if (node.input_type(scale).shape.rank() < 2) axes.add_ints(2);
+  const auto as_float = [&](const std::string& from, const std::string& to) {
+    AttributeProto& element = *function.add("Cast", {from}, to).add_attribute();
+    element.set_name("to");
+    element.set_type(AttributeProto::INT);
+    element.set_i(onnx_pb::TensorProto::FLOAT);
+    return to;
+  };
+  std::string numbers = as_float(function.in(weights), name + "/codes");
+  if (node.has_input(scale + 1)) {
+    const std::string zero = as_float(function.in(scale + 1), name + "/zero");
+    function.add("Unsqueeze", {zero, name + "/axes"}, name + "/zeros");
+    function.add("Sub", {numbers, name + "/zeros"}, name + "/centered");
+    numbers = name + "/centered";
+  }
+  function.add("Unsqueeze", {function.in(scale), name + "/axes"}, name + "/scales");
+  function.add("Mul", {numbers, name + "/scales"}, name + "/numbers");
+  return function.transpose(name + "/numbers", {0, 2, 1}, name);
+}
+
+/// An LSTM whose weights are codes. ONNX Runtime also rounds the input and the states to 8 bits at
+/// run time; here they stay float32.
+void build_dynamic_lstm(NodeBuilder& node) {
+  constexpr std::size_t kWeights = 1;
+  constexpr std::size_t kRecurrence = 2;
+  constexpr std::size_t kScales = 8;  // scale and zero point of both weights
+  Function function(node);
+  Names inputs;
+  for (std::size_t i = 0; i < kScales; ++i) inputs.push_back(function.in(i));
+  inputs[kWeights] = lstm_weights(node, function, kWeights, kScales);
+  inputs[kRecurrence] = lstm_weights(node, function, kRecurrence, kScales + 2);
+  NodeProto& lstm = function.add_with_attributes("LSTM", inputs, "y");
+  for (const char* state : {"y_h", "y_c"}) {
+    function.add_output(state);
+    lstm.add_output(state);
+  }
+  function.build();
+}
+
+constexpr ReaderEntry kQoperatorReaders[] = {
+    {kMicrosoftDomain, "DynamicQuantizeLSTM", build_dynamic_lstm},
+    {kMicrosoftDomain, "DynamicQuantizeMatMul", build_dynamic_matmul},
+    {kMicrosoftDomain, "MatMulIntegerToFloat", build_matmul_to_float},
+    {kMicrosoftDomain, "QLinearAdd", build_of_two},
+    {kMicrosoftDomain, "QLinearAveragePool", build_of_one},
+    {kMicrosoftDomain, "QLinearConcat", build_qlinear_concat},
+    {kMicrosoftDomain, "QLinearConv", build_image_conv},
+    {kMicrosoftDomain, "QLinearGlobalAveragePool", build_of_one},
+    {kMicrosoftDomain, "QLinearLeakyRelu", build_of_one},
+    {kMicrosoftDomain, "QLinearMul", build_of_two},
+    {kMicrosoftDomain, "QLinearReduceMean", build_of_one},
+    {kMicrosoftDomain, "QLinearSigmoid", build_of_one},
+    {kMicrosoftDomain, "QLinearSoftmax", build_of_one},
+    {kMicrosoftDomain, "QLinearWhere", build_qlinear_where},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> qoperator_readers() { return kQoperatorReaders; }
+
+}  // namespace halftone::formats::onnx
