@@ -282,6 +282,14 @@ void add_language_options(CLI::App& verb, EstimateOptions& options) {
       ->capture_default_str();
 }
 
+void add_picture_options(CLI::App& verb, EstimateOptions& options) {
+  verb.add_option("--timeline", options.timeline,
+                  "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")
+      ->check(written_path());
+  verb.add_option("--roofline", options.roofline, "Write a roofline plot: .svg")
+      ->check(written_path());
+}
+
 }  // namespace
 
 void add_estimate(CLI::App& app, Action& action) {
@@ -317,11 +325,7 @@ void add_estimate(CLI::App& app, Action& action) {
   verb->add_flag("--execute", options->execute,
                  "Run the products in their tiles on emulated units, and compare");
   add_language_options(*verb, *options);
-  verb->add_option("--timeline", options->timeline,
-                   "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")
-      ->check(written_path());
-  verb->add_option("--roofline", options->roofline, "Write a roofline plot: .svg")
-      ->check(written_path());
+  add_picture_options(*verb, *options);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });
