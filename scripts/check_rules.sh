@@ -50,6 +50,11 @@ forbid 'std::(cout|cerr|clog)\b|\b(std::)?(printf|puts)\(|fmt::print\(' 'a libra
 forbid '\b(std::)?(exit|quick_exit|abort)\(' 'a library does not exit' "${library[@]}"
 forbid '(^|[^A-Za-z_])(new [A-Za-z_:]+[({\[]|delete (\[\] ?)?[a-z_]+;|malloc\(|free\()' 'owners only: no new, delete, malloc' "${library[@]}"
 
+# These throw exceptions of their own, without a path that is printable or an exit code.
+throwing=$(grep -nHE '(filesystem|fs)::(absolute|canonical|directory_iterator|equivalent|exists|file_size|is_[a-z_]+|status|weakly_canonical)\(' \
+  "${library[@]}" halftone/cli/*.cc | grep -vE '(error|ignored)\)' || true)
+if [ -n "$throwing" ]; then breach "$(sed 's|$|    <- throws: ask halftone/base/paths.h|' <<< "$throwing")"; fi
+
 # Functions of at most 40 lines and five parameters. Bodies compiled once per SIMD target keep their
 # state in arguments and registers: 60 lines and eight parameters. Tables of test cases may be long.
 # Exceptions are listed, with their reasons, in scripts/allowed_sizes.txt.

@@ -149,7 +149,7 @@ TEST_F(ProgramDistillLanguage, RefusesWhatCannotBe) {
       "distill --teacher " + teacher_ + " --student " + path("other.safetensors") + output + text,
       3, "other.safetensors");
   refused("distill --teacher " + teacher_ + student + text + " -o " + path("student.safetensors"),
-          2, "is the student that is read");
+          2, "is the file to read (--student)");
   refused("distill --teacher " + teacher_ + student + text + " -o " + path("x.gguf"), 2,
           "expected NAME.safetensors, as the student");
   refused("distill --teacher " + teacher_ + student + text + " -o " + path("nowhere/x.safetensors"),

@@ -118,7 +118,8 @@ TEST_F(ProgramStories, AreMeasuredOnAText) {
   // The windows of a state are not measured again, and their number is part of it.
   EXPECT_EQ(run_well(state).out, run_well(state).out);
   EXPECT_EQ(json::parse(run_well(state).out), whole);
-  expect_failure(state + " --stride 32", 3, "state.json: has the state of other models");
+  expect_failure(state + " --stride 32", 3,
+                 "state.json: has measures of a text of another job: expected windows");
   const json half = json::parse(run_well(eval + "--json --second-half").out);
   EXPECT_EQ(half["tokens"], half["windows"].get<int>() * 31);
   const std::string file = model_.substr(0, model_.find(' '));

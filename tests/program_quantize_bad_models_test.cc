@@ -215,11 +215,11 @@ TEST_F(ProgramQuantizeBadModels, WritesAllOrNothing) {
   expect_failure(command("none/x.safetensors", "--type 2x8"), 3, "cannot write");
   expect_failure(command("x.safetensors", "--type 2x8 --state " + path("none/state")), 3,
                  "none/state: cannot write");
-  expect_failure(command("model.gguf", "--type Q4_0"), 2, "is the network that is read");
+  expect_failure(command("model.gguf", "--type Q4_0"), 2, "is the file to read ");
   expect_failure(command("x.safetensors", "--type 2x8 --state " + path("./x.safetensors")), 2,
-                 "x.safetensors: is the file to write; name another one for the state");
+                 "x.safetensors: is the file to write (");
   expect_failure(command("x.safetensors", "--type 2x8 --state " + path("model.gguf")), 2,
-                 "is the network that is read");
+                 "is the file to read ");
   std::filesystem::create_directory(path("folder.safetensors"));
   expect_failure(command("folder.safetensors", "--type 2x8"), 3, "not a regular file");
   // A limit on the file size simulates a full disk.

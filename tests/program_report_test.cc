@@ -195,7 +195,7 @@ TEST_F(ProgramReport, RejectsBadInputInOneLineAndWritesNothing) {
   const std::string out = " -o " + page();
   expect_failure("report " + kModel, 2, "--output is required");
   expect_failure("report missing.onnx" + out, 3, "missing.onnx");
-  expect_failure("report " + kModel + " -o " + kModel, 2, "is the network that is read");
+  expect_failure("report " + kModel + " -o " + kModel, 2, "is the file to read ");
   expect_failure("report " + kModel + " -o " + path("no/r.html"), 3, "there is no such folder");
   expect_failure("report " + kModel + " -o " + path("."), 3, "it is a folder");
   expect_failure("report " + kModel + out + " --overlay " + path("no/o.json"), 3,

@@ -115,7 +115,9 @@ TEST_F(ProgramSensitivity, ContinuesFromItsState) {
   EXPECT_EQ(again.out, whole.out);
   EXPECT_EQ(json::parse(text_of(path("s.json")))["measured"].size(), 2U);
   expect_failure("sensitivity " + model_ + data_ + "--no-time --seed 1 --state " + path("s.json"),
-                 3, "s.json: has sensitivities of another network, data, recipe, seed");
+                 3, "s.json: has sensitivities of another job: expected seed '1', found '0'");
+  expect_failure(budget("bytes=6k") + " --tries 1 --loss error --state " + path("s.json"), 3,
+                 "s.json: has sensitivities of another job: expected loss 'error', found");
   std::ofstream(path("s.json")) << "{}";
   expect_failure(arguments + " --state " + path("s.json"), 3,
                  "s.json: expected measured sensitivities");

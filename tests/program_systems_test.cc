@@ -33,7 +33,7 @@ TEST_F(Program, ListsNumberSystemsAndTheirLevels) {
   EXPECT_EQ(overflowing["levels"], e5m2["levels"]);
   EXPECT_THAT(run("systems e4m3_nan").out, HasSubstr("beyond the largest: infinity or NaN"));
   expect_failure("systems e3m2_nan", 2, "found 'e3m2', whose codes are all numbers");
-  expect_failure("systems int4", 2, "number system 'int4': expected one of learned: basis");
+  expect_failure("systems ints4", 2, "number system 'ints4': expected one of learned: basis");
   expect_failure("systems nf4 --bits 3", 2, "number system 'nf4': expected 4 bits, found 3");
 }
 

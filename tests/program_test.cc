@@ -91,7 +91,7 @@ TEST_F(Program, PrintsNoTableWhenQuiet) {
 
 TEST_F(Program, DoesNotWriteOverItsInput) {
   std::filesystem::copy_file(kModel, path("m.onnx"));
-  const std::string message = "m.onnx: is the network that is read; choose another file to write";
+  const std::string message = "m.onnx: is the file to read (";
   expect_failure("convert " + path("m.onnx") + " " + path("m.onnx"), 2, message);
   expect_failure("quantize " + path("m.onnx") + " -o " + path("m.onnx") + " --data " + kExample, 2,
                  message);
@@ -428,8 +428,8 @@ TEST_F(Program, AnswersWrongUseWithTwo) {
                  "weight bits: number system 'basis': expected 1 to 8 bits, found 9");
   expect_failure(quantize + " --activation-bits 9", 2,
                  "activation bits: number system 'basis': expected 1 to 8 bits, found 9");
-  expect_failure(quantize + " --scheme int4", 2,
-                 "number system 'int4': expected one of learned: basis");
+  expect_failure(quantize + " --scheme ints4", 2,
+                 "number system 'ints4': expected one of learned: basis");
   expect_failure(quantize + " --limit 0", 2, "--limit: expected a whole number from 1 to");
   expect_failure(quantize + " --limit -5", 2, "found '-5'");
   expect_failure(quantize + " --seed -1", 2, "--seed: expected a whole number from 0 to");
@@ -453,7 +453,7 @@ TEST_F(Program, RefusesNumbersOutOfRangeAndThoseThatAreNotFinite) {
   const std::string quantize =
       "quantize " + kModel + " -o " + path("q.circle") + " --data " + kExample + " --memory ";
   for (const std::string memory : {"-1", "nan", "1.5", "99999999999999999999", "''"}) {
-    expect_failure(quantize + memory, 2, "--memory: expected a whole number of bytes, such as");
+    expect_failure(quantize + memory, 2, "--memory: expected a number of bytes, such as");
   }
   expect_failure(quantize + "1Q", 2, "--memory: ");
   expect_failure(quantize + "99999999999E", 2, "--memory: ");

@@ -367,12 +367,12 @@ TEST_F(TrainingProgram, SaysAccuracyOfLabelsAndAgreementWithTeachers) {
   EXPECT_EQ(quiet.code, 0);
   EXPECT_EQ(quiet.out + quiet.err, "");
   expect_failure("train " + kModel + " --keep -o " + kModel + " --data " + kExample, 2,
-                 "is the network that is read");
+                 "is the file to read ");
   const Outcome squares = run("distill --scheme float --loss mse --teacher " + kModel + rest);
   EXPECT_EQ(squares.code, 0) << squares.err;
 }
 
-TEST_F(TrainingProgram, TakesOldNamesOfOptionsAndPrintsALineForEachEpoch) {
+TEST_F(TrainingProgram, PrintsALineForEachEpochUnlessItIsQuiet) {
   const auto distill = [&](const std::string& options) {
     const Outcome outcome =
         run("distill --teacher " + kModel + " -o " + path("s.onnx") + " --data " + kExample +
@@ -380,11 +380,11 @@ TEST_F(TrainingProgram, TakesOldNamesOfOptionsAndPrintsALineForEachEpoch) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return std::pair(text_of(path("s.onnx")), outcome.err);
   };
-  const auto before = distill(
-      "--rate 0.01 --level-rate=0.5 --most-gradient 0.1 --hold-out 0.2 --warm-up 0.5 --decay 0.2");
-  const auto now = distill(
+  const std::string options =
       "--learning-rate 0.01 --level-rate-factor=0.5 --clip-grad-norm 0.1 --validation-split 0.2 "
-      "--warmup-epochs 0.5 --schedule-decay 0.2 --quiet");
+      "--warmup-epochs 0.5 --schedule-decay 0.2 ";
+  const auto before = distill(options);
+  const auto now = distill(options + "--quiet");
   EXPECT_TRUE(before.first == now.first);
   EXPECT_EQ(now.second, "");
   EXPECT_EQ(std::ranges::count(before.second, '\n'), 2) << before.second;

@@ -61,14 +61,8 @@ def check_cli(program):
         *difflib.unified_diff(found.splitlines(), made.splitlines(), "page", "program", lineterm="")]
 
 
-def renamed_options():
-    """Options that still work and are no longer shown."""
-    section = (ROOT / "docs/cli.md").read_text(encoding="utf-8").split("### Renamed options")[1]
-    return re.findall(r"^\| `(--[a-z-]+)`", section.split("\n## ")[0], re.MULTILINE)
-
-
 def check_options(program):
-    known = {"--help", "--version", "--completion", "--man-pages", *OTHER_OPTIONS, *renamed_options()}
+    known = {"--help", "--version", "--completion", "--man-pages", *OTHER_OPTIONS}
     for verb in verbs_of(program):
         known.update(re.findall(r"--[a-z][a-z-]*", help_of(program, verb)))
     wrong = []

@@ -132,7 +132,8 @@ TEST_F(Api, DoesNotWriteOverTheNetworkThatItReads) {
   std::filesystem::create_symlink(path("m.onnx"), path("link.onnx"));
   const std::vector<std::byte> before = read_file(path("m.onnx"));
   for (const std::string& output : {path("m.onnx"), path("link.onnx"), path("./m.onnx")}) {
-    const std::string message = output + ": is the network that is read; choose another file";
+    const std::string message =
+        output + ": is the file to read (model) and the file to write (output)";
     expect_error(ErrorKind::kUsage, message, [&] { convert({path("m.onnx"), output}); });
     expect_error(ErrorKind::kUsage, message, [&] {
       quantize_file({path("m.onnx"), output, samples("train", 200), two_bits(), {}});
@@ -230,8 +231,7 @@ TEST_F(Api, GivesTheBytesOfItsFile) {
               testing::ElementsAreArray(to_bytes(network, "circle").bytes));
   expect_error(ErrorKind::kUsage, "found 'zip'", [&] { to_bytes(network, "zip"); });
   EXPECT_NO_THROW(check_output(path("other.onnx"), network));
-  expect_error(ErrorKind::kUsage, "is the network that is read",
-               [&] { check_output(kFile, network); });
+  expect_error(ErrorKind::kUsage, "is the file to read ", [&] { check_output(kFile, network); });
   expect_error(ErrorKind::kUnsupported, "expected a name that ends in",
                [&] { check_output(path("m.zip"), network); });
 }

@@ -9,6 +9,7 @@
 #include "halftone/api/estimate.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/file_uses.h"
 #include "halftone/data/hold_out.h"
 
 namespace halftone {
@@ -182,6 +183,12 @@ double drop_standard_error(double drop, std::size_t samples) {
 }
 
 ExploreReport explore(Network network, const ExploreJob& job) {
+  FileUses uses;
+  uses.read("model", network.name);
+  job.data.add_to(uses);
+  if (job.evaluation) job.evaluation->add_to(uses);
+  uses.write("state", job.state);
+  uses.check();
   return Explorer(std::move(network), job).run();
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/file_uses.h"
+#include "halftone/base/paths.h"
 #include "halftone/formats/model.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
@@ -58,6 +60,8 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
   layer.weights = graph.value(weights).type.to_string();
   layer.activation_bits = activation_bits(graph, node);
   layer.weight_bits = ir::number_bits(graph, weights);
+  layer.weight_encoding = weight_encoding_info(graph, node);
+  layer.activation_encoding = activation_encoding_info(graph, node);
   const ir::Constant* constant = graph.constant(stored_behind(graph, weights));
   if (constant != nullptr) layer.weight_bytes = storage_bytes(*constant);
   if (!is_dequantized(graph, weights)) layer.arithmetic = ir::arithmetic_of(graph, node);
@@ -152,8 +156,7 @@ ir::Graph converted(Network network, bool decoded) {
 
 Inspection convert(Network network, const std::filesystem::path& output, const ConvertForm& how) {
   formats::model_format(output);  // fails before the work if the format is unknown
-  const std::filesystem::path input = network.name;
-  check_output(output, {&input, 1});
+  check_output_file(network.name, output);
   ir::Graph graph = converted(std::move(network), how.decoded);
   const std::uintmax_t bytes = save(graph, output, how.form);
   auto warnings = warnings_about(graph, output);
@@ -166,7 +169,7 @@ Inspection convert(Network network, const std::filesystem::path& output, const C
 
 Inspection convert(const ConvertJob& job) {
   formats::model_format(job.output);  // before a large network is read
-  check_output(job.output, {&job.input, 1});
+  check_output_file(job.input, job.output);
   return convert(load(job.input, job.import), job.output, job.how);
 }
 

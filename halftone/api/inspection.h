@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/api/encoding_info.h"
 #include "halftone/api/network.h"
 #include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
@@ -34,6 +35,8 @@ struct LayerInfo {
   /// As the runtime computes it, by the attribute or by the rule (ir::arithmetic_of()); nothing for
   /// layers without this choice, such as those of integers.
   std::optional<ir::Arithmetic> arithmetic{};
+  std::optional<EncodingInfo> weight_encoding{};      ///< nothing: plain numbers
+  std::optional<EncodingInfo> activation_encoding{};  ///< of the input, or of states
 };
 
 /// What it takes to compute a node.

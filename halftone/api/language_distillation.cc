@@ -9,7 +9,9 @@
 #include "halftone/api/tuned_student.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/file_uses.h"
 #include "halftone/base/parallel.h"
+#include "halftone/base/paths.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/build.h"
 #include "halftone/lm/model/open_model.h"
@@ -30,15 +32,19 @@ void check_paths(const LanguageDistillJob& job) {
     fail(ErrorKind::kUsage,
          job.output.string() + ": expected NAME" + extension.string() + ", as the student");
   }
-  std::error_code error;
-  if (std::filesystem::equivalent(job.output, job.student, error)) {
-    fail(ErrorKind::kUsage, job.output.string() + " is the student that is read");
-  }
-  const std::filesystem::path folder = std::filesystem::absolute(job.output).parent_path();
-  if (!std::filesystem::is_directory(folder)) {
+  FileUses uses;
+  uses.read("teacher", job.teacher);
+  uses.read("student", job.student);
+  for (const std::filesystem::path& text : job.texts) uses.read("text", text);
+  uses.read("second text", job.second_text);
+  uses.write("output", job.output);
+  uses.write("state", job.state);
+  uses.check();
+  const std::filesystem::path folder = full_path(job.output).parent_path();
+  if (!is_folder(folder)) {
     fail(ErrorKind::kIo, job.output.string() + ": there is no folder " + folder.string());
   }
-  if (std::filesystem::is_directory(job.output)) {
+  if (is_folder(job.output)) {
     fail(ErrorKind::kIo, job.output.string() + ": expected a file, found a folder");
   }
   if (job.texts.empty()) fail(ErrorKind::kUsage, "expected a text to learn from, found none");
@@ -153,14 +159,14 @@ LanguageDistillReport distill_language_model(const LanguageDistillJob& job) {
   train::TuneOptions options = job.options;
   if (!job.state.empty()) {
     options.checkpoint.path = job.state.string();
-    options.checkpoint.resume = std::filesystem::exists(job.state);
+    options.checkpoint.resume = path_exists(job.state);
   }
   train::TuneResult result = train::tune({teacher_parts, student_parts, tuned}, samples, options);
   if (!result.is_interrupted) student.write(job.output, result.constants);
   LanguageDistillReport report = report_of(samples, std::move(result));
-  report.input_bytes = std::filesystem::file_size(job.student);
+  report.input_bytes = bytes_of_file(job.student);
   if (!report.is_interrupted) {
-    report.output_bytes = std::filesystem::file_size(job.output);
+    report.output_bytes = bytes_of_file(job.output);
     add_warnings(report);
   }
   report.seconds = elapsed.seconds();

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/base/paths.h"
 #include "halftone/ir/ops/sequence.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/generate/token_model.h"
@@ -75,7 +76,7 @@ class LanguageModel {
 /// Whether a path is read as a language model: *.gguf, *.safetensors, *.bin, a folder.
 inline bool is_language_model(const std::filesystem::path& path) {
   return path.extension() == ".gguf" || path.extension() == ".safetensors" ||
-         path.extension() == ".bin" || std::filesystem::is_directory(path);
+         path.extension() == ".bin" || is_folder(path);
 }
 
 }  // namespace halftone

@@ -13,8 +13,10 @@
 #include "halftone/api/writable.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/file_uses.h"
 #include "halftone/base/folder.h"
 #include "halftone/base/parallel.h"
+#include "halftone/base/paths.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/new_gguf.h"
@@ -34,7 +36,7 @@ enum class OutputKind {
 bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
 
 OutputKind output_kind(const LanguageQuantizeJob& job) {
-  if (!std::filesystem::exists(job.input)) {
+  if (!path_exists(job.input)) {
     fail(ErrorKind::kIo, job.input.string() + ": cannot open: No such file or directory");
   }
   if (job.input.extension() == ".safetensors") {
@@ -44,16 +46,16 @@ OutputKind output_kind(const LanguageQuantizeJob& job) {
              "Face; found one that is quantized");
   }
   const std::string extension = job.output.extension().string();
-  const bool is_folder = std::filesystem::is_directory(job.input);
-  if (extension == ".gguf" && (is_folder || is_gguf_file(job.input))) return OutputKind::kGguf;
+  const bool reads_folder = is_folder(job.input);
+  if (extension == ".gguf" && (reads_folder || is_gguf_file(job.input))) return OutputKind::kGguf;
   if (extension == ".safetensors") return OutputKind::kOwn;
-  if (is_folder && job.is_decoded && extension != ".gguf") {
+  if (reads_folder && job.is_decoded && extension != ".gguf") {
     NewFolder::check(job.output);
     return OutputKind::kFolder;
   }
   std::string expected = "NAME.safetensors or NAME.gguf";
-  if (is_folder && job.is_decoded) expected += " or a new folder";
-  if (!is_folder && !is_gguf_file(job.input)) {
+  if (reads_folder && job.is_decoded) expected += " or a new folder";
+  if (!reads_folder && !is_gguf_file(job.input)) {
     expected = "NAME.safetensors, since the model is neither a GGUF file nor a folder";
   }
   fail(ErrorKind::kUsage, job.output.string() + ": expected " + expected);
@@ -66,15 +68,6 @@ bool wants_rotations(const LanguageQuantizeJob& job, OutputKind kind) {
   if (kind != OutputKind::kGguf) return true;
   return job.is_decoded && !job.recipe.blocks.empty() && job.recipe.blocks != lm::kKeepType &&
          lm::weight_type(job.recipe.blocks).basis != nullptr;
-}
-
-std::uintmax_t size_of(const std::filesystem::path& path) {
-  if (!std::filesystem::is_directory(path)) return std::filesystem::file_size(path);
-  std::uintmax_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    if (entry.is_regular_file()) bytes += entry.file_size();
-  }
-  return bytes;
 }
 
 void add_matrices(const lm::Description& description, const lm::FittedMatrices& fitted,
@@ -94,15 +87,15 @@ void add_matrices(const lm::Description& description, const lm::FittedMatrices& 
 }
 
 void check_outputs(const LanguageQuantizeJob& job) {
-  const auto plain = [](const auto& path) {
-    return std::filesystem::absolute(path).lexically_normal();
-  };
-  if (!job.state.empty() && plain(job.state) == plain(job.output)) {
-    fail(ErrorKind::kUsage,
-         job.state.string() + ": is the file to write; name another one for " + "the state");
-  }
+  FileUses uses;
+  uses.read("model", job.input);
+  uses.read("tokenizer", job.tokenizer);
+  for (const std::filesystem::path& text : job.texts) uses.read("text", text);
+  uses.write("output", job.output);
+  uses.write("recipe", job.recipe_output);
+  uses.write("state", job.state);
+  uses.check();
   for (const std::filesystem::path* path : {&job.output, &job.recipe_output, &job.state}) {
-    check_output(*path, std::span(&job.input, 1));
     const bool ends_with_slash = !path->has_filename();
     check_writable(ends_with_slash ? path->parent_path() : *path);
   }
@@ -111,7 +104,7 @@ void check_outputs(const LanguageQuantizeJob& job) {
 /// The keys of a GGUF file of a folder.
 formats::GgufKeys keys_of_folder(const std::filesystem::path& folder,
                                  const lm::Description& description) {
-  const std::filesystem::path full = std::filesystem::absolute(folder / "").lexically_normal();
+  const std::filesystem::path full = full_path(folder / "");
   formats::GgufKeys keys = lm::new_gguf_keys(description, full.parent_path().filename().string());
   lm::set_gguf_text_keys(keys, folder, description.vocabulary);
   return keys;
@@ -126,13 +119,13 @@ class LanguageQuantizer {
         model_(lm::open_model(job.input)),
         folding_(model_, {.rotates = wants_rotations(job, kind_), .seed = job.seed}),
         threads_(job.threads > 0 ? job.threads : num_threads()) {
-    if (is_gguf() && std::filesystem::is_directory(job.input)) {
+    if (is_gguf() && is_folder(job.input)) {
       new_keys_ = keys_of_folder(job.input, model_.description);
     }
   }
 
   LanguageQuantizeReport run() {
-    LanguageQuantizeReport report{.input_bytes = size_of(job_.input)};
+    LanguageQuantizeReport report{.input_bytes = bytes_of_files(job_.input)};
     // What is cheap to check comes first.
     lm::TypeChoice choice;
     Menu menu;
@@ -156,8 +149,10 @@ class LanguageQuantizer {
       choice = std::move(types.choice);
     }
     fit(choice, progress_until(1));
+    NewFiles recipe;  // before the model: a full disk leaves neither
+    recipe.add(job_.recipe_output, recipe_text(choice, report));
     write();
-    write_recipe(choice, report);
+    recipe.finish();
     complete(report);
     return report;
   }
@@ -210,7 +205,7 @@ class LanguageQuantizer {
     if (state_.fitted.size() > known || !had_losses) save();
   }
   void complete(LanguageQuantizeReport& report) const {
-    report.output_bytes = size_of(job_.output);
+    report.output_bytes = bytes_of_files(job_.output);
     report.fit_tokens = samples().fit.size() * samples().tokens;
     report.held_out_tokens = samples().held_out.size() * samples().tokens;
     add_matrices(folding_.description(), state_.fitted, report);
@@ -251,15 +246,14 @@ class LanguageQuantizer {
         break;
     }
   }
-  void write_recipe(const lm::TypeChoice& choice, const LanguageQuantizeReport& report) const {
-    if (job_.recipe_output.empty()) return;
+  [[nodiscard]] std::string recipe_text(const lm::TypeChoice& choice,
+                                        const LanguageQuantizeReport& report) const {
     std::vector<std::string> comments = {"types of " + job_.output.filename().string()};
     if (report.predicted_loss) {
       comments.push_back("predicted divergence " + std::to_string(*report.predicted_loss) +
                          " nats per token");
     }
-    const std::string toml = lm::to_toml(folding_.description(), choice, comments);
-    write_file(job_.recipe_output, std::as_bytes(std::span(toml)));
+    return lm::to_toml(folding_.description(), choice, comments);
   }
 
   /// What a budget may choose from.
@@ -345,7 +339,7 @@ class LanguageQuantizer {
   int threads_;
   std::optional<formats::GgufKeys> new_keys_;  ///< of a GGUF file of a folder
   double progress_ = 0;                        ///< at the end of the last step
-  lm::JobIdentity identity_;
+  JobIdentity identity_;
   lm::QuantizeState state_;
   CalibrationSamples calibration_;
 };

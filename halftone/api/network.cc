@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/file_uses.h"
 #include "halftone/formats/model.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/passes/float_ends.h"
@@ -51,19 +52,8 @@ std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
   return networks;
 }
 
-void check_output(const std::filesystem::path& output,
-                  std::span<const std::filesystem::path> inputs) {
-  for (const std::filesystem::path& input : inputs) {
-    std::error_code error;  // of a file that is not there: it cannot be the other one
-    if (!std::filesystem::equivalent(output, input, error)) continue;
-    fail(ErrorKind::kUsage,
-         output.string() + ": is the network that is read; choose another file to write");
-  }
-}
-
 void check_output(const std::filesystem::path& output, const Network& network) {
-  const std::filesystem::path input = network.name;
-  check_output(output, {&input, 1});
+  check_output_file(network.name, output);
   formats::check_model(prepared(network, Purpose::kFit), output);
 }
 

@@ -48,11 +48,6 @@ Network load(const SharedBytes& file, const std::string& name = "network",
 std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
                               const formats::ImportOptions& options);
 
-/// Checks, before the work, that a file to write is not one of the networks that are read.
-/// @throws Error kUsage
-void check_output(const std::filesystem::path& output,
-                  std::span<const std::filesystem::path> inputs);
-
 /// Checks, before the work, that a quantized form of a network can be written to a file, and that
 /// this is not the file of the network.
 /// @throws Error kUsage; else as prepared() and formats::check_model()

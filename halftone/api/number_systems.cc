@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "halftone/base/error.h"
 #include "halftone/compress/fit/table_fit.h"
+#include "halftone/numerics/named_system.h"
 
 namespace halftone {
 namespace {
@@ -39,6 +41,23 @@ std::string scales_text(const NumberSystem& system) {
 /// The most bits up to 8.
 int usual_bits(const NumberSystem& system) {
   return std::clamp(numerics::kMaxBits, system.min_bits, system.max_bits);
+}
+
+struct SystemAndBits {
+  const NumberSystem& system;
+  int bits = 0;
+};
+
+/// @param bits  0: those that the name implies, else the most that the system has, up to 8
+SystemAndBits system_and_bits(std::string_view name, int bits) {
+  const numerics::NamedSystem named = numerics::named_system(name);
+  if (bits != 0 && named.bits && bits != *named.bits) {
+    fail(ErrorKind::kUsage, "number system '" + named.text + "': expected " +
+                                std::to_string(*named.bits) + " bits, as its name says, found " +
+                                std::to_string(bits));
+  }
+  if (bits == 0) bits = named.bits.value_or(usual_bits(*named.system));
+  return {*named.system, bits};
 }
 
 NumberSystemInfo info_of(const NumberSystem& system) {
@@ -96,23 +115,28 @@ std::vector<NumberSystemInfo> list_number_systems() {
 }
 
 NumberSystemLevels number_system_levels(std::string_view name, int bits) {
-  const NumberSystem& system = numerics::find_system(name);
+  const auto& [system, own_bits] = system_and_bits(name, bits);
   NumberSystemLevels result;
-  result.bits = bits != 0 ? bits : usual_bits(system);
+  result.bits = own_bits;
   const auto codebook = codebook_of(system, result.bits);
   result.system = info_of(system);
   result.system.computed = computed(system, result.bits);
   if (codebook != nullptr) {
-    result.levels.assign(codebook->levels().begin(), codebook->levels().end());
+    for (const float level : codebook->levels()) {
+      // The lowest code of narrow integers is one that no number gets.
+      const bool is_used =
+          !std::isfinite(level) || codebook->sorted()[codebook->index(level)] == level;
+      result.levels.push_back(is_used ? level : std::numeric_limits<float>::quiet_NaN());
+    }
   }
   return result;
 }
 
 numerics::MatrixEncoding fit_encoding(MatrixView<const float> values, const ArrayFormat& format) {
-  const NumberSystem& system = numerics::find_system(format.system);
+  const auto& [system, bits] = system_and_bits(format.system, format.bits);
   compress::WeightFormat how;
   how.system = &system;
-  how.bits = format.bits != 0 ? format.bits : usual_bits(system);
+  how.bits = bits;
   how.offset = format.offset;
   const numerics::BlockShape blocks = blocks_of(system, format);
   how.granularity = blocks.granularity;

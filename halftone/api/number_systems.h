@@ -33,7 +33,9 @@ struct NumberSystemInfo {
 struct NumberSystemLevels {
   NumberSystemInfo system;
   int bits = 0;
-  std::vector<float> levels;  ///< [2^bits] by code; empty if levels are learned
+  /// [2^bits] by code; NaN of a code that no number gets, as the lowest of int_narrow; empty if
+  /// levels are learned.
+  std::vector<float> levels;
 };
 
 /// All rows, by family.

@@ -14,6 +14,8 @@
 #include "halftone/api/evaluate.h"
 #include "halftone/api/fit_warnings.h"
 #include "halftone/base/error.h"
+#include "halftone/base/file_uses.h"
+#include "halftone/base/paths.h"
 #include "halftone/compress/full_integer.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
@@ -134,7 +136,7 @@ void check_written(const ir::Graph& network, const QuantizeJob& job, const data:
   constexpr std::size_t kSamples = 16;
   constexpr double kMaxError = 0.1;
   constexpr std::uintmax_t kMaxBytes = std::uintmax_t{256} << 20;  // plans pack weights once more
-  if (std::filesystem::file_size(job.output) > kMaxBytes) return;
+  if (bytes_of_file(job.output) > kMaxBytes) return;
   const data::Dataset samples(data.name(), data.size(),
                               {data.inputs().begin(), data.inputs().end()}, {}, kSamples);
   std::vector<double> errors(samples.size());
@@ -160,7 +162,11 @@ void check_written(const ir::Graph& network, const QuantizeJob& job, const data:
 
 QuantizeReport quantize_file(const QuantizeJob& job) {
   const Elapsed elapsed;
-  check_output(job.output, {&job.input, 1});
+  FileUses uses;
+  uses.read("model", job.input);
+  job.data.add_to(uses);
+  uses.write("output", job.output);
+  uses.check();
   const Network network = load(job.input, job.import);
   check_form(job, network);
   const data::Dataset data = job.data.open();

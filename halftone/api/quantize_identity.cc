@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/quantize_identity.h"
 
-#include <algorithm>
 #include <string>
 
 #include "halftone/base/hash.h"
+#include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/base/shared_bytes.h"
 
@@ -17,11 +17,8 @@ class FileHash {
   /// A file, or all of a folder by their names.
   void add(const std::filesystem::path& path) {
     std::vector<std::filesystem::path> files;
-    if (std::filesystem::is_directory(path)) {
-      for (const auto& entry : std::filesystem::directory_iterator(path)) {
-        if (entry.is_regular_file()) files.push_back(entry.path());
-      }
-      std::ranges::sort(files);
+    if (is_folder(path)) {
+      files = files_in(path);
       for (const auto& file : files) hash_.add(file.filename().string() + " ");
     } else {
       files.push_back(path);
@@ -34,7 +31,7 @@ class FileHash {
 
  private:
   void add_file(const std::filesystem::path& path) {
-    if (std::filesystem::file_size(path) == 0) return;
+    if (bytes_of_file(path) == 0) return;
     const SharedBytes file = map_file(path);
     hash_.add(std::to_string(file.bytes.size()) + " ");
     hash_.add(file.bytes);
@@ -76,7 +73,7 @@ std::string fit_of(const LanguageQuantizeJob& job) {
 
 }  // namespace
 
-lm::JobIdentity identity_of(const LanguageQuantizeJob& job) {
+JobIdentity identity_of(const LanguageQuantizeJob& job) {
   FileHash model;
   model.add(job.input);
   if (!job.tokenizer.empty()) model.add(job.tokenizer);

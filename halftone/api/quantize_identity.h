@@ -10,6 +10,6 @@ namespace halftone {
 /// The parts of a job on which fitted codes depend. Files are told apart by the hashes of their
 /// bytes: their names and times do not matter.
 /// @throws Error kIo if a file cannot be read
-lm::JobIdentity identity_of(const LanguageQuantizeJob& job);
+JobIdentity identity_of(const LanguageQuantizeJob& job);
 
 }  // namespace halftone

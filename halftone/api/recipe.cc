@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -24,22 +25,45 @@ int bits_named(std::string_view text) {
   return bits;
 }
 
+compress::SchemeNames schemes_named(const SettingNames& names) {
+  const auto system = [](const std::string& name) {
+    return name.empty() || name == "float" ? std::nullopt
+                                           : std::optional(numerics::named_system(name));
+  };
+  compress::SchemeNames schemes{.both = system(names.scheme)};
+  for (const auto& [name, store] : {std::pair(&names.weight_scheme, &schemes.weights),
+                                    std::pair(&names.activation_scheme, &schemes.activations)}) {
+    if (!name->empty()) *store = numerics::named_system(*name);
+  }
+  return schemes;
+}
+
+/// Settings without an effect are mistakes.
+void check_names(const SettingNames& names) {
+  const auto refuse_with = [](const std::string& choice, const char* what, bool is_set) {
+    if (!is_set) return;
+    fail(ErrorKind::kUsage,
+         std::string(what) + ": has no effect with " + choice + "; leave one of them out");
+  };
+  if (names.activation_bits == "none") {
+    refuse_with("float32 activations", "calibrator", !names.calibrator.empty());
+    refuse_with("float32 activations", "scheme of activations", !names.activation_scheme.empty());
+  }
+  if (names.scheme == "float") {
+    refuse_with("the scheme float", "weight bits", names.weight_bits.has_value());
+    refuse_with("the scheme float", "activation bits", !names.activation_bits.empty());
+    refuse_with("the scheme float", "calibrator", !names.calibrator.empty());
+  }
+}
+
 /// The settings of all layers.
 compress::LayerSettings settings_named(const SettingNames& names) {
+  check_names(names);
   compress::LayerSettings settings;
   settings.weight_bits = names.weight_bits;
   if (!names.activation_bits.empty()) settings.activation_bits = bits_named(names.activation_bits);
-  if (names.scheme == "float") {
-    settings.skip = true;
-  } else if (!names.scheme.empty()) {
-    settings.weight_system = settings.activation_system = &numerics::find_system(names.scheme);
-  }
-  if (!names.weight_scheme.empty()) {
-    settings.weight_system = &numerics::find_system(names.weight_scheme);
-  }
-  if (!names.activation_scheme.empty()) {
-    settings.activation_system = &numerics::find_system(names.activation_scheme);
-  }
+  compress::set_systems(settings, schemes_named(names));
+  settings.skip = names.scheme == "float" ? std::optional(true) : std::nullopt;
   if (!names.arithmetic.empty()) settings.arithmetic = ir::arithmetic_named(names.arithmetic);
   if (!names.calibrator.empty()) settings.calibrator = compress::calibrator_named(names.calibrator);
   return settings;

@@ -7,6 +7,7 @@
 #include "halftone/api/stream.h"
 #include "halftone/api/tensor_files.h"
 #include "halftone/base/error.h"
+#include "halftone/base/file_uses.h"
 
 namespace halftone {
 namespace {
@@ -31,6 +32,18 @@ std::size_t batch_of(const ir::Graph& graph, std::span<const ir::Tensor> inputs)
     }
   }
   return 1;
+}
+
+std::filesystem::path output_file(const RunJob& job, std::size_t i) {
+  return job.folder / ("out" + std::to_string(i) + ".npy");
+}
+
+void check_files(const RunJob& job, std::size_t num_outputs) {
+  FileUses uses;
+  uses.read("model", job.network);
+  for (const std::filesystem::path& input : job.inputs) uses.read("input", input);
+  for (std::size_t i = 0; i < num_outputs; ++i) uses.write("output", output_file(job, i));
+  uses.check();
 }
 
 void create_folder(const std::filesystem::path& folder) {
@@ -65,6 +78,7 @@ std::vector<OutputFile> run_files(const RunJob& job) {
   if (!job.stream || job.inputs.size() > network.graph.inputs().size()) {
     check_number_of_inputs(network, job.inputs.size());
   }
+  check_files(job, network.graph.outputs().size());
   std::vector<ir::Tensor> inputs;
   for (std::size_t i = 0; i < job.inputs.size(); ++i) {
     const ir::ValueType& type = network.graph.value(network.graph.inputs()[i]).type;
@@ -74,12 +88,14 @@ std::vector<OutputFile> run_files(const RunJob& job) {
       job.stream ? run_stream(std::move(network), inputs, {*job.stream, job.options})
                  : run(std::move(network), inputs, job.options);
   create_folder(job.folder);
+  NewFiles written;
   std::vector<OutputFile> files;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::filesystem::path path = job.folder / ("out" + std::to_string(i) + ".npy");
-    write_tensor(path, outputs[i]);
+    const std::filesystem::path path = output_file(job, i);
+    add_tensor(written, path, outputs[i]);
     files.push_back({path.string(), outputs[i].type()});
   }
+  written.finish();
   return files;
 }
 

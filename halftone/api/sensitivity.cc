@@ -12,9 +12,12 @@
 #include "halftone/api/inspection.h"
 #include "halftone/api/sensitivity_state.h"
 #include "halftone/api/writable.h"
+#include "halftone/base/byte_count.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/file_uses.h"
 #include "halftone/base/hash.h"
+#include "halftone/base/paths.h"
 #include "halftone/compress/graft.h"
 #include "halftone/compress/input_hash.h"
 #include "halftone/formats/model.h"
@@ -25,20 +28,26 @@ namespace {
 
 using compress::Measure;
 
-std::uint64_t key_of(const ir::Graph& graph, const data::Dataset& data,
-                     const SensitivitySettings& settings) {
+template <typename Part>
+std::string hash_of(const Part& part) {
   Hash hash;
-  compress::add_to_hash(hash, graph);
-  compress::add_to_hash(hash, data);
-  if (settings.options.evaluation != nullptr) {
-    compress::add_to_hash(hash, *settings.options.evaluation);
-  }
-  hash.add(compress::to_toml(settings.recipe));
-  hash.add(std::as_bytes(std::span(&settings.options.fit.seed, 1)));
-  const auto loss = settings.options.loss.value_or(compress::default_loss(graph, data));
-  hash.add(to_string(loss));
-  hash.add(settings.options.costs ? settings.options.costs_name : "no costs");
-  return hash.value();
+  compress::add_to_hash(hash, part);
+  return hash_text(hash.value());
+}
+
+JobIdentity identity_of(const ir::Graph& graph, const data::Dataset& data,
+                        const SensitivitySettings& settings) {
+  const compress::SensitivityOptions& options = settings.options;
+  Hash recipe;
+  recipe.add(compress::to_toml(settings.recipe));
+  const auto loss = options.loss.value_or(compress::default_loss(graph, data));
+  return {{"network", hash_of(graph)},
+          {"data", hash_of(data)},
+          {"test data", options.evaluation ? hash_of(*options.evaluation) : "none"},
+          {"recipe", hash_text(recipe.value())},
+          {"seed", std::to_string(options.fit.seed)},
+          {"loss", std::string(to_string(loss))},
+          {"costs", options.costs ? options.costs_name : "none"}};
 }
 
 std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
@@ -48,15 +57,20 @@ std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
 bool is_first(const spmd::Devices& devices) { return devices.empty() || devices.rank() == 0; }
 
 /// Options with the hooks of a state, if there is one.
+/// @param name   of the network
 /// @param state  outlives the result
-compress::SensitivityOptions with_state(const ir::Graph& graph, const data::Dataset& data,
+compress::SensitivityOptions with_state(const std::string& name, const ir::Graph& graph,
+                                        const data::Dataset& data,
                                         const SensitivitySettings& settings,
                                         std::optional<StateFile>& state) {
   compress::SensitivityOptions options = settings.options;
   if (settings.state.empty()) return options;
-  state.emplace(settings.state,
-                StateIdentity{"sensitivities", key_of(graph, data, settings),
-                              "network, data, recipe, seed or kind of costs"},
+  FileUses uses;
+  uses.read("model", name);
+  uses.read_samples("data", data.name());
+  uses.write("state", settings.state);
+  uses.check();
+  state.emplace(settings.state, "sensitivities", identity_of(graph, data, settings),
                 is_first(settings.options.fit.devices));
   options.known = [&state](const std::string& choice) {
     return state->find(choice,
@@ -68,40 +82,22 @@ compress::SensitivityOptions with_state(const ir::Graph& graph, const data::Data
   return options;
 }
 
-/// The factor of a unit of bytes; nothing if there is no such unit.
-std::optional<double> bytes_in(std::string_view unit) {
-  if (unit.ends_with('B')) unit.remove_suffix(1);
-  constexpr std::array<std::pair<std::string_view, double>, 8> kUnits{{
-      {"", 1},
-      {"k", 1e3},
-      {"K", 1e3},
-      {"M", 1e6},
-      {"G", 1e9},
-      {"Ki", 1024},
-      {"Mi", 1024.0 * 1024},
-      {"Gi", 1024.0 * 1024 * 1024},
-  }};
-  for (const auto& [name, factor] : kUnits) {
-    if (name == unit) return factor;
-  }
-  return std::nullopt;
-}
-
-double limit_of(Measure measure, std::string_view text, const std::string& whole) {
+std::optional<double> number(std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
-  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  const auto factor = measure == Measure::kBytes ? bytes_in(unit)
-                      : unit.empty()             ? std::optional(1.0)
-                                                 : std::nullopt;
-  if (error != std::errc() || !factor || !(value > 0)) {
+  return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
+}
+
+double limit_of(Measure measure, std::string_view text, const std::string& whole) {
+  const std::optional<double> value = measure == Measure::kBytes ? parse_bytes(text) : number(text);
+  if (!value || !(*value > 0)) {
     fail(ErrorKind::kUsage, "budget: expected a number above 0 behind " +
                                 std::string(to_string(measure)) + "=" +
                                 (measure == Measure::kBytes ? ", perhaps with k, M or Ki" : "") +
                                 ", found '" + whole + "'");
   }
-  return value * *factor;
+  return *value;
 }
 
 /// How the file of a network stores the weights of its layers: integers become float32 in the graph
@@ -128,9 +124,10 @@ std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6
 
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
+  const std::string name = network.name;
   const ir::Graph graph = prepared(std::move(network), Purpose::kFitOnFloats);
   std::optional<StateFile> state;
-  const compress::SensitivityOptions options = with_state(graph, data, settings, state);
+  const compress::SensitivityOptions options = with_state(name, graph, data, settings, state);
   return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
 }
 
@@ -181,7 +178,7 @@ compress::BudgetResult quantize_within(const Network& network, const data::Datas
   compress::BudgetOptions options;
   options.budget = settings.budget;
   options.tries = settings.tries;
-  options.sensitivity = with_state(graph, data, settings.sensitivity, state);
+  options.sensitivity = with_state(network.name, graph, data, settings.sensitivity, state);
   options.file_bytes = [&](ir::Graph result) {
     passes::restore_ends(result, network.graph);
     return static_cast<double>(
@@ -206,9 +203,20 @@ BudgetReport report_of(compress::BudgetResult result, const compress::Budget& bu
   return report;
 }
 
+void check_files(const BudgetJob& job) {
+  FileUses uses;
+  uses.read("model", job.input);
+  job.data.add_to(uses);
+  if (job.evaluation) job.evaluation->add_to(uses);
+  uses.write("output", job.output);
+  uses.write("recipe", job.recipe_output);
+  uses.write("state", job.settings.sensitivity.state);
+  uses.check();
+}
+
 BudgetReport quantize_file_within(const BudgetJob& job) {
   const Elapsed elapsed;
-  check_output(job.output, {&job.input, 1});
+  check_files(job);
   check_writable(job.output);
   check_writable(job.recipe_output);
   const Network network = load(job.input, job.import);
@@ -223,14 +231,23 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   BudgetReport report = report_of(std::move(result), settings.budget);
   report.quantized.input_bytes = network.file_bytes;
   if (is_first(settings.sensitivity.options.fit.devices)) {
+    NewFiles recipe;  // before the network: a full disk leaves neither
+    recipe.add(job.recipe_output, report.recipe);
     report.quantized.output_bytes = save(quantized, job.output, settings.form);
-    if (!job.recipe_output.empty()) write_file(job.recipe_output, report.recipe);
+    recipe.finish();
   }
   report.quantized.seconds = elapsed.seconds();
   return report;
 }
 
 compress::Sensitivity sensitivity_of_file(const SensitivityJob& job) {
+  FileUses uses;
+  uses.read("model", job.input);
+  uses.read("reference", job.reference);
+  job.data.add_to(uses);
+  if (job.evaluation) job.evaluation->add_to(uses);
+  uses.write("state", job.settings.state);
+  uses.check();
   std::vector<std::filesystem::path> paths{job.input};
   if (!job.reference.empty()) paths.push_back(job.reference);
   std::vector<Network> networks = load_all(paths, job.import);

@@ -9,7 +9,9 @@
 #include <variant>
 
 #include "halftone/base/error.h"
+#include "halftone/base/file_uses.h"
 #include "halftone/base/memory.h"
+#include "halftone/base/paths.h"
 #include "halftone/data/npy.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/safetensors/safetensors_file.h"
@@ -135,7 +137,7 @@ ContainerInspection inspect_gguf(const std::filesystem::path& path) {
 /// The safetensors file of a folder of Hugging Face.
 std::filesystem::path tensors_in(const std::filesystem::path& folder) {
   const std::filesystem::path index = folder / "model.safetensors.index.json";
-  return std::filesystem::exists(index) ? index : folder / "model.safetensors";
+  return path_exists(index) ? index : folder / "model.safetensors";
 }
 
 lm::ModelFile parse_model(const std::filesystem::path& path, formats::SafetensorsFile file) {
@@ -190,12 +192,12 @@ StoredTensor write_decoded(const Tensor& tensor, const std::filesystem::path& ou
 }  // namespace
 
 bool is_tensor_container(const std::filesystem::path& path) {
-  return is_gguf(path) || std::filesystem::exists(path / "config.json") ||
-         path.extension() == ".safetensors" || path.string().ends_with(".safetensors.index.json");
+  return is_gguf(path) || path_exists(path / "config.json") || path.extension() == ".safetensors" ||
+         path.string().ends_with(".safetensors.index.json");
 }
 
 ContainerInspection inspect_container(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) {
+  if (is_folder(path)) {
     ContainerInspection result = inspect_safetensors(tensors_in(path));
     std::optional<lm::Model> model;
     add_model(
@@ -208,6 +210,7 @@ ContainerInspection inspect_container(const std::filesystem::path& path) {
 
 StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view name,
                            const std::filesystem::path& output) {
+  check_output_file(path, output);
   if (is_gguf(path)) {
     const formats::GgufFile file = formats::GgufFile::open(path);
     const formats::GgufTensor& tensor = tensor_of(file, path, name);
@@ -216,7 +219,7 @@ StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view n
     });
   }
   formats::SafetensorsFile file =
-      formats::SafetensorsFile::open(std::filesystem::is_directory(path) ? tensors_in(path) : path);
+      formats::SafetensorsFile::open(is_folder(path) ? tensors_in(path) : path);
   const formats::SafetensorsTensor& tensor = tensor_of(file, path, name);
   if (lm::ModelFile::is_model(file)) {
     const auto entries = parse_model(path, file).tensors();

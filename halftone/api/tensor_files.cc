@@ -61,4 +61,9 @@ void write_tensor(const std::filesystem::path& path, const ir::Tensor& tensor) {
   data::write_npy(path, to_array(tensor));
 }
 
+void add_tensor(NewFiles& files, const std::filesystem::path& path, const ir::Tensor& tensor) {
+  const data::NpyArray array = to_array(tensor);
+  files.add(path, with_context(path.string(), [&] { return data::npy_source(array); }));
+}
+
 }  // namespace halftone

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "halftone/base/file.h"
 #include "halftone/ir/tensor.h"
 
 namespace halftone {
@@ -16,5 +17,8 @@ ir::Tensor read_tensor(const std::filesystem::path& path, ir::ElementType elemen
 /// Writes a .npy file. 16-bit integers become int32, uint32 and uint64 int64, float64 float32.
 /// @throws Error as data::write_npy()
 void write_tensor(const std::filesystem::path& path, const ir::Tensor& tensor);
+
+/// The same of files that are written together.
+void add_tensor(NewFiles& files, const std::filesystem::path& path, const ir::Tensor& tensor);
 
 }  // namespace halftone

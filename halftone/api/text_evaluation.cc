@@ -6,6 +6,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/file_uses.h"
+#include "halftone/base/paths.h"
 
 namespace halftone {
 namespace {
@@ -17,23 +19,27 @@ std::string text_in(const std::filesystem::path& path) {
 
 /// Name and size of a file, or of all files of a folder.
 std::string identity_of(const std::filesystem::path& path) {
-  if (path.empty()) return "none ";
-  std::uintmax_t bytes = 0;
-  if (std::filesystem::is_directory(path)) {
-    for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      if (entry.is_regular_file()) bytes += entry.file_size();
-    }
-  } else {
-    bytes = std::filesystem::file_size(path);
-  }
-  return std::filesystem::absolute(path).lexically_normal().filename().string() + " " +
-         std::to_string(bytes) + " ";
+  if (path.empty()) return "none";
+  return full_path(path).filename().string() + " " + std::to_string(bytes_of_files(path)) +
+         " bytes";
 }
 
 /// The file that keeps what was measured of a text.
 std::filesystem::path state_of(std::filesystem::path state, std::size_t text) {
   if (!state.empty() && text > 0) state += "." + std::to_string(text + 1);
   return state;
+}
+
+void check_files(const TextEvaluationJob& job) {
+  FileUses uses;
+  uses.read("model", job.model);
+  uses.read("reference", job.reference);
+  uses.read("tokenizer", job.open.tokenizer);
+  for (std::size_t i = 0; i < job.texts.size(); ++i) {
+    uses.read("text", job.texts[i]);
+    uses.write("state", state_of(job.state, i));
+  }
+  uses.check();
 }
 
 }  // namespace
@@ -59,6 +65,7 @@ lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
 
 std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job) {
   if (job.texts.empty()) fail(ErrorKind::kUsage, "expected a text, found none");
+  check_files(job);
   std::vector<std::string> texts;
   for (const std::filesystem::path& path : job.texts) texts.push_back(text_in(path));
   LanguageModelOptions open = job.open;
@@ -70,13 +77,15 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
     open.cache = ir::CacheNumbers::kFloat32;
     reference.emplace(LanguageModel::open(job.reference, open));
   }
-  const std::string models = identity_of(job.model) + identity_of(job.reference);
+  const JobIdentity models{{"model", identity_of(job.model)},
+                           {"reference", identity_of(job.reference)}};
   const auto count = static_cast<double>(texts.size());
   std::vector<TextFileEvaluation> evaluations;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto begin = static_cast<double>(i);
-    const TextEvaluationOptions options{job.windows, state_of(job.state, i),
-                                        models + identity_of(job.texts[i]),
+    JobIdentity identity = models;
+    identity.push_back({"text", identity_of(job.texts[i])});
+    const TextEvaluationOptions options{job.windows, state_of(job.state, i), std::move(identity),
                                         part_of(job.progress, begin / count, (begin + 1) / count)};
     const auto evaluate = [&] {
       return evaluate_text(model, reference ? &*reference : nullptr, texts[i], options);

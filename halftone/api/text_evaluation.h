@@ -15,7 +15,7 @@ namespace halftone {
 struct TextEvaluationOptions {
   lm::WindowOptions windows{};
   std::filesystem::path state{};  ///< of an evaluation that may be interrupted; empty: none
-  std::string identity{};         ///< by which the state knows models and text
+  JobIdentity identity{};         ///< by which the state knows models and text
   ProgressSink progress{};        ///< may be empty
 };
 

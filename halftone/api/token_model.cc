@@ -2,7 +2,9 @@
 #include "halftone/api/token_model.h"
 
 #include <algorithm>
+#include <string>
 
+#include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
 #include "halftone/lm/decode/decoder.h"
 #include "halftone/lm/model/build.h"
@@ -14,10 +16,19 @@ namespace {
 /// Caches of long contexts take much memory: more than this is to be asked for.
 constexpr std::size_t kUsualContext = 4096;
 
+/// @throws Error kUsage
+void check_sequences(std::size_t count) {
+  constexpr std::size_t kMaxSequences = std::size_t{1} << 20;
+  if (count >= 1 && count <= kMaxSequences) return;
+  fail(ErrorKind::kUsage, "sequences: expected 1 to " + std::to_string(kMaxSequences) + ", found " +
+                              std::to_string(count));
+}
+
 }  // namespace
 
 std::unique_ptr<lm::TokenModel> open_token_model(const std::filesystem::path& path,
                                                  const LanguageModelOptions& options) {
+  check_sequences(options.sequences);
   const lm::Model model = lm::open_model(path);
   const std::size_t context =
       options.context != 0 ? options.context : std::min(kUsualContext, model.description.context);

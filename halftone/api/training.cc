@@ -10,6 +10,8 @@
 #include "halftone/api/elapsed.h"
 #include "halftone/api/network.h"
 #include "halftone/base/error.h"
+#include "halftone/base/file_uses.h"
+#include "halftone/base/paths.h"
 #include "halftone/compress/layers.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/formats/model.h"
@@ -41,7 +43,7 @@ TrainReport finish(const TrainingJob& job, std::uintmax_t input_bytes, Trained t
   if (!report.interrupted && job.options.devices.rank() == 0) {
     save(std::move(trained.graph), job.output);
     report.input_bytes = input_bytes;
-    report.output_bytes = std::filesystem::file_size(job.output);
+    report.output_bytes = bytes_of_file(job.output);
   }
   report.seconds = elapsed.seconds();
   return report;
@@ -120,12 +122,36 @@ train::MakeStudent mapped_maker(train::MakeStudent make,
       };
 }
 
+void add_written(FileUses& uses, const train::TrainOptions& options) {
+  uses.write("checkpoint", options.checkpoint.path);
+  uses.write("teacher cache", options.teacher_cache);
+}
+
+void check_files(const TrainingJob& job, std::span<const std::filesystem::path> networks) {
+  FileUses uses;
+  for (const std::filesystem::path& path : networks) uses.read("model", path);
+  job.data.add_to(uses);
+  uses.write("output", job.output);
+  add_written(uses, job.options);
+  uses.check();
+}
+
+void check_files(const train::TrainOptions& options, std::span<const Network> networks,
+                 const data::Dataset& data) {
+  FileUses uses;
+  for (const Network& network : networks) uses.read("model", network.name);
+  uses.read_samples("data", data.name());
+  add_written(uses, options);
+  uses.check();
+}
+
 }  // namespace
 
 Trained train_network(Network network, const data::Dataset& data, bool keeps_values,
                       const TrainingSettings& settings) {
   const Elapsed elapsed;
   train::torch_device(settings.student.device);
+  check_files(settings.options, {&network, 1}, data);
   ir::Graph graph = prepared(std::move(network), Purpose::kFit);
   train::TrainOptions options = settings.options;
   options.loss.label_weight = 1;
@@ -140,6 +166,7 @@ Trained distill_network(std::vector<Network> teachers, std::optional<Network> st
                         const TrainingSettings& settings) {
   const Elapsed elapsed;
   check_distillation(teachers.size(), how, settings);
+  check_files(settings.options, teachers, data);
   // A teacher may be of integers; what learns may not: rounding to integers has no gradient.
   const Purpose purpose = student ? Purpose::kFitOnFloats : Purpose::kFit;
   std::vector<ir::Graph> graphs;
@@ -171,7 +198,7 @@ TrainReport train_file(const TrainJob& job) {
   const Elapsed elapsed;
   const TrainingJob& training = job.training;
   train::torch_device(training.student.device);
-  check_output(training.output, {&job.network, 1});
+  check_files(training, {&job.network, 1});
   Network network = load(job.network, training.import);
   const std::uintmax_t input_bytes = network.file_bytes;
   formats::check_model(prepared(network, Purpose::kFit), training.output);
@@ -186,7 +213,7 @@ TrainReport distill_files(const DistillJob& job) {
   check_distillation(job.teachers.size(), job, training);
   std::vector<std::filesystem::path> paths = job.teachers;
   if (!job.student.empty()) paths.push_back(job.student);
-  check_output(training.output, paths);
+  check_files(training, paths);
   std::vector<Network> teachers = load_all(paths, training.import);
   std::optional<Network> student;
   if (!job.student.empty()) {

@@ -115,11 +115,17 @@ class NewFile::Unfinished {
 
   [[nodiscard]] int get() const { return file_.get(); }
 
-  /// Flushes the file to disk and gives it its name, replacing an existing file.
-  void finish() {
+  /// Flushes the file to disk under a temporary name.
+  void complete() {
+    if (file_.get() < 0) return;
     if (::fsync(file_.get()) != 0) fail_errno(path_, "write", errno);
     if (name_.empty()) link_temporary();
     if (!file_.close()) fail_errno(path_, "write", errno);
+  }
+
+  /// Gives the file its name, replacing an existing file.
+  void finish() {
+    complete();
     if (::rename(name_.c_str(), path_.c_str()) != 0) fail_errno(path_, "write", errno);
     name_.clear();
   }
@@ -172,7 +178,26 @@ NewFile::~NewFile() = default;
 
 void NewFile::append(std::span<const std::byte> bytes) { write_all(file_->get(), bytes, path_); }
 
+void NewFile::complete() { file_->complete(); }
+
 void NewFile::finish() { file_->finish(); }
+
+void NewFiles::add(const std::filesystem::path& path, const ByteSource& source) {
+  if (path.empty()) return;
+  auto file = std::make_unique<NewFile>(path);
+  source([&](std::span<const std::byte> piece) { file->append(piece); });
+  file->complete();
+  files_.push_back(std::move(file));
+}
+
+void NewFiles::add(const std::filesystem::path& path, std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  add(path, [&](const ByteSink& sink) { sink(bytes); });
+}
+
+void NewFiles::finish() {
+  for (const std::unique_ptr<NewFile>& file : files_) file->finish();
+}
 
 void write_file(const std::filesystem::path& path, const ByteSource& source) {
   NewFile file(path);

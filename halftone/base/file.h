@@ -40,6 +40,9 @@ class NewFile {
 
   /// @throws Error kIo as write_file()
   void append(std::span<const std::byte> bytes);
+  /// All of finish() but the replacement: what needs space has been done. finish() follows.
+  /// @throws Error kIo as write_file()
+  void complete();
   /// Called once, after the last append(). @throws Error kIo as write_file()
   void finish();
 
@@ -47,6 +50,21 @@ class NewFile {
   class Unfinished;
   std::filesystem::path path_;
   std::unique_ptr<Unfinished> file_;
+};
+
+/// Files that are written together: each is complete before the first replaces its path, so that a
+/// full disk leaves all as they were. Without finish() nothing is left behind.
+class NewFiles {
+ public:
+  /// Writes the file, whose path is unchanged so far; an empty path is none.
+  /// @throws Error as write_file()
+  void add(const std::filesystem::path& path, const ByteSource& source);
+  void add(const std::filesystem::path& path, std::string_view text);
+  /// Called once, after the last file. @throws Error kIo as write_file()
+  void finish();
+
+ private:
+  std::vector<std::unique_ptr<NewFile>> files_;
 };
 
 }  // namespace halftone

@@ -169,5 +169,25 @@ TEST_F(File, ReadingRefusesMoreThan16GiB) {
                   "expected at most 16 GiB, found 17179869185 bytes");
 }
 
+TEST_F(File, TogetherAreCompleteBeforeTheFirstIsReplaced) {
+  write_file(path("a"), "old");
+  {
+    NewFiles files;
+    files.add(path("a"), "new");
+    files.add("", "nothing");
+    EXPECT_EQ(text_of(path("a")), "old");
+    const FileSizeLimit limit(1000);
+    expect_io_error([&] { files.add(path("b"), std::string(2000, 'x')); }, "b: cannot write");
+  }
+  EXPECT_EQ(text_of(path("a")), "old");
+  EXPECT_EQ(num_entries(), 1);
+  NewFiles files;
+  files.add(path("a"), "new");
+  files.add(path("b"), "newer");
+  files.finish();
+  EXPECT_EQ(text_of(path("a")) + text_of(path("b")), "newnewer");
+  EXPECT_EQ(num_entries(), 2);
+}
+
 }  // namespace
 }  // namespace halftone

@@ -43,4 +43,17 @@ std::string near_names(std::string_view wanted, std::span<const std::string> nam
   return list;
 }
 
+std::optional<std::string> nearest_name(std::string_view wanted,
+                                        std::span<const std::string> names) {
+  std::optional<std::string> nearest;
+  std::size_t limit = (wanted.size() + 2) / 3 + 1;
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(wanted, name);
+    if (distance >= limit) continue;
+    limit = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
 }  // namespace halftone

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,5 +15,10 @@ namespace halftone {
 /// of characters to insert, remove or replace.
 std::string near_names(std::string_view wanted, std::span<const std::string> names,
                        std::size_t count = 8);
+
+/// The name that a mistyped one may have meant: the closest, if no more than a third of the
+/// characters of `wanted`, rounded up, differ.
+std::optional<std::string> nearest_name(std::string_view wanted,
+                                        std::span<const std::string> names);
 
 }  // namespace halftone

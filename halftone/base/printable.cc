@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/printable.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "halftone/base/error.h"
-#include "halftone/base/one_line.h"
 
 namespace halftone {
 namespace {
@@ -33,14 +34,15 @@ bool may_follow(unsigned first, unsigned second) {
   return first != 0xF4 || second <= 0x8F;
 }
 
-/// Whether a well-formed sequence of three bytes is no character that may be shown: marks and
-/// overrides of the direction of writing (200E, 200F, 202A to 202E, 2066 to 2069), with which a
-/// name could look like another, and FFFE and FFFF.
-bool is_hidden(unsigned first, unsigned second, unsigned third) {
-  if (first == 0xEF) return second == 0xBF && third >= 0xBE;
-  if (first != 0xE2) return false;
-  const bool is_mark = third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE);
-  return second == 0x80 ? is_mark : second == 0x81 && third >= 0xA6 && third <= 0xA9;
+/// Whether a well-formed sequence of two or three bytes may not be shown: controls of direction,
+/// with which a name could look like another, and of lines, and what is no character (FFFE, FFFF).
+bool is_hidden(std::string_view sequence) {
+  constexpr std::array<std::string_view, 16> kHidden = {
+      "\xD8\x9C",     "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8",
+      "\xE2\x80\xA9", "\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC",
+      "\xE2\x80\xAD", "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x81\xA7",
+      "\xE2\x81\xA8", "\xE2\x81\xA9", "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+  return std::ranges::find(kHidden, sequence) != kHidden.end();
 }
 
 /// The length of the printable character at position i; 0 if there is none.
@@ -52,11 +54,18 @@ std::size_t printable_bytes(std::string_view text, std::size_t i) {
   for (std::size_t k = 2; k < bytes; ++k) {
     if (!is_continuation(byte_at(text, i + k))) return 0;
   }
-  if (bytes == 3 && is_hidden(first, byte_at(text, i + 1), byte_at(text, i + 2))) return 0;
-  return bytes;
+  return is_hidden(text.substr(i, bytes)) ? 0 : bytes;
 }
 
 }  // namespace
+
+std::string printable_line(std::string_view text) {
+  std::string result = printable(text);
+  for (std::size_t at = 0; (at = result.find('\n', at)) != std::string::npos;) {
+    result.replace(at, 1, "\\x0A");
+  }
+  return result;
+}
 
 std::string printable(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -70,14 +79,6 @@ std::string printable(std::string_view text) {
     }
     const unsigned byte = byte_at(text, i++);
     result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
-  }
-  return result;
-}
-
-std::string one_line(std::string_view text) {
-  std::string result = printable(text);
-  for (std::size_t at = result.find('\n'); at != std::string::npos; at = result.find('\n', at)) {
-    result.replace(at, 1, "\\x0A");
   }
   return result;
 }

@@ -6,8 +6,6 @@
 
 #include <limits>
 
-#include "halftone/base/one_line.h"
-
 namespace halftone {
 namespace {
 
@@ -25,22 +23,18 @@ TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("\xC2\x9B"), "\\xC2\\x9B");  // CSI, which a terminal may interpret
 }
 
-TEST(Printable, EscapesTheDirectionOfWriting) {
-  EXPECT_EQ(printable("a\xE2\x80\xAE"
-                      "b"),
-            "a\\xE2\\x80\\xAE"
-            "b");  // override, right to left
-  EXPECT_EQ(printable("\xE2\x80\x8F"), "\\xE2\\x80\\x8F");
-  EXPECT_EQ(printable("\xE2\x81\xA9"), "\\xE2\\x81\\xA9");
-  EXPECT_EQ(printable("\xEF\xBF\xBF"), "\\xEF\\xBF\\xBF");
-  for (const char* text : {"\xE2\x80\x8D", "\xE2\x80\xA8", "\xE2\x81\xA5", "\xE2\x82\xAC"}) {
-    EXPECT_EQ(printable(text), text);
+TEST(Printable, EscapesWhatTurnsTheDirectionOfText) {
+  EXPECT_EQ(printable("a\u202Eb\u2066c"), "a\\xE2\\x80\\xAEb\\xE2\\x81\\xA6c");
+  for (const char* hidden : {"\u061C", "\u200E", "\u200F", "\u2028", "\u202A", "\u2069",
+                             "\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    EXPECT_EQ(printable(hidden).substr(0, 2), "\\x") << hidden;
   }
+  EXPECT_EQ(printable("\u2027\u202F\u2065\u206A\u200D"), "\u2027\u202F\u2065\u206A\u200D");
 }
 
-TEST(OneLine, EscapesLineFeedsToo) {
-  EXPECT_EQ(one_line("two\nlines\t"), "two\\x0Alines\\x09");
-  EXPECT_EQ(one_line("\n\n"), "\\x0A\\x0A");
+TEST(PrintableLine, EscapesLineFeedsToo) {
+  EXPECT_EQ(printable_line("two\nlines\n"), "two\\x0Alines\\x0A");
+  EXPECT_EQ(printable_line("\x1B\xC3\xA9"), "\\x1B\xC3\xA9");
 }
 
 TEST(Printable, EscapesWhatIsNotUtf8) {

@@ -118,7 +118,7 @@ void add_bench(CLI::App& app, Action& action) {
                    "ONNX, TFLite or circle file; or a language model: GGUF file, folder of Hugging "
                    "Face, .bin file of llama2.c")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   verb->add_option("--batch", options->batch, "Samples per run (default 1)")
       ->check(CLI::Range(std::int64_t{1}, kMaxSamples));

@@ -21,12 +21,12 @@ void add_choice_options(CLI::App& verb, ChoiceOptions& options) {
       ->check(CLI::IsMember({"kl", "error", "labels"}));
   verb.add_option("--accelerator", options.accelerator,
                   "Estimate time and energy on this hardware instead of measuring time here")
-      ->check(some_path("HARDWARE"));
+      ->check(read_path("HARDWARE"));
   CLI::Option* test = verb.add_option("--test-data", options.test_data,
                                       "Samples on which losses are measured, as --data (default: "
                                       "those of --data)")
                           ->allow_extra_args(false)
-                          ->check(some_path("SAMPLES"));
+                          ->check(read_path("SAMPLES"));
   verb.add_option("--test-limit", options.test_limit, "Use only so many of them, from the front")
       ->check(whole_from(1))
       ->needs(test);

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <limits>
 
+#include "halftone/base/byte_count.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/printable.h"
 #include "halftone/kernels/targets.h"
@@ -29,15 +30,17 @@ std::optional<double> finite_number(const std::string& text) {
 
 }  // namespace
 
-CLI::Validator whole_number_with_unit() {
-  const auto check = [](const std::string& text) -> std::string {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && (rest == end || (*rest != '.' && *rest != ','))) return "";
-    return "expected a whole number of bytes, such as 512M or 4G, found '" + text + "'";
+CLI::Validator byte_count() {
+  const auto transform = [](std::string& text) -> std::string {
+    constexpr double kMax = 9e18;  // below 2^63
+    const std::optional<double> bytes = parse_bytes(text);
+    if (!bytes || *bytes > kMax || *bytes != std::floor(*bytes)) {
+      return "expected a number of bytes, such as 512M, 4GB or 3GiB, found '" + text + "'";
+    }
+    text = std::to_string(static_cast<std::uint64_t>(*bytes));
+    return "";
   };
-  return {check, ""};
+  return {transform, ""};
 }
 
 CLI::Validator positive_number() {
@@ -96,13 +99,6 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
   return verb;
 }
 
-CLI::Validator some_path(const std::string& value) {
-  const auto check = [](const std::string& text) -> std::string {
-    return text.empty() ? "expected a path, found an empty one" : "";
-  };
-  return {check, value};
-}
-
 void add_execution_options(CLI::App& verb, runtime::ExecutionOptions& execution) {
   verb.add_flag("--float-activations{false}", execution.int8_activations,
                 "Round no activations to 8 bits: layers of 8-bit integers compute bits or float32");
@@ -121,7 +117,7 @@ void add_tune_options(CLI::App& verb, TuneOptions& options) {
                                     "Measure which kernels are fastest here; changes no result");
   verb.add_option("--tuning-file", options.file,
                   "File that keeps what --tune measured (default ~/.cache/halftone/tuning.txt)")
-      ->check(some_path())
+      ->check(written_path())
       ->needs(tune);
 }
 
@@ -151,7 +147,8 @@ void add_model_options(CLI::App& verb, ModelOptions& model) {
       ->allow_extra_args(false);
   verb.add_option("--constant", model.constants,
                   "NAME=NUMBER or NAME=FILE.npy: fixes an input to a value; repeatable")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(read_path(""));
 }
 
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
@@ -162,7 +159,7 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
                   "HDF5; for several inputs repeatable: [NAME=]x.npy")
       ->required()
       ->allow_extra_args(false)
-      ->check(some_path("SAMPLES"));
+      ->check(read_path("SAMPLES"));
   verb.add_option("--split", options.split, "Which part of a folder with IDX files")
       ->check(CLI::IsMember({"train", "test"}))
       ->capture_default_str();
@@ -183,8 +180,7 @@ void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_byte
   verb.add_option("--memory", memory_bytes,
                   "Memory for values of the samples between layers, as in 512M or 4G; less makes "
                   "it slower, and changes no result (default: a quarter of what is free)")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(whole_number_with_unit());  // runs first
+      ->transform(byte_count());
 }
 
 /// A number of bits, or none.
@@ -233,7 +229,7 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
       ->check(CLI::IsMember({"fit", "min-max", "moving-average", "percentile", "mse", "kl"}));
   verb.add_option("--recipe", recipe.recipe,
                   "TOML file with settings per layer and for the fitting")
-      ->check(some_path());
+      ->check(read_path());
 }
 
 void apply(const CommonOptions& common) {
@@ -253,7 +249,7 @@ Progress::Progress(const CommonOptions& common, const Machine& machine)
 void Progress::print_line(const std::string& line) {
   if (!speaks_) return;
   const std::lock_guard lock(mutex_);
-  std::cerr << (visible_ ? "\r\033[K" : "") << line << "\n" << std::flush;
+  std::cerr << (visible_ ? "\r\033[K" : "") << printable(line) << "\n" << std::flush;
 }
 
 void Progress::print_warnings(std::span<const std::string> warnings) {
@@ -280,7 +276,7 @@ void Progress::show(double fraction, std::string_view activity) {
   std::string left;
   if (fraction > 0.05) left = fmt::format(", {:.0f} s left", elapsed / fraction * (1 - fraction));
   std::cerr << fmt::format("\r\033[K[{:#<{}}{:.<{}}] {:3.0f} %{} {}", "", filled, "",
-                           kWidth - filled, 100 * fraction, left, activity)
+                           kWidth - filled, 100 * fraction, left, printable_line(activity))
             << std::flush;
 }
 

@@ -20,6 +20,7 @@
 #include "halftone/api/machine.h"
 #include "halftone/api/recipe.h"
 #include "halftone/base/progress.h"
+#include "halftone/cli/option_files.h"
 #include "halftone/formats/export_options.h"
 #include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/kernel.h"
@@ -78,12 +79,8 @@ using Action = std::function<void(const Machine&)>;
 /// @param example  a command line, shown at the end of the help text
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
                    const std::string& example, CommonOptions& common);
-/// Rejects an empty path. `value` names it in the help: FILE; FOLDER; SAMPLES, a file or folder;
-/// HARDWARE or DEVICE, a name or a file. Manuals show it, and shells complete it by this name.
-CLI::Validator some_path(const std::string& value = "FILE");
-/// Accepts texts that begin with a whole number in 64 bits. CLI::AsSizeValue, which reads the unit
-/// after it, takes -1 for the largest number; transforms run from the last to the first.
-CLI::Validator whole_number_with_unit();
+/// Makes a number of "512M", "4GB" or "3GiB": parse_bytes().
+CLI::Validator byte_count();
 /// Accepts finite numbers above 0. The check of CLI11 prints the largest double with 309 digits.
 CLI::Validator positive_number();
 /// Accepts finite numbers of at least 0.

@@ -46,10 +46,10 @@ void add_convert(CLI::App& app, Action& action) {
                             options->common);
   verb->add_option("input", options->input, "ONNX, TFLite or circle file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   verb->add_option("output", options->output, "File to write: .onnx, .tflite or .circle")
       ->required()
-      ->check(some_path());
+      ->check(written_path());
   verb->add_flag("--decoded", options->decoded,
                  "Write float32 in place of codes, with operators that every runtime has");
   add_model_options(*verb, options->model_options);

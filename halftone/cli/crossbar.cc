@@ -49,12 +49,12 @@ void add_crossbar(CLI::App& app, Action& action) {
                             options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   verb->add_option("--device", options->device,
                    "TOML file that describes the device, or ideal, pcm, reram")
       ->required()
-      ->check(some_path("DEVICE"));
+      ->check(read_path("DEVICE"));
   add_data_options(*verb, options->data, "test");
   verb->add_option("--seeds", options->seeds, "Devices to program, with seeds from --seed on")
       ->check(whole_from(1))

@@ -23,13 +23,13 @@ CLI::Option* add_network_options(CLI::App& verb, DistillOptions& options) {
           "--text a GGUF file, a folder of Hugging Face or a .bin file of llama2.c")
       ->required()
       ->allow_extra_args(false)
-      ->check(some_path());
+      ->check(read_path());
   CLI::Option* student = verb.add_option("--student", options.student,
                                          "Network to train, float or in few bits; without, the "
                                          "first teacher in few bits; with "
                                          "--text a .gguf file in few bits, or a .safetensors "
                                          "file that quantize --text wrote")
-                             ->check(some_path());
+                             ->check(read_path());
   verb.add_option("--stages", options.stages,
                   "BITS:EPOCHS,... in more bits, before those of the recipe: 4:5,3:5")
       ->delimiter(',')
@@ -56,7 +56,7 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
   verb.add_option(
           "--teacher-cache", train.teacher_cache,
           "File of the teachers' answers, made where it is missing; not with --flip, --crop")
-      ->check(some_path());
+      ->check(written_path());
   verb.add_option(
           "--feature", options.features,
           "TEACHER_VALUE=STUDENT_VALUE[:WEIGHT] to be alike, of the first teacher; repeatable")
@@ -77,7 +77,7 @@ void add_crossbar_options(CLI::App& verb, DistillOptions& options) {
               "--crossbar", options.crossbar,
               "Train with the noise of its cells: a TOML file that describes a crossbar, or "
               "ideal, pcm, reram")
-          ->check(some_path("DEVICE"));
+          ->check(read_path("DEVICE"));
   verb.add_option("--seconds", options.seconds,
                   "Time from programming the crossbar to reading; default: as the description says")
       ->needs(crossbar)

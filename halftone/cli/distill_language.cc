@@ -34,7 +34,7 @@ void add_tuning_options(CLI::App& verb, LanguageDistillOptions& options, CLI::Op
       ->needs(text);
   verb.add_option("--state", options.state,
                   "File for the state of the run, from which it goes on if the file exists")
-      ->check(some_path())
+      ->check(written_path())
       ->needs(text);
 }
 
@@ -48,10 +48,10 @@ CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillOptions
               "Text in UTF-8 from which a language model learns; several may be given. "
               "--batch is then 4 by default, --learning-rate 0.003 times the square root of "
               "the divergence before the first step, or of 1 if that is less")
-          ->check(some_path());
+          ->check(read_path());
   verb.add_option("--second-text", job.second_text,
                   "Text of another domain, which is measured before and after")
-      ->check(some_path())
+      ->check(read_path())
       ->needs(text);
   verb.add_option("--sample-tokens", job.sample_tokens, "Tokens of a sample")
       ->check(whole_from(2))

@@ -133,13 +133,16 @@ void list_accelerators() {
 
 void write_pictures(const EstimateOptions& options, const accel::Estimate& estimate,
                     const accel::Accelerator& accelerator) {
+  NewFiles files;
   if (!options.roofline.empty()) {
-    write_file(options.roofline, report::roofline_svg(estimate, accelerator));
+    files.add(options.roofline, report::roofline_svg(estimate, accelerator));
   }
-  if (options.timeline.empty()) return;
-  const bool is_picture = std::filesystem::path(options.timeline).extension() == ".svg";
-  write_file(options.timeline,
-             is_picture ? report::timeline_svg(estimate) : report::timeline_trace(estimate));
+  if (!options.timeline.empty()) {
+    const bool is_picture = std::filesystem::path(options.timeline).extension() == ".svg";
+    files.add(options.timeline,
+              is_picture ? report::timeline_svg(estimate) : report::timeline_trace(estimate));
+  }
+  files.finish();
 }
 
 template <typename Result>
@@ -238,12 +241,12 @@ void run(const EstimateOptions& options, const Machine& machine) {
 void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
   verb.add_option("--accelerator", options.accelerator,
                   "Hardware: a name that --list shows, or a TOML file")
-      ->type_name("HARDWARE");
+      ->check(read_path("HARDWARE"));
   verb.add_flag("--list", options.list, "List the hardware that comes with the program");
   CLI::Option* measure =
       verb.add_flag("--measure", options.measure, "Measure this processor and write a description");
   verb.add_option("-o,--output", options.output, "File of the description: .toml")
-      ->check(some_path())
+      ->check(written_path())
       ->needs(measure);
   verb.add_flag("--describe", options.describe, "Show the description of --accelerator");
   verb.add_option("--method", options.method,
@@ -270,12 +273,12 @@ void add_of_networks(CLI::App& verb, EstimateOptions& options, const Add& add) {
 void add_work_options(CLI::App& verb, EstimateOptions& options) {
   verb.add_option("model", options.model,
                   "ONNX, TFLite or circle file; or a language model: .gguf, .safetensors, a folder")
-      ->check(some_path());
+      ->check(read_path());
   add_of_networks(verb, options, [&] { add_model_options(verb, options.model_options); });
   add_hardware_options(verb, options);
   verb.add_option("--product", options.product,
                   "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
-      ->check(some_path("PRODUCT"));
+      ->check(some_text("PRODUCT"));
   verb.add_option("--batch", options.batch, "Samples, or sequences of a language model (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   add_of_networks(verb, options, [&] { add_recipe_options(verb, options.recipe); });
@@ -289,7 +292,7 @@ void add_language_options(CLI::App& verb, EstimateOptions& options) {
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
   verb.add_option("--llm", options.language_model,
                   "A language model by its shape alone: config.json of a Hugging Face folder")
-      ->check(some_path());
+      ->check(read_path());
   const auto tokens = [&](const char* name, std::size_t& store, const char* help) {
     verb.add_option(name, store, help)
         ->check(CLI::Range(std::int64_t{1}, kMaxTokens))
@@ -306,6 +309,14 @@ void add_language_options(CLI::App& verb, EstimateOptions& options) {
       ->capture_default_str();
 }
 
+void add_picture_options(CLI::App& verb, EstimateOptions& options) {
+  verb.add_option("--timeline", options.timeline,
+                  "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")
+      ->check(written_path());
+  verb.add_option("--roofline", options.roofline, "Write a roofline plot: .svg")
+      ->check(written_path());
+}
+
 }  // namespace
 
 void add_estimate(CLI::App& app, Action& action) {
@@ -318,11 +329,7 @@ void add_estimate(CLI::App& app, Action& action) {
   options->common_options = verb->get_options();
   add_work_options(*verb, *options);
   add_language_options(*verb, *options);
-  verb->add_option("--timeline", options->timeline,
-                   "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")
-      ->check(some_path());
-  verb->add_option("--roofline", options->roofline, "Write a roofline plot: .svg")
-      ->check(some_path());
+  add_picture_options(*verb, *options);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -51,7 +51,7 @@ CLI::Option* add_text_evaluation_options(CLI::App& verb, TextEvaluationJob& job)
       verb.add_option("--text", job.texts,
                       "Text in UTF-8: measure a language model's perplexity on it; several may be "
                       "given")
-          ->check(some_path())
+          ->check(read_path())
           ->allow_extra_args(false);
   const auto add = [&](const char* name, std::size_t& value, const char* help, std::size_t low) {
     return verb.add_option(name, value, help)->check(whole_from(low))->needs(text);
@@ -67,7 +67,7 @@ CLI::Option* add_text_evaluation_options(CLI::App& verb, TextEvaluationJob& job)
           "--state", job.state,
           "File that keeps what was measured, so that an interrupted run continues; of a second "
           "text FILE.2, and so on")
-      ->check(some_path())
+      ->check(written_path())
       ->needs(text);
   return text;
 }
@@ -108,11 +108,11 @@ void add_eval(CLI::App& app, Action& action) {
                    "ONNX, TFLite or circle file; with --text a GGUF file, a folder of Hugging Face "
                    "or a .bin file of llama2.c")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   add_data_options(*verb, options->data, "test");
   verb->add_option("--reference", options->reference, "Network to compare with")
-      ->check(some_path());
+      ->check(read_path());
   add_execution_options(*verb, options->execution);
   add_tune_options(*verb, options->tune);
   CLI::Option* data = verb->get_option("--data")->required(false);
@@ -120,6 +120,9 @@ void add_eval(CLI::App& app, Action& action) {
   add_tokenizer_option(*verb, options->tokenizer);
   add_cache_option(*verb, options->text.open.cache)->needs(text);
   verb->final_callback([options, &action, data, text] {
+    if (text->empty() && is_language_model(options->model)) {
+      throw CLI::RequiredError(text->get_name() + ", of a language model,");
+    }
     if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
     action = [options](const Machine& machine) {
       options->text.texts.empty() ? run(*options, machine) : run_on_text(*options, machine);

@@ -59,11 +59,11 @@ ExploreJob make_job(const ExploreOptions& options, const ProgressSink& progress)
 }
 
 void write_files(const ExploreOptions& options, const ExploreReport& report) {
-  if (!options.front.empty()) write_file(options.front, report::front_svg(report));
-  if (!options.recipe_out.empty()) write_file(options.recipe_out, report.recipe);
-  if (!options.accelerator_out.empty()) {
-    write_file(options.accelerator_out, accel::to_toml(report.accelerator));
-  }
+  NewFiles files;
+  files.add(options.front, report::front_svg(report));
+  files.add(options.recipe_out, report.recipe);
+  files.add(options.accelerator_out, accel::to_toml(report.accelerator));
+  files.finish();
 }
 
 void run(const ExploreOptions& options, const Machine& machine) {
@@ -84,7 +84,7 @@ void run(const ExploreOptions& options, const Machine& machine) {
 void add_search_options(CLI::App& verb, ExploreOptions& options) {
   verb.add_option("--space", options.space, "What may change: a TOML file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   verb.add_option("--objective", options.objective,
                   "What is least: time, energy or edp, their product")
       ->check(CLI::IsMember({"time", "energy", "edp"}))
@@ -105,7 +105,7 @@ void add_search_options(CLI::App& verb, ExploreOptions& options) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb.add_option("--recipe", options.recipe, "TOML file that says how layers are fitted")
-      ->check(some_path());
+      ->check(read_path());
 }
 
 void add_file_options(CLI::App& verb, ExploreOptions& options) {
@@ -114,20 +114,20 @@ void add_file_options(CLI::App& verb, ExploreOptions& options) {
           "Samples on which losses are measured, as --data (default: every fourth sample of "
           "--data, which is not fitted to then)")
       ->allow_extra_args(false)
-      ->check(some_path("SAMPLES"));
+      ->check(read_path("SAMPLES"));
   verb.add_option("--test-limit", options.test_limit, "Use only so many of them, from the front")
       ->check(whole_from(1));
   verb.add_option("--state", options.state,
                   "Keep what was measured in this file, and continue from it")
-      ->check(some_path());
+      ->check(written_path());
   verb.add_option("--front", options.front, "Write a picture of the front: .svg")
-      ->check(some_path());
+      ->check(written_path());
   verb.add_option("--recipe-out", options.recipe_out,
                   "Write the bits chosen as a recipe for quantize: .toml")
-      ->check(some_path());
+      ->check(written_path());
   verb.add_option("--accelerator-out", options.accelerator_out,
                   "Write the hardware chosen as a description for estimate: .toml")
-      ->check(some_path());
+      ->check(written_path());
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ void add_explore(CLI::App& app, Action& action) {
                             options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   add_search_options(*verb, *options);
   add_data_options(*verb, options->data, "train");

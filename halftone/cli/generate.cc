@@ -63,7 +63,7 @@ void add_generate(CLI::App& app, Action& action) {
   add_language_options(*verb, options->language);
   CLI::Option* prompt = verb->add_option("-p,--prompt", options->prompt, "Text to continue");
   verb->add_option("-f,--file", options->file, "File with the text; -: standard input")
-      ->check(some_path())
+      ->check(read_path())
       ->excludes(prompt);
   verb->add_option("-n,--tokens", options->generation.generate.max_tokens,
                    "Tokens to generate at most")

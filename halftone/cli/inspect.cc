@@ -62,7 +62,7 @@ void add_inspect(CLI::App& app, Action& action) {
                             "halftone inspect model.onnx", options->common);
   verb->add_option("model", options->model, "ONNX, TFLite, circle, GGUF or safetensors file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   verb->add_flag("--simplified", options->simplified,
                  "As quantize and distill see it, with the names of values that --feature takes");
@@ -76,7 +76,7 @@ void add_inspect(CLI::App& app, Action& action) {
   CLI::Option* output =
       verb->add_option("-o,--output", options->output, ".npy file to write the tensor to")
           ->needs(tensor)
-          ->check(some_path());
+          ->check(written_path());
   tensor->needs(output);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

@@ -25,11 +25,11 @@ void write(std::string_view text, bool is_terminal) {
 
 void add_tokenizer_option(CLI::App& verb, std::string& tokenizer) {
   verb.add_option("--tokenizer", tokenizer, "Tokenizer of a .bin file of llama2.c")
-      ->check(some_path());
+      ->check(read_path());
 }
 
 void add_language_options(CLI::App& verb, LanguageOptions& options) {
-  verb.add_option("model", options.model, kLanguageModelText)->required()->check(some_path());
+  verb.add_option("model", options.model, kLanguageModelText)->required()->check(read_path());
   add_tokenizer_option(verb, options.tokenizer);
   verb.add_option("--context", options.open.context,
                   "Tokens that the model remembers, which take memory (default: as many as it was "

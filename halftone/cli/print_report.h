@@ -8,6 +8,7 @@
 #include "halftone/cli/command.h"
 #include "halftone/report/language.h"
 #include "halftone/report/report.h"
+#include "halftone/report/sensitivity.h"
 
 namespace halftone::cli {
 

@@ -9,7 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +26,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/option_names.h"
-#include "halftone/cli/renamed_options.h"
+#include "halftone/cli/unknown_options.h"
 #include "halftone/cli/verb_texts.h"
 
 namespace halftone::cli {
@@ -104,15 +103,15 @@ int run_action(const Action& action) {
 }
 
 /// Help and version are results; everything else is a usage error of one line.
-int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error,
+                       std::span<const std::string> arguments) {
   if (error.get_exit_code() == 0) {
     app.exit(error);
     return finish_output();
   }
   const auto chosen = app.get_subcommands();
-  const std::vector<std::string> unknown = app.remaining();
-  std::string message = error.what();
-  if (chosen.empty() && !unknown.empty()) message = "unknown verb '" + unknown.front() + "'";
+  const bool is_left_over = !app.remaining(true).empty();
+  const std::string message = is_left_over ? unknown_message(app, arguments) : error.what();
   const std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
   return report_error(message + "; see halftone " + verb + "--help", kUsageExit);
 }
@@ -149,12 +148,12 @@ int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
   app.footer("\nStart with: halftone quantize --help");
   Action action;
   for (const AddVerb add : verbs) add(app, action);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    std::vector<std::string> arguments = with_current_names({argv + 1, argv + argc});
-    std::ranges::reverse(arguments);  // the order that CLI11 expects
-    app.parse(std::move(arguments));
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    for (CLI::App* verb : app.get_subcommands()) check_option_files(*verb);
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error);
+    return report_parse_error(app, error, arguments);
   } catch (const Error& error) {  // of an option that writes files
     return report_error(message_with_option(error), exit_code(error.kind()));
   }
@@ -192,8 +191,7 @@ int exit_code(ErrorKind kind) {
 }
 
 int report_error(std::string message, int code) {
-  std::ranges::replace_if(
-      message, [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }, ' ');
+  std::ranges::replace(message, '\n', ' ');
   std::cerr << "halftone: " << shortened(printable(message), kMaxMessageBytes) << "\n";
   return code;
 }

@@ -56,8 +56,7 @@ void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
     progress.print_warnings(report.quantized.warnings);
     return report;
   }();
-  if (!machine.is_first()) return;
-  std::cout << (options.common.json ? report::to_json(result) : printable(report::to_text(result)));
+  if (machine.is_first()) print_report(options.common, result);
 }
 
 void run(const QuantizeOptions& options, const Machine& machine) {
@@ -85,12 +84,12 @@ void add_network_options(CLI::App& verb, QuantizeOptions& options) {
                   "ONNX, TFLite or circle file; or a language model: a GGUF file, a folder of "
                   "Hugging Face or a .bin file of llama2.c")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   verb.add_option(
           "-o,--output", options.output,
           "File to write: .circle, .tflite or .onnx; of a language model .gguf or .safetensors")
       ->required()
-      ->check(some_path());
+      ->check(written_path());
   add_model_options(verb, options.model);
   add_data_options(verb, options.data, "train");
   add_recipe_options(verb, options.recipe);

@@ -58,7 +58,7 @@ void add_calibration_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   LanguageQuantizeJob& job = options.job;
   options.text = verb.add_option("--text", job.texts,
                                  "Text in UTF-8 to fit a language model to; several may be given")
-                     ->check(some_path());
+                     ->check(read_path());
   options.calibrate =
       verb.add_option_function<std::string>(
               "--calibrate", [&job](const std::string&) { job.is_synthetic = true; },
@@ -79,14 +79,13 @@ void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   verb.add_option("--size", job.size,
                   "Instead of types: bytes of the file, as 60MB; the types of the least predicted "
                   "loss are chosen")
-      ->transform(CLI::AsSizeValue(true))
-      ->transform(whole_number_with_unit());
+      ->transform(byte_count());
   verb.add_option("--bits-per-weight", job.bits_per_weight,
                   "The same for so many bits per weight of all matrices")
       ->check(positive_number());
   verb.add_option("--write-recipe", job.recipe_output,
                   "File to write the types, or with --budget the bits, to, for --recipe")
-      ->check(some_path());
+      ->check(written_path());
   verb.add_flag(
       "--decoded", job.is_decoded,
       "Write the numbers that codes represent, as float32, for programs without codes; of a "
@@ -102,7 +101,7 @@ void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& opti
   add_fit_options(verb, options.job);
   verb.add_option("--state", options.job.state,
                   "File that keeps what was fitted, so that an interrupted run continues")
-      ->check(some_path());
+      ->check(written_path());
   add_tokenizer_option(verb, options.tokenizer);
   const std::vector<CLI::Option*> all = verb.get_options();
   options.others.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());

@@ -6,6 +6,7 @@
 #include "halftone/api/model_report.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/report/page/page.h"
@@ -32,28 +33,16 @@ struct ReportOptions {
   std::vector<std::string> trainings;
 };
 
-/// Files that are written must not be files that are read.
+/// Fails before the work if a file cannot be written.
 void check_files(const ReportOptions& options) {
-  std::vector<std::filesystem::path> inputs{options.model, options.reference, options.beside};
-  for (const auto* files : {&options.sensitivities, &options.searches, &options.trainings}) {
-    inputs.insert(inputs.end(), files->begin(), files->end());
-  }
-  check_output(options.output, inputs);
   for (const std::string& output : {options.output, options.overlay}) {
-    if (std::filesystem::is_directory(output)) {
+    if (is_folder(output)) {
       fail(ErrorKind::kIo, output + ": cannot be written: it is a folder");
     }
     const std::filesystem::path folder = std::filesystem::path(output).parent_path();
-    if (folder.empty() || std::filesystem::is_directory(folder)) continue;
+    if (folder.empty() || is_folder(folder)) continue;
     fail(ErrorKind::kIo, output + ": cannot be written: there is no such folder");
   }
-}
-
-/// The file of a measure: "a/b.json" becomes "a/b-bytes.json".
-std::filesystem::path overlay_file(const std::filesystem::path& path, const std::string& measure) {
-  std::filesystem::path file = path;
-  file.replace_filename(path.stem().string() + "-" + measure + path.extension().string());
-  return file;
 }
 
 ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progress) {
@@ -92,12 +81,14 @@ void run(const ReportOptions& options, const Machine& machine) {
     return report_files(make_job(options, progress.sink()));
   }();
   const std::string page = report::page::to_html(content);
-  write_file(options.output, page);
+  NewFiles files;
+  files.add(options.output, page);
   if (!options.overlay.empty()) {
     for (const auto& [measure, json] : report::page::overlays(content.report.model)) {
-      write_file(overlay_file(options.overlay, measure), json);
+      files.add(overlay_file(options.overlay, measure), json);
     }
   }
+  files.finish();
   if (options.common.json) {
     std::cout << report::page::to_json(content);
   } else if (!options.common.quiet) {
@@ -107,9 +98,9 @@ void run(const ReportOptions& options, const Machine& machine) {
 
 void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--reference", options.reference, "Float network to compare with")
-      ->check(some_path());
+      ->check(read_path());
   verb.add_option("--beside", options.beside, "Another network, to show in adjacent columns")
-      ->check(some_path());
+      ->check(read_path());
   verb.add_flag("--time", options.measures_times, "Measure the time of every layer, as bench does");
   verb.add_option("--samples-per-run", options.samples_per_run,
                   "Samples of a run whose kernels and times are shown (default 1)")
@@ -120,19 +111,19 @@ void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--overlay", options.overlay,
                   "Write node data for Google's Model Explorer, a file for each measure: NAME.json "
                   "gives NAME-bytes.json, NAME-sqnr.json, ...")
-      ->check(some_path());
+      ->check(written_path());
   verb.add_option("--sensitivity", options.sensitivities,
                   "What sensitivity --json has printed: shows what each choice costs; repeatable")
       ->allow_extra_args(false)
-      ->check(some_path());
+      ->check(read_path());
   verb.add_option("--search", options.searches,
                   "What quantize --budget --json has printed: shows its front; repeatable")
       ->allow_extra_args(false)
-      ->check(some_path());
+      ->check(read_path());
   verb.add_option("--training", options.trainings,
                   "What train --json or distill --json has printed: shows its curves; repeatable")
       ->allow_extra_args(false)
-      ->check(some_path());
+      ->check(read_path());
 }
 
 }  // namespace
@@ -145,11 +136,11 @@ void add_report(CLI::App& app, Action& action) {
                             options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   verb->add_option("-o,--output", options->output, "HTML file to write")
       ->required()
-      ->check(some_path());
+      ->check(written_path());
   add_content_options(*verb, *options);
   add_data_options(*verb, options->data, "test");
   verb->get_option("--data")->required(false);

@@ -59,14 +59,14 @@ void add_run(CLI::App& app, Action& action) {
                             "halftone run model.onnx --input x.npy -o results", options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   verb->add_option("--input", options->inputs, "A .npy file for each input, in order")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   verb->add_option("-o,--output", options->output, "Folder for out0.npy, out1.npy, ...")
       ->required()
-      ->check(some_path("FOLDER"));
+      ->check(written_path("FOLDER"));
   CLI::Option* stream =
       verb->add_flag("--stream", options->is_stream,
                      "Inputs are streams: run on one part after the other, and keep what recurrent "

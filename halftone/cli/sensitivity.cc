@@ -58,21 +58,21 @@ void add_sensitivity(CLI::App& app, Action& action) {
                             options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   add_model_options(*verb, options->model_options);
   verb->add_option("--reference", options->reference,
                    "The float network that the model was made from: measure the layers as they are")
-      ->check(some_path());
+      ->check(read_path());
   add_data_options(*verb, options->data, "train");
   add_choice_options(*verb, options->choices);
   verb->add_option("--recipe", options->recipe,
                    "TOML file that says how layers are fitted, and which have no choice")
-      ->check(some_path());
+      ->check(read_path());
   add_memory_option(*verb, options->memory_bytes);
   verb->add_flag("--no-time", options->no_time, "Do not measure the time of layers");
   verb->add_option("--state", options->state,
                    "Keep what was measured in this file, and continue from it")
-      ->check(some_path());
+      ->check(written_path());
   verb->get_option("--reference")
       ->excludes(verb->get_option("--choices"))
       ->excludes(verb->get_option("--recipe"))

@@ -16,7 +16,7 @@ void add_train(CLI::App& app, Action& action,
                             options->training.common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
-      ->check(some_path());
+      ->check(read_path());
   verb->add_flag("--keep", options->keep, "Start from the values of the file, not from fresh ones");
   options->training.names.levels = "average";
   add_training_options(*verb, options->training);

@@ -11,13 +11,12 @@ namespace {
 CLI::Validator checkpoint_path() {
   const auto check = [](const std::string& text) -> std::string {
     const std::string ending = std::filesystem::path(text).extension().string();
-    if (text.empty()) return "expected a path, found an empty one";
     if (ending != ".csv" && ending != ".svg") return "";
     return "expected a file extension other than .csv and .svg, which the files beside it have, "
            "found '" +
            ending + "'";
   };
-  return {check, "FILE"};
+  return CLI::Validator(check, "");
 }
 
 void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
@@ -93,7 +92,8 @@ void add_run_options(CLI::App& verb, train::TrainOptions& train) {
   CLI::Option* checkpoint =
       verb.add_option("--checkpoint", train.checkpoint.path,
                       "File for checkpoints, with the learning curve beside it as .csv and .svg")
-          ->check(checkpoint_path());
+          ->check(checkpoint_path())
+          ->check(written_path());
   verb.add_option("--checkpoint-minutes", train.checkpoint.minutes,
                   "Time between two checkpoints; 0: every step")
       ->needs(checkpoint)
@@ -108,7 +108,7 @@ void add_run_options(CLI::App& verb, train::TrainOptions& train) {
 void add_training_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("-o,--output", options.output, "File to write: .circle, .tflite or .onnx")
       ->required()
-      ->check(some_path());
+      ->check(written_path());
   options.data.batch = 128;
   add_model_options(verb, options.model);
   add_data_options(verb, options.data, "train");

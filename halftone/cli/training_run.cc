@@ -67,8 +67,10 @@ class Course {
     }
     if (options_.train.checkpoint.path.empty()) return;
     std::filesystem::path path = options_.train.checkpoint.path;
-    write_file(path.replace_extension(".csv"), report::to_csv(epochs));
-    write_file(path.replace_extension(".svg"), report::to_svg(epochs));
+    NewFiles files;
+    files.add(path.replace_extension(".csv"), report::to_csv(epochs));
+    files.add(path.replace_extension(".svg"), report::to_svg(epochs));
+    files.finish();
   }
 
   const TrainingOptions& options_;

@@ -107,6 +107,13 @@ VerbText describe_verb(const CLI::App& verb) {
 
 class HelpFormatter : public CLI::Formatter {
  public:
+  /// CLI11 puts {false} behind the name of a flag that clears a variable.
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    if (is_positional) return CLI::Formatter::make_option_name(option, is_positional);
+    std::string text;
+    for (const std::string& name : names_of(*option)) text += (text.empty() ? "" : ",") + name;
+    return text;
+  }
   std::string make_option_opts(const CLI::Option* option) const override {
     const OptionText text = describe_option(*option);
     std::string opts;
@@ -142,14 +149,16 @@ void add_text_options(CLI::App& app) {
                                        "Print the completion of a shell, which reads it")
       ->check(CLI::IsMember({"bash", "zsh"}));
   const auto write_pages = [&app](const std::string& folder) {
+    NewFiles files;
     for (const ManualPage& page : manual_pages(describe(app), HALFTONE_VERSION)) {
-      write_file(std::filesystem::path(folder) / page.file, page.text);
+      files.add(std::filesystem::path(folder) / page.file, page.text);
     }
+    files.finish();
     throw CLI::Success();
   };
   app.add_option_function<std::string>("--man-pages", write_pages,
                                        "Write a manual page of the program and of each verb")
-      ->check(some_path("FOLDER"));
+      ->check(written_path("FOLDER"));
 }
 
 }  // namespace halftone::cli

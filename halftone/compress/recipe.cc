@@ -128,6 +128,26 @@ void check_calibrator_of(std::string_view setting, bool is_set, Calibrator chose
 
 std::string literal_pattern(std::string_view name) { return pattern_of(name); }
 
+void set_systems(LayerSettings& settings, const SchemeNames& names) {
+  const auto set = [](const numerics::NamedSystem& named, const char* what,
+                      const numerics::NumberSystem*& system, std::optional<int>& bits) {
+    system = named.system;
+    if (!named.bits || bits == 0 || bits == named.bits) return;
+    if (bits) {
+      fail(ErrorKind::kUsage, std::string(what) + ": expected " + std::to_string(*named.bits) +
+                                  ", as the scheme " + named.text + " says, found " +
+                                  std::to_string(*bits) + "; leave one of them out");
+    }
+    bits = named.bits;
+  };
+  const auto& weights = names.weights ? names.weights : names.both;
+  const auto& activations = names.activations ? names.activations : names.both;
+  if (weights) set(*weights, "weight bits", settings.weight_system, settings.weight_bits);
+  if (activations) {
+    set(*activations, "activation bits", settings.activation_system, settings.activation_bits);
+  }
+}
+
 LayerSettings LayerSettings::over(const LayerSettings& others) const {
   LayerSettings result = *this;
   const auto fill = [](auto& mine, const auto& theirs) {

@@ -14,6 +14,7 @@
 #include "halftone/compress/fit/weight_fit.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
 #include "halftone/ir/ops/arithmetic.h"
+#include "halftone/numerics/named_system.h"
 
 namespace halftone::compress {
 
@@ -48,6 +49,18 @@ struct LayerSettings {
   /// to another one.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
 };
+
+/// Names of number systems, as people write them, for the settings of a layer.
+struct SchemeNames {
+  std::optional<numerics::NamedSystem> both{};     ///< of weights and activations
+  std::optional<numerics::NamedSystem> weights{};  ///< in place of `both`
+  std::optional<numerics::NamedSystem> activations{};
+};
+
+/// Sets the number systems, and the bits that their names imply: 8 of "int8". Float32 ("none") in
+/// place of these is no contradiction.
+/// @throws Error kUsage if other bits are set
+void set_systems(LayerSettings& settings, const SchemeNames& names);
 
 /// The number system of activations.
 struct ActivationFormat {

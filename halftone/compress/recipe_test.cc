@@ -46,12 +46,12 @@ constexpr const char* kFullRecipe = R"(
     l2_penalty = 1e-3
     input_weighted = false
     error_feedback = false
-    refine = false
+    refine = true
     refine_sweeps = 9
     bias_correction = false
     damping = 0.5
     equalize = true
-    schedule = "phases"
+    schedule = "layerwise"
     refit_activations = false
     activation_samples = 1000
     input_rows = 2000
@@ -70,11 +70,15 @@ constexpr const char* kFullRecipe = R"(
     name = "head"
     skip = true
     [[layer]]
-    name = "g*"
-    group_size = 32
-    weight_bits = "none"
-    activation_bits = 8
+    name = "f"
     scheme = "float"
+    [[layer]]
+    name = "g*"
+    granularity = "group"
+    group_size = 32
+    weight_bits = 4
+    activation_bits = 8
+    activation_scheme = "int8"
     arithmetic = "integers"
     calibrator = "percentile"
     percentile = 99.9
@@ -90,7 +94,7 @@ TEST(Recipe, WritesWhatItReads) {
   EXPECT_EQ(to_toml(parse_recipe(text, "written")), text);
   for (const char* line :
        {"weight_bits = 2\n", "activation_bits = \"none\"\n", "l2_penalty = 0.001\n",
-        "schedule = \"phases\"\n", "name = \"g*\"\n", "skip = true\n"}) {
+        "refit_activations = false\n", "name = \"g*\"\n", "skip = true\n"}) {
     EXPECT_THAT(text, ::testing::HasSubstr(line));
   }
   EXPECT_EQ(to_toml(Recipe()), "");
@@ -123,13 +127,14 @@ TEST_P(EveryKey, IsReadAndWritten) {
   EXPECT_EQ(weights.levels.iterations, 7);
   EXPECT_EQ(weights.levels.learning_rate, 0.25);
   EXPECT_EQ(weights.levels.l2_penalty, 1e-3);
-  EXPECT_FALSE(weights.input_weighted || weights.error_feedback || weights.refine ||
-               weights.bias_correction || recipe.fit.refit_activations || recipe.fit.small_ratios);
+  EXPECT_FALSE(weights.input_weighted || weights.error_feedback || weights.bias_correction ||
+               recipe.fit.refit_activations || recipe.fit.small_ratios);
+  EXPECT_TRUE(weights.refine);
   EXPECT_EQ(weights.refine_sweeps, 9);
   EXPECT_EQ(weights.damping, 0.5);
   EXPECT_TRUE(recipe.fit.equalize);
   EXPECT_FALSE(Recipe().fit.equalize);
-  EXPECT_EQ(recipe.fit.schedule, Schedule::kPhases);
+  EXPECT_EQ(recipe.fit.schedule, Schedule::kLayerwise);
   EXPECT_EQ(recipe.fit.activation_samples, 1000u);
   EXPECT_EQ(recipe.fit.input_rows, 2000u);
   const ReconstructOptions& reconstruct = recipe.fit.reconstruct;
@@ -143,17 +148,20 @@ TEST_P(EveryKey, IsReadAndWritten) {
   EXPECT_EQ(reconstruct.level_rate, 0.125);
   EXPECT_EQ(reconstruct.bias_rate, 0);
   EXPECT_EQ(reconstruct.rounding_penalty, 0.75);
-  ASSERT_EQ(recipe.overrides.size(), 3u);
-  EXPECT_EQ(recipe.overrides[1].settings.calibrator, Calibrator::kPercentile);
-  EXPECT_EQ(recipe.overrides[1].settings.percentile, 99.9);
-  EXPECT_EQ(recipe.overrides[2].settings.calibrator, Calibrator::kMovingAverage);
-  EXPECT_EQ(recipe.overrides[2].settings.momentum, 0.5);
+  ASSERT_EQ(recipe.overrides.size(), 4u);
   EXPECT_EQ(recipe.overrides[0].settings.skip, true);
   EXPECT_EQ(recipe.overrides[1].settings.skip, true);
-  EXPECT_EQ(recipe.overrides[1].settings.group_size, 32u);
-  EXPECT_EQ(recipe.overrides[1].settings.weight_bits, 0);
-  EXPECT_EQ(recipe.overrides[1].settings.activation_bits, 8);
-  EXPECT_EQ(recipe.overrides[1].settings.arithmetic, ir::Arithmetic::kIntegers);
+  const LayerSettings& g = recipe.overrides[2].settings;
+  EXPECT_EQ(g.calibrator, Calibrator::kPercentile);
+  EXPECT_EQ(g.percentile, 99.9);
+  EXPECT_EQ(g.granularity, numerics::Granularity::kGroup);
+  EXPECT_EQ(g.group_size, 32u);
+  EXPECT_EQ(g.weight_bits, 4);
+  EXPECT_EQ(g.activation_bits, 8);
+  EXPECT_EQ(g.activation_system->name, "int");
+  EXPECT_EQ(g.arithmetic, ir::Arithmetic::kIntegers);
+  EXPECT_EQ(recipe.overrides[3].settings.calibrator, Calibrator::kMovingAverage);
+  EXPECT_EQ(recipe.overrides[3].settings.momentum, 0.5);
 }
 
 TEST(Recipe, LetsTheLastMatchingPatternWin) {
@@ -213,8 +221,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[default]\nweight_bits = \"two\"", "expected 1 to 16, or \"none\""},
         BadRecipe{"[default]\nweight_bits = 2.5", "'weight_bits': expected a whole number"},
         BadRecipe{
-            "[default]\nscheme = \"int4\"",
-            "line 2: 'scheme': number system 'int4': expected one of learned: basis; integers: "},
+            "[default]\nscheme = \"ints4\"",
+            "line 2: 'scheme': number system 'ints4': expected one of learned: basis; integers: "},
+        BadRecipe{"[default]\nscheme = \"int8\"\nweight_bits = 4",
+                  "line 1: [default]: weight bits: expected 8, as the scheme int8 says, found 4"},
+        BadRecipe{"[default]\nscheme = \"int17\"", "number system 'int17': expected 2 to 16 bits"},
         BadRecipe{"[default]\nscheme = 4", "'scheme': expected a string, found integer"},
         BadRecipe{"[default]\narithmetic = \"int8\"",
                   "expected one of auto, bits, integers, float, found 'int8'"},
@@ -244,7 +255,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[fit]\nreconstruct_steps = 9\nrounding_penalty = 0.1",
                   "line 3: 'rounding_penalty' is for reconstruct_rounding = \"adaptive\" only: set "
                   "that, or leave the key out"},
-        BadRecipe{"[fit]\nreconstruct_rounding = \"adaptive\"\nrounding_penalty = -1",
+        BadRecipe{"[fit]\nreconstruct_steps = 9\nreconstruct_rounding = "
+                  "\"adaptive\"\nrounding_penalty = -1",
                   "'rounding_penalty': expected 0 to 1000, found -1"},
         BadRecipe{"fit = 3", "'fit': expected a table"},
         BadRecipe{"layer = 3", "'layer': expected [[layer]] tables"},
@@ -294,7 +306,6 @@ TEST(Recipe, RefusesCalibratorsThatHaveNoEffectOrOverflow) {
   expect_error(ErrorKind::kUsage, "calibrator mse: it has no effect",
                [&] { layer("calibrator = \"mse\"\nscheme = \"mxfp4\""); });
   EXPECT_TRUE(layer("calibrator = \"fit\"\nscheme = \"mxfp4\"").activations);
-  EXPECT_FALSE(layer("calibrator = \"kl\"\nactivation_bits = \"none\"").activations);
   expect_error(ErrorKind::kUsage,
                "calibrator mse: numbers beyond its range would overflow in the scheme e4m3_nan; "
                "use fit, min-max or a scheme that saturates",
@@ -304,7 +315,96 @@ TEST(Recipe, RefusesCalibratorsThatHaveNoEffectOrOverflow) {
                "percentile: it is for the calibrator percentile only: set that, or leave it out",
                [&] { layer("percentile = 90"); });
   expect_error(ErrorKind::kUsage, "momentum: it is for the calibrator moving-average only",
-               [&] { layer("momentum = 0.5\ncalibrator = \"kl\""); });
+               [&] { layer("momentum = 0.5"); });
+}
+
+TEST(Recipe, RefusesKeysOfChoicesThatWereNotMade) {
+  const auto refuse = [](const std::string& section, const std::string& choice,
+                         std::initializer_list<const char*> keys, const std::string& needed) {
+    for (const std::string key : keys) {
+      const std::string name = key.substr(0, key.find(' '));
+      expect_error(ErrorKind::kUsage, "'" + name + "' is for " + needed + " only: set that, or",
+                   [&] { parse_recipe(section + "\n" + choice + "\n" + key, "test"); });
+    }
+  };
+  refuse("[fit]", "refine = false", {"refine_sweeps = 5"}, "refine = true");
+  refuse("[fit]", "reconstruct_steps = 0",
+         {"drop = 0", "weight_rate = 0.1", "level_rate = 0.1", "bias_rate = 0.1",
+          "reconstruct_unit = \"layer\"", "reconstruct_batch = 8", "reconstruct_samples = 8",
+          "reconstruct_rounding = \"adaptive\""},
+         "reconstruct_steps above 0");
+  refuse("[fit]", "", {"drop = 0"}, "reconstruct_steps above 0");
+  refuse("[fit]", "schedule = \"phases\"", {"refit_activations = true", "reconstruct_steps = 9"},
+         "schedule = \"layerwise\"");
+  EXPECT_NO_THROW(parse_recipe("[fit]\nschedule = \"phases\"\nreconstruct_steps = 0", "test"));
+  for (const std::string section : {"[default]", "[[layer]]\nname = \"a\""}) {
+    refuse(section, "granularity = \"tensor\"", {"group_size = 8"}, "granularity = \"group\"");
+    refuse(section, "activation_scales = \"row\"", {"activation_group_size = 8"},
+           "activation_scales = \"group\"");
+    refuse(section, "calibrator = \"kl\"", {"percentile = 99"}, "calibrator = \"percentile\"");
+    refuse(section, "calibrator = \"kl\"", {"momentum = 0.9"}, "calibrator = \"moving-average\"");
+    refuse(section, "weight_bits = \"none\"",
+           {"weight_scheme = \"int\"", "weight_offset = true", "granularity = \"tensor\"",
+            "group_size = 32"},
+           "weight_bits other than \"none\"");
+    refuse(section, "activation_bits = \"none\"",
+           {"activation_scheme = \"int\"", "activation_offset = true", "calibrator = \"mse\"",
+            "activation_scales = \"row\"", "activation_group_size = 8", "percentile = 99",
+            "momentum = 0.5"},
+           "activation_bits other than \"none\"");
+    refuse(section, "skip = true",
+           {"weight_bits = 3", "activation_bits = 3", "scheme = \"int\"", "arithmetic = \"bits\""},
+           "skip = false");
+    refuse(section, "scheme = \"float\"", {"weight_bits = 3", "arithmetic = \"bits\""},
+           "scheme other than \"float\"");
+  }
+}
+
+TEST(Recipe, TakesKeysOfDefaultWhoseChoiceALayerMakes) {
+  EXPECT_NO_THROW(
+      parse_recipe("[default]\nskip = true\nweight_bits = 2\n"
+                   "[[layer]]\nname = \"a\"\nskip = false",
+                   "test"));
+  EXPECT_NO_THROW(
+      parse_recipe("[default]\nactivation_bits = \"none\"\ncalibrator = \"mse\"\n"
+                   "[[layer]]\nname = \"a\"\nactivation_bits = 8",
+                   "test"));
+  expect_error(ErrorKind::kUsage, "line 5: 'calibrator' is for activation_bits other than", [] {
+    parse_recipe(
+        "[default]\nactivation_bits = \"none\"\n[[layer]]\nname = \"a\"\n"
+        "calibrator = \"mse\"",
+        "test");
+  });
+}
+
+TEST(Recipe, IsWrittenWithoutSettingsThatHaveNoEffect) {
+  Recipe recipe;
+  LayerSettings settings;
+  settings.weight_bits = 3;
+  settings.activation_bits = 0;
+  settings.activation_system = &numerics::find_system("basis");
+  settings.calibrator = Calibrator::kMse;
+  recipe.overrides = {{"a", settings}};
+  recipe.fit.schedule = Schedule::kPhases;
+  recipe.fit.reconstruct.steps = 5;
+  const Recipe again = parse_recipe(to_toml(recipe), "test");
+  EXPECT_EQ(again.overrides[0].settings.activation_bits, 0);
+  EXPECT_EQ(again.overrides[0].settings.weight_bits, 3);
+}
+
+TEST(Recipe, TakesBitsFromTheNamesOfSystems) {
+  const auto layer = [](const std::string& text) {
+    return parse_recipe("[default]\n" + text, "test").for_layer("a");
+  };
+  EXPECT_EQ(layer("scheme = \"int8\"").weights->bits, 8);
+  EXPECT_EQ(layer("scheme = \"int8\"").activations->bits, 8);
+  const LayerRecipe mixed =
+      layer("weight_scheme = \"int4\"\nactivation_scheme = \"UINT8\"\ngroup_size = 32");
+  EXPECT_EQ(mixed.weights->bits, 4);
+  EXPECT_EQ(mixed.weights->system->name, "int");
+  EXPECT_EQ(mixed.activations->bits, 8);
+  EXPECT_EQ(mixed.activations->system->name, "asymmetric");
+  EXPECT_FALSE(layer("scheme = \"int8\"\nactivation_bits = \"none\"").activations);
 }
 
 TEST(Recipe, RefusesEveryIntegerOutOfTheRangeOfAKey) {
@@ -317,7 +417,8 @@ TEST(Recipe, RefusesEveryIntegerOutOfTheRangeOfAKey) {
                    [&] { parse_recipe("[fit]\n" + key + " = " + number, "r.toml"); });
     }
   }
-  EXPECT_EQ(parse_recipe("[fit]\ndrop = 1", "r.toml").fit.reconstruct.drop, 1);
+  EXPECT_EQ(parse_recipe("[fit]\nreconstruct_steps = 1\ndrop = 1", "r.toml").fit.reconstruct.drop,
+            1);
 }
 
 TEST(Recipe, RefusesDeepNesting) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <charconv>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -72,6 +74,36 @@ std::string_view name_of(Schedule schedule) {
                                           : "independent";
 }
 
+/// Settings without those that have no effect, which parse_recipe() refuses.
+/// @param layers  sections that may give them one: of [default] all others
+LayerSettings with_effect(LayerSettings settings, std::span<const LayerOverride> layers) {
+  const auto some = [&](const auto& makes_choice) {
+    return std::ranges::any_of(
+        layers, [&](const LayerOverride& layer) { return makes_choice(layer.settings); });
+  };
+  if (settings.skip == true && !some([](const auto& s) { return s.skip == false; })) {
+    LayerSettings only;
+    only.skip = true;
+    return only;
+  }
+  if (settings.weight_bits == 0 && !some([](const auto& s) { return s.weight_bits > 0; })) {
+    settings.weight_system = nullptr;
+    settings.weight_offset.reset();
+    settings.granularity.reset();
+    settings.group_size.reset();
+  }
+  if (settings.activation_bits == 0 && !some([](const auto& s) { return s.activation_bits > 0; })) {
+    settings.activation_system = nullptr;
+    settings.activation_offset.reset();
+    settings.activation_scales.reset();
+    settings.activation_group_size.reset();
+    settings.calibrator.reset();
+    settings.percentile.reset();
+    settings.momentum.reset();
+  }
+  return settings;
+}
+
 void add_settings(Lines& lines, const LayerSettings& settings) {
   lines.system_if("weight_scheme", settings.weight_system);
   lines.system_if("activation_scheme", settings.activation_system);
@@ -104,14 +136,17 @@ void add_weights(Lines& lines, const WeightFitOptions& weights) {
   lines.flag_unless("input_weighted", weights.input_weighted, usual.input_weighted);
   lines.flag_unless("error_feedback", weights.error_feedback, usual.error_feedback);
   lines.flag_unless("refine", weights.refine, usual.refine);
-  lines.number_unless("refine_sweeps", weights.refine_sweeps, usual.refine_sweeps);
+  if (weights.refine) {
+    lines.number_unless("refine_sweeps", weights.refine_sweeps, usual.refine_sweeps);
+  }
   lines.flag_unless("bias_correction", weights.bias_correction, usual.bias_correction);
   lines.number_unless("damping", weights.damping, usual.damping);
 }
 
 void add_reconstruction(Lines& lines, const ReconstructOptions& options) {
   const ReconstructOptions usual;
-  lines.number_unless("reconstruct_steps", options.steps, usual.steps);
+  if (options.steps == 0) return;
+  lines.number("reconstruct_steps", options.steps);
   const bool is_adaptive = options.rounding == Rounding::kAdaptive;
   if (is_adaptive) lines.word("reconstruct_rounding", "adaptive");
   if (options.unit == ReconstructUnit::kLayer) lines.word("reconstruct_unit", "layer");
@@ -128,12 +163,15 @@ void add_fit(Lines& lines, const FitOptions& fit) {
   const FitOptions usual;
   lines.flag_unless("equalize", fit.equalize, usual.equalize);
   if (fit.schedule != usual.schedule) lines.word("schedule", name_of(fit.schedule));
-  lines.flag_unless("refit_activations", fit.refit_activations, usual.refit_activations);
+  const bool is_layerwise = fit.schedule == Schedule::kLayerwise;
+  if (is_layerwise) {
+    lines.flag_unless("refit_activations", fit.refit_activations, usual.refit_activations);
+  }
   lines.number_unless("activation_samples", fit.activation_samples, usual.activation_samples);
   lines.number_unless("input_rows", fit.input_rows, usual.input_rows);
   lines.flag_unless("small_ratios", fit.small_ratios, usual.small_ratios);
   add_weights(lines, fit.weights);
-  add_reconstruction(lines, fit.reconstruct);
+  if (is_layerwise) add_reconstruction(lines, fit.reconstruct);
 }
 
 /// A table with this heading, if it has any lines.
@@ -148,14 +186,15 @@ std::string table(const std::string& heading, const Add& add) {
 }  // namespace
 
 std::string to_toml(const Recipe& recipe) {
-  std::string text =
-      table("[default]", [&](Lines& lines) { add_settings(lines, recipe.defaults); });
-  text += table("[ends]", [&](Lines& lines) { add_settings(lines, recipe.ends); });
+  std::string text = table("[default]", [&](Lines& lines) {
+    add_settings(lines, with_effect(recipe.defaults, recipe.overrides));
+  });
+  text += table("[ends]", [&](Lines& lines) { add_settings(lines, with_effect(recipe.ends, {})); });
   text += table("[fit]", [&](Lines& lines) { add_fit(lines, recipe.fit); });
   for (const LayerOverride& each : recipe.overrides) {
     text += table("[[layer]]", [&](Lines& lines) {
       lines.word("name", each.pattern);
-      add_settings(lines, each.settings);
+      add_settings(lines, with_effect(each.settings, {}));
     });
   }
   if (text.ends_with("\n\n")) text.pop_back();

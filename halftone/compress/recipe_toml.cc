@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/toml/keys.h"
 #include "halftone/compress/recipe.h"
+#include "halftone/compress/recipe_choices.h"
 
 namespace halftone::compress {
 namespace {
@@ -32,26 +34,24 @@ Key bits(std::string_view key, std::optional<int>& store) {
           }};
 }
 
-/// A number system, for all that `store` sets.
-Key system_key(std::string_view key, std::function<void(const numerics::NumberSystem*)> store) {
-  return word(key, [store = std::move(store)](const std::string& name) {
-    store(&numerics::find_system(name));
-  });
+/// A number system as people write it.
+Key system_key(std::string_view key, std::optional<numerics::NamedSystem>& store) {
+  return word(key, [&store](const std::string& name) { store = numerics::named_system(name); });
 }
 
 /// The number systems of a layer.
-std::vector<Key> system_keys(LayerSettings& settings) {
+std::vector<Key> system_keys(LayerSettings& settings, SchemeNames& names) {
   return {
       word("scheme",
            [&](const std::string& name) {
              if (name == "float") {
                settings.skip = true;
              } else {
-               settings.weight_system = settings.activation_system = &numerics::find_system(name);
+               names.both = numerics::named_system(name);
              }
            }),
-      system_key("weight_scheme", [&](auto* system) { settings.weight_system = system; }),
-      system_key("activation_scheme", [&](auto* system) { settings.activation_system = system; }),
+      system_key("weight_scheme", names.weights),
+      system_key("activation_scheme", names.activations),
       flag("weight_offset", [&](bool value) { settings.weight_offset = value; }),
       flag("activation_offset", [&](bool value) { settings.activation_offset = value; }),
   };
@@ -95,13 +95,14 @@ std::vector<Key> range_keys(LayerSettings& settings) {
   };
 }
 
-std::vector<Key> layer_keys(LayerSettings& settings) {
+std::vector<Key> layer_keys(LayerSettings& settings, SchemeNames& names) {
   using ir::Arithmetic;
   std::vector<Key> keys = {
       bits("weight_bits", settings.weight_bits),
       bits("activation_bits", settings.activation_bits),
   };
-  for (const auto& more : {system_keys(settings), block_keys(settings), range_keys(settings)}) {
+  for (const auto& more :
+       {system_keys(settings, names), block_keys(settings), range_keys(settings)}) {
     keys.insert(keys.end(), more.begin(), more.end());
   }
   keys.push_back(flag("skip", [&](bool value) { settings.skip = value; }));
@@ -187,32 +188,25 @@ std::vector<Key> fit_keys(FitOptions& fit) {
   return keys;
 }
 
-/// Rejects keys of a choice that was not made.
-/// @param choice  the key and value that they need
-void check_keys_of(const toml::table& table, std::initializer_list<const char*> keys,
-                   const std::string& choice) {
-  for (const char* key : keys) {
-    if (const toml::node* node = table.get(key)) {
-      fail_at(*node, "'" + std::string(key) + "' is for " + choice +
-                         " only: set that, or leave the key out");
-    }
-  }
-}
-
-void check_choices(const toml::table& table, const FitOptions& fit) {
-  if (fit.weights.levels.solver != LevelSolver::kGradient) {
-    check_keys_of(table, {"learning_rate", "l2_penalty"}, "basis_solver = \"gradient\"");
-  }
-  if (fit.reconstruct.rounding != Rounding::kAdaptive) {
-    check_keys_of(table, {"rounding_penalty"}, "reconstruct_rounding = \"adaptive\"");
+/// Reads the settings of layers of a section, which may have more keys.
+void read_settings(const toml::table& table, LayerSettings& settings, std::vector<Key> more,
+                   const std::string& where) {
+  SchemeNames names;
+  std::vector<Key> keys = layer_keys(settings, names);
+  keys.insert(keys.end(), more.begin(), more.end());
+  read_table(table, keys, where);
+  try {
+    set_systems(settings, names);
+  } catch (const Error& error) {
+    fail_at(table, where + ": " + error.what());
   }
 }
 
 LayerOverride read_override(const toml::table& table) {
   LayerOverride result;
-  std::vector<Key> keys = layer_keys(result.settings);
-  keys.push_back(word("name", [&](const std::string& name) { result.pattern = name; }));
-  read_table(table, keys, "[[layer]]");
+  read_settings(table, result.settings,
+                {word("name", [&](const std::string& name) { result.pattern = name; })},
+                "[[layer]]");
   if (result.pattern.empty()) fail_at(table, "[[layer]] needs a name, e.g. name = \"dense1\"");
   result.where = "line " + std::to_string(table.source().begin.line);
   return result;
@@ -223,21 +217,20 @@ Recipe read_recipe(const toml::table& root) {
   const std::vector<Key> sections = {
       keys::section("default",
                     [&](const toml::table& table) {
-                      read_table(table, layer_keys(recipe.defaults), "[default]");
+                      read_settings(table, recipe.defaults, {}, "[default]");
                     }),
       keys::section(
           "ends",
-          [&](const toml::table& table) { read_table(table, layer_keys(recipe.ends), "[ends]"); }),
-      keys::section("fit",
-                    [&](const toml::table& table) {
-                      read_table(table, fit_keys(recipe.fit), "[fit]");
-                      check_choices(table, recipe.fit);
-                    }),
+          [&](const toml::table& table) { read_settings(table, recipe.ends, {}, "[ends]"); }),
+      keys::section(
+          "fit",
+          [&](const toml::table& table) { read_table(table, fit_keys(recipe.fit), "[fit]"); }),
       keys::sections(
           "layer",
           [&](const toml::table& table) { recipe.overrides.push_back(read_override(table)); }),
   };
   read_table(root, sections, "the recipe");
+  check_choices(root);
   return recipe;
 }
 

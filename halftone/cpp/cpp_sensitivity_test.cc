@@ -109,7 +109,8 @@ TEST_F(CppSensitivity, ContinuesFromItsStateForAnyNumberOfThreads) {
   options.progress = [](double, std::string_view) -> bool { throw std::logic_error("measured"); };
   EXPECT_EQ(loss(), expected) << "nothing is measured again";
   options.seed = 1;
-  expect_error(ErrorKind::kFormat, "s.json: has sensitivities of another network", [&] { loss(); });
+  expect_error(ErrorKind::kFormat, "s.json: has sensitivities of another job: expected ",
+               [&] { loss(); });
 }
 
 TEST_F(CppSensitivity, MeasuresOnOtherSamplesIfToldSo) {

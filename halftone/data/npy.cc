@@ -144,12 +144,14 @@ std::vector<std::byte> npy_bytes(const NpyArray& array) {
 }
 
 void write_npy(const std::filesystem::path& path, const NpyArray& array) {
-  const std::vector<std::byte> head =
-      with_context(path.string(), [&] { return head_of(array, 0); });
-  NewFile file(path);
-  file.append(head);
-  file.append(array.data);
-  file.finish();
+  write_file(path, with_context(path.string(), [&] { return npy_source(array); }));
+}
+
+ByteSource npy_source(const NpyArray& array) {
+  return [&array, head = head_of(array, 0)](const ByteSink& sink) {
+    sink(head);
+    sink(array.data);
+  };
 }
 
 }  // namespace halftone::data

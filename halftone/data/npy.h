@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "halftone/base/byte_stream.h"
 #include "halftone/data/scalar.h"
 
 namespace halftone::data {
@@ -40,6 +41,10 @@ std::vector<std::byte> npy_bytes(const NpyArray& array);
 /// Writes a .npy file atomically.
 /// @throws Error kIo as write_file(); kShape as npy_bytes()
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
+
+/// The bytes of a .npy file, piece by piece. `array` must live until they are taken.
+/// @throws Error as npy_bytes()
+ByteSource npy_source(const NpyArray& array);
 
 /// The Scalar of a C++ type.
 template <typename T>

@@ -10,6 +10,7 @@
 
 #include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 
 namespace halftone::data {
 namespace {
@@ -100,9 +101,7 @@ class LiteralReader {
   /// The next characters, printable in a one-line message.
   [[nodiscard]] std::string next() const {
     if (text_.empty()) return "its end";
-    std::string shown;
-    for (const char c : text_.substr(0, 20)) shown += c >= ' ' && c <= '~' ? c : '?';
-    return "'" + shown + "'";
+    return "'" + printable_line(text_.substr(0, 20)) + "'";
   }
 
   std::string_view text_;
@@ -137,10 +136,8 @@ void parse_descr(std::string_view descr, NpyHeader& header) {
     header.type = entry.type;
     return;
   }
-  std::string shown;
-  for (const char c : descr.substr(0, 20)) shown += c >= ' ' && c <= '~' ? c : '?';
-  fail(ErrorKind::kUnsupported,
-       "npy: expected float, integer or bool elements, found type '" + shown + "'");
+  fail(ErrorKind::kUnsupported, "npy: expected float, integer or bool elements, found type '" +
+                                    printable_line(descr.substr(0, 20)) + "'");
 }
 
 void parse_dictionary(std::string_view text, NpyHeader& header) {

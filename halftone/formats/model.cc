@@ -11,6 +11,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/paths.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/export.h"
 #include "halftone/formats/circle/file_layers.h"
@@ -233,8 +234,7 @@ std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& p
   with_advice(target, graph, options, [&] { written.check(); });
   if (external) external->finish();
   file.finish();
-  return std::filesystem::file_size(path) +
-         (external ? std::filesystem::file_size(external_file(path)) : 0);
+  return bytes_of_file(path) + (external ? bytes_of_file(external_file(path)) : 0);
 }
 
 SharedBytes model_bytes(const ir::Graph& graph, ModelFormat format, const std::string& name,

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -202,6 +203,32 @@ TEST_F(CLanguage, KeepsCachesAsItIsTold) {
   EXPECT_EQ(append(0, tokenize("Hello")), found[0]);
   EXPECT_NE(found[0], found[1]);
   EXPECT_NE(found[1], found[2]);
+}
+
+TEST_F(CLanguage, RefusesOptionsOutOfTheirRange) {
+  const auto expect = [&](const char* text, const auto& change) {
+    auto options = sized<halftone_generate_options>();
+    options.max_tokens = 1;
+    change(options);
+    auto result = sized<halftone_generation>();
+    EXPECT_FAILS(halftone_language_model_generate(model_, "a", &options, &result), HALFTONE_USAGE,
+                 text);
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double p : {1.5, -0.5, nan}) {
+    expect("top-p: expected a number above 0, of 1 at most", [&](auto& o) { o.top_p = p; });
+  }
+  expect("min-p: expected a number from 0 to 1", [](auto& o) { o.min_p = 2; });
+  expect("min-p: expected a number from 0 to 1", [&](auto& o) { o.min_p = nan; });
+  expect("temperature: expected a number of at least 0", [](auto& o) { o.temperature = -1; });
+  expect("repeat penalty: expected a number above 0", [](auto& o) { o.repeat_penalty = -1; });
+  auto open = sized<halftone_language_options>();
+  const std::string tokenizer = tiny_.tokenizer();
+  open.tokenizer = tokenizer.c_str();
+  open.sequences = std::numeric_limits<std::size_t>::max();
+  halftone_language_model* model = nullptr;
+  EXPECT_FAILS(halftone_language_model_load(context_, tiny_.path().c_str(), &open, &model),
+               HALFTONE_USAGE, "sequences: expected 1 to 1048576, found 18446744073709551615");
 }
 
 TEST_F(CLanguage, CallsBackForEachTokenUntilItIsStopped) {

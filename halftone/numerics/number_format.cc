@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/numerics/number_format.h"
 
-#include <charconv>
-#include <system_error>
-
 #include "halftone/base/error.h"
+#include "halftone/numerics/named_system.h"
 
 namespace halftone::numerics {
 namespace {
@@ -28,22 +26,13 @@ std::string known_formats() {
   return text;
 }
 
-/// K of the decimal digits; 0 if there are none or too many.
-int bits_of(std::string_view digits) {
-  int bits = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
-  return error == std::errc() && !digits.starts_with('0') ? bits : 0;
-}
-
 /// The system and the bits that a text names, if it does; no blocks.
 NumberFormat named_format(std::string_view text) {
-  if (const NumberSystem* system = lookup_system(text)) {
-    return {system, has_one_size(*system) ? system->max_bits : 0, {}};
-  }
-  const std::size_t length = text.find_last_not_of("0123456789") + 1;
-  const NumberSystem* system = lookup_system(text.substr(0, length));
-  if (system == nullptr || has_one_size(*system)) return {};
-  return {system, bits_of(text.substr(length)), {}};
+  const NamedSystem named = lookup_named_system(text);
+  if (named.system == nullptr) return {};
+  return {named.system,
+          has_one_size(*named.system) ? named.system->max_bits : named.bits.value_or(0),
+          {}};
 }
 
 }  // namespace

@@ -47,13 +47,23 @@ TEST(NumberFormat, HasTheGroupsOfItsSystemOrAScaleForTheTensor) {
 }
 
 TEST(NumberFormat, OfAnotherNameIsRefusedWithAllThereAre) {
-  for (const std::string text : {"", "fp8", "FP16", "int", "int1", "int17", "int-4", "int4x",
-                                 "int 4", "int08", "nf44", "ternary2", "log9", "int99999999999"}) {
+  for (const std::string text : {"", "fp9", "int", "int-4", "int4x", "int 4", "int08", "nf44",
+                                 "ternary2", "int99999999999"}) {
     expect_error(ErrorKind::kUsage, "number format: expected one of fp32, affine1 to affine16, ",
                  [&] { parse_number_format(text); });
     expect_error(ErrorKind::kUsage, "e8m0 or another eXmY, bfp2 to bfp16, mxfp8_e4m3, ",
                  [&] { parse_number_format(text); });
     expect_error(ErrorKind::kUsage, "; found '" + text + "'", [&] { parse_number_format(text); });
+  }
+}
+
+TEST(NumberFormat, TakesTheNamesOfOtherPrograms) {
+  EXPECT_EQ(to_string(parse_number_format("fp8")), "e4m3");
+  EXPECT_EQ(to_string(parse_number_format("FP16")), "fp16");
+  EXPECT_EQ(to_string(parse_number_format("uint8")), "asymmetric8");
+  for (const std::string text : {"int1", "int17", "log9"}) {
+    expect_error(ErrorKind::kUsage, "number system '" + text + "': expected ",
+                 [&] { parse_number_format(text); });
   }
 }
 

@@ -92,6 +92,22 @@ std::string to_json(const NumberSystemLevels& levels) {
   return dump(json);
 }
 
+Json ends_json(const std::optional<Ends>& ends) {
+  return ends ? Json{ends->low, ends->high} : Json();
+}
+
+Json encoding_json(const std::optional<EncodingInfo>& info) {
+  if (!info) return {};
+  return {{"system", info->system},
+          {"bits", info->bits},
+          {"granularity", info->granularity},
+          {"group_size", info->group_size == 0 ? Json() : Json(info->group_size)},
+          {"scales", info->num_scales},
+          {"scale", ends_json(info->scale)},
+          {"zero_point", ends_json(info->zero_point)},
+          {"range", ends_json(info->range)}};
+}
+
 Json layer_json(const LayerInfo& layer) {
   return {{"name", layer.name},
           {"operator", layer.op},
@@ -99,7 +115,9 @@ Json layer_json(const LayerInfo& layer) {
           {"activation_bits", layer.activation_bits},
           {"arithmetic", arithmetic_json(layer.arithmetic)},
           {"weights", layer.weights},
-          {"weight_bytes", layer.weight_bytes}};
+          {"weight_bytes", layer.weight_bytes},
+          {"weight_encoding", encoding_json(layer.weight_encoding)},
+          {"activation_encoding", encoding_json(layer.activation_encoding)}};
 }
 
 Json inspection_json(const Inspection& inspection) {

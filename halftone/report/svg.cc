@@ -25,7 +25,7 @@ std::vector<double> ticks(double low, double high, int most) {
 
 std::string escaped(const std::string& content) {
   std::string result;
-  for (const char c : printable(content)) {
+  for (const char c : printable_line(content)) {
     switch (c) {
       case '&':
         result += "&amp;";

@@ -22,7 +22,7 @@ TEST(Ticks, CoverTheRangeInRoundSteps) {
   }
 }
 
-TEST(Escaped, HasNoMarkup) { EXPECT_EQ(escaped("a<b>&\"\n"), "a&lt;b&gt;&amp;&quot;?"); }
+TEST(Escaped, HasNoMarkup) { EXPECT_EQ(escaped("a<b>&\"\n"), "a&lt;b&gt;&amp;&quot;\\x0A"); }
 
 }  // namespace
 }  // namespace halftone::report::svg

@@ -7,14 +7,14 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
-#include "halftone/base/one_line.h"
+#include "halftone/base/printable.h"
 
 namespace halftone::report {
 
 void Table::add_row(std::vector<std::string> cells) {
   HALFTONE_ASSERT(cells.size() == columns_.size());
   // Names come from files: they must not break the line or control the terminal.
-  for (std::string& cell : cells) cell = one_line(cell);
+  for (std::string& cell : cells) cell = printable_line(cell);
   rows_.push_back(std::move(cells));
 }
 

@@ -20,7 +20,7 @@ TEST(Table, AlignsColumnsAndDropsTrailingBlanks) {
             "dense     2  x\n");
 }
 
-TEST(Table, ShowsControlCharactersAsQuestionMarks) {
+TEST(Table, EscapesControlCharacters) {
   Table table({{"layer", Table::Align::kLeft}});
   table.add_row({"a\n\x1b[31mb"});
   EXPECT_EQ(table.to_text(), "layer\n--------------\na\\x0A\\x1B[31mb\n");

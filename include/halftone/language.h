@@ -197,7 +197,7 @@ typedef struct halftone_generate_options {
   size_t max_tokens;         /**< 0: 128; of an answer: until the context is full */
   double temperature;        /**< 0: always the highest logit */
   int top_k;                 /**< 0: 40; negative: all */
-  double top_p;              /**< up to 1; 0: 0.95 */
+  double top_p;              /**< above 0, up to 1; 0: 0.95 */
   double min_p;              /**< up to 1; 0: 0.05; negative: all */
   double repeat_penalty;     /**< 0 or 1: none */
   size_t repeat_window;      /**< 0: 64 */

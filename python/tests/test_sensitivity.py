@@ -70,7 +70,7 @@ def test_sensitivity_continues_from_its_state(tmp_path: Path) -> None:
     assert found(choices=[1], state=state).choices == whole.choices[:1]
     assert set(json.loads(state.read_text())["measured"]) == {"1"}
     assert found(state=state).to_json() == whole.to_json()
-    with pytest.raises(ValueError, match="has sensitivities of another network"):
+    with pytest.raises(ValueError, match="has sensitivities of another job: expected"):
         found(state=state, seed=1)
 
 

@@ -74,9 +74,9 @@ def test_other_options_are_refused(tmp_path: Path) -> None:
         ht.load(NETWORK, float_order="random")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="example= is for a torch.nn.Module only"):
         ht.load(NETWORK, example=3)
-    with pytest.raises(ValueError, match="is the network that is read"):
+    with pytest.raises(ValueError, match="is the file to read "):
         ht.convert(NETWORK, NETWORK)
-    with pytest.raises(ValueError, match="is the network that is read"):
+    with pytest.raises(ValueError, match="is the file to read "):
         ht.quantize(NETWORK, "examples/mnist", output=NETWORK)
     with pytest.raises(NotImplementedError, match="expected a name that ends in"):
         ht.quantize(NETWORK, "examples/mnist", output=tmp_path / "m.zip")

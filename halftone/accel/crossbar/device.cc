@@ -11,6 +11,7 @@
 #include "halftone/accel/crossbar/devices.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/paths.h"
 
 namespace halftone::crossbar {
 namespace {
@@ -108,7 +109,7 @@ Device load_device(const std::string& name_or_path) {
   if (const EmbeddedText* device = find_text(device_texts(), name_or_path)) {
     return parse_device(device->text, name_or_path);
   }
-  if (!std::filesystem::exists(name_or_path)) {
+  if (!path_exists(name_or_path)) {
     fail(ErrorKind::kIo,
          "device '" + name_or_path + "': there is no such file, and none of the " +
              "devices that Halftone knows has this name: " + names_of(device_texts()));

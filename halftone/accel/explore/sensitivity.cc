@@ -23,17 +23,26 @@ namespace {
 /// By the name of the layer that alone is quantized.
 using LossesByName = std::map<std::string, Loss>;
 
-StateFile state_of(const Measurement& on, const std::filesystem::path& path) {
+template <typename Part>
+std::string hash_of(const Part& part) {
   Hash hash;
+  compress::add_to_hash(hash, part);
+  return hash_text(hash.value());
+}
+
+StateFile state_of(const Measurement& on, const std::filesystem::path& path) {
+  JobIdentity identity;
   if (!path.empty()) {
-    compress::add_to_hash(hash, on.graph);
-    compress::add_to_hash(hash, on.samples);
-    compress::add_to_hash(hash, on.evaluation);
-    hash.add(compress::to_toml(on.recipe));
-    hash.add(std::as_bytes(std::span(&on.options.seed, 1)));
+    Hash recipe;
+    recipe.add(compress::to_toml(on.recipe));
+    identity = {{"network", hash_of(on.graph)},
+                {"data", hash_of(on.samples)},
+                {"test data", hash_of(on.evaluation)},
+                {"recipe", hash_text(recipe.value())},
+                {"seed", std::to_string(on.options.seed)}};
   }
   const bool writes = on.options.devices.empty() || on.options.devices.rank() == 0;
-  return {path, {"losses of single layers", hash.value(), "network, data, recipe or seed"}, writes};
+  return {path, "losses of single layers", identity, writes};
 }
 
 StateFile::Json to_json(const LossesByName& losses) {

@@ -74,7 +74,7 @@ struct LayerSensitivity {
 /// @param state  a file that keeps what was measured, or empty. It is written after each pair, so
 ///               that an interrupted run continues; the result is the same.
 /// @throws Error as measure_loss() and Space::ties_of(); kFormat if the state is not such a file or
-///         of another network, data, recipe or seed; kIo if it cannot be written
+///         of another network, data, recipe or seed, which it names; kIo if it cannot be written
 std::vector<LayerSensitivity> measure_sensitivities(const Measurement& on,
                                                     const SearchedLayers& layers,
                                                     const Space& space,

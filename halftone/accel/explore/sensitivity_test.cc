@@ -126,7 +126,8 @@ TEST_F(Sensitivities, RejectStatesOfOtherMeasurements) {
   Measurement other = network.on();
   other.options.seed = 1;
   expect_error(ErrorKind::kFormat,
-               "state.json: has losses of single layers of another network, data, recipe or seed",
+               "state.json: has losses of single layers of another job: expected seed '1', found "
+               "'0'; name another file",
                [&] { static_cast<void>(network.measured(other, state)); });
   // The form that files had before.
   write_file(state, R"({"kind": "halftone sensitivities", "key": "0", "measured": []})");

@@ -6,34 +6,67 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/paths.h"
 
 namespace halftone {
+namespace {
 
-StateFile::StateFile(std::filesystem::path path, StateIdentity identity, bool writes)
-    : path_(std::move(path)), identity_(std::move(identity)), writes_(writes && !path_.empty()) {
-  if (!std::filesystem::exists(path_)) return;
-  const std::vector<std::byte> bytes = read_file(path_);
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  Json json = Json::parse(text, text + bytes.size(), nullptr, false);
-  const bool is_state = json.is_object() && json.value("kind", Json()) == identity_.what &&
-                        json.value("measured", Json()).is_object();
-  if (!is_state) fail_form();
-  if (json.value("key", Json()) != identity_.key) {
-    fail(ErrorKind::kFormat, path_.string() + ": has " + identity_.what + " of another " +
-                                 identity_.key_text + ": name another file");
-  }
-  measured_ = std::move(json["measured"]);
+using Json = StateFile::Json;
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-void StateFile::add(const std::string& name, Json value) {
-  measured_[name] = std::move(value);
+/// A value beside its checksum.
+Json record(const std::string& name, const Json& value) {
+  return {{"value", value}, {"check", checksum(name, text_of(value))}};
+}
+
+void check(const std::string& name, const Json& record) {
+  check_record(name, record.at("check").get<std::string>(),
+               checksum(name, text_of(record.at("value"))));
+}
+
+}  // namespace
+
+StateFile::StateFile(std::filesystem::path path, std::string what, const JobIdentity& identity,
+                     bool writes)
+    : path_(std::move(path)),
+      what_(std::move(what)),
+      head_({{"kind", what_}, {"job", to_json(identity)}}),
+      writes_(writes && !path_.empty()) {
+  if (!path_.empty() && path_exists(path_)) read(identity);
+}
+
+void StateFile::read(const JobIdentity& identity) {
+  const std::vector<std::byte> bytes = read_file(path_);
+  const char* text = reinterpret_cast<const char*>(bytes.data());
+  try {
+    Json json = Json::parse(text, text + bytes.size());
+    const Json& head = json.at("head").at("value");
+    if (head.at("kind") != what_) fail_form();
+    Json measured = json.at("measured");
+    if (!measured.is_object()) fail_form();
+    with_context(path_.string(), [&] {
+      check("head", json.at("head"));
+      check_identity(what_, head.at("job"), identity);
+      for (const auto& [name, each] : measured.items()) check(name, each);
+    });
+    measured_ = std::move(measured);
+  } catch (const Json::exception&) {
+    fail_form();
+  }
+}
+
+void StateFile::add(const std::string& name, const Json& value) {
+  measured_[name] = record(name, value);
   if (!writes_) return;
-  const Json json = {{"kind", identity_.what}, {"key", identity_.key}, {"measured", measured_}};
-  write_file(path_, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  const Json json = {{"head", record("head", head_)}, {"measured", measured_}};
+  write_file(path_, text_of(json) + "\n");
 }
 
 void StateFile::fail_form() const {
-  fail(ErrorKind::kFormat, path_.string() + ": expected measured " + identity_.what +
+  fail(ErrorKind::kFormat, path_.string() + ": expected measured " + what_ +
                                ", found something else: name another file");
 }
 

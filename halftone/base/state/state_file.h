@@ -2,7 +2,6 @@
 // A file that keeps what was measured, so that an interrupted run continues.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,25 +9,23 @@
 #include <type_traits>
 #include <utility>
 
+#include "halftone/base/state/state_identity.h"
+
 namespace halftone {
 
-/// What a file keeps, and of which run.
-struct StateIdentity {
-  std::string what;      ///< "sensitivities"
-  std::uint64_t key;     ///< hash of all that it depends on,
-  std::string key_text;  ///< which is "network, data, recipe or seed"
-};
-
-/// Measured values by name, as JSON.
+/// Measured values by name, as JSON. The file has a checksum of each, and of what it belongs to.
 class StateFile {
  public:
   using Json = nlohmann::ordered_json;
 
   /// Reads the file if there is one.
-  /// @param path    empty: values are kept for this object only
-  /// @param writes  whether this process writes the file
-  /// @throws Error kFormat if it keeps something else, or has another key
-  StateFile(std::filesystem::path path, StateIdentity identity, bool writes);
+  /// @param path      empty: values are kept for this object only
+  /// @param what      what it keeps: "sensitivities"
+  /// @param identity  of the job
+  /// @param writes    whether this process writes the file
+  /// @throws Error kFormat if it keeps something else, is damaged, or is of another job, of which
+  ///         the first part that differs is named
+  StateFile(std::filesystem::path path, std::string what, const JobIdentity& identity, bool writes);
 
   /// A value that the file keeps.
   /// @param from_json  makes it of its JSON
@@ -39,20 +36,22 @@ class StateFile {
     const auto found = measured_.find(name);
     if (found == measured_.end()) return std::nullopt;
     try {
-      return from_json(*found);
+      return from_json(found->at("value"));
     } catch (const Json::exception&) {
       fail_form();
     }
   }
 
   /// Keeps a value. @throws Error kIo
-  void add(const std::string& name, Json value);
+  void add(const std::string& name, const Json& value);
 
  private:
   [[noreturn]] void fail_form() const;
+  void read(const JobIdentity& identity);
 
   std::filesystem::path path_;
-  StateIdentity identity_;
+  std::string what_;
+  Json head_;
   bool writes_;
   Json measured_ = Json::object();
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/file.h"
+#include "halftone/base/state/testing.h"
 #include "halftone/base/testing.h"
 
 namespace halftone {
@@ -12,8 +13,8 @@ namespace {
 
 class StateFiles : public WithFolder {
  protected:
-  [[nodiscard]] StateFile opened(std::uint64_t key = ~0ULL, bool writes = true) const {
-    return {path("s.json"), {"weights of fruit", key, "scale or season"}, writes};
+  [[nodiscard]] StateFile opened(const std::string& season = "autumn", bool writes = true) const {
+    return {path("s.json"), "weights of fruit", {{"scale", "A"}, {"season", season}}, writes};
   }
 
   static std::optional<double> weight(const StateFile& state, const std::string& name) {
@@ -33,37 +34,56 @@ TEST_F(StateFiles, KeepWhatWasAdded) {
 }
 
 TEST_F(StateFiles, OfOtherRanksAreNotWritten) {
-  StateFile state = opened(1, false);
+  StateFile state = opened("autumn", false);
   state.add("apple", 1);
   EXPECT_EQ(weight(state, "apple"), 1);
   EXPECT_FALSE(std::filesystem::exists(path("s.json")));
 }
 
 TEST_F(StateFiles, NeedNoFile) {
-  StateFile state({}, {"weights of fruit", 1, "scale or season"}, true);
+  StateFile state({}, "weights of fruit", {}, true);
   state.add("apple", 1);
   EXPECT_EQ(weight(state, "apple"), 1);
 }
 
-TEST_F(StateFiles, OfAnotherRunAreRefused) {
-  opened(1).add("apple", 1);
+TEST_F(StateFiles, OfAnotherRunAreRefusedByThePartThatDiffers) {
+  opened().add("apple", 1);
   expect_error(ErrorKind::kFormat,
-               "s.json: has weights of fruit of another scale or season: name another file",
-               [&] { static_cast<void>(opened(2)); });
+               "s.json: has weights of fruit of another job: expected season 'spring', found "
+               "'autumn'; name another file",
+               [&] { static_cast<void>(opened("spring")); });
+}
+
+TEST_F(StateFiles, NoticeEveryFlippedBit) {
+  StateFile state = opened();
+  state.add("apple", 0.1 + 0.2);
+  state.add("pear", {{"sizes", {1, 2e-300, nullptr}}, {"name", "\xC3\xA4"}});
+  expect_flips_are_noticed(path("s.json"), [&] {
+    const StateFile found = opened();
+    std::string text;
+    for (const char* name : {"apple", "pear"}) {
+      text +=
+          found.find(name, [](const StateFile::Json& json) { return json.dump(); }).value_or("");
+    }
+    return text;
+  });
 }
 
 TEST_F(StateFiles, RefuseWhatIsNoState) {
   for (const char* text :
-       {"", "[1]", "{}", "{\"kind\": \"weights of fruit\"}", "{\"kind\": [], \"measured\": {}}",
-        "{\"kind\": \"weights\", \"key\": 1,"
-        " \"measured\": {}}"}) {
+       {"", "[1]", "{}", R"({"head": 1, "measured": {}})", R"({"head": {"value": {}}})",
+        R"({"head": {"value": {"kind": []}, "check": "1"}, "measured": {}})",
+        R"({"head": {"value": {"kind": "weights"}, "check": "1"}, "measured": {}})",
+        R"({"head": {"value": {"kind": "weights of fruit"}, "check": "1"}, "measured": []})"}) {
     write_file(path("s.json"), text);
     expect_error(ErrorKind::kFormat, "s.json: expected measured weights of fruit, found something",
-                 [&] { static_cast<void>(opened(1)); });
+                 [&] { static_cast<void>(opened()); });
   }
-  write_file(path("s.json"),
-             R"({"kind": "weights of fruit", "key": 1, "measured": {"apple": "heavy"}})");
-  const StateFile state = opened(1);
+}
+
+TEST_F(StateFiles, RefuseValuesOfAnotherForm) {
+  opened().add("apple", "heavy");
+  const StateFile state = opened();
   expect_error(ErrorKind::kFormat, "s.json: expected measured weights of fruit, found something",
                [&] { static_cast<void>(weight(state, "apple")); });
 }

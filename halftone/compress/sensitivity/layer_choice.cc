@@ -5,15 +5,15 @@
 #include <charconv>
 
 #include "halftone/base/error.h"
-#include "halftone/numerics/systems.h"
+#include "halftone/numerics/named_system.h"
 
 namespace halftone::compress {
 namespace {
 
 [[noreturn]] void fail_choice(std::string_view text) {
   fail(ErrorKind::kUsage,
-       "choice: expected float or [SYSTEM:]BITS[/[SYSTEM:]BITS], such as 2, 4/8, 3/none or "
-       "symmetric:8, found '" +
+       "choice: expected float or [SYSTEM:]BITS[/[SYSTEM:]BITS], such as 2, 4/8, 3/none, "
+       "symmetric:8 or int8, found '" +
            std::string(text) + "'");
 }
 
@@ -29,6 +29,13 @@ SystemAndBits system_and_bits(std::string_view part, std::string_view text) {
     part = part.substr(colon + 1);
   }
   if (part == "none" && result.system == nullptr) return result;
+  if (result.system == nullptr && !part.empty() && (part[0] < '0' || part[0] > '9')) {
+    const numerics::NamedSystem named = numerics::lookup_named_system(part);
+    const bool has_bits =
+        named.system != nullptr && (named.bits || named.system->min_bits == named.system->max_bits);
+    if (!has_bits) fail_choice(text);
+    return {named.system, named.bits.value_or(named.system->max_bits)};
+  }
   const char* end = part.data() + part.size();
   const auto [rest, error] = std::from_chars(part.data(), end, result.bits);
   if (error != std::errc() || rest != end || result.bits < 1) fail_choice(text);

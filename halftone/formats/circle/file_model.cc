@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,7 +10,6 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/base/one_line.h"
 #include "halftone/base/printable.h"
 #include "halftone/formats/circle/check.h"
 
@@ -165,7 +163,7 @@ const schema::Tensor& FileModel::tensor(std::size_t index) const {
 std::string FileModel::tensor_name(std::size_t index) const {
   const flatbuffers::String* stored = tensor(index).name();
   if (stored == nullptr || stored->size() == 0) return "tensor " + std::to_string(index);
-  return one_line({stored->c_str(), std::min<std::size_t>(stored->size(), kLongestName)});
+  return printable_line({stored->c_str(), std::min<std::size_t>(stored->size(), kLongestName)});
 }
 
 ir::Shape FileModel::shape(std::size_t index) const {

@@ -2,14 +2,13 @@
 #include "halftone/formats/onnx/import.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/base/one_line.h"
+#include "halftone/base/printable.h"
 #include "halftone/formats/finite_constants.h"
 #include "halftone/formats/onnx/external_data.h"
 #include "halftone/formats/onnx/layer_names.h"
@@ -316,7 +315,7 @@ ir::Graph with_printable_errors(const Step& step) {
   try {
     return step();
   } catch (const Error& error) {
-    fail(error.kind(), one_line(error.what()), error.hint());
+    fail(error.kind(), printable_line(error.what()), error.hint());
   }
 }
 

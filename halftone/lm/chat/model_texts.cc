@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/paths.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/gguf/gguf_writer.h"
 #include "halftone/lm/text/gguf_text_keys.h"
@@ -170,7 +171,7 @@ class SpecialTokens {
 
 /// Whether a file is read as GGUF: neither a folder nor Halftone's own.
 bool is_gguf(const std::filesystem::path& model) {
-  return !std::filesystem::is_directory(model) && model.extension() != ".safetensors";
+  return !is_folder(model) && model.extension() != ".safetensors";
 }
 
 }  // namespace
@@ -197,7 +198,7 @@ TextFiles read_text_files(const std::filesystem::path& model,
     return {{kGgufKeys, own_bytes(collect(
                             [&](const ByteSink& sink) { formats::write_gguf(sink, keys, {}); }))}};
   }
-  if (!std::filesystem::is_directory(model)) {
+  if (!is_folder(model)) {
     auto container = formats::SafetensorsFile::open(model);
     return with_context(model.string(),
                         [&] { return ModelFile::parse(std::move(container)).texts(); });
@@ -205,7 +206,7 @@ TextFiles read_text_files(const std::filesystem::path& model,
   TextFiles files;
   for (const char* name : kFolderFiles) {
     const bool is_needed = name == kFolderFiles[0];
-    if (is_needed || std::filesystem::exists(model / name)) {
+    if (is_needed || path_exists(model / name)) {
       files.emplace(name, map_file(model / name));
     }
   }
@@ -215,7 +216,7 @@ TextFiles read_text_files(const std::filesystem::path& model,
 void set_gguf_text_keys(formats::GgufKeys& keys, const std::filesystem::path& folder,
                         std::size_t vocabulary) {
   TextFiles files = read_text_files(folder);
-  if (std::filesystem::exists(folder / kConfig)) files.emplace(kConfig, map_file(folder / kConfig));
+  if (path_exists(folder / kConfig)) files.emplace(kConfig, map_file(folder / kConfig));
   with_context(folder.string(), [&] {
     const auto tokenizer = Tokenizer::from_tokenizer_json(files.at(kFolderFiles[0]));
     const SpecialTokens special(files, tokenizer, vocabulary);

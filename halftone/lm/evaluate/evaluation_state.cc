@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/evaluate/evaluation_state.h"
 
-#include <nlohmann/json.hpp>
-#include <span>
-
-#include "halftone/base/error.h"
-#include "halftone/base/file.h"
 #include "halftone/base/hash.h"
 
 namespace halftone::lm {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kStateKind = "halftone evaluation of a text";
+using Json = StateFile::Json;
 
 Json mean_json(const Mean& mean) { return {mean.count, mean.mean, mean.squares}; }
 
@@ -43,60 +36,40 @@ TextEvaluation EvaluationState::result(bool has_reference) const {
   return result;
 }
 
-std::string evaluation_key(const TextEvaluationJob& job) {
+JobIdentity evaluation_identity(const TextEvaluationJob& job) {
   Hash hash;
-  hash.add(job.identity);
   for (const TokenId token : job.tokens) hash.add(std::to_string(token) + " ");
   const WindowOptions& windows = job.windows;
-  for (const std::size_t part :
-       {windows.context, windows.stride, windows.limit, std::size_t{windows.second_half},
-        std::size_t{job.reference != nullptr}}) {
-    hash.add(std::to_string(part) + " ");
-  }
-  return std::to_string(hash.value());
+  JobIdentity identity = job.identity;
+  identity.push_back({"tokens", hash_text(hash.value())});
+  identity.push_back({"windows", "context " + std::to_string(windows.context) + ", stride " +
+                                     std::to_string(windows.stride) + ", limit " +
+                                     std::to_string(windows.limit) +
+                                     (windows.second_half ? ", second half" : "")});
+  identity.push_back({"comparison", job.reference != nullptr ? "with a reference" : "none"});
+  return identity;
 }
 
-EvaluationState read_state(const std::filesystem::path& path, const std::string& key) {
-  if (path.empty() || !std::filesystem::exists(path)) return {};
-  const std::vector<std::byte> bytes = read_file(path);
-  const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  const Json json = Json::parse(begin, begin + bytes.size(), nullptr, false);
-  const auto fail_state = [&](const std::string& what) {
-    fail(ErrorKind::kFormat, path.string() + ": " + what);
-  };
-  try {
-    if (json.is_discarded() || json.at("kind") != kStateKind)
-      fail_state("expected a state of an evaluation, found something else");
-    if (json.at("key") != key)
-      fail_state("has the state of other models, windows or another text: name another file");
-    EvaluationState state;
-    state.num_windows = json.at("windows").get<std::size_t>();
-    state.loss = mean_from(json.at("loss"));
-    state.reference_loss = mean_from(json.at("reference_loss"));
-    state.difference = mean_from(json.at("difference"));
-    state.kl = mean_from(json.at("kl"));
-    state.same_top = mean_from(json.at("same_top"));
-    state.kls = json.at("kls").get<std::vector<double>>();
-    return state;
-  } catch (const Json::exception&) {
-    fail_state("expected a state of an evaluation, found something else");
-  }
-  return {};
+EvaluationState state_from(const StateFile::Json& json) {
+  EvaluationState state;
+  state.num_windows = json.at("windows").get<std::size_t>();
+  state.loss = mean_from(json.at("loss"));
+  state.reference_loss = mean_from(json.at("reference_loss"));
+  state.difference = mean_from(json.at("difference"));
+  state.kl = mean_from(json.at("kl"));
+  state.same_top = mean_from(json.at("same_top"));
+  state.kls = json.at("kls").get<std::vector<double>>();
+  return state;
 }
 
-void write_state(const std::filesystem::path& path, const std::string& key,
-                 const EvaluationState& state) {
-  if (path.empty()) return;
-  const Json json = {{"kind", kStateKind},
-                     {"key", key},
-                     {"windows", state.num_windows},
-                     {"loss", mean_json(state.loss)},
-                     {"reference_loss", mean_json(state.reference_loss)},
-                     {"difference", mean_json(state.difference)},
-                     {"kl", mean_json(state.kl)},
-                     {"same_top", mean_json(state.same_top)},
-                     {"kls", state.kls}};
-  write_file(path, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+StateFile::Json to_json(const EvaluationState& state) {
+  return {{"windows", state.num_windows},
+          {"loss", mean_json(state.loss)},
+          {"reference_loss", mean_json(state.reference_loss)},
+          {"difference", mean_json(state.difference)},
+          {"kl", mean_json(state.kl)},
+          {"same_top", mean_json(state.same_top)},
+          {"kls", state.kls}};
 }
 
 }  // namespace halftone::lm

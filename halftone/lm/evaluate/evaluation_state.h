@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
-#include <string>
 #include <vector>
 
+#include "halftone/base/state/state_file.h"
 #include "halftone/lm/evaluate/text_evaluation.h"
 
 namespace halftone::lm {
@@ -24,14 +23,11 @@ struct EvaluationState {
   [[nodiscard]] TextEvaluation result(bool has_reference) const;
 };
 
-/// What a state belongs to: a hash of names, tokens and windows.
-std::string evaluation_key(const TextEvaluationJob& job);
+/// What a state belongs to: the models and texts of the job, its tokens and windows.
+JobIdentity evaluation_identity(const TextEvaluationJob& job);
 
-/// Reads the file if there is one, else gives an empty state.
-/// @throws Error kFormat if it is not such a file, or has another key
-EvaluationState read_state(const std::filesystem::path& path, const std::string& key);
-/// @throws Error kIo as write_file()
-void write_state(const std::filesystem::path& path, const std::string& key,
-                 const EvaluationState& state);
+/// @throws StateFile::Json::exception if the JSON has another form
+EvaluationState state_from(const StateFile::Json& json);
+StateFile::Json to_json(const EvaluationState& state);
 
 }  // namespace halftone::lm

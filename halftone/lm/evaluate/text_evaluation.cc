@@ -130,8 +130,10 @@ std::vector<Window> windows_of(std::size_t num_tokens, const WindowOptions& opti
 TextEvaluation evaluate_text(const TextEvaluationJob& job) {
   const std::vector<Window> windows = windows_of(job.tokens.size(), job.windows);
   check_models(job, windows);
-  const std::string key = job.state.empty() ? "" : evaluation_key(job);
-  EvaluationState state = read_state(job.state, key);
+  constexpr const char* kRecord = "windows";
+  const bool has_state = !job.state.empty();
+  StateFile kept(job.state, "measures of a text", evaluation_identity(job), has_state);
+  EvaluationState state = kept.find(kRecord, state_from).value_or(EvaluationState{});
   Evaluator evaluator(job);
   while (state.num_windows < windows.size()) {
     if (job.progress) {
@@ -141,7 +143,7 @@ TextEvaluation evaluate_text(const TextEvaluationJob& job) {
     }
     evaluator.run(windows[state.num_windows], state);
     ++state.num_windows;
-    write_state(job.state, key, state);
+    if (has_state) kept.add(kRecord, to_json(state));
   }
   return state.result(job.reference != nullptr);
 }

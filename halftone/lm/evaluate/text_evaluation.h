@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
+#include "halftone/base/state/job_identity.h"
 #include "halftone/lm/evaluate/measures.h"
 #include "halftone/lm/generate/token_model.h"
 
@@ -67,7 +68,7 @@ struct TextEvaluationJob {
                              ///< begins with it
   WindowOptions windows{};
   std::filesystem::path state{};  ///< keeps what was measured after each window; empty: nothing
-  std::string identity{};         ///< of models and text: a state of others is refused
+  JobIdentity identity{};         ///< of models and text: a state of others is refused
   ProgressSink progress{};        ///< may be empty
 };
 

@@ -5,6 +5,7 @@
 
 #include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
+#include "halftone/base/state/testing.h"
 #include "halftone/base/testing.h"
 #include "halftone/lm/generate/testing.h"
 
@@ -145,8 +146,11 @@ TEST_F(TextEvaluations, ContinueFromTheirState) {
   const std::vector<TokenId> tokens = text();
   ParrotModel parrot = model(1);
   ParrotModel reference = model(3);
-  TextEvaluationJob job{
-      .model = parrot, .reference = &reference, .tokens = tokens, .windows = {64}, .identity = "a"};
+  TextEvaluationJob job{.model = parrot,
+                        .reference = &reference,
+                        .tokens = tokens,
+                        .windows = {64},
+                        .identity = {{"model", "a"}}};
   const TextEvaluation whole = evaluate_text(job);
   job.state = path("state.json");
   job.progress = [](double fraction, std::string_view) {
@@ -164,15 +168,18 @@ TEST_F(TextEvaluations, ContinueFromTheirState) {
   parrot.runs.clear();
   EXPECT_EQ(evaluate_text(job).loss.value, whole.loss.value);
   EXPECT_TRUE(parrot.runs.empty());
-  job.identity = "b";
-  expect_error(ErrorKind::kFormat, "state.json: has the state of other models",
+  expect_flips_are_noticed(job.state.string(), [&] {
+    const TextEvaluation read = evaluate_text(job);
+    return std::to_string(read.loss.value) + " " + std::to_string(read.reference->kl_99.value);
+  });
+  job.identity = {{"model", "b"}};
+  expect_error(ErrorKind::kFormat,
+               "state.json: has measures of a text of another job: expected model 'b', found 'a'",
                [&] { evaluate_text(job); });
-  for (const char* text :
-       {"", "{}", R"({"kind": 1})", R"({"kind":"halftone evaluation of a text"})"}) {
-    write_file(path("state.json"), std::string_view(text));
-    expect_error(ErrorKind::kFormat, "state.json: expected a state of an evaluation",
-                 [&] { evaluate_text(job); });
-  }
+  job.identity = {{"model", "a"}};
+  job.windows = {32};
+  expect_error(ErrorKind::kFormat, "expected windows 'context 32, stride 0, limit 0', found",
+               [&] { evaluate_text(job); });
 }
 
 TEST_F(TextEvaluations, RefuseModelsThatDoNotFit) {

@@ -98,7 +98,8 @@ Sampler::Sampler(const SamplingOptions& options) : options_(options), random_(op
   const auto is_from = [](double x, double low) { return std::isfinite(x) && x >= low; };
   check_option(is_from(options.temperature, 0), "temperature", "of at least 0",
                options.temperature);
-  check_option(is_from(options.top_p, 0) && options.top_p > 0, "top-p", "above 0", options.top_p);
+  check_option(options.top_p > 0 && options.top_p <= 1, "top-p", "above 0, of 1 at most",
+               options.top_p);
   check_option(is_from(options.min_p, 0) && options.min_p <= 1, "min-p", "from 0 to 1",
                options.min_p);
   check_option(is_from(options.repeat_penalty, 0) && options.repeat_penalty > 0, "repeat penalty",

@@ -179,7 +179,9 @@ TEST(Samplers, RefuseWhatIsNoNumber) {
   };
   expect_usage("temperature: expected a number of at least 0, found -1", {.temperature = -1});
   expect_usage("found NaN", {.temperature = kNan});
-  expect_usage("top-p: expected a number above 0", {.top_p = 0});
+  for (const double p : {0.0, -0.5, 1.5, std::nan("")}) {
+    expect_usage("top-p: expected a number above 0, of 1 at most, found", {.top_p = p});
+  }
   expect_usage("min-p: expected a number from 0 to 1", {.min_p = 2});
   expect_usage("repeat penalty: expected a number above 0", {.repeat_penalty = 0});
 }

@@ -77,7 +77,9 @@ class Bases {
 };
 
 SharedBlockEncoding encoding_named(const std::string& tensor, const json& entry, Bases& bases) {
-  const std::string type = entry.value("type", "");
+  const auto name = entry.find("type");
+  if (name == entry.end() || !name->is_string()) fail_tensor(tensor, "expected a type as a text");
+  const auto type = name->get<std::string>();
   const auto* gguf = formats::gguf_type(type);
   if (gguf != nullptr && gguf->group > 0) return numerics::without_owner(*gguf);
   const auto basis = bases.find(type);

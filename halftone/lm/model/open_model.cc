@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/paths.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/lm/model/gguf_keys.h"
 #include "halftone/lm/model/hf_config.h"
@@ -47,8 +48,8 @@ Model open_folder(const std::filesystem::path& path) {
   Description description = describe_config(
       {reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()}, config.string());
   const std::filesystem::path index = path / "model.safetensors.index.json";
-  const auto file = formats::SafetensorsFile::open(
-      std::filesystem::exists(index) ? index : path / "model.safetensors");
+  const auto file =
+      formats::SafetensorsFile::open(path_exists(index) ? index : path / "model.safetensors");
   return with_context(path.string(), [&] {
     Weights weights(description, file);
     return Model{std::move(description), std::move(weights)};
@@ -58,7 +59,7 @@ Model open_folder(const std::filesystem::path& path) {
 }  // namespace
 
 Model open_model(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) return open_folder(path);
+  if (is_folder(path)) return open_folder(path);
   if (path.extension() == ".safetensors") return open_model_file(path);
   const SharedBytes bytes = map_file(path);
   constexpr std::string_view kGgufMagic = "GGUF";

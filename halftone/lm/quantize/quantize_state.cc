@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/base/printable.h"
+#include "halftone/base/paths.h"
+#include "halftone/base/state/state_identity.h"
 #include "halftone/formats/safetensors/safetensors_file.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
 
@@ -21,6 +22,7 @@ using formats::SafetensorsFile;
 using formats::SafetensorsType;
 
 constexpr const char* kStateKey = "halftone.quantize_state";
+constexpr const char* kCheckKey = "halftone.quantize_state.check";
 constexpr const char* kNotAState = "expected a state of a quantization, found something else";
 
 Json id_json(const WeightId& id) { return {static_cast<int>(id.role), id.block}; }
@@ -39,11 +41,18 @@ std::string tensor_name(const char* what, const WeightId& id) {
          std::to_string(id.block);
 }
 
-template <typename T>
-NewSafetensorsTensor tensor_of(std::string name, SafetensorsType type, std::span<const T> values) {
-  const auto bytes = std::as_bytes(values);
-  return {std::move(name), type, {values.size()}, [bytes](const ByteSink& sink) { sink(bytes); }};
-}
+/// Tensors to write, with their checksums by name.
+struct NewTensors {
+  std::vector<NewSafetensorsTensor> list{};
+  Json checks = Json::object();
+
+  template <typename T>
+  void add(const std::string& name, SafetensorsType type, std::span<const T> values) {
+    const auto bytes = std::as_bytes(values);
+    checks[name] = checksum(name, bytes);
+    list.push_back({name, type, {values.size()}, [bytes](const ByteSink& sink) { sink(bytes); }});
+  }
+};
 
 const formats::SafetensorsTensor& tensor_in(const SafetensorsFile& file, const std::string& name) {
   const formats::SafetensorsTensor* tensor = file.tensor(name);
@@ -57,22 +66,6 @@ std::vector<T> values_in(const SafetensorsFile& file, const std::string& name) {
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
   return values;
-}
-
-Json identity_json(const JobIdentity& identity) {
-  Json json = Json::object();
-  for (const JobPart& part : identity) json[part.name] = part.value;
-  return json;
-}
-
-void check_identity(const Json& found, const JobIdentity& identity) {
-  for (const JobPart& part : identity) {
-    const std::string value = found.value(part.name, "");
-    if (value == part.value) continue;
-    fail(ErrorKind::kFormat, "has the state of another job: expected " + part.name + " '" +
-                                 part.value + "', found '" + printable(value) +
-                                 "'; name another file");
-  }
 }
 
 Json costs_json(const TypeCosts& costs) {
@@ -97,7 +90,7 @@ TypeCosts costs_from(const Json& list) {
   return costs;
 }
 
-Json fitted_json(const FittedMatrices& fitted, std::vector<NewSafetensorsTensor>& tensors) {
+Json fitted_json(const FittedMatrices& fitted, NewTensors& tensors) {
   Json list = Json::array();
   for (const auto& [id, matrix] : fitted) {
     list.push_back({{"id", id_json(id)},
@@ -106,8 +99,7 @@ Json fitted_json(const FittedMatrices& fitted, std::vector<NewSafetensorsTensor>
                     {"cols", matrix.cols},
                     {"factor", matrix.encoded.encoding->factor},
                     {"error", matrix.error}});
-    tensors.push_back(
-        tensor_of(tensor_name("codes", id), SafetensorsType::kU8, matrix.encoded.bytes.bytes));
+    tensors.add(tensor_name("codes", id), SafetensorsType::kU8, matrix.encoded.bytes.bytes);
   }
   return list;
 }
@@ -132,17 +124,16 @@ FittedMatrices fitted_from(const Json& list, const SafetensorsFile& file) {
   return fitted;
 }
 
-Json sensitivities_json(const std::optional<Sensitivities>& sensitivities,
-                        std::vector<NewSafetensorsTensor>& tensors) {
+Json sensitivities_json(const std::optional<Sensitivities>& sensitivities, NewTensors& tensors) {
   if (!sensitivities) return nullptr;
   Json ids = Json::array();
   for (const auto& [id, outputs] : sensitivities->outputs) {
     ids.push_back(id_json(id));
-    tensors.push_back(tensor_of(tensor_name("sensitivities", id), SafetensorsType::kF64,
-                                std::span<const double>(outputs)));
+    tensors.add(tensor_name("sensitivities", id), SafetensorsType::kF64,
+                std::span<const double>(outputs));
   }
-  tensors.push_back(tensor_of("sensitivities.embedding", SafetensorsType::kF64,
-                              std::span<const double>(sensitivities->embedding)));
+  tensors.add("sensitivities.embedding", SafetensorsType::kF64,
+              std::span<const double>(sensitivities->embedding));
   return {{"tokens", sensitivities->tokens}, {"loss", sensitivities->loss}, {"outputs", ids}};
 }
 
@@ -159,12 +150,23 @@ std::optional<Sensitivities> sensitivities_from(const Json& json, const Safetens
   return sensitivities;
 }
 
+/// @throws Error kFormat unless the text and all tensors are as they were written
+void check_records(const SafetensorsFile& file, const std::string& text, const Json& json) {
+  const auto found = file.metadata().find(kCheckKey);
+  if (found == file.metadata().end()) fail(ErrorKind::kFormat, kNotAState);
+  check_record(kStateKey, found->second, checksum(kStateKey, text));
+  for (const auto& [name, check] : json.at("checks").items()) {
+    check_record(name, check.get<std::string>(), checksum(name, tensor_in(file, name).bytes.bytes));
+  }
+}
+
 QuantizeState state_from(const SafetensorsFile& file, const JobIdentity& identity) {
   const auto found = file.metadata().find(kStateKey);
   if (found == file.metadata().end()) fail(ErrorKind::kFormat, kNotAState);
   try {
     const Json json = Json::parse(found->second);
-    check_identity(json.at("job"), identity);
+    check_records(file, found->second, json);
+    check_identity("the state", json.at("job"), identity);
     QuantizeState state;
     state.written = json.at("written").get<std::vector<std::vector<TokenId>>>();
     state.sensitivities = sensitivities_from(json.at("sensitivities"), file);
@@ -180,21 +182,24 @@ QuantizeState state_from(const SafetensorsFile& file, const JobIdentity& identit
 }  // namespace
 
 QuantizeState read_quantize_state(const std::filesystem::path& path, const JobIdentity& identity) {
-  if (!std::filesystem::exists(path)) return {};
+  if (!path_exists(path)) return {};
   const SafetensorsFile file = SafetensorsFile::open(path);
   return with_context(path.string(), [&] { return state_from(file, identity); });
 }
 
 void write_quantize_state(const std::filesystem::path& path, const JobIdentity& identity,
                           const QuantizeState& state) {
-  std::vector<NewSafetensorsTensor> tensors;
-  const Json json = {{"job", identity_json(identity)},
-                     {"written", state.written},
-                     {"sensitivities", sensitivities_json(state.sensitivities, tensors)},
-                     {"costs", costs_json(state.costs)},
-                     {"fitted", fitted_json(state.fitted, tensors)},
-                     {"losses", state.losses}};
-  formats::write_safetensors(path, {{kStateKey, json.dump()}}, tensors);
+  NewTensors tensors;
+  Json json = {{"job", to_json(identity)},
+               {"written", state.written},
+               {"sensitivities", sensitivities_json(state.sensitivities, tensors)},
+               {"costs", costs_json(state.costs)},
+               {"fitted", fitted_json(state.fitted, tensors)},
+               {"losses", state.losses}};
+  json["checks"] = tensors.checks;
+  const std::string text = json.dump();
+  formats::write_safetensors(path, {{kStateKey, text}, {kCheckKey, checksum(kStateKey, text)}},
+                             tensors.list);
 }
 
 }  // namespace halftone::lm

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "halftone/base/file.h"
+#include "halftone/base/state/testing.h"
 #include "halftone/base/testing.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
 #include "halftone/lm/quantize/testing.h"
@@ -88,6 +89,26 @@ TEST_F(QuantizeStates, LetAFitContinue) {
   std::vector<double> first_losses = std::move(losses);
   EXPECT_EQ(bytes_of(fit_model(small, folding, choice, some_samples(), options)), bytes_of(whole));
   EXPECT_EQ(losses, first_losses);
+}
+
+TEST_F(QuantizeStates, NoticeEveryFlippedBit) {
+  const std::vector<std::byte> codes(weight_type("Q8_0").size_bytes(1, 32), std::byte{7});
+  QuantizeState state;
+  state.written = {{1, 2}};
+  state.sensitivities = Sensitivities{{{kUpId, {0.1}}}, {0.5}, 77, 1.25};
+  state.costs[kUpId] = {{&weight_type("Q4_0"), 1e-9, 7}};
+  state.fitted[kUpId] = {.type = &weight_type("Q8_0"),
+                         .rows = 1,
+                         .cols = 32,
+                         .encoded = {encoding_of(weight_type("Q8_0"), 1), own_bytes(codes)},
+                         .error = 0.25};
+  state.losses = {1.5};
+  write_quantize_state(path("state"), kJob, state);
+  expect_flips_are_noticed(path("state"), [&] {
+    write_quantize_state(path("copy"), kJob, read_quantize_state(path("state"), kJob));
+    const std::vector<std::byte> bytes = read_file(path("copy"));
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
 }
 
 TEST_F(QuantizeStates, OfOtherJobsAreRefused) {

@@ -169,7 +169,17 @@ const WeightType& weight_type(std::string_view name) {
     if (upper(type.name) == upper(name)) return type;
     names += (names.empty() ? "" : ", ") + type.name;
   }
-  fail(ErrorKind::kUsage, "type of weights '" + std::string(name) + "': expected one of " + names);
+  // llama.cpp's names of mixtures: Q4_K_M is mostly Q4_K.
+  const std::string own = upper(name);
+  const std::string mostly = own.substr(0, own.rfind('_'));
+  const bool is_mixture = own.ends_with("_S") || own.ends_with("_M") || own.ends_with("_L");
+  const bool is_known = is_mixture && std::ranges::any_of(weight_types(), [&](const auto& type) {
+                          return upper(type.name) == mostly;
+                        });
+  fail(ErrorKind::kUsage,
+       "type of weights '" + std::string(name) +
+           "': " + (is_known ? "a mixture of types; did you mean " + mostly + "? " : "") +
+           "expected one of " + names);
 }
 
 numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) {

@@ -11,6 +11,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/folder.h"
+#include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
 #include "halftone/lm/quantize/tensor_parts.h"
@@ -37,10 +38,9 @@ bool holds_weights(const std::filesystem::path& path) {
 }
 
 void copy_other_files(const std::filesystem::path& source, const std::filesystem::path& target) {
-  for (const auto& entry : std::filesystem::directory_iterator(source)) {
-    const std::filesystem::path name = entry.path().filename();
-    if (!entry.is_regular_file() || holds_weights(name) || name == kConfig) continue;
-    write_file(target / name, read_file(entry.path()));
+  for (const std::filesystem::path& file : files_in(source)) {
+    const std::filesystem::path name = file.filename();
+    if (!holds_weights(name) && name != kConfig) write_file(target / name, read_file(file));
   }
 }
 
@@ -48,7 +48,8 @@ void copy_other_files(const std::filesystem::path& source, const std::filesystem
 std::string float32_config(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_file(path);
   const char* text = reinterpret_cast<const char*>(bytes.data());
-  auto config = nlohmann::ordered_json::parse(text, text + bytes.size());
+  auto config = nlohmann::ordered_json::parse(text, text + bytes.size(), nullptr, false);
+  if (!config.is_object()) fail(ErrorKind::kFormat, path.string() + ": is no JSON object");
   for (const char* key : {"torch_dtype", "dtype"}) {
     if (config.contains(key)) config[key] = "float32";
   }
@@ -73,7 +74,7 @@ NewSafetensorsTensor decoded_tensor(const formats::SafetensorsTensor& tensor,
 
 void write_folder_model(const std::filesystem::path& path, const std::filesystem::path& source,
                         const Folding& folding, const FittedMatrices& fitted) {
-  const bool has_index = std::filesystem::exists(source / kIndex);
+  const bool has_index = path_exists(source / kIndex);
   const auto file = formats::SafetensorsFile::open(source / (has_index ? kIndex : kTensors));
   const TensorParts parts(folding, fitted);
   std::vector<NewSafetensorsTensor> tensors;

@@ -31,10 +31,14 @@ std::string to_html(const Content& content);
 /// docs/cli.md.
 std::string to_json(const Content& content);
 
+/// What overlays() may have files of.
+inline constexpr std::array<std::string_view, 5> kOverlayMeasures = {"bits", "bytes", "sqnr",
+                                                                     "sqnr-alone", "us"};
+
 /// The values of layers for Google's Model Explorer, which takes one measure per file: bits, bytes
 /// and, where they were measured, SQNR and time.
 struct OverlayFile {
-  std::string measure;  ///< "bits", "bytes", "sqnr", "sqnr-alone", "us": a part of its name
+  std::string measure;  ///< one of kOverlayMeasures: a part of its name
   std::string json;     ///< see node_data()
 };
 std::vector<OverlayFile> overlays(const NetworkFigures& network);

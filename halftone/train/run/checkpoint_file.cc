@@ -10,6 +10,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/paths.h"
 #include "halftone/spmd/map.h"
 
 namespace halftone::train {
@@ -50,7 +51,7 @@ std::vector<std::byte> CheckpointFile::read() {
                  [&] { check_run_settings(checkpoint_from(bytes).settings, settings_); });
     return bytes;
   }
-  if (std::filesystem::exists(options_.path)) {
+  if (path_exists(options_.path)) {
     fail(ErrorKind::kUsage,
          options_.path + ": expected no checkpoint there yet, found one: remove it or resume",
          Hint::kResume);

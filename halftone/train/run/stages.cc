@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/paths.h"
 
 namespace halftone::train {
 namespace {
@@ -43,7 +44,7 @@ TrainOptions options_of(const TrainOptions& options, std::size_t epochs, const s
   CheckpointOptions& checkpoint = result.checkpoint;
   if (!checkpoint.path.empty()) checkpoint.path += suffix;
   // An interrupted run has no checkpoints of the later stages.
-  if (checkpoint.resume) checkpoint.resume = std::filesystem::exists(checkpoint.path);
+  if (checkpoint.resume) checkpoint.resume = path_exists(checkpoint.path);
   if (options.record) {
     result.record = [&options, before](const std::vector<EpochResult>& epochs_of_stage) {
       options.record(joined(before, epochs_of_stage));
