@@ -26,8 +26,8 @@ struct InputFeed {
   std::optional<std::size_t> source;  ///< of the data set; nothing: zeros
   data::SampleShape sample;
   std::size_t axis = 0;
-  std::size_t batch = 1;  ///< extent of the axis if it is fixed
-  data::ReadIntegers integers = data::ReadIntegers::kScaled;
+  std::size_t batch = 1;    ///< extent of the axis if it is fixed
+  bool is_integer = false;  ///< of the network, so that samples are taken as they are
 };
 
 data::SampleShape without_axis(const ir::Shape& shape, std::size_t axis) {
@@ -175,9 +175,7 @@ Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
                                [&] { return feed_of(data.inputs()[*from[i]], input.type.shape); })
                 : InputFeed{});
     feeds.back().source = from[i];
-    if (ir::is_integer(input.type.encoding.element)) {
-      feeds.back().integers = data::ReadIntegers::kAsStored;
-    }
+    feeds.back().is_integer = ir::is_integer(input.type.encoding.element);
   }
   Feed feed;
   feed.fixed_batch = with_context(data.name(), [&] { return common_batch(graph, feeds); });
@@ -192,8 +190,10 @@ Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
   feed.fill = [&data, feeds = std::move(feeds)](std::size_t first, std::size_t count,
                                                 std::size_t input, std::span<float> values) {
     const InputFeed& how = feeds[input];
-    if (how.source) {
-      data.read(*how.source, first, count, how.sample, values, how.integers);
+    if (how.source && how.is_integer) {
+      data.read_as_stored(*how.source, first, count, how.sample, values);
+    } else if (how.source) {
+      data.read(*how.source, first, count, how.sample, values);
     } else {
       std::ranges::fill(values, 0.0F);
     }

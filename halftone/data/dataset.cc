@@ -202,28 +202,40 @@ const DatasetInput& Dataset::checked_input(std::size_t input, std::size_t first,
   return inputs_[input];
 }
 
+void Dataset::adapt_samples(const DatasetInput& from, std::size_t first, const SampleShape& want,
+                            std::span<float> samples) const {
+  const Adaptation how = adapt(from.shape, want);
+  const std::size_t elements = from.shape.num_elements();
+  std::vector<float> scratch;
+  for (std::size_t i = 0; i < samples.size() / elements; ++i) {
+    const auto sample = samples.subspan(i * elements, elements);
+    if (!has_gaps_) check_all_finite(sample, origin(first + i));
+    if (how.transposed) transpose(sample, how, scratch);
+  }
+}
+
 void Dataset::read(std::size_t input, std::size_t first, std::size_t count, const SampleShape& want,
-                   std::span<float> dst, ReadIntegers integers) const {
+                   std::span<float> dst) const {
   with_context(name_, [&] {
     const DatasetInput& from = checked_input(input, first, count, dst.size());
-    const bool as_stored = integers == ReadIntegers::kAsStored && is_integer(from.type);
-    const Adaptation how = adapt(from.shape, want);
     const std::size_t elements = from.shape.num_elements();
+    adapt(from.shape, want);  // fails before the work
     read_runs(first, count, elements, [&](std::size_t begin, std::size_t run, std::size_t at) {
-      const auto samples = dst.subspan(at, run * elements);
-      if (!as_stored) return from.source->read_floats(begin, run, samples);
-      std::vector<std::int64_t> stored(samples.size());
-      from.source->read_integers(begin, run, stored);
-      std::ranges::transform(stored, samples.begin(),
-                             [](std::int64_t x) { return static_cast<float>(x); });
+      from.source->read_floats(begin, run, dst.subspan(at, run * elements));
     });
-    std::vector<float> scratch;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto sample = dst.subspan(i * elements, elements);
-      if (!has_gaps_) check_all_finite(sample, origin(first + i));
-      if (how.transposed) transpose(sample, how, scratch);
-    }
+    adapt_samples(from, first, want, dst);
   });
+}
+
+void Dataset::read_as_stored(std::size_t input, std::size_t first, std::size_t count,
+                             const SampleShape& want, std::span<float> dst) const {
+  if (input >= inputs_.size() || !is_integer(inputs_[input].type)) {
+    return read(input, first, count, want, dst);
+  }
+  std::vector<std::int64_t> stored(dst.size());
+  read_integers(input, first, count, stored);
+  std::ranges::transform(stored, dst.begin(), [](std::int64_t x) { return static_cast<float>(x); });
+  with_context(name_, [&] { adapt_samples(inputs_[input], first, want, dst); });
 }
 
 void Dataset::read(std::size_t input, std::size_t first, std::size_t count,

@@ -74,12 +74,6 @@ struct DatasetInput {
   bool is_named = false;  ///< whether `name` is that of a network input; else inputs are in order
 };
 
-/// How integers are read as floats.
-enum class ReadIntegers {
-  kScaled,    ///< uint8 times the factor of the data set, as pixels are
-  kAsStored,  ///< for inputs that are integers themselves
-};
-
 /// Samples with one or more inputs each, and optionally one label each. Copies share the samples.
 class Dataset {
  public:
@@ -120,7 +114,11 @@ class Dataset {
   /// @throws Error kShape if dst, range or shape do not fit; kFormat if a value is NaN or infinite
   ///         and the data set is not one with_gaps(); kIo and kFormat from the file
   void read(std::size_t input, std::size_t first, std::size_t count, const SampleShape& want,
-            std::span<float> dst, ReadIntegers integers = ReadIntegers::kScaled) const;
+            std::span<float> dst) const;
+  /// The same, but pixels of uint8 are not multiplied by the factor of the data set: for inputs
+  /// that are integers themselves.
+  void read_as_stored(std::size_t input, std::size_t first, std::size_t count,
+                      const SampleShape& want, std::span<float> dst) const;
   /// The same, each in its stored shape.
   void read(std::size_t input, std::size_t first, std::size_t count, std::span<float> dst) const;
   /// Reads integers or booleans, for inputs that are indices; each in its stored shape.
@@ -131,6 +129,9 @@ class Dataset {
  private:
   const DatasetInput& checked_input(std::size_t input, std::size_t first, std::size_t count,
                                     std::size_t dst_size) const;
+  /// Checks floats that were read in the stored shape of an input, and converts them to `want`.
+  void adapt_samples(const DatasetInput& from, std::size_t first, const SampleShape& want,
+                     std::span<float> samples) const;
   /// Calls read(first in the source, count, index of the first element in dst) for runs of samples
   /// that are neighbours in the source.
   template <typename Read>
