@@ -85,7 +85,8 @@ std::vector<std::string> cost_lines(const ir::Graph& graph, const compress::Quan
   for (const std::size_t layer : suspects(result.layers)) {
     const std::string& name = result.layers[layer].name;
     const double cost = costs.of(name);
-    if (cost >= kCostDb) found.emplace_back(-cost, name);
+    // Infinite if no other layer has codes: that says nothing new.
+    if (cost >= kCostDb && std::isfinite(cost)) found.emplace_back(-cost, name);
   }
   std::ranges::sort(found);
   found.resize(std::min(found.size(), kNamed));

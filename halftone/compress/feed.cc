@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/base/element_type.h"
 #include "halftone/base/error.h"
 
 namespace halftone::compress {
@@ -175,7 +176,7 @@ Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
                                [&] { return feed_of(data.inputs()[*from[i]], input.type.shape); })
                 : InputFeed{});
     feeds.back().source = from[i];
-    feeds.back().is_integer = ir::is_integer(input.type.encoding.element);
+    feeds.back().is_integer = is_integer(input.type.encoding.element);
   }
   Feed feed;
   feed.fixed_batch = with_context(data.name(), [&] { return common_batch(graph, feeds); });

@@ -55,7 +55,7 @@ TEST_F(FeedTest, ScalesPixelsUnlessTheInputIsOfIntegers) {
     return samples;
   };
   EXPECT_THAT(fed(ir::ElementType::kFloat32), ElementsAre(1, 51 / 255.0F));
-  EXPECT_THAT(fed(ir::ElementType::kUInt8), ElementsAre(255, 51));
+  EXPECT_THAT(fed(ir::ElementType::kUint8), ElementsAre(255, 51));
   EXPECT_THAT(fed(ir::ElementType::kInt32), ElementsAre(255, 51));
 }
 
