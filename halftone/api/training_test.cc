@@ -22,11 +22,9 @@ class TrainingJobs : public WithFolder {
     return job;
   }
   [[nodiscard]] DistillJob distillation(const std::string& output) const {
-    compress::LayerSettings settings;
-    settings.weight_bits = settings.activation_bits = 2;
     DistillJob job;
     job.teachers = {kFile};
-    job.recipe = load_recipe({}, settings);
+    job.recipe = load_recipe({}, {.weight_bits = 2, .activation_bits = "2"});
     job.training = training(output);
     return job;
   }

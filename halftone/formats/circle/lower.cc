@@ -191,8 +191,9 @@ ValueId Rewrite::replacement(const ir::Binary& op) {
   const bool can_fuse = op.kind == BinaryKind::kAdd || op.kind == BinaryKind::kSub ||
                         op.kind == BinaryKind::kMul || op.kind == BinaryKind::kDiv;
   const ir::Shape result = graph_.value(node_.output).type.shape;
-  if (op.kind == BinaryKind::kPRelu && graph_.value(node_.inputs[0]).type.shape != result &&
-      op.activation == Activation{}) {
+  const ir::ValueType& input = graph_.value(node_.inputs[0]).type;
+  if (op.kind == BinaryKind::kPRelu && input.shape != result &&
+      input.is_dense(ir::ElementType::kFloat32) && op.activation == Activation{}) {
     // The file repeats slopes only: y = max(x, 0) + slope min(x, 0).
     const ValueId below = binary(BinaryKind::kMin, node_.inputs[0], scalar(0));
     const ValueId sloped = binary(BinaryKind::kMul, below, node_.inputs[1]);

@@ -120,7 +120,7 @@ TEST(Affine, RejectsParametersThatDoNotFit) {
 
 TEST(Affine, RejectsOtherElements) {
   const AffineParameters one{{1}, {0}, 0};
-  expect_error(ErrorKind::kShape, "expected int8, uint8 or int32 codes, found int64", [&] {
+  expect_error(ErrorKind::kShape, "expected int8, uint8, int16 or int32 codes, found int64", [&] {
     test::infer(QuantizeLinear{one, ElementType::kInt64}, {float_type({1})});
   });
   expect_error(ErrorKind::kShape, "rounding: expected half even or half away, found twice", [&] {
@@ -128,7 +128,8 @@ TEST(Affine, RejectsOtherElements) {
   });
   expect_error(ErrorKind::kShape, "input 0: expected float32, found int8[1]",
                [&] { test::infer(QuantizeLinear{one}, {dense_type(ElementType::kInt8, {1})}); });
-  expect_error(ErrorKind::kShape, "expected int8, uint8 or int32 codes, found float32[1]",
+  expect_error(ErrorKind::kShape,
+               "expected int8, uint8, int16, int32 or int64 codes, found float32[1]",
                [&] { test::infer(DequantizeLinear{one}, {float_type({1})}); });
 }
 
