@@ -37,12 +37,12 @@ TEST_F(ProgramGguf, InspectsKeysAndTensors) {
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("llama: Tiny"));
   EXPECT_THAT(text.out, HasSubstr("38 weights, 12.211 bits each with scales"));  // 8 * 58 / 38
-  const auto json = nlohmann::json::parse(run("inspect " + file + " --json").out);
-  EXPECT_EQ(json["format"], "gguf");
-  EXPECT_EQ(json["parameters"], 38);
-  EXPECT_EQ(json["keys"]["llama.block_count"], "1");
-  EXPECT_EQ(json["types"][0]["type"], "Q8_0");
-  EXPECT_EQ(json["tensors"][0]["shape"], nlohmann::json::array({2, 3}));
+  const auto facts = nlohmann::json::parse(run("inspect " + file + " --json").out);
+  EXPECT_EQ(facts["format"], "gguf");
+  EXPECT_EQ(facts["parameters"], 38);
+  EXPECT_EQ(facts["keys"]["llama.block_count"], "1");
+  EXPECT_EQ(facts["types"][0]["type"], "Q8_0");
+  EXPECT_EQ(facts["tensors"][0]["shape"], nlohmann::json::array({2, 3}));
 }
 
 /// A llama of one block, without its tensors.
@@ -74,10 +74,10 @@ TEST_F(ProgramGguf, SaysWhatALanguageModelIsMadeOf) {
   EXPECT_THAT(text.out, HasSubstr("1 blocks of width 8, 2 heads, feed-forward width 12\n"));
   EXPECT_THAT(text.out, HasSubstr("a cache of float16 takes 32 B per token"));
   EXPECT_THAT(text.out, HasSubstr("\nnot read: vision.weight\n"));
-  const auto json = nlohmann::json::parse(run("inspect " + path("m.gguf") + " --json").out);
-  EXPECT_EQ(json["model"]["vocabulary"], 5);
-  EXPECT_EQ(json["why_not_run"], "");
-  EXPECT_EQ(json["unread_tensors"], nlohmann::json::array({"vision.weight"}));
+  const auto facts = nlohmann::json::parse(run("inspect " + path("m.gguf") + " --json").out);
+  EXPECT_EQ(facts["model"]["vocabulary"], 5);
+  EXPECT_EQ(facts["why_not_run"], "");
+  EXPECT_EQ(facts["unread_tensors"], nlohmann::json::array({"vision.weight"}));
 }
 
 TEST_F(ProgramGguf, EstimatesALanguageModelByTheTypesOfItsTensors) {
@@ -122,9 +122,9 @@ TEST_F(ProgramGguf, EstimatesALanguageModelByTheTypesOfItsTensors) {
 
 TEST_F(ProgramGguf, SaysWhyALanguageModelIsNotRun) {
   write_file(path("m.gguf"), one_block().bytes());
-  const auto json = nlohmann::json::parse(run("inspect " + path("m.gguf") + " --json").out);
-  EXPECT_EQ(json["model"]["blocks"], 1);
-  EXPECT_THAT(std::string(json["why_not_run"]), HasSubstr("token_embd.weight"));
+  const auto facts = nlohmann::json::parse(run("inspect " + path("m.gguf") + " --json").out);
+  EXPECT_EQ(facts["model"]["blocks"], 1);
+  EXPECT_THAT(std::string(facts["why_not_run"]), HasSubstr("token_embd.weight"));
 }
 
 TEST_F(ProgramGguf, DecodesATensor) {
@@ -163,9 +163,9 @@ TEST_F(ProgramGguf, InspectsSafetensorsToo) {
   const formats::NewSafetensorsTensor tensor = {
       "w", formats::SafetensorsType::kBF16, {2}, source_of(own_bytes(numbers.bytes()))};
   formats::write_safetensors(path("m.safetensors"), {}, {&tensor, 1});
-  const auto json = nlohmann::json::parse(run("inspect " + path("m.safetensors") + " --json").out);
-  EXPECT_EQ(json["format"], "safetensors");
-  EXPECT_EQ(json["bits_per_weight"], 16);
+  const auto facts = nlohmann::json::parse(run("inspect " + path("m.safetensors") + " --json").out);
+  EXPECT_EQ(facts["format"], "safetensors");
+  EXPECT_EQ(facts["bits_per_weight"], 16);
   EXPECT_EQ(run("inspect " + path("m.safetensors") + " --tensor w -o " + path("w.npy")).code, 0);
   EXPECT_THAT(data::read_npy(path("w.npy")).floats(), testing::ElementsAre(1, -2));
 }

@@ -215,9 +215,9 @@ TEST(Explore, SaysWhyThereIsNoDesign) {
   options.budget.seconds = 1e-12;
   expect_error(ErrorKind::kUnsupported, "no design is within the budget of time and energy",
                [&] { Problem(kSmallSpace).explore(options); });
-  expect_error(ErrorKind::kUnsupported,
-               "no hardware computes all layers with bits of the space: 'a': no unit has "
-               "operations_per_cycle",
+  expect_error(ErrorKind::kUsage,
+               "unit.vector unit.operations_per_cycle = 0: 'operations_per_function' is of "
+               "operations, but unit 'vector unit' has no operations_per_cycle",
                [&] {
                  Problem(kSmallSpace +
                          "[[parameter]]\nkey = \"unit.vector unit.operations_per_cycle\"\n"

@@ -251,11 +251,13 @@ TEST(Config, NamesWhatIsWrong) {
   });
 }
 
-TEST(Config, SizesNeedNoKnownArchitecture) {
-  const Description d = config_sizes(replaced(kMistral, "mistral", "unheard"), "c");
+TEST(Config, SizesNeedAKnownArchitecture) {
+  const Description d = config_sizes(kMistral, "c");
   EXPECT_EQ(d.blocks, 32U);
   EXPECT_EQ(d.inner, 14336U);
   EXPECT_EQ(d.window, 4096U);
+  expect_error(ErrorKind::kUnsupported, "architecture 'unheard' (model_type)",
+               [] { config_sizes(replaced(kMistral, "mistral", "unheard"), "c"); });
 }
 
 }  // namespace
