@@ -107,7 +107,8 @@ TEST_F(ProgramSensitivity, ContinuesFromItsState) {
   const std::string arguments = "sensitivity " + model_ + data_ + "--no-time --choices 2,3 --json";
   const Outcome whole = run(arguments + " --threads 1");
   ASSERT_EQ(run(arguments + " --state " + path("s.json")).code, 0);
-  json state = json::parse(text_of(path("s.json")));
+  // In the order of the file, to which its checksums belong.
+  auto state = nlohmann::ordered_json::parse(text_of(path("s.json")));
   ASSERT_EQ(state["measured"].size(), 2U);
   state["measured"].erase("3");
   std::ofstream(path("s.json")) << state;

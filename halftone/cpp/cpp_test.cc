@@ -207,7 +207,7 @@ Recipe full_recipe() {
   Recipe recipe;
   LayerSettings& d = recipe.defaults;
   d.weight_bits = 3;
-  d.activation_bits = 0;
+  d.activation_bits = 4;
   d.scheme = "basis";
   d.weight_scheme = "int";
   d.activation_scheme = "basis";
@@ -216,10 +216,8 @@ Recipe full_recipe() {
   d.granularity = "group";
   d.group_size = 32;
   d.activation_scales = "fitted";
-  d.activation_group_size = 16;
   d.calibrator = "percentile";
   d.percentile = 99;
-  d.momentum = 0.5;
   d.skip = false;
   d.arithmetic = "auto";
   FitSettings& f = recipe.fit;
@@ -249,7 +247,11 @@ Recipe full_recipe() {
   f.level_rate = 0.02;
   f.bias_rate = 0.03;
   f.rounding_penalty = 0.5;
-  recipe.layers = {{"*\"quoted\"*", {.weight_bits = 8}}, {"last", {.skip = true}}};
+  recipe.ends.weight_bits = 8;
+  recipe.layers = {{"*\"quoted\"*", {.weight_bits = 8, .activation_bits = 0}},
+                   {"last", {.skip = true}},
+                   {"a", {.activation_scales = "group", .activation_group_size = 16}},
+                   {"b", {.calibrator = "moving-average", .momentum = 0.5}}};
   return recipe;
 }
 
