@@ -51,6 +51,27 @@ FirstValues first_values(const ir::Graph& graph) {
   return first;
 }
 
+/// The float values that layers read.
+std::vector<ValueId> layer_inputs(const ir::Graph& graph) {
+  std::vector<ValueId> inputs;
+  for (const ir::NodeId id : quantizable_layers(graph)) {
+    const ir::Node& node = graph.node(id);
+    if (!ir::is_table(node.op)) inputs.push_back(node.inputs[0]);
+  }
+  return inputs;
+}
+
+bool has_infinite_constant(const ir::Graph& graph) {
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const ir::Constant* constant = graph.constant(ValueId{static_cast<std::uint32_t>(v)});
+    const auto* dense = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+    if (dense == nullptr || dense->element() != ir::ElementType::kFloat32) continue;
+    const auto is_infinite = [](float x) { return std::isinf(x); };
+    if (std::ranges::any_of(dense->as<float>(), is_infinite)) return true;
+  }
+  return false;
+}
+
 /// "sample 7", "samples 7, 9 and 11", "samples 1, 2, 3 and 40 others".
 std::string listed(const data::Dataset& data, const std::vector<std::size_t>& samples) {
   constexpr std::size_t kMost = 4;
@@ -83,14 +104,18 @@ class Screening {
 
   void allow_gaps() {
     if (sizes_.empty() || result_.data.has_gaps()) return;
-    const std::vector<std::size_t> samples = with_gaps(sizes_);
-    if (samples.empty()) return;
     const data::Dataset& all = result_.data;
+    std::vector<std::size_t> samples = with_gaps(sizes_);
+    // Where a row is masked as a whole, infinite constants make a softmax NaN.
+    if (samples.empty() && has_infinite_constant(graph_)) {
+      samples = with_gaps(sizes_of(all, layer_inputs(graph_)));
+    }
+    if (samples.empty()) return;
     const std::vector<ValueId> outputs = float_outputs();
     if (!outputs.empty()) {
-      for (const std::size_t i : with_gaps(sizes_of(all.only(samples), outputs))) {
-        all.check_finite(samples[i]);
-      }
+      const std::vector<std::size_t> wrong = with_gaps(sizes_of(all.only(samples), outputs));
+      for (const std::size_t i : wrong) all.check_finite(samples[i]);
+      if (!wrong.empty()) return;  // which the fit says of the value that it meets first
     }
     result_.warnings.push_back(
         all.name() + ": " + listed(all, samples) + (samples.size() == 1 ? " has" : " have") +

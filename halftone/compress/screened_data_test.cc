@@ -180,6 +180,32 @@ TEST(ScreenedData, LeavesOutRowsThatAreNotFiniteWhereTheyAreMasked) {
                [&] { (void)quantize(graph, masked_data(x, mask), integers(4, 0)); });
 }
 
+/// Softmax of two rows, the second of which is masked as a whole, and a layer behind it.
+Graph network_with_masked_row(std::size_t read_row) {
+  Random random(9);
+  Graph graph;
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 2, 8}));
+  ir::Tensor mask(ir::ElementType::kFloat32, ir::Shape{2, 1});
+  mask.as<float>()[1] = -kInfinity;
+  const auto masked = graph.add_node("mask", ir::Binary{ir::BinaryKind::kAdd, {}},
+                                     {x, graph.add_constant("m", std::move(mask))});
+  const auto shares = graph.add_node("softmax", ir::Softmax{2}, {masked});
+  const auto y = add_layer(graph, "layer", shares, random_tensor({4, 8}, random, 0.3F), random);
+  graph.add_output(graph.add_node("row", ir::Slice{1, read_row, 1, 1}, {y}));
+  return graph;
+}
+
+TEST(ScreenedData, LeavesOutRowsThatBecomeNanInTheNetwork) {
+  const data::Dataset data = dataset(normal(64 * 2 * 8, 7), {64, 2, 8});
+  const QuantizeResult result = quantize(network_with_masked_row(0), data, integers(8, 8));
+  ASSERT_EQ(result.warnings.size(), 1U);
+  EXPECT_THAT(result.warnings[0], HasSubstr("rows with them are left out of the fit"));
+  EXPECT_GT(result.layers[0].sqnr_db, 25);
+  expect_error(ErrorKind::kFormat, "becomes NaN or infinite",
+               [&] { (void)quantize(network_with_masked_row(1), data, integers(8, 8)); });
+}
+
 TEST(ScreenedData, WarnsOfFewSamplesAndOfPixelsThatAreNotScaled) {
   const Graph graph = perceptron(100, 4, 2, 3);
   std::vector<float> x = normal(31 * 100, 8);

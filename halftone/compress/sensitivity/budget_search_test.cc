@@ -60,7 +60,7 @@ std::vector<LayerChoice> all_bits() {
 TEST(BudgetSearch, NeverExceedsBytes) {
   const data::Dataset data = random_dataset(100, 20, 3);
   double last = std::numeric_limits<double>::infinity();
-  for (const double limit : {2300.0, 2600.0, 3000.0, 4000.0}) {
+  for (const double limit : {1500.0, 1600.0, 1800.0, 2100.0}) {
     const BudgetResult result = quantize_within(searched_network(), data, {}, all_bits(),
                                                 options_for(Measure::kBytes, limit));
     const BudgetTry& chosen = result.tries[result.chosen];
