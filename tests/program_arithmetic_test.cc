@@ -22,7 +22,8 @@ TEST_F(Program, StoresTheArithmeticThatAnOptionNames) {
       const Outcome inspect = run("inspect " + file + " --json");
       EXPECT_EQ(json::parse(inspect.out)["layers"][0]["arithmetic"], expected);
       const Outcome bench = run("bench " + file + " --seconds 0.001 --json");
-      for (const json& layer : json::parse(bench.out)["layers"]) {
+      const json times = json::parse(bench.out);
+      for (const json& layer : times["layers"]) {
         if (layer["operator"] != "FullyConnected") continue;
         EXPECT_THAT(layer["arithmetic"].get<std::string>(), ::testing::StartsWith(expected + ": "));
       }
@@ -42,7 +43,8 @@ TEST_F(Program, GivesTheFirstAndLastLayersBitsOfTheirOwn) {
     const Outcome outcome = run(quantize + options);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     std::vector<int> found;
-    for (const json& layer : json::parse(outcome.out)["layers"]) {
+    const json report = json::parse(outcome.out);
+    for (const json& layer : report["layers"]) {
       found.push_back(layer["weight_bits"]);
       found.push_back(layer["activation_bits"]);
     }
