@@ -114,7 +114,7 @@ TEST_F(ProgramGguf, EstimatesALanguageModelByTheTypesOfItsTensors) {
   EXPECT_EQ(found["token"]["memory_bytes"]["weights"], bytes);
   EXPECT_EQ(found["parameters"], 2 * 96 * 32 + 4 * 32 * 32 + 3 * 32 * 64);
   EXPECT_EQ(run("estimate --llm " + path("m.gguf") + " --accelerator h100").out, run(command).out);
-  EXPECT_THAT(run(command).out, HasSubstr("weights 10.53 bits in the file"));
+  EXPECT_THAT(run(command).out, HasSubstr("weights 8.41 bits in the file"));
   const Outcome refused = run(command + " --weight-bits 4");
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("--weight-bits does nothing with a language model in a file"));

@@ -40,10 +40,11 @@ struct LayerInput {
 /// How large a value is in each sample. Samples that are computed in one run, and cannot be told
 /// apart, have the same numbers.
 struct SampleSizes {
-  std::vector<float> mean_square;       ///< of the finite elements
-  std::vector<float> peak;              ///< the largest square of them
-  std::vector<std::uint8_t> is_finite;  ///< whether all elements are
-  std::vector<std::uint8_t> is_bytes;   ///< whether all elements are whole numbers from 0 to 255
+  std::vector<float> mean_square;         ///< of the finite elements
+  std::vector<float> peak;                ///< the largest square of them
+  std::vector<std::uint8_t> is_finite;    ///< whether all elements are
+  std::vector<std::uint8_t> is_infinite;  ///< whether an element is
+  std::vector<std::uint8_t> is_bytes;     ///< whether all elements are whole numbers from 0 to 255
 };
 
 /// The elements of two values, [samples, ...] each.

@@ -30,7 +30,7 @@ std::vector<std::span<const float>> parts_of(const ir::Tensor& output, const ir:
 }
 
 /// Lists of SampleSizes.
-constexpr std::size_t kNumSizes = 4;
+constexpr std::size_t kNumSizes = 5;
 
 /// Adds the size of a part of a value.
 void add_size(std::span<const float> part, std::array<std::vector<float>, kNumSizes>& sizes) {
@@ -38,7 +38,9 @@ void add_size(std::span<const float> part, std::array<std::vector<float>, kNumSi
   double peak = 0;
   std::size_t count = 0;
   bool is_bytes = true;
+  bool is_infinite = false;
   for (const float x : part) {
+    is_infinite = is_infinite || std::isinf(x);
     is_bytes = is_bytes && x >= 0 && x <= 255 && x == std::trunc(x);
     if (!std::isfinite(x)) continue;
     const double square = double{x} * x;
@@ -50,7 +52,8 @@ void add_size(std::span<const float> part, std::array<std::vector<float>, kNumSi
       static_cast<float>(sum / static_cast<double>(std::max<std::size_t>(count, 1))));
   sizes[1].push_back(static_cast<float>(peak));
   sizes[2].push_back(count == part.size() ? 1 : 0);
-  sizes[3].push_back(is_bytes ? 1 : 0);
+  sizes[3].push_back(is_infinite ? 1 : 0);
+  sizes[4].push_back(is_bytes ? 1 : 0);
 }
 
 }  // namespace
@@ -79,7 +82,8 @@ std::vector<SampleSizes> Calibration::sizes(const ir::Graph& graph,
     result.push_back({std::move(found[i]),
                       std::move(found[i + 1]),
                       {found[i + 2].begin(), found[i + 2].end()},
-                      {found[i + 3].begin(), found[i + 3].end()}});
+                      {found[i + 3].begin(), found[i + 3].end()},
+                      {found[i + 4].begin(), found[i + 4].end()}});
   }
   return result;
 }

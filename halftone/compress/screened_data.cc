@@ -111,6 +111,10 @@ class Screening {
       samples = with_gaps(sizes_of(all, layer_inputs(graph_)));
     }
     if (samples.empty()) return;
+    // What follows a layer may make any output of an infinity finite, as tanh does.
+    for (const std::size_t i : samples) {
+      if (is_infinite_in_layers(i)) all.check_finite(i);
+    }
     const std::vector<ValueId> outputs = float_outputs();
     if (!outputs.empty()) {
       const std::vector<std::size_t> wrong = with_gaps(sizes_of(all.only(samples), outputs));
@@ -199,6 +203,15 @@ class Screening {
       if (!all) found.push_back(i);
     }
     return found;
+  }
+
+  /// Whether a first layer reads an infinity in a sample.
+  [[nodiscard]] bool is_infinite_in_layers(std::size_t sample) const {
+    for (std::size_t v = 0; v < sizes_.size(); ++v) {
+      const bool is_read = std::ranges::count(first_.of_layers, first_.values[v]) > 0;
+      if (is_read && sizes_[v].is_infinite[sample] != 0) return true;
+    }
+    return false;
   }
 
   [[nodiscard]] std::vector<ValueId> float_outputs() const {

@@ -162,7 +162,7 @@ TEST(ScreenedData, LeavesOutRowsThatAreNotFiniteWhereTheyAreMasked) {
   std::vector<float> mask(kSamples * 6, 1);
   for (std::size_t row = 0; row < mask.size(); row += 5) {
     mask[row] = 0;
-    x[row * 8 + row % 8] = row % 2 == 0 ? kNan : -kInfinity;
+    x[row * 8 + row % 8] = kNan;
   }
   for (const int activation_bits : {0, 4}) {
     for (const int steps : {0, 4}) {
@@ -175,6 +175,11 @@ TEST(ScreenedData, LeavesOutRowsThatAreNotFiniteWhereTheyAreMasked) {
       for (const LayerReport& layer : result.layers) EXPECT_GT(layer.sqnr_db, 15) << layer.name;
     }
   }
+  // Behind tanh an infinity would be a number like others.
+  std::vector<float> infinite = x;
+  infinite[0] = kInfinity;
+  expect_error(ErrorKind::kFormat, "masked: sample 0: expected finite numbers, found",
+               [&] { (void)quantize(graph, masked_data(infinite, mask), integers(4, 0)); });
   mask.assign(mask.size(), 1);
   expect_error(ErrorKind::kFormat, "masked: sample 0: expected finite numbers, found NaN",
                [&] { (void)quantize(graph, masked_data(x, mask), integers(4, 0)); });
