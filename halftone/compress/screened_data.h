@@ -23,9 +23,9 @@ struct ScreenedData {
 ///
 /// A sample is left out if its mean square or its largest square in one of these values is among
 /// the glitches(). Values that are not finite are allowed if the outputs of these samples are
-/// finite and no first layer reads an infinity; Calibration leaves them out of its statistics. Ordinary data is returned as it is.
-/// Also warns of few samples, and of whole numbers from 0 to 255 that a first layer reads as they
-/// are. The same on all ranks.
+/// finite and no first layer reads an infinity; Calibration leaves them out of its statistics.
+/// Ordinary data is returned as it is. Also warns of few samples, and of whole numbers from 0 to
+/// 255 that a first layer reads as they are. The same on all ranks.
 /// @throws Error kFormat if a value is NaN or infinite and makes an output so: the sample; kShape
 ///         if the data does not fit
 ScreenedData screened(const ir::Graph& graph, const data::Dataset& data,
