@@ -553,15 +553,24 @@ TEST_F(Program, WritesAllOrNothing) {
   std::filesystem::create_directory(path("folder.circle"));
   expect_failure("quantize " + kModel + " -o " + path("folder.circle") + arguments, 3,
                  "not a regular file");
-  // A limit on the file size simulates a full disk.
-  const std::string command = "bash -c \"ulimit -f 16; '" + std::string(HALFTONE_PROGRAM) +
-                              "' convert " + kModel + " " + path("big.circle") +
-                              "\" > /dev/null 2> '" + path("err") + "'";
-  const int status = std::system(command.c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 3);
-  EXPECT_THAT(text_of(path("err")), HasSubstr("cannot write"));
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-    EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("big.circle")));
+}
+
+TEST_F(Program, LeavesNothingOnAFullDisk) {
+  for (const std::string name : {"big.onnx", "big.tflite", "big.circle"}) {
+    ASSERT_EQ(run("convert " + kModel + " " + path(name)).code, 0);
+    const std::uintmax_t blocks = (std::filesystem::file_size(path(name)) - 1) / 1024;
+    std::filesystem::remove(path(name));
+    // A limit on the file size simulates a full disk: early, and at the last block.
+    for (const std::uintmax_t limit : {std::uintmax_t{1}, std::uintmax_t{16}, blocks}) {
+      const Outcome full =
+          run("convert " + kModel + " " + path(name),
+              "bash -c 'ulimit -f " + std::to_string(limit) + "; exec \"$@\"' bash");
+      EXPECT_EQ(full.code, 3) << full.err;
+      EXPECT_THAT(full.err, HasSubstr(name + ": cannot write: File too large"));
+      for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr(name)));
+      }
+    }
   }
 }
 

@@ -51,8 +51,7 @@ class Costs {
  public:
   Costs(const ir::Graph& reference, const ir::Graph& quantized, const data::Dataset& data,
         const spmd::Devices& devices)
-      : reference_(reference),
-        quantized_(quantized),
+      : quantized_(quantized),
         meter_(reference, data, compress::LossKind::kError, devices),
         pairs_(compress::paired_layers(reference, quantized)),
         whole_(to_db(meter_.loss(quantized, pairs_))) {}
@@ -69,7 +68,6 @@ class Costs {
   }
 
  private:
-  const ir::Graph& reference_;
   const ir::Graph& quantized_;
   compress::LossMeter meter_;
   std::vector<LayerPair> pairs_;
