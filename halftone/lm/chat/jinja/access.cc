@@ -49,22 +49,23 @@ std::optional<Value> dict_method(const Value& dict, const std::string& name) {
   }
   const bool is_view = name == "items" || name == "keys" || name == "values";
   if (!is_view && name != "copy") return std::nullopt;
-  return Value(Callable{name, [dict, name](Machine& machine, const Arguments& arguments) {
-                          const Bound bound(name, arguments, {});
-                          machine.work(dict.dict()->items.size());
-                          if (name == "copy") return dict;
-                          std::vector<Value> items;
-                          for (const auto& [key, value] : dict.dict()->items) {
-                            items.push_back(name == "keys"     ? key
-                                            : name == "values" ? value
-                                                               : Value::sequence({key, value}, SequenceKind::kTuple));
-                          }
-                          return view(std::move(items));
-                        }});
+  return Value(Callable{
+      name, [dict, name](Machine& machine, const Arguments& arguments) {
+        const Bound bound(name, arguments, {});
+        machine.work(dict.dict()->items.size());
+        if (name == "copy") return dict;
+        std::vector<Value> items;
+        for (const auto& [key, value] : dict.dict()->items) {
+          items.push_back(name == "keys"     ? key
+                          : name == "values" ? value
+                                             : Value::sequence({key, value}, SequenceKind::kTuple));
+        }
+        return view(std::move(items));
+      }});
 }
 
 std::optional<Value> list_method(const Value& list, const std::string& name) {
-  constexpr std::array<std::string_view, 8> kChanging = {"append", "clear",  "extend", "insert",
+  constexpr std::array<std::string_view, 8> kChanging = {"append", "clear",  "extend",  "insert",
                                                          "pop",    "remove", "reverse", "sort"};
   if (list.sequence()->kind == SequenceKind::kList && is_one_of(name, kChanging)) {
     return unsafe(list, name);
@@ -73,18 +74,19 @@ std::optional<Value> list_method(const Value& list, const std::string& name) {
     return Value(Callable{name, [list](Machine&, const Arguments&) { return list; }});
   }
   if (name != "count" && name != "index") return std::nullopt;
-  return Value(Callable{name, [list, name](Machine& machine, const Arguments& arguments) {
-                          const Bound bound(name, arguments, {"value"});
-                          machine.work(list.nesting().size);
-                          const std::vector<Value>& items = list.sequence()->items;
-                          const auto is_it = [&](const Value& item) { return is_equal(item, bound[0]); };
-                          if (name == "count") {
-                            return Value(static_cast<std::int64_t>(std::ranges::count_if(items, is_it)));
-                          }
-                          const auto found = std::ranges::find_if(items, is_it);
-                          if (found == items.end()) fail_type("a value that the list has", bound[0]);
-                          return Value(static_cast<std::int64_t>(found - items.begin()));
-                        }});
+  return Value(
+      Callable{name, [list, name](Machine& machine, const Arguments& arguments) {
+                 const Bound bound(name, arguments, {"value"});
+                 machine.work(list.nesting().size);
+                 const std::vector<Value>& items = list.sequence()->items;
+                 const auto is_it = [&](const Value& item) { return is_equal(item, bound[0]); };
+                 if (name == "count") {
+                   return Value(static_cast<std::int64_t>(std::ranges::count_if(items, is_it)));
+                 }
+                 const auto found = std::ranges::find_if(items, is_it);
+                 if (found == items.end()) fail_type("a value that the list has", bound[0]);
+                 return Value(static_cast<std::int64_t>(found - items.begin()));
+               }});
 }
 
 /// What the type of the object has of this name; nothing if it has none.
@@ -95,14 +97,14 @@ std::optional<Value> own_attribute(const Value& object, const std::string& name)
   }
   if (object.dict() != nullptr) return dict_method(object, name);
   const Sequence* sequence = object.sequence();
-  if (sequence != nullptr && (sequence->kind == SequenceKind::kList ||
-                              sequence->kind == SequenceKind::kTuple ||
-                              sequence->kind == SequenceKind::kRange)) {
+  if (sequence != nullptr &&
+      (sequence->kind == SequenceKind::kList || sequence->kind == SequenceKind::kTuple ||
+       sequence->kind == SequenceKind::kRange)) {
     return list_method(object, name);
   }
   constexpr std::array<std::string_view, 9> kOfNumbers = {
-      "real", "imag", "numerator", "denominator", "conjugate", "bit_length", "is_integer",
-      "as_integer_ratio", "hex"};
+      "real",       "imag",       "numerator",        "denominator", "conjugate",
+      "bit_length", "is_integer", "as_integer_ratio", "hex"};
   if (object.is_number() && is_one_of(name, kOfNumbers)) {
     fail(ErrorKind::kUnsupported, "the attribute '" + name + "' of numbers is not supported");
   }

@@ -15,7 +15,6 @@ Value Interpreter::evaluate(const Expression& expression) {
 }
 
 Value Interpreter::evaluate_here(const Expression& expression) {
-  const auto part = [&](std::size_t i) { return evaluate(expression.parts[i]); };
   switch (expression.kind) {
     case ExpressionKind::kConstant:
       return expression.constant;
@@ -26,47 +25,45 @@ Value Interpreter::evaluate_here(const Expression& expression) {
       return list(expression);
     case ExpressionKind::kDict:
       return dict(expression);
-    case ExpressionKind::kAttribute:
-      return attribute_of(part(0), expression.name);
-    case ExpressionKind::kItem: {
-      const Value object = part(0);
-      return item_of(object, part(1));
-    }
     case ExpressionKind::kSlice:
       return slice(expression);
     case ExpressionKind::kCall:
       return call(expression, {});
-    case ExpressionKind::kFilter: {
-      const Value value = part(0);
-      return filtered(machine_, expression.name, value, arguments_of(expression));
-    }
-    case ExpressionKind::kTest: {
-      const Value value = part(0);
-      return passes(machine_, expression.name, value, arguments_of(expression));
-    }
-    case ExpressionKind::kNot:
-      return !is_true(part(0));
     case ExpressionKind::kNegative:
     case ExpressionKind::kPositive:
       return signed_number(expression);
-    case ExpressionKind::kAnd:
-    case ExpressionKind::kOr: {
-      Value left = part(0);
-      const bool is_done = is_true(left) == (expression.kind == ExpressionKind::kOr);
-      return is_done ? left : part(1);
-    }
     case ExpressionKind::kConcatenation:
       return concatenation(expression);
-    case ExpressionKind::kBinary: {
-      const Value left = part(0);
-      return binary(machine_, expression.name, left, part(1));
-    }
     case ExpressionKind::kComparison:
       return comparison(expression);
-    case ExpressionKind::kCondition:
-      return is_true(part(0)) ? part(1) : part(2);
+    default:
+      return operation(expression);
   }
-  return {};
+}
+
+Value Interpreter::operation(const Expression& expression) {
+  Value first = evaluate(expression.parts[0]);
+  const auto part = [&](std::size_t i) { return evaluate(expression.parts[i]); };
+  switch (expression.kind) {
+    case ExpressionKind::kAttribute:
+      return attribute_of(first, expression.name);
+    case ExpressionKind::kItem:
+      return item_of(first, part(1));
+    case ExpressionKind::kFilter:
+      return filtered(machine_, expression.name, first, arguments_of(expression));
+    case ExpressionKind::kTest:
+      return passes(machine_, expression.name, first, arguments_of(expression));
+    case ExpressionKind::kNot:
+      return !is_true(first);
+    case ExpressionKind::kAnd:
+      return is_true(first) ? part(1) : first;
+    case ExpressionKind::kOr:
+      return is_true(first) ? first : part(1);
+    case ExpressionKind::kCondition:
+      return is_true(first) ? part(1) : part(2);
+    default:
+      return binary(machine_, expression.name, first, part(1));
+  }
 }
 
 Value Interpreter::name(const std::string& name) const {
@@ -148,7 +145,8 @@ Value Interpreter::comparison(const Expression& expression) {
 Value Interpreter::slice(const Expression& expression) {
   std::vector<Value> parts;
   for (const Expression& part : expression.parts) parts.push_back(evaluate(part));
-  machine_.work(parts[0].is_undefined() || parts[0].callable() != nullptr ? 1 : parts[0].nesting().size);
+  machine_.work(
+      parts[0].is_undefined() || parts[0].callable() != nullptr ? 1 : parts[0].nesting().size);
   Value result = slice_of(parts[0], parts[1], parts[2], parts[3]);
   if (result.string() != nullptr) machine_.make(result.string()->text.size());
   return result;

@@ -442,11 +442,11 @@ Expression ExpressionParser::parse_test(Expression value) {
   const bool is_negated = tokens_.skip_name("not");
   Expression test = make(ExpressionKind::kTest, list_of(std::move(value)));
   test.name = tokens_.expect_name();
-  const bool has_value =
-      (tokens_.is(TokenKind::kName) && !tokens_.is_name("else") && !tokens_.is_name("or") &&
-       !tokens_.is_name("and")) ||
-      tokens_.is(TokenKind::kString) || tokens_.is(TokenKind::kInteger) ||
-      tokens_.is(TokenKind::kFloat) || tokens_.is_operator("[") || tokens_.is_operator("{");
+  const bool has_value = (tokens_.is(TokenKind::kName) && !tokens_.is_name("else") &&
+                          !tokens_.is_name("or") && !tokens_.is_name("and")) ||
+                         tokens_.is(TokenKind::kString) || tokens_.is(TokenKind::kInteger) ||
+                         tokens_.is(TokenKind::kFloat) || tokens_.is_operator("[") ||
+                         tokens_.is_operator("{");
   if (tokens_.is_operator("(")) {
     parse_arguments(test);
   } else if (has_value) {

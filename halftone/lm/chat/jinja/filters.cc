@@ -63,7 +63,7 @@ Value replace(Machine& machine, const std::string& name, const Value& value,
   machine.work(1 + text.size() / 16);
   const std::int64_t count = bound.has(2) && bound[2].is_none() ? -1 : bound.integer(2, -1);
   return made(machine, value,
-              replaced(text, to_text(bound[0]), to_text(bound[1]), count, kMostCharacters));
+              replaced(text, to_text(bound[0]), to_text(bound[1]), count, kMaxCharacters));
 }
 
 Value string(Machine& machine, const std::string& name, const Value& value,
@@ -82,7 +82,8 @@ Value safe(Machine& /*machine*/, const std::string& name, const Value& value,
 Value escape(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
   bound_to(name, arguments, {});
-  const bool is_done = value.string() != nullptr && value.string()->is_markup && name != "forceescape";
+  const bool is_done =
+      value.string() != nullptr && value.string()->is_markup && name != "forceescape";
   if (is_done) return value;
   Text text = escaped(to_text(value));
   machine.make(text.size());
@@ -93,7 +94,8 @@ Value format(Machine& machine, const std::string& /*name*/, const Value& value,
              const Arguments& arguments) {
   Value values = Value::sequence(arguments.positional, SequenceKind::kTuple);
   if (!arguments.named.empty()) {
-    if (!arguments.positional.empty()) fail(ErrorKind::kUnsupported, "filter format: both kinds of arguments");
+    if (!arguments.positional.empty())
+      fail(ErrorKind::kUnsupported, "filter format: both kinds of arguments");
     Dict dict;
     for (const auto& [key, each] : arguments.named) dict.set(Value::text(key), each);
     values = Value(std::move(dict));
@@ -133,7 +135,8 @@ Value truncate(Machine& machine, const std::string& name, const Value& value,
   const std::int64_t length = bound.integer(0, 255);
   const Text text = to_text(value);
   const auto size = static_cast<std::int64_t>(text.size());
-  if (length < static_cast<std::int64_t>(end.size())) fail(ErrorKind::kUnsupported, "filter truncate: the length is below that of the end");
+  if (length < static_cast<std::int64_t>(end.size()))
+    fail(ErrorKind::kUnsupported, "filter truncate: the length is below that of the end");
   if (size <= length + bound.integer(3, 5)) return made(machine, value, text);
   Text kept = text.substr(0, static_cast<std::size_t>(length) - end.size());
   if (!bound.flag(1)) {
@@ -161,11 +164,13 @@ Value wordcount(Machine& machine, const std::string& name, const Value& value,
 Value urlencode(Machine& machine, const std::string& name, const Value& value,
                 const Arguments& arguments) {
   bound_to(name, arguments, {});
-  if (value.dict() != nullptr || value.sequence() != nullptr) fail_type("filter urlencode: a text", value);
+  if (value.dict() != nullptr || value.sequence() != nullptr)
+    fail_type("filter urlencode: a text", value);
   std::string result;
   for (const char c : to_utf8_text(to_text(value))) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = std::isalnum(byte) != 0 || std::string_view("_.-~/").find(c) != std::string_view::npos;
+    const bool is_plain =
+        std::isalnum(byte) != 0 || std::string_view("_.-~/").find(c) != std::string_view::npos;
     std::array<char, 4> code{};
     std::snprintf(code.data(), code.size(), "%%%02X", byte);
     result += is_plain ? std::string(1, c) : std::string(code.data());
@@ -175,7 +180,8 @@ Value urlencode(Machine& machine, const std::string& name, const Value& value,
 
 Value tojson(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});
+  const Bound bound =
+      bound_to(name, arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonStyle style;
   style.ascii = bound.flag(0);
   style.sorts_keys = bound.flag(3);
@@ -191,7 +197,8 @@ Value tojson(Machine& machine, const std::string& name, const Value& value,
   style.key_separator = from_utf8(": ");
   if (bound.has(2) && !bound[2].is_none()) {
     const std::vector<Value> both = items_of(bound[2]);
-    const bool are_texts = both.size() == 2 && both[0].string() != nullptr && both[1].string() != nullptr;
+    const bool are_texts =
+        both.size() == 2 && both[0].string() != nullptr && both[1].string() != nullptr;
     if (!are_texts) fail_type("filter tojson: two texts as separators", bound[2]);
     style.item_separator = both[0].string()->text;
     style.key_separator = both[1].string()->text;
@@ -234,11 +241,14 @@ Value to_int(Machine& /*machine*/, const std::string& name, const Value& value,
   const Bound bound = bound_to(name, arguments, {"default", "base"});
   const Value usual = bound.get(0, std::int64_t{0});
   if (value.is_integer()) return value.integer();
-  if (value.is_number()) return std::isfinite(value.number()) ? Value(whole(value.number())) : usual;
+  if (value.is_number())
+    return std::isfinite(value.number()) ? Value(whole(value.number())) : usual;
   if (value.string() == nullptr) return usual;
   const std::int64_t base = bound.integer(1, 10);
-  if (base < 2 || base > 36) fail(ErrorKind::kUnsupported, "filter int: expected a base of 2 to 36");
-  if (const auto number = parsed<std::int64_t>(value.string()->text, static_cast<int>(base))) return *number;
+  if (base < 2 || base > 36)
+    fail(ErrorKind::kUnsupported, "filter int: expected a base of 2 to 36");
+  if (const auto number = parsed<std::int64_t>(value.string()->text, static_cast<int>(base)))
+    return *number;
   const auto number = parsed<double>(value.string()->text, 10);
   return number && std::isfinite(*number) ? Value(whole(*number)) : usual;
 }
@@ -258,7 +268,8 @@ Value round_number(Machine& /*machine*/, const std::string& name, const Value& v
   if (!value.is_number()) fail_type("filter round: a number", value);
   const std::int64_t precision = bound.integer(0, 0);
   const std::string method = bound.has(1) ? to_utf8_text(bound.text(1)) : "common";
-  if (precision < 0 || precision > 100) fail(ErrorKind::kUnsupported, "filter round: expected 0 to 100 digits");
+  if (precision < 0 || precision > 100)
+    fail(ErrorKind::kUnsupported, "filter round: expected 0 to 100 digits");
   const double number = value.number();
   if (method == "common") {
     std::array<char, 512> buffer{};
@@ -269,7 +280,8 @@ Value round_number(Machine& /*machine*/, const std::string& name, const Value& v
   const double scale = std::pow(10, static_cast<double>(precision));
   if (method == "ceil") return std::ceil(number * scale) / scale;
   if (method == "floor") return std::floor(number * scale) / scale;
-  fail(ErrorKind::kUnsupported, "filter round: expected common, ceil or floor, found '" + method + "'");
+  fail(ErrorKind::kUnsupported,
+       "filter round: expected common, ceil or floor, found '" + method + "'");
 }
 
 Value usual_value(Machine& /*machine*/, const std::string& name, const Value& value,
@@ -290,14 +302,30 @@ struct Entry {
 };
 
 constexpr std::array<Entry, 25> kFilters = {{
-    {"abs", absolute},      {"attr", attribute},      {"capitalize", as_method},
-    {"center", center},     {"d", usual_value},       {"default", usual_value},
-    {"e", escape},          {"escape", escape},       {"float", to_float},
-    {"forceescape", escape}, {"format", format},      {"indent", indent},
-    {"int", to_int},        {"lower", as_method},     {"replace", replace},
-    {"round", round_number}, {"safe", safe},          {"string", string},
-    {"title", title_case},  {"tojson", tojson},       {"trim", as_method},
-    {"truncate", truncate}, {"upper", as_method},     {"urlencode", urlencode},
+    {"abs", absolute},
+    {"attr", attribute},
+    {"capitalize", as_method},
+    {"center", center},
+    {"d", usual_value},
+    {"default", usual_value},
+    {"e", escape},
+    {"escape", escape},
+    {"float", to_float},
+    {"forceescape", escape},
+    {"format", format},
+    {"indent", indent},
+    {"int", to_int},
+    {"lower", as_method},
+    {"replace", replace},
+    {"round", round_number},
+    {"safe", safe},
+    {"string", string},
+    {"title", title_case},
+    {"tojson", tojson},
+    {"trim", as_method},
+    {"truncate", truncate},
+    {"upper", as_method},
+    {"urlencode", urlencode},
     {"wordcount", wordcount},
 }};
 

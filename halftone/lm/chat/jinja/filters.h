@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filters, tests and functions of Jinja 3.1 that chat templates use, and those that transformers
-// adds: tojson, raise_exception, strftime_now. Source: Jinja's documentation, "List of Builtin
-// Filters", "List of Builtin Tests", "List of Global Functions".
+// The filters, tests and functions of Jinja 3.1 that chat templates use, and those that
+// transformers adds: tojson, raise_exception, strftime_now. Source: Jinja's documentation, "List of
+// Builtin Filters", "List of Builtin Tests", "List of Global Functions".
 #pragma once
 
 #include <string>

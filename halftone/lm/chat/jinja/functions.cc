@@ -22,7 +22,8 @@ Value range(Machine& machine, const Arguments& arguments) {
   if (step == 0) fail(ErrorKind::kUnsupported, "range: a step of zero");
   std::vector<Value> items;
   for (std::int64_t i = start; step > 0 ? i < stop : i > stop;) {
-    if (items.size() == kMost) fail(ErrorKind::kUnsupported, "range: expected at most 100000 numbers");
+    if (items.size() == kMost)
+      fail(ErrorKind::kUnsupported, "range: expected at most 100000 numbers");
     items.emplace_back(i);
     if (__builtin_add_overflow(i, step, &i)) break;
   }
@@ -32,7 +33,8 @@ Value range(Machine& machine, const Arguments& arguments) {
 
 /// The items of a dict, or of pairs, and the named arguments.
 Dict dict_of(const std::string& name, const Arguments& arguments) {
-  if (arguments.positional.size() > 1) fail(ErrorKind::kUnsupported, name + ": expected one dict at most");
+  if (arguments.positional.size() > 1)
+    fail(ErrorKind::kUnsupported, name + ": expected one dict at most");
   Dict dict;
   if (!arguments.positional.empty()) {
     const Value& source = arguments.positional[0];
@@ -75,12 +77,16 @@ Value strftime_now(Machine& machine, const Arguments& arguments) {
   const std::string format = to_utf8_text(Bound("strftime_now", arguments, {"format"}).text(0));
   constexpr std::string_view kKnown = "aAbBcdeHIjmMpSuUVwWxXyYGFTDRhn%t";
   for (std::size_t i = format.find('%'); i != std::string::npos; i = format.find('%', i + 2)) {
-    const bool is_known = i + 1 < format.size() && kKnown.find(format[i + 1]) != std::string_view::npos;
-    if (!is_known) fail(ErrorKind::kUnsupported, "strftime_now: '" + format.substr(i, 2) + "' is not supported");
+    const bool is_known =
+        i + 1 < format.size() && kKnown.find(format[i + 1]) != std::string_view::npos;
+    if (!is_known)
+      fail(ErrorKind::kUnsupported, "strftime_now: '" + format.substr(i, 2) + "' is not supported");
   }
   std::array<char, 1024> buffer{};
-  const std::size_t size = std::strftime(buffer.data(), buffer.size(), format.c_str(), &machine.now());
-  if (size == 0 && !format.empty()) fail(ErrorKind::kUnsupported, "strftime_now: the format is too long");
+  const std::size_t size =
+      std::strftime(buffer.data(), buffer.size(), format.c_str(), &machine.now());
+  if (size == 0 && !format.empty())
+    fail(ErrorKind::kUnsupported, "strftime_now: the format is too long");
   return Value::text(std::string_view(buffer.data(), size));
 }
 
@@ -97,9 +103,14 @@ struct Entry {
   Value (*call)(Machine&, const Arguments&);
 };
 constexpr std::array<Entry, 8> kFunctions = {{
-    {"range", range}, {"dict", dict}, {"namespace", new_namespace},
-    {"raise_exception", raise_exception}, {"strftime_now", strftime_now},
-    {kCycler, refuse<kCycler>}, {kJoiner, refuse<kJoiner>}, {kLipsum, refuse<kLipsum>},
+    {"range", range},
+    {"dict", dict},
+    {"namespace", new_namespace},
+    {"raise_exception", raise_exception},
+    {"strftime_now", strftime_now},
+    {kCycler, refuse<kCycler>},
+    {kJoiner, refuse<kJoiner>},
+    {kLipsum, refuse<kLipsum>},
 }};
 
 }  // namespace

@@ -33,7 +33,8 @@ class Interpreter::InScope {
  public:
   InScope(Interpreter& interpreter, std::shared_ptr<Scope> outer)
       : interpreter_(interpreter),
-        before_(std::exchange(interpreter.scope_, std::make_shared<Scope>(Scope{std::move(outer)}))) {}
+        before_(
+            std::exchange(interpreter.scope_, std::make_shared<Scope>(Scope{std::move(outer)}))) {}
   explicit InScope(Interpreter& interpreter) : InScope(interpreter, interpreter.scope_) {}
   InScope(const InScope&) = delete;
   InScope& operator=(const InScope&) = delete;
@@ -247,8 +248,11 @@ void Interpreter::bind(const Statement& macro, const Arguments& arguments) {
   const std::size_t count = macro.parameters.size();
   const std::vector<Value>& all = arguments.positional;
   scope_->set("kwargs", Value(std::move(others)));
-  scope_->set("varargs", Value::sequence({all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size())), all.end()},
-                                         SequenceKind::kTuple));
+  scope_->set(
+      "varargs",
+      Value::sequence(
+          {all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size())), all.end()},
+          SequenceKind::kTuple));
   for (std::size_t i = 0; i < count; ++i) {
     const Parameter& parameter = macro.parameters[i];
     const auto named = given(parameter.name);
@@ -259,7 +263,8 @@ void Interpreter::bind(const Statement& macro, const Arguments& arguments) {
     } else if (parameter.usual) {
       scope_->set(parameter.name, evaluate(*parameter.usual));
     } else {
-      scope_->set(parameter.name, Value::undefined("parameter '" + parameter.name + "' was not provided"));
+      scope_->set(parameter.name,
+                  Value::undefined("parameter '" + parameter.name + "' was not provided"));
     }
   }
 }

@@ -54,6 +54,8 @@ class Interpreter {
 
   Value evaluate(const Expression& expression);
   Value evaluate_here(const Expression& expression);
+  /// Of what evaluates its first part first.
+  Value operation(const Expression& expression);
   Value name(const std::string& name) const;
   Value list(const Expression& expression);
   Value dict(const Expression& expression);

@@ -18,7 +18,8 @@ class Writer {
     if (value.string() != nullptr) return add_string(value.string()->text);
     if (value.dict() != nullptr) return add_dict(*value.dict());
     const Sequence* list = value.sequence();
-    const bool is_list = list != nullptr && (list->kind == SequenceKind::kList || list->kind == SequenceKind::kTuple);
+    const bool is_list = list != nullptr &&
+                         (list->kind == SequenceKind::kList || list->kind == SequenceKind::kTuple);
     if (is_list) return add_list(list->items);
     const bool has_form = value.is_none() || value.is_number();
     if (!has_form) fail_type("tojson: a value that JSON can have", value);
@@ -69,7 +70,8 @@ class Writer {
   void add_unit(char32_t unit, char32_t mark) {
     constexpr std::u32string_view kDigits = U"0123456789abcdef";
     text_ += {U'\\' | mark, U'u' | mark};
-    for (int shift = 12; shift >= 0; shift -= 4) text_.push_back(kDigits[(unit >> shift) & 15] | mark);
+    for (int shift = 12; shift >= 0; shift -= 4)
+      text_.push_back(kDigits[(unit >> shift) & 15] | mark);
   }
 
   void add_line() {
@@ -103,7 +105,8 @@ class Writer {
   void add_dict(const Dict& dict) {
     auto items = dict.items;
     if (style_.sorts_keys) {
-      std::ranges::stable_sort(items, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
+      std::ranges::stable_sort(
+          items, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
     }
     add_items(items, U'{', U'}', [&](const auto& item) {
       const Value& key = item.first;
@@ -133,7 +136,8 @@ Value value_of(const Json& json, bool from_message) {
     case Json::value_t::number_integer:
       return json.get<std::int64_t>();
     case Json::value_t::number_unsigned:
-      if (json.get<std::uint64_t>() > INT64_MAX) fail(ErrorKind::kFormat, "JSON: an integer goes beyond 64 bits");
+      if (json.get<std::uint64_t>() > INT64_MAX)
+        fail(ErrorKind::kFormat, "JSON: an integer goes beyond 64 bits");
       return json.get<std::int64_t>();
     case Json::value_t::number_float:
       return json.get<double>();
@@ -168,16 +172,17 @@ Text to_json(Machine& machine, const Value& value, const JsonStyle& style) {
 }
 
 Value from_json(std::string_view text, bool from_message) {
-  constexpr int kMostDepth = 100;
+  constexpr int kMaxDepth = 100;
   bool is_too_deep = false;
   const Json json = Json::parse(
       text,
       [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-        is_too_deep |= depth > kMostDepth;
+        is_too_deep |= depth > kMaxDepth;
         return !is_too_deep;
       },
       false);
-  if (is_too_deep) fail(ErrorKind::kFormat, "JSON: expected at most 100 lists and objects in each other");
+  if (is_too_deep)
+    fail(ErrorKind::kFormat, "JSON: expected at most 100 lists and objects in each other");
   if (json.is_discarded()) fail(ErrorKind::kFormat, "expected JSON");
   return value_of(json, from_message);
 }

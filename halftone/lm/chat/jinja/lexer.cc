@@ -70,7 +70,9 @@ class Lexer {
     fail(ErrorKind::kFormat, "line " + std::to_string(line_) + ": " + what);
   }
 
-  void add(TokenKind kind, std::string_view text) { tokens_.push_back({kind, std::string(text), line_}); }
+  void add(TokenKind kind, std::string_view text) {
+    tokens_.push_back({kind, std::string(text), line_});
+  }
 
   [[nodiscard]] std::string_view rest() const { return source_.substr(at_); }
 
@@ -149,7 +151,8 @@ class Lexer {
     skip(head);
     if (takes_space) skip(leading_space(rest()));
     const std::size_t begin = at_;
-    for (std::size_t end = source_.find("{%", begin); end != kNone; end = source_.find("{%", end + 2)) {
+    for (std::size_t end = source_.find("{%", begin); end != kNone;
+         end = source_.find("{%", end + 2)) {
       at_ = end + 2;
       const char sign = at_ < source_.size() ? source_[at_] : '\0';
       if (sign == '-' || sign == '+') ++at_;
@@ -192,11 +195,12 @@ class Lexer {
     if (c == '_' || is_letter(first)) return read_name();
     constexpr std::array<std::string_view, 6> kLong = {"**", "//", "==", "!=", ">=", "<="};
     constexpr std::string_view kShort = "+-/*%~[](){}><=.:|,;";
-    const bool is_long = std::ranges::any_of(
-        kLong, [&](std::string_view each) { return rest().starts_with(each); });
+    const bool is_long =
+        std::ranges::any_of(kLong, [&](std::string_view each) { return rest().starts_with(each); });
     const std::size_t length = is_long ? 2 : 1;
     if (length == 1 && kShort.find(c) == kNone) {
-      fail_here("unexpected character '" + std::string(rest().substr(0, utf8_length(rest()))) + "'");
+      fail_here("unexpected character '" + std::string(rest().substr(0, utf8_length(rest()))) +
+                "'");
     }
     balance(c, open);
     add(TokenKind::kOperator, rest().substr(0, length));
@@ -249,7 +253,8 @@ class Lexer {
       }
     }
     if (length < rest().size() && std::isalpha(static_cast<unsigned char>(rest()[length])) != 0) {
-      fail_here("expected a decimal number, found '" + std::string(rest().substr(0, length + 1)) + "'");
+      fail_here("expected a decimal number, found '" + std::string(rest().substr(0, length + 1)) +
+                "'");
     }
     std::string text(rest().substr(0, length));
     std::erase(text, '_');

@@ -14,7 +14,8 @@ Value number(std::size_t value) { return static_cast<std::int64_t>(value); }
 
 Value neighbour(const Loop& loop, bool is_before) {
   const bool is_there = is_before ? loop.index > 0 : loop.index + 1 < loop.items.size();
-  if (!is_there) return Value::undefined(is_before ? "there is no previous item" : "there is no next item");
+  if (!is_there)
+    return Value::undefined(is_before ? "there is no previous item" : "there is no next item");
   return loop.items[is_before ? loop.index - 1 : loop.index + 1];
 }
 
@@ -27,7 +28,8 @@ Value changed(Loop& loop, const Arguments& arguments) {
   for (const Value& each : arguments.positional) {
     if (each.nesting().holds_scopes) fail_type("changed: values", each);
   }
-  const bool is_same = loop.changed && std::ranges::equal(*loop.changed, arguments.positional, is_equal);
+  const bool is_same =
+      loop.changed && std::ranges::equal(*loop.changed, arguments.positional, is_equal);
   loop.changed = arguments.positional;
   return !is_same;
 }

@@ -14,9 +14,9 @@ namespace halftone::lm::jinja {
 struct Loop {
   std::vector<Value> items;
   std::size_t index = 0;
-  std::size_t depth = 0;                           ///< loops around this one, of a recursive loop
-  std::optional<std::vector<Value>> changed{};     ///< what changed() saw last
-  std::function<Value(const Value&)> again{};      ///< of a recursive loop; empty: it is none
+  std::size_t depth = 0;                        ///< loops around this one, of a recursive loop
+  std::optional<std::vector<Value>> changed{};  ///< what changed() saw last
+  std::function<Value(const Value&)> again{};   ///< of a recursive loop; empty: it is none
 };
 
 /// loop.first and the others; undefined if there is no such attribute.

@@ -69,7 +69,8 @@ bool Bound::flag(std::size_t i, bool usual) const { return has(i) ? is_true(*val
 
 std::int64_t Bound::integer(std::size_t i, std::int64_t usual) const {
   if (!has(i)) return usual;
-  if (!values_[i]->is_integer()) fail_type(what_ + ": an integer as '" + names_[i] + "'", *values_[i]);
+  if (!values_[i]->is_integer())
+    fail_type(what_ + ": an integer as '" + names_[i] + "'", *values_[i]);
   return values_[i]->integer();
 }
 

@@ -57,7 +57,9 @@ Value of_integers(const std::string& name, std::int64_t a, std::int64_t b) {
   if (name == "-") overflows = __builtin_sub_overflow(a, b, &result);
   if (name == "*") overflows = __builtin_mul_overflow(a, b, &result);
   if (name == "+" || name == "-" || name == "*") return checked(overflows, result);
-  if (name == "**") return b < 0 ? Value(std::pow(static_cast<double>(a), static_cast<double>(b))) : Value(power(a, b));
+  if (name == "**")
+    return b < 0 ? Value(std::pow(static_cast<double>(a), static_cast<double>(b)))
+                 : Value(power(a, b));
   if (b == 0) fail(ErrorKind::kUnsupported, "a division by zero");
   if (name == "/") return static_cast<double>(a) / static_cast<double>(b);
   return name == "//" ? floor_divided(a, b) : remainder(a, b);
@@ -128,7 +130,9 @@ Value binary(Machine& machine, const std::string& name, const Value& a, const Va
     machine.work(items.size());
     return Value::sequence(std::move(items), a.sequence()->kind);
   }
-  const auto repeats = [](const Value& value) { return value.string() != nullptr || is_list(value); };
+  const auto repeats = [](const Value& value) {
+    return value.string() != nullptr || is_list(value);
+  };
   if (name == "*" && repeats(a) && b.is_integer()) return repeated(machine, a, b.integer());
   if (name == "*" && repeats(b) && a.is_integer()) return repeated(machine, b, a.integer());
   fail_operands(name, a, b);

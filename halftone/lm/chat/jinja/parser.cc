@@ -99,7 +99,8 @@ class Parser {
   [[noreturn]] void refuse(const std::string& tag) {
     constexpr std::array<std::string_view, 9> kOthers = {
         "include", "import", "from", "extends", "block", "autoescape", "trans", "do", "debug"};
-    if (std::ranges::find(kOthers, tag) == kOthers.end()) tokens_.fail_here("expected a tag of Jinja");
+    if (std::ranges::find(kOthers, tag) == kOthers.end())
+      tokens_.fail_here("expected a tag of Jinja");
     fail(ErrorKind::kUnsupported, "line " + std::to_string(tokens_.current().line) + ": the tag '" +
                                       tag + "' is not supported in chat templates");
   }

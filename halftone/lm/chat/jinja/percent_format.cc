@@ -33,7 +33,9 @@ class Formatter {
       check_size(result_.size());
     }
     const bool takes_one = values_.sequence() == nullptr && values_.dict() == nullptr;
-    const std::size_t count = takes_one ? 1 : values_.dict() != nullptr ? used_ : length_of(values_);
+    const std::size_t count = takes_one                   ? 1
+                              : values_.dict() != nullptr ? used_
+                                                          : length_of(values_);
     if (used_ < count) fail(ErrorKind::kUnsupported, "%: not all values are in the text");
     return std::move(result_);
   }
@@ -59,7 +61,8 @@ class Formatter {
   Value next_value() {
     if (is_at("(")) {
       const std::size_t end = format_.find(U')');
-      if (values_.dict() == nullptr || end == TextView::npos) fail_type("%: a dict of values", values_);
+      if (values_.dict() == nullptr || end == TextView::npos)
+        fail_type("%: a dict of values", values_);
       const Value* found = values_.dict()->find(Value(Text(format_.substr(1, end - 1))));
       if (found == nullptr) fail(ErrorKind::kUnsupported, "%: a value is missing");
       format_.remove_prefix(end + 1);
@@ -106,13 +109,17 @@ class Formatter {
     const std::string flags = field.flags.find('+') != std::string::npos ? "%+" : "%";
     std::array<char, 512> buffer{};
     if (field.letter == 'd' || field.letter == 'i') {
-      const auto whole = value.is_integer() ? value.integer() : static_cast<std::int64_t>(value.number());
-      std::snprintf(buffer.data(), buffer.size(), (flags + "lld").c_str(), static_cast<long long>(whole));
+      const auto whole =
+          value.is_integer() ? value.integer() : static_cast<std::int64_t>(value.number());
+      std::snprintf(buffer.data(), buffer.size(), (flags + "lld").c_str(),
+                    static_cast<long long>(whole));
     } else if (std::string_view("feEgG").find(field.letter) != std::string_view::npos) {
       const int precision = field.precision < 0 ? 6 : field.precision;
-      std::snprintf(buffer.data(), buffer.size(), (flags + ".*" + field.letter).c_str(), precision, value.number());
+      std::snprintf(buffer.data(), buffer.size(), (flags + ".*" + field.letter).c_str(), precision,
+                    value.number());
     } else {
-      fail(ErrorKind::kUnsupported, "%: the field %" + std::string(1, field.letter) + " is not supported");
+      fail(ErrorKind::kUnsupported,
+           "%: the field %" + std::string(1, field.letter) + " is not supported");
     }
     return from_utf8(buffer.data());
   }
@@ -120,10 +127,13 @@ class Formatter {
   void add_padded(const Text& text, const Field& field) {
     const std::size_t missing = field.width > text.size() ? field.width - text.size() : 0;
     const bool is_left = field.flags.find('-') != std::string::npos;
-    const bool has_zeros = !is_left && field.letter != 's' && field.flags.find('0') != std::string::npos;
+    const bool has_zeros =
+        !is_left && field.letter != 's' && field.flags.find('0') != std::string::npos;
     Text padded = text;
     const bool has_sign = !text.empty() && (text[0] == U'-' || text[0] == U'+');
-    padded.insert(is_left ? text.size() : has_zeros && has_sign ? 1 : 0,
+    padded.insert(is_left                 ? text.size()
+                  : has_zeros && has_sign ? 1
+                                          : 0,
                   Text(missing, has_zeros ? U'0' : U' '));
     result_ += padded;
   }

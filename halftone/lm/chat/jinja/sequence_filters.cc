@@ -32,8 +32,10 @@ Value path_of(const Value& item, const Value& path) {
   if (path.string() == nullptr) fail_type("the name of an attribute", path);
   Value found = item;
   for (const Text& part : split(path.string()->text, U".", -1, false)) {
-    const bool is_number = !part.empty() && std::ranges::all_of(part, is_decimal) && part.size() < 10;
-    found = item_of(found, is_number ? Value(std::int64_t{std::stoll(to_utf8_text(part))}) : Value(part));
+    const bool is_number =
+        !part.empty() && std::ranges::all_of(part, is_decimal) && part.size() < 10;
+    found = item_of(found,
+                    is_number ? Value(std::int64_t{std::stoll(to_utf8_text(part))}) : Value(part));
   }
   return found;
 }
@@ -89,11 +91,13 @@ Value length(Machine& /*machine*/, const std::string& name, const Value& value,
 Value end_item(Machine& machine, const std::string& name, const Value& value,
                const Arguments& arguments) {
   bound_to(name, arguments, {});
-  if (name == "last" && value.sequence() != nullptr && value.sequence()->kind == SequenceKind::kGenerator) {
+  if (name == "last" && value.sequence() != nullptr &&
+      value.sequence()->kind == SequenceKind::kGenerator) {
     fail_type("filter last: a sequence with an end", value);
   }
   const std::vector<Value> items = counted_items(machine, value);
-  if (items.empty()) return Value::undefined("there is no " + name + " item, the sequence is empty");
+  if (items.empty())
+    return Value::undefined("there is no " + name + " item, the sequence is empty");
   return name == "first" ? items.front() : items.back();
 }
 
@@ -137,9 +141,9 @@ Value sort(Machine& machine, const std::string& name, const Value& value,
            const Arguments& arguments) {
   const Bound bound = bound_to(name, arguments, {"reverse", "case_sensitive", "attribute"});
   const Value attribute = bound.get(2, None{});
-  return Value::sequence(sorted(machine, counted_items(machine, value), bound.flag(0), [&](const Value& item) {
-    return keys_of(item, attribute, bound.flag(1));
-  }));
+  return Value::sequence(
+      sorted(machine, counted_items(machine, value), bound.flag(0),
+             [&](const Value& item) { return keys_of(item, attribute, bound.flag(1)); }));
 }
 
 Value dictsort(Machine& machine, const std::string& name, const Value& value,
@@ -147,7 +151,8 @@ Value dictsort(Machine& machine, const std::string& name, const Value& value,
   const Bound bound = bound_to(name, arguments, {"case_sensitive", "by", "reverse"});
   if (value.dict() == nullptr) fail_type("filter dictsort: a dict", value);
   const std::string by = bound.has(1) ? to_utf8_text(bound.text(1)) : "key";
-  if (by != "key" && by != "value") fail(ErrorKind::kUnsupported, "filter dictsort: expected 'key' or 'value' as 'by'");
+  if (by != "key" && by != "value")
+    fail(ErrorKind::kUnsupported, "filter dictsort: expected 'key' or 'value' as 'by'");
   std::vector<Value> items;
   for (const auto& [key, each] : value.dict()->items) {
     items.push_back(Value::sequence({key, each}, SequenceKind::kTuple));
@@ -179,9 +184,8 @@ Value unique(Machine& machine, const std::string& name, const Value& value,
   for (const Value& item : counted_items(machine, value)) {
     std::vector<Value> keys = keys_of(item, bound.get(1, None{}), bound.flag(0));
     machine.work(seen.size() + item.nesting().size);
-    const bool is_new = std::ranges::none_of(seen, [&](const auto& known) {
-      return std::ranges::equal(known, keys, is_equal);
-    });
+    const bool is_new = std::ranges::none_of(
+        seen, [&](const auto& known) { return std::ranges::equal(known, keys, is_equal); });
     if (!is_new) continue;
     result.push_back(item);
     seen.push_back(std::move(keys));
@@ -194,11 +198,14 @@ Value extreme(Machine& machine, const std::string& name, const Value& value,
   const Bound bound = bound_to(name, arguments, {"case_sensitive", "attribute"});
   const std::vector<Value> all = counted_items(machine, value);
   if (all.empty()) return Value::undefined("there is no " + name + " of nothing");
-  const auto keys = [&](const Value& item) { return keys_of(item, bound.get(1, None{}), bound.flag(0)); };
+  const auto keys = [&](const Value& item) {
+    return keys_of(item, bound.get(1, None{}), bound.flag(0));
+  };
   Value best = all.front();
   for (const Value& item : all) {
     machine.work(item.nesting().size);
-    if (name == "max" ? is_before(keys(best), keys(item)) : is_before(keys(item), keys(best))) best = item;
+    if (name == "max" ? is_before(keys(best), keys(item)) : is_before(keys(item), keys(best)))
+      best = item;
   }
   return best;
 }
@@ -208,7 +215,8 @@ Value sum(Machine& machine, const std::string& name, const Value& value,
   const Bound bound = bound_to(name, arguments, {"attribute", "start"});
   Value total = bound.get(1, std::int64_t{0});
   for (const Value& item : counted_items(machine, value)) {
-    total = binary(machine, "+", total, bound.has(0) && !bound[0].is_none() ? path_of(item, bound[0]) : item);
+    total = binary(machine, "+", total,
+                   bound.has(0) && !bound[0].is_none() ? path_of(item, bound[0]) : item);
   }
   return total;
 }
@@ -217,7 +225,8 @@ Value batch(Machine& machine, const std::string& name, const Value& value,
             const Arguments& arguments) {
   const Bound bound = bound_to(name, arguments, {"linecount", "fill_with"});
   const std::int64_t count = bound.integer(0, 0);
-  if (count < 1 || count > 100'000) fail(ErrorKind::kUnsupported, "filter batch: expected 1 to 100000 items");
+  if (count < 1 || count > 100'000)
+    fail(ErrorKind::kUnsupported, "filter batch: expected 1 to 100000 items");
   const auto size = static_cast<std::size_t>(count);
   std::vector<Value> batches;
   std::vector<Value> current;
@@ -235,7 +244,8 @@ Value batch(Machine& machine, const std::string& name, const Value& value,
 /// The arguments behind the first ones.
 Arguments without_first(const Arguments& arguments, std::size_t count) {
   Arguments rest = arguments;
-  const auto end = rest.positional.begin() + static_cast<std::ptrdiff_t>(std::min(count, rest.positional.size()));
+  const auto end = rest.positional.begin() +
+                   static_cast<std::ptrdiff_t>(std::min(count, rest.positional.size()));
   rest.positional.erase(rest.positional.begin(), end);
   return rest;
 }
@@ -253,7 +263,8 @@ Value map(Machine& machine, const std::string& name, const Value& value,
     }
     return generator(std::move(result));
   }
-  if (arguments.positional[0].string() == nullptr) fail_type("filter map: the name of a filter", arguments.positional[0]);
+  if (arguments.positional[0].string() == nullptr)
+    fail_type("filter map: the name of a filter", arguments.positional[0]);
   const std::string filter = to_utf8_text(arguments.positional[0].string()->text);
   const Arguments rest = without_first(arguments, 1);
   for (const Value& item : all) {
@@ -268,10 +279,12 @@ Value choose(Machine& machine, const std::string& name, const Value& value,
   if (!is_true(value)) return generator({});  // as in map()
   const bool has_attribute = name.ends_with("attr");
   const std::size_t used = has_attribute ? 1 : 0;
-  if (arguments.positional.size() < used) fail(ErrorKind::kUnsupported, "filter " + name + ": expected an attribute");
+  if (arguments.positional.size() < used)
+    fail(ErrorKind::kUnsupported, "filter " + name + ": expected an attribute");
   const Value path = has_attribute ? arguments.positional[0] : Value();
   const bool has_test = arguments.positional.size() > used;
-  if (has_test && arguments.positional[used].string() == nullptr) fail_type("filter " + name + ": the name of a test", arguments.positional[used]);
+  if (has_test && arguments.positional[used].string() == nullptr)
+    fail_type("filter " + name + ": the name of a test", arguments.positional[used]);
   const std::string test = has_test ? to_utf8_text(arguments.positional[used].string()->text) : "";
   const Arguments rest = without_first(arguments, used + 1);
   std::vector<Value> result;
@@ -289,11 +302,11 @@ struct Entry {
 };
 
 constexpr std::array<Entry, 20> kFilters = {{
-    {"batch", batch},     {"count", length},      {"dictsort", dictsort}, {"first", end_item},
-    {"items", items},     {"join", join},         {"last", end_item},     {"length", length},
-    {"list", list},       {"map", map},           {"max", extreme},       {"min", extreme},
-    {"reject", choose},   {"rejectattr", choose}, {"reverse", reverse},   {"select", choose},
-    {"selectattr", choose}, {"sort", sort},       {"sum", sum},           {"unique", unique},
+    {"batch", batch},       {"count", length},      {"dictsort", dictsort}, {"first", end_item},
+    {"items", items},       {"join", join},         {"last", end_item},     {"length", length},
+    {"list", list},         {"map", map},           {"max", extreme},       {"min", extreme},
+    {"reject", choose},     {"rejectattr", choose}, {"reverse", reverse},   {"select", choose},
+    {"selectattr", choose}, {"sort", sort},         {"sum", sum},           {"unique", unique},
 }};
 
 }  // namespace

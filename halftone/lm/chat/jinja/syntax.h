@@ -17,13 +17,13 @@ enum class ExpressionKind : std::uint8_t {
   kName,
   kList,
   kTuple,
-  kDict,         ///< parts: key, value, key, value
-  kAttribute,    ///< parts: object; name
-  kItem,         ///< parts: object, key
-  kSlice,        ///< parts: object, first, end, step; each constant None where left out
-  kCall,         ///< parts: function, positional arguments; named
-  kFilter,       ///< parts: value, positional arguments; name, named
-  kTest,         ///< likewise
+  kDict,       ///< parts: key, value, key, value
+  kAttribute,  ///< parts: object; name
+  kItem,       ///< parts: object, key
+  kSlice,      ///< parts: object, first, end, step; each constant None where left out
+  kCall,       ///< parts: function, positional arguments; named
+  kFilter,     ///< parts: value, positional arguments; name, named
+  kTest,       ///< likewise
   kNot,
   kNegative,
   kPositive,

@@ -17,11 +17,13 @@ bool is_list(const Value& value) {
 }
 
 bool is_iterable(const Value& value) {
-  return value.is_undefined() || value.string() != nullptr || value.sequence() != nullptr || value.dict() != nullptr;
+  return value.is_undefined() || value.string() != nullptr || value.sequence() != nullptr ||
+         value.dict() != nullptr;
 }
 
 bool is_sequence(const Value& value) {
-  return value.is_undefined() || value.string() != nullptr || is_list(value) || value.dict() != nullptr;
+  return value.is_undefined() || value.string() != nullptr || is_list(value) ||
+         value.dict() != nullptr;
 }
 
 bool is_integer(const Value& value) { return value.is<std::int64_t>(); }
@@ -64,7 +66,8 @@ constexpr std::array<Plain, 21> kPlain = {{
     {"even", [](const Value& v) { return remainder(v, 2) == 0; }},
     {"lower", [](const Value& v) { return is_in_case(v, "lower"); }},
     {"upper", [](const Value& v) { return is_in_case(v, "upper"); }},
-    {"filter", [](const Value& v) {
+    {"filter",
+     [](const Value& v) {
        const std::string name = to_utf8_text(to_text(v));
        return value_filter(name) != nullptr || sequence_filter(name) != nullptr;
      }},
@@ -73,9 +76,21 @@ constexpr std::array<Plain, 21> kPlain = {{
 
 /// Tests that compare, with the operators that they stand for.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kCompared = {{
-    {"eq", "=="}, {"equalto", "=="}, {"==", "=="}, {"ne", "!="}, {"!=", "!="},
-    {"lt", "<"},  {"lessthan", "<"}, {"<", "<"},   {"le", "<="}, {"<=", "<="},
-    {"gt", ">"},  {"greaterthan", ">"}, {">", ">"}, {"ge", ">="}, {">=", ">="},
+    {"eq", "=="},
+    {"equalto", "=="},
+    {"==", "=="},
+    {"ne", "!="},
+    {"!=", "!="},
+    {"lt", "<"},
+    {"lessthan", "<"},
+    {"<", "<"},
+    {"le", "<="},
+    {"<=", "<="},
+    {"gt", ">"},
+    {"greaterthan", ">"},
+    {">", ">"},
+    {"ge", ">="},
+    {">=", ">="},
     {"in", "in"},
 }};
 
@@ -98,7 +113,8 @@ bool passes(Machine& machine, const std::string& name, const Value& value,
             const Arguments& arguments) {
   machine.work();
   const std::string what = "test " + name;
-  if (const auto* plain_test = std::ranges::find(kPlain, name, &Plain::name); plain_test != kPlain.end()) {
+  if (const auto* plain_test = std::ranges::find(kPlain, name, &Plain::name);
+      plain_test != kPlain.end()) {
     const Bound bound(what, arguments, {});
     return plain_test->holds(value);
   }

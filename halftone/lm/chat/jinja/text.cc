@@ -24,7 +24,9 @@ char32_t upper_of(char32_t c) { return mapped(c, utf8proc_toupper); }
 char32_t lower_of(char32_t c) { return mapped(c, utf8proc_tolower); }
 char32_t title_of(char32_t c) { return mapped(c, utf8proc_totitle); }
 
-bool is_cased(char32_t c) { return is_upper(c) || is_lower(c) || category(c) == UTF8PROC_CATEGORY_LT; }
+bool is_cased(char32_t c) {
+  return is_upper(c) || is_lower(c) || category(c) == UTF8PROC_CATEGORY_LT;
+}
 
 /// What ends a line for str.splitlines().
 bool ends_line(char32_t c) {
@@ -44,7 +46,8 @@ int PlainTraits::compare(const char32_t* a, const char32_t* b, std::size_t count
 }
 
 const char32_t* PlainTraits::find(const char32_t* text, std::size_t count, const char32_t& wanted) {
-  const char32_t* found = std::find_if(text, text + count, [&](char32_t c) { return eq(c, wanted); });
+  const char32_t* found =
+      std::find_if(text, text + count, [&](char32_t c) { return eq(c, wanted); });
   return found == text + count ? nullptr : found;
 }
 

@@ -41,7 +41,8 @@ Value strip(const Call& call) {
   const Side side = call.name == "lstrip"   ? Side::kLeft
                     : call.name == "rstrip" ? Side::kRight
                                             : Side::kBoth;
-  return call.made(Text(stripped(call.text(), has_set ? TextView(bound.text(0)) : TextView(), side)));
+  return call.made(
+      Text(stripped(call.text(), has_set ? TextView(bound.text(0)) : TextView(), side)));
 }
 
 Value split_text(const Call& call) {
@@ -51,7 +52,8 @@ Value split_text(const Call& call) {
     fail(ErrorKind::kUnsupported, call.name + ": expected a separator of at least one character");
   }
   const TextView separator = has_separator ? TextView(bound.text(0)) : TextView();
-  return list_of_texts(call, split(call.text(), separator, bound.integer(1, -1), call.name == "rsplit"));
+  return list_of_texts(call,
+                       split(call.text(), separator, bound.integer(1, -1), call.name == "rsplit"));
 }
 
 Value split_lines_of(const Call& call) {
@@ -97,7 +99,8 @@ Value starts_or_ends(const Call& call) {
     return call.name == "startswith" ? part.starts_with(wanted) : part.ends_with(wanted);
   };
   const Sequence* all = bound[0].sequence();
-  if (all != nullptr && all->kind == SequenceKind::kTuple) return std::ranges::any_of(all->items, is_there);
+  if (all != nullptr && all->kind == SequenceKind::kTuple)
+    return std::ranges::any_of(all->items, is_there);
   return is_there(bound[0]);
 }
 
@@ -108,7 +111,8 @@ Value find_text(const Call& call) {
   const bool is_last = call.name == "rfind" || call.name == "rindex";
   const std::size_t at = is_last ? part.rfind(bound.text(0)) : part.find(bound.text(0));
   const bool must_be_there = call.name == "index" || call.name == "rindex";
-  if (at == TextView::npos && must_be_there) fail(ErrorKind::kUnsupported, call.name + ": the text is not there");
+  if (at == TextView::npos && must_be_there)
+    fail(ErrorKind::kUnsupported, call.name + ": the text is not there");
   return at == TextView::npos ? std::int64_t{-1} : static_cast<std::int64_t>(begin + at);
 }
 
@@ -129,7 +133,7 @@ Value count_text(const Call& call) {
 Value replace(const Call& call) {
   const Bound bound = call.bound({"old", "new", "count"});
   return call.made(
-      replaced(call.text(), bound.text(0), bound.text(1), bound.integer(2, -1), kMostCharacters));
+      replaced(call.text(), bound.text(0), bound.text(1), bound.integer(2, -1), kMaxCharacters));
 }
 
 Value remove_side(const Call& call) {
@@ -138,7 +142,8 @@ Value remove_side(const Call& call) {
   const bool is_prefix = call.name == "removeprefix";
   const bool is_there = is_prefix ? text.starts_with(affix) : text.ends_with(affix);
   if (!is_there) return call.made(call.text());
-  return call.made(Text(is_prefix ? text.substr(affix.size()) : text.substr(0, text.size() - affix.size())));
+  return call.made(
+      Text(is_prefix ? text.substr(affix.size()) : text.substr(0, text.size() - affix.size())));
 }
 
 Value join(const Call& call) {
@@ -162,7 +167,8 @@ Value pad(const Call& call) {
   const auto width = static_cast<std::size_t>(std::max(bound.integer(0, 0), std::int64_t{0}));
   check_size(width);
   const Text fill = bound.has(1) ? bound.text(1) : Text(1, is_zeros ? U'0' : U' ');
-  if (fill.size() != 1) fail(ErrorKind::kUnsupported, call.name + ": expected one character to fill with");
+  if (fill.size() != 1)
+    fail(ErrorKind::kUnsupported, call.name + ": expected one character to fill with");
   Text text = call.text();
   if (text.size() >= width) return call.made(std::move(text));
   const std::size_t missing = width - text.size();
@@ -193,7 +199,8 @@ Value is_kind(const Call& call) {
   if (call.name == "isspace") return all(is_space);
   if (call.name == "isalpha") return all(is_letter);
   if (call.name == "isalnum") return all([](char32_t c) { return is_letter(c) || is_decimal(c); });
-  if (call.name == "isdigit" || call.name == "isdecimal" || call.name == "isnumeric") return all(is_decimal);
+  if (call.name == "isdigit" || call.name == "isdecimal" || call.name == "isnumeric")
+    return all(is_decimal);
   const bool is_upper_wanted = call.name == "isupper";
   return std::ranges::any_of(text, is_upper_wanted ? is_upper : is_lower) &&
          std::ranges::none_of(text, is_upper_wanted ? is_lower : is_upper);
@@ -203,7 +210,9 @@ Value is_kind(const Call& call) {
 const Value& field(const Call& call, const std::string& name, std::size_t& next) {
   const bool is_number = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
   if (is_number) {
-    const std::size_t index = name.empty() ? next++ : name.size() > 4 ? std::string::npos : std::stoul(name);
+    const std::size_t index = name.empty()      ? next++
+                              : name.size() > 4 ? std::string::npos
+                                                : std::stoul(name);
     if (index < call.arguments.positional.size()) return call.arguments.positional[index];
   }
   for (const auto& [known, value] : call.arguments.named) {
@@ -242,22 +251,46 @@ struct Method {
 };
 
 constexpr std::array<Method, 36> kMethods = {{
-    {"strip", strip},           {"lstrip", strip},          {"rstrip", strip},
-    {"split", split_text},      {"rsplit", split_text},     {"splitlines", split_lines_of},
-    {"partition", partition},   {"rpartition", partition},  {"startswith", starts_or_ends},
-    {"endswith", starts_or_ends}, {"find", find_text},      {"rfind", find_text},
-    {"index", find_text},       {"rindex", find_text},      {"count", count_text},
-    {"replace", replace},       {"removeprefix", remove_side}, {"removesuffix", remove_side},
-    {"join", join},             {"ljust", pad},             {"rjust", pad},
-    {"center", pad},            {"zfill", pad},             {"upper", in_case},
-    {"lower", in_case},         {"title", in_case},         {"capitalize", in_case},
-    {"isspace", is_kind},       {"isalpha", is_kind},       {"isalnum", is_kind},
-    {"isdigit", is_kind},       {"isdecimal", is_kind},     {"isnumeric", is_kind},
-    {"isupper", is_kind},       {"islower", is_kind},       {"format", format},
+    {"strip", strip},
+    {"lstrip", strip},
+    {"rstrip", strip},
+    {"split", split_text},
+    {"rsplit", split_text},
+    {"splitlines", split_lines_of},
+    {"partition", partition},
+    {"rpartition", partition},
+    {"startswith", starts_or_ends},
+    {"endswith", starts_or_ends},
+    {"find", find_text},
+    {"rfind", find_text},
+    {"index", find_text},
+    {"rindex", find_text},
+    {"count", count_text},
+    {"replace", replace},
+    {"removeprefix", remove_side},
+    {"removesuffix", remove_side},
+    {"join", join},
+    {"ljust", pad},
+    {"rjust", pad},
+    {"center", pad},
+    {"zfill", pad},
+    {"upper", in_case},
+    {"lower", in_case},
+    {"title", in_case},
+    {"capitalize", in_case},
+    {"isspace", is_kind},
+    {"isalpha", is_kind},
+    {"isalnum", is_kind},
+    {"isdigit", is_kind},
+    {"isdecimal", is_kind},
+    {"isnumeric", is_kind},
+    {"isupper", is_kind},
+    {"islower", is_kind},
+    {"format", format},
 }};
 
 constexpr std::array<std::string_view, 11> kOtherMethods = {
-    "casefold", "encode",      "expandtabs", "format_map", "isascii",  "isidentifier",
+    "casefold",    "encode",  "expandtabs", "format_map", "isascii",  "isidentifier",
     "isprintable", "istitle", "maketrans",  "swapcase",   "translate"};
 
 }  // namespace
@@ -265,7 +298,8 @@ constexpr std::array<std::string_view, 11> kOtherMethods = {
 Value method_of_text(const Value& text, const std::string& name) {
   const auto* found = std::ranges::find(kMethods, name, &Method::name);
   if (found != kMethods.end()) {
-    return Callable{name, [text, run = found->run, name](Machine& machine, const Arguments& arguments) {
+    return Callable{name,
+                    [text, run = found->run, name](Machine& machine, const Arguments& arguments) {
                       machine.work(text.nesting().size);
                       return run({machine, *text.string(), arguments, name});
                     }};

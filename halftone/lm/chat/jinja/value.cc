@@ -41,16 +41,16 @@ void Dict::set(Value key, Value value) {
 namespace {
 
 void add_nesting(Nesting& outer, const Value& value) {
-  constexpr std::size_t kMostDepth = 200;
-  constexpr std::size_t kMostSize = 10'000'000;
+  constexpr std::size_t kMaxDepth = 200;
+  constexpr std::size_t kMaxSize = 10'000'000;
   const Nesting inner = value.nesting();
   outer.depth = std::max(outer.depth, inner.depth + 1);
   outer.size += inner.size;
   outer.holds_scopes |= inner.holds_scopes;
-  if (outer.depth > kMostDepth) {
+  if (outer.depth > kMaxDepth) {
     fail(ErrorKind::kUnsupported, "expected at most 200 lists and dicts in each other");
   }
-  if (outer.size > kMostSize) fail(ErrorKind::kUnsupported, "a list or a dict becomes too large");
+  if (outer.size > kMaxSize) fail(ErrorKind::kUnsupported, "a list or a dict becomes too large");
 }
 
 }  // namespace
@@ -171,12 +171,13 @@ bool is_less(const Value& a, const Value& b) {
   };
   if (left != nullptr && right != nullptr && left->kind == right->kind && has_order(*left)) {
     for (std::size_t i = 0; i < std::min(left->items.size(), right->items.size()); ++i) {
-      if (!is_equal(left->items[i], right->items[i])) return is_less(left->items[i], right->items[i]);
+      if (!is_equal(left->items[i], right->items[i]))
+        return is_less(left->items[i], right->items[i]);
     }
     return left->items.size() < right->items.size();
   }
-  fail(ErrorKind::kUnsupported,
-       "'" + type_name(a) + "' and '" + type_name(b) + "' have no order: < is for numbers or texts");
+  fail(ErrorKind::kUnsupported, "'" + type_name(a) + "' and '" + type_name(b) +
+                                    "' have no order: < is for numbers or texts");
 }
 
 std::string float_text(double value) {
@@ -188,14 +189,14 @@ std::string float_text(double value) {
   const std::string text(buffer.data(), shortest.ptr);
   const int exponent = std::stoi(text.substr(text.find('e') + 1));
   if (exponent < -4 || exponent >= 16) return text;
-  const auto fixed = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                   std::chars_format::fixed);
+  const auto fixed =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed);
   const std::string plain_text(buffer.data(), fixed.ptr);
   return plain_text.find('.') == std::string::npos ? plain_text + ".0" : plain_text;
 }
 
 void check_size(std::size_t characters) {
-  if (characters > kMostCharacters) fail(ErrorKind::kUnsupported, "texts become too large");
+  if (characters > kMaxCharacters) fail(ErrorKind::kUnsupported, "texts become too large");
 }
 
 namespace {

@@ -46,8 +46,8 @@ struct String {
 /// What a value holds. It is bounded, since what goes through values calls itself, and a list may
 /// hold another one often.
 struct Nesting {
-  std::size_t depth = 0;      ///< lists and dicts in each other
-  std::size_t size = 1;       ///< values in all, one counted as often as it is held; texts by length
+  std::size_t depth = 0;  ///< lists and dicts in each other
+  std::size_t size = 1;   ///< values in all, one counted as often as it is held; texts by length
   bool holds_scopes = false;  ///< a namespace, a loop or a function, which may hold this one
 };
 
@@ -81,22 +81,21 @@ struct Loop;
 
 class Value {
  public:
-  using Storage =
-      std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const String>,
-                   std::shared_ptr<const Sequence>, std::shared_ptr<const Dict>,
-                   std::shared_ptr<Namespace>, std::shared_ptr<Loop>,
-                   std::shared_ptr<const Callable>>;
+  using Storage = std::variant<Undefined, None, bool, std::int64_t, double,
+                               std::shared_ptr<const String>, std::shared_ptr<const Sequence>,
+                               std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
+                               std::shared_ptr<Loop>, std::shared_ptr<const Callable>>;
 
   Value() = default;
-  Value(None none) : storage_(none) {}                  // NOLINT(google-explicit-constructor)
-  template <std::same_as<bool> Bool>                    // no pointers
-  Value(Bool value) : storage_(value) {}                // NOLINT(google-explicit-constructor)
-  Value(std::int64_t value) : storage_(value) {}        // NOLINT(google-explicit-constructor)
-  Value(double value) : storage_(value) {}              // NOLINT(google-explicit-constructor)
-  Value(Text text, bool is_markup = false)              // NOLINT(google-explicit-constructor)
+  Value(None none) : storage_(none) {}            // NOLINT(google-explicit-constructor)
+  template <std::same_as<bool> Bool>              // no pointers
+  Value(Bool value) : storage_(value) {}          // NOLINT(google-explicit-constructor)
+  Value(std::int64_t value) : storage_(value) {}  // NOLINT(google-explicit-constructor)
+  Value(double value) : storage_(value) {}        // NOLINT(google-explicit-constructor)
+  Value(Text text, bool is_markup = false)        // NOLINT(google-explicit-constructor)
       : storage_(std::make_shared<const String>(String{std::move(text), is_markup})) {}
-  Value(Dict dict);                                     // NOLINT(google-explicit-constructor)
-  Value(Callable callable);                             // NOLINT(google-explicit-constructor)
+  Value(Dict dict);          // NOLINT(google-explicit-constructor)
+  Value(Callable callable);  // NOLINT(google-explicit-constructor)
   Value(std::shared_ptr<Namespace> names) : storage_(std::move(names)) {}  // NOLINT
   Value(std::shared_ptr<Loop> loop) : storage_(std::move(loop)) {}         // NOLINT
   /// @throws Error kUnsupported of more than 200 lists and dicts in each other, or too much in all
@@ -150,7 +149,7 @@ bool is_less(const Value& a, const Value& b);
 Text to_text(const Value& value);
 
 /// Characters of all texts that a template may make.
-inline constexpr std::size_t kMostCharacters = std::size_t{1} << 26;
+inline constexpr std::size_t kMaxCharacters = std::size_t{1} << 26;
 /// @throws Error kUnsupported of a text that is larger
 void check_size(std::size_t characters);
 /// A float as Python prints it.
