@@ -37,6 +37,7 @@ std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::Value
 }  // namespace
 
 bool changes_in_place(const ir::Graph& graph, const ir::State& state) {
+  if (state.after == ir::kAbsent) return false;
   const auto producer = graph.producer(state.after);
   return producer && std::holds_alternative<ir::AppendRows>(graph.node(*producer).op) &&
          graph.node(*producer).inputs[0] == state.before && graph.num_uses(state.before) == 1;
