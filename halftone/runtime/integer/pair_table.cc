@@ -2,6 +2,7 @@
 // Sums, differences and products of integers of codes: looked up, for both codes at once.
 #include <memory>
 #include <numeric>
+#include <span>
 
 #include "halftone/runtime/elementwise/broadcast.h"
 #include "halftone/runtime/integer/integer.h"
@@ -37,15 +38,23 @@ ir::Tensor results_of(const NodeContext& context) {
 using Bytes = const std::uint8_t*;
 
 /// @param table  [kCodes][kCodes]
+/// @param y      a row, apart from all others: bytes would alias them
+void look_up_row(Bytes table, Bytes a, std::size_t a_step, Bytes b, std::size_t b_step,
+                 std::span<std::uint8_t> y) {
+  std::uint8_t* __restrict to = y.data();
+  const std::size_t n = y.size();
+  if (a_step == 1 && b_step == 1) {
+    for (std::size_t i = 0; i < n; ++i) to[i] = table[a[i] * kCodes + b[i]];
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i) to[i] = table[a[i * a_step] * kCodes + b[i * b_step]];
+}
+
 void look_up(Bytes table, const Broadcast& shape, const Buffers& buffers) {
   const auto body = [table](const Rows& rows, Bytes a, Bytes b, std::uint8_t* y) {
     for (std::size_t row = 0; row < rows.rows; ++row) {
-      Bytes left = a + row * rows.a.row_step;
-      Bytes right = b + row * rows.b.row_step;
-      std::uint8_t* to = y + row * rows.cols;
-      for (std::size_t i = 0; i < rows.cols; ++i) {
-        to[i] = table[left[i * rows.a.step] * kCodes + right[i * rows.b.step]];
-      }
+      look_up_row(table, a + row * rows.a.row_step, rows.a.step, b + row * rows.b.row_step,
+                  rows.b.step, {y + row * rows.cols, rows.cols});
     }
   };
   for_broadcast_rows(shape, reinterpret_cast<Bytes>(buffers.inputs[0]),

@@ -64,7 +64,7 @@ std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value) {
 }
 
 std::size_t state_bytes(const ir::Graph& graph, const ir::State& state) {
-  const auto cache = cache_use(graph, state.after);
+  const auto cache = state.after == ir::kAbsent ? std::nullopt : cache_use(graph, state.after);
   return cache ? cache->shape.bytes() : value_bytes(graph.value(state.before).type);
 }
 

@@ -277,7 +277,7 @@ TEST(CircleRecurrent, NamesLayersThatTheFileLacks) {
   const auto operators = recurrent_operators();
   EXPECT_TRUE(own_circle_layers(recurrent_network(operators[0], false, false)).empty());
   EXPECT_TRUE(own_circle_layers(recurrent_network(operators[0], true, false)).empty());  // codes
-  for (const std::size_t i : {1, 2, 3}) {
+  for (std::size_t i = 1; i < 4; ++i) {
     const auto names = own_circle_layers(recurrent_network(operators[i], false, false));
     EXPECT_THAT(names, testing::ElementsAre("layer"));
   }
