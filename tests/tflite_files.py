@@ -23,16 +23,21 @@ class Scale:
         self.zero = np.broadcast_to(np.asarray(zero, np.int64), self.scale.shape)
         self.axis = axis
 
+    def along(self, array):
+        """The scales and zero points, broadcast along the axis of an array."""
+        if self.scale.size == 1:
+            return self.scale, self.zero
+        shape = [-1 if i == self.axis else 1 for i in range(np.ndim(array))]
+        return self.scale.reshape(shape), self.zero.reshape(shape)
+
     def codes(self, numbers, dtype):
-        shape = [-1 if i == self.axis else 1 for i in range(np.ndim(numbers))]
-        scale, zero = self.scale, self.zero
-        if scale.size > 1:
-            scale, zero = scale.reshape(shape), zero.reshape(shape)
+        scale, zero = self.along(numbers)
         limits = np.iinfo(dtype)
         return np.clip(np.rint(numbers / scale) + zero, limits.min, limits.max).astype(dtype)
 
     def numbers(self, codes):
-        return ((codes.astype(np.float64) - self.zero) * self.scale).astype(np.float32)
+        scale, zero = self.along(codes)
+        return ((codes.astype(np.float64) - zero) * scale).astype(np.float32)
 
 
 class Subgraph:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/inspection.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -70,11 +71,20 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
 
 /// One line for each layer that the file has an operator of Halftone's for, although it is float.
 std::vector<std::string> warnings_about(const ir::Graph& graph, const std::filesystem::path& path) {
+  using Format = formats::ModelFormat;
+  const Format format = formats::model_format(path);
+  const bool is_onnx = format == Format::kOnnx;
+  const std::string own = is_onnx
+                              ? "ONNX has no operator for it; written as Recurrent of ai.halftone"
+                              : "TFLite and circle have no operator for it; written as the "
+                                "custom operator HalftoneRecurrent";
   std::vector<std::string> warnings;
-  for (const std::string& name : formats::own_float_layers(graph, formats::model_format(path))) {
-    warnings.push_back("layer '" + name +
-                       "': ONNX has no operator for it; written as Recurrent of ai.halftone, which "
-                       "other runtimes do not know");
+  const std::vector<std::string> names = formats::own_float_layers(graph, format);
+  const auto others = names.empty() ? names : formats::own_float_layers(graph, Format::kOnnx);
+  for (const std::string& name : names) {
+    const bool is_standard = !is_onnx && std::ranges::count(others, name) == 0;
+    warnings.push_back("layer '" + name + "': " + own + ", which other runtimes do not know" +
+                       (is_standard ? "; write .onnx, which has one" : ""));
   }
   return warnings;
 }
@@ -99,11 +109,14 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
   result.format = std::move(format);
   result.file_bytes = file_bytes;
   result.text = ir::to_text(graph);
-  for (const ir::ValueId id : graph.inputs()) {
+  for (const ir::ValueId id : graph.untied(graph.inputs())) {
     result.inputs.push_back({graph.value(id).name, graph.value(id).type});
   }
-  for (const ir::ValueId id : graph.outputs()) {
+  for (const ir::ValueId id : graph.untied(graph.outputs())) {
     result.outputs.push_back({graph.value(id).name, graph.value(id).type});
+  }
+  for (const ir::State& state : graph.states()) {
+    result.states.push_back({graph.value(state.before).name, graph.value(state.before).type});
   }
   std::set<ir::ValueId> counted;
   for (const ir::NodeId id : graph.topological_order()) {

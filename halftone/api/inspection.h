@@ -52,6 +52,7 @@ struct Inspection {
   std::size_t parameters = 0;     ///< elements of constants that nodes read, without bases
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
+  std::vector<PortInfo> states;  ///< what the network remembers from run to run, by its input
   std::map<std::string, std::size_t> operators;  ///< how often each occurs
   std::vector<LayerInfo> layers;
   std::vector<NodeWork> work;         ///< in the order of computation; empty unless asked for

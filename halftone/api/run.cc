@@ -13,7 +13,7 @@ namespace halftone {
 namespace {
 
 void check_number_of_inputs(const Network& network, std::size_t found) {
-  const std::size_t expected = network.graph.inputs().size();
+  const std::size_t expected = network.graph.untied(network.graph.inputs()).size();
   if (found == expected) return;
   fail(ErrorKind::kUsage,
        network.name + ": expected " + std::to_string(expected) + " inputs, found " +
@@ -23,8 +23,9 @@ void check_number_of_inputs(const Network& network, std::size_t found) {
 
 /// The batch size, from the first input that has a batch extent.
 std::size_t batch_of(const ir::Graph& graph, std::span<const ir::Tensor> inputs) {
+  const std::vector<ir::ValueId> given = graph.untied(graph.inputs());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ir::Shape& wanted = graph.value(graph.inputs()[i]).type.shape;
+    const ir::Shape& wanted = graph.value(given[i]).type.shape;
     for (std::size_t axis = 0; axis < wanted.rank(); ++axis) {
       if (wanted[axis] == ir::kBatch && axis < inputs[i].shape().rank()) {
         return static_cast<std::size_t>(inputs[i].shape()[axis]);
@@ -75,13 +76,14 @@ std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,
 
 std::vector<OutputFile> run_files(const RunJob& job) {
   Network network = load(job.network, job.import);
-  if (!job.stream || job.inputs.size() > network.graph.inputs().size()) {
+  if (!job.stream || job.inputs.size() > network.graph.untied(network.graph.inputs()).size()) {
     check_number_of_inputs(network, job.inputs.size());
   }
   check_files(job, network.graph.outputs().size());
+  const std::vector<ir::ValueId> given = network.graph.untied(network.graph.inputs());
   std::vector<ir::Tensor> inputs;
   for (std::size_t i = 0; i < job.inputs.size(); ++i) {
-    const ir::ValueType& type = network.graph.value(network.graph.inputs()[i]).type;
+    const ir::ValueType& type = network.graph.value(given.at(i)).type;
     inputs.push_back(read_tensor(job.inputs[i], type.encoding.element));
   }
   const std::vector<ir::Tensor> outputs =

@@ -14,12 +14,6 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-bool is_state(const ir::Graph& graph, ValueId id) {
-  return std::ranges::any_of(graph.states(), [&](const ir::State& state) {
-    return state.before == id || state.after == id;
-  });
-}
-
 ValueId named(const ir::Graph& graph, std::span<const ValueId> ids, const std::string& name,
               const char* what) {
   const auto has_name = [&](ValueId id) { return graph.value(id).name == name; };
@@ -35,7 +29,7 @@ void tie_by_type(ir::Graph& graph, ValueId input) {
   const ir::Value& value = graph.value(input);
   std::vector<ValueId> fitting;
   for (const ValueId id : graph.outputs()) {
-    if (!is_state(graph, id) && graph.value(id).type == value.type) fitting.push_back(id);
+    if (!graph.is_tied(id) && graph.value(id).type == value.type) fitting.push_back(id);
   }
   if (fitting.size() != 1) {
     fail(ErrorKind::kUsage,
@@ -55,7 +49,7 @@ void tie_inputs(ir::Graph& graph, std::span<const TiedNames> states, std::size_t
   const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
   std::size_t left = given;
   for (const ValueId id : inputs) {
-    if (is_state(graph, id)) continue;
+    if (graph.is_tied(id)) continue;
     if (left > 0) {
       --left;
     } else {
@@ -159,12 +153,8 @@ class Joined {
 
 std::vector<ir::Tensor> run_parts(runtime::Session& session, std::span<const ir::Tensor> inputs,
                                   const Parts& parts) {
-  const ir::Graph& graph = session.plan().graph();
-  std::vector<std::size_t> wanted;
   std::vector<Joined> outputs;
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    if (is_state(graph, graph.outputs()[i])) continue;
-    wanted.push_back(i);
+  for (std::size_t i = 0; i < session.plan().outputs().size(); ++i) {
     outputs.emplace_back(session.output_tensor(i).type(), parts);
   }
   for (std::size_t part = 0; part < parts.count; ++part) {
@@ -172,8 +162,8 @@ std::vector<ir::Tensor> run_parts(runtime::Session& session, std::span<const ir:
       copy_part(inputs[i], parts, part, session.input(i));
     }
     session.run();
-    for (std::size_t o = 0; o < wanted.size(); ++o) {
-      outputs[o].put(part, session.output_tensor(wanted[o]).bytes());
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      outputs[o].put(part, session.output_tensor(o).bytes());
     }
   }
   std::vector<ir::Tensor> result;
@@ -208,10 +198,9 @@ std::vector<ir::Tensor> run_stream(Network network, std::span<const ir::Tensor> 
     if (inputs.empty()) fail(ErrorKind::kUsage, "expected at least one input", Hint::kInputs);
     tie_inputs(network.graph, options.states, inputs.size());
     passes::keep_recurrent_states(network.graph);
-    const auto is_free = [&](ValueId id) { return !is_state(network.graph, id); };
-    const auto first = std::ranges::find_if(network.graph.inputs(), is_free);
-    if (first == network.graph.inputs().end()) fail(ErrorKind::kUsage, "all inputs are states");
-    const Parts parts = parts_of(network.graph.value(*first), inputs[0].shape());
+    const std::vector<ValueId> given = network.graph.untied(network.graph.inputs());
+    if (given.empty()) fail(ErrorKind::kUsage, "all inputs are states");
+    const Parts parts = parts_of(network.graph.value(given[0]), inputs[0].shape());
     runtime::Session session = make_session(std::move(network), parts.batch, options.run);
     check_parts(session.plan(), inputs, parts);
     return run_parts(session, inputs, parts);

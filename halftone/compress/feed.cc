@@ -68,8 +68,9 @@ InputFeed feed_of(const data::DatasetInput& from, const ir::Shape& shape) {
   return feed;
 }
 
-/// Whether a value does nothing but start the states of recurrent layers.
+/// Whether a value is a state, or does nothing but start those of recurrent layers.
 bool only_starts_states(const ir::Graph& graph, ir::ValueId id) {
+  if (graph.is_tied(id)) return true;
   if (std::ranges::count(graph.outputs(), id) > 0) return false;
   return std::ranges::all_of(graph.consumers(id), [&](ir::NodeId reader) {
     const ir::Node& node = graph.node(reader);

@@ -21,8 +21,8 @@ struct Feed {
 };
 
 /// For each input of a graph, the index of the data set's input: the one of that name if the inputs
-/// of the data set have names, else in order. A single input needs no name. The initial states of
-/// recurrent layers may be missing: they are zero.
+/// of the data set have names, else in order. A single input needs no name. States and the initial
+/// states of recurrent layers may be missing: they are zero.
 /// @throws Error kShape if the inputs differ in number, or names are missing
 std::vector<std::optional<std::size_t>> paired_inputs(const data::Dataset& data,
                                                       const ir::Graph& graph);

@@ -15,6 +15,7 @@
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/passes/apart_ranges.h"
+#include "halftone/passes/fold_constants.h"
 
 namespace halftone::compress {
 namespace {
@@ -185,6 +186,11 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
     layers.push_back(&*report);
   }
   if (pairs.empty()) return;
+  // Kernels read constants: weights that a node dequantizes would be left to the reference.
+  std::vector<ValueId> values;
+  for (const ValuePair& pair : pairs) values.insert(values.end(), {pair.original, pair.actual});
+  both.set_outputs(std::move(values));
+  passes::fold_constants(both, {.widen = true});
   const auto distortions = calibration.distortions(both, pairs, progress);
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i]->sqnr_db = distortions[i].sqnr_db();
 }

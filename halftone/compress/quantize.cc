@@ -295,7 +295,7 @@ class Quantizer {
     result.layers = std::move(layers);
     result.skipped_blocks = std::move(skipped_blocks_);
     for (ValueId& output : outputs_) output = twin(output);
-    graph_.set_outputs(outputs_);
+    graph_.replace_outputs(outputs_);
     graph_.remove_unused_nodes();
     ir::verify(graph_);
     result.graph = std::move(graph_);

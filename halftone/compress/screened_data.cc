@@ -12,6 +12,7 @@
 #include "halftone/compress/calibration.h"
 #include "halftone/compress/fit/glitches.h"
 #include "halftone/compress/layers.h"
+#include "halftone/compress/remembered_states.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::compress {
@@ -238,7 +239,7 @@ class Screening {
 
 ScreenedData screened(const ir::Graph& graph, const data::Dataset& data,
                       const spmd::Devices& devices) {
-  Screening screening(graph, data, devices);
+  Screening screening(graph, with_states(graph, data), devices);
   screening.allow_gaps();
   screening.leave_out_glitches();
   screening.warn_of_few_samples();

@@ -19,7 +19,7 @@ struct ScreenedData {
 
 /// Leaves out samples that would decide a fit alone, and allows values that are NaN or infinite
 /// where they do not matter, as in masked rows. Computes the inputs of the network, and those of
-/// its first layers, for all samples.
+/// its first layers, for all samples. Adds states to them, see with_states().
 ///
 /// A sample is left out if its mean square or its largest square in one of these values is among
 /// the glitches(). Values that are not finite are allowed if the outputs of these samples are

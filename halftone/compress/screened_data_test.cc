@@ -9,8 +9,10 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/compress/quantize.h"
+#include "halftone/compress/remembered_states.h"
 #include "halftone/compress/testing.h"
 #include "halftone/ir/evaluate_graph.h"
+#include "halftone/ir/testing.h"
 #include "halftone/numerics/distortion.h"
 
 namespace halftone::compress {
@@ -224,6 +226,20 @@ TEST(ScreenedData, WarnsOfFewSamplesAndOfPixelsThatAreNotScaled) {
               ElementsAre(HasSubstr("the first layer reads 'x' as whole numbers from 0 to 255")));
   for (float& each : pixels) each /= 255;
   EXPECT_THAT(screened(graph, dataset(pixels, {64, 100}), {}).warnings, IsEmpty());
+}
+
+TEST(ScreenedData, HasWhatTheNetworkRemembersBeforeEachSample) {
+  const Graph graph = ir::test::running_sum();
+  const data::Dataset given = dataset({1, 2, 3, 4, 5, 6}, {3, 2});
+  const data::Dataset data = with_states(graph, given);
+  ASSERT_EQ(data.inputs().size(), 2U);
+  EXPECT_EQ(data.inputs()[0].name, "x");
+  EXPECT_EQ(data.inputs()[1].name, "sum");
+  std::vector<float> sums(6);
+  data.read(1, 0, 3, sums);
+  EXPECT_THAT(sums, ElementsAre(0, 0, 1, 2, 4, 6));
+  EXPECT_EQ(with_states(graph, data).inputs()[1].source, data.inputs()[1].source);
+  EXPECT_EQ(screened(graph, given, {}).data.inputs().size(), 2U);
 }
 
 }  // namespace

@@ -58,12 +58,12 @@ const std::string& Model::name() const { return state_->network.name; }
 
 std::vector<Port> Model::inputs() const {
   const ir::Graph& graph = state_->network.graph;
-  return ports_of(graph, graph.inputs());
+  return ports_of(graph, graph.untied(graph.inputs()));
 }
 
 std::vector<Port> Model::outputs() const {
   const ir::Graph& graph = state_->network.graph;
-  return ports_of(graph, graph.outputs());
+  return ports_of(graph, graph.untied(graph.outputs()));
 }
 
 std::vector<Layer> Model::layers() const {

@@ -93,12 +93,10 @@ Plan::Plan(const Model& model, const PlanOptions& options) {
   });
 }
 
-std::vector<Port> Plan::inputs() const {
-  return plan_ports(*state_->plan, state_->plan->graph().inputs());
-}
+std::vector<Port> Plan::inputs() const { return plan_ports(*state_->plan, state_->plan->inputs()); }
 
 std::vector<Port> Plan::outputs() const {
-  return plan_ports(*state_->plan, state_->plan->graph().outputs());
+  return plan_ports(*state_->plan, state_->plan->outputs());
 }
 
 std::vector<Step> Plan::steps() const { return steps_of(*state_->plan); }
@@ -119,7 +117,7 @@ Session& Session::operator=(Session&& other) noexcept = default;
 std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
   const runtime::Plan& plan = *state_->plan->plan;
   return at_border([&] {
-    const std::span<const ir::ValueId> wanted = plan.graph().inputs();
+    const std::span<const ir::ValueId> wanted = plan.inputs();
     if (inputs.size() != wanted.size()) {
       fail(halftone::ErrorKind::kShape, state_->plan->network + ": expected " +
                                             std::to_string(wanted.size()) + " inputs, found " +
@@ -131,7 +129,7 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
       sources.push_back(inputs[i].bytes());
     }
     std::vector<Tensor> results;
-    for (const ir::ValueId id : plan.graph().outputs()) {
+    for (const ir::ValueId id : plan.outputs()) {
       const ir::Value& value = plan.graph().value(id);
       results.emplace_back(static_cast<Type>(value.type.encoding.element), extents_of(value));
     }
@@ -139,6 +137,13 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs) {
     for (Tensor& result : results) destinations.push_back(result.bytes());
     run(sources, destinations);
     return results;
+  });
+}
+
+void Session::reset() {
+  at_border([&] {
+    const ExclusiveUse only(state_->used, "session");
+    state_->session.reset();
   });
 }
 

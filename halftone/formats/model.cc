@@ -215,7 +215,7 @@ ir::Graph load_model(const SharedBytes& file, const std::string& name, const Imp
 }
 
 std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format) {
-  return format == ModelFormat::kOnnx ? own_float_layers(graph) : std::vector<std::string>{};
+  return format == ModelFormat::kOnnx ? own_float_layers(graph) : own_circle_layers(graph);
 }
 
 void check_model(const ir::Graph& graph, const std::filesystem::path& path,

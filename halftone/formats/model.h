@@ -73,7 +73,7 @@ std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& p
                           const std::function<void(const ir::Graph& found)>& accept = {});
 
 /// The names of the layers of floats that a format has no operator for: they become operators of
-/// Halftone's domain, which other runtimes lack. Empty for formats other than ONNX.
+/// Halftone's, which other runtimes lack.
 std::vector<std::string> own_float_layers(const ir::Graph& graph, ModelFormat format);
 
 /// The bytes that save_model() writes to a file of this format.

@@ -72,6 +72,39 @@ void Graph::tie(ValueId before, ValueId after) {
   states_.push_back({before, after});
 }
 
+bool Graph::is_tied(ValueId id) const {
+  return id != kAbsent && std::ranges::any_of(states_, [id](const State& state) {
+           return state.before == id || state.after == id;
+         });
+}
+
+std::vector<ValueId> Graph::untied(std::span<const ValueId> ids) const {
+  std::vector<ValueId> result;
+  for (const ValueId id : ids) {
+    if (!is_tied(id)) result.push_back(id);
+  }
+  return result;
+}
+
+void Graph::set_outputs(std::vector<ValueId> values) {
+  verified_.clear();
+  outputs_ = std::move(values);
+  for (State& state : states_) {
+    if (std::ranges::count(outputs_, state.after) == 0) state.after = kAbsent;
+  }
+}
+
+void Graph::replace_outputs(std::vector<ValueId> values) {
+  verified_.clear();
+  HALFTONE_ASSERT(values.size() == outputs_.size());
+  for (State& state : states_) {
+    if (state.after == kAbsent) continue;
+    const auto place = std::ranges::find(outputs_, state.after) - outputs_.begin();
+    state.after = values.at(static_cast<std::size_t>(place));
+  }
+  outputs_ = std::move(values);
+}
+
 void Graph::append(const Graph& other) {
   verified_.clear();
   std::vector<ValueId> copies(other.num_values(), kAbsent);
@@ -93,7 +126,8 @@ void Graph::append(const Graph& other) {
   }
   for (const ValueId id : other.outputs()) add_output(copies[index(id)]);
   for (const State& state : other.states()) {
-    states_.push_back({copies[index(state.before)], copies[index(state.after)]});
+    const ValueId after = state.after == kAbsent ? kAbsent : copies[index(state.after)];
+    states_.push_back({copies[index(state.before)], after});
   }
 }
 

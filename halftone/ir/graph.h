@@ -43,7 +43,9 @@ struct Node {
 /// between runs.
 struct State {
   ValueId before = kAbsent;  ///< an input of the graph
-  ValueId after = kAbsent;   ///< an output of the graph: the input of the next run
+  /// An output of the graph: the input of the next run. Absent in a part of a network that does not
+  /// compute it, where the input is zeros in every run.
+  ValueId after = kAbsent;
   bool operator==(const State&) const = default;
 };
 
@@ -87,14 +89,24 @@ class Graph {
   /// Appends a copy of another graph: its inputs, nodes, outputs and states follow those of this
   /// graph. Constants are shared.
   void append(const Graph& other);
-  void set_outputs(std::vector<ValueId> values) {
+  /// Makes plain inputs and outputs of all states.
+  void untie() {
     verified_.clear();
-    outputs_ = std::move(values);
+    states_.clear();
   }
+  /// Makes other values the outputs. States whose output is none of them stay zero.
+  void set_outputs(std::vector<ValueId> values);
+  /// Puts values in the places of the outputs, also as what states become.
+  /// @param values  as many as there are outputs
+  void replace_outputs(std::vector<ValueId> values);
 
   [[nodiscard]] std::span<const ValueId> inputs() const { return inputs_; }
   [[nodiscard]] std::span<const ValueId> outputs() const { return outputs_; }
   [[nodiscard]] std::span<const State> states() const { return states_; }
+  /// Whether a value is the input or the output of a state.
+  [[nodiscard]] bool is_tied(ValueId id) const;
+  /// Those of some inputs or outputs that no state has: what a caller gives and gets.
+  [[nodiscard]] std::vector<ValueId> untied(std::span<const ValueId> ids) const;
   [[nodiscard]] const Value& value(ValueId id) const { return values_.at(index(id)); }
   /// @throws Error kInternal if no node has this id or it was removed
   [[nodiscard]] const Node& node(NodeId id) const;

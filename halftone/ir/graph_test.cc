@@ -2,6 +2,7 @@
 #include "halftone/ir/graph.h"
 
 #include "halftone/ir/testing.h"
+#include "halftone/ir/verify.h"
 
 namespace halftone::ir {
 namespace {
@@ -229,6 +230,28 @@ TEST(Graph, StatesFollowTheirValues) {
   ASSERT_EQ(both.states().size(), 1U);
   EXPECT_EQ(both.value(both.states()[0].before).name, "h");
   EXPECT_EQ(both.states()[0].after, both.outputs()[0]);
+}
+
+TEST(Graph, OutputsReplaceThoseOfStates) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", test::float_type({2}));
+  const ValueId h = graph.add_input("h", test::float_type({2}));
+  const ValueId y = graph.add_node("y", test::kRelu, {x});
+  const ValueId z = graph.add_node("z", test::kRelu, {h});
+  graph.add_output(y);
+  graph.tie(h, z);
+  EXPECT_THAT(graph.untied(graph.inputs()), ElementsAre(x));
+  EXPECT_THAT(graph.untied(graph.outputs()), ElementsAre(y));
+  const ValueId other = graph.add_node("other", test::kRelu, {z});
+  graph.replace_outputs({y, other});
+  EXPECT_THAT(graph.states(), ElementsAre(State{h, other}));
+  graph.set_outputs({y, z});
+  EXPECT_THAT(graph.states(), ElementsAre(State{h, kAbsent}));
+  EXPECT_TRUE(graph.is_tied(h));
+  EXPECT_FALSE(graph.is_tied(z));
+  verify(graph);
+  graph.untie();
+  EXPECT_THAT(graph.untied(graph.inputs()), ElementsAre(x, h));
 }
 
 }  // namespace

@@ -31,6 +31,16 @@ bool same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   });
 }
 
+Graph running_sum() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", float_type({2}));
+  const ValueId sum = graph.add_input("sum", float_type({2}));
+  const ValueId now = graph.add_node("now", Binary{BinaryKind::kAdd, {}}, {sum, x});
+  graph.add_output(graph.add_node("y", Reshape{{2}}, {now}));
+  graph.tie(sum, graph.add_node("sum/after", Reshape{{2}}, {now}));
+  return graph;
+}
+
 void expect_same_function(const Graph& found, const Graph& expected, const SameFunction& how) {
   ASSERT_EQ(found.inputs().size(), expected.inputs().size());
   Random random(21);

@@ -85,6 +85,9 @@ inline std::vector<Tensor> run_reference(const Graph& graph, const std::vector<T
   return evaluate_graph(graph, inputs);
 }
 
+/// y = sum = sum + x, vectors of 2, where the sum is a state.
+Graph running_sum();
+
 /// Expects equal types, and values that differ by at most tolerance (1 + |expected|); NaN equals
 /// NaN.
 /// @param context  added to the message of a failure

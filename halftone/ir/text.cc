@@ -37,7 +37,7 @@ std::string to_text(const Graph& graph) {
     text += "output   " + printable_line(graph.value(id).name) + "\n";
   for (const auto& [before, after] : graph.states()) {
     text += "state    " + printable_line(graph.value(before).name) + " = " +
-            printable_line(graph.value(after).name) + "\n";
+            (after == kAbsent ? "zeros" : printable_line(graph.value(after).name)) + "\n";
   }
   return text;
 }

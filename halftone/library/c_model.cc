@@ -57,8 +57,8 @@ halftone_model* make_model(const halftone_context* context,
   const std::string name = network.name;
   return with_context(name, [&] {
     ir::Graph graph = prepared(std::move(network), Purpose::kRun);
-    const Ports inputs(graph, graph.inputs());
-    const Ports outputs(graph, graph.outputs());
+    const Ports inputs(graph, graph.untied(graph.inputs()));
+    const Ports outputs(graph, graph.untied(graph.outputs()));
     return give(halftone_model{
         std::make_shared<const Model>(Model{std::move(state), std::move(graph), inputs, outputs})});
   });

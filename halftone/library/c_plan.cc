@@ -38,8 +38,8 @@ std::shared_ptr<const Plan> make_plan(const Model& model, const halftone_plan_op
   if (how.execution.tuning != nullptr) lock.lock();
   auto plan = runtime::make_plan(model.graph, how);
   require_memory(plan->packed_weight_bytes() + plan->constant_bytes(), "weights of a plan");
-  const Ports inputs(plan->graph(), plan->graph().inputs());
-  const Ports outputs(plan->graph(), plan->graph().outputs());
+  const Ports inputs(plan->graph(), plan->inputs());
+  const Ports outputs(plan->graph(), plan->outputs());
   std::vector<std::string> arithmetics;
   for (const runtime::Step& step : plan->steps()) {
     const std::string_view text = runtime::text_of(step.arithmetic);

@@ -93,6 +93,14 @@ halftone_status halftone_session_run(halftone_session* session, const halftone_i
   });
 }
 
+halftone_status halftone_session_reset(halftone_session* session) noexcept {
+  return guarded([&] {
+    library::Session& state = *required(session, "session").state;
+    const ExclusiveUse use(state.used, "session");
+    state.session.reset();
+  });
+}
+
 halftone_status halftone_session_profile(halftone_session* session, int on) noexcept {
   return guarded([&] {
     library::Session& state = *required(session, "session").state;

@@ -19,7 +19,9 @@ namespace {
 const ir::AffineParameters* meaning_of(const ir::Graph& graph, const ir::CodeParameters& known,
                                        ir::ValueId value) {
   const auto found = known.of_value.find(value);
-  const bool is_float = graph.value(value).type.is_dense(ir::ElementType::kFloat32);
+  // A state stays what it is.
+  const bool is_float =
+      graph.value(value).type.is_dense(ir::ElementType::kFloat32) || graph.is_tied(value);
   return is_float || found == known.of_value.end() ? nullptr : &found->second;
 }
 
@@ -121,7 +123,7 @@ bool give_float_ends(ir::Graph& graph) {
   for (const ir::ValueId input : inputs) changed = open_input(graph, known, input) || changed;
   std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
   for (ir::ValueId& output : outputs) changed = open_output(graph, known, output) || changed;
-  graph.set_outputs(std::move(outputs));
+  graph.replace_outputs(std::move(outputs));
   return changed;
 }
 
@@ -143,7 +145,7 @@ bool restore_ends(ir::Graph& graph, const ir::Graph& original) {
     if (!is_float(type)) changed = restore_output(graph, outputs[i], type) || changed;
   }
   if (!changed) return false;
-  graph.set_outputs(std::move(outputs));
+  graph.replace_outputs(std::move(outputs));
   graph.remove_unused_nodes();
   graph.infer_all();
   return true;

@@ -99,7 +99,7 @@ class Rewriter {
     if (!is_output) return;
     std::vector<ValueId> outputs(graph_.outputs().begin(), graph_.outputs().end());
     std::ranges::replace(outputs, value, back);
-    graph_.set_outputs(std::move(outputs));
+    graph_.replace_outputs(std::move(outputs));
   }
 
   [[nodiscard]] ir::QuantizeLinear quantize(AffineParameters parameters) const {

@@ -128,6 +128,7 @@ Json inspection_json(const Inspection& inspection) {
           {"bytes", inspection.file_bytes},
           {"inputs", ports_json(inspection.inputs)},
           {"outputs", ports_json(inspection.outputs)},
+          {"states", ports_json(inspection.states)},
           {"operators", operators}};
 }
 

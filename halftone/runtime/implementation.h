@@ -22,8 +22,11 @@ struct Way;
 
 /// Conversions that a step computes together with its node; null where there is none.
 struct FusedCodes {
-  const ir::Requantize* requantize = nullptr;  ///< of the sums of a layer of integers
-  const ir::DequantizeLinear* a = nullptr;     ///< of the operands of a Binary
+  const ir::Requantize* requantize =
+      nullptr;                             ///< of the sums of a layer, or of a Binary, of integers
+  const ir::Lookup* a_integers = nullptr;  ///< of the operands of such a Binary
+  const ir::Lookup* b_integers = nullptr;
+  const ir::DequantizeLinear* a = nullptr;  ///< of the operands of another Binary
   const ir::DequantizeLinear* b = nullptr;
   const ir::QuantizeLinear* quantize = nullptr;  ///< of its result
 };

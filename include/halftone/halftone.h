@@ -293,7 +293,8 @@ typedef struct halftone_output {
 
 /** Runs once, on the caller's memory. Nothing is copied, except: what is not aligned to its element
  *  type; an output that is also an input, a constant or another output. Kernels are bound to new
- *  addresses, which takes some microseconds, so reuse buffers where you can.
+ *  addresses, which takes some microseconds, so reuse buffers where you can. What the network
+ *  remembers, such as the variables of a TFLite file, goes on from run to run.
  *  @param inputs   [num_inputs], in the order of halftone_plan_input()
  *  @param outputs  [num_outputs]; none may overlap another or an input
  *  @return HALFTONE_SHAPE if a number or a size differs; HALFTONE_USAGE if memory is NULL or
@@ -302,6 +303,10 @@ HALFTONE_API halftone_status halftone_session_run(halftone_session* session,
                                                   const halftone_input* inputs, size_t num_inputs,
                                                   const halftone_output* outputs,
                                                   size_t num_outputs) HALFTONE_NOEXCEPT;
+
+/** Makes the session forget: the next run begins as the first one did.
+ *  @return HALFTONE_USAGE if another thread runs the session */
+HALFTONE_API halftone_status halftone_session_reset(halftone_session* session) HALFTONE_NOEXCEPT;
 
 /** Whether later runs measure their steps; without it they do not read the clock.
  *  @param on  nonzero or 0 */

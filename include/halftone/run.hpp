@@ -70,7 +70,7 @@ HALFTONE_VERSIONED namespace v0 {
     Session(Session&& other) noexcept;             ///< `other` may only be destroyed or assigned
     Session& operator=(Session&& other) noexcept;  ///< likewise
 
-    /// Runs once.
+    /// Runs once. What the network remembers, which is no input, goes on from run to run.
     /// @param inputs  one for each input, of its type and shape
     /// @return        one for each output
     /// @throws Error kShape if an input does not fit
@@ -85,6 +85,9 @@ HALFTONE_VERSIONED namespace v0 {
     /// @throws Error kShape if a number or a size differs; kUsage if memory overlaps
     void run(std::span<const std::span<const std::byte>> inputs,
              std::span<const std::span<std::byte>> outputs);
+
+    /// Makes the session forget: the next run begins as the first one did.
+    void reset();
 
    private:
     struct State;

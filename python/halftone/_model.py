@@ -66,6 +66,8 @@ def execution(float_activations: bool, float_order: str) -> native.Execution:
 class Session:
     """A model for one batch with memory of its own. One thread at a time may call it.
 
+    What the network remembers, such as the variables of a TFLite file, goes on from call to call.
+
     >>> import halftone as ht, numpy as np
     >>> session = ht.load("examples/mnist/mnist_mlp_700.onnx").session(batch=2)
     >>> session(np.zeros((2, 784), np.float32)).shape
@@ -88,6 +90,10 @@ class Session:
             return outputs[0] if len(outputs) == 1 else outputs
         self._session.run(arrays, self._checked_outputs(out))
         return out
+
+    def reset(self) -> None:
+        """Makes the session forget: the next call begins as the first one did."""
+        self._session.reset()
 
     def addresses(self) -> tuple[list[int], list[int]]:
         """Where the last run has read its inputs and written its outputs."""
@@ -174,7 +180,7 @@ class Model:
         return Session(self._plan(batch), (self.inputs, self.outputs))
 
     def __call__(self, *inputs: ArrayLike, out: Any = None) -> Any:
-        """Runs the network once.
+        """Runs the network once, from the beginning; a session remembers from call to call.
 
         Inputs are arrays of NumPy or objects with __dlpack__, of the types in `inputs`, in order.
         Arrays in C order are read where they are, others are copied. Results are an array, or a
@@ -283,6 +289,7 @@ class Model:
     def _keep(self, batch: int, session: Session) -> None:
         idle = self._idle.setdefault(batch, [])
         if batch in self._plans and len(idle) < _MAX_IDLE:
+            session.reset()
             idle.append(session)
 
 

@@ -132,8 +132,12 @@ void bind_network(nb::module_& module) {
                   nb::arg("constants"))
       .def_ro("name", &Network::name)
       .def_ro("file_bytes", &Network::file_bytes)
-      .def_prop_ro("inputs", [](const Network& n) { return ports(n.graph, n.graph.inputs()); })
-      .def_prop_ro("outputs", [](const Network& n) { return ports(n.graph, n.graph.outputs()); })
+      .def_prop_ro(
+          "inputs",
+          [](const Network& n) { return ports(n.graph, n.graph.untied(n.graph.inputs())); })
+      .def_prop_ro(
+          "outputs",
+          [](const Network& n) { return ports(n.graph, n.graph.untied(n.graph.outputs())); })
       .def("save", save_network, nb::arg("path"), nb::arg("form"))
       .def("to_bytes", bytes_of, nb::arg("format"), nb::arg("form"))
       .def("convert", convert_network, nb::arg("output"), nb::arg("form"), nb::arg("decoded"))

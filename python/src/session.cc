@@ -46,30 +46,39 @@ class PythonSession {
   explicit PythonSession(const PlanHolder& plan) : session_(plan.plan) {}
 
   void run(const nb::tuple& inputs, const nb::tuple& outputs) {
-    if (is_busy_.test_and_set(std::memory_order_acquire)) {
-      fail(ErrorKind::kInternal,
-           "session: runs on another thread; use one session per thread, or call the model, which "
-           "does");
-    }
-    const std::unique_ptr<std::atomic_flag, void (*)(std::atomic_flag*)> busy(
-        &is_busy_, [](std::atomic_flag* flag) { flag->clear(std::memory_order_release); });
+    const Use use = use_alone();
     run_alone(arrays(inputs, Access::kRead), arrays(outputs, Access::kWrite));
+  }
+
+  void reset() {
+    const Use use = use_alone();
+    session_.reset();
   }
 
   /// Where the last run has read its inputs and written its outputs.
   [[nodiscard]] Addresses addresses() const {
-    const ir::Graph& graph = session_.plan().graph();
+    const runtime::Plan& plan = session_.plan();
     Addresses found;
-    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    for (std::size_t i = 0; i < plan.inputs().size(); ++i) {
       found.first.push_back(reinterpret_cast<std::uintptr_t>(session_.input_view(i).bytes.data()));
     }
-    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    for (std::size_t i = 0; i < plan.outputs().size(); ++i) {
       found.second.push_back(reinterpret_cast<std::uintptr_t>(session_.output(i).bytes.data()));
     }
     return found;
   }
 
  private:
+  using Use = std::unique_ptr<std::atomic_flag, void (*)(std::atomic_flag*)>;
+  Use use_alone() {
+    if (is_busy_.test_and_set(std::memory_order_acquire)) {
+      fail(ErrorKind::kInternal,
+           "session: runs on another thread; use one session per thread, or call the model, which "
+           "does");
+    }
+    return {&is_busy_, [](std::atomic_flag* flag) { flag->clear(std::memory_order_release); }};
+  }
+
   static std::vector<Array> arrays(const nb::tuple& objects, Access access) {
     std::vector<Array> result;
     result.reserve(objects.size());
@@ -128,15 +137,14 @@ void bind_session(nb::module_& module) {
   nb::class_<PlanHolder>(module, "Plan")
       .def_static("make", plan_network, nb::arg("network"), nb::arg("batch"), nb::arg("threads"),
                   nb::arg("execution"))
-      .def_prop_ro(
-          "inputs",
-          [](const PlanHolder& p) { return plan_ports(*p.plan, p.plan->graph().inputs()); })
-      .def_prop_ro("outputs", [](const PlanHolder& p) {
-        return plan_ports(*p.plan, p.plan->graph().outputs());
-      });
+      .def_prop_ro("inputs",
+                   [](const PlanHolder& p) { return plan_ports(*p.plan, p.plan->inputs()); })
+      .def_prop_ro("outputs",
+                   [](const PlanHolder& p) { return plan_ports(*p.plan, p.plan->outputs()); });
   nb::class_<PythonSession>(module, "Session")
       .def(nb::init<const PlanHolder&>(), nb::arg("plan"))
       .def("run", &PythonSession::run, nb::arg("inputs"), nb::arg("outputs"))
+      .def("reset", &PythonSession::reset)
       .def("addresses", &PythonSession::addresses);
 }
 

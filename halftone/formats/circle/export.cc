@@ -12,6 +12,16 @@ SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor) {
   return circle::Exporter(lowered, flavor).run();
 }
 
+std::vector<std::string> own_circle_layers(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  const ir::Graph file = circle::lowered(with_file_layers(graph));
+  for (const ir::NodeId id : file.topological_order()) {
+    const ir::Node& node = file.node(id);
+    if (circle::is_own_float_recurrent(file, node)) names.push_back(node.name);
+  }
+  return names;
+}
+
 std::vector<std::byte> export_circle(const ir::Graph& graph, CircleFlavor flavor) {
   const SharedBytes file = circle_file(graph, flavor);
   return {file.bytes.begin(), file.bytes.end()};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "halftone/base/shared_bytes.h"
@@ -22,5 +23,9 @@ namespace halftone::formats {
 SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor);
 /// A copy of these bytes.
 std::vector<std::byte> export_circle(const ir::Graph& graph, CircleFlavor flavor);
+
+/// The names of the layers of floats that these files have no operator for: they become custom
+/// operators.
+std::vector<std::string> own_circle_layers(const ir::Graph& graph);
 
 }  // namespace halftone::formats

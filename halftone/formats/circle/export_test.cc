@@ -228,6 +228,22 @@ TEST(ExportCircle, RefusesExtentsOf32BitsAndMore) {
   EXPECT_STREQ(error.what(), "an extent of 2147483648 in [1, 2147483648]: expected less than 2^31");
 }
 
+TEST(ExportCircle, KeepsStatesAsVariables) {
+  const ir::Graph graph = ir::test::running_sum();
+  for (const auto flavor : {CircleFlavor::kTflite, CircleFlavor::kCircle}) {
+    const auto bytes = export_circle(graph, flavor);
+    const schema::ModelT model = unpacked(bytes);
+    ASSERT_EQ(model.subgraphs.size(), 2U);
+    EXPECT_EQ(model.subgraphs[0]->inputs.size(), 1U);
+    EXPECT_EQ(model.subgraphs[0]->outputs.size(), 1U);
+    const ir::Graph found = import_circle(bytes);
+    ASSERT_EQ(found.states().size(), 1U);
+    EXPECT_EQ(found.value(found.states()[0].before).name, "sum");
+    EXPECT_EQ(found.value(found.states()[0].after).name, "sum/after");
+    expect_same_function(found, graph);
+  }
+}
+
 TEST(CircleOperatorsPage, NamesOperatorsThatAreReadAndWritten) {
   const auto is_written = [](const ir::Operator& op) { return find_writer(op) != nullptr; };
   ir::test::expect_operator_column("TFLite", is_written);

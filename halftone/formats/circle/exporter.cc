@@ -63,12 +63,12 @@ SharedBytes Exporter::run() {
   for (const ir::ValueId id : graph_.inputs()) names_.insert(graph_.value(id).name);
   for (const ir::ValueId id : graph_.outputs()) names_.insert(graph_.value(id).name);
   schema::SubGraphT& graph = *model_.subgraphs[0];
-  for (const ir::ValueId id : graph_.inputs()) {
-    check_input(graph_.value(id));
-    graph.inputs.push_back(tensor(id));
-  }
+  for (const ir::ValueId id : graph_.inputs()) check_input(graph_.value(id));
+  for (const ir::ValueId id : graph_.untied(graph_.inputs())) graph.inputs.push_back(tensor(id));
+  begin_states();
   add_operators();
-  for (const ir::ValueId id : graph_.outputs()) graph.outputs.push_back(tensor(id));
+  end_states();
+  for (const ir::ValueId id : graph_.untied(graph_.outputs())) graph.outputs.push_back(tensor(id));
   if (flavor_ == CircleFlavor::kTflite) sign();
   // Without a copy into a larger buffer, unless a small network has much beside its constants.
   std::size_t size = std::size_t{16} << 10;
@@ -95,8 +95,8 @@ void Exporter::sign() {
   };
   auto signature = std::make_unique<schema::SignatureDefT>();
   signature->signature_key = "serving_default";
-  signature->inputs = mapped(graph_.inputs(), graph.inputs);
-  signature->outputs = mapped(graph_.outputs(), graph.outputs);
+  signature->inputs = mapped(graph_.untied(graph_.inputs()), graph.inputs);
+  signature->outputs = mapped(graph_.untied(graph_.outputs()), graph.outputs);
   model_.signature_defs.push_back(std::move(signature));
 }
 
@@ -271,9 +271,7 @@ void Exporter::add(OperatorCode code, std::vector<TensorIndex> inputs, ir::Value
 
 void Exporter::add_operator(OperatorCode code, std::vector<TensorIndex> inputs, TensorIndex output,
                             schema::BuiltinOptionsUnion options) {
-  schema::OperatorT& op = append_operator(std::move(inputs), output);
-  op.opcode_index = operator_code(code, "");
-  op.builtin_options = std::move(options);
+  add_to(*model_.subgraphs[0], code, std::move(inputs), {output}, std::move(options));
 }
 
 TensorIndex Exporter::computed(OperatorCode code, std::vector<TensorIndex> inputs, ir::Dim count,

@@ -73,6 +73,13 @@ class Exporter {
   void collect_quantization();
   void add_operators();
   void sign();
+  /// Variables of the states, and a subgraph that makes them zero before the first run.
+  void begin_states();
+  void end_states();
+  /// Adds the handle of a variable to a subgraph.
+  TensorIndex handle(schema::SubGraphT& graph, const std::string& name);
+  void add_to(schema::SubGraphT& graph, OperatorCode code, std::vector<TensorIndex> inputs,
+              std::vector<TensorIndex> outputs, schema::BuiltinOptionsUnion options);
   std::string unique(const std::string& name);
   std::unique_ptr<schema::TensorT> describe(const std::string& name, schema::TensorType type,
                                             const ir::Shape& shape);
@@ -92,6 +99,7 @@ class Exporter {
   CodeNodes code_nodes_;
   const ir::Node* node_in_codes_ = nullptr;
   schema::ModelT model_;
+  std::vector<TensorIndex> variables_;  ///< handles of the states
   std::map<ir::ValueId, TensorIndex> tensors_;
   std::map<ir::ValueId, ir::AffineParameters> quantization_;
   std::unordered_multimap<std::size_t, std::uint32_t> buffers_;  ///< by hash of the bytes
@@ -144,6 +152,8 @@ void export_pool(Exporter& exporter, const ir::Node& node);
 
 /// Writes a recurrent layer: as an LSTM of the format with its projection, or as a custom operator.
 void export_recurrent(Exporter& exporter, const ir::Node& node);
+/// Whether a node is a recurrent layer of floats that becomes a custom operator.
+bool is_own_float_recurrent(const ir::Graph& graph, const ir::Node& node);
 /// Whether a FullyConnected is written as part of the recurrent layer that reads it.
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 

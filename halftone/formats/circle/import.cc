@@ -74,7 +74,8 @@ ir::Graph import_circle(SharedBytes file, const ImportOptions& options,
     fail(ErrorKind::kFormat, "the graph has no inputs");
   }
   check_finite(graph);
-  ir::try_symbolic_batch(graph);
+  // What a network remembers is of one sample.
+  if (graph.states().empty()) ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;
 }

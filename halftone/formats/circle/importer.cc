@@ -48,7 +48,8 @@ Importer::Importer(const FileModel& file, const ImportOptions& options, std::set
 
 ir::Graph Importer::run(bool symbolic_batch) {
   add_inputs(symbolic_batch);
-  return import_all();
+  import_all();
+  return take_graph();
 }
 
 ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants) {
@@ -56,14 +57,19 @@ ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants)
     define(tensor, graph_.add_constant(file_.tensor_name(tensor), value.clone()));
   }
   add_inputs(false);
-  return import_all();
+  import_all();
+  return take_graph();
 }
 
-ir::Graph Importer::import_all() {
+void Importer::import_all() {
   claim_outputs();
   for (std::size_t op = 0; op < file_.num_operators(); ++op) import_operator(op);
   if (!unsupported_.empty() || !refusals_.empty()) fail_unsupported();
+}
+
+ir::Graph Importer::take_graph() {
   for (const std::size_t tensor : file_.graph_outputs()) graph_.add_output(raw(tensor));
+  tie_variables();
   return std::move(graph_);
 }
 
@@ -173,6 +179,10 @@ void Importer::fail_unsupported() const {
 ir::ValueId Importer::raw(std::size_t tensor) {
   switch (states_[tensor]) {
     case State::kDefined:
+      if (handles_.contains(tensor)) {
+        fail(ErrorKind::kUnsupported,
+             "tensor '" + file_.tensor_name(tensor) + "': a handle of a variable is no number");
+      }
       return values_[tensor];
     case State::kUnavailable:
       throw Unavailable{};

@@ -56,6 +56,24 @@ class Importer {
   /// @param extents  dropped unless they are those of the constant for the batch of the file
   void set_symbolic(ir::ValueId constant, ir::Tensor extents);
 
+  /// A variable of the file, which handles name.
+  struct Variable {
+    std::string name;
+    std::optional<ir::Tensor> first;   ///< before the first run; without one, zeros
+    ir::ValueId before = ir::kAbsent;  ///< what the last run left; absent until it is read
+    ir::ValueId now = ir::kAbsent;     ///< what an operator would read; absent until then
+  };
+  /// Makes a tensor a handle of a variable.
+  void define_handle(std::size_t tensor, const std::string& name);
+  /// @throws Error kFormat if the tensor is no handle
+  Variable& variable(std::size_t handle);
+  /// Adds what a run begins with. @param tensor  that reads it, which has its type
+  void begin_variable(Variable& variable, std::size_t tensor);
+  /// A variable of one operator, which a tensor of the file names, zeros at first.
+  Variable& own_variable(std::size_t tensor, const ir::Shape& shape);
+  /// Notes what a subgraph assigns before the first run.
+  void call_once(std::size_t subgraph);
+
   /// Accounts for memory that the import allocates for the file. Tensors may share buffers, so that
   /// a small file could request any amount.
   /// @throws Error kFormat beyond 64 times the file's size
@@ -72,10 +90,17 @@ class Importer {
   void add_inputs(bool symbolic_batch);
   ir::Shape input_shape(std::size_t tensor, bool symbolic_batch);
   ir::ValueId add_input(std::size_t tensor, ir::ElementType element, const ir::Shape& shape);
-  ir::Graph import_all();
+  void import_all();
+  ir::Graph take_graph();
   void claim_outputs();
   void import_operator(std::size_t op);
   [[noreturn]] void fail_unsupported() const;
+  /// What the subgraph, which has no inputs, assigns to variables.
+  std::map<std::string, ir::Tensor> assigned();
+  /// Whether this is not the first run, as a condition: a state that is 0 at first and then 1.
+  ir::ValueId has_run();
+  void tie_variable(const Variable& variable);
+  void tie_variables();
   ir::ValueId add_constant(std::size_t tensor);
 
   const FileModel& file_;
@@ -88,7 +113,12 @@ class Importer {
   std::vector<ir::ValueId> values_;
   std::vector<ir::ValueId> numbers_;  ///< kAbsent until number() is called
   std::map<ConstantKey, std::shared_ptr<const ir::Constant>> constants_;
-  std::map<ir::ValueId, ir::Tensor> symbolic_;      ///< int64
+  std::map<ir::ValueId, ir::Tensor> symbolic_;  ///< int64
+  std::map<std::size_t, std::string> handles_;  ///< names of variables, by tensor
+  std::map<std::string, Variable> variables_;
+  Variable runs_;                                   ///< of has_run()
+  std::vector<Variable*> begun_;                    ///< those that are read, in this order
+  ir::ValueId has_run_ = ir::kAbsent;               ///< until it is asked for
   std::map<std::string, std::size_t> unsupported_;  ///< count of each operator name
   std::vector<std::string> refusals_;               ///< supported operators with unsupported
                                                     ///< options or inputs
@@ -205,6 +235,8 @@ std::span<const ImportEntry> linear_imports();
 std::span<const ImportEntry> lowbit_imports();
 std::span<const ImportEntry> recurrent_imports();
 std::span<const ImportEntry> reduce_imports();
+std::span<const ImportEntry> svdf_imports();
+std::span<const ImportEntry> variable_imports();
 std::span<const ImportEntry> while_imports();
 
 /// The attributes of SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, inputs 1 and 2.

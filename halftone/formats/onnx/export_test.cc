@@ -483,6 +483,21 @@ TEST(ExportOnnx, RoundTripOfTheBundledNetwork) {
   EXPECT_EQ(export_onnx(again), export_onnx(graph));
 }
 
+TEST(ExportOnnx, TiesStatesInTheMetadata) {
+  const ir::Graph graph = ir::test::running_sum();
+  const auto bytes = export_onnx(graph);
+  const Graph found = import_onnx(bytes, {});
+  ASSERT_EQ(found.states().size(), 1U);
+  EXPECT_EQ(found.value(found.states()[0].before).name, "sum");
+  EXPECT_EQ(found.value(found.states()[0].after).name, "sum/after");
+  ir::test::expect_same_function(found, graph);
+  ModelProto model = parsed(bytes);
+  model.mutable_metadata_props(0)->set_value("gone");
+  const std::string text = model.SerializeAsString();
+  expect_error(ErrorKind::kFormat, "state 'sum': expected an output 'gone', found none",
+               [&] { import_onnx(std::as_bytes(std::span(text)), {}); });
+}
+
 TEST(OnnxOperatorsPage, NamesOperatorsThatAreReadAndWritten) {
   const auto is_written = [](const ir::Operator& op) { return find_writer(op) != nullptr; };
   ir::test::expect_operator_column("ONNX", is_written);

@@ -303,7 +303,17 @@ void Exporter::add_output(ir::ValueId id) {
   *model_->mutable_graph()->add_output() = value_info(name, type(id));
 }
 
+void Exporter::add_states() {
+  for (const ir::State& state : graph_.states()) {
+    if (state.after == ir::kAbsent) continue;
+    auto& entry = *model_->add_metadata_props();
+    entry.set_key(std::string(kStateKey) + name(state.before));
+    entry.set_value(name(state.after));
+  }
+}
+
 OnnxModel Exporter::finish(const ExternalFile& external) {
+  add_states();
   model_->set_ir_version(ir_version(opset_));
   model_->set_producer_name("halftone");
   model_->mutable_graph()->set_name("main");

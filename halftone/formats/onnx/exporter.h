@@ -110,6 +110,8 @@ class Exporter {
   [[nodiscard]] bool is_written(ir::ValueId id) const { return written_.contains(id); }
 
   void add_input(ir::ValueId id);
+  /// Names the states in the metadata.
+  void add_states();
   void add_output(ir::ValueId id);
   /// @return the model, with an external file if it is too large without
   OnnxModel finish(const ExternalFile& external);

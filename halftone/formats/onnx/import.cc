@@ -277,6 +277,27 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
   }
 }
 
+/// Ties inputs and outputs that a file of our own names as states; see Exporter::add_states().
+void tie_states(ir::Graph& graph, const ModelProto& model) {
+  for (const auto& entry : model.metadata_props()) {
+    if (!entry.key().starts_with(onnx::kStateKey)) continue;
+    const std::string name = entry.key().substr(onnx::kStateKey.size());
+    const auto named = [&](std::span<const ir::ValueId> ids, const std::string& wanted) {
+      const auto found =
+          std::ranges::find_if(ids, [&](ir::ValueId id) { return graph.value(id).name == wanted; });
+      return found == ids.end() ? ir::kAbsent : *found;
+    };
+    const ir::ValueId before = named(graph.inputs(), name);
+    if (before == ir::kAbsent) continue;  // the caller made it a constant
+    const ir::ValueId after = named(graph.outputs(), entry.value());
+    if (after == ir::kAbsent) {
+      fail(ErrorKind::kFormat,
+           "state '" + name + "': expected an output '" + entry.value() + "', found none");
+    }
+    graph.tie(before, after);
+  }
+}
+
 /// @param size  bytes of the model in its file
 ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& external,
                 const ImportOptions& options, std::set<std::string>* used) {
@@ -300,6 +321,7 @@ ir::Graph build(ModelProto& model, std::size_t size, const onnx::ReadExternal& e
   add_inputs(state, proto, options, used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);
   add_outputs(state, proto);
+  tie_states(state.graph, model);
   state.graph.remove_unused_nodes();
   if (state.graph.inputs().empty() && options.constants.empty()) {
     fail(ErrorKind::kFormat, "the graph has no inputs");

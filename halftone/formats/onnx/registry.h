@@ -23,6 +23,10 @@ std::vector<std::string> readable_operators();
 /// The domain of Halftone's own operators.
 inline constexpr std::string_view kHalftoneDomain = "ai.halftone";
 
+/// The metadata of a model name its states: this and the name of an input, with that of the output
+/// that the next run takes for it. To other runtimes they are inputs and outputs like others.
+inline constexpr std::string_view kStateKey = "ai.halftone.state:";
+
 /// The domain of ONNX Runtime's operators.
 inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 

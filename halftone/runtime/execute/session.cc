@@ -122,14 +122,14 @@ void Session::check_memory(std::span<const std::span<const std::byte>> inputs,
                            std::span<const std::span<std::byte>> outputs) const {
   const ir::Graph& graph = plan_->graph();
   check_count("inputs", plan_->inputs().size(), inputs.size());
-  check_count("outputs", graph.outputs().size(), outputs.size());
+  check_count("outputs", plan_->outputs().size(), outputs.size());
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     pieces.push_back({"input '" + graph.value(plan_->inputs()[i]).name + "'", inputs[i]});
     check_size(pieces.back(), plan_->storage(plan_->inputs()[i]).bytes);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    pieces.push_back({"output '" + graph.value(graph.outputs()[i]).name + "'", outputs[i]});
+    pieces.push_back({"output '" + graph.value(plan_->outputs()[i]).name + "'", outputs[i]});
     check_size(pieces.back(), output_bytes(i));
     check_apart(pieces);
   }
@@ -142,7 +142,7 @@ std::vector<ir::Tensor> Session::run(std::span<const ir::Tensor> inputs) {
   }
   run();
   std::vector<ir::Tensor> outputs;
-  for (std::size_t i = 0; i < plan_->graph().outputs().size(); ++i) {
+  for (std::size_t i = 0; i < plan_->outputs().size(); ++i) {
     outputs.push_back(output_tensor(i));
   }
   return outputs;
@@ -168,7 +168,7 @@ void Session::run(std::span<const std::span<const std::byte>> inputs,
   }
   std::vector<std::size_t> copied;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const ir::ValueId id = graph.outputs()[i];
+    const ir::ValueId id = plan_->outputs()[i];
     const bool may = may_attach_output(i);
     const bool fits = may && is_aligned(outputs[i].data(), graph.value(id).type);
     if (may) attach(plan_->storage(id).root, fits ? outputs[i].data() : nullptr);
@@ -183,12 +183,12 @@ void Session::run(std::span<const std::span<const std::byte>> inputs,
 
 bool Session::may_attach_output(std::size_t index) const {
   const ir::Graph& graph = plan_->graph();
-  const ir::ValueId id = graph.outputs()[index];
+  const ir::ValueId id = plan_->outputs()[index];
   const ir::ValueId root = plan_->storage(id).root;
   const auto has_root = [&](ir::ValueId other) { return plan_->storage(other).root == root; };
   return graph.constant(root) == nullptr && graph.value(id).type.encoding.is_dense() &&
          std::ranges::none_of(graph.inputs(), has_root) &&
-         std::ranges::none_of(graph.outputs().first(index), has_root);
+         std::ranges::none_of(plan_->outputs().first(index), has_root);
 }
 
 void Session::attach(ir::ValueId root, std::byte* data) {
@@ -206,6 +206,7 @@ void Session::attach(ir::ValueId root, std::byte* data) {
 }
 
 void Session::run_steps() {
+  begin_states();
   const OneDnnThreads guard(plan_->options().threads);
   for (std::size_t s = 0; s < moved_.size(); ++s) {
     if (moved_[s] == 0) continue;
@@ -222,10 +223,18 @@ void Session::run_steps() {
   keep_states();
 }
 
+void Session::begin_states() {
+  for (std::size_t i = 0; i < plan_->states().size(); ++i) {
+    const PlanState& state = plan_->states()[i];
+    if (!state.in_place)
+      std::ranges::copy(states_->state(i), home(plan_->storage(state.values.before)));
+  }
+}
+
 void Session::keep_states() {
   for (std::size_t i = 0; i < plan_->states().size(); ++i) {
     const PlanState& state = plan_->states()[i];
-    if (state.in_place) continue;
+    if (state.in_place || state.values.after == ir::kAbsent) continue;
     std::ranges::copy(view(state.values.after).bytes, states_->state(i).begin());
   }
 }
@@ -249,14 +258,14 @@ std::span<std::byte> Session::input(std::size_t index) {
 ValueView Session::input_view(std::size_t index) const { return view(plan_->inputs()[index]); }
 
 std::size_t Session::output_bytes(std::size_t index) const {
-  const ir::ValueType& type = plan_->graph().value(plan_->graph().outputs()[index]).type;
+  const ir::ValueType& type = plan_->graph().value(plan_->outputs()[index]).type;
   return type.shape.element_count() * size_bytes(type.encoding.element);
 }
 
-ValueView Session::output(std::size_t index) const { return view(plan_->graph().outputs()[index]); }
+ValueView Session::output(std::size_t index) const { return view(plan_->outputs()[index]); }
 
 ir::Tensor Session::output_tensor(std::size_t index) const {
-  const ir::ValueId id = plan_->graph().outputs()[index];
+  const ir::ValueId id = plan_->outputs()[index];
   const ir::Constant* constant = plan_->graph().constant(id);
   if (constant != nullptr && std::holds_alternative<ir::EncodedTensor>(*constant)) {
     return ir::to_float(*constant);

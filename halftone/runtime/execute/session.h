@@ -45,6 +45,11 @@ class Session {
   /// Null if the graph has no states.
   [[nodiscard]] const std::shared_ptr<StateMemory>& states() { return states_; }
 
+  /// Makes the states what they are before the first run.
+  void reset() {
+    if (states_ != nullptr) states_->clear();
+  }
+
   /// Checks the inputs, copies them in, runs, and copies the outputs out; encoded outputs are
   /// decoded to float32.
   /// @param inputs  one per input of the plan, of its type with the plan's batch
@@ -97,6 +102,7 @@ class Session {
   void run_steps();
   void run_observed();
   /// Copies the new states over the old ones, where the run did not change them in place.
+  void begin_states();
   void keep_states();
 
   std::shared_ptr<const Plan> plan_;

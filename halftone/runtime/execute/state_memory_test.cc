@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "halftone/runtime/execute/session.h"
 #include "halftone/runtime/testing.h"
 
@@ -12,20 +14,12 @@ namespace {
 
 using ir::test::float_type;
 using ir::test::floats;
+using ir::test::running_sum;
 using ::testing::ElementsAre;
 
 std::vector<float> numbers(const ir::Tensor& tensor) {
   const auto values = tensor.as<float>();
   return {values.begin(), values.end()};
-}
-
-/// sum = sum + x
-ir::Graph running_sum() {
-  ir::Graph graph;
-  const ir::ValueId x = graph.add_input("x", float_type({2}));
-  const ir::ValueId sum = graph.add_input("sum", float_type({2}));
-  graph.tie(sum, graph.add_node("add", ir::Binary{ir::BinaryKind::kAdd, {}}, {sum, x}));
-  return graph;
 }
 
 TEST(StateMemory, KeepsWhatARunLeft) {
@@ -34,7 +28,7 @@ TEST(StateMemory, KeepsWhatARunLeft) {
   EXPECT_FALSE(session.plan().states()[0].in_place);
   EXPECT_THAT(numbers(session.run(ir::test::list(floats({2}, {1, 2})))[0]), ElementsAre(1, 2));
   EXPECT_THAT(numbers(session.run(ir::test::list(floats({2}, {3, 4})))[0]), ElementsAre(4, 6));
-  session.states()->clear();
+  session.reset();
   EXPECT_THAT(numbers(session.run(ir::test::list(floats({2}, {3, 4})))[0]), ElementsAre(3, 4));
 }
 
@@ -47,6 +41,38 @@ TEST(StateMemory, KeepsStatesThatLieInTheCallersMemory) {
     const std::span<std::byte> out = std::as_writable_bytes(std::span(y));
     session.run(std::span(&in, 1), std::span(&out, 1));
     EXPECT_THAT(y, ElementsAre(expected, 0));
+  }
+}
+
+/// Two states that become the input and the other state, which are outputs as they were.
+TEST(StateMemory, MovesStatesAtOnce) {
+  ir::Graph graph;
+  const ir::ValueId x = graph.add_input("x", float_type({1}));
+  const ir::ValueId a = graph.add_input("a", float_type({1}));
+  const ir::ValueId b = graph.add_input("b", float_type({1}));
+  const auto same = [&](const char* name, ir::ValueId value) {
+    return graph.add_node(name, ir::Reshape{{1}}, {value});
+  };
+  graph.add_output(same("old a", a));
+  graph.add_output(same("old b", b));
+  graph.tie(a, same("new a", x));
+  graph.tie(b, same("new b", a));
+  Session session(make_plan(graph));
+  ASSERT_EQ(session.plan().outputs().size(), 2U);
+  constexpr std::array<std::array<float, 3>, 3> kRuns = {{{5, 0, 0}, {6, 5, 0}, {7, 6, 5}}};
+  for (const auto& [given, old_a, old_b] : kRuns) {
+    const auto found = session.run(ir::test::list(floats({1}, {given})));
+    EXPECT_THAT(numbers(found[0]), ElementsAre(old_a));
+    EXPECT_THAT(numbers(found[1]), ElementsAre(old_b));
+  }
+}
+
+TEST(StateMemory, StaysZeroWhereNothingComputesAState) {
+  ir::Graph graph = running_sum();
+  graph.set_outputs({graph.outputs()[0]});  // "y" without the state
+  Session session(make_plan(graph));
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_THAT(numbers(session.run(ir::test::list(floats({2}, {1, 2})))[0]), ElementsAre(1, 2));
   }
 }
 
@@ -92,7 +118,7 @@ class Chunks {
     std::ranges::copy(slots, session.input_as<std::int32_t>(1).begin());
     std::ranges::copy(positions, session.input_as<std::int32_t>(2).begin());
     session.run();
-    return numbers(session.output_tensor(2));
+    return numbers(session.output_tensor(0));
   }
 
  private:

@@ -161,7 +161,7 @@ class Stream::State {
         batch_(batch_of(graph, options_)),
         cuts_(batch_ != 1 && !options_.whole_runs),
         fill_(std::move(fill)),
-        pool_(checked(graph), plan_options()) {
+        pool_(untied(checked(graph)), plan_options()) {
     if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
       const std::size_t stated = i < options_.batch_axes.size() ? options_.batch_axes[i] : 0;
@@ -215,6 +215,12 @@ class Stream::State {
   [[nodiscard]] const ir::Graph& checked(const ir::Graph& graph) const {
     if (options_.num_samples == 0) fail(ErrorKind::kFormat, "there are no samples");
     if (cuts_) check_outputs(graph, batch_);
+    return graph;
+  }
+
+  /// Samples do not depend on those before them, so states are inputs, which are filled as others.
+  static ir::Graph untied(ir::Graph graph) {
+    graph.untie();
     return graph;
   }
 

@@ -21,6 +21,10 @@ bool takes_pairs(const ir::Binary& op);
 /// @pre context.fused has them, and takes_pairs()
 Kernel create_binary_codes(const NodeContext& context);
 
+/// The kernel of a Binary of integers with the Lookups before it and the Requantize behind it: a
+/// table of the results for all pairs of codes. @pre context.fused has them
+Kernel create_pair_table(const NodeContext& context);
+
 /// Pool of int8 or uint8.
 extern const Implementation kPoolCodes;
 /// Sums of int32 over adjacent axes.

@@ -207,6 +207,55 @@ TEST(BinaryOfCodes, IsOneStepWithTheBitsOfItsConversions) {
   }
 }
 
+TEST(BinaryOfCodes, OfSixteenBitsKeepTheirConversions) {
+  const ir::Graph graph = graph_of({.element = ElementType::kInt16});
+  Random random(67);
+  Session session(make_plan(graph, {}));
+  const auto inputs = ir::test::list(
+      ir::test::uniform_tensor({2, 5, 6}, random, -9000, 9000).cast(ElementType::kInt16),
+      ir::test::uniform_tensor({2, 5, 6}, random, -9000, 9000).cast(ElementType::kInt16));
+  EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_reference(graph, inputs)));
+}
+
+/// Integers of two codes, one of them broadcast, requantized: as passes::use_integers() makes it.
+ir::Graph integers_of_pairs(ir::BinaryKind kind, const Shape& a_shape, const Shape& b_shape) {
+  const auto integers = [](std::int32_t factor) {
+    ir::Lookup lookup{ElementType::kInt32, {}};
+    for (std::int32_t q = 0; q < 256; ++q) lookup.table.push_back(factor * (q - 100));
+    return lookup;
+  };
+  ir::Graph graph;
+  const auto a = graph.add_input("a", ir::dense_type(ElementType::kInt8, a_shape));
+  const auto b = graph.add_input("b", ir::dense_type(ElementType::kUint8, b_shape));
+  const auto x = graph.add_node("x", integers(300), {a});
+  const auto y = graph.add_node("y", integers(-171), {b});
+  const auto sum = graph.add_node("sum", ir::Binary{kind, {}}, {x, y});
+  const double multiplier = kind == ir::BinaryKind::kMul ? 1e-7 : 2e-3;
+  const ir::Requantize back{{multiplier}, 3,   ElementType::kInt8,
+                            -120,         127, ir::CodeRounding::kTwice};
+  graph.add_output(graph.add_node("q", back, {sum}));
+  return graph;
+}
+
+TEST(BinaryOfCodes, OfIntegersIsATableOfAllPairs) {
+  const std::pair<Shape, Shape> shapes[] = {
+      {{3, 40, 32}, {3, 40, 32}}, {{3, 40, 32}, {32}}, {{3, 1, 32}, {3, 40, 1}}, {{1}, {65, 64}}};
+  for (const auto kind : {ir::BinaryKind::kAdd, ir::BinaryKind::kSub, ir::BinaryKind::kMul}) {
+    for (const auto& [a, b] : shapes) {
+      const ir::Graph graph = integers_of_pairs(kind, a, b);
+      const auto plan = make_plan(graph, {});
+      ASSERT_EQ(plan->steps().size(), 1U);
+      EXPECT_EQ(plan->steps()[0].kernel, "table_of_pairs");
+      Random random(68);
+      Session session(plan);
+      const auto inputs = ir::test::list(random_codes(ElementType::kInt8, a, random),
+                                         random_codes(ElementType::kUint8, b, random));
+      EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_reference(graph, inputs)));
+    }
+  }
+  EXPECT_EQ(make_plan(integers_of_pairs(ir::BinaryKind::kAdd, {8}, {8}), {})->steps().size(), 4U);
+}
+
 TEST(BinaryOfCodes, KeepsNumbersThatOthersRead) {
   ir::Graph graph = graph_of(Pair{});
   for (const ir::NodeId id : graph.topological_order()) {

@@ -2,6 +2,7 @@
 #include "halftone/runtime/plan/fuse_codes.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -15,6 +16,9 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
+/// Below, a table of all pairs of codes is not worth its memory.
+constexpr std::size_t kLeastPairsForTable = 2048;
+
 class Finder {
  public:
   Finder(const ir::Graph& graph, const PlanOptions& options, std::span<const CodeLayout> layouts)
@@ -25,6 +29,7 @@ class Finder {
       const ir::Node& node = graph_.node(id);
       if (std::holds_alternative<ir::Binary>(node.op)) {
         fuse_binary(id, node);
+        fuse_integers(id, node);
       } else if (std::holds_alternative<ir::Conv>(node.op) ||
                  std::holds_alternative<ir::FullyConnected>(node.op)) {
         fuse_layer(id, node);
@@ -73,21 +78,53 @@ class Finder {
     if (!reader) return;
     const ir::Node& conversion = graph_.node(*reader);
     const auto& quantize = std::get<ir::QuantizeLinear>(conversion.op);
-    if (quantize.parameters.scales.size() != 1 || quantize.element == ir::ElementType::kInt32) {
-      return;
-    }
+    const bool gives_codes = ir::are_codes(graph_.value(conversion.output).type);
+    if (quantize.parameters.scales.size() != 1 || !gives_codes) return;
     if (graph_.value(binary.output).type.shape.element_count() == 0) return;
     const auto a = dequantize_of(binary.inputs[0], quantize.element);
     const auto b = dequantize_of(binary.inputs[1], quantize.element);
     if (!a || !b) return;
-    const FusedCodes codes{nullptr, &std::get<ir::DequantizeLinear>(graph_.node(*a).op),
-                           &std::get<ir::DequantizeLinear>(graph_.node(*b).op), &quantize};
-    found_.fusions.push_back(
-        {id, codes, {graph_.node(*a).inputs[0], graph_.node(*b).inputs[0]}, conversion.output});
-    for (const NodeId each : {*a, *b}) {
+    FusedCodes codes;
+    codes.a = &std::get<ir::DequantizeLinear>(graph_.node(*a).op);
+    codes.b = &std::get<ir::DequantizeLinear>(graph_.node(*b).op);
+    codes.quantize = &quantize;
+    add_pair(id, codes, {*a, *b}, *reader);
+  }
+
+  /// The table of integers that a value is looked up in.
+  [[nodiscard]] std::optional<NodeId> lookup_of(ValueId value) const {
+    const auto producer = graph_.producer(value);
+    const bool fits = producer && std::holds_alternative<ir::Lookup>(graph_.node(*producer).op);
+    return fits ? producer : std::nullopt;
+  }
+
+  /// TensorFlow Lite's arithmetic: see passes::use_integer_binary().
+  void fuse_integers(NodeId id, const ir::Node& binary) {
+    const auto reader = only_reader<ir::Requantize>(binary.output);
+    const auto a = lookup_of(binary.inputs[0]);
+    const auto b = lookup_of(binary.inputs[1]);
+    const std::size_t count = graph_.value(binary.output).type.shape.element_count();
+    if (!reader || !a || !b || count < kLeastPairsForTable) return;
+    FusedCodes codes;
+    codes.a_integers = &std::get<ir::Lookup>(graph_.node(*a).op);
+    codes.b_integers = &std::get<ir::Lookup>(graph_.node(*b).op);
+    codes.requantize = &std::get<ir::Requantize>(graph_.node(*reader).op);
+    if (codes.requantize->multipliers.size() != 1) return;
+    add_pair(id, codes, {*a, *b}, *reader);
+  }
+
+  /// @param operands  the nodes before a Binary
+  /// @param reader    the node behind it
+  void add_pair(NodeId id, const FusedCodes& codes, std::array<NodeId, 2> operands, NodeId reader) {
+    const auto [a, b] = operands;
+    found_.fusions.push_back({id,
+                              codes,
+                              {graph_.node(a).inputs[0], graph_.node(b).inputs[0]},
+                              graph_.node(reader).output});
+    for (const NodeId each : operands) {
       if (is_read_only_by(graph_.node(each).output, id)) found_.absorbed.insert(each);
     }
-    found_.absorbed.insert(*reader);
+    found_.absorbed.insert(reader);
   }
 
   [[nodiscard]] bool is_read_only_by(ValueId value, NodeId reader) const {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "halftone/runtime/plan/arena.h"
 #include "halftone/runtime/sequence/cache.h"
@@ -23,7 +22,7 @@ class Lives {
   void collect(std::span<const Step> steps) {
     // Inputs keep their contents for the next run; outputs live until they are read.
     for (const ir::ValueId id : graph_.inputs()) {
-      if (!is_state(id)) begin(id, 0);
+      if (!changes_in_place(id)) begin(id, 0);
     }
     for (std::size_t s = 0; s < steps.size(); ++s) {
       for (const ir::ValueId input : steps[s].inputs) {
@@ -48,9 +47,10 @@ class Lives {
 
  private:
   static std::size_t index(ir::ValueId id) { return static_cast<std::size_t>(id); }
-  [[nodiscard]] bool is_state(ir::ValueId id) const {
-    return std::ranges::any_of(states_,
-                               [&](const PlanState& state) { return state.values.before == id; });
+  [[nodiscard]] bool changes_in_place(ir::ValueId id) const {
+    return std::ranges::any_of(states_, [&](const PlanState& state) {
+      return state.in_place && state.values.before == id;
+    });
   }
   /// Whether a step's output shares the memory of its first input.
   [[nodiscard]] bool is_alias(const Step& step) const {
@@ -68,29 +68,26 @@ class Lives {
   }
 
   const ir::Graph& graph_;
-  std::span<const PlanState> states_;  ///< outside of the arena: pieces of no bytes
+  std::span<const PlanState> states_;  ///< those in place are outside of the arena
   std::span<const CodeLayout> layouts_;
   std::vector<std::size_t> roots_;
   std::vector<Lifetime> pieces_;
 };
 
-/// The states of a graph, and its other inputs.
-void list_states(Plan::Parts& plan) {
+/// The states of a graph, its other inputs and its other outputs.
+void list_ends(Plan::Parts& plan) {
   const ir::Graph& graph = plan.graph;
-  std::set<ir::ValueId> before;
   for (const ir::State& state : graph.states()) {
-    before.insert(state.before);
     plan.states.push_back({state, state_bytes(graph, state), changes_in_place(graph, state)});
   }
-  for (const ir::ValueId id : graph.inputs()) {
-    if (!before.contains(id)) plan.inputs.push_back(id);
-  }
+  plan.inputs = graph.untied(graph.inputs());
+  plan.outputs = graph.untied(graph.outputs());
 }
 
 }  // namespace
 
 void lay_out_memory(std::span<const CodeLayout> layouts, Plan::Parts& plan) {
-  list_states(plan);
+  list_ends(plan);
   Lives lives(plan, layouts);
   lives.collect(plan.steps);
   const ArenaLayout arena = plan_arena(lives.pieces());
@@ -99,6 +96,7 @@ void lay_out_memory(std::span<const CodeLayout> layouts, Plan::Parts& plan) {
   plan.storage.resize(num_values);
   std::map<std::size_t, std::size_t> states;  // by value
   for (std::size_t i = 0; i < plan.states.size(); ++i) {
+    if (!plan.states[i].in_place) continue;
     states.emplace(static_cast<std::size_t>(plan.states[i].values.before), i);
   }
   for (std::size_t v = 0; v < num_values; ++v) {

@@ -57,7 +57,7 @@ struct Step {
 struct Storage {
   const std::byte* constant = nullptr;
   std::size_t offset = 0;            ///< in the arena, if it is stored there
-  std::optional<std::size_t> state;  ///< index in Plan::states()
+  std::optional<std::size_t> state;  ///< index in Plan::states(), of one that changes in place
   std::size_t bytes = 0;             ///< 0 for codes that only their kernel reads
   CodeLayout layout = CodeLayout::kPlanes;
   ir::ValueId root{};  ///< the value whose memory it is: itself, or what it is a Reshape of
@@ -68,7 +68,7 @@ struct PlanState {
   ir::State values;
   std::size_t bytes = 0;
   /// Whether the run changes the state where it is: an AppendRows alone reads it. If not, a run
-  /// ends with a copy.
+  /// copies it first, since outputs and other states may be what it was, and ends with a copy.
   bool in_place = false;
 };
 
@@ -81,8 +81,9 @@ class Plan {
     ir::Graph graph;
     std::vector<Step> steps;
     std::vector<PlanState> states;
-    std::vector<ir::ValueId> inputs;  ///< of the graph, without states
-    std::vector<Storage> storage;     ///< by value
+    std::vector<ir::ValueId> inputs;   ///< of the graph, without states
+    std::vector<ir::ValueId> outputs;  ///< the same
+    std::vector<Storage> storage;      ///< by value
     std::size_t arena_bytes = 0;
   };
   explicit Plan(Parts parts) : parts_(std::move(parts)) {}
@@ -94,6 +95,8 @@ class Plan {
   [[nodiscard]] const ir::Graph& graph() const { return parts_.graph; }
   /// The inputs that a caller gives: those of the graph without its states.
   [[nodiscard]] std::span<const ir::ValueId> inputs() const { return parts_.inputs; }
+  /// The outputs that a caller gets.
+  [[nodiscard]] std::span<const ir::ValueId> outputs() const { return parts_.outputs; }
   [[nodiscard]] std::span<const PlanState> states() const { return parts_.states; }
   /// In order of execution.
   [[nodiscard]] std::span<const Step> steps() const { return parts_.steps; }

@@ -115,16 +115,17 @@ Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& opt
 Step make_fused_step(NodeContext context, const CodeFusion& fusion, const PlanOptions& options) {
   context.fused = &fusion.codes;
   Step step;
-  if (fusion.codes.requantize != nullptr) {
+  if (!std::holds_alternative<ir::Binary>(context.node.op)) {
     step = make_step(context, fusion.node, options);
   } else {
     step.node = fusion.node;
     step.name = context.node.name;
     step.op = std::string(ir::name_of(context.node.op));
-    step.kernel = "rows_of_codes";
-    step.reason = "between codes of one type";
+    const bool is_table = fusion.codes.requantize != nullptr;
+    step.kernel = is_table ? "table_of_pairs" : "rows_of_codes";
+    step.reason = is_table ? "integers of codes" : "between codes of one type";
     step.threads = context.threads;
-    step.body = create_binary_codes(context);
+    step.body = is_table ? create_pair_table(context) : create_binary_codes(context);
   }
   step.inputs = fusion.inputs;
   step.output = fusion.output;

@@ -37,6 +37,7 @@ std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::Value
 }  // namespace
 
 bool changes_in_place(const ir::Graph& graph, const ir::State& state) {
+  if (state.after == ir::kAbsent) return false;
   const auto producer = graph.producer(state.after);
   return producer && std::holds_alternative<ir::AppendRows>(graph.node(*producer).op) &&
          graph.node(*producer).inputs[0] == state.before && graph.num_uses(state.before) == 1;
@@ -63,7 +64,7 @@ std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value) {
 }
 
 std::size_t state_bytes(const ir::Graph& graph, const ir::State& state) {
-  const auto cache = cache_use(graph, state.after);
+  const auto cache = state.after == ir::kAbsent ? std::nullopt : cache_use(graph, state.after);
   return cache ? cache->shape.bytes() : value_bytes(graph.value(state.before).type);
 }
 

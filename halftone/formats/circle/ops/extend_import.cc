@@ -125,6 +125,10 @@ void import_gather_nd(OperatorImport& op) {
   op.emit(ir::GatherND{0}, {op.elements(0).front(), op.raw(1)});
 }
 
+void import_embedding_lookup(OperatorImport& op) {
+  op.emit(ir::Gather{0}, {op.elements(1).front(), op.raw(0)});
+}
+
 /// Inputs: indices, depth, the value at the index, the value elsewhere.
 void import_one_hot(OperatorImport& op) {
   const auto* options = op.options<schema::OneHotOptions>();
@@ -258,6 +262,7 @@ constexpr ImportEntry kExtendImports[] = {
     {OperatorCode::kReverseV2, import_reverse},
     {OperatorCode::kGather, import_gather},
     {OperatorCode::kGatherNd, import_gather_nd},
+    {OperatorCode::kEmbeddingLookup, import_embedding_lookup},
     {OperatorCode::kOneHot, import_one_hot},
     {OperatorCode::kSelect, import_select},
     {OperatorCode::kSelectV2, import_select_broadcast},

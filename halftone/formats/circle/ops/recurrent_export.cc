@@ -138,6 +138,12 @@ bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node) {
   return is_merged_projection(graph, node, is_standard);
 }
 
+bool is_own_float_recurrent(const ir::Graph& graph, const ir::Node& node) {
+  const auto* op = std::get_if<ir::Recurrent>(&node.op);
+  return op != nullptr && op->state_encoding == nullptr &&
+         dense_recurrence(graph, node) != nullptr && !is_standard(graph, node);
+}
+
 void export_recurrent(Exporter& exporter, const ir::Node& node) {
   if (is_standard(exporter.graph(), node)) {
     export_standard(exporter, node);

@@ -273,6 +273,23 @@ bool is_plain(const schema::ModelT& model) {
                               [](const auto& entry) { return !entry->custom_code.empty(); });
 }
 
+TEST(CircleRecurrent, NamesLayersThatTheFileLacks) {
+  const auto operators = recurrent_operators();
+  EXPECT_TRUE(own_circle_layers(recurrent_network(operators[0], false, false)).empty());
+  EXPECT_TRUE(own_circle_layers(recurrent_network(operators[0], true, false)).empty());  // codes
+  for (std::size_t i = 1; i < 4; ++i) {
+    const auto names = own_circle_layers(recurrent_network(operators[i], false, false));
+    EXPECT_THAT(names, testing::ElementsAre("layer"));
+  }
+  ir::Graph lengths = recurrent_network(operators[0], false, false);
+  const ir::NodeId layer = *lengths.producer(lengths.outputs()[0]);
+  std::vector<ir::ValueId> inputs = lengths.node(layer).inputs;
+  inputs[ir::kSequenceLengths] =
+      lengths.add_input("lengths", ir::dense_type(ir::ElementType::kInt32, {ir::kBatch}));
+  lengths.replace_node(layer, operators[0], inputs);
+  EXPECT_THAT(own_circle_layers(lengths), testing::ElementsAre("layer"));
+}
+
 TEST(CircleRecurrent, WritesStepsBetweenStatesAsArithmetic) {
   for (const bool with_cell : {false, true}) {
     for (const bool batch_major : {false, true}) {
