@@ -15,55 +15,38 @@ Value Interpreter::evaluate(const Expression& expression) {
 }
 
 Value Interpreter::evaluate_here(const Expression& expression) {
-  switch (expression.kind) {
-    case ExpressionKind::kConstant:
-      return expression.constant;
-    case ExpressionKind::kName:
-      return name(expression.name);
-    case ExpressionKind::kList:
-    case ExpressionKind::kTuple:
-      return list(expression);
-    case ExpressionKind::kDict:
-      return dict(expression);
-    case ExpressionKind::kSlice:
-      return slice(expression);
-    case ExpressionKind::kCall:
-      return call(expression, {});
-    case ExpressionKind::kNegative:
-    case ExpressionKind::kPositive:
-      return signed_number(expression);
-    case ExpressionKind::kConcatenation:
-      return concatenation(expression);
-    case ExpressionKind::kComparison:
-      return comparison(expression);
-    default:
-      return operation(expression);
-  }
+  using Kind = ExpressionKind;
+  const Kind kind = expression.kind;
+  if (kind == Kind::kConstant) return expression.constant;
+  if (kind == Kind::kName) return name(expression.name);
+  if (kind == Kind::kList || kind == Kind::kTuple) return list(expression);
+  if (kind == Kind::kDict) return dict(expression);
+  if (kind == Kind::kSlice) return slice(expression);
+  if (kind == Kind::kCall) return call(expression, {});
+  if (kind == Kind::kNegative || kind == Kind::kPositive) return signed_number(expression);
+  if (kind == Kind::kConcatenation) return concatenation(expression);
+  if (kind == Kind::kComparison) return comparison(expression);
+  return operation(expression);
 }
 
 Value Interpreter::operation(const Expression& expression) {
-  Value first = evaluate(expression.parts[0]);
+  using Kind = ExpressionKind;
+  const Kind kind = expression.kind;
   const auto part = [&](std::size_t i) { return evaluate(expression.parts[i]); };
-  switch (expression.kind) {
-    case ExpressionKind::kAttribute:
-      return attribute_of(first, expression.name);
-    case ExpressionKind::kItem:
-      return item_of(first, part(1));
-    case ExpressionKind::kFilter:
-      return filtered(machine_, expression.name, first, arguments_of(expression));
-    case ExpressionKind::kTest:
-      return passes(machine_, expression.name, first, arguments_of(expression));
-    case ExpressionKind::kNot:
-      return !is_true(first);
-    case ExpressionKind::kAnd:
-      return is_true(first) ? part(1) : first;
-    case ExpressionKind::kOr:
-      return is_true(first) ? first : part(1);
-    case ExpressionKind::kCondition:
-      return is_true(first) ? part(1) : part(2);
-    default:
-      return binary(machine_, expression.name, first, part(1));
+  Value first = part(0);
+  if (kind == Kind::kAttribute) return attribute_of(first, expression.name);
+  if (kind == Kind::kItem) return item_of(first, part(1));
+  if (kind == Kind::kFilter) {
+    return filtered(machine_, expression.name, first, arguments_of(expression));
   }
+  if (kind == Kind::kTest) {
+    return passes(machine_, expression.name, first, arguments_of(expression));
+  }
+  if (kind == Kind::kNot) return !is_true(first);
+  if (kind == Kind::kAnd) return is_true(first) ? part(1) : first;
+  if (kind == Kind::kOr) return is_true(first) ? first : part(1);
+  if (kind == Kind::kCondition) return part(is_true(first) ? 1 : 2);
+  return binary(machine_, expression.name, first, part(1));
 }
 
 Value Interpreter::name(const std::string& name) const {

@@ -23,11 +23,6 @@ Value made(Machine& machine, const Value& value, Text text) {
   return {std::move(text), value.string() != nullptr && value.string()->is_markup};
 }
 
-Bound bound_to(const std::string& name, const Arguments& arguments,
-               std::initializer_list<const char*> names) {
-  return {"filter " + name, arguments, names};
-}
-
 /// The method of a text with the name of the filter.
 Value as_method(Machine& machine, const std::string& name, const Value& value,
                 const Arguments& arguments) {
@@ -37,14 +32,14 @@ Value as_method(Machine& machine, const std::string& name, const Value& value,
 
 Value center(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"width"});
+  const Bound bound = filter_arguments(name, arguments, {"width"});
   return machine.call(method_of_text(Value(to_text(value)), name), {{bound.integer(0, 80)}, {}});
 }
 
 /// Jinja's own: words begin behind white space, "-", and opening brackets.
 Value title_case(Machine& machine, const std::string& name, const Value& value,
                  const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   Text text = lower(to_text(value));
   const auto begins_word = [](char32_t c) {
     return is_space(c) || plain(c) == U'-' || plain(c) == U'(' || plain(c) == U'{' ||
@@ -56,9 +51,9 @@ Value title_case(Machine& machine, const std::string& name, const Value& value,
   return made(machine, value, std::move(text));
 }
 
-Value replace(Machine& machine, const std::string& name, const Value& value,
-              const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"old", "new", "count"});
+Value replace_all(Machine& machine, const std::string& name, const Value& value,
+                  const Arguments& arguments) {
+  const Bound bound = filter_arguments(name, arguments, {"old", "new", "count"});
   const Text text = to_text(value);
   machine.work(1 + text.size() / 16);
   const std::int64_t count = bound.has(2) && bound[2].is_none() ? -1 : bound.integer(2, -1);
@@ -68,20 +63,20 @@ Value replace(Machine& machine, const std::string& name, const Value& value,
 
 Value string(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   if (value.string() != nullptr) return value;
   return made(machine, value, to_text(value));
 }
 
 Value safe(Machine& /*machine*/, const std::string& name, const Value& value,
            const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   return {to_text(value), true};
 }
 
 Value escape(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   const bool is_done =
       value.string() != nullptr && value.string()->is_markup && name != "forceescape";
   if (is_done) return value;
@@ -90,8 +85,8 @@ Value escape(Machine& machine, const std::string& name, const Value& value,
   return {std::move(text), true};
 }
 
-Value format(Machine& machine, const std::string& /*name*/, const Value& value,
-             const Arguments& arguments) {
+Value format_values(Machine& machine, const std::string& /*name*/, const Value& value,
+                    const Arguments& arguments) {
   Value values = Value::sequence(arguments.positional, SequenceKind::kTuple);
   if (!arguments.named.empty()) {
     if (!arguments.positional.empty())
@@ -105,7 +100,7 @@ Value format(Machine& machine, const std::string& /*name*/, const Value& value,
 
 Value indent(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"width", "first", "blank"});
+  const Bound bound = filter_arguments(name, arguments, {"width", "first", "blank"});
   Text space;
   if (bound.has(0) && bound[0].string() != nullptr) {
     space = bound[0].string()->text;
@@ -130,7 +125,7 @@ Value indent(Machine& machine, const std::string& name, const Value& value,
 
 Value truncate(Machine& machine, const std::string& name, const Value& value,
                const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"length", "killwords", "end", "leeway"});
+  const Bound bound = filter_arguments(name, arguments, {"length", "killwords", "end", "leeway"});
   const Text end = bound.has(2) ? bound.text(2) : from_utf8("...");
   const std::int64_t length = bound.integer(0, 255);
   const Text text = to_text(value);
@@ -148,7 +143,7 @@ Value truncate(Machine& machine, const std::string& name, const Value& value,
 
 Value wordcount(Machine& machine, const std::string& name, const Value& value,
                 const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   const Text text = to_text(value);
   machine.work(text.size());
   std::int64_t words = 0;
@@ -163,7 +158,7 @@ Value wordcount(Machine& machine, const std::string& name, const Value& value,
 
 Value urlencode(Machine& machine, const std::string& name, const Value& value,
                 const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   if (value.dict() != nullptr || value.sequence() != nullptr)
     fail_type("filter urlencode: a text", value);
   std::string result;
@@ -181,7 +176,7 @@ Value urlencode(Machine& machine, const std::string& name, const Value& value,
 Value tojson(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
   const Bound bound =
-      bound_to(name, arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});
+      filter_arguments(name, arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonStyle style;
   style.ascii = bound.flag(0);
   style.sorts_keys = bound.flag(3);
@@ -208,7 +203,7 @@ Value tojson(Machine& machine, const std::string& name, const Value& value,
 
 Value absolute(Machine& /*machine*/, const std::string& name, const Value& value,
                const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   if (!value.is_number()) fail_type("filter abs: a number", value);
   if (value.is_integer()) return value.integer() < 0 ? -value.integer() : value.integer();
   return std::abs(value.number());
@@ -238,7 +233,7 @@ std::int64_t whole(double value) {
 
 Value to_int(Machine& /*machine*/, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"default", "base"});
+  const Bound bound = filter_arguments(name, arguments, {"default", "base"});
   const Value usual = bound.get(0, std::int64_t{0});
   if (value.is_integer()) return value.integer();
   if (value.is_number())
@@ -255,7 +250,7 @@ Value to_int(Machine& /*machine*/, const std::string& name, const Value& value,
 
 Value to_float(Machine& /*machine*/, const std::string& name, const Value& value,
                const Arguments& arguments) {
-  const Value usual = bound_to(name, arguments, {"default"}).get(0, 0.0);
+  const Value usual = filter_arguments(name, arguments, {"default"}).get(0, 0.0);
   if (value.is_number()) return value.number();
   if (value.string() == nullptr) return usual;
   const auto number = parsed<double>(value.string()->text, 10);
@@ -264,7 +259,7 @@ Value to_float(Machine& /*machine*/, const std::string& name, const Value& value
 
 Value round_number(Machine& /*machine*/, const std::string& name, const Value& value,
                    const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"precision", "method"});
+  const Bound bound = filter_arguments(name, arguments, {"precision", "method"});
   if (!value.is_number()) fail_type("filter round: a number", value);
   const std::int64_t precision = bound.integer(0, 0);
   const std::string method = bound.has(1) ? to_utf8_text(bound.text(1)) : "common";
@@ -286,22 +281,22 @@ Value round_number(Machine& /*machine*/, const std::string& name, const Value& v
 
 Value usual_value(Machine& /*machine*/, const std::string& name, const Value& value,
                   const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"default_value", "boolean"});
+  const Bound bound = filter_arguments(name, arguments, {"default_value", "boolean"});
   const bool takes_usual = value.is_undefined() || (bound.flag(1) && !is_true(value));
   return takes_usual ? bound.get(0, Value::text("")) : value;
 }
 
 Value attribute(Machine& /*machine*/, const std::string& name, const Value& value,
                 const Arguments& arguments) {
-  return attribute_of(value, to_utf8_text(bound_to(name, arguments, {"name"}).text(0)));
+  return attribute_of(value, to_utf8_text(filter_arguments(name, arguments, {"name"}).text(0)));
 }
 
-struct Entry {
+struct ValueFilter {
   std::string_view name;
   Filter run;
 };
 
-constexpr std::array<Entry, 25> kFilters = {{
+constexpr std::array<ValueFilter, 25> kValueFilters = {{
     {"abs", absolute},
     {"attr", attribute},
     {"capitalize", as_method},
@@ -312,11 +307,11 @@ constexpr std::array<Entry, 25> kFilters = {{
     {"escape", escape},
     {"float", to_float},
     {"forceescape", escape},
-    {"format", format},
+    {"format", format_values},
     {"indent", indent},
     {"int", to_int},
     {"lower", as_method},
-    {"replace", replace},
+    {"replace", replace_all},
     {"round", round_number},
     {"safe", safe},
     {"string", string},
@@ -329,15 +324,20 @@ constexpr std::array<Entry, 25> kFilters = {{
     {"wordcount", wordcount},
 }};
 
-constexpr std::array<std::string_view, 9> kOthers = {"filesizeformat", "groupby",   "pprint",
-                                                     "random",         "striptags", "urlize",
-                                                     "wordwrap",       "xmlattr",   "slice"};
+constexpr std::array<std::string_view, 9> kOtherFilters = {"filesizeformat", "groupby",   "pprint",
+                                                           "random",         "striptags", "urlize",
+                                                           "wordwrap",       "xmlattr",   "slice"};
 
 }  // namespace
 
+Bound filter_arguments(const std::string& name, const Arguments& arguments,
+                       std::initializer_list<const char*> names) {
+  return {"filter " + name, arguments, names};
+}
+
 Filter value_filter(const std::string& name) {
-  const auto* found = std::ranges::find(kFilters, name, &Entry::name);
-  return found == kFilters.end() ? nullptr : found->run;
+  const auto* found = std::ranges::find(kValueFilters, name, &ValueFilter::name);
+  return found == kValueFilters.end() ? nullptr : found->run;
 }
 
 Value filtered(Machine& machine, const std::string& name, const Value& value,
@@ -346,7 +346,7 @@ Value filtered(Machine& machine, const std::string& name, const Value& value,
   for (const Filter filter : {value_filter(name), sequence_filter(name)}) {
     if (filter != nullptr) return filter(machine, name, value, arguments);
   }
-  const bool is_known = std::ranges::find(kOthers, name) != kOthers.end();
+  const bool is_known = std::ranges::find(kOtherFilters, name) != kOtherFilters.end();
   fail(ErrorKind::kUnsupported, is_known ? "the filter '" + name + "' is not supported"
                                          : "there is no filter '" + name + "'");
 }

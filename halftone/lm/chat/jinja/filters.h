@@ -20,6 +20,10 @@ Value filtered(Machine& machine, const std::string& name, const Value& value,
 bool passes(Machine& machine, const std::string& name, const Value& value,
             const Arguments& arguments);
 
+/// The arguments of a filter; its name is in messages.
+Bound filter_arguments(const std::string& name, const Arguments& arguments,
+                       std::initializer_list<const char*> names);
+
 /// A filter of texts or numbers, or one of sequences; null: none of this name.
 using Filter = Value (*)(Machine& machine, const std::string& name, const Value& value,
                          const Arguments& arguments);

@@ -98,11 +98,11 @@ constexpr char kCycler[] = "cycler";
 constexpr char kJoiner[] = "joiner";
 constexpr char kLipsum[] = "lipsum";
 
-struct Entry {
+struct GlobalFunction {
   std::string_view name;
   Value (*call)(Machine&, const Arguments&);
 };
-constexpr std::array<Entry, 8> kFunctions = {{
+constexpr std::array<GlobalFunction, 8> kFunctions = {{
     {"range", range},
     {"dict", dict},
     {"namespace", new_namespace},
@@ -116,7 +116,7 @@ constexpr std::array<Entry, 8> kFunctions = {{
 }  // namespace
 
 Value global_function(const std::string& name) {
-  const auto* found = std::ranges::find(kFunctions, name, &Entry::name);
+  const auto* found = std::ranges::find(kFunctions, name, &GlobalFunction::name);
   if (found == kFunctions.end()) return Value::undefined("'" + name + "' is undefined");
   return Callable{name, found->call};
 }

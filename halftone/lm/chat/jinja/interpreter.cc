@@ -237,11 +237,10 @@ void Interpreter::bind(const Statement& macro, const Arguments& arguments) {
   };
   Dict others;
   for (const auto& [key, value] : arguments.named) {
-    const bool is_known = std::ranges::any_of(
-        macro.parameters, [&](const Parameter& parameter) { return parameter.name == key; });
+    const auto known = std::ranges::find(macro.parameters, key, &Parameter::name);
     if (key == "caller") {
       scope_->set(key, value);
-    } else if (!is_known) {
+    } else if (known == macro.parameters.end()) {
       others.set(Value::text(key), value);
     }
   }

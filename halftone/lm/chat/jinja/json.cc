@@ -130,34 +130,24 @@ class Writer {
 using Json = nlohmann::ordered_json;
 
 Value value_of(const Json& json, bool from_message) {
-  switch (json.type()) {
-    case Json::value_t::boolean:
-      return json.get<bool>();
-    case Json::value_t::number_integer:
-      return json.get<std::int64_t>();
-    case Json::value_t::number_unsigned:
-      if (json.get<std::uint64_t>() > INT64_MAX)
-        fail(ErrorKind::kFormat, "JSON: an integer goes beyond 64 bits");
-      return json.get<std::int64_t>();
-    case Json::value_t::number_float:
-      return json.get<double>();
-    case Json::value_t::string:
-      return from_utf8(json.get_ref<const std::string&>(), from_message);
-    case Json::value_t::array: {
-      std::vector<Value> items;
-      for (const Json& item : json) items.push_back(value_of(item, from_message));
-      return Value::sequence(std::move(items));
-    }
-    case Json::value_t::object: {
-      Dict dict;
-      for (const auto& [key, item] : json.items()) {
-        dict.items.emplace_back(from_utf8(key), value_of(item, from_message));
-      }
-      return dict;
-    }
-    default:
-      return None{};
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX) {
+    fail(ErrorKind::kFormat, "JSON: an integer goes beyond 64 bits");
   }
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return from_utf8(json.get_ref<const std::string&>(), from_message);
+  if (json.is_array()) {
+    std::vector<Value> items;
+    for (const Json& item : json) items.push_back(value_of(item, from_message));
+    return Value::sequence(std::move(items));
+  }
+  if (json.is_null()) return None{};
+  Dict dict;
+  for (const auto& [key, item] : json.items()) {
+    dict.items.emplace_back(from_utf8(key), value_of(item, from_message));
+  }
+  return dict;
 }
 
 }  // namespace

@@ -264,7 +264,8 @@ class Lexer {
 
   void read_string(char quote) {
     std::size_t end = 1;
-    while (end < rest().size() && rest()[end] != quote) end += rest()[end] == '\\' ? 2 : 1;
+    while (end < rest().size() && rest()[end] != quote)
+      end += rest()[end] == '\\' ? std::size_t{2} : 1;
     if (end >= rest().size()) fail_here("a text in quotes does not end");
     add(TokenKind::kString, unescaped(rest().substr(1, end - 1)));
     skip(end + 1);

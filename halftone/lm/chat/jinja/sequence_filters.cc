@@ -11,11 +11,6 @@
 namespace halftone::lm::jinja {
 namespace {
 
-Bound bound_to(const std::string& name, const Arguments& arguments,
-               std::initializer_list<const char*> names) {
-  return {"filter " + name, arguments, names};
-}
-
 std::vector<Value> counted_items(Machine& machine, const Value& value) {
   std::vector<Value> items = items_of(value);
   machine.work(items.size());
@@ -84,13 +79,13 @@ std::vector<Value> sorted(Machine& machine, const std::vector<Value>& items, boo
 
 Value length(Machine& /*machine*/, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   return static_cast<std::int64_t>(length_of(value));
 }
 
 Value end_item(Machine& machine, const std::string& name, const Value& value,
                const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   if (name == "last" && value.sequence() != nullptr &&
       value.sequence()->kind == SequenceKind::kGenerator) {
     fail_type("filter last: a sequence with an end", value);
@@ -101,15 +96,15 @@ Value end_item(Machine& machine, const std::string& name, const Value& value,
   return name == "first" ? items.front() : items.back();
 }
 
-Value list(Machine& machine, const std::string& name, const Value& value,
-           const Arguments& arguments) {
-  bound_to(name, arguments, {});
+Value list_items(Machine& machine, const std::string& name, const Value& value,
+                 const Arguments& arguments) {
+  filter_arguments(name, arguments, {});
   return Value::sequence(counted_items(machine, value));
 }
 
-Value join(Machine& machine, const std::string& name, const Value& value,
-           const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"d", "attribute"});
+Value join_items(Machine& machine, const std::string& name, const Value& value,
+                 const Arguments& arguments) {
+  const Bound bound = filter_arguments(name, arguments, {"d", "attribute"});
   const Text between = bound.has(0) ? to_text(bound[0]) : Text();
   Text text;
   bool is_first = true;
@@ -125,7 +120,7 @@ Value join(Machine& machine, const std::string& name, const Value& value,
 
 Value reverse(Machine& machine, const std::string& name, const Value& value,
               const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   if (value.string() != nullptr) {
     Text text = value.string()->text;
     std::ranges::reverse(text);
@@ -139,7 +134,7 @@ Value reverse(Machine& machine, const std::string& name, const Value& value,
 
 Value sort(Machine& machine, const std::string& name, const Value& value,
            const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"reverse", "case_sensitive", "attribute"});
+  const Bound bound = filter_arguments(name, arguments, {"reverse", "case_sensitive", "attribute"});
   const Value attribute = bound.get(2, None{});
   return Value::sequence(
       sorted(machine, counted_items(machine, value), bound.flag(0),
@@ -148,7 +143,7 @@ Value sort(Machine& machine, const std::string& name, const Value& value,
 
 Value dictsort(Machine& machine, const std::string& name, const Value& value,
                const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"case_sensitive", "by", "reverse"});
+  const Bound bound = filter_arguments(name, arguments, {"case_sensitive", "by", "reverse"});
   if (value.dict() == nullptr) fail_type("filter dictsort: a dict", value);
   const std::string by = bound.has(1) ? to_utf8_text(bound.text(1)) : "key";
   if (by != "key" && by != "value")
@@ -165,7 +160,7 @@ Value dictsort(Machine& machine, const std::string& name, const Value& value,
 
 Value items(Machine& machine, const std::string& name, const Value& value,
             const Arguments& arguments) {
-  bound_to(name, arguments, {});
+  filter_arguments(name, arguments, {});
   if (value.is_undefined()) return generator({});
   if (value.dict() == nullptr) fail_type("filter items: a dict", value);
   std::vector<Value> pairs;
@@ -178,7 +173,7 @@ Value items(Machine& machine, const std::string& name, const Value& value,
 
 Value unique(Machine& machine, const std::string& name, const Value& value,
              const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"case_sensitive", "attribute"});
+  const Bound bound = filter_arguments(name, arguments, {"case_sensitive", "attribute"});
   std::vector<std::vector<Value>> seen;
   std::vector<Value> result;
   for (const Value& item : counted_items(machine, value)) {
@@ -195,7 +190,7 @@ Value unique(Machine& machine, const std::string& name, const Value& value,
 
 Value extreme(Machine& machine, const std::string& name, const Value& value,
               const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"case_sensitive", "attribute"});
+  const Bound bound = filter_arguments(name, arguments, {"case_sensitive", "attribute"});
   const std::vector<Value> all = counted_items(machine, value);
   if (all.empty()) return Value::undefined("there is no " + name + " of nothing");
   const auto keys = [&](const Value& item) {
@@ -212,7 +207,7 @@ Value extreme(Machine& machine, const std::string& name, const Value& value,
 
 Value sum(Machine& machine, const std::string& name, const Value& value,
           const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"attribute", "start"});
+  const Bound bound = filter_arguments(name, arguments, {"attribute", "start"});
   Value total = bound.get(1, std::int64_t{0});
   for (const Value& item : counted_items(machine, value)) {
     total = binary(machine, "+", total,
@@ -223,7 +218,7 @@ Value sum(Machine& machine, const std::string& name, const Value& value,
 
 Value batch(Machine& machine, const std::string& name, const Value& value,
             const Arguments& arguments) {
-  const Bound bound = bound_to(name, arguments, {"linecount", "fill_with"});
+  const Bound bound = filter_arguments(name, arguments, {"linecount", "fill_with"});
   const std::int64_t count = bound.integer(0, 0);
   if (count < 1 || count > 100'000)
     fail(ErrorKind::kUnsupported, "filter batch: expected 1 to 100000 items");
@@ -256,7 +251,7 @@ Value map(Machine& machine, const std::string& name, const Value& value,
   if (!is_true(value)) return generator({});  // even of what has no items, as in Jinja
   const std::vector<Value> all = counted_items(machine, value);
   if (arguments.positional.empty()) {
-    const Bound bound = bound_to(name, arguments, {"attribute", "default"});
+    const Bound bound = filter_arguments(name, arguments, {"attribute", "default"});
     for (const Value& item : all) {
       Value found = path_of(item, bound[0]);
       result.push_back(found.is_undefined() && bound.has(1) ? bound[1] : std::move(found));
@@ -296,15 +291,15 @@ Value choose(Machine& machine, const std::string& name, const Value& value,
   return generator(std::move(result));
 }
 
-struct Entry {
+struct SequenceFilter {
   std::string_view name;
   Filter run;
 };
 
-constexpr std::array<Entry, 20> kFilters = {{
+constexpr std::array<SequenceFilter, 20> kSequenceFilters = {{
     {"batch", batch},       {"count", length},      {"dictsort", dictsort}, {"first", end_item},
-    {"items", items},       {"join", join},         {"last", end_item},     {"length", length},
-    {"list", list},         {"map", map},           {"max", extreme},       {"min", extreme},
+    {"items", items},       {"join", join_items},   {"last", end_item},     {"length", length},
+    {"list", list_items},   {"map", map},           {"max", extreme},       {"min", extreme},
     {"reject", choose},     {"rejectattr", choose}, {"reverse", reverse},   {"select", choose},
     {"selectattr", choose}, {"sort", sort},         {"sum", sum},           {"unique", unique},
 }};
@@ -312,8 +307,8 @@ constexpr std::array<Entry, 20> kFilters = {{
 }  // namespace
 
 Filter sequence_filter(const std::string& name) {
-  const auto* found = std::ranges::find(kFilters, name, &Entry::name);
-  return found == kFilters.end() ? nullptr : found->run;
+  const auto* found = std::ranges::find(kSequenceFilters, name, &SequenceFilter::name);
+  return found == kSequenceFilters.end() ? nullptr : found->run;
 }
 
 }  // namespace halftone::lm::jinja

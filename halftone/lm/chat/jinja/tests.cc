@@ -10,7 +10,7 @@
 namespace halftone::lm::jinja {
 namespace {
 
-bool is_list(const Value& value) {
+bool is_plain_list(const Value& value) {
   const Sequence* sequence = value.sequence();
   return sequence != nullptr && sequence->kind != SequenceKind::kView &&
          sequence->kind != SequenceKind::kGenerator;
@@ -22,13 +22,13 @@ bool is_iterable(const Value& value) {
 }
 
 bool is_sequence(const Value& value) {
-  return value.is_undefined() || value.string() != nullptr || is_list(value) ||
+  return value.is_undefined() || value.string() != nullptr || is_plain_list(value) ||
          value.dict() != nullptr;
 }
 
 bool is_integer(const Value& value) { return value.is<std::int64_t>(); }
 
-std::int64_t remainder(const Value& value, std::int64_t by) {
+std::int64_t modulo(const Value& value, std::int64_t by) {
   if (!value.is_integer()) fail_type("a test of integers: an integer", value);
   if (by == 0) fail(ErrorKind::kUnsupported, "a division by zero");
   return by == -1 ? 0 : value.integer() % by;
@@ -62,8 +62,8 @@ constexpr std::array<Plain, 21> kPlain = {{
     {"sequence", is_sequence},
     {"callable", [](const Value& v) { return v.callable() != nullptr || v.is_undefined(); }},
     {"escaped", [](const Value& v) { return v.string() != nullptr && v.string()->is_markup; }},
-    {"odd", [](const Value& v) { return remainder(v, 2) != 0; }},
-    {"even", [](const Value& v) { return remainder(v, 2) == 0; }},
+    {"odd", [](const Value& v) { return modulo(v, 2) != 0; }},
+    {"even", [](const Value& v) { return modulo(v, 2) == 0; }},
     {"lower", [](const Value& v) { return is_in_case(v, "lower"); }},
     {"upper", [](const Value& v) { return is_in_case(v, "upper"); }},
     {"filter",
@@ -95,7 +95,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kCompare
 }};
 
 /// Whether they are one object; equal numbers and texts count as one.
-bool is_same(const Value& a, const Value& b) {
+bool is_same_object(const Value& a, const Value& b) {
   if (a.sequence() != nullptr) return a.sequence() == b.sequence();
   if (a.dict() != nullptr) return a.dict() == b.dict();
   return type_name(a) == type_name(b) && is_equal(a, b);
@@ -124,9 +124,9 @@ bool passes(Machine& machine, const std::string& name, const Value& value,
     return compare(machine, std::string(operation), value, bound[0]);
   }
   if (name == "divisibleby") {
-    return remainder(value, Bound(what, arguments, {"num"}).integer(0, 0)) == 0;
+    return modulo(value, Bound(what, arguments, {"num"}).integer(0, 0)) == 0;
   }
-  if (name == "sameas") return is_same(value, Bound(what, arguments, {"other"})[0]);
+  if (name == "sameas") return is_same_object(value, Bound(what, arguments, {"other"})[0]);
   fail(ErrorKind::kUnsupported, "there is no test '" + name + "'");
 }
 

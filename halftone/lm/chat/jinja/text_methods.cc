@@ -321,7 +321,8 @@ Text escaped(TextView text) {
     if (plain(c) == U'\'') name = "&#39;";
     if (plain(c) == U'"') name = "&#34;";
     if (name.empty()) result.push_back(c);
-    for (const char letter : name) result.push_back(static_cast<char32_t>(letter) | mark);
+    for (const char letter : name)
+      result.push_back(char32_t{static_cast<unsigned char>(letter)} | mark);
   }
   return result;
 }
