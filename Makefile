@@ -6,7 +6,7 @@ RELEASE := build/release
 PREFIX := /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build train demo test check lint format bench docs install deb test-deb setup clean help
+.PHONY: build train demo test check lint format bench figures docs install deb test-deb setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
@@ -41,6 +41,10 @@ format:  ## Rewrite the sources in the house format
 bench:  ## Measure Halftone beside its peers (FILTER=regex, BASELINE=earlier.json, ARGS='--simd AVX2 ...')
 	@scripts/setup.sh
 	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(if $(BASELINE),--baseline '$(BASELINE)') $(ARGS)
+
+figures:  ## Compare the figures in documents with what their commands print, in half an hour (HOURS=1: all)
+	@$(MAKE) build
+	@scripts/figures.sh $(if $(HOURS),--hours)
 
 docs:  ## Pages of the C and C++ headers: build/docs/html/index.html
 	@scripts/setup.sh --check-tools

@@ -16,12 +16,12 @@ accuracy() {
   awk -v path=value -f scripts/json_value.awk "$out/eval.json"
 }
 
-printf '%-24s %8s %8s %8s\n' recipe '1 bit' '2 bits' '3 bits'
+printf '| recipe | 1 bit | 2 bits | 3 bits |\n|---|---|---|---|\n'
 for recipe in "$data"/recipes/*.toml; do
   row=$(basename "$recipe" .toml)
   one=$(accuracy "$recipe" 1)
   two=$(accuracy "$recipe" 2)
   three=$(accuracy "$recipe" 3)
   awk -v row="$row" -v a="$one" -v b="$two" -v c="$three" \
-    'BEGIN { printf "%-24s %8.2f %8.2f %8.2f\n", row, 100 * a, 100 * b, 100 * c }'
+    'BEGIN { printf "| %s | %.2f | %.2f | %.2f |\n", row, 100 * a, 100 * b, 100 * c }'
 done

@@ -31,14 +31,14 @@ row() {
   float_us=$(value_of "$out/bench_float.json" latency_us.median)
   awk -v name="$1" -v bytes="$(wc -c < "$2")" -v accuracy="$accuracy" -v agreement="$agreement" \
     -v us="$us" -v float_us="$float_us" \
-    'BEGIN { printf "%-6s %10.1f %10.2f %% %10.2f %% %12.1f us %9.1fx\n",
+    'BEGIN { printf "| %-5s | %8.1f | %8.2f %% | %8.2f %% | %9.1f us | %7.1fx |\n",
              name, bytes / 1024, 100 * accuracy, 100 * agreement, us, float_us / us }'
 }
 
 say "Measuring the float network"
 measure float "$float_model"
 for bits in 3 2 1; do
-  say "Quantizing to $bits bit"
+  say "Quantizing to $bits bits"
   "$halftone" quantize "$float_model" -o "$out/mnist_$bits.circle" --data "$data" --split train \
     --weight-bits "$bits" --activation-bits "$bits" --json > "$out/quantize_$bits.json"
   measure "$bits" "$out/mnist_$bits.circle"
@@ -46,7 +46,8 @@ done
 
 samples=$(value_of "$out/eval_float.json" samples)
 printf '\nMNIST, 784-700-10 network, %s test images; bits per weight and per activation\n\n' "$samples"
-printf '%-6s %10s %12s %12s %15s %10s\n' bits 'file KiB' accuracy 'as float' 'time / image' speed-up
+printf '| bits  | file KiB | accuracy   | as float   | time / image | speed-up |\n'
+printf '|-------|----------|------------|------------|--------------|----------|\n'
 row float "$float_model"
 for bits in 3 2 1; do row "$bits" "$out/mnist_$bits.circle"; done
 printf '\n"as float": same answer as the float network. Time: median of one image on one thread.\n'

@@ -5,11 +5,10 @@
 Usage: scripts/measure_systems.py PROGRAM DATA [--systems a,b] [--networks mnist,resnet20,kws]
 PROGRAM is the halftone executable, DATA the folder with models/ and data sets. For each system and
 number of bits, weights and inputs of all layers take that system. One line of Markdown each:
-system, bits, accuracies in percent, bytes of the files, arithmetic of the layers.
+system, bits, accuracies in percent, bytes of the last file.
 """
 
 import argparse
-import collections
 import json
 import pathlib
 import subprocess
@@ -86,9 +85,7 @@ def measure(program, data, network, system, weights, activations):
             command += ["--scheme", system]
         quantized = run(command)
         value = run([program, "eval", output, "--json", *places(data, test)])["value"]
-        layers = run([program, "inspect", output, "--json"])["layers"]
-    kinds = collections.Counter(layer.get("arithmetic", "?") for layer in layers)
-    return value, quantized["output_bytes"], " ".join(f"{n} {k}" for k, n in kinds.items())
+    return value, quantized["output_bytes"]
 
 
 def main():
@@ -96,30 +93,27 @@ def main():
     parser.add_argument("program")
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--systems", default="")
-    parser.add_argument("--networks", default=",".join(NETWORKS))
+    parser.add_argument("--networks", default="mnist,kws,resnet20")
     options = parser.parse_args()
     networks = options.networks.split(",")
     wanted = options.systems.split(",") if options.systems else [name for name, _ in SYSTEMS]
-    print("| system | bits | " + " | ".join(networks) + " | bytes | arithmetic |")
-    print("|---|---|" + "---|" * (len(networks) + 2))
+    print("| system | bits | " + " | ".join(networks) + " | bytes |")
+    print("|---|---|" + "---|" * (len(networks) + 1))
     for system, rows in SYSTEMS:
         if system not in wanted:
             continue
         for row in rows:
             weights, activations = row.split("/")
-            cells, sizes, kinds = [], [], ""
+            cells, size = [], 0
             for network in networks:
                 try:
-                    value, size, kinds = measure(options.program, options.data, network, system,
-                                                 weights, activations)
+                    value, size = measure(options.program, options.data, network, system,
+                                          weights, activations)
                     cells.append(f"{100 * value:.2f}")
-                    sizes.append(f"{size:,}")
                 except RuntimeError as error:
                     print(f"{system} {row} {network}: {error}", file=sys.stderr)
                     cells.append("-")
-                    sizes.append("-")
-            print(f"| {system} | {row} | " + " | ".join(cells) + f" | {' '.join(sizes)} | {kinds} |",
-                  flush=True)
+            print(f"| {system} | {row} | " + " | ".join(cells) + f" | {size:,} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,24 +8,43 @@
 //     {"template", "begin", "end", "adds_answer", "messages": [{"role", "content"}]}
 //
 // and writes for each {"name", "text"} or {"error"}. The template is Jinja or the name of a family.
+// Jobs {"template", "variables", "now"} give a template in Jinja its variables, and the seconds
+// since 1970 in UTC for the time.
+#include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/chat/chat_template.h"
+#include "halftone/lm/chat/jinja/json.h"
+#include "halftone/lm/chat/jinja/template.h"
 
 namespace {
 
 using halftone::lm::ChatRole;
 using halftone::lm::ChatTemplate;
 using halftone::lm::Message;
-using nlohmann::json;
+using json = nlohmann::ordered_json;
+
+json text_with_variables(const json& job) {
+  namespace jinja = halftone::lm::jinja;
+  jinja::Variables variables;
+  for (const auto& [name, value] : job["variables"].items()) {
+    variables.emplace_back(name, jinja::from_json(value.dump(), true));
+  }
+  const std::time_t now = job["now"].get<std::time_t>();
+  std::tm time{};
+  ::gmtime_r(&now, &time);
+  const jinja::Template found(job["template"].get<std::string>());
+  return {{"text", jinja::to_utf8_text(found.render(variables, time))}};
+}
 
 json answer(const json& job) {
+  if (job.contains("variables")) return text_with_variables(job);
   const auto jinja = job["template"].get<std::string>();
   const ChatTemplate found = jinja.find('{') == std::string::npos ? ChatTemplate::named(jinja)
-                                                                  : ChatTemplate::recognized(jinja);
+                                                                  : ChatTemplate::parsed(jinja);
   std::vector<Message> messages;
   for (const json& message : job["messages"]) {
     const std::string role = message["role"];

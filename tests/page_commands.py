@@ -4,8 +4,8 @@
 
 docs/style.md ("Commands in documents") says what the page may contain. The blocks run in a temporary
 folder that looks like the root of the repository after `make`: links to everything but build/, an
-empty build/, and in it a link to the build. Exit code 77: no block could run, for what it needs is
-absent.
+empty build/, and in it a link to the build. Blocks of minutes or hours run only if HALFTONE_FIGURES
+says so. Exit code 77: no block could run, for what it needs is absent or takes longer.
 
 usage: page_commands.py PAGE BUILD_FOLDER
 """
@@ -21,6 +21,13 @@ from pathlib import Path
 SKIPPED = 77
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"\s*((?:^\|.*\n)+)", re.MULTILINE)
+GAP = re.compile(r"\s*\.\.\.\s*|~([\d,.]*\d)( %)?")
+# How far a number with "~" may be: so many times larger or smaller (times on another, or a busy,
+# machine), percentages so many points (training on another processor).
+FACTOR = 5
+POINTS = 2
+DURATIONS = ("minutes", "hours")
 # The page says `make`; the test has a build already, and installs that.
 PRELUDE = """make() {
   case ${1-} in install) cmake --install build/release --prefix "${2#PREFIX=}" > build/log ;; esac
@@ -34,19 +41,49 @@ class Failure(Exception):
 
 def is_absent(name):
     """Whether a program, of the build or in PATH, or else a module of Python is missing."""
+    if name == "HALFTONE_DATA":
+        return not Path(os.environ[name]).is_dir()
     if Path("build/release", name).exists() or shutil.which(name) is not None:
         return False
     return importlib.util.find_spec(name) is None
 
 
 def matches(shown, found):
-    """Whether `found` is what the page shows: "..." is any text, blanks count as one."""
-    parts = [re.escape(part.strip()) for part in normal(shown).split("...")]
-    return re.fullmatch(r"\s*" + r"\s*.*\s*".join(parts) + r"\s*", normal(found), re.DOTALL)
+    """Whether `found` is what the page shows: "..." is any text, "~2.5" a number of that order, and
+    blanks count as one."""
+    shown, pattern, bounds, end = normal(shown), "", [], 0
+    for gap in GAP.finditer(shown):
+        pattern += re.escape(shown[end:gap.start()])
+        end = gap.end()
+        if not gap[1]:
+            pattern += r"\s*.*\s*"
+            continue
+        number = value(gap[1])
+        pattern += r"([\d,.]*\d)" + (gap[2] or "")
+        bounds.append((number - POINTS, number + POINTS) if gap[2] else
+                      (number / FACTOR, number * FACTOR))
+    match = re.fullmatch(r"\s*" + pattern + re.escape(shown[end:]) + r"\s*", normal(found), re.DOTALL)
+    return match is not None and all(low <= value(group) <= high
+                                     for (low, high), group in zip(bounds, match.groups()))
+
+
+def value(number):
+    return float(number.replace(",", ""))
 
 
 def normal(text):
     return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
+
+
+def rows(text):
+    """The rows of the Markdown tables in a text, without bold type and heads."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("|---"):
+            found.pop()
+        elif line.startswith("|"):
+            found.append(line.replace("**", ""))
+    return "\n".join(found)
 
 
 def run_shell(text):
@@ -76,17 +113,31 @@ class Page:
         self.count = 0
 
     def run(self):
+        limit = os.environ.get("HALFTONE_FIGURES")
+        runs = DURATIONS[:DURATIONS.index(limit) + 1] if limit else ()
         for match in BLOCK.finditer(self.text):
             line = self.text.count("\n", 0, match.start(3))
             words = match[2].split()
-            absent = [word for word in words if match[1] in ("sh", "python") and is_absent(word)]
+            code = match[1] in ("sh", "python")
+            if code and any(word in DURATIONS and word not in runs for word in words):
+                print(f"{self.path}:{line}: this takes {words[0]} and did not run")
+                self.output = None
+                continue
+            absent = [word for word in words if code and word not in DURATIONS and is_absent(word)]
             if absent:
                 print(f"{self.path}:{line}: the page ends here, as {', '.join(absent)} is absent")
                 return
             try:
                 self.run_block(match[1], words, match[3], line)
+                self.compare_table(match)
             except Failure as failure:
                 raise Failure(f"{self.path}:{line}: {failure}") from None
+
+    def compare_table(self, match):
+        """Compares the table that follows commands with the rows that they printed."""
+        table = TABLE.match(self.text, match.end())
+        if match[1] == "sh" and table and not matches(rows(table[1]), rows(self.output)):
+            raise Failure("the table below has not the rows that the block printed, which are above")
 
     def run_block(self, language, words, text, line):
         output, self.output = self.output, None
@@ -114,6 +165,7 @@ def lay_out(folder, build):
 
 def main():
     page, build = Page(os.path.abspath(sys.argv[1])), Path(sys.argv[2]).resolve()
+    os.environ.setdefault("HALFTONE_DATA", str(ROOT.parent / "shared" / "data"))
     os.environ["PATH"] = str(build) + os.pathsep + os.environ["PATH"]
     for name in ("", "_CONFIRM"):
         os.environ["OMPI_ALLOW_RUN_AS_ROOT" + name] = "1"

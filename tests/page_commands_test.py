@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What page_commands.py accepts and what it reports."""
+import os
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
+
+import page_figures
 
 SCRIPT = Path(__file__).resolve().parent / "page_commands.py"
 
@@ -44,6 +48,28 @@ class PageCommands(unittest.TestCase):
         self.expect(0, "1 blocks ran", block("sh", "echo a"), block("text", "a"),
                     block("text", "an explanation"))
 
+    def test_compares_tables_and_orders_of_magnitude(self):
+        shell = block("sh", "echo 'a heading'; echo '| 3 |  20.5 |'")
+        table = "| k | us |\n|---|---|\n| **3** | {} |\n\n"
+        self.expect(0, "1 blocks ran", shell, table.format("20.5"))
+        self.expect(0, "1 blocks ran", shell, table.format("~60.1"))
+        self.expect(1, "page.md:3: the table below has not the rows", shell, table.format("20.4"))
+        self.expect(1, "the table below has not the rows", shell, table.format("~1,000"))
+        percent = block("sh", "echo '| 3 | 90.12 % |'")
+        self.expect(0, "1 blocks ran", percent, table.format("~92.02 %"))
+        self.expect(1, "the table below has not the rows", percent, table.format("~92.22 %"))
+        self.expect(0, "1 blocks ran", shell, "Other rows:\n\n", table.format("1"))
+
+    def test_runs_long_blocks_only_if_asked(self):
+        pages = [block("sh", "true"), block("sh minutes", "echo b"), block("text", "b"),
+                 block("sh hours", "false"), "| a |\n|---|\n\n"]
+        self.expect(0, "1 blocks ran", *pages)
+        self.expect(77, "this takes minutes and did not run", *pages[1:])
+        with unittest.mock.patch.dict(os.environ, {"HALFTONE_FIGURES": "minutes"}):
+            self.expect(0, "2 blocks ran", *pages)
+        with unittest.mock.patch.dict(os.environ, {"HALFTONE_FIGURES": "hours"}):
+            self.expect(1, "the commands fail", *pages)
+
     def test_reports_commands_that_fail(self):
         self.expect(1, "page.md:3: the commands fail with exit code 1", block("sh", "false; true"))
         self.expect(1, "fail", block("sh", "false | true"))
@@ -59,6 +85,18 @@ class PageCommands(unittest.TestCase):
         self.expect(77, "as no-such-program is absent", absent)
         self.expect(0, "1 blocks ran", block("sh", "true"), absent, block("sh", "false"))
         self.expect(0, "2 blocks ran", block("sh bash", "true"), block("python json", "pass"))
+
+    def test_finds_figures_in_the_text_that_no_command_prints(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, other = Path(folder, "page.md"), Path(folder, "other.md")
+            other.write_text(block("sh", "x") + "| 3 | 90.12 % | ~5.5 us |\n", encoding="utf-8")
+            for text, found in ((block("sh", "x") + block("text", "9.5 %") + "It is 9.5 %.", []),
+                                ("It is 1.25, 2.5 or\n90.12 %.", ["1.25", "2.5", "90.12"]),
+                                ("[It](other.md#x) is 90.12 % in ~5.5 us.", []),
+                                ("See [it](other.md).\n\nIt is 90.12 %.", ["90.12"]),
+                                ("1,024 bytes of 1,000 samples, about 10 %", ["1,024"])):
+                page.write_text(text, encoding="utf-8")
+                self.assertEqual(found, list(page_figures.unproved(page)), text)
 
 
 if __name__ == "__main__":

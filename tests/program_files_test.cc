@@ -163,5 +163,24 @@ TEST_F(ProgramFiles, TakesSystemsAsPeopleTypeThem) {
   EXPECT_THAT(run("systems int_narrow --bits 4 --json").out, testing::Not(HasSubstr("-8")));
 }
 
+TEST_F(ProgramFiles, LeavesNothingOnAFullDisk) {
+  for (const std::string name : {"big.onnx", "big.tflite", "big.circle"}) {
+    ASSERT_EQ(run("convert " + kModel + " " + path(name)).code, 0);
+    const std::uintmax_t blocks = (std::filesystem::file_size(path(name)) - 1) / 1024;
+    std::filesystem::remove(path(name));
+    // A limit on the file size simulates a full disk: early, and at the last block.
+    for (const std::uintmax_t limit : {std::uintmax_t{1}, std::uintmax_t{16}, blocks}) {
+      const Outcome full =
+          run("convert " + kModel + " " + path(name),
+              "bash -c 'ulimit -f " + std::to_string(limit) + "; exec \"$@\"' bash");
+      EXPECT_EQ(full.code, 3) << full.err;
+      EXPECT_THAT(full.err, HasSubstr(name + ": cannot write: File too large"));
+      for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr(name)));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace halftone

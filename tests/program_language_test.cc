@@ -173,7 +173,7 @@ TEST_F(ProgramLanguage, RefusesOptionsThatDoNotFit) {
   expect_failure("generate m.bin -p a", 2, "m.bin: a model of llama2.c: expected a tokenizer");
   expect_failure("generate m.gguf -p a --tokenizer t.bin", 2,
                  "expected no other one (--tokenizer)");
-  expect_failure("eval m.gguf", 2, "--data is required");
+  expect_failure("eval m.gguf", 2, "--text, of a language model, is required");
   expect_failure("eval m.gguf --text t.txt --data d", 2, "excludes");
   expect_failure("eval m.gguf --data d --stride 3", 2, "--stride requires --text");
   expect_failure("eval m.gguf --text t.txt --context 1", 2, "expected a whole number from 2");

@@ -2,6 +2,7 @@
 // The functions of this module on the bundled network and on small graphs.
 #include <fstream>
 
+#include "halftone/api/checked_save.h"
 #include "halftone/api/data_source.h"
 #include "halftone/api/evaluate.h"
 #include "halftone/api/inspection.h"
@@ -15,6 +16,7 @@
 #include "halftone/api/tensor_files.h"
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
+#include "halftone/formats/model.h"
 #include "halftone/ir/test_data.h"
 #include "halftone/ir/testing.h"
 
@@ -138,6 +140,29 @@ TEST_F(Api, DoesNotWriteOverTheNetworkThatItReads) {
     });
   }
   EXPECT_EQ(read_file(path("m.onnx")), before);
+}
+
+TEST_F(Api, LeavesWhatWasThereIfAFileComputesOtherwise) {
+  const data::Dataset data = samples("train", 200).open();
+  const Network network = load(kFile);
+  const ir::Graph fitted = quantize(network, data, two_bits()).graph;
+  EXPECT_GT(save_checked(fitted, path("m.circle"), {}, data), 0U);
+  const std::vector<std::byte> before = read_file(path("m.circle"));
+  ir::Graph other = fitted;
+  const ir::ValueId y = other.outputs()[0];
+  other.set_outputs({other.add_node("other", ir::Unary{{ir::ActivationKind::kNeg, 0, 0}}, {y})});
+  EXPECT_NO_THROW(check_same_outputs(fitted, fitted, data));
+  expect_error(ErrorKind::kUnsupported,
+               "does not read back: expected the outputs of the network on its samples, found "
+               "others, by 200 % for most samples",
+               [&] { check_same_outputs(other, fitted, data); });
+  expect_error(ErrorKind::kUnsupported, path("m.circle") + ": computes otherwise", [&] {
+    formats::save_model(network.graph, path("m.circle"), {}, [](const ir::Graph&) {
+      fail(ErrorKind::kUnsupported, "computes otherwise");
+    });
+  });
+  EXPECT_EQ(read_file(path("m.circle")), before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("")), {}), 1);
 }
 
 TEST_F(Api, ChecksTheOutputBeforeItReadsTheData) {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/fit_warnings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
+#include <functional>
 #include <limits>
-#include <sstream>
+#include <span>
 #include <utility>
 
 #include "halftone/api/network.h"
 #include "halftone/base/error.h"
+#include "halftone/base/toml/keys.h"
 #include "halftone/compress/graft.h"
 #include "halftone/compress/screened_data.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
@@ -28,9 +31,9 @@ constexpr std::size_t kNamed = 3;     ///< layers
 
 double to_db(double relative_noise) { return -10 * std::log10(relative_noise); }
 
-/// Indices of the layers that have codes, those first behind which the output is worst beside the
+/// The layers that have codes, those first behind which the output is worst beside the
 /// best of the layers before.
-std::vector<std::size_t> suspects(const std::vector<compress::LayerReport>& layers) {
+std::vector<std::string> suspects(const std::vector<compress::LayerReport>& layers) {
   std::vector<std::pair<double, std::size_t>> falls;
   double before = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -40,8 +43,8 @@ std::vector<std::size_t> suspects(const std::vector<compress::LayerReport>& laye
     before = own;
   }
   std::ranges::sort(falls);
-  std::vector<std::size_t> found;
-  for (const auto& [fall, layer] : falls) found.push_back(layer);
+  std::vector<std::string> found;
+  for (const auto& [fall, layer] : falls) found.push_back(layers[layer].name);
   found.resize(std::min(found.size(), kTried));
   return found;
 }
@@ -51,54 +54,115 @@ class Costs {
  public:
   Costs(const ir::Graph& reference, const ir::Graph& quantized, const data::Dataset& data,
         const spmd::Devices& devices)
-      : reference_(reference),
-        quantized_(quantized),
+      : quantized_(quantized),
         meter_(reference, data, compress::LossKind::kError, devices),
         pairs_(compress::paired_layers(reference, quantized)),
-        whole_(to_db(meter_.loss(quantized, pairs_))) {}
+        whole_(meter_.loss(quantized, pairs_)) {}
 
-  [[nodiscard]] double whole_db() const { return whole_; }
+  [[nodiscard]] double whole_db() const { return to_db(whole_); }
 
-  [[nodiscard]] double of(const std::string& layer) const {
+  /// The output with codes in all layers before a layer, and with its own too. Layers behind are
+  /// float: they were fitted to make up for its errors, and would add their own.
+  [[nodiscard]] std::pair<double, double> around(const std::string& layer) const {
+    const auto found = std::ranges::find(
+        pairs_, layer, [&](const LayerPair& pair) { return quantized_.node(pair.quantized).name; });
+    if (found == pairs_.begin() || found == pairs_.end()) return {0, 0};
+    return {to_db(meter_.loss(quantized_, std::span(pairs_.begin(), found))),
+            to_db(meter_.loss(quantized_, std::span(pairs_.begin(), found + 1)))};
+  }
+
+  /// Decibels; infinite if no other layer has codes.
+  [[nodiscard]] double of(const std::vector<std::string>& layers) const {
     std::vector<LayerPair> others;
     for (const LayerPair& pair : pairs_) {
-      if (quantized_.node(pair.quantized).name != layer) others.push_back(pair);
+      const std::string& name = quantized_.node(pair.quantized).name;
+      if (std::ranges::find(layers, name) == layers.end()) others.push_back(pair);
     }
-    if (others.size() == pairs_.size()) return 0;
-    return to_db(meter_.loss(quantized_, others)) - whole_;
+    return to_db(meter_.loss(quantized_, others) / whole_);
   }
 
  private:
-  const ir::Graph& reference_;
   const ir::Graph& quantized_;
   compress::LossMeter meter_;
   std::vector<LayerPair> pairs_;
-  double whole_;
+  double whole_;  ///< error relative to the output
 };
+
+/// Layers, and the decibels that they cost together.
+struct Cost {
+  double db;
+  std::vector<std::string> layers;
+};
+
+/// The most expensive layers first, each alone.
+std::vector<Cost> single_costs(const Costs& costs, const std::vector<std::string>& layers) {
+  std::vector<Cost> found;
+  for (const std::string& layer : layers) {
+    // Infinite if no other layer has codes: that says nothing new.
+    const double db = costs.of({{layer}});
+    if (std::isfinite(db)) found.push_back({db, {layer}});
+  }
+  std::ranges::stable_sort(found, std::greater<>(), &Cost::db);
+  return found;
+}
+
+std::string decibels(double db) { return fmt::format("{:.1f}", db); }
+
+std::string recipe_of(const std::vector<std::string>& layers) {
+  std::string text;
+  for (const std::string& layer : layers) {
+    text += (text.empty() ? "" : "; ") +
+            ("[[layer]] name = " + keys::quoted(compress::literal_pattern(layer))) +
+            ", skip = true";
+  }
+  return " (" + text + " in a recipe)";
+}
+
+std::string cost_line(const Cost& cost, double whole_db) {
+  const bool is_one = cost.layers.size() == 1;
+  return (is_one ? "layer '" : "layers '") + fmt::format("{}", fmt::join(cost.layers, "', '")) +
+         (is_one ? "' costs " : "' together cost ") + decibels(cost.db) + " dB: the output has " +
+         decibels(whole_db) + " dB, and " + decibels(whole_db + cost.db) +
+         (is_one ? " if it stays float" : " if they stay float") + recipe_of(cost.layers);
+}
+
+/// Of layers that the output gets much worse with, though it stays so without their codes alone.
+std::vector<std::string> fall_lines(const Costs& costs, const std::vector<std::string>& layers) {
+  std::vector<std::pair<double, std::string>> found;
+  for (const std::string& layer : layers) {
+    const auto [before, with] = costs.around(layer);
+    if (!std::isfinite(before) || with >= kGoodDb || before - with < kCostDb) continue;
+    found.emplace_back(with - before, "layer '" + layer + "' costs " + decibels(before - with) +
+                                          " dB: the output has " + decibels(before) +
+                                          " dB with codes in all layers before it, and " +
+                                          decibels(with) + " with its own" + recipe_of({layer}));
+  }
+  std::ranges::sort(found);
+  std::vector<std::string> lines;
+  for (auto& [fall, line] : found) lines.push_back(std::move(line));
+  return lines;
+}
 
 std::vector<std::string> cost_lines(const ir::Graph& graph, const compress::QuantizeResult& result,
                                     const data::Dataset& data,
                                     const compress::QuantizeOptions& options) {
   const Costs costs(graph, result.graph, data, options.devices);
   if (costs.whole_db() >= kGoodDb) return {};
-  std::vector<std::pair<double, std::string>> found;
-  for (const std::size_t layer : suspects(result.layers)) {
-    const std::string& name = result.layers[layer].name;
-    const double cost = costs.of(name);
-    // Infinite if no other layer has codes: that says nothing new.
-    if (cost >= kCostDb && std::isfinite(cost)) found.emplace_back(-cost, name);
-  }
-  std::ranges::sort(found);
-  found.resize(std::min(found.size(), kNamed));
+  const std::vector<std::string> tried = suspects(result.layers);
+  std::vector<Cost> singles = single_costs(costs, tried);
+  singles.resize(std::min(singles.size(), kNamed));
   std::vector<std::string> lines;
-  for (const auto& [cost, name] : found) {
-    std::ostringstream line;
-    line << std::fixed << std::setprecision(1) << "layer '" << name << "' costs " << -cost
-         << " dB: the output has " << costs.whole_db() << " dB, and " << costs.whole_db() - cost
-         << " if it stays float ([[layer]] name = \"" << name << "\", skip = true in a recipe)";
-    lines.push_back(line.str());
+  for (const Cost& cost : singles) {
+    if (cost.db >= kCostDb) lines.push_back(cost_line(cost, costs.whole_db()));
   }
-  return lines;
+  if (lines.empty()) lines = fall_lines(costs, tried);
+  lines.resize(std::min(lines.size(), kNamed));
+  if (!lines.empty()) return lines;
+  Cost together{0, {}};
+  for (const Cost& cost : singles) together.layers.push_back(cost.layers.front());
+  if (!together.layers.empty()) together.db = costs.of(together.layers);
+  if (!std::isfinite(together.db) || together.db < kCostDb) return {};
+  return {cost_line(together, costs.whole_db())};
 }
 
 /// Names of layers, and why they are slow.
@@ -130,9 +194,7 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
                                        const compress::QuantizeResult& result,
                                        const data::Dataset& data,
                                        const compress::QuantizeOptions& options) {
-  const bool is_good = std::ranges::all_of(
-      result.layers, [](const compress::LayerReport& layer) { return layer.sqnr_db >= kGoodDb; });
-  if (is_good || result.equalized_pairs > 0) return {};
+  if (result.equalized_pairs > 0) return {};
   try {
     const data::Dataset few = data.first(kSamples);
     return cost_lines(graph, result, compress::screened(graph, few, options.devices).data, options);

@@ -12,12 +12,12 @@
 namespace halftone {
 
 /// Where the output of a quantized network is far from the float network's: what the worst layers
-/// cost, each measured by giving it its float form again. Candidates are those layers behind which
+/// cost, measured by giving them their float form again. Candidates are those layers behind which
 /// the outputs of layers are worst beside those before them.
 /// @param graph  the float network on which the fit was made
-/// @return       a line for each layer that costs 3 dB or more, the worst first; empty if the
-/// output
-///               has 20 dB or more
+/// @return       a line for each layer that alone costs 3 dB or more, the worst first; without such
+///               a layer, for each behind which the output is 3 dB worse than before; without
+///               these too, a line for the worst together; empty if the output has 20 dB or more
 std::vector<std::string> costly_layers(const ir::Graph& graph,
                                        const compress::QuantizeResult& result,
                                        const data::Dataset& data,

@@ -34,7 +34,7 @@ lm::ChatTemplate LanguageModel::chat_template(std::string_view name) const {
              "model like it",
          Hint::kTemplate);
   }
-  return with_context(name_, [&] { return lm::ChatTemplate::recognized(texts_.chat_template); });
+  return with_context(name_, [&] { return lm::ChatTemplate::parsed(texts_.chat_template); });
 }
 
 }  // namespace halftone

@@ -62,12 +62,11 @@ TEST(LanguageModels, Converse) {
 }
 
 TEST(LanguageModels, HaveAChatTemplateOrNone) {
-  EXPECT_EQ(parrot("ab", 9, "{{ '<|im_start|>' + '<|im_end|>' }}").chat_template().name(),
-            "chatml");
+  EXPECT_EQ(parrot("ab", 9, "{{ '<|im_start|>' + '<|im_end|>' }}").chat_template().name(), "jinja");
   expect_error(ErrorKind::kUnsupported, "parrot: has no chat template",
                [] { (void)parrot("ab").chat_template(); });
-  expect_error(ErrorKind::kUnsupported, "parrot: chat template: this one, of 7 bytes",
-               [] { (void)parrot("ab", 9, "{{ x }}").chat_template(); });
+  expect_error(ErrorKind::kFormat, "parrot: chat template: line 1: expected '}}', found '1'",
+               [] { (void)parrot("ab", 9, "{{ x 1 }}").chat_template(); });
   EXPECT_EQ(parrot("ab").chat_template("gemma").name(), "gemma");
 }
 

@@ -2,20 +2,17 @@
 #include "halftone/api/quantize.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iterator>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
-#include "halftone/api/evaluate.h"
 #include "halftone/api/fit_warnings.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file_uses.h"
-#include "halftone/base/paths.h"
 #include "halftone/compress/full_integer.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
@@ -113,53 +110,6 @@ compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& net
 
 }  // namespace
 
-namespace {
-
-/// |found - expected| / |expected|, of vectors.
-double relative_error(std::span<const float> found, std::span<const float> expected) {
-  double error = 0;
-  double signal = 0;
-  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-    const double wanted = static_cast<double>(expected[i]);
-    error += std::pow(static_cast<double>(found[i]) - wanted, 2);
-    signal += wanted * wanted;
-  }
-  return error == 0 ? 0 : std::sqrt(error / signal);
-}
-
-/// Compares what a file computes with the network that it holds, on samples of the fit: without
-/// rounding of activations to 8 bits, since forms of other runtimes compute in float32. Sums in
-/// another order may move single values of few bits to the next level, which changes some samples;
-/// a wrong form changes all. So it compares the quarter of the samples that differ least.
-/// @throws Error kUnsupported, without the file, if their outputs differ by more than a tenth
-void check_written(const ir::Graph& network, const QuantizeJob& job, const data::Dataset& data) {
-  constexpr std::size_t kSamples = 16;
-  constexpr double kMaxError = 0.1;
-  constexpr std::uintmax_t kMaxBytes = std::uintmax_t{256} << 20;  // plans pack weights once more
-  if (bytes_of_file(job.output) > kMaxBytes) return;
-  const data::Dataset samples(data.name(), data.size(),
-                              {data.inputs().begin(), data.inputs().end()}, {}, kSamples);
-  std::vector<double> errors(samples.size());
-  compress::EvaluateOptions options;
-  options.execution.int8_activations = false;
-  options.visit = [&](std::size_t sample, std::span<const float> found,
-                      std::span<const float> expected) {
-    errors[sample] = relative_error(found, expected);
-  };
-  const Network reference(network);
-  evaluate(load(job.output), samples, &reference, options);
-  std::ranges::sort(errors);
-  const double error = errors[errors.size() / 4];
-  if (!(error > kMaxError)) return;
-  std::filesystem::remove(job.output);
-  fail(ErrorKind::kUnsupported,
-       job.output.string() + ": does not read back: expected the outputs of the network on its " +
-           "samples, found others, by " + std::to_string(std::lround(100 * error)) +
-           " % for most samples; write another format");
-}
-
-}  // namespace
-
 QuantizeReport quantize_file(const QuantizeJob& job) {
   const Elapsed elapsed;
   FileUses uses;
@@ -174,8 +124,7 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   QuantizeReport report = report_of(result);
   report.input_bytes = network.file_bytes;
   if (job.options.devices.rank() == 0) {
-    report.output_bytes = save(result.graph, job.output, job.form);
-    check_written(result.graph, job, data);
+    report.output_bytes = save_checked(result.graph, job.output, job.form, data);
   }
   report.seconds = elapsed.seconds();
   return report;

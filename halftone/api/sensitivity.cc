@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "halftone/api/checked_save.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/sensitivity_state.h"
@@ -233,7 +234,7 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   if (is_first(settings.sensitivity.options.fit.devices)) {
     NewFiles recipe;  // before the network: a full disk leaves neither
     recipe.add(job.recipe_output, report.recipe);
-    report.quantized.output_bytes = save(quantized, job.output, settings.form);
+    report.quantized.output_bytes = save_checked(quantized, job.output, settings.form, data);
     recipe.finish();
   }
   report.quantized.seconds = elapsed.seconds();

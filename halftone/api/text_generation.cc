@@ -16,6 +16,16 @@ lm::ChatText chat_text(const LanguageModel& model, const lm::ChatTemplate& chat_
   return chat_template.render(conversation, model.texts().marks);
 }
 
+/// The control token that the template writes behind an answer; kNoToken if it writes none.
+lm::TokenId end_of_turn(const LanguageModel& model, const lm::ChatTemplate& chat_template) {
+  const lm::Vocabulary& vocabulary = model.tokenizer().vocabulary();
+  const lm::TokenId token =
+      vocabulary.special(chat_template.end_of_turn(model.texts().marks), true);
+  const bool is_control =
+      token != lm::kNoToken && vocabulary.token(token).kind == lm::TokenKind::kControl;
+  return is_control ? token : lm::kNoToken;
+}
+
 }  // namespace
 
 lm::Generation generate_from_tokens(LanguageModel& model,
@@ -42,7 +52,7 @@ lm::Generation answer(LanguageModel& model, std::span<const lm::Message> convers
   lm::GenerateOptions generate = options.generate;
   if (generate.max_tokens == 0) generate.max_tokens = model.model().context();
   generate.is_begin = true;
-  const lm::TokenId end = model.tokenizer().vocabulary().control(chat_template.end_of_turn());
+  const lm::TokenId end = end_of_turn(model, chat_template);
   if (end != lm::kNoToken) generate.stops.tokens.push_back(end);
   return generate_from_tokens(
       model, lm::encode(model.tokenizer(), chat_text(model, chat_template, conversation)),

@@ -27,6 +27,22 @@ bool is_read_in_folders(const fs::path& file) {
          std::ranges::find(kNames, name) != kNames.end();
 }
 
+std::string in_lower_case(const fs::path& path) {
+  std::string text = path.string();
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool is_onnx(const fs::path& file) { return in_lower_case(file.extension()) == ".onnx"; }
+
+/// Whether a file has the data of an ONNX model beside it, by the names that exporters give:
+/// m.onnx.data, m.onnx_data, m.onnx.data_1.
+bool has_data_of(const fs::path& model, const fs::path& file) {
+  const std::string name = file.filename().string();
+  const std::string stem = model.filename().string();
+  return name.starts_with(stem + ".data") || name.starts_with(stem + "_data");
+}
+
 /// Where a path leads: links are followed to the end, also to a file that is not there yet.
 fs::path destination(fs::path path) {
   constexpr int kMaxLinks = 40;  // the limit of Linux
@@ -42,12 +58,6 @@ fs::path destination(fs::path path) {
     path = folder / target;
   }
   fail(ErrorKind::kIo, path.string() + ": cannot write: too many links");
-}
-
-std::string in_lower_case(const fs::path& path) {
-  std::string text = path.string();
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 bool is_one_file(const fs::path& a, const fs::path& b) {
@@ -68,10 +78,15 @@ bool would_be_one_file(const fs::path& a, const fs::path& b) {
 void FileUses::read(const std::string& name, const fs::path& path) {
   if (path.empty()) return;
   std::error_code error;
-  if (!fs::is_directory(path, error)) return read_.push_back({name, path});
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (is_read_in_folders(entry->path())) read_.push_back({name, entry->path()});
+  const bool is_folder = fs::is_directory(path, error);
+  if (!is_folder) read_.push_back({name, path});
+  if (!is_folder && !is_onnx(path)) return;
+  for (fs::directory_iterator entry(is_folder ? path : full_path(path).parent_path(), error), end;
+       !error && entry != end; entry.increment(error)) {
+    const fs::path& file = entry->path();
+    if (is_folder ? is_read_in_folders(file) : has_data_of(path, file)) {
+      read_.push_back({name, file});
+    }
   }
 }
 
@@ -88,7 +103,9 @@ void FileUses::read_samples(const std::string& name, const std::string& text) {
 }
 
 void FileUses::write(const std::string& name, const fs::path& path) {
-  if (!path.empty()) written_.push_back({name, path});
+  if (path.empty()) return;
+  written_.push_back({name, path});
+  if (is_onnx(path)) written_.push_back({name, path.string() + ".data"});
 }
 
 void FileUses::check() const {

@@ -14,11 +14,12 @@ namespace halftone {
 class FileUses {
  public:
   /// A file that is read. Of a folder, the files that are read of it: samples, and those of a
-  /// folder of Hugging Face.
+  /// folder of Hugging Face. With an ONNX model the files beside it with its data, by their names:
+  /// MODEL.data, MODEL_data and others that begin so.
   void read(const std::string& name, const std::filesystem::path& path);
   /// Samples as data::open_dataset() takes them: [NAME=]FILE[,FILE].
   void read_samples(const std::string& name, const std::string& text);
-  /// A file that is replaced.
+  /// A file that is replaced. With an ONNX model also MODEL.data, which a large one gets.
   void write(const std::string& name, const std::filesystem::path& path);
 
   /// Checks that each written path is none that is read and no other that is written. Two paths are

@@ -83,6 +83,25 @@ TEST_F(FileUsesTest, CountTheFilesOfFoldersThatAreRead) {
   expect_allowed(path("d"), path("d/new.safetensors"));
 }
 
+TEST_F(FileUsesTest, CountTheDataBesideAnOnnxModel) {
+  for (const char* name : {"d/m.onnx", "d/m.onnx.data", "d/m.onnx_data", "d/m.onnx.data_1"}) {
+    write_file(path(name), "x");
+  }
+  for (const char* name : {"d/m.onnx.data", "d/m.onnx_data", "d/m.onnx.data_1", "d/../d/m.onnx"}) {
+    expect_refused(path("d/m.onnx"), path(name));
+  }
+  for (const char* name : {"d/m.data", "d/n.onnx", "m.onnx", "m.onnx.data"}) {
+    expect_allowed(path("d/m.onnx"), path(name));
+  }
+  expect_allowed(path("in"), path("d/m.onnx.data"));
+  // A large model gets such a file.
+  FileUses uses;
+  uses.write("-o", path("n.onnx"));
+  uses.write("--report", path("n.onnx.data"));
+  expect_error(ErrorKind::kUsage, "n.onnx.data: is the file to write (-o) and",
+               [&] { uses.check(); });
+}
+
 TEST_F(FileUsesTest, CountAllFilesOfSamples) {
   for (const std::string& text :
        {path("in"), path("in") + ",y.npy", "x.npy," + path("in"), "x=" + path("in")}) {

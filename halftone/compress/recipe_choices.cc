@@ -75,6 +75,19 @@ constexpr std::array<KeyOfChoice, 14> kOfFit = {{
     {"rounding_penalty", "reconstruct_rounding", "straight-through", "adaptive", ""},
 }};
 
+/// A key that has an effect if any of these steps is done, as they all are unless set to false.
+struct KeyOfSteps {
+  std::string_view key;
+  std::span<const std::string_view> steps;
+};
+
+constexpr std::array<std::string_view, 4> kStepsOnInputs = {"refine", "error_feedback",
+                                                            "input_weighted", "bias_correction"};
+constexpr std::array<KeyOfSteps, 2> kOfSteps = {{
+    {"damping", std::span(kStepsOnInputs).first(2)},
+    {"input_rows", kStepsOnInputs},
+}};
+
 /// A value as the tables above have it; nothing if the key is not set.
 std::optional<std::string> value_in(const toml::table& table, std::string_view key) {
   const toml::node* node = table.get(key);
@@ -128,6 +141,21 @@ void check_key(const Section& section, const KeyOfChoice& each) {
                            " only: set that, or leave the key out");
 }
 
+void check_steps(const toml::table& fit) {
+  for (const KeyOfSteps& each : kOfSteps) {
+    const toml::node* node = fit.get(each.key);
+    const bool is_used = std::ranges::any_of(
+        each.steps, [&](std::string_view step) { return value_in(fit, step) != "false"; });
+    if (node == nullptr || is_used) continue;
+    std::string steps;
+    for (const std::string_view step : each.steps) {
+      steps += (steps.empty() ? "" : " or ") + std::string(step);
+    }
+    keys::fail_at(*node, "'" + std::string(each.key) + "' is for " + steps +
+                             " only: set one of them to true, or leave the key out");
+  }
+}
+
 void check_section(const Section& section, std::span<const KeyOfChoice> keys) {
   for (const KeyOfChoice& each : keys) check_key(section, each);
 }
@@ -149,6 +177,8 @@ void check_choices(const toml::table& recipe) {
       if (const toml::table* layer = node.as_table()) layers.push_back(layer);
     }
   }
+  // What [ends] says holds for some layers, as a [[layer]] does.
+  if (const toml::table* ends = recipe["ends"].as_table()) layers.push_back(ends);
   const toml::table none;
   const toml::table* defaults = recipe["default"].as_table();
   if (defaults != nullptr) check_layer({*defaults, nullptr, layers});
@@ -157,6 +187,7 @@ void check_choices(const toml::table& recipe) {
   }
   if (const toml::table* fit = recipe["fit"].as_table()) {
     check_section({*fit, nullptr, {}}, kOfFit);
+    check_steps(*fit);
   }
 }
 

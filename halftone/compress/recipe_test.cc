@@ -360,6 +360,38 @@ TEST(Recipe, RefusesKeysOfChoicesThatWereNotMade) {
   }
 }
 
+TEST(Recipe, RefusesKeysOfStepsThatAreLeftOut) {
+  const auto fit = [](const std::string& lines) {
+    return [lines] { parse_recipe("[fit]\n" + lines, "test"); };
+  };
+  expect_error(ErrorKind::kUsage,
+               "line 4: 'damping' is for refine or error_feedback only: set one of them to true, "
+               "or leave the key out",
+               fit("refine = false\nerror_feedback = false\ndamping = 0.1"));
+  EXPECT_NO_THROW(fit("refine = false\ndamping = 0.1")());
+  const std::string none =
+      "refine = false\nerror_feedback = false\ninput_weighted = false\nbias_correction = ";
+  expect_error(ErrorKind::kUsage, "'input_rows' is for refine or error_feedback or input_weighted",
+               fit(none + "false\ninput_rows = 300"));
+  EXPECT_NO_THROW(fit(none + "true\ninput_rows = 300")());
+}
+
+TEST(Recipe, LooksAtTheChoicesOfEndsAsAtThoseOfALayer) {
+  expect_error(ErrorKind::kUsage, "line 3: 'percentile' is for calibrator = \"percentile\" only",
+               [] { parse_recipe("[ends]\ncalibrator = \"kl\"\npercentile = 99", "test"); });
+  expect_error(ErrorKind::kUsage, "line 4: 'group_size' is for granularity = \"group\" only", [] {
+    parse_recipe(
+        "[default]\ngranularity = \"channel\"\n[ends]\ngroup_size = 8\n"
+        "granularity = \"tensor\"",
+        "test");
+  });
+  EXPECT_NO_THROW(
+      parse_recipe("[default]\ncalibrator = \"percentile\"\n[ends]\npercentile = 99", "test"));
+  EXPECT_NO_THROW(parse_recipe(
+      "[default]\ncalibrator = \"kl\"\nmomentum = 0.5\n[ends]\ncalibrator = \"moving-average\"",
+      "test"));
+}
+
 TEST(Recipe, TakesKeysOfDefaultWhoseChoiceALayerMakes) {
   EXPECT_NO_THROW(
       parse_recipe("[default]\nskip = true\nweight_bits = 2\n"
@@ -387,6 +419,11 @@ TEST(Recipe, IsWrittenWithoutSettingsThatHaveNoEffect) {
   recipe.overrides = {{"a", settings}};
   recipe.fit.schedule = Schedule::kPhases;
   recipe.fit.reconstruct.steps = 5;
+  recipe.fit.input_rows = 300;
+  WeightFitOptions& weights = recipe.fit.weights;
+  weights.damping = 0.5;
+  weights.refine = weights.error_feedback = weights.input_weighted = weights.bias_correction =
+      false;
   const Recipe again = parse_recipe(to_toml(recipe), "test");
   EXPECT_EQ(again.overrides[0].settings.activation_bits, 0);
   EXPECT_EQ(again.overrides[0].settings.weight_bits, 3);

@@ -140,7 +140,9 @@ void add_weights(Lines& lines, const WeightFitOptions& weights) {
     lines.number_unless("refine_sweeps", weights.refine_sweeps, usual.refine_sweeps);
   }
   lines.flag_unless("bias_correction", weights.bias_correction, usual.bias_correction);
-  lines.number_unless("damping", weights.damping, usual.damping);
+  if (weights.refine || weights.error_feedback) {
+    lines.number_unless("damping", weights.damping, usual.damping);
+  }
 }
 
 void add_reconstruction(Lines& lines, const ReconstructOptions& options) {
@@ -168,7 +170,11 @@ void add_fit(Lines& lines, const FitOptions& fit) {
     lines.flag_unless("refit_activations", fit.refit_activations, usual.refit_activations);
   }
   lines.number_unless("activation_samples", fit.activation_samples, usual.activation_samples);
-  lines.number_unless("input_rows", fit.input_rows, usual.input_rows);
+  const WeightFitOptions& weights = fit.weights;
+  if (weights.refine || weights.error_feedback || weights.input_weighted ||
+      weights.bias_correction) {
+    lines.number_unless("input_rows", fit.input_rows, usual.input_rows);
+  }
   lines.flag_unless("small_ratios", fit.small_ratios, usual.small_ratios);
   add_weights(lines, fit.weights);
   if (is_layerwise) add_reconstruction(lines, fit.reconstruct);

@@ -111,7 +111,8 @@ Dataset open_dataset(const std::string& path, const DatasetOptions& options) {
   if (ending == ".npz" || path.find(".npz,") != std::string::npos) return open_npz(path, options);
   if (ending == ".npy") return open_npy({&path, 1}, options);
   if (!fs::exists(path, error)) {
-    fail(ErrorKind::kIo, path + ": cannot open: No such file or directory");
+    const auto missing = std::make_error_code(std::errc::no_such_file_or_directory);
+    fail(ErrorKind::kIo, path + ": cannot open: " + (error ? error : missing).message());
   }
   if (ending == ".bin") return dataset_from_cifar(path, map_file(path), options);
   if (ending == ".h5" || ending == ".hdf5") return open_hdf5(path, options);

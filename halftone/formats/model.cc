@@ -116,8 +116,9 @@ class Written {
   }
 
   /// Called once, last: it may use up the form.
+  /// @return the network that reads back
   /// @throws Error kUnsupported if the form does not read back as the same network
-  void check() {
+  ir::Graph check() {
     ir::Graph found;
     try {
       found = read_back();
@@ -126,6 +127,7 @@ class Written {
       fail(ErrorKind::kUnsupported, std::string("does not read back: ") + error.what());
     }
     check_read_back(source_, graph_, found);
+    return found;
   }
 
  private:
@@ -223,7 +225,8 @@ void check_model(const ir::Graph& graph, const std::filesystem::path& path,
 }
 
 std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& path,
-                          const ExportOptions& options) {
+                          const ExportOptions& options,
+                          const std::function<void(const ir::Graph& found)>& accept) {
   const Target target{path.string(), model_format(path)};
   Written written =
       with_advice(target, graph, options, [&] { return written_to(path, graph, options); });
@@ -231,7 +234,10 @@ std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& p
   written.append_to(file);
   std::optional<NewFile> external;
   if (written.has_external()) written.append_external_to(external.emplace(external_file(path)));
-  with_advice(target, graph, options, [&] { written.check(); });
+  const ir::Graph found = with_advice(target, graph, options, [&] { return written.check(); });
+  if (accept) with_context(target.name, [&] { accept(found); });
+  if (external) external->complete();
+  file.complete();  // before either replaces a file: a full disk leaves both
   if (external) external->finish();
   file.finish();
   return bytes_of_file(path) + (external ? bytes_of_file(external_file(path)) : 0);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -61,12 +62,15 @@ void check_model(const ir::Graph& graph, const std::filesystem::path& path,
 /// read as another network, is not written. Equal graphs give equal bytes. In a standard form the
 /// network is standard_form() of this one: the same up to rounding. An ONNX network of more than
 /// 2 GiB has its constants in a second file, whose name is that of the first and ".data".
+/// @param accept  called with the network that the file holds before this takes its place: what it
+///                throws, with the path before it, leaves what was there; may be empty
 /// @return bytes of the file and its external data
 /// @throws Error kUnsupported if the format cannot express something in the graph, naming another
 ///         format that can if there is one; kIo if the file cannot be written; messages start with
 ///         the path; kUsage for a standard form of another format than ONNX
 std::uintmax_t save_model(const ir::Graph& graph, const std::filesystem::path& path,
-                          const ExportOptions& options = {});
+                          const ExportOptions& options = {},
+                          const std::function<void(const ir::Graph& found)>& accept = {});
 
 /// The names of the layers of floats that a format has no operator for: they become operators of
 /// Halftone's, which other runtimes lack.

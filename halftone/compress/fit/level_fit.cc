@@ -45,9 +45,18 @@ class SortedSample {
   [[nodiscard]] float high() const { return values_.back(); }
   [[nodiscard]] double total_weight() const { return weight_sums_.back(); }
   [[nodiscard]] double target_squares() const { return squares_; }
-  /// Number of values at or below a threshold.
-  [[nodiscard]] std::size_t count_to(float threshold) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(values_, threshold) - values_.begin());
+  /// Number of values at or below a threshold. It looks from `from` on, in steps that double: the
+  /// next threshold is near.
+  /// @param from  the number for a lower threshold, or 0
+  [[nodiscard]] std::size_t count_to(float threshold, std::size_t from) const {
+    std::size_t end = from;
+    for (std::size_t step = 1; end < values_.size() && values_[end] <= threshold; step *= 2) {
+      from = end + 1;
+      end = from + step;
+    }
+    const auto first = values_.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto last = values_.begin() + static_cast<std::ptrdiff_t>(std::min(end, values_.size()));
+    return static_cast<std::size_t>(std::upper_bound(first, last, threshold) - values_.begin());
   }
   /// The position that has a fraction of the weight before it.
   [[nodiscard]] std::size_t quantile(double fraction) const {
@@ -98,7 +107,7 @@ Assignment assign(const SortedSample& sample, const LevelTable& table, std::size
   result.bounds.reserve(table.size() + 1);
   result.bounds.push_back(0);
   for (const float threshold : table.thresholds()) {
-    result.bounds.push_back(sample.count_to(threshold));
+    result.bounds.push_back(sample.count_to(threshold, result.bounds.back()));
   }
   result.bounds.push_back(count);
   return result;
@@ -155,8 +164,9 @@ double error_at_scale(const SortedSample& sample, const numerics::Codebook& code
   for (std::size_t l = 0; l < codebook.sorted().size(); ++l) {
     const bool is_last = l == codebook.thresholds().size();
     const std::size_t end =
-        is_last ? sample.size()
-                : sample.count_to(static_cast<float>(scale * double{codebook.thresholds()[l]}));
+        is_last
+            ? sample.size()
+            : sample.count_to(static_cast<float>(scale * double{codebook.thresholds()[l]}), begin);
     if (begin == end) continue;
     const double level = scale * double{codebook.sorted()[l]};
     error += level * (level * sample.weight(begin, end) - 2 * sample.target(begin, end));

@@ -3,6 +3,7 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <exception>
 #include <limits>
 #include <string>
 
@@ -28,17 +29,29 @@ void note_unsupported(std::string& problems, Step&& step) {
   fail(ErrorKind::kInternal, "the model could not be serialized");
 }
 
-/// Hands a file what protobuf writes, block by block.
+/// Hands a file what protobuf writes, block by block. Protobuf writes in a destructor, too, so an
+/// error is kept for check().
 class FileOutput : public google::protobuf::io::CopyingOutputStream {
  public:
   explicit FileOutput(NewFile& file) : file_(file) {}
   bool Write(const void* data, int size) override {
-    file_.append({static_cast<const std::byte*>(data), static_cast<std::size_t>(size)});
-    return true;
+    if (failure_) return false;
+    try {
+      file_.append({static_cast<const std::byte*>(data), static_cast<std::size_t>(size)});
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    return !failure_;
+  }
+
+  /// @throws Error as NewFile::append() if that has
+  void check() const {
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
   NewFile& file_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace
@@ -91,6 +104,7 @@ void append_onnx(const OnnxModel& model, NewFile& file) {
   FileOutput output(file);
   google::protobuf::io::CopyingOutputStreamAdaptor stream(&output);
   const bool done = model.message->SerializeToZeroCopyStream(&stream) && stream.Flush();
+  output.check();
   if (!done) fail_to_serialize();
 }
 

@@ -54,8 +54,5 @@ struct ChatFamily {
 std::span<const ChatFamily> chat_families();
 /// @pre there is one of this name
 const ChatFamily& chat_family(std::string_view name);
-/// The family of a Jinja template, with the differences that the template has; nothing if it is
-/// none of these.
-std::optional<ChatFamily> recognize_chat_family(std::string_view jinja);
 
 }  // namespace halftone::lm

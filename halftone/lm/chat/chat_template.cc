@@ -2,192 +2,13 @@
 #include "halftone/lm/chat/chat_template.h"
 
 #include <algorithm>
-#include <iterator>
-#include <optional>
 
 #include "halftone/base/error.h"
-#include "halftone/lm/chat/chat_family.h"
+#include "halftone/lm/chat/family_writer.h"
+#include "halftone/lm/chat/jinja_writer.h"
 #include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
-namespace {
-
-/// What Python's str.strip() leaves out.
-bool is_python_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
-         c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
-         c == 0x205F || c == 0x3000;
-}
-
-/// Bytes of the white space that a text begins with.
-std::size_t leading_space(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t length = utf8_length(text.substr(at));
-    if (length == 0 || !is_python_space(utf8_code_point(text.substr(at)))) break;
-    at += length;
-  }
-  return at;
-}
-
-std::size_t trailing_space(std::string_view text) {
-  std::size_t end = text.size();
-  for (std::size_t at = end; at-- > 0 && end - at <= 4;) {
-    const std::string_view last = text.substr(at, end - at);
-    if (utf8_length(last) != last.size() || !is_python_space(utf8_code_point(last))) continue;
-    end = at;
-  }
-  return text.size() - end;
-}
-
-std::string_view without_newlines_before(std::string_view text) {
-  return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
-}
-std::string_view without_newlines_behind(std::string_view text) {
-  return text.substr(0, text.find_last_not_of('\n') + 1);
-}
-
-constexpr std::string_view kThink = "<think>";
-constexpr std::string_view kEndThink = "</think>";
-
-/// Splits "<think>thoughts</think>answer" as Qwen 3's template does. @return {thoughts, answer}
-std::pair<std::string_view, std::string_view> split_thoughts(std::string_view content) {
-  const std::size_t end = content.find(kEndThink);
-  if (end == std::string_view::npos) return {{}, content};
-  std::string_view thoughts = without_newlines_behind(content.substr(0, end));
-  const std::size_t begin = thoughts.rfind(kThink);
-  if (begin != std::string_view::npos) thoughts.remove_prefix(begin + kThink.size());
-  const std::string_view answer = content.substr(content.rfind(kEndThink) + kEndThink.size());
-  return {without_newlines_before(thoughts), without_newlines_before(answer)};
-}
-
-/// Writes a conversation.
-class Writer {
- public:
-  Writer(const ChatFamily& family, const ChatMarks& marks) : family_(family), marks_(marks) {}
-
-  /// Text of the template, with the marks in place of {bos} and {eos}.
-  void add_template(std::string_view text) {
-    while (!text.empty()) {
-      const bool is_begin = text.starts_with("{bos}");
-      if (is_begin || text.starts_with("{eos}")) {
-        add(is_begin ? marks_.begin : marks_.end, true);
-        text.remove_prefix(5);
-      } else {
-        add(text.substr(0, 1), true);
-        text.remove_prefix(1);
-      }
-    }
-  }
-  void add_content(std::string_view text, bool trims) {
-    const std::size_t begin = chat_.text.size();
-    add(text, false);
-    if (trims) trim_from(begin);
-  }
-  void add_system(std::string_view content, bool is_default) {
-    add_template(family_.system.before);
-    if (is_default) {
-      add(content, true);
-    } else {
-      add_content(content, family_.system.trims);
-    }
-    add_template(family_.system.after);
-  }
-  /// @param system  to put in front of the content; null: nothing
-  void add_user(std::string_view content, const std::string* system) {
-    add_template(family_.user.before);
-    const std::size_t begin = chat_.text.size();
-    if (system != nullptr) add_system(*system, false);
-    add_content(content, family_.user.trims);
-    if (family_.trims_whole_user) trim_from(begin);
-  }
-  void add_assistant(std::string_view content, bool is_last, bool is_behind_query) {
-    add_template(family_.assistant.before);
-    if (family_.thinking == Thinking::kDropped) {
-      const std::size_t end = content.rfind(kEndThink);
-      if (end != std::string_view::npos) content.remove_prefix(end + kEndThink.size());
-    } else if (family_.thinking == Thinking::kQwen3) {
-      const auto [thoughts, answer] = split_thoughts(content);
-      content = answer;
-      if (is_behind_query && (is_last || !thoughts.empty())) {
-        add_template("<think>\n");
-        add_content(without_newlines_before(without_newlines_behind(thoughts)), false);
-        add_template("\n</think>\n\n");
-        content = without_newlines_before(content);
-      }
-    }
-    add_content(content, family_.assistant.trims);
-  }
-  [[nodiscard]] ChatText take() { return std::move(chat_); }
-
- private:
-  void add(std::string_view text, bool is_template) {
-    chat_.text += text;
-    chat_.is_template.resize(chat_.text.size(), is_template);
-  }
-  void trim_from(std::size_t begin) {
-    const std::string_view text = std::string_view(chat_.text).substr(begin);
-    const std::size_t behind = trailing_space(text);
-    const std::size_t before = leading_space(text.substr(0, text.size() - behind));
-    chat_.text.resize(chat_.text.size() - behind);
-    chat_.text.erase(begin, before);
-    chat_.is_template.resize(chat_.is_template.size() - behind);
-    const auto first = chat_.is_template.begin() + static_cast<std::ptrdiff_t>(begin);
-    chat_.is_template.erase(first, first + static_cast<std::ptrdiff_t>(before));
-  }
-
-  const ChatFamily& family_;
-  const ChatMarks& marks_;
-  ChatText chat_;
-};
-
-void check_messages(const ChatFamily& family, std::span<const Message> messages) {
-  const auto fail_order = [&](ErrorKind kind, const std::string& what) {
-    fail(kind, "chat template " + family.name + ": " + what);
-  };
-  if (messages.empty()) fail_order(ErrorKind::kUsage, "expected a message, found none");
-  const bool has_system = messages.front().role == ChatRole::kSystem;
-  if (has_system && family.system_use == SystemUse::kNone)
-    fail_order(ErrorKind::kUnsupported, "this model has no system messages; leave it out");
-  messages = messages.subspan(has_system ? 1 : 0);
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role == ChatRole::kSystem)
-      fail_order(ErrorKind::kUsage, "expected a system message as the first only");
-    if (family.alternates && (messages[i].role == ChatRole::kUser) != (i % 2 == 0))
-      fail_order(ErrorKind::kUsage, "expected messages of the user and the assistant in turn");
-  }
-}
-
-/// One behind the last message of the user, or behind all if there is none.
-std::size_t end_of_queries(std::span<const Message> messages) {
-  const auto last =
-      std::ranges::find(messages.rbegin(), messages.rend(), ChatRole::kUser, &Message::role);
-  return last == messages.rend() ? messages.size()
-                                 : static_cast<std::size_t>(messages.rend() - last);
-}
-
-/// The messages behind the system message.
-/// @param system       null: there is none
-/// @param closes_last  whether the last message has its end
-void write_messages(Writer& writer, const ChatFamily& family, std::span<const Message> messages,
-                    const std::string* system, bool closes_last) {
-  const std::size_t queries = end_of_queries(messages);
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    const bool is_user = messages[i].role == ChatRole::kUser;
-    const bool is_last = i + 1 == messages.size();
-    const bool is_system_here = (family.system_use == SystemUse::kFirstUser && i == 0) ||
-                                (family.system_use == SystemUse::kLastUser && is_last);
-    if (is_user) {
-      writer.add_user(messages[i].content, is_system_here ? system : nullptr);
-    } else {
-      writer.add_assistant(messages[i].content, is_last, i >= queries);
-    }
-    if (!is_last || closes_last)
-      writer.add_template(is_user ? family.user.after : family.assistant.after);
-  }
-}
-
-}  // namespace
 
 ChatMarks chat_marks(const Tokenizer& tokenizer) {
   const auto text = [&](TokenId token) {
@@ -205,41 +26,26 @@ std::vector<std::string_view> ChatTemplate::names() {
 ChatTemplate ChatTemplate::named(std::string_view name) {
   std::string known;
   for (const ChatFamily& family : chat_families()) {
-    if (family.name == name) return ChatTemplate(std::make_shared<const ChatFamily>(family));
+    if (family.name == name) return ChatTemplate(family_writer(family));
     known += (known.empty() ? "" : ", ") + family.name;
   }
   fail(ErrorKind::kUnsupported,
        "chat template: expected one of " + known + "; found '" + std::string(name) + "'");
 }
 
-ChatTemplate ChatTemplate::recognized(std::string_view jinja) {
-  std::optional<ChatFamily> family = recognize_chat_family(jinja);
-  if (family) return ChatTemplate(std::make_shared<const ChatFamily>(std::move(*family)));
-  fail(ErrorKind::kUnsupported,
-       "chat template: this one, of " + std::to_string(jinja.size()) +
-           " bytes of Jinja, is not known; name one that the model understands",
-       Hint::kTemplate);
+ChatTemplate ChatTemplate::parsed(std::string_view source) {
+  return with_context("chat template", [&] { return ChatTemplate(jinja_writer(source)); });
 }
-
-std::string_view ChatTemplate::name() const { return family_->name; }
-std::string_view ChatTemplate::end_of_turn() const { return family_->end_of_turn; }
 
 ChatText ChatTemplate::render(std::span<const Message> messages, const ChatMarks& marks,
                               bool adds_answer) const {
-  const ChatFamily& family = *family_;
-  check_messages(family, messages);
-  Writer writer(family, marks);
-  writer.add_template(family.begin);
-  const std::string* system = nullptr;
-  if (messages.front().role == ChatRole::kSystem) {
-    system = &messages.front().content;
-    messages = messages.subspan(1);
-  }
-  if (family.system_use == SystemUse::kTurn && (system != nullptr || family.default_system))
-    writer.add_system(system != nullptr ? *system : *family.default_system, system == nullptr);
-  write_messages(writer, family, messages, system, adds_answer || !family.leaves_last_open);
-  writer.add_template(adds_answer ? family.answer : family.no_answer);
-  return writer.take();
+  const std::string context = std::string("chat template") + (name() == "jinja" ? "" : " ") +
+                              std::string(name() == "jinja" ? "" : name());
+  return with_context(context, [&] {
+    if (messages.empty()) fail(ErrorKind::kUsage, "expected a message, found none");
+    for (const Message& message : messages) check_utf8(message.content);
+    return writer_->write(messages, marks, adds_answer);
+  });
 }
 
 std::vector<TokenId> encode(const Tokenizer& tokenizer, const ChatText& chat) {

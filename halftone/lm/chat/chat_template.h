@@ -36,35 +36,48 @@ struct ChatText {
   std::vector<bool> is_template;  ///< by byte
 };
 
-struct ChatFamily;
-
-/// How a family of models writes conversations. It gives the text of the Jinja templates of that
-/// family, without an interpreter of Jinja.
+/// How a model writes conversations.
 class ChatTemplate {
  public:
+  /// That of a family of models, for files without one.
   /// @throws Error kUnsupported that lists names()
   static ChatTemplate named(std::string_view name);
-  /// Recognizes the family by its marks, and reads the default system message from the text.
-  /// @param jinja  the key tokenizer.chat_template of GGUF, or chat_template of Hugging Face's
-  ///               tokenizer_config.json
-  /// @throws Error kUnsupported if no family has such a template: the caller names one
-  static ChatTemplate recognized(std::string_view jinja);
   static std::vector<std::string_view> names();
+  /// One in Jinja; see jinja::Template.
+  /// @param source  the key tokenizer.chat_template of GGUF, or chat_template of Hugging Face's
+  ///                tokenizer_config.json
+  /// @throws Error kFormat of what is no template or not UTF-8; kUnsupported of what chat templates
+  ///         do not have; both name the line
+  static ChatTemplate parsed(std::string_view source);
 
-  [[nodiscard]] std::string_view name() const;
-  /// The text of the control token that ends an answer.
-  [[nodiscard]] std::string_view end_of_turn() const;
+  /// Of the family; "jinja" of another.
+  [[nodiscard]] std::string_view name() const { return writer_->name(); }
+  /// What stands behind an answer, without white space in front: it begins with the control token
+  /// that ends an answer. Empty if the template writes none.
+  [[nodiscard]] std::string end_of_turn(const ChatMarks& marks) const {
+    return writer_->end_of_turn(marks);
+  }
 
   /// @param adds_answer  ends with the beginning of the assistant's next message
-  /// @throws Error kUsage if there are no messages, a system message is not the first one, or users
-  ///         and assistants do not alternate where they must; kUnsupported if the family has no
-  ///         system messages
+  /// @throws Error kUsage if there are no messages, or the template refuses them, as where users
+  ///         and assistants must alternate; kFormat if one is not UTF-8; kUnsupported as
+  ///         jinja::Template::render(), and if a family has no system messages
   [[nodiscard]] ChatText render(std::span<const Message> messages, const ChatMarks& marks,
                                 bool adds_answer = true) const;
 
+  /// Writes the conversations of a template.
+  class Writer {
+   public:
+    virtual ~Writer() = default;
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    [[nodiscard]] virtual std::string end_of_turn(const ChatMarks& marks) const = 0;
+    [[nodiscard]] virtual ChatText write(std::span<const Message> messages, const ChatMarks& marks,
+                                         bool adds_answer) const = 0;
+  };
+
  private:
-  explicit ChatTemplate(std::shared_ptr<const ChatFamily> family) : family_(std::move(family)) {}
-  std::shared_ptr<const ChatFamily> family_;  // shared by copies
+  explicit ChatTemplate(std::shared_ptr<const Writer> writer) : writer_(std::move(writer)) {}
+  std::shared_ptr<const Writer> writer_;  // shared by copies
 };
 
 /// The tokens of a conversation. The begin token is in front once if the tokenizer or the template
