@@ -37,24 +37,31 @@ ir::Tensor results_of(const NodeContext& context) {
 
 using Bytes = const std::uint8_t*;
 
+/// Codes at a constant step; 0 for one that repeats.
+struct Codes {
+  Bytes first;
+  std::size_t step;
+};
+
 /// @param table  [kCodes][kCodes]
 /// @param y      a row, apart from all others: bytes would alias them
-void look_up_row(Bytes table, Bytes a, std::size_t a_step, Bytes b, std::size_t b_step,
-                 std::span<std::uint8_t> y) {
+void look_up_row(Bytes table, const Codes a, const Codes b, std::span<std::uint8_t> y) {
   std::uint8_t* __restrict to = y.data();
   const std::size_t n = y.size();
-  if (a_step == 1 && b_step == 1) {
-    for (std::size_t i = 0; i < n; ++i) to[i] = table[a[i] * kCodes + b[i]];
+  if (a.step == 1 && b.step == 1) {
+    for (std::size_t i = 0; i < n; ++i) to[i] = table[a.first[i] * kCodes + b.first[i]];
     return;
   }
-  for (std::size_t i = 0; i < n; ++i) to[i] = table[a[i * a_step] * kCodes + b[i * b_step]];
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = table[a.first[i * a.step] * kCodes + b.first[i * b.step]];
+  }
 }
 
 void look_up(Bytes table, const Broadcast& shape, const Buffers& buffers) {
   const auto body = [table](const Rows& rows, Bytes a, Bytes b, std::uint8_t* y) {
     for (std::size_t row = 0; row < rows.rows; ++row) {
-      look_up_row(table, a + row * rows.a.row_step, rows.a.step, b + row * rows.b.row_step,
-                  rows.b.step, {y + row * rows.cols, rows.cols});
+      look_up_row(table, {a + row * rows.a.row_step, rows.a.step},
+                  {b + row * rows.b.row_step, rows.b.step}, {y + row * rows.cols, rows.cols});
     }
   };
   for_broadcast_rows(shape, reinterpret_cast<Bytes>(buffers.inputs[0]),
