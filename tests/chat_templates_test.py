@@ -439,6 +439,7 @@ def differences(program, template, jinja):
 
 def check_templates(program, templates):
     for name, jinja in templates:
+        jinja = jinja.replace("strftime_now", "no_such_function")  # today's date would differ
         # Some files have the line feeds of literals as they are.
         for text in (jinja, jinja.replace("\\n", "\n")):
             num_jobs, different = differences(program, text, text)

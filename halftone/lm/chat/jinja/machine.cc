@@ -8,7 +8,7 @@
 namespace halftone::lm::jinja {
 
 void Machine::work(std::size_t units) {
-  constexpr std::size_t kMost = 50'000'000;
+  constexpr std::size_t kMost = 20'000'000;
   work_ += units;
   if (work_ > kMost) fail(ErrorKind::kUnsupported, "the template takes too many steps");
 }

@@ -139,7 +139,8 @@ TEST(JinjaTemplate, IsBounded) {
                  "{% endfor %}{{ n.x == n.x }}");
   expect_refused(ErrorKind::kUnsupported, "calls itself too often",
                  "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
-  expect_refused(ErrorKind::kFormat, "in each other", "{{ " + std::string(5000, '(') + "1 }}");
+  expect_refused(ErrorKind::kFormat, "in each other",
+                 "{{ " + std::string(5000, '(') + "1" + std::string(5000, ')') + " }}");
   std::string sum = "{{ 1";
   for (int i = 0; i < 5000; ++i) sum += " + 1";
   expect_refused(ErrorKind::kFormat, "operators in each other", sum + " }}");
