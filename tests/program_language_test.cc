@@ -105,7 +105,15 @@ TEST_F(ProgramStories, AreAnsweredLineByLine) {
   EXPECT_GT(answers[1]["reused_tokens"], answers[0]["prompt_tokens"]);
   EXPECT_EQ(run_well(chat + path("lines.txt")).out.substr(0, 40), found.out.substr(0, 40));
   expect_failure("chat " + model_ + " < /dev/null", 4, "has no chat template");
-  expect_failure("chat " + model_ + " --template x < /dev/null", 4, "expected one of chatml");
+  expect_failure("chat " + model_ + " --template x < /dev/null", 4, "or one of chatml");
+  write_file(path("t.jinja"),
+             std::string_view("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"));
+  const Outcome own = run("chat " + model_ + " --template " + path("t.jinja") + " -n 4 --json < " +
+                          path("lines.txt"));
+  EXPECT_EQ(own.code, 0) << own.err;
+  write_file(path("bad.jinja"), std::string_view("{% for m in messages %}"));
+  expect_failure("chat " + model_ + " --template " + path("bad.jinja") + " < /dev/null", 3,
+                 "bad.jinja: chat template: line 1: expected {% endfor %}");
 }
 
 TEST_F(ProgramStories, AreMeasuredOnAText) {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/language_model.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "halftone/api/token_model.h"
 #include "halftone/base/error.h"
+#include "halftone/base/paths.h"
+#include "halftone/base/shared_bytes.h"
 
 namespace halftone {
 
@@ -17,6 +23,25 @@ std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view text,
   return tokenizer().encode(text, options);
 }
 
+namespace {
+
+/// A family, a template in Jinja, or a file with one.
+lm::ChatTemplate chosen_template(std::string_view choice) {
+  const auto has = [&](std::string_view mark) { return choice.find(mark) != choice.npos; };
+  if (has("{{") || has("{%")) return lm::ChatTemplate::parsed(choice);
+  const std::filesystem::path file(choice);
+  const std::vector<std::string_view> names = lm::ChatTemplate::names();
+  if (std::ranges::find(names, choice) != names.end() || !path_exists(file)) {
+    return lm::ChatTemplate::named(choice);
+  }
+  const SharedBytes bytes = map_file(file);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.bytes.data()),
+                              bytes.bytes.size());
+  return with_context(file.string(), [&] { return lm::ChatTemplate::parsed(text); });
+}
+
+}  // namespace
+
 std::string LanguageModel::detokenize(std::span<const lm::TokenId> tokens) const {
   return tokenizer().decode(tokens);
 }
@@ -25,8 +50,8 @@ std::string LanguageModel::token_text(lm::TokenId token) const { return tokenize
 
 lm::TokenId LanguageModel::begin_token() const { return tokenizer().begin(); }
 
-lm::ChatTemplate LanguageModel::chat_template(std::string_view name) const {
-  if (!name.empty()) return lm::ChatTemplate::named(name);
+lm::ChatTemplate LanguageModel::chat_template(std::string_view choice) const {
+  if (!choice.empty()) return chosen_template(choice);
   if (texts_.chat_template.empty()) {
     fail(ErrorKind::kUnsupported,
          name_ +

@@ -62,10 +62,10 @@ class LanguageModel {
     return std::ranges::find(texts_.end_tokens, token) != texts_.end_tokens.end();
   }
 
-  /// @param name  of a family; empty: the one of the template in the file
-  /// @throws Error kUnsupported if there is no such family, or the file has no template that is
-  ///         known
-  [[nodiscard]] lm::ChatTemplate chat_template(std::string_view name = "") const;
+  /// @param choice  a family, a template in Jinja, or a file with one; empty: that of the model
+  /// @throws Error kUnsupported if there is no such family or file, or the model has no template;
+  ///         else as lm::ChatTemplate::parsed() and map_file()
+  [[nodiscard]] lm::ChatTemplate chat_template(std::string_view choice = "") const;
 
  private:
   std::string name_;

@@ -36,7 +36,7 @@ std::string LanguageModel::token_text(lm::TokenId /*token*/) const { fail_withou
 
 lm::TokenId LanguageModel::begin_token() const { fail_without_text(); }
 
-lm::ChatTemplate LanguageModel::chat_template(std::string_view /*name*/) const {
+lm::ChatTemplate LanguageModel::chat_template(std::string_view /*choice*/) const {
   fail_without_text();
 }
 

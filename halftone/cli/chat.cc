@@ -68,8 +68,10 @@ void add_chat(CLI::App& app, Action& action) {
   add_language_options(*verb, options->language);
   verb->add_option("--system", options->chat.system,
                    "What the model is told first (default: nothing, or what its template says)");
-  verb->add_option("--template", options->chat.answer.template_name,
-                   "How conversations are written (default: as the file says)");
+  verb->add_option(
+      "--template", options->chat.answer.template_name,
+      "How conversations are written: a file with a template in Jinja, or a family such as "
+      "chatml (default: as the model says)");
   verb->add_option("-n,--tokens", options->chat.answer.generate.max_tokens,
                    "Tokens of an answer at most; 0: until it ends or the context is full")
       ->check(whole_from(0))

@@ -205,7 +205,7 @@ typedef struct halftone_generate_options {
   const char* const* stops;  /**< [num_stops] texts, in front of which the result ends */
   size_t num_stops;          /**< number of them */
   int control;               /**< nonzero: finds control tokens in the prompt */
-  const char* chat_template; /**< of answers: "chatml", "llama3", ...; NULL: that of the file */
+  const char* chat_template; /**< of answers: "chatml", ..., text or file in Jinja; NULL: its own */
   halftone_token_callback on_token; /**< may be NULL */
   void* user;                       /**< for the callback */
 } halftone_generate_options;
@@ -269,14 +269,16 @@ typedef struct halftone_message {
  *  @param messages  [num_messages], the whole conversation
  *  @param options   may be NULL
  *  @param result    may be NULL; its text is the next message, of the assistant
- *  @return as halftone_language_model_generate(); HALFTONE_USAGE if users and assistants do not
- *          alternate where they must; HALFTONE_UNSUPPORTED if the model has no template that is
- *          known, or its template no system messages */
+ *  @return as halftone_language_model_generate(); HALFTONE_USAGE if the template refuses the
+ *          conversation, as where users and assistants must alternate; HALFTONE_UNSUPPORTED if the
+ *          model has no template, or it does what chat templates do not; HALFTONE_FORMAT if it is
+ *          none */
 HALFTONE_API halftone_status halftone_language_model_answer(
     halftone_language_model* model, const halftone_message* messages, size_t num_messages,
     const halftone_generate_options* options, halftone_generation* result) HALFTONE_NOEXCEPT;
 /** The text that halftone_language_model_answer() has the model continue.
- *  @param chat_template  NULL: that of the file
+ *  @param chat_template  "chatml", "llama3", ..., a template in Jinja or a file with one; NULL:
+ *                        that of the model
  *  @return as halftone_language_model_answer(); HALFTONE_OK also where there is too little room */
 HALFTONE_API halftone_status halftone_language_model_chat_prompt(
     const halftone_language_model* model, const halftone_message* messages, size_t num_messages,

@@ -118,7 +118,7 @@ HALFTONE_VERSIONED namespace v0 {
 
   /// For LanguageModel::answer() and Chat.
   struct AnswerOptions {
-    std::string chat_template{};  ///< "chatml", "llama3", ...; empty: that of the file
+    std::string chat_template{};  ///< "chatml", ..., text or file in Jinja; empty: its own
     /// max_tokens 0: until the context is full.
     GenerateOptions generate{.max_tokens = 0};
   };
@@ -219,10 +219,9 @@ HALFTONE_VERSIONED namespace v0 {
                         const OnToken& on_token = {});
     /// Answers the last message of a conversation, which is written as the template says.
     /// @param conversation  all of it: what the sequence has of it is not read again
-    /// @throws Error as generate(); kUsage if users and assistants do not alternate where they
-    /// must;
-    ///         kUnsupported if the model has no template that is known, or its template no system
-    ///         messages
+    /// @throws Error as generate(); kUsage if the template refuses the conversation, as where
+    ///         users and assistants must alternate; kUnsupported if the model has no template, or
+    ///         it does what chat templates do not; kFormat if it is none
     Generation answer(std::span<const Message> conversation, const AnswerOptions& options = {},
                       const OnToken& on_token = {});
 
@@ -258,7 +257,7 @@ HALFTONE_VERSIONED namespace v0 {
    public:
     /// @param options  the seed of answer i is seed + i
     /// @param system   a message that tells the model what it is; empty: none
-    /// @throws Error kUnsupported if the model has no template that is known
+    /// @throws Error kUnsupported if the model has no template
     explicit Chat(const LanguageModel& model, const AnswerOptions& options = {},
                   const std::string& system = "");
 

@@ -266,7 +266,8 @@ class LanguageModel:
 
         messages: the whole conversation, such as [{"role": "user", "content": "Hi"}]; what the
         sequence has of it is not read again. Control tokens in contents are plain text.
-        template: "chatml", "llama3", ...; None: that of the file.
+        template: "chatml", "llama3", ..., a template in Jinja or a file with one; None: that of
+        the model.
         """
         how = _how(options, 0, on_text, on_token)
         how.chat_template = template or ""

@@ -184,6 +184,13 @@ def test_conversations(files: Path, tmp_path: Path) -> None:
     model = opened(wide)
     with pytest.raises(NotImplementedError, match=r"has no chat template.*\(template=\)"):
         model.chat()
+    jinja = "{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}{% endfor %}"
+    asked = [{"role": "user", "content": " Hi "}]
+    assert model.chat_prompt(asked, template=jinja) == "<user>Hi"
+    (tmp_path / "t.jinja").write_text(jinja)
+    assert model.chat_prompt(asked, template=str(tmp_path / "t.jinja")) == "<user>Hi"
+    with pytest.raises(ValueError, match="chat template: line 1: no"):
+        model.chat_prompt(asked, template="{{ raise_exception('no') }}")
     chat = model.chat(system="Be brief.", template="zephyr", max_tokens=3)
     first = chat.answer("Hi")
     second = chat.answer("Ho")

@@ -29,8 +29,8 @@ ChatTemplate ChatTemplate::named(std::string_view name) {
     if (family.name == name) return ChatTemplate(family_writer(family));
     known += (known.empty() ? "" : ", ") + family.name;
   }
-  fail(ErrorKind::kUnsupported,
-       "chat template: expected one of " + known + "; found '" + std::string(name) + "'");
+  fail(ErrorKind::kUnsupported, "chat template: expected a file with one in Jinja, or one of " +
+                                    known + "; found '" + std::string(name) + "'");
 }
 
 ChatTemplate ChatTemplate::parsed(std::string_view source) {

@@ -95,7 +95,8 @@ TEST(ChatTemplates, HaveAName) {
   for (const std::string_view name : ChatTemplate::names()) {
     EXPECT_EQ(ChatTemplate::named(name).name(), name);
   }
-  expect_error(ErrorKind::kUnsupported, "expected one of chatml, smollm2",
+  expect_error(ErrorKind::kUnsupported,
+               "expected a file with one in Jinja, or one of chatml, smollm2",
                [] { ChatTemplate::named("none"); });
 }
 

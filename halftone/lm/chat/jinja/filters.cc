@@ -234,7 +234,7 @@ std::int64_t whole(double value) {
 Value to_int(Machine& /*machine*/, const std::string& name, const Value& value,
              const Arguments& arguments) {
   const Bound bound = filter_arguments(name, arguments, {"default", "base"});
-  const Value usual = bound.get(0, std::int64_t{0});
+  Value usual = bound.get(0, std::int64_t{0});
   if (value.is_integer()) return value.integer();
   if (value.is_number())
     return std::isfinite(value.number()) ? Value(whole(value.number())) : usual;
@@ -250,7 +250,7 @@ Value to_int(Machine& /*machine*/, const std::string& name, const Value& value,
 
 Value to_float(Machine& /*machine*/, const std::string& name, const Value& value,
                const Arguments& arguments) {
-  const Value usual = filter_arguments(name, arguments, {"default"}).get(0, 0.0);
+  Value usual = filter_arguments(name, arguments, {"default"}).get(0, 0.0);
   if (value.is_number()) return value.number();
   if (value.string() == nullptr) return usual;
   const auto number = parsed<double>(value.string()->text, 10);

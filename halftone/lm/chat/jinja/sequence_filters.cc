@@ -253,8 +253,8 @@ Value map(Machine& machine, const std::string& name, const Value& value,
   if (arguments.positional.empty()) {
     const Bound bound = filter_arguments(name, arguments, {"attribute", "default"});
     for (const Value& item : all) {
-      Value found = path_of(item, bound[0]);
-      result.push_back(found.is_undefined() && bound.has(1) ? bound[1] : std::move(found));
+      const Value found = path_of(item, bound[0]);
+      result.push_back(found.is_undefined() && bound.has(1) ? bound[1] : found);
     }
     return generator(std::move(result));
   }

@@ -186,7 +186,7 @@ std::string float_text(double value) {
   std::array<char, 32> buffer{};
   const auto shortest = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                       std::chars_format::scientific);
-  const std::string text(buffer.data(), shortest.ptr);
+  std::string text(buffer.data(), shortest.ptr);
   const int exponent = std::stoi(text.substr(text.find('e') + 1));
   if (exponent < -4 || exponent >= 16) return text;
   const auto fixed =
