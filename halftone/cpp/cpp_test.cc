@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "halftone/base/running_sum_testing.h"
 #include "halftone/cpp/testing.h"
 
 namespace {
@@ -128,6 +129,18 @@ TEST(Sessions, GiveTheSameAsARun) {
   const std::span<std::byte> out = std::as_writable_bytes(std::span(scores));
   session.run(std::span(&in, 1), std::span(&out, 1));
   EXPECT_TRUE(std::ranges::equal(scores, once[0].values<float>()));
+}
+
+TEST(Sessions, KeepStatesUntilTheyAreReset) {
+  const std::string bytes = halftone::RunningSumModel::bytes();
+  const Plan plan(load(std::as_bytes(std::span(bytes))));
+  Session session(plan);
+  const std::vector<float> values{1, 10};
+  const Tensor x({1, 2}, values);
+  EXPECT_THAT(session.run(x)[0].values<float>(), ElementsAre(1, 10));
+  EXPECT_THAT(session.run(x)[0].values<float>(), ElementsAre(2, 20));
+  session.reset();
+  EXPECT_THAT(session.run(x)[0].values<float>(), ElementsAre(1, 10));
 }
 
 TEST(Sessions, KeepTheBatchOfTheNetwork) {

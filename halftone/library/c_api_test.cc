@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "halftone/base/running_sum_testing.h"
 #include "halftone/library/testing.h"
 
 namespace {
@@ -163,6 +164,29 @@ TEST_F(CApi, GivesEachSampleTheSameInAnyBatch) {
     halftone_plan_destroy(plan);
   }
   EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_F(CApi, KeepsStatesUntilTheyAreReset) {
+  const std::string bytes = halftone::RunningSumModel::bytes();
+  halftone_model* model = nullptr;
+  halftone_plan* plan = nullptr;
+  halftone_session* session = nullptr;
+  ASSERT_OK(halftone_model_load_memory(context_, bytes.data(), bytes.size(), nullptr, &model));
+  ASSERT_OK(halftone_plan_create(model, nullptr, &plan));
+  ASSERT_OK(halftone_session_create(plan, &session));
+  const std::vector<float> x{1, 10};
+  std::vector<float> y(2);
+  for (const float expected : {1.0F, 2.0F, 3.0F}) {
+    EXPECT_OK(run(session, x, y));
+    EXPECT_EQ(y, (std::vector<float>{expected, 10 * expected}));
+  }
+  EXPECT_OK(halftone_session_reset(session));
+  EXPECT_OK(run(session, x, y));
+  EXPECT_EQ(y, x);
+  EXPECT_FAILS(halftone_session_reset(nullptr), HALFTONE_USAGE, "session: expected");
+  halftone_session_destroy(session);
+  halftone_plan_destroy(plan);
+  halftone_model_destroy(model);
 }
 
 TEST_F(CApi, HandlesLiveInAnyOrder) {

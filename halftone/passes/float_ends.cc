@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +58,7 @@ bool open_output(ir::Graph& graph, const ir::CodeParameters& known, ir::ValueId&
 /// Whether a node moves the elements of its first input, and reads nothing else that is computed.
 bool moves_one(const ir::Graph& graph, const ir::Node& node) {
   return ir::moves_elements(node.op) && ir::traits_of(node.op).selects &&
-         std::ranges::all_of(node.inputs | std::views::drop(1),
+         std::ranges::all_of(std::span(node.inputs).subspan(1),
                              [&](ir::ValueId id) { return graph.constant(id) != nullptr; });
 }
 

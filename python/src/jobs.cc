@@ -40,8 +40,8 @@ Quantized quantize_network(const Network& network, const Samples& samples,
         how.integers.empty()
             ? quantize(network, samples.dataset, recipe.recipe, options)
             : quantize_to_integers(network, samples.dataset, recipe.recipe, options, how.integers);
-    Quantized quantized{Network(std::move(result.graph), network.name), {}};
-    quantized.report = report_of(result);
+    QuantizeReport report = report_of(result);
+    Quantized quantized{Network(std::move(result.graph), network.name), std::move(report)};
     quantized.report.input_bytes = network.file_bytes;
     quantized.report.seconds = elapsed.seconds();
     return quantized;

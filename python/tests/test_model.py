@@ -92,3 +92,38 @@ def test_shapes_and_constants_fix_inputs() -> None:
         ht.load(NETWORK, shapes={"pixels": ("M", 784)})
     with pytest.raises(ValueError, match="nowhere"):
         ht.load(NETWORK, constants={"nowhere": 1})
+
+
+def running_sum() -> bytes:
+    """An ONNX file: y = x + sum, all of [1, 2], and y is the sum of the next run."""
+    def field(key: int, content: bytes) -> bytes:
+        size, text = len(content), bytes([key * 8 + 2])
+        while size > 127:
+            text, size = text + bytes([size % 128 + 128]), size // 128
+        return text + bytes([size]) + content
+
+    def number(key: int, value: int) -> bytes:
+        return bytes([key * 8, value])
+
+    def value(name: bytes) -> bytes:
+        shape = field(1, number(1, 1)) + field(1, number(1, 2))
+        return field(1, name) + field(2, field(1, number(1, 1) + field(2, shape)))
+
+    node = field(1, b"x") + field(1, b"sum") + field(2, b"y") + field(4, b"Add")
+    keep = field(1, b"y") + field(2, b"next") + field(4, b"Identity")
+    graph = (field(1, node) + field(1, keep) + field(2, b"g") + field(11, value(b"x"))
+             + field(11, value(b"sum")) + field(12, value(b"y")) + field(12, value(b"next")))
+    state = field(1, b"ai.halftone.state:sum") + field(2, b"next")
+    return number(1, 8) + field(7, graph) + field(8, number(2, 13)) + field(14, state)
+
+
+def test_states_until_they_are_reset() -> None:
+    model = ht.load(running_sum())
+    session = model.session()
+    x = np.array([[1, 10]], np.float32)
+    assert np.asarray(session(x)).tolist() == [[1, 10]]
+    assert np.asarray(session(x)).tolist() == [[2, 20]]
+    session.reset()
+    assert np.asarray(session(x)).tolist() == [[1, 10]]
+    assert np.asarray(model(x)).tolist() == [[1, 10]]
+    assert np.asarray(model(x)).tolist() == [[1, 10]]

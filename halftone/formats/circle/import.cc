@@ -2,7 +2,6 @@
 #include "halftone/formats/circle/import.h"
 
 #include <algorithm>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +21,8 @@ std::string open_extents(const circle::FileModel& file, const ImportOptions& opt
     const std::string name = file.tensor_name(tensor);
     const std::vector<std::int32_t> signature = file.signature(tensor);
     const auto is_open = [](std::int32_t extent) { return extent == -1; };
-    if (std::ranges::none_of(signature | std::views::drop(1), is_open)) continue;
+    if (std::none_of(signature.begin() + (signature.empty() ? 0 : 1), signature.end(), is_open))
+      continue;
     if (options.shapes.contains(name)) continue;
     std::string shape;
     for (const std::int32_t extent : signature) {
