@@ -39,6 +39,7 @@ Json histogram_json(const ValueHistogram& histogram) {
 
 Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
   Json json = layer_json(layer.info);
+  for (const char* key : {"weight_encoding", "activation_encoding"}) json.erase(key);  // of inspect
   if (!layer.reference_name.empty()) json["reference_name"] = layer.reference_name;
   if (layer.error) {
     json["sqnr_db"] = layer.error->sqnr_db;
