@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <span>
 
@@ -166,9 +165,9 @@ Value urlencode(Machine& machine, const std::string& name, const Value& value,
     const auto byte = static_cast<unsigned char>(c);
     const bool is_plain =
         std::isalnum(byte) != 0 || std::string_view("_.-~/").find(c) != std::string_view::npos;
-    std::array<char, 4> code{};
-    std::snprintf(code.data(), code.size(), "%%%02X", byte);
-    result += is_plain ? std::string(1, c) : std::string(code.data());
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    result +=
+        is_plain ? std::string(1, c) : std::string{'%', kDigits[byte / 16U], kDigits[byte % 16U]};
   }
   return made(machine, value, from_utf8(result));
 }
@@ -267,10 +266,9 @@ Value round_number(Machine& /*machine*/, const std::string& name, const Value& v
     fail(ErrorKind::kUnsupported, "filter round: expected 0 to 100 digits");
   const double number = value.number();
   if (method == "common") {
-    std::array<char, 512> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%.*f", static_cast<int>(precision), number);
-    if (value.is_integer()) return value.integer();
-    return *parsed<double>(from_utf8(buffer.data()), 10);
+    if (value.is_integer() || !std::isfinite(number)) return value;
+    const std::string text = printf_text(number, 'f', static_cast<int>(precision));
+    return *parsed<double>(from_utf8(text), 10);
   }
   const double scale = std::pow(10, static_cast<double>(precision));
   if (method == "ceil") return std::ceil(number * scale) / scale;

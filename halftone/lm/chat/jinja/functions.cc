@@ -2,6 +2,7 @@
 // Functions that every template has.
 #include <algorithm>
 #include <array>
+#include <clocale>
 #include <ctime>
 
 #include "halftone/base/error.h"
@@ -83,8 +84,10 @@ Value strftime_now(Machine& machine, const Arguments& arguments) {
       fail(ErrorKind::kUnsupported, "strftime_now: '" + format.substr(i, 2) + "' is not supported");
   }
   std::array<char, 1024> buffer{};
+  // In English, whatever the locale of the program.
+  static const ::locale_t kEnglish = ::newlocale(LC_ALL_MASK, "C", nullptr);
   const std::size_t size =
-      std::strftime(buffer.data(), buffer.size(), format.c_str(), &machine.now());
+      ::strftime_l(buffer.data(), buffer.size(), format.c_str(), &machine.now(), kEnglish);
   if (size == 0 && !format.empty())
     fail(ErrorKind::kUnsupported, "strftime_now: the format is too long");
   return Value::text(std::string_view(buffer.data(), size));

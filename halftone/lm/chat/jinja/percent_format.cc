@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // "text % values", as Python has it.
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <cmath>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/chat/jinja/access.h"
@@ -96,6 +95,19 @@ class Formatter {
     add_padded(text_of(field, value), field);
   }
 
+  static std::string number_text(const Field& field, const Value& value) {
+    if (field.letter == 'd' || field.letter == 'i') {
+      if (value.is_integer()) return std::to_string(value.integer());
+      if (!(std::abs(value.number()) < 9.2e18)) fail_type("%: an integer of 64 bits", value);
+      return std::to_string(static_cast<std::int64_t>(value.number()));
+    }
+    if (std::string_view("feEgG").find(field.letter) == std::string_view::npos) {
+      fail(ErrorKind::kUnsupported,
+           "%: the field %" + std::string(1, field.letter) + " is not supported");
+    }
+    return printf_text(value.number(), field.letter, field.precision < 0 ? 6 : field.precision);
+  }
+
   static Text text_of(const Field& field, const Value& value) {
     if (field.letter == 's') {
       const Text text = to_text(value);
@@ -106,22 +118,9 @@ class Formatter {
       return list.substr(1, list.size() - 2);
     }
     if (!value.is_number()) fail_type("%: a number", value);
-    const std::string flags = field.flags.find('+') != std::string::npos ? "%+" : "%";
-    std::array<char, 512> buffer{};
-    if (field.letter == 'd' || field.letter == 'i') {
-      const auto whole =
-          value.is_integer() ? value.integer() : static_cast<std::int64_t>(value.number());
-      std::snprintf(buffer.data(), buffer.size(), (flags + "lld").c_str(),
-                    static_cast<long long>(whole));
-    } else if (std::string_view("feEgG").find(field.letter) != std::string_view::npos) {
-      const int precision = field.precision < 0 ? 6 : field.precision;
-      std::snprintf(buffer.data(), buffer.size(), (flags + ".*" + field.letter).c_str(), precision,
-                    value.number());
-    } else {
-      fail(ErrorKind::kUnsupported,
-           "%: the field %" + std::string(1, field.letter) + " is not supported");
-    }
-    return from_utf8(buffer.data());
+    const std::string text = number_text(field, value);
+    const bool has_plus = field.flags.find('+') != std::string::npos && !text.starts_with('-');
+    return from_utf8((has_plus ? "+" : "") + text);
   }
 
   void add_padded(const Text& text, const Field& field) {

@@ -57,6 +57,8 @@ TEST(JinjaTemplate, EvaluatesAsPython) {
   EXPECT_EQ(
       text("{{ x.y is defined }} {{ x['items'] }} {{ x.get('z', 3) }}", R"({"x": {"items": 5}})"),
       "False 5 3");
+  EXPECT_EQ(text("{{ '%+.2f %g %.1E' % (1.005, 1e-5, 12345.6) }} {{ 2.345|round(2) }}"),
+            "+1.00 1e-05 1.2E+04 2.35");
   EXPECT_EQ(text("{{ '%s-%03d' % ('a', 7) }} {{ '{}{x}'.format(1, x=2) }}"), "a-007 12");
 }
 

@@ -2,7 +2,6 @@
 // Methods of texts, as Python's str has them.
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/chat/jinja/access.h"

@@ -195,6 +195,21 @@ std::string float_text(double value) {
   return plain_text.find('.') == std::string::npos ? plain_text + ".0" : plain_text;
 }
 
+std::string printf_text(double value, char letter, int precision) {
+  const bool is_upper = letter == 'E' || letter == 'G';
+  const auto format = letter == 'f'                    ? std::chars_format::fixed
+                      : letter == 'e' || letter == 'E' ? std::chars_format::scientific
+                                                       : std::chars_format::general;
+  std::array<char, 512> buffer{};  // 309 digits in front of the point, 100 behind
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format, precision).ptr;
+  std::string text(buffer.data(), end);
+  if (is_upper) {
+    std::ranges::transform(text, text.begin(), [](char c) { return c == 'e' ? 'E' : c; });
+  }
+  return text;
+}
+
 void check_size(std::size_t characters) {
   if (characters > kMaxCharacters) fail(ErrorKind::kUnsupported, "texts become too large");
 }
