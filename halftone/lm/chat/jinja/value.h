@@ -154,7 +154,7 @@ inline constexpr std::size_t kMaxCharacters = std::size_t{1} << 26;
 void check_size(std::size_t characters);
 /// A float as Python prints it.
 std::string float_text(double value);
-/// As printf() writes it with %.*f, e, E, g or G, in any locale with a point.
+/// As C formats %.*f, %.*e, %.*E, %.*g or %.*G; with a point in any locale.
 /// @param precision  0 to 100
 std::string printf_text(double value, char letter, int precision);
 
