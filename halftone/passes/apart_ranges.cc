@@ -2,8 +2,9 @@
 #include "halftone/passes/apart_ranges.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -108,9 +109,10 @@ class Finder {
 
   static std::string described(const Extremes& parts) {
     const auto text = [](const Part& part) {
-      char number[32];
-      std::snprintf(number, sizeof(number), "%.3g", part.magnitude);
-      return "'" + part.name + "' up to " + number;
+      std::array<char, 32> number{};
+      const auto end = std::to_chars(number.data(), number.data() + number.size(), part.magnitude,
+                                     std::chars_format::general, 3);
+      return "'" + part.name + "' up to " + std::string(number.data(), end.ptr);
     };
     return text(parts.largest) + ", " + text(parts.smallest);
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/chat/chat_family.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace halftone::lm {
@@ -186,10 +185,6 @@ std::vector<ChatFamily> all_families() {
 std::span<const ChatFamily> chat_families() {
   static const std::vector<ChatFamily> families = all_families();
   return families;
-}
-
-const ChatFamily& chat_family(std::string_view name) {
-  return *std::ranges::find(chat_families(), name, &ChatFamily::name);
 }
 
 }  // namespace halftone::lm

@@ -52,7 +52,5 @@ struct ChatFamily {
 
 /// Every family, as its newest models write it.
 std::span<const ChatFamily> chat_families();
-/// @pre there is one of this name
-const ChatFamily& chat_family(std::string_view name);
 
 }  // namespace halftone::lm

@@ -2,8 +2,9 @@
 #include "halftone/lm/quantize/sample_warnings.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 #include "halftone/base/elementary.h"
@@ -29,9 +30,10 @@ struct LossGroup {
 };
 
 std::string number(double value) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
+  std::array<char, 512> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 2);
+  return {text.data(), end.ptr};
 }
 
 /// The losses by texts, and the groups that are compared.

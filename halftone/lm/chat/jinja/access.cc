@@ -190,8 +190,7 @@ std::vector<std::size_t> slice_places(std::size_t size, const Value& first, cons
   std::vector<std::size_t> places;
   for (std::int64_t at = bounded(first, by < 0 ? high : low); by < 0 ? at > stop : at < stop;) {
     places.push_back(static_cast<std::size_t>(at));
-    // A step beyond the end ends it, however large.
-    if (by > 0 ? by >= count - at : by <= -1 - at - 0) break;
+    if (by >= count - at) break;  // beyond the end, however large
     at += by;
   }
   return places;
@@ -233,6 +232,7 @@ std::vector<Value> items_of(const Value& value) {
     return items;
   }
   if (const String* string = value.string()) {
+    check_parts(string->text.size());
     for (const char32_t c : string->text) items.emplace_back(Text(1, c));
     return items;
   }

@@ -111,18 +111,20 @@ void Interpreter::write(const Text& text) {
   *out_ += text;
 }
 
-Text Interpreter::text_of(const std::vector<Statement>& body) {
+template <typename Run>
+Text Interpreter::written_by(const Run& run) {
   Text text;
   Text* const before = std::exchange(out_, &text);
-  const InScope inside(*this);
-  try {
-    run_body(body);
-  } catch (...) {
-    out_ = before;
-    throw;
-  }
+  run();
   out_ = before;
   return text;
+}
+
+Text Interpreter::text_of(const std::vector<Statement>& body) {
+  return written_by([&] {
+    const InScope inside(*this);
+    run_body(body);
+  });
 }
 
 Value Interpreter::filtered_text(const Statement& statement) {
@@ -193,12 +195,10 @@ Interpreter::Flow Interpreter::run_loop(const Statement& statement, const Value&
   }
   if (statement.is_recursive) {
     loop->again = [this, &statement, depth, outer = scope_](const Value& inner) {
-      Text text;
-      Text* const before = std::exchange(out_, &text);
-      const InScope inside(*this, outer);
-      run_loop(statement, inner, depth + 1);
-      out_ = before;
-      return Value(std::move(text));
+      return Value(written_by([&] {
+        const InScope inside(*this, outer);
+        run_loop(statement, inner, depth + 1);
+      }));
     };
   }
   for (; loop->index < loop->items.size(); ++loop->index) {
@@ -221,12 +221,11 @@ Value Interpreter::call_macro(const Statement& statement, const std::shared_ptr<
                               const Arguments& arguments) {
   if (scope == nullptr) fail(ErrorKind::kUnsupported, "a macro is called outside of its block");
   const std::size_t line = line_;
-  Text text;
-  Text* const before = std::exchange(out_, &text);
-  const InScope inside(*this, scope);
-  bind(statement, arguments);
-  run_body(statement.body);
-  out_ = before;
+  Text text = written_by([&] {
+    const InScope inside(*this, scope);
+    bind(statement, arguments);
+    run_body(statement.body);
+  });
   line_ = line;
   return text;
 }

@@ -41,6 +41,9 @@ class Interpreter {
   std::vector<Value> loop_items(const Statement& statement, const Value& items);
   void run_with(const Statement& statement);
   void run_call_block(const Statement& statement);
+  /// What a step writes. An error ends all, so that nothing is put back then.
+  template <typename Run>
+  Text written_by(const Run& run);
   /// What a body writes, in a scope of its own.
   Text text_of(const std::vector<Statement>& body);
   /// A body's text, through filters.

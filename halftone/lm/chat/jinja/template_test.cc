@@ -139,6 +139,10 @@ TEST(JinjaTemplate, IsBounded) {
   expect_refused(ErrorKind::kUnsupported, "becomes too large",
                  "{% set n = namespace(x=[]) %}{% for i in range(99) %}{% set n.x = [n.x, n.x] %}"
                  "{% endfor %}{{ n.x == n.x }}");
+  for (const std::string cut : {".split('a')", ".splitlines()", "|list"}) {
+    expect_refused(ErrorKind::kUnsupported, "more than a million parts",
+                   "{{ ('a\n' * 2000000)" + cut + " }}");
+  }
   expect_refused(ErrorKind::kUnsupported, "calls itself too often",
                  "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
   expect_refused(ErrorKind::kFormat, "in each other",

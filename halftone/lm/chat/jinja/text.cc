@@ -37,6 +37,12 @@ bool ends_line(char32_t c) {
 
 }  // namespace
 
+void check_parts(std::size_t count) {
+  if (count > kMaxParts) {
+    fail(ErrorKind::kUnsupported, "a text is cut into more than a million parts");
+  }
+}
+
 int PlainTraits::compare(const char32_t* a, const char32_t* b, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (lt(a[i], b[i])) return -1;
@@ -134,6 +140,7 @@ std::vector<Text> split_at_space(TextView text, std::ptrdiff_t most, bool from_r
   std::vector<Text> parts;
   text = stripped(text, {}, side);
   while (!text.empty()) {
+    check_parts(parts.size());
     if (static_cast<std::ptrdiff_t>(parts.size()) == most) {
       parts.emplace_back(text);
       break;
@@ -154,6 +161,7 @@ std::vector<Text> split_at(TextView text, TextView separator, std::ptrdiff_t mos
   while (most < 0 || static_cast<std::ptrdiff_t>(parts.size()) < most) {
     const std::size_t at = from_right ? text.rfind(separator) : text.find(separator);
     if (at == TextView::npos) break;
+    check_parts(parts.size());
     const TextView behind = text.substr(at + separator.size());
     parts.emplace_back(from_right ? behind : text.substr(0, at));
     text = from_right ? text.substr(0, at) : behind;
@@ -174,6 +182,7 @@ std::vector<Text> split(TextView text, TextView separator, std::ptrdiff_t most, 
 std::vector<Text> split_lines(TextView text, bool keeps_ends) {
   std::vector<Text> lines;
   while (!text.empty()) {
+    check_parts(lines.size());
     const auto found = std::ranges::find_if(text, ends_line);
     const auto length = static_cast<std::size_t>(found - text.begin());
     std::size_t end = std::min(length + 1, text.size());

@@ -46,10 +46,16 @@ enum class Side { kLeft, kRight, kBoth };
 /// Without the characters of a set at its sides; an empty set is white space.
 TextView stripped(TextView text, TextView set, Side side);
 
+/// Parts that a text is cut into: each takes some hundred bytes.
+inline constexpr std::size_t kMaxParts = 1'000'000;
+/// @throws Error kUnsupported above kMaxParts
+void check_parts(std::size_t count);
+
 /// As str.split() and str.rsplit(): an empty separator is runs of white space.
-/// @param most  splits at most; negative: any number
+/// @param most    splits at most; negative: any number
+/// @throws Error  as check_parts()
 std::vector<Text> split(TextView text, TextView separator, std::ptrdiff_t most, bool from_right);
-/// As str.splitlines().
+/// As str.splitlines(). @throws Error as check_parts()
 std::vector<Text> split_lines(TextView text, bool keeps_ends);
 /// As str.replace(): a negative count replaces all. @return at most `max_size` characters are built
 /// @throws Error kUnsupported beyond these

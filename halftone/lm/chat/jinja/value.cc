@@ -42,7 +42,7 @@ namespace {
 
 void add_nesting(Nesting& outer, const Value& value) {
   constexpr std::size_t kMaxDepth = 200;
-  constexpr std::size_t kMaxSize = 10'000'000;
+  constexpr std::size_t kMaxSize = 2'000'000;
   const Nesting inner = value.nesting();
   outer.depth = std::max(outer.depth, inner.depth + 1);
   outer.size += inner.size;
