@@ -153,7 +153,7 @@ TEST_F(ProgramDistillLanguage, RefusesWhatCannotBe) {
   refused("distill --teacher " + teacher_ + student + text + " -o " + path("x.gguf"), 2,
           "expected NAME.safetensors, as the student");
   refused("distill --teacher " + teacher_ + student + text + " -o " + path("nowhere/x.safetensors"),
-          3, "there is no folder");
+          3, "x.safetensors: cannot write");
   EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
 }
 

@@ -7,6 +7,7 @@
 
 #include "halftone/api/elapsed.h"
 #include "halftone/api/tuned_student.h"
+#include "halftone/api/writable.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/file_uses.h"
@@ -40,13 +41,8 @@ void check_paths(const LanguageDistillJob& job) {
   uses.write("output", job.output);
   uses.write("state", job.state);
   uses.check();
-  const std::filesystem::path folder = full_path(job.output).parent_path();
-  if (!is_folder(folder)) {
-    fail(ErrorKind::kIo, job.output.string() + ": there is no folder " + folder.string());
-  }
-  if (is_folder(job.output)) {
-    fail(ErrorKind::kIo, job.output.string() + ": expected a file, found a folder");
-  }
+  check_writable(job.output);
+  check_writable(job.state);
   if (job.texts.empty()) fail(ErrorKind::kUsage, "expected a text to learn from, found none");
 }
 

@@ -10,12 +10,13 @@ namespace halftone {
 /// The bytes of an ONNX file: y = x + sum, all of [1, 2], and y is the sum of the next run.
 class RunningSumModel {
  public:
-  static std::string bytes() {
+  /// @param has_output  else the sum is all that it computes
+  static std::string bytes(bool has_output = true) {
     const std::string node = field(1, "x") + field(1, "sum") + field(2, "y") + field(4, "Add");
     const std::string keep = field(1, "y") + field(2, "next") + field(4, "Identity");
     const std::string graph = field(1, node) + field(1, keep) + field(2, "g") +
                               field(11, value("x")) + field(11, value("sum")) +
-                              field(12, value("y")) + field(12, value("next"));
+                              (has_output ? field(12, value("y")) : "") + field(12, value("next"));
     const std::string state = field(1, "ai.halftone.state:sum") + field(2, "next");
     return number(1, 8) + field(7, graph) + field(8, number(2, 13)) + field(14, state);
   }

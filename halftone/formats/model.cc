@@ -86,6 +86,14 @@ ir::Graph with_open_batch(ir::Graph graph) {
   return graph;
 }
 
+/// @throws Error kFormat if a network gives nothing: it only remembers
+ir::Graph with_outputs(ir::Graph graph) {
+  if (graph.untied(graph.outputs()).empty()) {
+    fail(ErrorKind::kFormat, "expected an output that is no state, found none");
+  }
+  return graph;
+}
+
 /// A network in the form of a file.
 class Written {
  public:
@@ -197,9 +205,9 @@ ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& opt
   const SharedBytes file = map_file(path);
   std::uintmax_t external_bytes = 0;
   ir::Graph graph = with_context(path.string(), [&] {
-    if (format != ModelFormat::kOnnx) return import_circle(file, options, used);
-    return with_open_batch(
-        import_onnx(file.bytes, folder_of(path), options, used, &external_bytes));
+    if (format != ModelFormat::kOnnx) return with_outputs(import_circle(file, options, used));
+    return with_outputs(
+        with_open_batch(import_onnx(file.bytes, folder_of(path), options, used, &external_bytes)));
   });
   if (file_bytes != nullptr) *file_bytes = file.bytes.size() + external_bytes;
   return graph;
@@ -209,8 +217,10 @@ ir::Graph load_model(const SharedBytes& file, const std::string& name, const Imp
                      std::set<std::string>* used) {
   return with_context(name, [&] {
     if (file.bytes.empty()) fail(ErrorKind::kFormat, "expected a network, found no bytes");
-    if (model_format(file.bytes) != ModelFormat::kOnnx) return import_circle(file, options, used);
-    return with_open_batch(import_onnx(file.bytes, {}, options, used));
+    if (model_format(file.bytes) != ModelFormat::kOnnx) {
+      return with_outputs(import_circle(file, options, used));
+    }
+    return with_outputs(with_open_batch(import_onnx(file.bytes, {}, options, used)));
   });
 }
 

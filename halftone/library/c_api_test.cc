@@ -169,6 +169,7 @@ TEST_F(CApi, GivesEachSampleTheSameInAnyBatch) {
 TEST_F(CApi, KeepsStatesUntilTheyAreReset) {
   const std::string bytes = halftone::RunningSumModel::bytes();
   halftone_model* model = nullptr;
+  halftone_model* other = nullptr;
   halftone_plan* plan = nullptr;
   halftone_session* session = nullptr;
   ASSERT_OK(halftone_model_load_memory(context_, bytes.data(), bytes.size(), nullptr, &model));
@@ -184,6 +185,9 @@ TEST_F(CApi, KeepsStatesUntilTheyAreReset) {
   EXPECT_OK(run(session, x, y));
   EXPECT_EQ(y, x);
   EXPECT_FAILS(halftone_session_reset(nullptr), HALFTONE_USAGE, "session: expected");
+  const std::string mute = halftone::RunningSumModel::bytes(false);
+  EXPECT_FAILS(halftone_model_load_memory(context_, mute.data(), mute.size(), nullptr, &other),
+               HALFTONE_FORMAT, "expected an output that is no state");
   halftone_session_destroy(session);
   halftone_plan_destroy(plan);
   halftone_model_destroy(model);

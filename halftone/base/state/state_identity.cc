@@ -7,17 +7,16 @@
 
 namespace halftone {
 
-using Json = nlohmann::ordered_json;
-
 std::string hash_text(std::uint64_t hash) { return "hash " + std::to_string(hash); }
 
-Json to_json(const JobIdentity& identity) {
-  Json json = Json::object();
+nlohmann::ordered_json to_json(const JobIdentity& identity) {
+  auto json = nlohmann::ordered_json::object();
   for (const JobPart& part : identity) json[part.name] = part.value;
   return json;
 }
 
-void check_identity(const std::string& what, const Json& found, const JobIdentity& expected) {
+void check_identity(const std::string& what, const nlohmann::ordered_json& found,
+                    const JobIdentity& expected) {
   for (const JobPart& part : expected) {
     const auto value = found.value(part.name, std::string());
     if (value == part.value) continue;
