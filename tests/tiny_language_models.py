@@ -4,8 +4,8 @@
 
 Usage: tiny_language_models.py FOLDER
 
-Writes for each model FOLDER/NAME/ (a Hugging Face folder), FOLDER/NAME.gguf (the same weights with
-the names and orders of llama.cpp's files), FOLDER/NAME.logits (float32 [tokens, vocabulary], by the
+Writes for each model FOLDER/NAME/ (a Hugging Face folder), for some FOLDER/NAME.gguf (the same
+weights with the names and orders of llama.cpp's files), FOLDER/NAME.logits (float32 [tokens, vocabulary], by the
 package transformers) and FOLDER/NAME.tokens. Needs: pip install torch transformers gguf numpy
 """
 
@@ -30,9 +30,9 @@ SIZES = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, num_key
 
 @dataclasses.dataclass
 class Tiny:
-    """A model: its configuration, and the architecture of its GGUF file."""
+    """A model: its configuration, and the architecture of its GGUF file, if it is written here."""
     config: transformers.PretrainedConfig
-    gguf: str
+    gguf: str = ""
     keys: Callable[["Writer"], None] = lambda writer: None  # beside the common ones
     is_bfloat16: bool = False  # the matrices of both files
 
@@ -125,7 +125,65 @@ def models() -> dict[str, Tiny]:
         "bitnet": Tiny(t.BitNetConfig(**SIZES, **rope(500000.0)), "bitnet",
                        lambda w: w.text("hidden_act", "relu2")),
     }
-    return made
+    return made | scaled_models() | further_models()
+
+
+def scaled_models() -> dict[str, Tiny]:
+    """Positions that are scaled in ways that several architectures share."""
+    t = transformers
+    yarn = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16)
+    return {
+        "llama_yarn": Tiny(t.LlamaConfig(**SIZES, **rope(**yarn)), "llama", yarn_keys(16)),
+        "qwen2_yarn": Tiny(t.Qwen2Config(**SIZES, **rope(1e6, **yarn, attention_factor=1.0)),
+                           "qwen2", yarn_keys(16, 1 / (1 + 0.1 * np.log(4.0)))),
+        "llama_yarn_ends": Tiny(t.LlamaConfig(**SIZES, **rope(
+            **yarn, beta_fast=6.0, beta_slow=0.5, mscale=0.7, mscale_all_dim=1.0,
+            truncate=False))),
+        "llama_dynamic": Tiny(t.LlamaConfig(**SIZES, **rope(rope_type="dynamic", factor=4.0))),
+    }
+
+
+def further_models() -> dict[str, Tiny]:
+    """Architectures that are variations of llama."""
+    t = transformers
+    experts = dict(num_experts=6, num_experts_per_tok=3)
+    yarn = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16)
+    granite = dict(embedding_multiplier=6.0, attention_multiplier=0.2, residual_multiplier=0.4,
+                   logits_scaling=1.5)
+    deep = {**SIZES, "num_hidden_layers": 5}
+    heads = dict(head_dim=16)
+    return {
+        "olmo": Tiny(t.OlmoConfig(**SIZES, **rope())),
+        "olmo2": Tiny(t.Olmo2Config(**SIZES, **rope(5e5))),
+        "olmo3": Tiny(t.Olmo3Config(**deep, sliding_window=8, rope_scaling=yarn, rope_theta=5e5)),
+        "olmoe": Tiny(t.OlmoeConfig(**SIZES, **experts, **rope())),
+        "granite": Tiny(t.GraniteConfig(**SIZES, **granite, **rope())),
+        "granite_moe": Tiny(t.GraniteMoeConfig(**SIZES, **granite, num_local_experts=6,
+                                               num_experts_per_tok=3, **rope())),
+        "smollm3": Tiny(t.SmolLM3Config(**deep, **rope(2e6))),
+        "smollm3_list": Tiny(t.SmolLM3Config(**SIZES, no_rope_layers=[0, 1, 0], **rope(2e6))),
+        "ernie4_5": Tiny(t.Ernie4_5Config(**SIZES, **heads, use_bias=True, **rope(5e5))),
+        "hunyuan": Tiny(t.HunYuanDenseV1Config(**SIZES, **heads, **rope())),
+        "hunyuan_alpha": Tiny(t.HunYuanDenseV1Config(**SIZES, **heads, **rope(
+            rope_type="dynamic", alpha=50.0, factor=1.0))),
+        "seed_oss": Tiny(t.SeedOssConfig(**SIZES, **heads, **rope(1e7))),
+        "arcee": Tiny(t.ArceeConfig(**SIZES, **rope(**yarn))),
+        "glm": Tiny(t.GlmConfig(**{**SIZES, "hidden_size": 64}, **heads, **rope())),
+        "glm4": Tiny(t.Glm4Config(**SIZES, **heads, **rope())),
+        "starcoder2": Tiny(t.Starcoder2Config(**SIZES, sliding_window=8, **rope())),
+        "stablelm": Tiny(t.StableLmConfig(**SIZES, use_qkv_bias=True, partial_rotary_factor=0.5,
+                                          **rope())),
+        "stablelm_parallel": Tiny(t.StableLmConfig(**SIZES, use_parallel_residual=True,
+                                                   partial_rotary_factor=0.5, **rope())),
+        "nemotron": Tiny(t.NemotronConfig(**SIZES, **rope(partial_rotary_factor=0.5))),
+        "phi2": Tiny(t.PhiConfig(**{**SIZES, "num_key_value_heads": 4, "intermediate_size": 192},
+                               **rope())),
+        "cohere": Tiny(t.CohereConfig(**SIZES, logit_scale=0.25, **rope())),
+        "cohere2": Tiny(t.Cohere2Config(**deep, sliding_window=8, logit_scale=0.25, **rope())),
+        "exaone4": Tiny(t.Exaone4Config(**deep, **heads, sliding_window=8, **rope(1e6))),
+        "exaone4_small": Tiny(t.Exaone4Config(**SIZES, **heads, sliding_window=None, layer_types=[
+            "full_attention"] * 3, **rope(1e6))),
+    }
 
 
 def gemma3_angles() -> dict:
@@ -149,6 +207,15 @@ def linear_keys(factor: float) -> Callable[[Writer], None]:
     def write(writer: Writer) -> None:
         writer.text("rope.scaling.type", "linear")
         writer.number("rope.scaling.factor", factor)
+    return write
+
+
+def yarn_keys(original: int, attention: float = 1.0) -> Callable[[Writer], None]:
+    def write(writer: Writer) -> None:
+        writer.text("rope.scaling.type", "yarn")
+        writer.number("rope.scaling.factor", 4.0)
+        writer.number("rope.scaling.attn_factor", attention)
+        writer.whole("rope.scaling.original_context_length", original)
     return write
 
 
@@ -277,10 +344,10 @@ def write_tensors(writer: Writer, model: torch.nn.Module) -> None:
 def randomize(model: torch.nn.Module) -> None:
     """Weights whose logits are of order 1, and gains and biases that matter."""
     generator = torch.Generator().manual_seed(5)
-    offset = 0.0 if model.config.model_type.startswith("gemma") else 1.0
+    offset = 0.0 if model.config.model_type.startswith(("gemma", "nemotron")) else 1.0
     for name, values in model.named_parameters():
         noise = torch.randn(values.shape, generator=generator)
-        is_norm = "norm" in name or ".ln_" in name
+        is_norm = "norm" in name or ".ln_" in name  # Nemotron's add 1
         with torch.no_grad():
             if is_norm and name.endswith("weight"):
                 values.copy_(offset + 0.2 * noise)
@@ -300,11 +367,12 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
         logits = model(torch.tensor(tokens)[None]).logits[0]
     (folder / f"{name}.logits").write_bytes(logits.numpy().astype(np.float32).tobytes())
     (folder / f"{name}.tokens").write_text(" ".join(map(str, tokens)), encoding="utf-8")
-    writer = Writer(folder / f"{name}.gguf", tiny.gguf, tiny.is_bfloat16)
-    common_keys(writer, tiny.config)
-    tiny.keys(writer)
-    write_tensors(writer, model)
-    writer.close()
+    if tiny.gguf:
+        writer = Writer(folder / f"{name}.gguf", tiny.gguf, tiny.is_bfloat16)
+        common_keys(writer, tiny.config)
+        tiny.keys(writer)
+        write_tensors(writer, model)
+        writer.close()
     (model.bfloat16() if tiny.is_bfloat16 else model).save_pretrained(folder / name)
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/architectures.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -10,10 +11,12 @@
 namespace halftone::lm {
 namespace {
 
+constexpr Pairing kNeighbours = Pairing::kNeighbours;
+
 constexpr Architecture kArchitectures[] = {
-    {.gguf = "llama", .hf = "llama", .gguf_pairing = Pairing::kNeighbours, .renormalizes = true},
-    {.gguf = "llama", .hf = "mistral", .gguf_pairing = Pairing::kNeighbours},
-    {.gguf = "llama", .hf = "mixtral", .gguf_pairing = Pairing::kNeighbours, .renormalizes = true},
+    {.gguf = "llama", .hf = "llama", .gguf_pairing = kNeighbours, .renormalizes = true},
+    {.gguf = "llama", .hf = "mistral", .gguf_pairing = kNeighbours},
+    {.gguf = "llama", .hf = "mixtral", .gguf_pairing = kNeighbours, .renormalizes = true},
     {.gguf = "qwen2", .hf = "qwen2", .has_qkv_bias = true},
     {.gguf = "qwen2moe", .hf = "qwen2_moe", .has_qkv_bias = true},
     {.gguf = "qwen3", .hf = "qwen3", .normalizes_heads = true},
@@ -22,15 +25,13 @@ constexpr Architecture kArchitectures[] = {
      .hf = "gemma",
      .function = FeedForward::kGeluTanh,
      .scales_embedding = true,
-     .hf_norm_offset = 1,
-     .ties_embeddings = true},
+     .hf_norm_offset = 1},
     {.gguf = "gemma2",
      .hf = "gemma2",
      .function = FeedForward::kGeluTanh,
      .has_post_norms = true,
      .scales_embedding = true,
      .hf_norm_offset = 1,
-     .ties_embeddings = true,
      .window_period = 2,
      .default_window = 4096,
      .score_cap = 50,
@@ -42,9 +43,7 @@ constexpr Architecture kArchitectures[] = {
      .has_post_norms = true,
      .scales_embedding = true,
      .hf_norm_offset = 1,
-     .ties_embeddings = true,
      .window_period = 6,
-     .base = 1e6,
      .window_base = 10000},
     {.gguf = "phi3", .hf = "phi3", .gguf_merges = true},
     {.gguf = "gpt2",
@@ -54,9 +53,109 @@ constexpr Architecture kArchitectures[] = {
      .gguf_merges = true,
      .function = FeedForward::kGeluTanh,
      .is_gated = false,
+     .has_biases = true},
+    {.gguf = "bitnet", .hf = "bitnet", .has_sub_norms = true},
+    {.gguf = "olmo",
+     .hf = "olmo",
+     .norm = Norm::kLayer,
+     .gguf_pairing = kNeighbours,
+     .has_norm_gain = false,
+     .has_norm_bias = false},
+    {.gguf = "olmo2",
+     .hf = "olmo2",
+     .normalizes_heads = true,
+     .normalizes_together = true,
+     .has_pre_norms = false,
+     .has_post_norms = true,
+     .window_period = 4,
+     .scales_windows = false},
+    {.gguf = "olmo2",
+     .hf = "olmo3",
+     .normalizes_heads = true,
+     .normalizes_together = true,
+     .has_pre_norms = false,
+     .has_post_norms = true,
+     .window_period = 4,
+     .scales_windows = false},
+    {.gguf = "olmoe", .hf = "olmoe", .normalizes_heads = true, .normalizes_together = true},
+    {.gguf = "granite", .hf = "granite", .gguf_pairing = kNeighbours, .divides_logits = true},
+    {.gguf = "granitemoe",
+     .hf = "granitemoe",
+     .gguf_pairing = kNeighbours,
+     .divides_logits = true,
+     .softmax_after_choice = true},
+    {.gguf = "smollm3", .hf = "smollm3", .gguf_pairing = kNeighbours, .unrotated_period = 4},
+    {.gguf = "ernie4_5", .hf = "ernie4_5", .gguf_pairing = kNeighbours, .hf_pairing = kNeighbours},
+    {.gguf = "hunyuan-dense",
+     .hf = "hunyuan_v1_dense",
+     .normalizes_heads = true,
+     .normalizes_rotated = true},
+    {.gguf = "seed_oss", .hf = "seed_oss", .hf_biases_output = false},
+    {.gguf = "arcee",
+     .hf = "arcee",
+     .gguf_pairing = kNeighbours,
+     .function = FeedForward::kReluSquared,
+     .is_gated = false},
+    {.gguf = "chatglm",
+     .hf = "glm",
+     .gguf_pairing = kNeighbours,
+     .hf_pairing = kNeighbours,
+     .gguf_merges = true,
+     .hf_biases_output = false},
+    {.gguf = "glm4",
+     .hf = "glm4",
+     .gguf_pairing = kNeighbours,
+     .hf_pairing = kNeighbours,
+     .gguf_merges_gates = true,
+     .hf_biases_output = false,
+     .has_post_norms = true},
+    {.gguf = "starcoder2",
+     .hf = "starcoder2",
+     .norm = Norm::kLayer,
+     .function = FeedForward::kGeluTanh,
+     .is_gated = false},
+    {.gguf = "stablelm", .hf = "stablelm", .norm = Norm::kLayer},
+    {.gguf = "nemotron",
+     .hf = "nemotron",
+     .norm = Norm::kLayer,
+     .function = FeedForward::kReluSquared,
+     .is_gated = false,
+     .hf_norm_offset = 1},
+    {.gguf = "phi2",
+     .hf = "phi",
+     .norm = Norm::kLayer,
+     .gguf_merges = true,
+     .function = FeedForward::kGeluTanh,
+     .is_gated = false,
      .has_biases = true,
-     .ties_embeddings = true},
-    {.gguf = "bitnet", .hf = "bitnet", .has_sub_norms = true, .base = 500000},
+     .has_head_bias = true,
+     .is_parallel = true,
+     .shares_pre_norm = true},
+    {.gguf = "command-r",
+     .hf = "cohere",
+     .norm = Norm::kLayer,
+     .gguf_pairing = kNeighbours,
+     .hf_pairing = kNeighbours,
+     .has_norm_bias = false,
+     .is_parallel = true,
+     .shares_pre_norm = true},
+    {.gguf = "cohere2",
+     .hf = "cohere2",
+     .norm = Norm::kLayer,
+     .gguf_pairing = kNeighbours,
+     .hf_pairing = kNeighbours,
+     .has_norm_bias = false,
+     .is_parallel = true,
+     .shares_pre_norm = true,
+     .window_period = 4,
+     .rotates_windows_only = true},
+    {.gguf = "exaone4",
+     .hf = "exaone4",
+     .normalizes_heads = true,
+     .has_pre_norms = false,
+     .has_post_norms = true,
+     .window_period = 4,
+     .rotates_windows_only = true},
 };
 
 const Architecture& find_architecture(std::string_view Architecture::*file, const char* what,
@@ -85,21 +184,61 @@ Description start_description(const Architecture& architecture) {
   Description d;
   d.architecture = architecture.gguf;
   d.norm = architecture.norm;
+  d.has_norm_gain = architecture.has_norm_gain;
+  d.has_norm_bias = architecture.has_norm_bias;
+  d.has_pre_norms = architecture.has_pre_norms;
+  d.has_post_norms = architecture.has_post_norms;
+  d.has_sub_norms = architecture.has_sub_norms;
+  d.is_parallel = architecture.is_parallel;
+  d.shares_pre_norm = architecture.shares_pre_norm;
   d.positions = architecture.positions;
   d.function = architecture.function;
   d.is_gated = architecture.is_gated;
   d.has_qkv_bias = architecture.has_qkv_bias || architecture.has_biases;
   d.has_output_bias = d.has_ffn_bias = architecture.has_biases;
+  d.has_head_bias = architecture.has_head_bias;
   d.normalizes_heads = architecture.normalizes_heads;
-  d.has_sub_norms = architecture.has_sub_norms;
-  d.has_post_norms = architecture.has_post_norms;
+  d.normalizes_together = architecture.normalizes_together;
+  d.normalizes_rotated = architecture.normalizes_rotated;
   d.score_cap = architecture.score_cap;
   d.logit_cap = architecture.logit_cap;
+  d.softmax_after_choice = architecture.softmax_after_choice;
   d.renormalizes = architecture.renormalizes;
-  d.rotary.base = architecture.base;
   d.window_rotary.base = architecture.window_base;
   return d;
 }
+
+namespace {
+
+/// Blocks whose number is the last of a period have `last`, the others the contrary.
+std::vector<bool> every(std::size_t period, bool last, std::size_t blocks) {
+  std::vector<bool> entries;
+  for (std::size_t i = 0; i < blocks && blocks <= (1 << 12); ++i) {
+    entries.push_back((i % period == period - 1) == last);
+  }
+  return entries;
+}
+
+void complete_windows(Description& d, const Architecture& architecture) {
+  if (d.window == 0) {
+    d.windowed.clear();
+  } else if (d.windowed.empty()) {
+    const std::size_t period = architecture.window_period;
+    // All have the window where there is no period.
+    d.windowed = period == 0 ? every(1, true, d.blocks) : every(period, false, d.blocks);
+  }
+  if (d.unrotated.empty() && architecture.unrotated_period != 0) {
+    d.unrotated = every(architecture.unrotated_period, true, d.blocks);
+  }
+  if (d.window != 0 && architecture.rotates_windows_only) {
+    d.unrotated = d.windowed;
+    d.unrotated.flip();
+  }
+  const bool has_none = std::ranges::none_of(d.unrotated, [](bool is) { return is; });
+  if (has_none) d.unrotated.clear();
+}
+
+}  // namespace
 
 void complete(Description& d, const Architecture& architecture) {
   if (d.value_width == 0) d.value_width = d.head_width;
@@ -107,15 +246,13 @@ void complete(Description& d, const Architecture& architecture) {
   if (d.score_scale == 0) d.score_scale = 1 / std::sqrt(static_cast<double>(d.head_width));
   if (architecture.scales_embedding) d.embedding_factor = std::sqrt(static_cast<double>(d.width));
   d.renormalizes = d.renormalizes && d.experts != 0;
-  // Blocks with a window have angles of their own only if a base is given.
-  if (d.window_rotary.base == 0) d.window_rotary = d.rotary;
-  if (d.window == 0) {
-    d.windowed.clear();
-  } else if (d.windowed.empty() && d.blocks <= (1 << 12)) {
-    const std::size_t period = architecture.window_period;
-    for (std::size_t i = 0; i < d.blocks; ++i) {
-      d.windowed.push_back(period == 0 || i % period < period - 1);
-    }
+  d.softmax_after_choice = d.softmax_after_choice && d.experts != 0;
+  complete_windows(d, architecture);
+  // Blocks with a window have angles of their own only if a base is given, or theirs stay as they
+  // were.
+  const bool is_scaled = d.window == 0 || architecture.scales_windows;
+  if (d.window_rotary.base == 0) {
+    d.window_rotary = is_scaled ? d.rotary : RotaryAngles{.base = d.rotary.base};
   }
 }
 

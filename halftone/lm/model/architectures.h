@@ -13,23 +13,37 @@ struct Architecture {
   std::string_view hf;    ///< model_type of config.json
   Norm norm = Norm::kRms;
   Positions positions = Positions::kRotary;
-  Pairing gguf_pairing = Pairing::kHalves;  ///< folders of Hugging Face have halves
-  bool gguf_merges = false;                 ///< q, k and v, and gate and up, into one tensor each
+  Pairing gguf_pairing = Pairing::kHalves;
+  Pairing hf_pairing = Pairing::kHalves;
+  bool gguf_merges = false;        ///< q, k and v, and gate and up, into one tensor each
+  bool gguf_merges_gates = false;  ///< gate and up only
   FeedForward function = FeedForward::kSilu;
   bool is_gated = true;
-  bool has_biases = false;  ///< of all products
+  bool has_biases = false;  ///< of all products of blocks
+  bool has_head_bias = false;
   bool has_qkv_bias = false;
+  bool hf_biases_output = true;  ///< attention_bias is that of the output too
   bool normalizes_heads = false;
-  bool has_sub_norms = false;
+  bool normalizes_together = false;
+  bool normalizes_rotated = false;
+  bool has_norm_gain = true;
+  bool has_norm_bias = true;
+  bool has_pre_norms = true;
   bool has_post_norms = false;
+  bool has_sub_norms = false;
+  bool is_parallel = false;
+  bool shares_pre_norm = false;
   bool scales_embedding = false;  ///< by the square root of the width
+  bool divides_logits = false;    ///< by the number that files have, instead of multiplying
+  bool softmax_after_choice = false;
   double hf_norm_offset = 0;
-  bool ties_embeddings = false;         ///< where config.json does not say
   std::size_t window_period = 0;        ///< blocks of which the last has no window; 0: all have it
   std::size_t default_window = 0;       ///< of GGUF files that do not say
-  double base = 10000;                  ///< of rotary positions, where a file does not say
+  bool scales_windows = true;           ///< scaled positions are those of blocks with a window too
+  bool rotates_windows_only = false;    ///< where there are windows
+  std::size_t unrotated_period = 0;     ///< blocks of which the last has no positions; 0: none
   double window_base = 0;               ///< of blocks with the window; 0: as the others
-  double score_cap = 0, logit_cap = 0;  ///< where a file does not say
+  double score_cap = 0, logit_cap = 0;  ///< where a GGUF file does not say
   bool renormalizes = false;            ///< where a file does not say
 };
 

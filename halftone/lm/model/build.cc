@@ -172,7 +172,10 @@ class GraphBuilder {
     return product("final_transform", x, {.role = WeightRole::kFinalTransform});
   }
   ValueId logits() {
-    ValueId x = product("head", head_input(), {.role = WeightRole::kHead});
+    ValueId x = product("head", head_input(), {.role = WeightRole::kHead}, d_.has_head_bias);
+    if (d_.logit_factor != 1) {
+      x = binary("logits/scaled", ir::BinaryKind::kMul, x, scalar("logit_factor", d_.logit_factor));
+    }
     if (d_.logit_cap == 0) return x;
     const ValueId cap = scalar("logit_cap", d_.logit_cap);
     x = binary("logits/divided", ir::BinaryKind::kDiv, x, cap, {ir::ActivationKind::kTanh});
@@ -181,12 +184,15 @@ class GraphBuilder {
   ValueId block(std::size_t index, ValueId x) {
     block_ = index;
     prefix_ = "blk." + std::to_string(index) + "/";
-    x = add_branch("attention", x, WeightRole::kAttentionPostNorm,
-                   attention(norm(x, WeightRole::kAttentionNorm)));
-    const ValueId rows = norm(x, WeightRole::kFeedForwardNorm);
-    return add_branch("feed_forward", x, WeightRole::kFeedForwardPostNorm,
-                      d_.experts == 0 ? feed_forward(rows) : experts(rows));
+    const ValueId rows = pre_norm(x, WeightRole::kAttentionNorm);
+    const ValueId sum = add_branch("attention", x, WeightRole::kAttentionPostNorm, attention(rows));
+    const ValueId read = d_.shares_pre_norm
+                             ? rows
+                             : pre_norm(d_.is_parallel ? x : sum, WeightRole::kFeedForwardNorm);
+    return add_branch("feed_forward", sum, WeightRole::kFeedForwardPostNorm,
+                      d_.experts == 0 ? feed_forward(read) : experts(read));
   }
+  ValueId pre_norm(ValueId x, WeightRole role) { return d_.has_pre_norms ? norm(x, role) : x; }
   ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
                   ir::Activation activation = {}) {
     std::vector<ValueId> inputs = {x, add_weight(id)};
@@ -207,24 +213,33 @@ class GraphBuilder {
     products_.push_back({rows, id, y});
     return is_split ? node(name, ir::Unary{activation}, {y}) : y;
   }
-  /// Over the last axis.
+  /// A norm of rows.
   ValueId norm(ValueId x, WeightRole role) {
-    const std::string name(to_string(role));
-    const std::size_t axis = graph_.value(x).type.shape.rank() - 1;
-    ValueId y = node(name + "/normalized",
-                     ir::Normalize{.axes = {axis},
-                                   .epsilon = static_cast<float>(d_.norm_epsilon),
-                                   .subtract_mean = d_.norm == Norm::kLayer},
-                     {x});
     const WeightId id = role == WeightRole::kFinalNorm ? WeightId{.role = role} : here(role);
+    const std::string name(to_string(role));
+    ValueId y = normalized(name, x, d_.norm == Norm::kLayer);
+    if (!d_.has_norm_gain) return y;
     y = binary(name, ir::BinaryKind::kMul, y, add_weight(id));
-    if (d_.norm != Norm::kLayer) return y;
+    if (!d_.biases_norms()) return y;
     return binary(name + "/biased", ir::BinaryKind::kAdd, y,
                   add_weight({id.role, id.block, Part::kBias, 0}));
+  }
+  /// Over the last axis.
+  ValueId normalized(const std::string& name, ValueId x, bool subtracts_mean) {
+    const std::size_t axis = graph_.value(x).type.shape.rank() - 1;
+    return node(name + "/normalized",
+                ir::Normalize{.axes = {axis},
+                              .epsilon = static_cast<float>(d_.norm_epsilon),
+                              .subtract_mean = subtracts_mean},
+                {x});
   }
   /// x plus what a branch gives, which may have a norm of its own.
   ValueId add_branch(const std::string& name, ValueId x, WeightRole post_norm, ValueId branch) {
     if (d_.has_post_norms) branch = norm(branch, post_norm);
+    if (d_.residual_factor != 1) {
+      branch = binary(name + "/scaled", ir::BinaryKind::kMul, branch,
+                      scalar("residual_factor", d_.residual_factor));
+    }
     return binary(name + "/sum", ir::BinaryKind::kAdd, x, branch);
   }
 
@@ -251,13 +266,16 @@ class GraphBuilder {
     ValueId q = part("query", WeightRole::kQuery);
     ValueId k = part("key", WeightRole::kKey);
     const ValueId v = part("value", WeightRole::kValue);
-    if (d_.normalizes_heads) {
-      q = normalized_heads("query", q, d_.heads, WeightRole::kQueryNorm);
-      k = normalized_heads("key", k, d_.kv_heads, WeightRole::kKeyNorm);
-    }
-    if (d_.positions == Positions::kRotary) {
-      q = rotated("query", q, d_.heads);
-      k = rotated("key", k, d_.kv_heads);
+    if (d_.normalizes_rotated) {
+      q = normalized_heads("query", rotated("query", q, d_.heads), d_.heads,
+                           WeightRole::kQueryNorm);
+      k = normalized_heads("key", rotated("key", k, d_.kv_heads), d_.kv_heads,
+                           WeightRole::kKeyNorm);
+    } else {
+      q = rotated("query", normalized_heads("query", q, d_.heads, WeightRole::kQueryNorm),
+                  d_.heads);
+      k = rotated("key", normalized_heads("key", k, d_.kv_heads, WeightRole::kKeyNorm),
+                  d_.kv_heads);
     }
     ValueId mixed = mix(q, k, v);
     if (d_.has_sub_norms) mixed = norm(mixed, WeightRole::kAttentionSubNorm);
@@ -271,15 +289,24 @@ class GraphBuilder {
             .softcap = static_cast<float>(d_.score_cap),
             .window = d_.is_windowed(block_) ? d_.window : 0};
   }
+  /// With an RMS norm of each head or of all heads, if the model has one.
   ValueId normalized_heads(const std::string& name, ValueId x, std::size_t heads, WeightRole role) {
+    if (!d_.normalizes_heads) return x;
+    const auto norm_of = [&](ValueId values) {
+      const std::string norm_name(to_string(role));
+      return binary(norm_name, ir::BinaryKind::kMul, normalized(norm_name, values, false),
+                    add_weight(here(role)));
+    };
+    if (d_.normalizes_together) return norm_of(x);
     const Shape rows = graph_.value(x).type.shape;
     std::vector<ir::Dim> dims = lead_;
     dims.push_back(dim(heads));
     dims.push_back(dim(d_.head_width));
     x = node(name + "/heads", ir::Reshape{Shape(std::move(dims))}, {x});
-    return node(name + "/rows", ir::Reshape{rows}, {norm(x, role)});
+    return node(name + "/rows", ir::Reshape{rows}, {norm_of(x)});
   }
   ValueId rotated(const std::string& name, ValueId x, std::size_t heads) {
+    if (!d_.is_rotated(block_)) return x;
     const bool is_windowed = d_.is_windowed(block_);
     const RotaryAngles& angles = is_windowed ? d_.window_rotary : d_.rotary;
     // Blocks with a window have tables of their own only if they differ.

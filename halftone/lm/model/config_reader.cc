@@ -7,10 +7,18 @@ namespace halftone::lm {
 
 ConfigReader::Entry ConfigReader::find(ConfigNames names) const {
   for (const char* name : names) {
-    const auto found = object_.find(name);
-    if (found != object_.end() && !found->is_null()) return {name, &*found};
+    const auto found = object_->find(name);
+    if (found != object_->end() && !found->is_null()) return {name, &*found};
   }
   return {};
+}
+
+std::vector<std::string> ConfigReader::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& item : object_->items()) {
+    if (!item.value().is_null()) keys.push_back(item.key());
+  }
+  return keys;
 }
 
 std::optional<std::size_t> ConfigReader::whole(ConfigNames names) const {

@@ -20,7 +20,7 @@ class ConfigReader {
  public:
   /// @param name  put before messages
   ConfigReader(const nlohmann::json& object, std::string name)
-      : object_(object), name_(std::move(name)) {}
+      : object_(&object), name_(std::move(name)) {}
 
   struct Entry {
     const char* key = nullptr;
@@ -29,6 +29,8 @@ class ConfigReader {
   /// The first of the names that there is.
   [[nodiscard]] Entry find(ConfigNames names) const;
   [[nodiscard]] bool has(const char* key) const { return find({key}).value != nullptr; }
+  /// All keys that there are.
+  [[nodiscard]] std::vector<std::string> keys() const;
   /// @throws Error kFormat unless it is a whole number from 0 to 2^32
   [[nodiscard]] std::optional<std::size_t> whole(ConfigNames names) const;
   /// @throws Error as whole(); kFormat if there is none
@@ -49,7 +51,7 @@ class ConfigReader {
                              ErrorKind kind = ErrorKind::kFormat) const;
 
  private:
-  const nlohmann::json& object_;
+  const nlohmann::json* object_;
   std::string name_;
 };
 

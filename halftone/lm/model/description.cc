@@ -57,6 +57,12 @@ void check_angles(const Description& d, const RotaryAngles& angles) {
     }
     for (const double divisor : *divisors) check_number(d, "rotary factor", divisor, 0);
   }
+  check_number(d, "factor of dynamic rotary positions", angles.dynamic_factor, -1e-30);
+  check_number(d, "factor of YaRN", angles.yarn.factor, -1e-30);
+  if (angles.yarn.factor == 0) return;
+  check_number(d, "slow turns of YaRN", angles.yarn.slow_turns, 0);
+  check_number(d, "fast turns of YaRN", angles.yarn.fast_turns, angles.yarn.slow_turns);
+  check_extent(d, "original context of YaRN", d.original_context, std::size_t{1} << 31);
 }
 
 void check_positions(const Description& d) {
@@ -68,6 +74,11 @@ void check_positions(const Description& d) {
   }
   check_angles(d, d.rotary);
   check_angles(d, d.window_rotary);
+  if (!d.unrotated.empty() && d.unrotated.size() != d.blocks) {
+    fail_description(d, "blocks without positions: expected one entry for each of " +
+                            std::to_string(d.blocks) + " blocks, found " +
+                            std::to_string(d.unrotated.size()));
+  }
   check_number(d, "attention factor of rotary positions", d.rotary_factor, 0);
 }
 
@@ -102,6 +113,8 @@ void check(const Description& description) {
   check_number(description, "epsilon of norms", description.norm_epsilon, 0);
   check_number(description, "scale of scores", description.score_scale, 0);
   check_number(description, "factor of the embedding", description.embedding_factor, 0);
+  check_number(description, "factor of the blocks", description.residual_factor, 0);
+  check_number(description, "factor of the logits", description.logit_factor, 0);
   // Zero stands for none.
   check_number(description, "cap of scores", description.score_cap, -1e-30);
   check_number(description, "cap of logits", description.logit_cap, -1e-30);

@@ -30,6 +30,17 @@ enum class FeedForward : std::uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kReluSqu
 /// "SiLU", "GELU", ...
 std::string_view to_string(FeedForward function);
 
+/// YaRN (Peng et al., 2023, section 3): slow angles are divided by a factor, fast ones are not,
+/// between them frequencies are interpolated. See yarn_divisors().
+struct Yarn {
+  double factor = 0;       ///< of contexts; 0: none
+  double fast_turns = 32;  ///< in the original context, from which on angles are not divided
+  double slow_turns = 1;   ///< up to which they are divided by the whole factor
+  bool truncates = true;   ///< the ends of the interpolation are whole pairs
+
+  bool operator==(const Yarn&) const = default;
+};
+
 /// Angles of rotary positions: position p turns pair i by
 ///
 ///     p base^(-2 i / dims) / divisors[i]
@@ -37,6 +48,10 @@ struct RotaryAngles {
   double base = 10000;
   std::vector<double> divisors{};       ///< [dims / 2]; empty: 1
   std::vector<double> long_divisors{};  ///< instead, for contexts above original_context; or empty
+  Yarn yarn{};                          ///< whose divisors come on top
+  /// Dynamic NTK (bloc97, 2023): for contexts c above original_context o the base is multiplied by
+  /// (f c / o - f + 1)^(dims / (dims - 2)); 0: never.
+  double dynamic_factor = 0;
 
   bool operator==(const RotaryAngles&) const = default;
 };
@@ -51,14 +66,22 @@ struct Description {
   std::size_t context = 0;  ///< positions that the model was trained for
 
   double embedding_factor = 1;
+  double residual_factor = 1;    ///< of what attention and feed-forward network add
   bool ties_embeddings = false;  ///< the head is the table of the embedding
-  double logit_cap = 0;          ///< logits are cap tanh(logits / cap); 0: as they are
+  bool has_head_bias = false;
+  double logit_factor = 1;
+  double logit_cap = 0;  ///< logits are then cap tanh(logits / cap); 0: as they are
 
   Norm norm = Norm::kRms;
   double norm_epsilon = 1e-5;
   double norm_offset = 0;            ///< added to the gains that the file has
-  bool has_post_norms = false;       ///< norms behind attention and feed-forward network too
+  bool has_norm_gain = true;         ///< those of heads always have one
+  bool has_norm_bias = true;         ///< of layer norms
+  bool has_pre_norms = true;         ///< norms before attention and feed-forward network
+  bool has_post_norms = false;       ///< norms behind them
   bool has_sub_norms = false;        ///< norms before their last products too
+  bool is_parallel = false;          ///< the feed-forward network reads what attention reads
+  bool shares_pre_norm = false;      ///< parallel: one norm before both
   bool has_final_transform = false;  ///< a matrix between the final norm and the head
 
   std::size_t heads = 0;
@@ -71,15 +94,18 @@ struct Description {
   std::vector<bool> windowed{};  ///< [blocks] whether a block has the window
   bool has_qkv_bias = false;
   bool has_output_bias = false;
-  bool normalizes_heads = false;  ///< each head of queries and keys has an RMS norm
+  bool normalizes_heads = false;     ///< each head of queries and keys has an RMS norm
+  bool normalizes_together = false;  ///< one for all heads instead
+  bool normalizes_rotated = false;   ///< behind the rotation instead of before it
 
   Positions positions = Positions::kRotary;
   Pairing pairing = Pairing::kHalves;  ///< in the order of the file's rows of q and k
   std::size_t rotary_dims = 0;         ///< leading elements of a head that are rotated
   RotaryAngles rotary{};
   RotaryAngles window_rotary{};      ///< of blocks with the window
-  std::size_t original_context = 0;  ///< up to which `divisors` hold; 0: always
-  double rotary_factor = 1;          ///< of rotated elements
+  std::vector<bool> unrotated{};     ///< [blocks] whether a block has no positions; empty: none
+  std::size_t original_context = 0;  ///< that angles were trained for
+  double rotary_factor = 1;          ///< of elements that `rotary` rotates
 
   FeedForward function = FeedForward::kSilu;
   bool is_gated = true;   ///< down(function(gate x) * (up x)); otherwise down(function(up x))
@@ -96,6 +122,10 @@ struct Description {
   [[nodiscard]] bool is_windowed(std::size_t block) const {
     return window != 0 && windowed.at(block);
   }
+  [[nodiscard]] bool is_rotated(std::size_t block) const {
+    return positions == Positions::kRotary && (unrotated.empty() || !unrotated.at(block));
+  }
+  [[nodiscard]] bool biases_norms() const { return norm == Norm::kLayer && has_norm_bias; }
   bool operator==(const Description&) const = default;
 };
 

@@ -34,12 +34,25 @@ std::span<const std::string_view> names_of(FeedForward /*of*/) {
   return kNames;
 }
 
-/// Calls visit(name, field) for each field: the only list of them.
+/// Calls visit(name, field) for each field of the first version of files, and visit.later(name,
+/// field, usual) for those that came later, which are left out where they are as usual: the only
+/// list of fields.
 template <typename Angles, typename Visit>
 void visit_angles(Angles& angles, const Visit& visit) {
+  static const RotaryAngles usual;
   visit("base", angles.base);
   visit("divisors", angles.divisors);
   visit("long_divisors", angles.long_divisors);
+  visit.later("dynamic_factor", angles.dynamic_factor, usual.dynamic_factor);
+  visit.later("yarn_factor", angles.yarn.factor, usual.yarn.factor);
+  visit.later("yarn_fast_turns", angles.yarn.fast_turns, usual.yarn.fast_turns);
+  visit.later("yarn_slow_turns", angles.yarn.slow_turns, usual.yarn.slow_turns);
+  visit.later("yarn_truncates", angles.yarn.truncates, usual.yarn.truncates);
+}
+
+const Description& usual() {
+  static const Description description;
+  return description;
 }
 
 template <typename D, typename Visit>
@@ -55,11 +68,14 @@ void visit_attention(D& d, const Visit& visit) {
   visit("has_qkv_bias", d.has_qkv_bias);
   visit("has_output_bias", d.has_output_bias);
   visit("normalizes_heads", d.normalizes_heads);
+  visit.later("normalizes_together", d.normalizes_together, usual().normalizes_together);
+  visit.later("normalizes_rotated", d.normalizes_rotated, usual().normalizes_rotated);
   visit("positions", d.positions);
   visit("pairing", d.pairing);
   visit("rotary_dims", d.rotary_dims);
   visit("rotary", d.rotary);
   visit("window_rotary", d.window_rotary);
+  visit.later("unrotated", d.unrotated, usual().unrotated);
   visit("original_context", d.original_context);
   visit("rotary_factor", d.rotary_factor);
 }
@@ -72,13 +88,21 @@ void visit_fields(D& d, const Visit& visit) {
   visit("vocabulary", d.vocabulary);
   visit("context", d.context);
   visit("embedding_factor", d.embedding_factor);
+  visit.later("residual_factor", d.residual_factor, usual().residual_factor);
   visit("ties_embeddings", d.ties_embeddings);
+  visit.later("has_head_bias", d.has_head_bias, usual().has_head_bias);
+  visit.later("logit_factor", d.logit_factor, usual().logit_factor);
   visit("logit_cap", d.logit_cap);
   visit("norm", d.norm);
   visit("norm_epsilon", d.norm_epsilon);
   visit("norm_offset", d.norm_offset);
+  visit.later("has_norm_gain", d.has_norm_gain, usual().has_norm_gain);
+  visit.later("has_norm_bias", d.has_norm_bias, usual().has_norm_bias);
+  visit.later("has_pre_norms", d.has_pre_norms, usual().has_pre_norms);
   visit("has_post_norms", d.has_post_norms);
   visit("has_sub_norms", d.has_sub_norms);
+  visit.later("is_parallel", d.is_parallel, usual().is_parallel);
+  visit.later("shares_pre_norm", d.shares_pre_norm, usual().shares_pre_norm);
   visit("has_final_transform", d.has_final_transform);
   visit_attention(d, visit);
   visit("function", d.function);
@@ -108,6 +132,10 @@ struct FieldWriter {
     } else {
       object[name] = field;
     }
+  }
+  template <typename T>
+  void later(const char* name, const T& field, const T& usual) const {
+    if (field != usual) (*this)(name, field);
   }
 };
 
@@ -141,6 +169,10 @@ struct FieldReader {
     } else {
       read(name, *found, field);
     }
+  }
+  template <typename T>
+  void later(const char* name, T& field, const T& /*usual*/) const {
+    if (object.contains(name)) (*this)(name, field);
   }
 
  private:

@@ -9,7 +9,8 @@
 
 namespace halftone::lm {
 
-/// All fields as a JSON object, by the names that they have in Description.
+/// The fields as a JSON object, by the names that they have in Description. Those that are newer
+/// than the first version of files are left out where they have their usual values.
 std::string description_to_json(const Description& description);
 
 /// The inverse.

@@ -27,6 +27,10 @@ inline constexpr const char* kValueWidth = "attention.value_length";
 inline constexpr const char* kScoreScale = "attention.scale";
 inline constexpr const char* kScoreCap = "attn_logit_softcapping";
 inline constexpr const char* kLogitCap = "final_logit_softcapping";
+inline constexpr const char* kLogitFactor = "logit_scale";
+inline constexpr const char* kEmbeddingFactor = "embedding_scale";
+inline constexpr const char* kResidualFactor = "residual_scale";
+inline constexpr const char* kQkvLimit = "attention.clamp_kqv";
 inline constexpr const char* kWindow = "attention.sliding_window";
 inline constexpr const char* kWindowPattern = "attention.sliding_window_pattern";
 
@@ -35,6 +39,10 @@ inline constexpr const char* kBase = "rope.freq_base";
 inline constexpr const char* kWindowBase = "rope.freq_base_swa";
 inline constexpr const char* kScaling = "rope.scaling.type";
 inline constexpr const char* kScalingFactor = "rope.scaling.factor";
+inline constexpr const char* kOldScalingFactor = "rope.scale_linear";  ///< of older files
+inline constexpr const char* kFinetuned = "rope.scaling.finetuned";
+inline constexpr const char* kFastTurns = "rope.scaling.yarn_beta_fast";
+inline constexpr const char* kSlowTurns = "rope.scaling.yarn_beta_slow";
 inline constexpr const char* kRotaryFactor = "rope.scaling.attn_factor";
 inline constexpr const char* kOriginalContext = "rope.scaling.original_context_length";
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
@@ -98,6 +100,7 @@ void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
                      ? table->shape[0]
                      : keys.whole(gguf_key::kVocabulary).value_or(0);
   d.ties_embeddings = !has_tensor(file, "output.weight");
+  d.has_head_bias = has_tensor(file, "output.bias");
   d.norm_epsilon =
       keys.needed_number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon);
 }
@@ -110,11 +113,33 @@ void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) 
   d.score_scale = keys.number(gguf_key::kScoreScale).value_or(0);
   d.score_cap = keys.number(gguf_key::kScoreCap).value_or(d.score_cap);
   d.logit_cap = keys.number(gguf_key::kLogitCap).value_or(d.logit_cap);
+  if (keys.number(gguf_key::kQkvLimit).value_or(0) != 0) {
+    keys.fail_key(gguf_key::kQkvLimit, "bounded queries are not described here",
+                  ErrorKind::kUnsupported);
+  }
   d.has_qkv_bias = d.has_qkv_bias || has_tensor(file, "blk.0.attn_q.bias") ||
                    has_tensor(file, "blk.0.attn_qkv.bias");
   d.has_output_bias = d.has_output_bias || has_tensor(file, "blk.0.attn_output.bias");
   d.has_ffn_bias = d.has_ffn_bias || has_tensor(file, "blk.0.ffn_down.bias");
   d.normalizes_heads = d.normalizes_heads || has_tensor(file, "blk.0.attn_q_norm.weight");
+}
+
+/// Factors of rows and logits; 0 stands for none.
+void read_factors(const GgufKeys& keys, const Architecture& architecture, Description& d) {
+  const auto factor = [&](const char* key) {
+    const double found = keys.number(key).value_or(0);
+    return found == 0 ? 1 : found;
+  };
+  d.embedding_factor = factor(gguf_key::kEmbeddingFactor);
+  d.residual_factor = factor(gguf_key::kResidualFactor);
+  const double logits = factor(gguf_key::kLogitFactor);
+  d.logit_factor = architecture.divides_logits ? 1 / logits : logits;
+}
+
+/// StableLM's largest model has one norm for attention and feed-forward network.
+void read_norms(const GgufFile& file, Description& d) {
+  if (d.architecture != "stablelm" || has_tensor(file, "blk.0.ffn_norm.weight")) return;
+  d.is_parallel = d.shares_pre_norm = true;
 }
 
 /// Gemma's largest models divide scores by the square root of width / heads; no key says so.
@@ -127,6 +152,8 @@ void read_gemma_scale(Description& d) {
 
 void read_window(const GgufKeys& keys, const Architecture& architecture, Description& d) {
   d.window = keys.whole(gguf_key::kWindow).value_or(architecture.default_window);
+  // llama.cpp knows which models have windows by their blocks.
+  if (d.architecture == "exaone4" && d.blocks != 64) d.window = 0;
   if (d.window == 0) return;
   const std::string key = gguf_key::kWindowPattern;
   if (const GgufArray* list = keys.list(key)) {
@@ -151,10 +178,60 @@ std::vector<double> factors_of(const GgufFile& file, const char* name) {
 }
 
 /// Positions divided by one number.
-void scale_linearly(const GgufKeys& keys, Description& d) {
-  const double factor = keys.needed_number(gguf_key::kScalingFactor);
+void scale_linearly(double factor, Description& d) {
+  if (factor == 1 || d.rotary_dims > (1 << 16)) return;
   if (d.rotary.divisors.empty()) d.rotary.divisors.assign(d.rotary_dims / 2, 1);
   for (double& divisor : d.rotary.divisors) divisor *= factor;
+}
+
+void read_yarn(const GgufKeys& keys, double factor, Description& d) {
+  Yarn& yarn = d.rotary.yarn;
+  yarn.factor = factor;
+  yarn.fast_turns = keys.number(gguf_key::kFastTurns).value_or(yarn.fast_turns);
+  yarn.slow_turns = keys.number(gguf_key::kSlowTurns).value_or(yarn.slow_turns);
+  d.original_context = keys.whole(gguf_key::kOriginalContext).value_or(d.context);
+  if (factor > 1) d.rotary_factor *= 1 + 0.1 * elementary::log(factor);
+}
+
+/// As llama.cpp reads them: a factor without a type is a linear one, and one of 0 is 1.
+void read_scaling(const GgufKeys& keys, Description& d) {
+  std::string type = keys.text(gguf_key::kScaling);
+  if (type.empty()) type = d.rotary.long_divisors.empty() ? "linear" : "longrope";
+  auto factor = keys.number(gguf_key::kScalingFactor);
+  if (!factor) factor = keys.number(gguf_key::kOldScalingFactor);
+  const double divisor = factor.value_or(0) == 0 ? 1 : *factor;
+  d.rotary_factor = keys.number(gguf_key::kRotaryFactor).value_or(1);
+  if (!d.rotary.long_divisors.empty()) {
+    d.original_context = keys.whole(gguf_key::kOriginalContext).value_or(d.context);
+  }
+  if (type == "linear" || type == "longrope") {
+    scale_linearly(divisor, d);
+  } else if (type == "yarn") {
+    read_yarn(keys, divisor, d);
+  } else if (type != "none") {
+    keys.fail_key(gguf_key::kScaling,
+                  "'" + printable(type) +
+                      "': its angles are not described here; known: none, linear, yarn, longrope "
+                      "and factors as tensors",
+                  ErrorKind::kUnsupported);
+  }
+}
+
+/// Keys that change angles in llama.cpp, for architectures that are not read here.
+void refuse_angles(const GgufKeys& keys, const Description& d) {
+  constexpr std::pair<const char*, double> kUsual[] = {{"rope.scaling.yarn_log_multiplier", 0},
+                                                       {"rope.scaling.yarn_ext_factor", 1},
+                                                       {"rope.scaling.yarn_attn_factor", 1},
+                                                       {"rope.scaling.alpha", 0}};
+  for (const auto& [key, usual] : kUsual) {
+    if (keys.number(key).value_or(usual) == usual) continue;
+    keys.fail_key(key, "angles of this kind are not described here", ErrorKind::kUnsupported);
+  }
+  const bool is_granite = d.architecture.starts_with("granite");
+  if (is_granite && !keys.flag(gguf_key::kFinetuned).value_or(true)) {
+    keys.fail_key(gguf_key::kFinetuned, "blocks without positions are not described here",
+                  ErrorKind::kUnsupported);
+  }
 }
 
 void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) {
@@ -167,19 +244,8 @@ void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) 
     d.rotary.divisors = factors_of(file, gguf_key::kShortDivisors);
     d.rotary.long_divisors = factors_of(file, gguf_key::kLongDivisors);
   }
-  const std::string type = keys.text(gguf_key::kScaling);
-  if (type == "linear") {
-    if (d.rotary_dims <= (1 << 16)) scale_linearly(keys, d);
-  } else if (type == "longrope" || !d.rotary.long_divisors.empty()) {
-    d.original_context = keys.needed_whole(gguf_key::kOriginalContext);
-    d.rotary_factor = keys.number(gguf_key::kRotaryFactor).value_or(1);
-  } else if (!type.empty() && type != "none") {
-    keys.fail_key(gguf_key::kScaling,
-                  "'" + printable(type) +
-                      "': its angles are not described here; known: none, "
-                      "linear, longrope and factors as tensors",
-                  ErrorKind::kUnsupported);
-  }
+  refuse_angles(keys, d);
+  read_scaling(keys, d);
 }
 
 void read_experts(const GgufKeys& keys, Description& d) {
@@ -220,6 +286,8 @@ Description describe_gguf(const GgufFile& file) {
   d.pairing = architecture.gguf_pairing;
   read_sizes(file, keys, d);
   read_attention(file, keys, d);
+  read_factors(keys, architecture, d);
+  read_norms(file, d);
   read_gemma_scale(d);
   read_window(keys, architecture, d);
   read_positions(file, keys, d);

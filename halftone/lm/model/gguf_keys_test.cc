@@ -100,6 +100,7 @@ TEST(GgufKeys, GemmaHasCapsAndWindows) {
                                               .whole("attention.sliding_window", 512)
                                               .set("rope.scaling.type", "linear")
                                               .number("rope.scaling.factor", 8)
+                                              .number("rope.freq_base", 1e6)
                                               .file());
   EXPECT_EQ(three.rotary.base, 1e6);
   EXPECT_EQ(three.rotary.divisors.size(), 32U);
@@ -107,6 +108,30 @@ TEST(GgufKeys, GemmaHasCapsAndWindows) {
   EXPECT_THAT(three.window_rotary.divisors, testing::IsEmpty());
   EXPECT_TRUE(three.is_windowed(4) && !three.is_windowed(5));
   EXPECT_TRUE(three.normalizes_heads);
+}
+
+/// As llama.cpp: a factor without a type is a linear one.
+TEST(GgufKeys, ScalesPositionsByOneNumber) {
+  const std::vector<double> four(32, 4);
+  for (const std::string key : {"rope.scaling.factor", "rope.scale_linear"}) {
+    EXPECT_EQ(describe_gguf(with_sizes("llama").number(key, 4).file()).rotary.divisors, four);
+    EXPECT_THAT(describe_gguf(with_sizes("llama").number(key, 0).file()).rotary.divisors,
+                testing::IsEmpty());
+    const auto none = with_sizes("llama").number(key, 4).set("rope.scaling.type", "none").file();
+    EXPECT_THAT(describe_gguf(none).rotary.divisors, testing::IsEmpty());
+  }
+}
+
+TEST(GgufKeys, ReadsYarn) {
+  const Description d = describe_gguf(with_sizes("qwen2")
+                                          .set("rope.scaling.type", "yarn")
+                                          .number("rope.scaling.factor", 4)
+                                          .number("rope.scaling.attn_factor", 0.5)
+                                          .whole("rope.scaling.original_context_length", 512)
+                                          .file());
+  EXPECT_EQ(d.rotary.yarn, (Yarn{.factor = 4}));
+  EXPECT_EQ(d.original_context, 512U);
+  EXPECT_DOUBLE_EQ(d.rotary_factor, 0.5 * (1 + 0.1 * std::log(4.0)));
 }
 
 TEST(GgufKeys, WindowsOfBlocksAreAPeriodOrAList) {
@@ -219,10 +244,17 @@ TEST(GgufKeys, NameWhatIsWrong) {
                       .whole("expert_weights_norm", 2)
                       .file());
   });
-  expect_error(ErrorKind::kUnsupported, "key 'llama.rope.scaling.type': 'yarn'",
-               [] { describe_gguf(with_sizes("llama").set("rope.scaling.type", "yarn").file()); });
-  expect_error(ErrorKind::kFormat, "key 'llama.rope.scaling.factor': is missing", [] {
-    describe_gguf(with_sizes("llama").set("rope.scaling.type", "linear").file());
+  expect_error(ErrorKind::kUnsupported, "key 'llama.rope.scaling.type': 'ntk'",
+               [] { describe_gguf(with_sizes("llama").set("rope.scaling.type", "ntk").file()); });
+  for (const std::string key : {"rope.scaling.yarn_log_multiplier", "rope.scaling.alpha"}) {
+    expect_error(ErrorKind::kUnsupported, "key 'llama." + key + "': angles of this kind",
+                 [&] { describe_gguf(with_sizes("llama").number(key, 0.5).file()); });
+  }
+  expect_error(ErrorKind::kUnsupported, "key 'olmo.attention.clamp_kqv': bounded queries", [] {
+    describe_gguf(with_sizes("olmo")
+                      .number("attention.layer_norm_epsilon", 1e-5F)
+                      .number("attention.clamp_kqv", 8)
+                      .file());
   });
   expect_error(ErrorKind::kFormat, "sliding_window_pattern': expected a number above 0", [] {
     describe_gguf(with_sizes("gemma3")

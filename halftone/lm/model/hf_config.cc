@@ -2,12 +2,12 @@
 #include "halftone/lm/model/hf_config.h"
 
 #include <cmath>
-#include <numbers>
 
-#include "halftone/base/elementary.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/config_reader.h"
+#include "halftone/lm/model/hf_defaults.h"
+#include "halftone/lm/model/hf_positions.h"
 
 namespace halftone::lm {
 namespace {
@@ -23,15 +23,6 @@ json decoder_object(std::string_view text, const std::string& name) {
   return parsed;
 }
 
-/// Gemma 3's files leave out what is as in its largest variant.
-json with_gemma3_sizes(const json& object) {
-  json merged = json::parse(R"({"vocab_size": 262208, "num_attention_heads": 8,
-    "num_key_value_heads": 4, "head_dim": 256, "query_pre_attn_scalar": 256,
-    "max_position_embeddings": 131072, "rms_norm_eps": 1e-6, "sliding_window": 4096})");
-  merged.update(object);
-  return merged;
-}
-
 void read_expert_sizes(const ConfigReader& config, Description& d) {
   d.experts = config.whole({"num_local_experts", "num_experts"}).value_or(0);
   if (d.experts <= 1) d.experts = 0;
@@ -41,8 +32,8 @@ void read_expert_sizes(const ConfigReader& config, Description& d) {
   d.shared_inner = config.whole({"shared_expert_intermediate_size"}).value_or(0);
 }
 
-void read_config_sizes(const ConfigReader& config, Description& d) {
-  const bool is_gpt2 = config.text({"model_type"}) == "gpt2";
+void read_config_sizes(const ConfigReader& config, const Architecture& architecture,
+                       Description& d) {
   d.blocks = config.needed_whole({"num_hidden_layers", "n_layer"});
   d.width = config.needed_whole({"hidden_size", "n_embd"});
   d.heads = config.needed_whole({"num_attention_heads", "n_head"});
@@ -50,11 +41,10 @@ void read_config_sizes(const ConfigReader& config, Description& d) {
   const std::size_t divided = d.heads == 0 ? 0 : d.width / d.heads;
   d.head_width = d.value_width = config.whole({"head_dim"}).value_or(divided);
   d.vocabulary = config.needed_whole({"vocab_size"});
-  d.context = config.whole({"max_position_embeddings", "n_positions", "n_ctx"}).value_or(0);
-  d.inner = is_gpt2 ? config.whole({"n_inner"}).value_or(4 * d.width)
-                    : config.needed_whole({"intermediate_size"});
-  d.is_gated = !is_gpt2;
-  d.ties_embeddings = config.flag("tie_word_embeddings", d.ties_embeddings || is_gpt2);
+  d.context = config.whole({"max_position_embeddings", "n_positions"}).value_or(0);
+  d.inner = config.whole({"intermediate_size", "n_inner"}).value_or(4 * d.width);
+  d.is_gated = architecture.is_gated;
+  d.ties_embeddings = config.flag("tie_word_embeddings", false);
   read_expert_sizes(config, d);
   if (config.flag("use_sliding_window", true)) {
     d.window = config.whole({"sliding_window"}).value_or(0);
@@ -99,10 +89,41 @@ void refuse_unknown(const ConfigReader& config) {
            "weights that a package has quantized are not read here; use "
            "the folder of the unquantized model or a GGUF file");
   }
-  for (const char* key :
-       {"scale_attn_by_inverse_layer_idx", "add_cross_attention", "use_bidirectional_attention"}) {
+  for (const char* key : {"scale_attn_by_inverse_layer_idx", "add_cross_attention",
+                          "use_bidirectional_attention", "use_qk_norm", "qk_layernorm"}) {
     if (config.flag(key, false)) refuse(key, "attention of this kind is not described here");
   }
+  if (config.has("clip_qkv")) refuse("clip_qkv", "bounded queries are not described here");
+}
+
+void read_biases(const ConfigReader& config, const Architecture& architecture, Description& d) {
+  if (config.flag("use_bias", false)) {
+    d.has_qkv_bias = d.has_output_bias = d.has_ffn_bias = true;
+  }
+  if (config.flag("attention_bias", false)) {
+    d.has_qkv_bias = true;
+    d.has_output_bias = architecture.hf_biases_output;
+  }
+  d.has_output_bias = config.flag("attention_out_bias", d.has_output_bias);
+  for (const char* key : {"qkv_bias", "use_qkv_bias"}) {
+    d.has_qkv_bias = config.flag(key, d.has_qkv_bias);
+  }
+  d.has_ffn_bias = config.flag("mlp_bias", d.has_ffn_bias);
+}
+
+/// Factors and caps.
+void read_factors(const ConfigReader& config, const Architecture& architecture, Description& d) {
+  d.score_cap = config.number({"attn_logit_softcapping"}).value_or(0);
+  d.logit_cap = config.number({"final_logit_softcapping"}).value_or(0);
+  if (const auto scalar = config.number({"query_pre_attn_scalar"})) {
+    d.score_scale = 1 / std::sqrt(*scalar);
+  }
+  d.score_scale = config.number({"attention_multiplier"}).value_or(d.score_scale);
+  if (!config.flag("scale_attn_weights", true)) d.score_scale = 1;
+  d.embedding_factor = config.number({"embedding_multiplier"}).value_or(1);
+  d.residual_factor = config.number({"residual_multiplier"}).value_or(1);
+  const double logits = config.number({"logits_scaling", "logit_scale"}).value_or(1);
+  d.logit_factor = architecture.divides_logits ? 1 / logits : logits;
 }
 
 void read_computation(const ConfigReader& config, const Architecture& architecture,
@@ -110,16 +131,10 @@ void read_computation(const ConfigReader& config, const Architecture& architectu
   d.function = function_of(config, architecture);
   d.norm_offset = architecture.hf_norm_offset;
   d.norm_epsilon = config.needed_number(
-      {architecture.norm == Norm::kRms ? "rms_norm_eps" : "layer_norm_epsilon"});
-  if (config.flag("attention_bias", false)) d.has_qkv_bias = d.has_output_bias = true;
-  d.has_qkv_bias = config.flag("qkv_bias", d.has_qkv_bias);
-  d.has_ffn_bias = config.flag("mlp_bias", d.has_ffn_bias);
-  d.score_cap = config.number({"attn_logit_softcapping"}).value_or(0);
-  d.logit_cap = config.number({"final_logit_softcapping"}).value_or(0);
-  if (const auto scalar = config.number({"query_pre_attn_scalar"})) {
-    d.score_scale = 1 / std::sqrt(*scalar);
-  }
-  if (!config.flag("scale_attn_weights", true)) d.score_scale = 1;
+      {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps"});
+  if (config.flag("use_parallel_residual", false)) d.is_parallel = d.shares_pre_norm = true;
+  read_biases(config, architecture, d);
+  read_factors(config, architecture, d);
   d.renormalizes = config.flag("norm_topk_prob", architecture.hf == "mixtral");
   d.has_shared_gate = d.shared_inner != 0;
 }
@@ -128,7 +143,13 @@ void read_window_layers(const ConfigReader& config, Description& d) {
   if (d.window == 0) return;
   if (const json* types = config.find({"layer_types"}).value) {
     if (!types->is_array()) config.fail_key("layer_types", "expected a list");
-    for (const json& type : *types) d.windowed.push_back(type == "sliding_attention");
+    for (const json& type : *types) {
+      d.windowed.push_back(type == "sliding_attention");
+      if (d.windowed.back() || type == "full_attention") continue;
+      config.fail_key("layer_types",
+                      printable(type.dump()) + ": known: sliding_attention, full_attention",
+                      ErrorKind::kUnsupported);
+    }
     return;
   }
   const auto period = config.whole({"sliding_window_pattern", "_sliding_window_pattern"});
@@ -139,83 +160,56 @@ void read_window_layers(const ConfigReader& config, Description& d) {
   }
 }
 
-/// Llama 3's rule: slow angles are divided by a factor, fast ones are not, between them the
-/// frequencies are interpolated.
-std::vector<double> llama3_divisors(const ConfigReader& keys, std::size_t dims, double base) {
-  const double factor = keys.needed_number({"factor"});
-  const double low = keys.needed_number({"low_freq_factor"});
-  const double high = keys.needed_number({"high_freq_factor"});
-  const double original = keys.needed_number({"original_max_position_embeddings"});
-  std::vector<double> divisors(dims / 2, 1);
-  for (std::size_t i = 0; i < divisors.size(); ++i) {
-    const double exponent = 2 * static_cast<double>(i) / static_cast<double>(dims);
-    const double turns = original / (2 * std::numbers::pi * elementary::pow(base, exponent));
-    const double share = (turns - low) / (high - low);
-    if (turns < low) divisors[i] = factor;
-    if (turns >= low && turns <= high) divisors[i] = 1 / ((1 - share) / factor + share);
+/// Keys that change what a class computes that knows them.
+constexpr const char* kEffects[] = {"alibi",
+                                    "attention_bias",
+                                    "attention_multiplier",
+                                    "attention_out_bias",
+                                    "attn_logit_softcapping",
+                                    "clip_qkv",
+                                    "embedding_multiplier",
+                                    "final_logit_softcapping",
+                                    "logit_scale",
+                                    "logits_scaling",
+                                    "mlp_bias",
+                                    "no_rope_layers",
+                                    "num_experts",
+                                    "num_local_experts",
+                                    "n_routed_experts",
+                                    "partial_rotary_factor",
+                                    "qk_layernorm",
+                                    "qkv_bias",
+                                    "query_pre_attn_scalar",
+                                    "residual_multiplier",
+                                    "rope_local_base_freq",
+                                    "rotary_pct",
+                                    "shared_expert_intermediate_size",
+                                    "sliding_window",
+                                    "use_bias",
+                                    "use_parallel_residual",
+                                    "use_qk_norm",
+                                    "use_qkv_bias"};
+
+bool has_effect(const json& value) {
+  return !(value.is_null() || value == false || value == 0 || value == 1);
+}
+
+/// Classes take either name of the number of experts.
+bool is_read(const std::string& key, const json& known) {
+  if (key == "num_experts" || key == "num_local_experts") {
+    return known.contains("num_experts") || known.contains("num_local_experts");
   }
-  return divisors;
+  return known.contains(key);
 }
 
-void read_long_factors(const ConfigReader& config, const ConfigReader& keys, Description& d) {
-  d.rotary.divisors = keys.needed_numbers("short_factor");
-  d.rotary.long_divisors = keys.needed_numbers("long_factor");
-  const char* original = "original_max_position_embeddings";
-  d.original_context =
-      keys.has(original) ? keys.needed_whole({original}) : config.needed_whole({original});
-  const auto context = static_cast<double>(d.context);
-  const auto trained = static_cast<double>(d.original_context);
-  const double factor = keys.number({"factor"}).value_or(context / trained);
-  d.rotary_factor =
-      factor > 1 ? std::sqrt(1 + elementary::log(factor) / elementary::log(trained)) : 1;
-  d.rotary_factor = keys.number({"attention_factor"}).value_or(d.rotary_factor);
-}
-
-/// @param keys  rope_scaling, or rope_parameters of newer files
-void read_scaling(const ConfigReader& config, const ConfigReader& keys, Description& d) {
-  d.rotary.base = keys.number({"rope_theta"}).value_or(d.rotary.base);
-  const std::string type = keys.text({"rope_type", "type"});
-  if (type.empty() || type == "default" || d.rotary_dims > (1 << 16)) return;
-  if (type == "linear") {
-    d.rotary.divisors.assign(d.rotary_dims / 2, keys.needed_number({"factor"}));
-  } else if (type == "llama3") {
-    d.rotary.divisors = llama3_divisors(keys, d.rotary_dims, d.rotary.base);
-  } else if (type == "longrope" || type == "su") {
-    read_long_factors(config, keys, d);
-  } else {
-    config.fail_key("rope_scaling",
-                    "type '" + printable(type) +
-                        "': its angles are not described here; known: "
-                        "default, linear, llama3, longrope",
+/// A key that means something elsewhere, in a file whose class does not know it.
+void refuse_unread(const json& file, const json& known, const ConfigReader& config) {
+  for (const char* key : kEffects) {
+    const auto found = file.find(key);
+    if (found == file.end() || is_read(key, known) || !has_effect(*found)) continue;
+    config.fail_key(key, "transformers does not read it for this model_type; leave it out",
                     ErrorKind::kUnsupported);
   }
-}
-
-void read_config_positions(const ConfigReader& config, Description& d) {
-  if (d.positions != Positions::kRotary) return;
-  d.rotary.base = config.number({"rope_theta"}).value_or(d.rotary.base);
-  d.window_rotary.base = config.number({"rope_local_base_freq"}).value_or(d.window_rotary.base);
-  const auto scaling =
-      config.part(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling");
-  double share = config.number({"partial_rotary_factor"}).value_or(1);
-  if (scaling) share = scaling->number({"partial_rotary_factor"}).value_or(share);
-  if (!(share > 0 && share <= 1)) {
-    config.fail_key("partial_rotary_factor", "expected a number above 0 and at most 1");
-  }
-  d.rotary_dims = static_cast<std::size_t>(static_cast<double>(d.head_width) * share);
-  if (!scaling) return;
-  const auto windowed = scaling->part("sliding_attention");
-  if (windowed) {
-    d.window_rotary.base = windowed->number({"rope_theta"}).value_or(d.window_rotary.base);
-    if (windowed->text({"rope_type"}) != "default") {
-      config.fail_key("rope_parameters",
-                      "scaled positions of blocks with a window are not "
-                      "described here",
-                      ErrorKind::kUnsupported);
-    }
-  }
-  const auto full = scaling->part("full_attention");
-  read_scaling(config, full ? *full : *scaling, d);
 }
 
 /// The object about the decoder, and what its architecture says.
@@ -266,14 +260,17 @@ Decoder read_decoder(std::string_view text, const std::string& name) {
   if (type.empty()) fail(ErrorKind::kFormat, name + ": needs 'model_type'");
   const Architecture& architecture =
       with_context(name, [&]() -> const Architecture& { return architecture_of_hf(type); });
-  if (type == "gemma3_text") object = with_gemma3_sizes(object);
-  return {std::move(object), &architecture};
+  json merged = hf_defaults(type);
+  refuse_unread(object, merged, ConfigReader(object, name));
+  if (object.contains("num_experts")) merged.erase("num_local_experts");
+  if (object.contains("num_local_experts")) merged.erase("num_experts");
+  merged.update(object);
+  return {std::move(merged), &architecture};
 }
 
 Description sizes_of(const ConfigReader& config, const Architecture& architecture) {
   Description d = start_description(architecture);
-  d.ties_embeddings = architecture.ties_embeddings;
-  read_config_sizes(config, d);
+  read_config_sizes(config, architecture, d);
   read_window_layers(config, d);
   return d;
 }
@@ -297,7 +294,7 @@ Description describe_config(std::string_view json_text, const std::string& name)
   refuse_unknown(config);
   Description d = sizes_of(config, architecture);
   read_computation(config, architecture, d);
-  read_config_positions(config, d);
+  read_config_positions(config, architecture, d);
   complete(d, architecture);
   with_context(name, [&] { check(d); });
   return d;

@@ -151,8 +151,13 @@ TEST(Config, DescribesGemma) {
   EXPECT_EQ(three.rotary.base, 1e6);
   EXPECT_EQ(three.window_rotary, RotaryAngles{});
   EXPECT_DOUBLE_EQ(three.embedding_factor, std::sqrt(2560.0));
-  const std::string one = replaced(replaced(kGemma2, "gemma2", "gemma"),
-                                   R"("hidden_activation": "gelu_pytorch_tanh", )", "");
+  std::string one = replaced(replaced(kGemma2, "gemma2", "gemma"),
+                             R"("hidden_activation": "gelu_pytorch_tanh", )", "");
+  for (const char* key :
+       {R"("attn_logit_softcapping": 50.0,)", R"("final_logit_softcapping": 30.0, )",
+        R"("query_pre_attn_scalar": 144,)", R"("sliding_window": 4096, )"}) {
+    one = replaced(one, key, "");
+  }
   EXPECT_EQ(describe_config(replaced(one, "gelu_pytorch_tanh", "gelu"), "c").function,
             FeedForward::kGeluTanh);
 }
@@ -164,7 +169,7 @@ TEST(Config, DescribesGemma3OfNewerFiles) {
                R"("rope_parameters": {"full_attention": {"factor": 8.0, "rope_theta": 1000000.0,
   "rope_type": "linear"}, "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}})");
   EXPECT_EQ(describe_config(text, "c"), describe_config(kGemma3, "c"));
-  expect_error(ErrorKind::kUnsupported, "c: 'rope_parameters': scaled positions of blocks",
+  expect_error(ErrorKind::kUnsupported, "c: 'sliding_attention': scaled positions of blocks",
                [&] { describe_config(replaced(text, R"("default")", R"("linear")"), "c"); });
 }
 
@@ -207,6 +212,54 @@ TEST(Config, DescribesExperts) {
   EXPECT_TRUE(mixtral.renormalizes && !mixtral.has_shared_gate);
 }
 
+/// As the classes of transformers have them.
+TEST(Config, UsesTheDefaultsOfTheModelType) {
+  const Description llama = describe_config(R"({"model_type": "llama"})", "c");
+  EXPECT_EQ(llama.inner, 11008U);
+  EXPECT_EQ(llama.norm_epsilon, 1e-6);
+  EXPECT_EQ(llama.context, 2048U);
+  const Description mixtral = describe_config(R"({"model_type": "mixtral"})", "c");
+  EXPECT_EQ(mixtral.rotary.base, 1e6);
+  EXPECT_EQ(mixtral.experts, 8U);
+  const Description two = describe_config(R"({"model_type": "gemma2"})", "c");
+  EXPECT_EQ(two.score_scale, 1.0 / 16);
+  EXPECT_EQ(two.score_cap, 50);
+  EXPECT_EQ(two.logit_cap, 30);
+  EXPECT_EQ(two.window, 4096U);
+  const std::string none = R"({"model_type": "gemma2", "attn_logit_softcapping": null})";
+  EXPECT_EQ(describe_config(none, "c").score_cap, 0);
+  EXPECT_EQ(describe_config(R"({"model_type": "mistral"})", "c").window, 4096U);
+  EXPECT_EQ(describe_config(R"({"model_type": "mistral", "sliding_window": null})", "c").window,
+            0U);
+}
+
+TEST(Config, DescribesScaledPositions) {
+  const auto with = [](const std::string& keys) {
+    return describe_config(
+        replaced(kMistral, R"("vocab_size")", R"("rope_scaling": )" + keys + R"(, "vocab_size")"),
+        "c");
+  };
+  const Description yarn = with(R"({"type": "yarn", "factor": 4.0,
+    "original_max_position_embeddings": 8192, "beta_fast": 16})");
+  EXPECT_EQ(yarn.rotary.yarn, (Yarn{.factor = 4, .fast_turns = 16}));
+  EXPECT_EQ(yarn.original_context, 8192U);
+  EXPECT_DOUBLE_EQ(yarn.rotary_factor, 1 + 0.1 * std::log(4.0));
+  const Description both = with(R"({"type": "yarn", "factor": 4.0, "mscale": 0.7,
+    "mscale_all_dim": 1.0})");
+  EXPECT_EQ(both.original_context, 32768U);
+  EXPECT_DOUBLE_EQ(both.rotary_factor, (1 + 0.07 * std::log(4.0)) / (1 + 0.1 * std::log(4.0)));
+  const Description dynamic = with(R"({"type": "dynamic", "factor": 2.0})");
+  EXPECT_EQ(dynamic.rotary.dynamic_factor, 2);
+  EXPECT_EQ(dynamic.original_context, 32768U);
+  // Older advice: rope_scaling is added to a file that has rope_parameters.
+  const std::string text =
+      replaced(kMistral, R"("rope_theta": 10000.0)",
+               R"("rope_parameters": {"rope_theta": 5000.0, "rope_type": "default"},
+    "rope_scaling": {"type": "linear", "factor": 4.0}, "rope_theta": 10000.0)");
+  EXPECT_EQ(describe_config(text, "c").rotary.divisors, std::vector<double>(64, 4));
+  EXPECT_EQ(describe_config(text, "c").rotary.base, 10000);
+}
+
 TEST(Config, RefusesWhatItWouldComputeWrongly) {
   const auto refuse = [](std::string_view text, const std::string& added, const std::string& why) {
     expect_error(ErrorKind::kUnsupported, why, [&] {
@@ -218,8 +271,16 @@ TEST(Config, RefusesWhatItWouldComputeWrongly) {
   refuse(kGpt2, R"("scale_attn_by_inverse_layer_idx": true)",
          "c: 'scale_attn_by_inverse_layer_idx': attention of this kind");
   refuse(kQwenMoe, R"("mlp_only_layers": [0])", "c: 'mlp_only_layers': blocks without experts");
-  refuse(kMistral, R"("rope_scaling": {"rope_type": "yarn"})",
-         "c: 'rope_scaling': type 'yarn': its angles are not described here");
+  refuse(kMistral, R"("rope_scaling": {"rope_type": "ntk"})",
+         "c: 'rope_scaling': type 'ntk': its angles are not described here");
+  refuse(kMistral, R"("rope_scaling": {"type": "linear", "factor": 2, "beta_fast": 8})",
+         "c: 'rope_scaling': 'beta_fast': is no key of type 'linear'");
+  refuse(kGpt2, R"("rope_scaling": {"type": "linear", "factor": 2})",
+         "c: 'rope_scaling': positions of this model_type are learned");
+  refuse(kLlama32, R"("sliding_window": 64)",
+         "c: 'sliding_window': transformers does not read it for this model_type");
+  refuse(kLlama32, R"("partial_rotary_factor": 0.5)",
+         "c: 'partial_rotary_factor': transformers does not read it");
   refuse(kMistral, R"("hidden_activation": "tanh")", "c: 'hidden_act': 'tanh': known: silu");
   expect_error(ErrorKind::kUnsupported, "c: architecture 'mamba' (model_type)",
                [] { describe_config(replaced(kMistral, "mistral", "mamba"), "c"); });
@@ -228,8 +289,9 @@ TEST(Config, RefusesWhatItWouldComputeWrongly) {
 TEST(Config, NamesWhatIsWrong) {
   expect_error(ErrorKind::kFormat, "c: is no JSON object", [] { describe_config("[1", "c"); });
   expect_error(ErrorKind::kFormat, "c: needs 'model_type'", [] { describe_config("{}", "c"); });
-  expect_error(ErrorKind::kFormat, "c: needs 'num_hidden_layers'",
-               [] { describe_config(R"({"model_type": "llama"})", "c"); });
+  expect_error(ErrorKind::kFormat, "c: needs 'num_hidden_layers'", [] {
+    describe_config(R"({"model_type": "llama", "num_hidden_layers": null})", "c");
+  });
   const auto wrong = [](const std::string& from, const std::string& to, const std::string& why) {
     expect_error(ErrorKind::kFormat, why,
                  [&] { describe_config(replaced(kLlama32, from, to), "c"); });
@@ -237,12 +299,12 @@ TEST(Config, NamesWhatIsWrong) {
   wrong(R"("vocab_size": 128256)", R"("vocab_size": -1)",
         "c: 'vocab_size': expected a whole number from 0 to 2^32");
   wrong(R"("vocab_size": 128256)", R"("vocab_size": 0)", "c: llama: vocabulary: expected 1");
-  wrong(R"("rms_norm_eps": 1e-05, )", "", "c: needs 'rms_norm_eps'");
   wrong(R"("rope_theta": 500000.0)", R"("rope_theta": "x")", "c: 'rope_theta': expected a number");
   wrong(R"("mlp_bias": false)", R"("mlp_bias": 2)", "c: 'mlp_bias': expected a boolean");
   wrong(R"("hidden_act": "silu")", R"("hidden_act": 2)", "c: 'hidden_act': expected a text");
-  wrong(R"("mlp_bias": false)", R"("partial_rotary_factor": 2)",
-        "c: 'partial_rotary_factor': expected a number above 0 and at most 1");
+  expect_error(ErrorKind::kFormat,
+               "c: 'partial_rotary_factor': expected a number above 0 and at most 1",
+               [] { describe_config(replaced(kPhi4Mini, "0.75", "2"), "c"); });
   expect_error(ErrorKind::kFormat, "c: 'long_factor': expected a list of numbers",
                [] { describe_config(replaced(kPhi4Mini, "1.5", "\"a\""), "c"); });
   expect_error(ErrorKind::kFormat, "c: 'layer_types': expected a list", [] {

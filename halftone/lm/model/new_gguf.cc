@@ -2,12 +2,14 @@
 #include "halftone/lm/model/new_gguf.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
+#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/description_json.h"
@@ -18,6 +20,8 @@ namespace halftone::lm {
 namespace {
 
 using formats::NewGgufTensor;
+
+double rounded(double value) { return double{static_cast<float>(value)}; }
 
 NewGgufTensor float_tensor(const char* name, const std::vector<double>& values) {
   std::vector<float> floats(values.begin(), values.end());
@@ -81,6 +85,21 @@ void write_window(const Description& d, KeyWriter& keys) {
   if (usual.windowed != d.windowed) keys.other(gguf_key::kWindowPattern, d.windowed);
 }
 
+/// Those that the architecture does not give.
+void write_factors(const Description& d, KeyWriter& keys) {
+  const Architecture& architecture = architecture_of_gguf(d.architecture);
+  const bool has_factors = d.architecture.starts_with("granite");
+  if (has_factors) {
+    keys.number(gguf_key::kEmbeddingFactor, d.embedding_factor);
+    keys.number(gguf_key::kResidualFactor, d.residual_factor);
+    keys.number(gguf_key::kScoreScale, d.score_scale);
+  }
+  if (has_factors || d.logit_factor != 1) {
+    keys.number(gguf_key::kLogitFactor,
+                architecture.divides_logits ? 1 / d.logit_factor : d.logit_factor);
+  }
+}
+
 void write_attention(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kHeads, d.heads);
   keys.whole(gguf_key::kKvHeads, d.kv_heads);
@@ -88,7 +107,23 @@ void write_attention(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kValueWidth, d.value_width);
   if (d.score_cap != 0) keys.number(gguf_key::kScoreCap, d.score_cap);
   if (d.logit_cap != 0) keys.number(gguf_key::kLogitCap, d.logit_cap);
+  write_factors(d, keys);
   write_window(d, keys);
+}
+
+/// The factor that llama.cpp gives rotated elements for YaRN.
+double yarn_rotary_factor(const Description& d) {
+  const double factor = rounded(d.rotary.yarn.factor);
+  return factor > 1 ? 1 + 0.1 * elementary::log(factor) : 1;
+}
+
+void write_yarn(const Description& d, KeyWriter& keys) {
+  keys.other(gguf_key::kScaling, std::string_view("yarn"));
+  keys.number(gguf_key::kScalingFactor, d.rotary.yarn.factor);
+  keys.whole(gguf_key::kOriginalContext, d.original_context);
+  keys.number(gguf_key::kFastTurns, d.rotary.yarn.fast_turns);
+  keys.number(gguf_key::kSlowTurns, d.rotary.yarn.slow_turns);
+  keys.number(gguf_key::kRotaryFactor, d.rotary_factor / yarn_rotary_factor(d));
 }
 
 void write_positions(const Description& d, KeyWriter& keys) {
@@ -100,6 +135,8 @@ void write_positions(const Description& d, KeyWriter& keys) {
   if (scales_by_one_number(d)) {
     keys.other(gguf_key::kScaling, std::string_view("linear"));
     keys.number(gguf_key::kScalingFactor, d.rotary.divisors[0]);
+  } else if (d.rotary.yarn.factor != 0) {
+    write_yarn(d, keys);
   } else if (!d.rotary.long_divisors.empty()) {
     keys.other(gguf_key::kScaling, std::string_view("longrope"));
     keys.whole(gguf_key::kOriginalContext, d.original_context);
@@ -115,10 +152,11 @@ void write_experts(const Description& d, KeyWriter& keys) {
   if (d.shared_inner != 0) keys.whole(gguf_key::kSharedInner, d.shared_inner);
 }
 
-double rounded(double value) { return double{static_cast<float>(value)}; }
-
 void round_all(RotaryAngles& angles) {
   angles.base = rounded(angles.base);
+  angles.yarn.factor = rounded(angles.yarn.factor);
+  angles.yarn.fast_turns = rounded(angles.yarn.fast_turns);
+  angles.yarn.slow_turns = rounded(angles.yarn.slow_turns);
   for (double& divisor : angles.divisors) divisor = rounded(divisor);
   for (double& divisor : angles.long_divisors) divisor = rounded(divisor);
 }
@@ -138,12 +176,17 @@ void check_says_all(const Description& d, const formats::GgufKeys& keys) {
   using nlohmann::json;
   const json expected = json::parse(description_to_json(described_by_gguf(d)));
   const json found = json::parse(description_to_json(read_back(d, keys)));
-  for (const auto& [field, value] : expected.items()) {
-    if (found.at(field) == value) continue;
-    fail(ErrorKind::kUnsupported, "GGUF files of " + d.architecture +
-                                      " cannot say what this model computes: " + field + " is " +
-                                      value.dump() + ", they mean " + found.at(field).dump() +
-                                      "; write NAME.safetensors");
+  json all = expected;
+  all.update(found);
+  for (const auto& item : all.items()) {
+    const std::string& field = item.key();
+    const auto text = [&](const json& object) {
+      return object.contains(field) ? object.at(field).dump() : "as usual";
+    };
+    if (text(expected) == text(found)) continue;
+    fail(ErrorKind::kUnsupported,
+         "GGUF files of " + d.architecture + " cannot say what this model computes: " + field +
+             " is " + text(expected) + ", they mean " + text(found) + "; write NAME.safetensors");
   }
 }
 
@@ -154,7 +197,9 @@ void check_tensors(const Description& d) {
                                       ", which this model has; write NAME.safetensors");
   };
   const bool has_divisors = !new_gguf_divisors(d).empty();
-  if (has_divisors && d.architecture != "llama" && d.architecture != "phi3") {
+  constexpr std::array<std::string_view, 6> kWithDivisors = {"llama",      "phi3",  "granite",
+                                                             "granitemoe", "arcee", "exaone4"};
+  if (has_divisors && std::ranges::find(kWithDivisors, d.architecture) == kWithDivisors.end()) {
     refuse("factors of rotary positions");
   }
   if (!d.ties_embeddings && d.architecture == "bitnet") refuse("head beside the embedding");
@@ -213,9 +258,17 @@ Description described_by_gguf(const Description& description) {
   if (d.positions == Positions::kRotary) {
     d.pairing = architecture_of_gguf(d.architecture).gguf_pairing;
   }
-  for (double* number : {&d.norm_epsilon, &d.score_cap, &d.logit_cap, &d.rotary_factor}) {
+  for (double* number : {&d.norm_epsilon, &d.score_cap, &d.logit_cap, &d.residual_factor}) {
     *number = rounded(*number);
   }
+  if (d.architecture.starts_with("granite")) {
+    d.embedding_factor = rounded(d.embedding_factor);
+    d.score_scale = rounded(d.score_scale);
+  }
+  const bool divides = architecture_of_gguf(d.architecture).divides_logits;
+  d.logit_factor = divides ? 1 / rounded(1 / d.logit_factor) : rounded(d.logit_factor);
+  const double yarn = d.rotary.yarn.factor == 0 ? 1 : yarn_rotary_factor(d);
+  d.rotary_factor = rounded(d.rotary_factor / yarn) * yarn;
   round_all(d.rotary);
   round_all(d.window_rotary);
   return d;
@@ -237,7 +290,9 @@ formats::GgufKeys new_gguf_keys(const Description& d, const std::string& name) {
 }
 
 std::string new_gguf_warning(const Description& d) {
-  const bool has_windows = d.architecture == "gemma2" || d.architecture == "gemma3";
+  const bool has_windows = d.architecture == "gemma2" || d.architecture == "gemma3" ||
+                           d.architecture == "olmo2" || d.architecture == "cohere2" ||
+                           d.architecture == "exaone4";
   if (d.window == 0 || has_windows) return "";
   const std::string window = std::to_string(d.window);
   return "llama.cpp has no windows in the attention of " + d.architecture +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/open_model.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -42,15 +43,47 @@ Model open_llama2c(const std::filesystem::path& path, const SharedBytes& bytes) 
   });
 }
 
+/// The files of weights of a folder: as transformers looks for them.
+std::filesystem::path weights_of(const std::filesystem::path& folder) {
+  const std::filesystem::path alone = folder / "model.safetensors";
+  const std::filesystem::path index = folder / "model.safetensors.index.json";
+  if (path_exists(alone) || path_exists(index)) return path_exists(alone) ? alone : index;
+  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    if (!path_exists(folder / name)) continue;
+    fail(ErrorKind::kUnsupported,
+         (folder / name).string() +
+             ": files of PyTorch are not read, because they may hold programs; write "
+             "model.safetensors with transformers: "
+             "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW)");
+  }
+  return alone;
+}
+
+/// Whether a file has a head of its own beside the table of the embedding, which transformers
+/// takes then, whatever tie_word_embeddings says.
+bool has_own_head(const formats::SafetensorsFile& file) {
+  const auto find = [&](std::string_view end) -> const formats::SafetensorsTensor* {
+    for (const auto& tensor : file.tensors()) {
+      if (tensor.name.ends_with(end)) return &tensor;
+    }
+    return nullptr;
+  };
+  const auto* head = find("lm_head.weight");
+  const auto* table = find("embed_tokens.weight");
+  if (table == nullptr) table = find("wte.weight");
+  if (head == nullptr || table == nullptr) return false;
+  return head->type != table->type || head->shape != table->shape ||
+         !std::ranges::equal(head->bytes.bytes, table->bytes.bytes);
+}
+
 Model open_folder(const std::filesystem::path& path) {
   const std::filesystem::path config = path / "config.json";
   const SharedBytes text = map_file(config);
   Description description = describe_config(
       {reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()}, config.string());
-  const std::filesystem::path index = path / "model.safetensors.index.json";
-  const auto file =
-      formats::SafetensorsFile::open(path_exists(index) ? index : path / "model.safetensors");
+  const auto file = formats::SafetensorsFile::open(weights_of(path));
   return with_context(path.string(), [&] {
+    if (has_own_head(file)) description.ties_embeddings = false;
     Weights weights(description, file);
     return Model{std::move(description), std::move(weights)};
   });

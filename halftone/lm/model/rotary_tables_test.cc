@@ -45,5 +45,27 @@ TEST(RotaryTables, DividePositions) {
   expect_angle(far, 2 * 3 + 1, 3.0 / 80, 1.5);
 }
 
+/// 8 pairs of base 10000 and 64 positions: pair i turns 10.2 / 10^(i / 2) times, so that fast ones
+/// end at -0.01 -> 0 and slow ones at 2.02 -> 3 with 10.3 and 1 turns.
+TEST(RotaryTables, YarnInterpolatesBetweenFastAndSlowPairs) {
+  const std::vector<double> found =
+      yarn_divisors({.factor = 4, .fast_turns = 10.3, .slow_turns = 1}, 10000, 16, 64);
+  ASSERT_EQ(found.size(), 8U);
+  EXPECT_EQ(found[0], 1);
+  EXPECT_DOUBLE_EQ(found[1], 1 / (1.0 / 3 / 4 + 2.0 / 3));
+  EXPECT_DOUBLE_EQ(found[2], 1 / (2.0 / 3 / 4 + 1.0 / 3));
+  EXPECT_EQ(found[3], 4);
+  EXPECT_EQ(found[7], 4);
+}
+
+TEST(RotaryTables, DynamicBaseGrowsWithTheContext) {
+  Description d = of_pairs(2);
+  d.original_context = 4;
+  const RotaryAngles angles{.base = 100, .dynamic_factor = 2};
+  expect_angle(rotary_tables(d, angles, 4), 2 * 3 + 1, 3.0 / 10);
+  // (2 * 8 / 4 - 1)^(4 / 2) = 9 times the base.
+  expect_angle(rotary_tables(d, angles, 8), 2 * 3 + 1, 3.0 / 30);
+}
+
 }  // namespace
 }  // namespace halftone::lm

@@ -24,6 +24,7 @@ struct NameRow {
   Naming naming;
   const char* pattern;  ///< {} is the block, {e} the expert
   Holds holds = Holds::kOne;
+  std::string_view architecture{};  ///< that alone has the name; empty: all
 };
 
 constexpr NameRow kGgufNames[] = {
@@ -45,6 +46,8 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kAttentionOutput, Naming::kGguf, "blk.{}.attn_output"},
     {WeightRole::kAttentionPostNorm, Naming::kGguf, "blk.{}.post_attention_norm"},
     {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.ffn_norm"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
+     "seed_oss"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_gate"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
     {WeightRole::kUp, Naming::kGguf, "blk.{}.ffn_up"},
@@ -68,6 +71,7 @@ constexpr NameRow kGgufNames[] = {
 constexpr NameRow kHfNames[] = {
     {WeightRole::kTokenEmbedding, Naming::kHf, "embed_tokens"},
     {WeightRole::kFinalNorm, Naming::kHf, "norm"},
+    {WeightRole::kFinalNorm, Naming::kHf, "final_layernorm", Holds::kOne, "phi2"},
     {WeightRole::kHead, Naming::kHf, "lm_head"},
     {WeightRole::kAttentionNorm, Naming::kHf, "layers.{}.input_layernorm"},
     {WeightRole::kQuery, Naming::kHf, "layers.{}.self_attn.q_proj"},
@@ -78,9 +82,16 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kValue, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
     {WeightRole::kQueryNorm, Naming::kHf, "layers.{}.self_attn.q_norm"},
     {WeightRole::kKeyNorm, Naming::kHf, "layers.{}.self_attn.k_norm"},
+    {WeightRole::kQueryNorm, Naming::kHf, "layers.{}.self_attn.query_layernorm"},
+    {WeightRole::kKeyNorm, Naming::kHf, "layers.{}.self_attn.key_layernorm"},
     {WeightRole::kAttentionSubNorm, Naming::kHf, "layers.{}.self_attn.attn_sub_norm"},
     {WeightRole::kAttentionOutput, Naming::kHf, "layers.{}.self_attn.o_proj"},
+    {WeightRole::kAttentionOutput, Naming::kHf, "layers.{}.self_attn.dense"},
+    {WeightRole::kAttentionPostNorm, Naming::kHf, "layers.{}.post_self_attn_layernorm", Holds::kOne,
+     "glm4"},
     {WeightRole::kAttentionPostNorm, Naming::kHf, "layers.{}.post_attention_layernorm"},
+    {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.post_attention_layernorm", Holds::kOne,
+     "glm4"},
     {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.post_attention_layernorm",
      Holds::kFeedForwardNorm},
     {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.pre_feedforward_layernorm"},
@@ -88,22 +99,34 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kGate, Naming::kHf, "layers.{}.mlp.gate_up_proj", Holds::kGateUp},
     {WeightRole::kUp, Naming::kHf, "layers.{}.mlp.up_proj"},
     {WeightRole::kUp, Naming::kHf, "layers.{}.mlp.gate_up_proj", Holds::kGateUp},
+    {WeightRole::kUp, Naming::kHf, "layers.{}.mlp.c_fc"},
+    {WeightRole::kUp, Naming::kHf, "layers.{}.mlp.fc1"},
     {WeightRole::kFeedForwardSubNorm, Naming::kHf, "layers.{}.mlp.ffn_sub_norm"},
     {WeightRole::kDown, Naming::kHf, "layers.{}.mlp.down_proj"},
+    {WeightRole::kDown, Naming::kHf, "layers.{}.mlp.c_proj"},
+    {WeightRole::kDown, Naming::kHf, "layers.{}.mlp.fc2"},
     {WeightRole::kFeedForwardPostNorm, Naming::kHf, "layers.{}.post_feedforward_layernorm"},
+    {WeightRole::kFeedForwardPostNorm, Naming::kHf, "layers.{}.post_mlp_layernorm"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.mlp.gate"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.gate"},
+    {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.router.layer"},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.{e}.gate_proj"},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w1"},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
+     Holds::kExpertsGateUp},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.block_sparse_moe.input_linear.weight",
      Holds::kExpertsGateUp},
     {WeightRole::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.{e}.up_proj"},
     {WeightRole::kExpertUp, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w3"},
     {WeightRole::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
      Holds::kExpertsGateUp},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.block_sparse_moe.input_linear.weight",
+     Holds::kExpertsGateUp},
     {WeightRole::kExpertDown, Naming::kHf, "layers.{}.mlp.experts.{e}.down_proj"},
     {WeightRole::kExpertDown, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w2"},
     {WeightRole::kExpertDown, Naming::kHf, "layers.{}.mlp.experts.down_proj", Holds::kExperts},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.block_sparse_moe.output_linear.weight",
+     Holds::kExperts},
     {WeightRole::kSharedGate, Naming::kHf, "layers.{}.mlp.shared_expert.gate_proj"},
     {WeightRole::kSharedUp, Naming::kHf, "layers.{}.mlp.shared_expert.up_proj"},
     {WeightRole::kSharedDown, Naming::kHf, "layers.{}.mlp.shared_expert.down_proj"},
@@ -129,7 +152,12 @@ std::size_t query_width(const Description& d) { return d.heads * d.head_width; }
 std::size_t key_width(const Description& d) { return d.kv_heads * d.head_width; }
 std::size_t value_width(const Description& d) { return d.kv_heads * d.value_width; }
 std::size_t mixed_width(const Description& d) { return d.heads * d.value_width; }
-std::size_t head_width(const Description& d) { return d.head_width; }
+std::size_t query_norm_width(const Description& d) {
+  return d.normalizes_together ? d.heads * d.head_width : d.head_width;
+}
+std::size_t key_norm_width(const Description& d) {
+  return d.normalizes_together ? d.kv_heads * d.head_width : d.head_width;
+}
 std::size_t inner(const Description& d) { return d.inner; }
 std::size_t shared_inner(const Description& d) { return d.shared_inner; }
 std::size_t experts(const Description& d) { return d.experts; }
@@ -153,8 +181,8 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kQuery, "attention query", query_width, width},
     {WeightRole::kKey, "attention key", key_width, width},
     {WeightRole::kValue, "attention value", value_width, width},
-    {WeightRole::kQueryNorm, "query norm", head_width},
-    {WeightRole::kKeyNorm, "key norm", head_width},
+    {WeightRole::kQueryNorm, "query norm", query_norm_width},
+    {WeightRole::kKeyNorm, "key norm", key_norm_width},
     {WeightRole::kAttentionSubNorm, "attention sub-norm", mixed_width},
     {WeightRole::kAttentionOutput, "attention output", width, mixed_width},
     {WeightRole::kAttentionPostNorm, "attention post-norm", width},
@@ -196,6 +224,11 @@ class WeightList {
   void add_if(bool is_there, WeightRole role, bool has_bias = false) {
     if (is_there) add(role, has_bias);
   }
+  /// The gain and the bias of a norm of rows.
+  void add_norm(const Description& d, WeightRole role) {
+    if (d.has_norm_gain) add(role, d.biases_norms());
+  }
+  void add_bias(WeightRole role) { ids_.push_back({role, block, Part::kBias, 0}); }
   std::vector<WeightId> take() { return std::move(ids_); }
 
   std::size_t block = 0;
@@ -205,24 +238,22 @@ class WeightList {
 };
 
 void list_attention(const Description& d, WeightList& list) {
-  const bool has_norm_bias = d.norm == Norm::kLayer;
-  list.add(WeightRole::kAttentionNorm, has_norm_bias);
+  if (d.has_pre_norms) list.add_norm(d, WeightRole::kAttentionNorm);
   for (const WeightRole role : {WeightRole::kQuery, WeightRole::kKey, WeightRole::kValue})
     list.add(role, d.has_qkv_bias);
   list.add_if(d.normalizes_heads, WeightRole::kQueryNorm);
   list.add_if(d.normalizes_heads, WeightRole::kKeyNorm);
-  list.add_if(d.has_sub_norms, WeightRole::kAttentionSubNorm, has_norm_bias);
+  if (d.has_sub_norms) list.add_norm(d, WeightRole::kAttentionSubNorm);
   list.add(WeightRole::kAttentionOutput, d.has_output_bias);
-  list.add_if(d.has_post_norms, WeightRole::kAttentionPostNorm, has_norm_bias);
+  if (d.has_post_norms) list.add_norm(d, WeightRole::kAttentionPostNorm);
 }
 
 void list_feed_forward(const Description& d, WeightList& list) {
-  const bool has_norm_bias = d.norm == Norm::kLayer;
-  list.add(WeightRole::kFeedForwardNorm, has_norm_bias);
+  if (d.has_pre_norms && !d.shares_pre_norm) list.add_norm(d, WeightRole::kFeedForwardNorm);
   if (d.experts == 0) {
     list.add_if(d.is_gated, WeightRole::kGate, d.has_ffn_bias);
     list.add(WeightRole::kUp, d.has_ffn_bias);
-    list.add_if(d.has_sub_norms, WeightRole::kFeedForwardSubNorm, has_norm_bias);
+    if (d.has_sub_norms) list.add_norm(d, WeightRole::kFeedForwardSubNorm);
     list.add(WeightRole::kDown, d.has_ffn_bias);
   } else {
     list.add(WeightRole::kRouter);
@@ -236,7 +267,7 @@ void list_feed_forward(const Description& d, WeightList& list) {
       list.add(role);
     list.add_if(d.has_shared_gate, WeightRole::kSharedRouter);
   }
-  list.add_if(d.has_post_norms, WeightRole::kFeedForwardPostNorm, has_norm_bias);
+  if (d.has_post_norms) list.add_norm(d, WeightRole::kFeedForwardPostNorm);
 }
 
 std::string filled(std::string pattern, const WeightId& id) {
@@ -288,9 +319,10 @@ std::vector<WeightId> needed_weights(const Description& d) {
   WeightList list;
   list.add(WeightRole::kTokenEmbedding);
   list.add_if(d.positions == Positions::kLearned, WeightRole::kPositionEmbedding);
-  list.add(WeightRole::kFinalNorm, d.norm == Norm::kLayer);
+  list.add_norm(d, WeightRole::kFinalNorm);
   list.add_if(d.has_final_transform, WeightRole::kFinalTransform);
   list.add_if(!d.ties_embeddings, WeightRole::kHead);
+  if (d.has_head_bias) list.add_bias(WeightRole::kHead);
   for (list.block = 0; list.block < d.blocks; ++list.block) {
     list_attention(d, list);
     list_feed_forward(d, list);
@@ -309,12 +341,13 @@ std::vector<Place> places_of(const Description& d, Naming naming, const WeightId
   std::vector<Place> places;
   const auto add = [&](const NameRow& row) {
     const bool is_other_norm = row.holds == Holds::kFeedForwardNorm && d.has_post_norms;
-    if (row.role != id.role || row.naming != naming || is_other_norm) return;
+    const bool is_other = !row.architecture.empty() && row.architecture != d.architecture;
+    if (row.role != id.role || row.naming != naming || is_other_norm || is_other) return;
     Place place = place_in(d, id, row.holds);
     place.name = filled(row.pattern, id);
     place.is_transposed = naming == Naming::kHfGpt2 && id.role > WeightRole::kHead &&
                           id.part == Part::kWeight && !is_norm(id.role);
-    // Experts in one tensor have no suffix in Hugging Face's files.
+    // Experts in one tensor have no suffix of their own in Hugging Face's files.
     if (!(place.has_experts && naming == Naming::kHf)) {
       place.name += id.part == Part::kBias ? ".bias" : ".weight";
     }
@@ -331,9 +364,13 @@ Place new_gguf_place(const Description& d, const WeightId& id) {
       id.role == WeightRole::kQuery || id.role == WeightRole::kKey || id.role == WeightRole::kValue;
   const bool is_gate_up =
       d.is_gated && (id.role == WeightRole::kGate || id.role == WeightRole::kUp);
-  const bool is_merged = architecture_of_gguf(d.architecture).gguf_merges;
-  // The merged tensors are the second places.
-  return is_merged && (is_query_key_value || is_gate_up) ? places.back() : places.front();
+  const Architecture& architecture = architecture_of_gguf(d.architecture);
+  const bool is_merged =
+      (is_query_key_value && architecture.gguf_merges) ||
+      (is_gate_up && (architecture.gguf_merges || architecture.gguf_merges_gates));
+  // The merged tensors are the last places; those of one architecture, too.
+  const bool is_own = id.role == WeightRole::kFeedForwardNorm && places.size() > 1;
+  return is_merged || is_own ? places.back() : places.front();
 }
 
 }  // namespace halftone::lm

@@ -47,10 +47,11 @@ TEST(TensorNames, HaveBlocksAndExperts) {
               ElementsAre("blk.11.ffn_down.weight"));
   EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kExpertUp, .block = 1, .expert = 3}),
               ElementsAre("blk.1.ffn_up_exps.weight", "blk.1.ffn_up.3.weight"));
-  EXPECT_THAT(names_of(d, Naming::kHf, {.role = WeightRole::kExpertDown, .block = 1, .expert = 3}),
-              ElementsAre("layers.1.mlp.experts.3.down_proj.weight",
-                          "layers.1.block_sparse_moe.experts.3.w2.weight",
-                          "layers.1.mlp.experts.down_proj"));
+  EXPECT_THAT(
+      names_of(d, Naming::kHf, {.role = WeightRole::kExpertDown, .block = 1, .expert = 3}),
+      ElementsAre("layers.1.mlp.experts.3.down_proj.weight",
+                  "layers.1.block_sparse_moe.experts.3.w2.weight", "layers.1.mlp.experts.down_proj",
+                  "layers.1.block_sparse_moe.output_linear.weight"));
   EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kQuery, .part = Part::kBias}),
               ElementsAre("blk.0.attn_q.bias", "blk.0.attn_qkv.bias"));
 }

@@ -268,18 +268,34 @@ bool is_harmless(std::string_view name) {
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-/// Whether a name is that of a tensor in a block of the description.
-bool is_in_block(const Description& d, const Container& container, std::string_view name) {
+/// The block in whose tensors a name is; nothing for other names.
+std::optional<std::size_t> block_of(const Container& container, std::string_view name) {
   constexpr std::string_view kWords[] = {"blk.", "layers.", "h."};
-  if (!name.starts_with(container.prefix)) return false;
+  if (!name.starts_with(container.prefix)) return std::nullopt;
   name.remove_prefix(container.prefix.size());
   for (const std::string_view word : kWords) {
+    std::size_t block = 0;
     if (!name.starts_with(word)) continue;
-    std::size_t block = d.blocks;
-    std::from_chars(name.data() + word.size(), name.data() + name.size(), block);
-    return block < d.blocks;
+    const auto [end, error] =
+        std::from_chars(name.data() + word.size(), name.data() + name.size(), block);
+    if (error == std::errc()) return block;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// A tensor that would change what the blocks compute if they read it.
+[[noreturn]] void fail_unused(const Description& d, const Container& container,
+                              const std::string& name, std::size_t block) {
+  const std::string tensor = "tensor '" + printable(name) + "': ";
+  if (block < d.blocks) {
+    fail(ErrorKind::kUnsupported,
+         tensor + "the blocks of " + d.architecture + " that are described here do not read it");
+  }
+  const char* key = container.naming == Naming::kGguf ? gguf_key::kBlocks
+                    : container.naming == Naming::kHf ? "num_hidden_layers"
+                                                      : "n_layer";
+  fail(ErrorKind::kUnsupported, tensor + "is of block " + std::to_string(block) + ", but '" + key +
+                                    "' says " + std::to_string(d.blocks) + " blocks");
 }
 
 std::map<WeightId, Weight> find_weights(const Description& description, Container container,
@@ -287,11 +303,8 @@ std::map<WeightId, Weight> find_weights(const Description& description, Containe
   auto weights = WeightFinder(description, container).find_all();
   for (const std::string& name : container.order) {
     if (container.tensors.at(name).is_used) continue;
-    if (is_in_block(description, container, name) && !is_harmless(name)) {
-      fail(ErrorKind::kUnsupported, "tensor '" + printable(name) + "': the blocks of " +
-                                        description.architecture +
-                                        " that are described here do not read it");
-    }
+    const auto block = block_of(container, name);
+    if (block && !is_harmless(name)) fail_unused(description, container, name, *block);
     unused.push_back(name);
   }
   return weights;

@@ -72,7 +72,7 @@ Folding::Folding(const Model& model, const FoldOptions& options)
     heads_.emplace(d.value_width, d.heads, options.seed + 1);
     values_.emplace(d.value_width, d.kv_heads, options.seed + 1);
   }
-  if (d.norm != Norm::kRms || d.has_post_norms) return;
+  if (d.norm != Norm::kRms || d.has_post_norms || d.shares_pre_norm) return;
   rows_.emplace(d.width, 1, options.seed);
   description_.norm_offset = 0;
   description_.has_final_transform = d.ties_embeddings;

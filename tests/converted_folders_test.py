@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""GGUF files that llama.cpp's converter makes of folders have the logits of transformers.
+
+Usage: converted_folders_test.py LOGITS
+
+LOGITS is the program of logits.cc. The environment variable HALFTONE_LLAMA_CPP names a folder with
+the sources of llama.cpp, whose convert_hf_to_gguf.py turns the models of tiny_language_models.py
+into files. Skips with exit code 77 without it, or if a package is absent:
+pip install numpy torch transformers gguf
+"""
+
+import logging
+import os
+import pathlib
+import sys
+import tempfile
+
+from python_test import skip
+
+SOURCES = os.environ.get("HALFTONE_LLAMA_CPP", "")
+if not SOURCES:
+    skip("HALFTONE_LLAMA_CPP names no folder with the sources of llama.cpp")
+sys.path[:0] = [SOURCES, os.path.join(SOURCES, "gguf-py")]  # before another gguf
+
+try:
+    import language_models_test
+    import numpy as np
+    import tiny_language_models as tiny
+except ImportError as error:
+    skip(f"{error}; pip install numpy torch transformers gguf")
+
+# What the converter or llama.cpp leaves out, so that the file means another network.
+LEFT_OUT = {
+    "exaone4": "llama.cpp has windows in files of 64 blocks only",
+    "glm": "the epsilon of norms is not written",
+    "llama_yarn_ends": "mscale and truncate are not written",
+    "mistral": "windows are not written",
+    "smollm3_list": "llama.cpp leaves out the positions of every fourth block",
+    "starcoder2": "windows are not written",
+}
+# What the converter refuses, or needs a published tokenizer for.
+NOT_CONVERTED = ("bitnet", "cohere2", "gemma3", "gpt2", "hunyuan_alpha")
+# It writes yarn_attn_factor, which llama.cpp does not read and Halftone refuses.
+REFUSED = ("qwen2_yarn",)
+
+
+def convert(source: pathlib.Path, target: pathlib.Path) -> None:
+    import gguf
+    from conversion import ModelType, base, get_model_class
+    architecture = base.get_model_architecture(base.ModelBase.load_hparams(source, False),
+                                               ModelType.TEXT)
+    model = get_model_class(architecture, mmproj=False)
+    model.set_vocab = lambda self: None
+    model(source, gguf.LlamaFileType.ALL_F32, target, eager=True).write()
+
+
+def test_model(program: str, folder: pathlib.Path, name: str) -> None:
+    file = folder / f"{name}.converted.gguf"
+    convert(folder / name, file)
+    tokens = (folder / f"{name}.tokens").read_text(encoding="utf-8")
+    expected = np.frombuffer((folder / f"{name}.logits").read_bytes(), dtype=np.float32)
+    expected = expected.reshape(tiny.TOKENS, -1)
+    found = language_models_test.logits_of(program, file, "decoder", tiny.CONTEXT, tokens)
+    worst = float(np.abs(found - expected).max())
+    print(f"{name}: differences up to {worst:.1e}", flush=True)
+    assert worst <= language_models_test.TOLERANCE, name
+
+
+def main(program: str) -> None:
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for model in tiny.write_models(folder):
+            if model not in LEFT_OUT and model not in NOT_CONVERTED and model not in REFUSED:
+                test_model(program, folder, model)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
