@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                       {ChatRole::kUser, "7, 'x'"}};
   try {
     const auto found = halftone::lm::ChatTemplate::parsed(jinja);
-    const auto chat = found.render(messages, {"<s>", "</s>"});
+    const auto chat = found.render(halftone::lm::chat_request(messages), {"<s>", "</s>"});
     if (chat.text.size() != chat.is_template.size()) __builtin_trap();
     // A template of ASCII without escapes writes no such sign itself.
     const bool is_plain = std::ranges::all_of(

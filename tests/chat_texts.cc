@@ -53,10 +53,8 @@ json answer(const json& job) {
                                               : ChatRole::kUser,
                         message["content"]});
   }
-  return {
-      {"name", found.name()},
-      {"text",
-       found.render(messages, {job["begin"], job["end"]}, job["adds_answer"].get<bool>()).text}};
+  const auto request = halftone::lm::chat_request(messages, job["adds_answer"].get<bool>());
+  return {{"name", found.name()}, {"text", found.render(request, {job["begin"], job["end"]}).text}};
 }
 
 }  // namespace

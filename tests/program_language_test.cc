@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Language models, as users run them.
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -114,6 +115,50 @@ TEST_F(ProgramStories, AreAnsweredLineByLine) {
   write_file(path("bad.jinja"), std::string_view("{% for m in messages %}"));
   expect_failure("chat " + model_ + " --template " + path("bad.jinja") + " < /dev/null", 3,
                  "bad.jinja: chat template: line 1: expected {% endfor %}");
+}
+
+TEST_F(ProgramStories, AreAnsweredAfterARequest) {
+  write_file(path("r.json"), std::string_view(R"({"messages": [{"role": "tool", "content": "9"}],
+    "tools": [{"name": "clock"}], "brief": true})"));
+  write_file(
+      path("t.jinja"),
+      std::string_view(
+          "{% for t in tools %}[{{ t.name }}]{% endfor %}{% for m in messages %}<{{ m.role }}>"
+          "{{ m.content }}{% endfor %}{{ 'briefly' if brief }}{{ '>' if add_generation_prompt }}"));
+  const std::string chat =
+      "chat " + model_ + " --template " + path("t.jinja") + " --request " + path("r.json");
+  EXPECT_EQ(run_well(chat + " --print-prompt").out, "[clock]<tool>9briefly>");
+  write_file(path("tools.json"), std::string_view(R"([{"name": "a"}, {"name": "b"}])"));
+  EXPECT_EQ(run_well(chat + " --print-prompt --tools " + path("tools.json")).out,
+            "[a][b]<tool>9briefly>");
+  write_file(path("lines.txt"),
+             std::string_view("\"\"\"\nOne\nTwo\n\"\"\"\n/clear\n/bye\nThree\n"));
+  const Outcome found = run_well(chat + " -n 4 --json < " + path("lines.txt"));
+  EXPECT_EQ(std::ranges::count(found.out, '\n'), 2) << found.out;
+  write_file(path("bad.json"), std::string_view("{}"));
+  expect_failure("chat " + model_ + " --template zephyr --request " + path("bad.json"), 3,
+                 "bad.json: request: expected 'messages', found none");
+  expect_failure("chat " + model_ + " --template zephyr --print-prompt", 2, "--request");
+}
+
+/// The messages behind it are answered; the exit code tells of it.
+TEST_F(ProgramStories, GoOnBehindAMessageThatIsNotUtf8) {
+  write_file(path("lines.txt"), std::string_view("\xFF\nHi\n"));
+  const Outcome found =
+      run("chat " + model_ + " --template zephyr -n 4 --json < " + path("lines.txt"));
+  EXPECT_EQ(found.code, 3);
+  EXPECT_EQ(std::ranges::count(found.out, '\n'), 1) << found.out;
+  EXPECT_THAT(found.err, testing::HasSubstr("UTF-8"));
+}
+
+TEST_F(ProgramStories, ForgetTheOldestTurns) {
+  std::string lines;
+  for (int turn = 0; turn < 20; ++turn) lines += "Tell me a story.\n";
+  write_file(path("lines.txt"), std::string_view(lines));
+  const Outcome found =
+      run_well("chat " + model_ + " --template zephyr -n 8 --context 200 < " + path("lines.txt"));
+  EXPECT_THAT(found.err, testing::HasSubstr("the oldest messages are forgotten from here on"));
+  EXPECT_EQ(found.err.find("forgotten"), found.err.rfind("forgotten")) << "said once";
 }
 
 TEST_F(ProgramStories, AreMeasuredOnAText) {

@@ -53,12 +53,41 @@ TEST(LanguageModels, Converse) {
   EXPECT_EQ(second.text, "Aye!");
   // What was read of the first turn is not read again.
   EXPECT_EQ(second.reused_tokens, first.computed_tokens + 4);
-  ASSERT_EQ(chat.messages().size(), 5U);
-  EXPECT_EQ(chat.messages()[2].content, "Aye!");
+  const std::vector<lm::Message> messages = lm::plain_messages(chat.request());
+  ASSERT_EQ(messages.size(), 5U);
+  EXPECT_EQ(messages[2].content, "Aye!");
   expect_error(ErrorKind::kUsage, "expected at most 200 tokens, which is the context",
                [&] { chat.answer(std::string(200, 'x')); });
-  EXPECT_EQ(chat.messages().size(), 5U) << "as it was";
+  EXPECT_EQ(lm::plain_messages(chat.request()).size(), 5U) << "as it was";
   EXPECT_EQ(chat.answer("Ha").text, "Aye!");
+}
+
+TEST(LanguageModels, ForgetTheOldestTurnsOfAConversation) {
+  LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
+  Chat chat(model, {.system = "S",
+                    .answer = {.template_name = "chatml", .generate = greedy(0), .forgets = true}});
+  std::size_t forgotten = 0;
+  for (int turn = 0; turn < 12; ++turn) {
+    const lm::Generation found = chat.answer("Ho");
+    EXPECT_EQ(found.text, "Aye!");
+    forgotten += found.forgotten_messages;
+    EXPECT_LE(found.reused_tokens + found.computed_tokens, 150U);
+  }
+  EXPECT_GT(forgotten, 10U);
+  const std::vector<lm::Message> messages = lm::plain_messages(chat.request());
+  EXPECT_EQ(messages.size(), 25 - forgotten);
+  EXPECT_EQ(messages[0].content, "S");
+  EXPECT_EQ(messages[1].role, lm::ChatRole::kUser);
+}
+
+TEST(LanguageModels, ContinueTheLastMessage) {
+  LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
+  lm::ChatRequest request = chat_request_of_json(R"({"continue_final_message": true,
+    "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Ay"}]})");
+  Chat chat(model,
+            {.request = request, .answer = {.template_name = "chatml", .generate = greedy(0)}});
+  EXPECT_EQ(chat.answer().text, "e!");
+  EXPECT_EQ(lm::plain_messages(chat.request()).back().content, "Aye!");
 }
 
 TEST(LanguageModels, HaveAChatTemplateOrNone) {

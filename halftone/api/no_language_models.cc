@@ -51,13 +51,18 @@ lm::Generation generate_from_tokens(LanguageModel& /*model*/,
   fail_without_text();
 }
 
-lm::Generation answer(LanguageModel& /*model*/, std::span<const lm::Message> /*conversation*/,
+lm::ChatRequest chat_request_of(std::span<const lm::Message> /*conversation*/) {
+  fail_without_text();
+}
+
+lm::ChatRequest chat_request_of_json(std::string_view /*json*/) { fail_without_text(); }
+
+lm::Generation answer(LanguageModel& /*model*/, const lm::ChatRequest& /*request*/,
                       const AnswerOptions& /*options*/) {
   fail_without_text();
 }
 
-std::string chat_prompt(const LanguageModel& /*model*/,
-                        std::span<const lm::Message> /*conversation*/,
+std::string chat_prompt(const LanguageModel& /*model*/, const lm::ChatRequest& /*request*/,
                         std::string_view /*template_name*/) {
   fail_without_text();
 }
@@ -70,6 +75,8 @@ lm::Generation Chat::answer(std::string_view /*message*/) {
   (void)model_;
   fail_without_text();
 }
+
+lm::Generation Chat::answer() { fail_without_text(); }
 
 lm::TextEvaluation evaluate_text(LanguageModel& /*model*/, LanguageModel* /*reference*/,
                                  std::string_view /*text*/,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/text_generation.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace halftone {
@@ -11,11 +12,6 @@ void add_ends(lm::StopRules& stops, const LanguageModel& model) {
   stops.tokens.insert(stops.tokens.end(), ends.begin(), ends.end());
 }
 
-lm::ChatText chat_text(const LanguageModel& model, const lm::ChatTemplate& chat_template,
-                       std::span<const lm::Message> conversation) {
-  return chat_template.render(conversation, model.texts().marks);
-}
-
 /// The control token that the template writes behind an answer; kNoToken if it writes none.
 lm::TokenId end_of_turn(const LanguageModel& model, const lm::ChatTemplate& chat_template) {
   const lm::Vocabulary& vocabulary = model.tokenizer().vocabulary();
@@ -24,6 +20,34 @@ lm::TokenId end_of_turn(const LanguageModel& model, const lm::ChatTemplate& chat
   const bool is_control =
       token != lm::kNoToken && vocabulary.token(token).kind == lm::TokenKind::kControl;
   return is_control ? token : lm::kNoToken;
+}
+
+/// A conversation as the model reads it.
+struct Prompt {
+  std::vector<lm::TokenId> tokens;
+  std::size_t forgotten_messages = 0;
+};
+
+Prompt prompt_of(const LanguageModel& model, const lm::ChatTemplate& chat_template,
+                 const lm::ChatRequest& request) {
+  return {lm::encode(model.tokenizer(), chat_template.render(request, model.texts().marks))};
+}
+
+/// A prompt that leaves room for an answer.
+Prompt fitting_prompt(const LanguageModel& model, const lm::ChatTemplate& chat_template,
+                      lm::ChatRequest request, std::size_t max_tokens) {
+  const std::size_t context = model.model().context();
+  Prompt prompt = prompt_of(model, chat_template, request);
+  if (prompt.tokens.size() + std::min(max_tokens, context / 4) <= context) return prompt;
+  std::size_t forgotten = 0;
+  while (prompt.tokens.size() > context / 2) {
+    const std::size_t count = lm::forget_turn(request);
+    if (count == 0) break;
+    forgotten += count;
+    prompt = prompt_of(model, chat_template, request);
+  }
+  prompt.forgotten_messages = forgotten;
+  return prompt;
 }
 
 }  // namespace
@@ -46,7 +70,13 @@ lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
                               options.generate);
 }
 
-lm::Generation answer(LanguageModel& model, std::span<const lm::Message> conversation,
+lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation) {
+  return lm::chat_request(conversation);
+}
+
+lm::ChatRequest chat_request_of_json(std::string_view json) { return lm::parse_chat_request(json); }
+
+lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
                       const AnswerOptions& options) {
   const lm::ChatTemplate chat_template = model.chat_template(options.template_name);
   lm::GenerateOptions generate = options.generate;
@@ -54,33 +84,44 @@ lm::Generation answer(LanguageModel& model, std::span<const lm::Message> convers
   generate.is_begin = true;
   const lm::TokenId end = end_of_turn(model, chat_template);
   if (end != lm::kNoToken) generate.stops.tokens.push_back(end);
-  return generate_from_tokens(
-      model, lm::encode(model.tokenizer(), chat_text(model, chat_template, conversation)),
-      std::move(generate));
+  Prompt prompt = options.forgets
+                      ? fitting_prompt(model, chat_template, request, generate.max_tokens)
+                      : prompt_of(model, chat_template, request);
+  lm::Generation found = generate_from_tokens(model, std::move(prompt.tokens), std::move(generate));
+  found.forgotten_messages = prompt.forgotten_messages;
+  return found;
 }
 
-std::string chat_prompt(const LanguageModel& model, std::span<const lm::Message> conversation,
+std::string chat_prompt(const LanguageModel& model, const lm::ChatRequest& request,
                         std::string_view template_name) {
-  return chat_text(model, model.chat_template(template_name), conversation).text;
+  return model.chat_template(template_name).render(request, model.texts().marks).text;
 }
 
 Chat::Chat(LanguageModel& model, const ChatOptions& options)
-    : model_(model), options_(options.answer) {
+    : model_(model), options_(options.answer), request_(options.request) {
   (void)model.chat_template(options_.template_name);  // whether there is one
-  if (!options.system.empty()) messages_.push_back({lm::ChatRole::kSystem, options.system});
+  if (!options.system.empty()) {
+    lm::put_system_message(request_, options.system);
+  }
 }
 
 lm::Generation Chat::answer(std::string_view message) {
-  messages_.push_back({lm::ChatRole::kUser, std::string(message)});
+  const lm::ChatRequest before = request_;
+  lm::append_message(request_, {lm::ChatRole::kUser, std::string(message)});
   try {
-    lm::Generation found = halftone::answer(model_, messages_, options_);
-    messages_.push_back({lm::ChatRole::kAssistant, found.text});
-    ++options_.generate.sampling.seed;
-    return found;
+    return answer();
   } catch (...) {
-    messages_.pop_back();
+    request_ = before;
     throw;
   }
+}
+
+lm::Generation Chat::answer() {
+  lm::Generation found = halftone::answer(model_, request_, options_);
+  for (std::size_t left = found.forgotten_messages; left != 0;) left -= lm::forget_turn(request_);
+  lm::append_answer(request_, found.text);
+  ++options_.generate.sampling.seed;
+  return found;
 }
 
 }  // namespace halftone

@@ -35,21 +35,31 @@ struct AnswerOptions {
   /// Answers end at the end tokens of the model and of the template. max_tokens 0: where the
   /// context ends.
   lm::GenerateOptions generate{.max_tokens = 0};
+  /// Where a conversation leaves less than a quarter of the context for the answer, or max_tokens
+  /// if that is less, its oldest turns are left out until it takes half. The system message and the
+  /// last turn stay.
+  bool forgets = false;
 };
 
-/// Answers the last message of a conversation. The model keeps what it has read of it.
+/// lm::chat_request() and lm::parse_chat_request().
+/// @throws Error as these
+lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation);
+lm::ChatRequest chat_request_of_json(std::string_view json);
+
+/// Answers the last message of a conversation, or continues it. The model keeps what it has read.
 /// @throws Error kUsage if the conversation does not fit the context; as chat_prompt() and
 ///         lm::generate()
-lm::Generation answer(LanguageModel& model, std::span<const lm::Message> conversation,
+lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
                       const AnswerOptions& options = {});
 /// The text that answer() has the model continue.
 /// @throws Error as LanguageModel::chat_template() and lm::ChatTemplate::render()
-std::string chat_prompt(const LanguageModel& model, std::span<const lm::Message> conversation,
+std::string chat_prompt(const LanguageModel& model, const lm::ChatRequest& request,
                         std::string_view template_name = "");
 
 struct ChatOptions {
-  std::string system{};    ///< the system message; empty: none, or the template's own
-  AnswerOptions answer{};  ///< the seed of answer i is `seed + i`
+  std::string system{};       ///< the system message; empty: none, or the template's own
+  lm::ChatRequest request{};  ///< messages before the first one, tools, documents, variables
+  AnswerOptions answer{.forgets = true};  ///< the seed of answer i is `seed + i`
 };
 
 /// A conversation.
@@ -62,12 +72,16 @@ class Chat {
   /// Answers a message of the user. If this throws, the conversation is as it was.
   /// @throws Error as halftone::answer()
   lm::Generation answer(std::string_view message);
-  [[nodiscard]] const std::vector<lm::Message>& messages() const { return messages_; }
+  /// Answers the messages that there are, or continues the last one if the request says so.
+  /// @throws Error as halftone::answer()
+  lm::Generation answer();
+  /// What the next answer() answers.
+  [[nodiscard]] const lm::ChatRequest& request() const { return request_; }
 
  private:
   LanguageModel& model_;
   AnswerOptions options_;
-  std::vector<lm::Message> messages_;
+  lm::ChatRequest request_;
 };
 
 }  // namespace halftone

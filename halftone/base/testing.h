@@ -39,9 +39,17 @@ class WithFolder : public testing::Test {
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     folder_ = name;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(folder_.string() + ".mpi");
+  }
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder_ / name).string();
+  }
+  /// An assignment of the environment: in their usual folder, two mpirun that begin or end at once
+  /// fail now and then.
+  [[nodiscard]] std::string mpi_folder() const {
+    return "OMPI_MCA_orte_tmpdir_base='" + folder_.string() + ".mpi'";
   }
 
   std::filesystem::path folder_;

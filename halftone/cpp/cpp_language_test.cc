@@ -139,6 +139,30 @@ TEST_F(CppLanguage, Converses) {
   expect_error(ErrorKind::kUnsupported, "has no chat template", [&] { Chat none(wide); });
 }
 
+TEST_F(CppLanguage, AnswersARequestWithTools) {
+  const std::string jinja =
+      "{% for t in tools %}[{{ t.name }}]{% endfor %}{{ messages[0].content }}"
+      "{% if add_generation_prompt %}>{% endif %}";
+  const std::string request =
+      R"({"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": "clock"}]})";
+  EXPECT_EQ(model().chat_prompt_json(request, jinja), "[clock]Hi>");
+  const AnswerOptions options{.chat_template = jinja, .generate = {.max_tokens = 2}};
+  EXPECT_EQ(model().answer_json(request, options).tokens,
+            model().generate("[clock]Hi>", {.max_tokens = 2}).tokens);
+  expect_error(ErrorKind::kFormat, "request: expected 'messages'",
+               [&] { model().answer_json("{}", options); });
+}
+
+TEST_F(CppLanguage, ForgetsTheOldestTurns) {
+  LanguageModel wide = open({.context = 250});
+  Chat chat(wide, {.chat_template = "zephyr", .generate = {.max_tokens = 2}}, "Be brief.");
+  std::size_t forgotten = 0;
+  for (int turn = 0; turn < 8; ++turn) forgotten += chat.answer("Ho").forgotten_messages;
+  EXPECT_GT(forgotten, 1U);
+  EXPECT_EQ(chat.messages().size(), 17 - forgotten);
+  EXPECT_EQ(chat.messages()[0].content, "Be brief.");
+}
+
 TEST_F(CppLanguage, MeasuresATextBesideAReference) {
   const std::string text(100, 'a');
   const TextEvaluation alone = model().evaluate(text);

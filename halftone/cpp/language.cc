@@ -58,12 +58,12 @@ lm::GenerateOptions inside(const GenerateOptions& options, const OnToken& on_tok
   return result;
 }
 
-std::vector<lm::Message> inside(std::span<const Message> conversation) {
+lm::ChatRequest inside(std::span<const Message> conversation) {
   std::vector<lm::Message> result;
   for (const Message& message : conversation) {
     result.push_back({static_cast<lm::ChatRole>(message.role), message.content});
   }
-  return result;
+  return chat_request_of(result);
 }
 
 Generation outside(lm::Generation found) {
@@ -74,7 +74,8 @@ Generation outside(lm::Generation found) {
           found.reused_tokens,
           found.prompt_seconds,
           found.seconds_to_first,
-          found.generate_seconds};
+          found.generate_seconds,
+          found.forgotten_messages};
 }
 
 Estimate outside(const lm::Estimate& found) { return {found.value, found.standard_error}; }
@@ -145,6 +146,13 @@ std::string LanguageModel::chat_prompt(std::span<const Message> conversation,
       [&] { return halftone::chat_prompt(state_->model, inside(conversation), chat_template); });
 }
 
+std::string LanguageModel::chat_prompt_json(std::string_view request,
+                                            std::string_view chat_template) const {
+  return at_border([&] {
+    return halftone::chat_prompt(state_->model, chat_request_of_json(request), chat_template);
+  });
+}
+
 std::vector<float> LanguageModel::append(std::span<const Token> tokens, std::size_t sequence) {
   return state_->use_alone([&](halftone::LanguageModel& model) {
     return model.model().append(sequence, tokens, false);
@@ -202,9 +210,21 @@ Generation LanguageModel::answer(std::span<const Message> conversation,
   Raised raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
-        return outside(
-            halftone::answer(model, inside(conversation),
-                             {options.chat_template, inside(options.generate, on_token, raised)}));
+        return outside(halftone::answer(
+            model, inside(conversation),
+            {options.chat_template, inside(options.generate, on_token, raised), options.forgets}));
+      },
+      {&raised});
+}
+
+Generation LanguageModel::answer_json(std::string_view request, const AnswerOptions& options,
+                                      const OnToken& on_token) {
+  Raised raised;
+  return state_->use_alone(
+      [&](halftone::LanguageModel& model) {
+        return outside(halftone::answer(
+            model, chat_request_of_json(request),
+            {options.chat_template, inside(options.generate, on_token, raised), options.forgets}));
       },
       {&raised});
 }
@@ -235,6 +255,7 @@ TextEvaluation LanguageModel::evaluate(std::string_view text) { return evaluate(
 
 Chat::Chat(const LanguageModel& model, const AnswerOptions& options, const std::string& system)
     : model_(model), options_(options) {
+  options_.forgets = true;
   const Message anything{Role::kUser, ""};
   (void)model.chat_prompt({&anything, 1}, options.chat_template);  // whether there is a template
   if (!system.empty()) messages_.push_back({Role::kSystem, system});
@@ -245,6 +266,9 @@ Generation Chat::answer(const std::string& message, const OnToken& on_token) {
   conversation.push_back({Role::kUser, message});
   Generation found = model_.answer(conversation, options_, on_token);
   conversation.push_back({Role::kAssistant, found.text});
+  const bool has_system = conversation[0].role == Role::kSystem;
+  const auto first = conversation.begin() + (has_system ? 1 : 0);
+  conversation.erase(first, first + static_cast<std::ptrdiff_t>(found.forgotten_messages));
   messages_ = std::move(conversation);
   ++options_.generate.sampling.seed;
   return found;

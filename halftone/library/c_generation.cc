@@ -67,12 +67,12 @@ void generate_into(halftone_language_model* model, halftone_generation* result, 
     language.last = body(language.model);
     if (result == nullptr) return;
     const lm::Generation& last = language.last;
-    give_result(
-        halftone_generation{0, last.text.c_str(), last.text.size(), last.tokens.data(),
-                            last.tokens.size(), end_of(last.reason),
-                            last.reused_tokens + last.computed_tokens, last.reused_tokens,
-                            last.prompt_seconds, last.seconds_to_first, last.generate_seconds},
-        *result);
+    give_result(halftone_generation{0, last.text.c_str(), last.text.size(), last.tokens.data(),
+                                    last.tokens.size(), end_of(last.reason),
+                                    last.reused_tokens + last.computed_tokens, last.reused_tokens,
+                                    last.prompt_seconds, last.seconds_to_first,
+                                    last.generate_seconds, last.forgotten_messages},
+                *result);
   });
 }
 
@@ -143,19 +143,44 @@ halftone_status halftone_language_model_generate(halftone_language_model* model,
   });
 }
 
+namespace {
+
+void answer_into(halftone_language_model* model, const lm::ChatRequest& request,
+                 const halftone_generate_options* options, halftone_generation* result) {
+  const halftone_generate_options mine = known(options, "options");
+  AnswerOptions how{.generate = generate_options(mine, 0), .forgets = mine.forgets != 0};
+  if (mine.chat_template != nullptr) how.template_name = mine.chat_template;
+  generate_into(model, result,
+                [&](LanguageModel& language) { return answer(language, request, how); });
+}
+
+void give_prompt(const halftone_language_model* model, const lm::ChatRequest& request,
+                 const char* chat_template, halftone_text* text) {
+  const LanguageModel& language = required(model, "model").state->model;
+  give_text(chat_prompt(language, request, chat_template == nullptr ? "" : chat_template), text);
+}
+
+lm::ChatRequest request_of(const char* request) {
+  return chat_request_of_json(&required(request, "request"));
+}
+
+}  // namespace
+
 halftone_status halftone_language_model_answer(halftone_language_model* model,
                                                const halftone_message* messages,
                                                size_t num_messages,
                                                const halftone_generate_options* options,
                                                halftone_generation* result) noexcept {
   return guarded([&] {
-    const halftone_generate_options mine = known(options, "options");
-    AnswerOptions how{.generate = generate_options(mine, 0)};
-    if (mine.chat_template != nullptr) how.template_name = mine.chat_template;
-    const std::vector<lm::Message> conversation = messages_of(messages, num_messages);
-    generate_into(model, result,
-                  [&](LanguageModel& language) { return answer(language, conversation, how); });
+    answer_into(model, chat_request_of(messages_of(messages, num_messages)), options, result);
   });
+}
+
+halftone_status halftone_language_model_answer_json(halftone_language_model* model,
+                                                    const char* request,
+                                                    const halftone_generate_options* options,
+                                                    halftone_generation* result) noexcept {
+  return guarded([&] { answer_into(model, request_of(request), options, result); });
 }
 
 halftone_status halftone_language_model_chat_prompt(const halftone_language_model* model,
@@ -163,11 +188,15 @@ halftone_status halftone_language_model_chat_prompt(const halftone_language_mode
                                                     size_t num_messages, const char* chat_template,
                                                     halftone_text* text) noexcept {
   return guarded([&] {
-    const LanguageModel& language = required(model, "model").state->model;
-    give_text(chat_prompt(language, messages_of(messages, num_messages),
-                          chat_template == nullptr ? "" : chat_template),
-              text);
+    give_prompt(model, chat_request_of(messages_of(messages, num_messages)), chat_template, text);
   });
+}
+
+halftone_status halftone_language_model_chat_prompt_json(const halftone_language_model* model,
+                                                         const char* request,
+                                                         const char* chat_template,
+                                                         halftone_text* text) noexcept {
+  return guarded([&] { give_prompt(model, request_of(request), chat_template, text); });
 }
 
 halftone_status halftone_language_model_evaluate(halftone_language_model* model, const char* text,

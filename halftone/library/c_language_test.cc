@@ -320,6 +320,39 @@ TEST_F(CLanguage, AnswersTheLastMessage) {
                "messages.content");
 }
 
+TEST_F(CLanguage, AnswersARequestWithTools) {
+  const char* jinja =
+      "{% for t in tools or [] %}[{{ t.name }}]{% endfor %}{% for m in messages %}"
+      "<{{ m.role }}>{{ m.content }}|{% endfor %}{% if add_generation_prompt %}>{% endif %}";
+  std::string prompt(100, '?');
+  halftone_text text = {prompt.data(), prompt.size(), 0};
+  const char* request =
+      R"({"messages": [{"role": "tool", "content": "9"}], "tools": [{"name": "clock"}]})";
+  ASSERT_OK(halftone_language_model_chat_prompt_json(model_, request, jinja, &text));
+  prompt.resize(text.bytes);
+  EXPECT_EQ(prompt, "[clock]<tool>9|>");
+  auto options = sized<halftone_generate_options>();
+  options.chat_template = jinja;
+  options.max_tokens = 2;
+  options.forgets = 1;
+  auto result = sized<halftone_generation>();
+  const char* begun =
+      R"({"messages": [{"role": "user", "content": "abc"}], "continue_final_message": true})";
+  ASSERT_OK(halftone_language_model_answer_json(model_, begun, &options, &result));
+  const std::string continued = result.text;
+  EXPECT_EQ(result.forgotten_messages, 0U);
+  ASSERT_OK(halftone_language_model_generate(model_, "<user>abc", &options, &result));
+  EXPECT_EQ(result.text, continued);
+  EXPECT_FAILS(halftone_language_model_answer_json(model_, "[]", &options, &result),
+               HALFTONE_FORMAT, "request: expected an object in JSON");
+  EXPECT_FAILS(halftone_language_model_answer_json(model_, nullptr, &options, &result),
+               HALFTONE_USAGE, "request: expected");
+  const std::string turn = R"({"role": "user", "content": "abcdefghijklmnop"})";
+  const std::string both = R"({"messages": [)" + turn + ", " + turn + ", " + turn + "]}";
+  ASSERT_OK(halftone_language_model_answer_json(model_, both.c_str(), &options, &result));
+  EXPECT_EQ(result.forgotten_messages, 2U);
+}
+
 int count_and_stop(void* user, double fraction) {
   auto& calls = *static_cast<int*>(user);
   EXPECT_GE(fraction, 0);

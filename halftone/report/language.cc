@@ -25,7 +25,8 @@ Json generation_json(const lm::Generation& generation) {
           {"prompt_tokens_per_second", known(generation.prompt_tokens_per_second())},
           {"tokens_per_second", known(generation.tokens_per_second())},
           {"seconds_to_first_token", known(generation.seconds_to_first)},
-          {"seconds", generation.prompt_seconds + generation.generate_seconds}};
+          {"seconds", generation.prompt_seconds + generation.generate_seconds},
+          {"forgotten_messages", generation.forgotten_messages}};
 }
 
 Json estimate_json(const lm::Estimate& estimate) {

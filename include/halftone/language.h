@@ -208,6 +208,9 @@ typedef struct halftone_generate_options {
   const char* chat_template; /**< of answers: "chatml", ..., text or file in Jinja; NULL: its own */
   halftone_token_callback on_token; /**< may be NULL */
   void* user;                       /**< for the callback */
+  int forgets; /**< nonzero: where a conversation leaves less than a quarter of the
+                    context for the answer, or max_tokens if that is less, its oldest
+                    turns are left out until it takes half */
 } halftone_generate_options;
 
 /** Why a generation ended. */
@@ -237,6 +240,7 @@ typedef struct halftone_generation {
   double prompt_seconds;   /**< for the prompt */
   double first_seconds;    /**< from the beginning to the first token */
   double generate_seconds; /**< for the tokens after the first one */
+  size_t forgotten_messages; /**< of a conversation, which were left out to make room */
 } halftone_generation;
 
 /** Continues a text token by token. Afterwards the sequence has the tokens of the prompt and of the
@@ -276,6 +280,20 @@ typedef struct halftone_message {
 HALFTONE_API halftone_status halftone_language_model_answer(
     halftone_language_model* model, const halftone_message* messages, size_t num_messages,
     const halftone_generate_options* options, halftone_generation* result) HALFTONE_NOEXCEPT;
+/** Answers a conversation with what belongs to it, or continues its last message.
+ *  @param request  JSON, as apply_chat_template() of the package transformers takes it:
+ *
+ *                      {"messages": [{"role": "user", "content": "Hi"}, ...],
+ *                       "tools": [...], "documents": [...],
+ *                       "continue_final_message": false, "enable_thinking": false, ...}
+ *
+ *                  Only messages must be there; members that are not named here are variables of
+ *                  the template. Texts never become control tokens.
+ *  @return as halftone_language_model_answer(); HALFTONE_FORMAT if the request is no such JSON;
+ *          HALFTONE_USAGE if the template leaves out the message to continue */
+HALFTONE_API halftone_status halftone_language_model_answer_json(
+    halftone_language_model* model, const char* request, const halftone_generate_options* options,
+    halftone_generation* result) HALFTONE_NOEXCEPT;
 /** The text that halftone_language_model_answer() has the model continue.
  *  @param chat_template  "chatml", "llama3", ..., a template in Jinja or a file with one; NULL:
  *                        that of the model
@@ -283,6 +301,13 @@ HALFTONE_API halftone_status halftone_language_model_answer(
 HALFTONE_API halftone_status halftone_language_model_chat_prompt(
     const halftone_language_model* model, const halftone_message* messages, size_t num_messages,
     const char* chat_template, halftone_text* text) HALFTONE_NOEXCEPT;
+/** The text that halftone_language_model_answer_json() has the model continue; with the member
+ *  "add_generation_prompt": false it ends behind the last message.
+ *  @param chat_template  as in halftone_language_model_chat_prompt()
+ *  @return as halftone_language_model_answer_json() */
+HALFTONE_API halftone_status halftone_language_model_chat_prompt_json(
+    const halftone_language_model* model, const char* request, const char* chat_template,
+    halftone_text* text) HALFTONE_NOEXCEPT;
 
 /* ---- Evaluation --------------------------------------------------------------------------- */
 

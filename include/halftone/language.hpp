@@ -100,11 +100,12 @@ HALFTONE_VERSIONED namespace v0 {
     std::string text;           ///< without the stop text; bytes that are no UTF-8 became U+FFFD
     std::vector<Token> tokens;  ///< with the end token
     End end = End::kCount;      ///< why it ended
-    std::size_t prompt_tokens = 0;  ///< of the prompt, with those that are reused
-    std::size_t reused_tokens = 0;  ///< of the prompt, which the sequence had already
-    double prompt_seconds = 0;      ///< for the prompt
-    double first_seconds = 0;       ///< from the beginning to the first token
-    double generate_seconds = 0;    ///< for the tokens after the first one
+    std::size_t prompt_tokens = 0;       ///< of the prompt, with those that are reused
+    std::size_t reused_tokens = 0;       ///< of the prompt, which the sequence had already
+    double prompt_seconds = 0;           ///< for the prompt
+    double first_seconds = 0;            ///< from the beginning to the first token
+    double generate_seconds = 0;         ///< for the tokens after the first one
+    std::size_t forgotten_messages = 0;  ///< of a conversation, left out to make room
   };
 
   /// Who has written a message.
@@ -121,6 +122,9 @@ HALFTONE_VERSIONED namespace v0 {
     std::string chat_template{};  ///< "chatml", ..., text or file in Jinja; empty: its own
     /// max_tokens 0: until the context is full.
     GenerateOptions generate{.max_tokens = 0};
+    /// Where a conversation leaves less than a quarter of the context for the answer, or max_tokens
+    /// if that is less, its oldest turns are left out until it takes half. Chat always does so.
+    bool forgets = false;
   };
 
   /// A value and its standard error, which takes tokens for independent.
@@ -188,6 +192,11 @@ HALFTONE_VERSIONED namespace v0 {
     /// @throws Error as answer()
     [[nodiscard]] std::string chat_prompt(std::span<const Message> conversation,
                                           std::string_view chat_template = "") const;
+    /// The text that answer_json() has the model continue; with the member
+    /// "add_generation_prompt": false it ends behind the last message.
+    /// @throws Error as answer_json()
+    [[nodiscard]] std::string chat_prompt_json(std::string_view request,
+                                               std::string_view chat_template = "") const;
 
     /// Appends tokens to a sequence.
     /// @param tokens  at least one
@@ -224,6 +233,18 @@ HALFTONE_VERSIONED namespace v0 {
     ///         it does what chat templates do not; kFormat if it is none
     Generation answer(std::span<const Message> conversation, const AnswerOptions& options = {},
                       const OnToken& on_token = {});
+    /// Answers a conversation with what belongs to it, or continues its last message.
+    /// @param request  JSON, as apply_chat_template() of the package transformers takes it:
+    ///
+    ///     {"messages": [{"role": "user", "content": "Hi"}, ...], "tools": [...],
+    ///      "documents": [...], "continue_final_message": false, "enable_thinking": false, ...}
+    ///
+    ///     Only messages must be there; members that are not named here are variables of the
+    ///     template. Texts never become control tokens.
+    /// @throws Error as answer(); kFormat if the request is no such JSON; kUsage if the template
+    ///         leaves out the message to continue
+    Generation answer_json(std::string_view request, const AnswerOptions& options = {},
+                           const OnToken& on_token = {});
 
     /// Perplexity of a text. Sequence 0 is overwritten.
     /// @throws Error kUsage for an option out of range, if no token counts, or if the reference has

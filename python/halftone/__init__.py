@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from . import _halftone as native
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
-from ._language import Chat, GenerateOptions, LanguageModel
+from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
 from ._language_distill import distill_language_model
 from ._language_quantize import quantize_language_model
 from ._model import Model, Port, Session, load
@@ -57,6 +57,7 @@ __all__ = [
     "Comparison",
     "Encoding",
     "Evaluation",
+    "ChatInputs",
     "GenerateOptions",
     "Generation",
     "Inspection",

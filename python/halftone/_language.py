@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import os
 import queue
@@ -20,14 +21,27 @@ from ._reports import Generation, TextEvaluation
 
 Path: TypeAlias = str | os.PathLike[str]
 Cache: TypeAlias = Literal["float32", "float16", "int8"]
-#: {"role": "system", "user" or "assistant", "content": text}
-Message: TypeAlias = Mapping[str, str]
+#: {"role": "user", "content": text}, with what else a template reads, such as "tool_calls"
+Message: TypeAlias = Mapping[str, Any]
 #: Called with each piece of a text; False stops the generation.
 OnText: TypeAlias = Callable[[str], object]
 #: Called with each token, or None, and the text that is certain with it; False stops.
 OnToken: TypeAlias = Callable[[int | None, str], object]
 
-_ROLES = ("system", "user", "assistant")
+
+class ChatInputs(TypedDict, total=False):
+    """What belongs to a conversation, as apply_chat_template() of transformers takes it.
+
+    tools: descriptions of functions, each a dict; documents: dicts that the template reads.
+    continue_final_message: True continues the last message instead of answering it.
+    variables: more for the template, such as {"enable_thinking": False}. Texts never become control
+    tokens.
+    """
+
+    tools: Sequence[Mapping[str, Any]] | None
+    documents: Sequence[Mapping[str, Any]] | None
+    continue_final_message: bool
+    variables: Mapping[str, Any] | None
 
 
 class GenerateOptions(TypedDict, total=False):
@@ -95,14 +109,10 @@ def _callback(on_text: OnText | None, on_token: OnToken | None) -> OnToken | Non
     return call
 
 
-def _messages(messages: Sequence[Message]) -> list[tuple[int, str]]:
-    found: list[tuple[int, str]] = []
-    for message in messages:
-        role = message["role"]
-        if role not in _ROLES:
-            raise ValueError(f"role: expected 'system', 'user' or 'assistant', found {role!r}")
-        found.append((_ROLES.index(role), message["content"]))
-    return found
+def _request(messages: Sequence[Message], inputs: Mapping[str, Any]) -> str:
+    request = {**(inputs.get("variables") or {}), **inputs, "messages": list(messages)}
+    request.pop("variables", None)
+    return json.dumps({name: value for name, value in request.items() if value is not None})
 
 
 class LanguageModel:
@@ -258,6 +268,8 @@ class LanguageModel:
         messages: Sequence[Message],
         *,
         template: str | None = None,
+        inputs: ChatInputs | None = None,
+        forgets: bool = False,
         on_text: OnText | None = None,
         on_token: OnToken | None = None,
         **options: Unpack[GenerateOptions],
@@ -268,24 +280,40 @@ class LanguageModel:
         sequence has of it is not read again. Control tokens in contents are plain text.
         template: "chatml", "llama3", ..., a template in Jinja or a file with one; None: that of
         the model.
+        inputs: tools, documents and other ChatInputs.
+        forgets: where a conversation leaves less than a quarter of the context for the answer, or
+        max_tokens if that is less, its oldest turns are left out until it takes half.
         """
         how = _how(options, 0, on_text, on_token)
+        how.forgets = forgets
         how.chat_template = template or ""
-        return Generation(self._model.answer(_messages(messages), how))
+        return Generation(self._model.answer(_request(messages, inputs or {}), how))
 
     def chat(
         self,
         *,
         system: str | None = None,
         template: str | None = None,
+        inputs: ChatInputs | None = None,
         **options: Unpack[GenerateOptions],
     ) -> Chat:
         """A conversation. system: a message that tells the model what it is."""
-        return Chat(self, system, template, options)
+        return Chat(self, system, template, inputs, options)
 
-    def chat_prompt(self, messages: Sequence[Message], *, template: str | None = None) -> str:
-        """The text that answer() has the model continue."""
-        return self._model.chat_prompt(_messages(messages), template or "")
+    def chat_prompt(
+        self,
+        messages: Sequence[Message],
+        *,
+        template: str | None = None,
+        inputs: ChatInputs | None = None,
+        add_generation_prompt: bool | None = None,
+    ) -> str:
+        """The text that answer() has the model continue.
+
+        add_generation_prompt: False ends it behind the last message.
+        """
+        more = {**(inputs or {}), "add_generation_prompt": add_generation_prompt}
+        return self._model.chat_prompt(_request(messages, more), template or "")
 
     def evaluate_text(
         self,
@@ -328,12 +356,14 @@ class Chat:
         model: LanguageModel,
         system: str | None,
         template: str | None,
+        inputs: ChatInputs | None,
         options: GenerateOptions,
     ):
         _how(options, 0, None, None)  # refuses other options before the first message
-        model.chat_prompt([{"role": "user", "content": ""}], template=template)
+        model.chat_prompt([{"role": "user", "content": ""}], template=template, inputs=inputs)
         self._model = model
         self._template = template
+        self._inputs = inputs
         self._options = options
         self._messages: list[Message] = []
         if system:
@@ -349,17 +379,23 @@ class Chat:
     ) -> Generation:
         """Answers a message. If this fails, the conversation is as it was.
 
+        Oldest turns are forgotten where the context is too short, as in LanguageModel.answer().
+
         The seed of answer i is seed + i. on_text, on_token: as in LanguageModel.generate().
         """
         conversation = [*self._messages, {"role": "user", "content": message}]
         found = self._model.answer(
             conversation,
             template=self._template,
+            inputs=self._inputs,
+            forgets=True,
             on_text=on_text,
             on_token=on_token,
             **self._options,
         )
-        self._messages = [*conversation, {"role": "assistant", "content": found.text}]
+        first = 1 if conversation[0]["role"] == "system" else 0
+        kept = [*conversation[:first], *conversation[first + found.forgotten_messages :]]
+        self._messages = [*kept, {"role": "assistant", "content": found.text}]
         self._options = {**self._options, "seed": self._options.get("seed", 0) + 1}
         return found
 

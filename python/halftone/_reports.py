@@ -280,6 +280,11 @@ class Generation(Result):
         return int(self._facts["reused_tokens"])
 
     @property
+    def forgotten_messages(self) -> int:
+        """Messages of a conversation that were left out to make room."""
+        return int(self._facts["forgotten_messages"])
+
+    @property
     def tokens_per_second(self) -> float | None:
         """After the first token; None if there were none."""
         speed: float | None = self._facts["tokens_per_second"]

@@ -32,7 +32,6 @@ namespace nb = nanobind;
 
 using Tokens = std::vector<lm::TokenId>;
 /// Roles by their number in lm::ChatRole, and contents.
-using Messages = std::vector<std::pair<std::size_t, std::string>>;
 
 struct LanguageHow {
   std::optional<std::filesystem::path> tokenizer{};
@@ -50,6 +49,7 @@ struct GenerateHow {
   std::size_t sequence = 0;
   bool control = false;
   std::string chat_template{};
+  bool forgets = false;
   nb::object on_token = nb::none();  ///< called with a token, or None, and its text
 };
 
@@ -65,14 +65,6 @@ ir::CacheNumbers cache_named(const std::string& name) {
       std::ranges::find_if(kAll, [&](ir::CacheNumbers each) { return to_string(each) == name; });
   if (found != kAll.end()) return *found;
   fail(ErrorKind::kUsage, "cache: expected 'float32', 'float16' or 'int8', found '" + name + "'");
-}
-
-std::vector<lm::Message> conversation_of(const Messages& messages) {
-  std::vector<lm::Message> conversation;
-  for (const auto& [role, content] : messages) {
-    conversation.push_back({static_cast<lm::ChatRole>(role), content});
-  }
-  return conversation;
 }
 
 /// Options whose callback is Python's. It is called, and signals are looked at, for each token.
@@ -174,9 +166,10 @@ class PythonLanguageModel {
       return generate_from_tokens(model_, prompt, options);
     });
   }
-  Texts answer_last(const Messages& messages, const GenerateHow& how) {
+  Texts answer_request(const std::string& request, const GenerateHow& how) {
     return written(how, [&](const lm::GenerateOptions& options) {
-      return answer(model_, conversation_of(messages), {how.chat_template, options});
+      return answer(model_, chat_request_of_json(request),
+                    {how.chat_template, options, how.forgets});
     });
   }
 
@@ -227,6 +220,7 @@ void bind_generate_options(nb::module_& module) {
       .def_rw("sequence", &GenerateHow::sequence)
       .def_rw("control", &GenerateHow::control)
       .def_rw("chat_template", &GenerateHow::chat_template)
+      .def_rw("forgets", &GenerateHow::forgets)
       .def_rw("on_token", &GenerateHow::on_token, nb::arg().none());
 }
 
@@ -290,10 +284,10 @@ void bind_text(nb::class_<PythonLanguageModel>& model) {
           nb::arg("token"))
       .def(
           "chat_prompt",
-          [](const PythonLanguageModel& m, const Messages& messages, const std::string& name) {
-            return chat_prompt(m.model(), conversation_of(messages), name);
+          [](const PythonLanguageModel& m, const std::string& request, const std::string& name) {
+            return chat_prompt(m.model(), chat_request_of_json(request), name);
           },
-          nb::arg("messages"), nb::arg("chat_template"));
+          nb::arg("request"), nb::arg("chat_template"));
 }
 
 }  // namespace
@@ -313,7 +307,7 @@ void bind_language(nb::module_& module) {
       .def("generate", &PythonLanguageModel::generate, nb::arg("prompt"), nb::arg("how"))
       .def("generate_from", &PythonLanguageModel::generate_from, nb::arg("prompt").none(),
            nb::arg("how"))
-      .def("answer", &PythonLanguageModel::answer_last, nb::arg("messages"), nb::arg("how"))
+      .def("answer", &PythonLanguageModel::answer_request, nb::arg("request"), nb::arg("how"))
       .def("evaluate", &PythonLanguageModel::evaluate, nb::arg("text"), nb::arg("reference").none(),
            nb::arg("how"));
 }

@@ -205,8 +205,27 @@ def test_conversations(files: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="which is the context"):
         chat.answer("x" * 500)
     assert len(chat.messages) == 7
-    with pytest.raises(ValueError, match="role: expected 'system'"):
+    with pytest.raises(NotImplementedError, match="expected messages with a role, system, user"):
         model.answer([{"role": "nobody", "content": ""}], template="zephyr")
+
+
+def test_conversations_with_tools(model: ht.LanguageModel) -> None:
+    jinja = ("{% for t in tools %}[{{ t.name }}]{% endfor %}{% for m in messages %}"
+             "<{{ m.role }}>{{ m.content }}|{% endfor %}{% if brief %}briefly{% endif %}"
+             "{% if add_generation_prompt %}<assistant>{% endif %}")
+    asked = [{"role": "user", "content": "Hi"}]
+    inputs: ht.ChatInputs = {"tools": [{"name": "clock"}], "variables": {"brief": True}}
+    prompt = model.chat_prompt(asked, template=jinja, inputs=inputs)
+    assert prompt == "[clock]<user>Hi|briefly<assistant>"
+    assert model.chat_prompt(asked, template=jinja, add_generation_prompt=False) == "<user>Hi|"
+    begun = [*asked, {"role": "assistant", "content": "Well, "}]
+    going_on: ht.ChatInputs = {"continue_final_message": True}
+    prompt = model.chat_prompt(begun, template=jinja, inputs=going_on)
+    assert prompt == "<user>Hi|<assistant>Well, "
+    found = model.answer(begun, template=jinja, inputs=going_on, max_tokens=2)
+    assert found.tokens == model.generate(prompt, max_tokens=2).tokens
+    with pytest.raises(NotImplementedError, match="zephyr: has no tools"):
+        model.chat_prompt(asked, template="zephyr", inputs=inputs)
 
 
 def test_evaluation(model: ht.LanguageModel, files: Path) -> None:

@@ -37,14 +37,39 @@ ChatTemplate ChatTemplate::parsed(std::string_view source) {
   return with_context("chat template", [&] { return ChatTemplate(jinja_writer(source)); });
 }
 
-ChatText ChatTemplate::render(std::span<const Message> messages, const ChatMarks& marks,
-                              bool adds_answer) const {
-  const std::string context = std::string("chat template") + (name() == "jinja" ? "" : " ") +
-                              std::string(name() == "jinja" ? "" : name());
+namespace {
+
+/// What transformers puts behind the message to continue, and looks for in the text.
+constexpr std::string_view kEndMark = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+/// The text up to the mark; without white space at its end if the template left it out behind the
+/// mark.
+ChatText up_to_mark(ChatText chat) {
+  const std::string_view word = kEndMark.substr(0, kEndMark.size() - 1);
+  const std::size_t at = chat.text.rfind(word);
+  if (at == std::string::npos) {
+    fail(ErrorKind::kUsage, "does not write the message to continue");
+  }
+  const bool keeps_space = std::string_view(chat.text).substr(at).starts_with(kEndMark);
+  const std::size_t last =
+      std::string_view(chat.text).substr(0, at).find_last_not_of(" \t\n\r\f\v");
+  chat.text.resize(keeps_space ? at : last + 1);
+  chat.is_template.resize(chat.text.size());
+  return chat;
+}
+
+}  // namespace
+
+ChatText ChatTemplate::render(const ChatRequest& request, const ChatMarks& marks) const {
+  const std::string context =
+      name() == "jinja" ? "chat template" : "chat template " + std::string(name());
   return with_context(context, [&] {
-    if (messages.empty()) fail(ErrorKind::kUsage, "expected a message, found none");
-    for (const Message& message : messages) check_utf8(message.content);
-    return writer_->write(messages, marks, adds_answer);
+    const ChatRequest complete = with_thoughts(request);
+    if (complete.messages == "[]") fail(ErrorKind::kUsage, "expected a message, found none");
+    if (!request.continues_last) return writer_->write(complete, marks);
+    ChatRequest marked = with_end_mark(complete, kEndMark);
+    marked.adds_answer = false;
+    return up_to_mark(writer_->write(marked, marks));
   });
 }
 

@@ -2,28 +2,23 @@
 // The text that a model expects of a conversation.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "halftone/lm/chat/chat_request.h"
 #include "halftone/lm/text/tokenizer.h"
 
 namespace halftone::lm {
 
-enum class ChatRole : std::uint8_t { kSystem, kUser, kAssistant };
-
-struct Message {
-  ChatRole role = ChatRole::kUser;
-  std::string content;
-};
-
-/// The texts of the tokens that begin and end a text; empty where a model has none.
+/// Texts of special tokens, which a template may write.
 struct ChatMarks {
-  std::string begin;
-  std::string end;
+  std::string begin;  ///< that begins a text; empty if there is none
+  std::string end;    ///< that ends a text; empty if there is none
+  /// Others by their variables: {"unk_token", "<unk>"}.
+  std::vector<std::pair<std::string, std::string>> others{};
 };
 
 /// The marks of a tokenizer.
@@ -58,12 +53,11 @@ class ChatTemplate {
     return writer_->end_of_turn(marks);
   }
 
-  /// @param adds_answer  ends with the beginning of the assistant's next message
-  /// @throws Error kUsage if there are no messages, or the template refuses them, as where users
-  ///         and assistants must alternate; kFormat if one is not UTF-8; kUnsupported as
-  ///         jinja::Template::render(), and if a family has no system messages
-  [[nodiscard]] ChatText render(std::span<const Message> messages, const ChatMarks& marks,
-                                bool adds_answer = true) const;
+  /// @throws Error kUsage if there are no messages, the template refuses them, as where users and
+  ///         assistants must alternate, or leaves out the message to continue; kFormat if the
+  ///         request is malformed; kUnsupported as jinja::Template::render(), and of what a family
+  ///         does not have: system messages, tools, ...
+  [[nodiscard]] ChatText render(const ChatRequest& request, const ChatMarks& marks) const;
 
   /// Writes the conversations of a template.
   class Writer {
@@ -71,8 +65,8 @@ class ChatTemplate {
     virtual ~Writer() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;
     [[nodiscard]] virtual std::string end_of_turn(const ChatMarks& marks) const = 0;
-    [[nodiscard]] virtual ChatText write(std::span<const Message> messages, const ChatMarks& marks,
-                                         bool adds_answer) const = 0;
+    [[nodiscard]] virtual ChatText write(const ChatRequest& request,
+                                         const ChatMarks& marks) const = 0;
   };
 
  private:

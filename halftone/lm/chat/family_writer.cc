@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -192,8 +193,10 @@ class FamilyWriter : public ChatTemplate::Writer {
     return family_.end_of_turn;
   }
 
-  [[nodiscard]] ChatText write(std::span<const Message> messages, const ChatMarks& marks,
-                               bool adds_answer) const override {
+  [[nodiscard]] ChatText write(const ChatRequest& request, const ChatMarks& marks) const override {
+    const std::vector<Message> all = plain_messages(request);
+    std::span<const Message> messages = all;
+    const bool adds_answer = request.adds_answer;
     check_messages(family_, messages);
     FamilyText writer(family_, marks);
     writer.add_template(family_.begin);

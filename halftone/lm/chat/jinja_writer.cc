@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/lm/chat/jinja/json.h"
 #include "halftone/lm/chat/jinja/template.h"
 #include "halftone/lm/text/utf8.h"
 
@@ -14,38 +15,51 @@ namespace {
 
 using jinja::Value;
 
-const char* name_of(ChatRole role) {
-  switch (role) {
-    case ChatRole::kSystem:
-      return "system";
-    case ChatRole::kUser:
-      return "user";
-    case ChatRole::kAssistant:
-      return "assistant";
+/// Templates make control tokens of roles, as in '<|' + message.role + '|>': a role that is a word
+/// is of the template.
+Value role_value(const Value& role) {
+  const auto is_of_word = [](char32_t c) {
+    const char32_t plain = c & ~jinja::kFromMessage;
+    return (plain >= U'a' && plain <= U'z') || (plain >= U'A' && plain <= U'Z') ||
+           (plain >= U'0' && plain <= U'9') || plain == U'_' || plain == U'-';
+  };
+  if (role.string() == nullptr || !std::ranges::all_of(role.string()->text, is_of_word)) {
+    return role;
   }
-  return "";
+  return Value::text(jinja::to_utf8_text(role.string()->text));
 }
 
-Value messages_value(std::span<const Message> messages) {
-  std::vector<Value> list;
-  for (const Message& message : messages) {
-    jinja::Dict dict;
-    dict.set(Value::text("role"), Value::text(name_of(message.role)));
-    dict.set(Value::text("content"), Value(jinja::from_utf8(message.content, true)));
-    list.emplace_back(std::move(dict));
+Value messages_value(const std::string& json) {
+  const Value list = jinja::from_json(json, true);
+  std::vector<Value> messages;
+  for (const Value& message : list.sequence()->items) {
+    jinja::Dict dict = *message.dict();
+    if (const Value* role = dict.find("role")) dict.set(Value::text("role"), role_value(*role));
+    messages.emplace_back(std::move(dict));
   }
-  return Value::sequence(std::move(list));
+  return Value::sequence(std::move(messages));
 }
 
-/// What transformers gives a template.
-jinja::Variables variables_of(std::span<const Message> messages, const ChatMarks& marks,
-                              bool adds_answer) {
-  jinja::Variables variables{{"messages", messages_value(messages)},
-                             {"tools", jinja::None{}},
-                             {"documents", jinja::None{}},
-                             {"add_generation_prompt", adds_answer}};
+Value value_or_none(const std::string& json) {
+  return json.empty() ? Value(jinja::None{}) : jinja::from_json(json, true);
+}
+
+/// What transformers gives a template. The request's own variables replace others.
+jinja::Variables variables_of(const ChatRequest& request, const ChatMarks& marks) {
+  jinja::Variables variables{{"messages", messages_value(request.messages)},
+                             {"tools", value_or_none(request.tools)},
+                             {"documents", value_or_none(request.documents)},
+                             {"add_generation_prompt", request.adds_answer}};
   if (!marks.begin.empty()) variables.emplace_back("bos_token", Value::text(marks.begin));
   if (!marks.end.empty()) variables.emplace_back("eos_token", Value::text(marks.end));
+  for (const auto& [name, text] : marks.others) variables.emplace_back(name, Value::text(text));
+  if (request.variables.empty()) return variables;
+  const Value more = jinja::from_json(request.variables, true);
+  for (const auto& [key, value] : more.dict()->items) {
+    const std::string name = jinja::to_utf8_text(key.string()->text);
+    std::erase_if(variables, [&](const auto& variable) { return variable.first == name; });
+    variables.emplace_back(name, value);
+  }
   return variables;
 }
 
@@ -74,9 +88,8 @@ class JinjaWriter : public ChatTemplate::Writer {
 
   [[nodiscard]] std::string_view name() const override { return "jinja"; }
 
-  [[nodiscard]] ChatText write(std::span<const Message> messages, const ChatMarks& marks,
-                               bool adds_answer) const override {
-    return chat_text(template_.render(variables_of(messages, marks, adds_answer), local_time()));
+  [[nodiscard]] ChatText write(const ChatRequest& request, const ChatMarks& marks) const override {
+    return chat_text(template_.render(variables_of(request, marks), local_time()));
   }
 
   /// Found in a conversation of two messages.
@@ -84,7 +97,7 @@ class JinjaWriter : public ChatTemplate::Writer {
     const std::vector<Message> messages{{ChatRole::kUser, "?"}, {ChatRole::kAssistant, "!"}};
     ChatText chat;
     try {
-      chat = write(messages, marks, false);
+      chat = write(chat_request(messages, false), marks);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kMemory) throw;
       return "";  // it takes no such conversation

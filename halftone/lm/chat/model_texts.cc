@@ -67,6 +67,18 @@ std::string template_text(const json& config) {
   return "";
 }
 
+/// Those that transformers gives templates: members whose names end in _token.
+ChatMarks marks_of(const json& config) {
+  ChatMarks marks{token_text(config, "bos_token"), token_text(config, "eos_token")};
+  for (const auto& item : config.items()) {
+    const std::string& key = item.key();
+    if (!key.ends_with("_token") || key == "bos_token" || key == "eos_token") continue;
+    const std::string text = token_text(config, key.c_str());
+    if (!text.empty()) marks.others.emplace_back(key, text);
+  }
+  return marks;
+}
+
 void add_end(std::vector<TokenId>& ends, std::int64_t id, const Tokenizer& tokenizer) {
   if (id < 0 || static_cast<std::size_t>(id) >= tokenizer.vocabulary().size()) return;
   ends.push_back(static_cast<TokenId>(id));
@@ -116,7 +128,7 @@ ModelTexts texts_of_files(const TextFiles& files) {
   ModelTexts texts{
       Tokenizer::from_tokenizer_json(tokenizer->second), chat_template_of(files), {}, {}};
   const json config = object_in(files, "tokenizer_config.json");
-  texts.marks = {token_text(config, "bos_token"), token_text(config, "eos_token")};
+  texts.marks = marks_of(config);
   texts.end_tokens = end_tokens(texts.tokenizer);
   const TokenId end = texts.tokenizer.vocabulary().control(texts.marks.end);
   if (end != kNoToken) texts.end_tokens.push_back(end);

@@ -61,8 +61,9 @@ struct Generation {
   std::size_t reused_tokens = 0;    ///< of the prompt, which the model had already
   std::size_t computed_tokens = 0;  ///< of the prompt
   double prompt_seconds = 0;
-  double seconds_to_first = 0;  ///< from the beginning to the first token
-  double generate_seconds = 0;  ///< for the tokens after the first one
+  double seconds_to_first = 0;         ///< from the beginning to the first token
+  double generate_seconds = 0;         ///< for the tokens after the first one
+  std::size_t forgotten_messages = 0;  ///< of a conversation, which were left out to make room
 
   /// 0 if there were none.
   [[nodiscard]] double prompt_tokens_per_second() const {
