@@ -63,11 +63,11 @@ class Program : public WithFolder {
   /// Runs it in several processes, each through `wrapper`.
   [[nodiscard]] Outcome run_ranks(int count, const std::string& arguments,
                                   const std::string& wrapper = "") const {
-    const std::string command =
-        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " + mpi_folder() +
-        " " HALFTONE_MPIRUN " --oversubscribe -n " +
-        std::to_string(count) + " " + wrapper + " '" + HALFTONE_PROGRAM + "' " + arguments +
-        " --devices 1 > '" + path("stdout") + "' 2> '" + path("stderr") + "'";
+    const std::string command = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
+                                mpi_folder() + " " HALFTONE_MPIRUN " --oversubscribe -n " +
+                                std::to_string(count) + " " + wrapper + " '" + HALFTONE_PROGRAM +
+                                "' " + arguments + " --devices 1 > '" + path("stdout") + "' 2> '" +
+                                path("stderr") + "'";
     const int status = std::system(command.c_str());
     EXPECT_TRUE(WIFEXITED(status)) << command << " ended by signal";
     return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};

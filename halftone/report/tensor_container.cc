@@ -128,8 +128,10 @@ std::string to_json(const ContainerInspection& inspection) {
                        {"shape", tensor.shape},
                        {"bytes", tensor.bytes}});
   }
+  // Keys are there once, and looking for one takes time in the number of them.
   Json keys = Json::object();
-  for (const auto& [key, value] : inspection.keys) keys[key] = value;
+  auto& members = keys.get_ref<Json::object_t&>();
+  for (const auto& [key, value] : inspection.keys) members.emplace_back(key, value);
   Json model = nullptr;
   if (inspection.model) model = model_json(inspection);
   return dump({{"format", inspection.format},

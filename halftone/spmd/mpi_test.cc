@@ -32,8 +32,8 @@ class Mpi : public WithFolder {
     const auto begin = Clock::now();
     std::ostringstream command;
     command << "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " << mpi_folder() << ' '
-            << HALFTONE_MPIRUN << " --oversubscribe -n " << num_ranks << ' ' << HALFTONE_RANK_SCENES << ' ' << scene
-            << ' ' << path("result") << " 2>&1";
+            << HALFTONE_MPIRUN << " --oversubscribe -n " << num_ranks << ' ' << HALFTONE_RANK_SCENES
+            << ' ' << scene << ' ' << path("result") << " 2>&1";
     Outcome outcome;
     std::FILE* pipe = ::popen(command.str().c_str(), "r");
     if (pipe == nullptr) {

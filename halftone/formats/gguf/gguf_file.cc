@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <numeric>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
@@ -220,7 +221,8 @@ class GgufParser {
     GgufTensor tensor;
     tensor.name = string();
     with_context("tensor '" + tensor.name + "'", [&] {
-      if (!names_.insert(tensor.name).second) fail_gguf("expected it once, found it twice");
+      const bool is_new = file_.by_name_.emplace(tensor.name, file_.tensors_.size()).second;
+      if (!is_new) fail_gguf("expected it once, found it twice");
       const auto rank = reader_.little_endian<std::uint32_t>();
       if (rank > 4) fail_gguf("expected at most 4 axes, found " + std::to_string(rank));
       for (std::uint32_t axis = 0; axis < rank; ++axis) {
@@ -258,12 +260,25 @@ class GgufParser {
       }
       tensor.bytes = bytes_.part(start + static_cast<std::size_t>(offsets_[i]), bytes);
     }
+    check_places();
+  }
+
+  /// Bytes belong to one tensor.
+  void check_places() const {
+    std::vector<std::size_t> order(offsets_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return offsets_[i]; });
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      const GgufTensor& before = file_.tensors_[order[i - 1]];
+      if (offsets_[order[i - 1]] + before.bytes.bytes.size() <= offsets_[order[i]]) continue;
+      fail_gguf("tensor '" + file_.tensors_[order[i]].name +
+                "': expected bytes of its own, found some of '" + before.name + "'");
+    }
   }
 
   SharedBytes bytes_;
   ByteReader reader_;
   GgufFile file_;
-  std::set<std::string> names_;
   std::vector<std::uint64_t> offsets_;  ///< by tensor
 };
 
@@ -317,7 +332,7 @@ void GgufFile::add_part(GgufFile part) {
   }
   keys_.merge(part.keys_);  // those of the first part are the model's
   for (GgufTensor& each : part.tensors_) {
-    if (tensor(each.name) != nullptr) {
+    if (!by_name_.emplace(each.name, tensors_.size()).second) {
       fail_gguf("tensor '" + each.name + "': expected in one part, found in two");
     }
     tensors_.push_back(std::move(each));
@@ -353,8 +368,8 @@ std::size_t checked_gguf_alignment(std::int64_t alignment) {
 }
 
 const GgufTensor* GgufFile::tensor(std::string_view name) const {
-  const auto found = std::ranges::find(tensors_, name, &GgufTensor::name);
-  return found == tensors_.end() ? nullptr : &*found;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }
 
 const GgufValue* GgufFile::find(std::string_view key) const {

@@ -104,6 +104,7 @@ class GgufFile {
   std::map<std::string, GgufValue, std::less<>> keys_;
   std::vector<GgufStoredKey> stored_keys_;
   std::vector<GgufTensor> tensors_;
+  std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<std::shared_ptr<const void>> files_;  ///< which keys and tensors are views of
   std::size_t file_bytes_ = 0;
 };

@@ -45,6 +45,14 @@ TEST(Gguf, HasKeysAndTensors) {
   EXPECT_EQ(file.tensor("c"), nullptr);
 }
 
+TEST(Gguf, GivesTensorsBytesOfTheirOwn) {
+  GgufBytes file;
+  file.head(2, 0).tensor("a", {16}, 0, 0).tensor("b", {8}, 0, 32).align(32);
+  for (int i = 0; i < 16; ++i) file.number(static_cast<float>(i));
+  expect_error(ErrorKind::kFormat, "tensor 'b': expected bytes of its own, found some of 'a'",
+               [&] { GgufFile::parse(file.file()); });
+}
+
 TEST(Gguf, ReadsValuesOfEveryType) {
   GgufBytes bytes;
   bytes.head(0, 13);

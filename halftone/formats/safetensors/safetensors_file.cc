@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/half.h"
+#include "halftone/base/json/json_text.h"
 
 namespace halftone::formats {
 namespace {
@@ -55,21 +57,9 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 /// A document without duplicate keys, of which the last would silently win.
 json parse_json(std::string_view text) {
-  std::vector<std::set<std::string>> keys;
-  bool is_twice = false;
-  const auto watch = [&](int /*depth*/, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key) {
-      is_twice = is_twice || !keys.back().insert(parsed.get<std::string>()).second;
-    }
-    return true;
-  };
-  json document = json::parse(text, watch, false);
-  if (document.is_discarded() || !document.is_object()) {
-    fail_format("expected an object in JSON, found other text");
-  }
-  if (is_twice) fail_format("expected every key once, found one twice");
+  check_json(text, {.has_unique_keys = true});
+  json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) fail_format("expected an object in JSON, found another value");
   return document;
 }
 
@@ -121,6 +111,21 @@ SafetensorsTensor tensor_of(const std::string& name, const json& entry, const Sh
   }
   tensor.bytes = data.part(offsets[0], bytes);
   return tensor;
+}
+
+/// Bytes belong to one tensor.
+void check_places(std::span<const SafetensorsTensor> tensors) {
+  std::vector<const SafetensorsTensor*> order;
+  for (const SafetensorsTensor& tensor : tensors) {
+    if (!tensor.bytes.bytes.empty()) order.push_back(&tensor);
+  }
+  std::ranges::sort(order, {}, [](const auto* tensor) { return tensor->bytes.bytes.data(); });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const std::span<const std::byte> before = order[i - 1]->bytes.bytes;
+    if (before.data() + before.size() <= order[i]->bytes.bytes.data()) continue;
+    fail_format("tensor '" + order[i]->name + "': expected bytes of its own, found some of '" +
+                order[i - 1]->name + "'");
+  }
 }
 
 float float_from_e4m3(unsigned bits) {
@@ -206,6 +211,8 @@ SafetensorsFile SafetensorsFile::parse(const SharedBytes& file) {
                    [&] { result.tensors_.push_back(tensor_of(item.key(), item.value(), data)); });
     }
   }
+  result.index();
+  check_places(result.tensors_);
   return result;
 }
 
@@ -222,6 +229,7 @@ SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
     const SharedBytes bytes = map_file(part);
     with_context(part.string(), [&] { whole.add_part(parse(bytes)); });
   }
+  whole.index();
   for (const auto& [tensor, name] : index["weight_map"].items()) {
     if (whole.tensor(tensor) == nullptr) {
       fail_format(path.string() + ": tensor '" + tensor + "': expected in " +
@@ -233,18 +241,21 @@ SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
 
 void SafetensorsFile::add_part(SafetensorsFile part) {
   metadata_.merge(part.metadata_);
-  for (SafetensorsTensor& each : part.tensors_) {
-    if (tensor(each.name) != nullptr) {
-      fail_format("tensor '" + each.name + "': expected in one file, found in two");
-    }
-    tensors_.push_back(std::move(each));
-  }
+  tensors_.insert(tensors_.end(), std::make_move_iterator(part.tensors_.begin()),
+                  std::make_move_iterator(part.tensors_.end()));
   file_bytes_ += part.file_bytes_;
 }
 
+void SafetensorsFile::index() {
+  for (std::size_t at = 0; at < tensors_.size(); ++at) {
+    if (by_name_.emplace(tensors_[at].name, at).second) continue;
+    fail_format("tensor '" + tensors_[at].name + "': expected in one file, found in two");
+  }
+}
+
 const SafetensorsTensor* SafetensorsFile::tensor(std::string_view name) const {
-  const auto found = std::ranges::find(tensors_, name, &SafetensorsTensor::name);
-  return found == tensors_.end() ? nullptr : &*found;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }
 
 void decode_safetensors(const SafetensorsTensor& tensor, std::span<float> values) {

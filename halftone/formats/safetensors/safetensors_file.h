@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -64,9 +65,12 @@ class SafetensorsFile {
 
  private:
   void add_part(SafetensorsFile part);
+  /// Fills by_name_.
+  void index();
 
   std::map<std::string, std::string> metadata_;
   std::vector<SafetensorsTensor> tensors_;
+  std::map<std::string, std::size_t, std::less<>> by_name_;
   std::size_t file_bytes_ = 0;
 };
 

@@ -42,14 +42,14 @@ TEST(Safetensors, HaveElementsOfEveryType) {
       R"({"__metadata__":{"format":"pt"},)" + entry("f32", "F32", "[1,1]", "[0,4]") + "," +
       entry("f16", "F16", "[1]", "[4,6]") + "," + entry("bf16", "BF16", "[1]", "[6,8]") + "," +
       entry("e4m3", "F8_E4M3", "[3]", "[8,11]") + "," + entry("e5m2", "F8_E5M2", "[2]", "[11,13]") +
-      "," + entry("i8", "I8", "[2]", "[13,15]") + "," + entry("u8", "U8", "[1]", "[13,14]") + "," +
-      entry("i16", "I16", "[]", "[14,16]") + "," + entry("none", "I64", "[0, 5]", "[16,16]") + "}";
+      "," + entry("i8", "I8", "[2]", "[13,15]") + "," + entry("u8", "U8", "[1]", "[15,16]") + "," +
+      entry("i16", "I16", "[]", "[16,18]") + "," + entry("none", "I64", "[0, 5]", "[18,18]") + "}";
   const char data[] = {0,          0,          char(0xC0), 0x3F,  // 1.5
                        0x00,       char(0xC0),                    // -2
                        char(0x80), 0x3F,                          // 1
                        0x38,       char(0xFE), 0x01,              // 1, -448, 2^-9
                        0x3C,       char(0xC0),                    // 1, -2
-                       char(0xFF), 0x02,       0x01};
+                       char(0xFF), 0x02,       char(0xFF), 0x02, 0x01};
   const SafetensorsFile file =
       SafetensorsFile::parse(own_bytes(file_of(head, std::string(data, sizeof data))));
   EXPECT_EQ(file.metadata().at("format"), "pt");
@@ -76,7 +76,7 @@ TEST(Safetensors, RefuseHeadsThatLie) {
     expect_error(kind, text, [&] { SafetensorsFile::parse(own_bytes(bytes)); });
   };
   expect(ErrorKind::kFormat, "expected an object in JSON", "[]");
-  expect(ErrorKind::kFormat, "expected an object in JSON", "{");
+  expect(ErrorKind::kFormat, "expected JSON, found other text at byte 2", "{");
   expect(ErrorKind::kFormat, "tensor 't': expected an object", R"({"t":1})");
   expect(ErrorKind::kFormat, "'dtype': expected a text", R"({"t":{}})");
   expect(ErrorKind::kUnsupported, "found 'F4'", "{" + entry("t", "F4", "[1]", "[0,1]") + "}");
@@ -90,8 +90,10 @@ TEST(Safetensors, RefuseHeadsThatLie) {
   }
   expect(ErrorKind::kFormat, "expected at most 2^50 bytes",
          "{" + entry("t", "U8", "[281474976710655,281474976710655]", "[0,1]") + "}");
-  expect(ErrorKind::kFormat, "found one twice",
+  expect(ErrorKind::kFormat, "found 't' twice",
          "{" + entry("t", "U8", "[1]", "[0,1]") + "," + entry("t", "U8", "[1]", "[0,1]") + "}");
+  expect(ErrorKind::kFormat, "tensor 'u': expected bytes of its own, found some of 't'",
+         "{" + entry("u", "U8", "[2]", "[3,5]") + "," + entry("t", "U8", "[4]", "[0,4]") + "}");
   expect_error(ErrorKind::kFormat, "expected a head of at most 0 bytes, found 7", [] {
     SafetensorsFile::parse(own_bytes({std::byte{7}, {}, {}, {}, {}, {}, {}, {}}));
   });
