@@ -16,14 +16,10 @@ lm::ChatText chat_text(const LanguageModel& model, const lm::ChatTemplate& chat_
   return chat_template.render(conversation, model.texts().marks);
 }
 
-/// The control token that the template writes behind an answer; kNoToken if it writes none.
+/// The special token that the template writes behind an answer; kNoToken if it writes none.
 lm::TokenId end_of_turn(const LanguageModel& model, const lm::ChatTemplate& chat_template) {
   const lm::Vocabulary& vocabulary = model.tokenizer().vocabulary();
-  const lm::TokenId token =
-      vocabulary.special(chat_template.end_of_turn(model.texts().marks), true);
-  const bool is_control =
-      token != lm::kNoToken && vocabulary.token(token).kind == lm::TokenKind::kControl;
-  return is_control ? token : lm::kNoToken;
+  return vocabulary.special(chat_template.end_of_turn(model.texts().marks), true);
 }
 
 }  // namespace
@@ -52,11 +48,14 @@ lm::Generation answer(LanguageModel& model, std::span<const lm::Message> convers
   lm::GenerateOptions generate = options.generate;
   if (generate.max_tokens == 0) generate.max_tokens = model.model().context();
   generate.is_begin = true;
+  const auto& ends = model.texts().answer_end_tokens;
+  generate.stops.tokens.insert(generate.stops.tokens.end(), ends.begin(), ends.end());
   const lm::TokenId end = end_of_turn(model, chat_template);
   if (end != lm::kNoToken) generate.stops.tokens.push_back(end);
-  return generate_from_tokens(
-      model, lm::encode(model.tokenizer(), chat_text(model, chat_template, conversation)),
-      std::move(generate));
+  std::vector<lm::TokenId> prompt =
+      lm::encode(model.tokenizer(), chat_text(model, chat_template, conversation));
+  model.check_tokens(prompt);
+  return generate_from_tokens(model, std::move(prompt), std::move(generate));
 }
 
 std::string chat_prompt(const LanguageModel& model, std::span<const lm::Message> conversation,

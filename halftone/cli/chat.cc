@@ -43,6 +43,7 @@ void run(const ChatVerbOptions& options, const Machine& machine) {
   apply(options.common);
   LanguageModel model =
       LanguageModel::open(options.language.model, options.language.open_options());
+  Progress(options.common, machine).print_warnings(model.warnings());
   ChatOptions how = options.chat;
   how.answer.generate.sampling.seed = options.common.seed;
   how.answer.generate.on_token = token_output(options.common.json);
