@@ -20,7 +20,25 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path,
 
 std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view text,
                                                  const lm::EncodeOptions& options) const {
-  return tokenizer().encode(text, options);
+  std::vector<lm::TokenId> tokens = tokenizer().encode(text, options);
+  check_tokens(tokens);
+  return tokens;
+}
+
+std::vector<std::string> LanguageModel::warnings() const {
+  if (tokenizer().warning().empty()) return {};
+  return {name_ + ": " + tokenizer().warning()};
+}
+
+void LanguageModel::check_tokens(std::span<const lm::TokenId> tokens) const {
+  const std::size_t size = model().vocabulary();
+  for (const lm::TokenId token : tokens) {
+    if (static_cast<std::size_t>(token) < size) continue;
+    fail(ErrorKind::kFormat, name_ + ": the tokenizer has more tokens (" +
+                                 std::to_string(tokenizer().vocabulary().size()) +
+                                 ") than the model (" + std::to_string(size) +
+                                 "), and the text has token " + std::to_string(token));
+  }
 }
 
 namespace {

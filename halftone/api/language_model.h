@@ -47,9 +47,14 @@ class LanguageModel {
   [[nodiscard]] lm::TokenModel& model() { return *model_; }
   [[nodiscard]] const lm::TokenModel& model() const { return *model_; }
 
-  /// @throws Error as lm::Tokenizer::encode()
+  /// What a user should know of its files.
+  [[nodiscard]] std::vector<std::string> warnings() const;
+  /// @throws Error as lm::Tokenizer::encode() and check_tokens()
   [[nodiscard]] std::vector<lm::TokenId> tokenize(std::string_view text,
                                                   const lm::EncodeOptions& options = {}) const;
+  /// Whether the model has the tokens of its tokenizer.
+  /// @throws Error kFormat if not
+  void check_tokens(std::span<const lm::TokenId> tokens) const;
   /// The text of tokens; control tokens have none. It may end inside a character.
   /// @throws Error as lm::Tokenizer::decode()
   [[nodiscard]] std::string detokenize(std::span<const lm::TokenId> tokens) const;
@@ -59,7 +64,10 @@ class LanguageModel {
   [[nodiscard]] lm::TokenId begin_token() const;
   /// Whether a text or an answer ends with the token.
   [[nodiscard]] bool is_end_token(lm::TokenId token) const {
-    return std::ranges::find(texts_.end_tokens, token) != texts_.end_tokens.end();
+    const auto has = [&](const std::vector<lm::TokenId>& tokens) {
+      return std::ranges::find(tokens, token) != tokens.end();
+    };
+    return has(texts_.end_tokens) || has(texts_.answer_end_tokens);
   }
 
   /// @param choice  a family, a template in Jinja, or a file with one; empty: that of the model

@@ -46,7 +46,7 @@ void check_files(const TextEvaluationJob& job) {
 
 lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
                                  std::string_view text, const TextEvaluationOptions& options) {
-  const std::vector<lm::TokenId> tokens = model.tokenizer().encode(text);
+  const std::vector<lm::TokenId> tokens = model.tokenize(text);
   if (reference != nullptr && reference->tokenizer().encode(text) != tokens) {
     fail(ErrorKind::kUsage,
          reference->name() + ": expected the tokens that " + model.name() +

@@ -12,14 +12,10 @@ void add_ends(lm::StopRules& stops, const LanguageModel& model) {
   stops.tokens.insert(stops.tokens.end(), ends.begin(), ends.end());
 }
 
-/// The control token that the template writes behind an answer; kNoToken if it writes none.
+/// The special token that the template writes behind an answer; kNoToken if it writes none.
 lm::TokenId end_of_turn(const LanguageModel& model, const lm::ChatTemplate& chat_template) {
   const lm::Vocabulary& vocabulary = model.tokenizer().vocabulary();
-  const lm::TokenId token =
-      vocabulary.special(chat_template.end_of_turn(model.texts().marks), true);
-  const bool is_control =
-      token != lm::kNoToken && vocabulary.token(token).kind == lm::TokenKind::kControl;
-  return is_control ? token : lm::kNoToken;
+  return vocabulary.special(chat_template.end_of_turn(model.texts().marks), true);
 }
 
 /// A conversation as the model reads it.
@@ -82,11 +78,14 @@ lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
   lm::GenerateOptions generate = options.generate;
   if (generate.max_tokens == 0) generate.max_tokens = model.model().context();
   generate.is_begin = true;
+  const auto& ends = model.texts().answer_end_tokens;
+  generate.stops.tokens.insert(generate.stops.tokens.end(), ends.begin(), ends.end());
   const lm::TokenId end = end_of_turn(model, chat_template);
   if (end != lm::kNoToken) generate.stops.tokens.push_back(end);
   Prompt prompt = options.forgets
                       ? fitting_prompt(model, chat_template, request, generate.max_tokens)
                       : prompt_of(model, chat_template, request);
+  model.check_tokens(prompt.tokens);
   lm::Generation found = generate_from_tokens(model, std::move(prompt.tokens), std::move(generate));
   found.forgotten_messages = prompt.forgotten_messages;
   return found;

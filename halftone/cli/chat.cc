@@ -147,6 +147,7 @@ void run(const ChatVerbOptions& options, const Machine& machine) {
   apply(options.common);
   LanguageModel model =
       LanguageModel::open(options.language.model, options.language.open_options());
+  Progress(options.common, machine).print_warnings(model.warnings());
   const ChatOptions how = chat_options(options);
   if (options.prints_prompt) {
     const Chat chat(model, how);

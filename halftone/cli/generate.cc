@@ -40,6 +40,7 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
   generation.generate.sampling.seed = options.common.seed;
   LanguageModel model =
       LanguageModel::open(options.language.model, options.language.open_options());
+  Progress(options.common, machine).print_warnings(model.warnings());
   generation.generate.on_token = token_output(options.common.json);
   const Interruption interruption;
   const lm::Generation found = generate_text(model, prompt, generation);

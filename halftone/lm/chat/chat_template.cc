@@ -74,35 +74,11 @@ ChatText ChatTemplate::render(const ChatRequest& request, const ChatMarks& marks
 }
 
 std::vector<TokenId> encode(const Tokenizer& tokenizer, const ChatText& chat) {
-  check_utf8(chat.text);
-  std::vector<TokenId> tokens = tokenizer.encode("");
-  const std::string_view text = chat.text;
-  const std::size_t num_before = tokens.size();
-  const auto add_plain = [&](std::size_t begin, std::size_t end) {
-    const auto plain = tokenizer.encode(text.substr(begin, end - begin), {.begin = false});
-    tokens.insert(tokens.end(), plain.begin(), plain.end());
-  };
-  std::size_t begin_of_plain = 0;
-  std::size_t end_of_template = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    if (!chat.is_template[at]) {
-      ++at;
-      continue;
-    }
-    end_of_template = std::max(end_of_template, at);
-    while (end_of_template < text.size() && chat.is_template[end_of_template]) ++end_of_template;
-    const TokenId token =
-        tokenizer.vocabulary().special(text.substr(at, end_of_template - at), true);
-    if (token == kNoToken || tokenizer.vocabulary().token(token).kind != TokenKind::kControl) {
-      ++at;
-      continue;
-    }
-    add_plain(begin_of_plain, at);
-    if (at != 0 || num_before == 0 || token != tokens.back()) tokens.push_back(token);
-    at += tokenizer.vocabulary().token(token).text.size();
-    begin_of_plain = at;
-  }
-  add_plain(begin_of_plain, text.size());
+  std::vector<TokenId> tokens = tokenizer.encode("", {.end = false});
+  const std::vector<TokenId> text = tokenizer.encode(
+      chat.text, {.begin = false, .end = false, .control = true, .trusted = &chat.is_template});
+  const bool has_begin = !tokens.empty() && !text.empty() && text.front() == tokens.back();
+  tokens.insert(tokens.end(), text.begin() + (has_begin ? 1 : 0), text.end());
   return tokens;
 }
 

@@ -11,6 +11,7 @@
 #include "halftone/base/paths.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/gguf/gguf_writer.h"
+#include "halftone/lm/text/end_texts.h"
 #include "halftone/lm/text/gguf_text_keys.h"
 
 namespace halftone::lm {
@@ -96,10 +97,13 @@ ModelTexts texts_of_gguf(const formats::GgufFile& file) {
                    {}};
   texts.marks = chat_marks(texts.tokenizer);
   texts.end_tokens = end_tokens(texts.tokenizer);
-  for (const char* key : {gguf_text_key::kEndOfTurn, gguf_text_key::kEndOfMessage}) {
+  for (const char* key :
+       {gguf_text_key::kEndOfTurn, gguf_text_key::kEndOfMessage, gguf_text_key::kFillPadding,
+        gguf_text_key::kFillRepository, gguf_text_key::kFillSeparator}) {
     add_end(texts.end_tokens, file.integer(key).value_or(-1), texts.tokenizer);
   }
   sort_ends(texts.end_tokens);
+  texts.answer_end_tokens = texts.end_tokens;
   return texts;
 }
 
@@ -108,6 +112,7 @@ ModelTexts texts_of_llama2c(const SharedBytes& tokenizer) {
   texts.marks = chat_marks(texts.tokenizer);
   // It trains on texts one after another: the next one's begin token ends a text.
   texts.end_tokens = {texts.tokenizer.begin(), texts.tokenizer.end()};
+  texts.answer_end_tokens = texts.end_tokens;
   return texts;
 }
 
@@ -116,6 +121,16 @@ std::string chat_template_of(const TextFiles& files) {
   const auto jinja = files.find("chat_template.jinja");
   if (jinja != files.end()) return std::string(text_of(jinja->second));
   return template_text(object_in(files, "tokenizer_config.json"));
+}
+
+/// What a folder says of generation: where it has no file for this, the model's configuration, or
+/// that of its text model.
+json generation_config(const TextFiles& files) {
+  if (files.contains("generation_config.json")) return object_in(files, "generation_config.json");
+  json config = object_in(files, kConfig);
+  const json& text_config = value_of(config, "text_config");
+  const bool is_nested = value_of(config, "eos_token_id").is_null() && text_config.is_object();
+  return is_nested ? json(text_config) : config;
 }
 
 ModelTexts texts_of_files(const TextFiles& files) {
@@ -129,15 +144,20 @@ ModelTexts texts_of_files(const TextFiles& files) {
       Tokenizer::from_tokenizer_json(tokenizer->second), chat_template_of(files), {}, {}};
   const json config = object_in(files, "tokenizer_config.json");
   texts.marks = marks_of(config);
-  texts.end_tokens = end_tokens(texts.tokenizer);
-  const TokenId end = texts.tokenizer.vocabulary().control(texts.marks.end);
+  texts.answer_end_tokens = end_tokens(texts.tokenizer);
+  const TokenId end = texts.tokenizer.vocabulary().named(texts.marks.end);
   if (end != kNoToken) texts.end_tokens.push_back(end);
-  const json generation = object_in(files, "generation_config.json");
+  const json generation = generation_config(files);
   const json& ids = value_of(generation, "eos_token_id");
   for (const json& id : ids.is_array() ? ids : json::array({ids})) {
     if (id.is_number_integer()) add_end(texts.end_tokens, id.get<std::int64_t>(), texts.tokenizer);
   }
+  // transformers ends texts with these alone; where there are none, the known ones are.
+  if (texts.end_tokens.empty()) texts.end_tokens = texts.answer_end_tokens;
   sort_ends(texts.end_tokens);
+  auto& ends = texts.answer_end_tokens;
+  ends.insert(ends.end(), texts.end_tokens.begin(), texts.end_tokens.end());
+  sort_ends(ends);
   return texts;
 }
 
@@ -189,14 +209,14 @@ bool is_gguf(const std::filesystem::path& model) {
 }  // namespace
 
 std::vector<TokenId> end_tokens(const Tokenizer& tokenizer) {
-  constexpr std::array<std::string_view, 10> kEnds = {
-      "<|im_end|>",    "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>",
-      "<|endoftext|>", "<|eot|>",    "</s>",       "<|return|>",    "<|end_of_text|>"};
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
+  const auto has = [&](std::string_view text) { return vocabulary.named(text) != kNoToken; };
   std::vector<TokenId> tokens;
   if (tokenizer.end() != kNoToken) tokens.push_back(tokenizer.end());
-  for (const std::string_view end : kEnds) {
-    const TokenId token = tokenizer.vocabulary().control(end);
-    if (token != kNoToken) tokens.push_back(token);
+  for (std::size_t i = 0; i < vocabulary.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    const Token& token = vocabulary.token(id);
+    if (token.kind != TokenKind::kByte && ends_answers(token.text, has)) tokens.push_back(id);
   }
   sort_ends(tokens);
   return tokens;
@@ -221,6 +241,10 @@ TextFiles read_text_files(const std::filesystem::path& model,
     if (is_needed || path_exists(model / name)) {
       files.emplace(name, map_file(model / name));
     }
+  }
+  // It says which tokens end texts where there is no generation_config.json.
+  if (!files.contains("generation_config.json") && path_exists(model / kConfig)) {
+    files.emplace(kConfig, map_file(model / kConfig));
   }
   return files;
 }

@@ -17,7 +17,9 @@ struct ModelTexts {
   Tokenizer tokenizer;
   std::string chat_template;        ///< Jinja; empty if the files have none
   ChatMarks marks;                  ///< the texts that a template writes for begin and end
-  std::vector<TokenId> end_tokens;  ///< in the order of ids
+  std::vector<TokenId> end_tokens;  ///< of texts, in the order of ids
+  /// Of answers: end_tokens, and tokens whose texts are known to end answers.
+  std::vector<TokenId> answer_end_tokens{};
 };
 
 /// The files by which a model turns text into tokens, which ModelFile keeps: of a GGUF file its
@@ -29,7 +31,9 @@ TextFiles read_text_files(const std::filesystem::path& model,
                           const std::filesystem::path& tokenizer = {});
 
 /// Reads a GGUF file, Halftone's own file, or a folder of Hugging Face with tokenizer.json and,
-/// where they are there, tokenizer_config.json, chat_template.jinja and generation_config.json.
+/// where they are there, tokenizer_config.json, chat_template.jinja and generation_config.json, in
+/// whose absence config.json says which tokens end texts. Where no file says it, texts of tokens
+/// do.
 /// @param tokenizer  of a model of llama2.c, a file such as tokenizer.bin; else empty
 /// @throws Error kUsage if a file of llama2.c comes without a tokenizer, or another model with one;
 ///         kIo if a file is missing; kFormat if one is malformed; kUnsupported as Tokenizer's
@@ -47,8 +51,8 @@ ModelTexts read_model_texts(const std::filesystem::path& model,
 void set_gguf_text_keys(formats::GgufKeys& keys, const std::filesystem::path& folder,
                         std::size_t vocabulary);
 
-/// The end token of a tokenizer, and control tokens that are known to end an answer ("<|im_end|>",
-/// "<|eot_id|>", ...), in the order of ids.
+/// The end token of a tokenizer, and those whose texts are known to end an answer ("<|im_end|>",
+/// "<|eot_id|>", ...), of whatever kind, in the order of ids.
 std::vector<TokenId> end_tokens(const Tokenizer& tokenizer);
 
 }  // namespace halftone::lm

@@ -46,11 +46,13 @@ TEST_F(ModelTextsTest, OfAFolder) {
   write("generation_config.json", R"({"eos_token_id": [3, 99, "x"]})");
   EXPECT_EQ(folder().chat_template, "{{ a }}");
   EXPECT_EQ(folder().marks.begin, "<s>");
-  EXPECT_THAT(folder().end_tokens, ElementsAre(1, 2, 3));
+  EXPECT_THAT(folder().end_tokens, ElementsAre(2, 3)) << "as transformers";
+  EXPECT_THAT(folder().answer_end_tokens, ElementsAre(1, 2, 3));
   write("tokenizer_config.json", R"({"chat_template": "{{ b }}"})");
   write("generation_config.json", R"({"eos_token_id": 0})");
   EXPECT_EQ(folder().chat_template, "{{ b }}");
-  EXPECT_THAT(folder().end_tokens, ElementsAre(0, 1));
+  EXPECT_THAT(folder().end_tokens, ElementsAre(0));
+  EXPECT_THAT(folder().answer_end_tokens, ElementsAre(0, 1));
   write("chat_template.jinja", "{{ c }}");
   EXPECT_EQ(folder().chat_template, "{{ c }}");
   write("generation_config.json", "[]");
@@ -113,6 +115,29 @@ TEST_F(ModelTextsTest, OfLlama2c) {
   expect_error(ErrorKind::kUsage, "m.gguf: has a tokenizer of its own",
                [&] { read_model_texts("m.gguf", path("tok.bin")); });
   expect_error(ErrorKind::kIo, "none.gguf", [] { read_model_texts("none.gguf", ""); });
+}
+
+TEST_F(ModelTextsTest, EndAsTheConfigurationSays) {
+  write_tokenizer();
+  write("config.json", R"({"eos_token_id": [0, 3]})");
+  EXPECT_THAT(folder().end_tokens, ElementsAre(0, 3));
+  write("config.json", R"({"text_config": {"eos_token_id": 3}})");
+  EXPECT_THAT(folder().end_tokens, ElementsAre(3));
+  write("generation_config.json", R"({"eos_token_id": 2})");
+  EXPECT_THAT(folder().end_tokens, ElementsAre(2)) << "config.json does not count then";
+}
+
+TEST(EndTokens, AreKnownWhateverTheirKind) {
+  for (const std::int32_t kind : {1, 2, 4, 5}) {
+    formats::GgufKeys keys =
+        tokenizer_keys("llama", {"<unk>", "<s>", "</s>", "<|im_end|>"}, {2, 3, 3, kind});
+    const Tokenizer tokenizer = Tokenizer::from_gguf(formats::gguf_of(keys));
+    EXPECT_THAT(end_tokens(tokenizer), ElementsAre(2, 3)) << kind;
+    EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{3}), "");
+  }
+  formats::GgufKeys harmony =
+      tokenizer_keys("llama", {"<unk>", "<s>", "</s>", "<|end|>", "<|return|>", "<|call|>"});
+  EXPECT_THAT(end_tokens(Tokenizer::from_gguf(formats::gguf_of(harmony))), ElementsAre(2, 4, 5));
 }
 
 TEST(EndTokens, AreThoseThatAreKnown) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <span>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/text/utf8.h"
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
 
 /// A token of a word under way, linked with its neighbours.
-struct Piece {
+struct LinkedToken {
   TokenId token = kNoToken;  ///< kNoToken: merged into the one before it
   std::size_t previous = kEnd;
   std::size_t next = kEnd;
@@ -62,18 +63,22 @@ std::array<int, 0x144> make_byte_of_character() {
 
 }  // namespace
 
-std::string bytes_from_characters(std::string_view text) {
+std::optional<std::string> bytes_named_by(std::string_view text) {
   static const std::array<int, 0x144> byte_of = make_byte_of_character();
   std::string bytes;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = utf8_length(text.substr(at));
-    if (length == 0) return std::string(text);
+    if (length == 0) return std::nullopt;
     const char32_t character = utf8_code_point(text.substr(at, length));
-    if (character >= byte_of.size() || byte_of[character] < 0) return std::string(text);
+    if (character >= byte_of.size() || byte_of[character] < 0) return std::nullopt;
     bytes += static_cast<char>(byte_of[character]);
     at += length;
   }
   return bytes;
+}
+
+std::string bytes_from_characters(std::string_view text) {
+  return bytes_named_by(text).value_or(std::string(text));
 }
 
 std::string characters_from_bytes(std::string_view bytes) {
@@ -84,21 +89,27 @@ std::string characters_from_bytes(std::string_view bytes) {
 }
 
 BytePairs::BytePairs(const Vocabulary& vocabulary,
-                     const std::vector<std::pair<std::string, std::string>>& merges) {
+                     const std::vector<std::pair<std::string, std::string>>& merges,
+                     BytePairOptions options)
+    : vocabulary_(vocabulary), options_(std::move(options)) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char text = static_cast<char>(byte);
     bytes_[byte] = vocabulary.find({&text, 1});
   }
   std::uint32_t rank = 0;
   for (const auto& [left, right] : merges) {
+    const std::string_view rest =
+        std::string_view(right).substr(std::min(right.size(), options_.continuing_prefix.size()));
     const TokenId first = vocabulary.find(left);
     const TokenId second = vocabulary.find(right);
-    const TokenId result = vocabulary.find(left + right);
+    const TokenId result = vocabulary.find(left + std::string(rest));
     if (first == kNoToken || second == kNoToken || result == kNoToken) {
       fail(ErrorKind::kFormat,
            "merge " + std::to_string(rank) + ": expected tokens of the vocabulary, found others");
     }
-    merges_.emplace(key_of(first, second), Merge{rank++, result});
+    const auto [at, is_new] = merges_.emplace(key_of(first, second), Merge{rank, result});
+    if (!is_new && options_.last_rank_counts) at->second.rank = rank;
+    ++rank;
   }
 }
 
@@ -118,40 +129,125 @@ std::vector<std::pair<TokenId, TokenId>> BytePairs::merges() const {
   return pairs;
 }
 
-void BytePairs::encode(std::string_view word, std::vector<TokenId>& tokens) const {
-  std::vector<Piece> pieces;
-  std::priority_queue<Candidate> queue;
-  const auto offer = [&](std::size_t left) {
-    if (left == kEnd || pieces[left].next == kEnd) return;
-    const TokenId first = pieces[left].token;
-    const TokenId second = pieces[pieces[left].next].token;
-    if (const Merge* merge = find(first, second)) {
-      queue.push({merge->rank, left, first, second, merge->result});
+/// A word while its tokens are merged.
+class BytePairs::Word {
+ public:
+  Word(const BytePairs& pairs, const AllowedTokens& allows, std::span<const TokenId> units)
+      : pairs_(pairs), allows_(allows) {
+    pieces_.reserve(units.size());
+    for (const TokenId token : units) {
+      pieces_.push_back({token, pieces_.empty() ? kEnd : pieces_.size() - 1, pieces_.size() + 1});
     }
+    pieces_.back().next = kEnd;
+  }
+
+  void merge() {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) offer(i);
+    while (!queue_.empty()) {
+      const Candidate best = queue_.top();
+      queue_.pop();
+      LinkedToken& left = pieces_[best.left];
+      if (left.token != best.left_token || left.next == kEnd) continue;
+      LinkedToken& right = pieces_[left.next];
+      if (right.token != best.right_token) continue;
+      left.token = best.result;
+      right.token = kNoToken;
+      left.next = right.next;
+      if (left.next != kEnd) pieces_[left.next].previous = best.left;
+      offer(left.previous);
+      offer(best.left);
+    }
+  }
+
+  void append_to(std::vector<TokenId>& tokens) const {
+    for (std::size_t i = 0; i != kEnd; i = pieces_[i].next) tokens.push_back(pieces_[i].token);
+  }
+
+ private:
+  void offer(std::size_t left) {
+    if (left == kEnd || pieces_[left].next == kEnd) return;
+    const TokenId first = pieces_[left].token;
+    const TokenId second = pieces_[pieces_[left].next].token;
+    const Merge* merge = pairs_.find(first, second);
+    if (merge != nullptr && allows_(merge->result)) {
+      queue_.push({merge->rank, left, first, second, merge->result});
+    }
+  }
+
+  const BytePairs& pairs_;
+  const AllowedTokens& allows_;
+  std::vector<LinkedToken> pieces_;
+  std::priority_queue<Candidate> queue_;
+};
+
+bool BytePairs::is_whole(std::string_view word) const {
+  return options_.whole_words == WholeWords::kAll ||
+         (options_.whole_words == WholeWords::kLineFeeds &&
+          word.find_first_not_of('\n') == std::string_view::npos);
+}
+
+TokenId BytePairs::unit(std::string_view text, bool is_first, bool is_last) const {
+  const bool has_prefix = !is_first && !options_.continuing_prefix.empty();
+  const bool has_suffix = is_last && !options_.end_suffix.empty();
+  if (!has_prefix && !has_suffix) {
+    return text.size() == 1 ? bytes_[static_cast<std::uint8_t>(text[0])] : vocabulary_.find(text);
+  }
+  return vocabulary_.find((has_prefix ? options_.continuing_prefix : "") + std::string(text) +
+                          (has_suffix ? options_.end_suffix : ""));
+}
+
+bool BytePairs::add_bytes(std::string_view text, std::vector<TokenId>& units) const {
+  const auto token_of = [&](char c) { return vocabulary_.byte(static_cast<std::uint8_t>(c)); };
+  if (std::ranges::any_of(text, [&](char c) { return token_of(c) == kNoToken; })) return false;
+  for (const char c : text) units.push_back(token_of(c));
+  return true;
+}
+
+std::vector<TokenId> BytePairs::units(std::string_view word, const AllowedTokens& allows) const {
+  std::vector<TokenId> units;
+  units.reserve(word.size());
+  std::size_t num_unknown = 0;  // that are not in the list yet
+  const auto add_unknown = [&] {
+    if (num_unknown == 0) return;
+    units.insert(units.end(), options_.fuses_unknown ? 1 : num_unknown, options_.unknown);
+    num_unknown = 0;
   };
-  for (const char c : word) {
-    const TokenId byte = bytes_[static_cast<std::uint8_t>(c)];
-    if (byte == kNoToken) continue;
-    pieces.push_back({byte, pieces.empty() ? kEnd : pieces.size() - 1, pieces.size() + 1});
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t length = options_.has_bytes ? 1 : utf8_length(word.substr(at));
+    if (length == 0) break;
+    const std::string_view text = word.substr(at, length);
+    const bool is_last = at + length == word.size();
+    const TokenId token = allows.checked(unit(text, at == 0, is_last));
+    const std::string whole = (at == 0 ? "" : options_.continuing_prefix) + std::string(text) +
+                              (is_last ? options_.end_suffix : "");
+    at += length;
+    if (token != kNoToken) {
+      add_unknown();
+      units.push_back(token);
+    } else if (!options_.falls_back_to_bytes || !add_bytes(whole, units)) {
+      if (options_.unknown != kNoToken) ++num_unknown;
+      if (options_.unknown == kNoToken && options_.names_unknown) {
+        fail(ErrorKind::kFormat,
+             "vocabulary: expected the unknown token, which '" + whole + "' needs");
+      }
+    }
   }
-  if (pieces.empty()) return;
-  pieces.back().next = kEnd;
-  for (std::size_t i = 0; i < pieces.size(); ++i) offer(i);
-  while (!queue.empty()) {
-    const Candidate best = queue.top();
-    queue.pop();
-    Piece& left = pieces[best.left];
-    if (left.token != best.left_token || left.next == kEnd) continue;
-    Piece& right = pieces[left.next];
-    if (right.token != best.right_token) continue;
-    left.token = best.result;
-    right.token = kNoToken;
-    left.next = right.next;
-    if (left.next != kEnd) pieces[left.next].previous = best.left;
-    offer(left.previous);
-    offer(best.left);
+  add_unknown();
+  return units;
+}
+
+void BytePairs::encode(std::string_view word, const AllowedTokens& allows,
+                       std::vector<TokenId>& tokens) const {
+  const TokenId whole = is_whole(word) ? allows.checked(vocabulary_.find(word)) : kNoToken;
+  if (whole != kNoToken) {
+    tokens.push_back(whole);
+    return;
   }
-  for (std::size_t i = 0; i != kEnd; i = pieces[i].next) tokens.push_back(pieces[i].token);
+  const std::vector<TokenId> parts = units(word, allows);
+  if (parts.empty()) return;
+  Word merged(*this, allows, parts);
+  merged.merge();
+  merged.append_to(tokens);
 }
 
 }  // namespace halftone::lm

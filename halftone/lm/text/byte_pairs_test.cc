@@ -19,7 +19,7 @@ Vocabulary with_bytes(std::vector<std::string> more) {
 
 std::vector<TokenId> encoded(const BytePairs& pairs, std::string_view word) {
   std::vector<TokenId> tokens;
-  pairs.encode(word, tokens);
+  pairs.encode(word, AllowedTokens(), tokens);
   return tokens;
 }
 

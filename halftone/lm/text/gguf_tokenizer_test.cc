@@ -58,12 +58,12 @@ const std::string kPieces = R"({
     "pre_tokenizer": null,
     "added_tokens": [{"id": 0, "content": "<unk>", "special": true},
                      {"id": 1, "content": "<s>", "special": true},
-                     {"id": 9, "content": "▁▁▁", "special": false}],
+                     {"id": 9, "content": "   ", "special": false, "normalized": false}],
     "post_processor": {"type": "TemplateProcessing", "single": [
       {"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}]},
     "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": true,
               "merges": ["▁ a", "a b", "▁a b"],
-              "vocab": {"<0x0A>": 2, "<0xC3>": 3, "▁": 4, "a": 5, "▁a": 6, "b": 7, "▁ab": 8,
+              "vocab": {"<0x0A>": 2, "<0x09>": 3, "▁": 4, "a": 5, "▁a": 6, "b": 7, "▁ab": 8,
                         "ab": 10}}})";
 
 void expect_equal(const Tokenizer& a, const Tokenizer& b) {

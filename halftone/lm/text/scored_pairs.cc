@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/text/scored_pairs.h"
 
+#include <algorithm>
 #include <limits>
 #include <queue>
 #include <utility>
@@ -18,7 +19,6 @@ struct Part {
   std::string_view text;
   std::size_t previous = kNone;
   std::size_t next = kNone;
-  bool is_fixed = false;  ///< a user-defined token, which is not merged
 };
 
 /// Two neighbours that are a token together.
@@ -34,15 +34,13 @@ struct Pair {
 
 class Merging {
  public:
-  Merging(const Vocabulary& vocabulary, std::string_view text) : vocabulary_(vocabulary) {
-    for (std::size_t at = 0; at < text.size();) {
-      const TokenId whole = vocabulary.special(text.substr(at), false);
-      const std::size_t length =
-          whole == kNoToken ? utf8_length(text.substr(at)) : vocabulary.token(whole).text.size();
+  Merging(const Vocabulary& vocabulary, const AllowedTokens& allows, std::string_view text)
+      : vocabulary_(vocabulary), allows_(allows) {
+    while (!text.empty()) {
+      const std::size_t length = std::max(utf8_length(text), std::size_t{1});
       const std::size_t index = parts_.size();
-      parts_.push_back(
-          {text.substr(at, length), index == 0 ? kNone : index - 1, index + 1, whole != kNoToken});
-      at += length;
+      parts_.push_back({text.substr(0, length), index == 0 ? kNone : index - 1, index + 1});
+      text.remove_prefix(length);
     }
     if (!parts_.empty()) parts_.back().next = kNone;
   }
@@ -72,37 +70,37 @@ class Merging {
     if (index == kNone || parts_[index].next == kNone) return;
     const Part& left = parts_[index];
     const Part& right = parts_[left.next];
-    if (left.is_fixed || right.is_fixed) return;
     const std::size_t size = left.text.size() + right.text.size();
-    const TokenId both = vocabulary_.find({left.text.data(), size});
+    const TokenId both = allows_.checked(vocabulary_.find({left.text.data(), size}));
     if (both != kNoToken) queue_.push({vocabulary_.token(both).score, index, size});
   }
 
   const Vocabulary& vocabulary_;
+  const AllowedTokens& allows_;
   std::vector<Part> parts_;
   std::priority_queue<Pair> queue_;
 };
 
 }  // namespace
 
-void encode_by_scores(const Vocabulary& vocabulary, TokenId unknown, std::string_view text,
-                      std::vector<TokenId>& tokens) {
-  const std::vector<Part> parts = Merging(vocabulary, text).run();
+void ScoredPairs::encode(std::string_view word, const AllowedTokens& allows,
+                         std::vector<TokenId>& tokens) const {
+  const std::vector<Part> parts = Merging(vocabulary_, allows, word).run();
   for (const Part& part : parts) {
     if (part.text.empty()) continue;
-    const TokenId token = vocabulary.find(part.text);
+    const TokenId token = allows.checked(vocabulary_.find(part.text));
     if (token != kNoToken) {
       tokens.push_back(token);
       continue;
     }
     for (const char c : part.text) {
-      const TokenId byte = vocabulary.byte(static_cast<std::uint8_t>(c));
-      if (byte == kNoToken && unknown == kNoToken) {
+      const TokenId byte = vocabulary_.byte(static_cast<std::uint8_t>(c));
+      if (byte == kNoToken && unknown_ == kNoToken) {
         fail(ErrorKind::kFormat,
              "vocabulary: expected tokens of bytes or an unknown one, found "
              "neither");
       }
-      tokens.push_back(byte == kNoToken ? unknown : byte);
+      tokens.push_back(byte == kNoToken ? unknown_ : byte);
       if (byte == kNoToken) break;  // one for the whole character
     }
   }

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 std::vector<TokenId> encoded(const Vocabulary& vocabulary, std::string_view text,
                              TokenId unknown = 0) {
   std::vector<TokenId> tokens;
-  encode_by_scores(vocabulary, unknown, text, tokens);
+  if (!text.empty()) ScoredPairs(vocabulary, unknown).encode(text, AllowedTokens(), tokens);
   return tokens;
 }
 
@@ -32,7 +32,7 @@ TEST(ScoredPairs, FallBackToBytes) {
   const Vocabulary vocabulary({{"<unk>", 0, TokenKind::kUnknown},
                                {"\xC3", 0, TokenKind::kByte},
                                {"\xA4", 0, TokenKind::kByte},
-                               {"xx", 0, TokenKind::kUserDefined},
+                               {"xx", 0},
                                {"x", -1}});
   EXPECT_THAT(encoded(vocabulary, "\xC3\xA4x"), ElementsAre(1, 2, 4));
   EXPECT_THAT(encoded(vocabulary, "\xC3\xA5x"), ElementsAre(1, 0, 4));

@@ -7,28 +7,12 @@
 
 #include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
+#include "halftone/lm/text/encoding.h"
 #include "halftone/lm/text/scored_pairs.h"
 #include "halftone/lm/text/tokenizer_state.h"
 #include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
-
-namespace {
-
-[[noreturn]] void fail_format(const std::string& message) { fail(ErrorKind::kFormat, message); }
-
-}  // namespace
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  for (;;) {
-    const std::size_t at = text.find(from);
-    result += text.substr(0, at);
-    if (at == std::string_view::npos) return result;
-    result += to;
-    text.remove_prefix(at + from.size());
-  }
-}
 
 std::optional<char> byte_named(std::string_view text) {
   if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>') return std::nullopt;
@@ -38,45 +22,25 @@ std::optional<char> byte_named(std::string_view text) {
   return static_cast<char>(value);
 }
 
-void Tokenizer::State::encode_words(std::string_view text, std::vector<TokenId>& tokens) const {
-  for (const std::string_view word : splitter->split(text)) {
-    const TokenId whole = takes_whole_words ? vocabulary.find(word) : kNoToken;
-    if (whole != kNoToken) {
-      tokens.push_back(whole);
-    } else {
-      pairs->encode(word, tokens);
-    }
+std::string name_of_byte(std::uint8_t byte) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  return {'<', '0', 'x', kDigits[byte / 16], kDigits[byte % 16], '>'};
+}
+
+Tokenizer::State::State(Vocabulary tokens) : vocabulary(std::move(tokens)) {
+  for (std::size_t i = 0; i < vocabulary.size(); ++i) {
+    is_control.push_back(vocabulary.token(static_cast<TokenId>(i)).kind == TokenKind::kControl);
   }
 }
 
-void Tokenizer::State::encode(std::string_view text, bool is_first,
-                              std::vector<TokenId>& tokens) const {
-  if (text.empty()) return;
-  std::string normal;
-  if (composes) text = normal = composed(text);
-  if (!pairs) {
-    std::string spaced = replaced(text, " ", kSpaceSign);
-    if (adds_space && is_first) spaced.insert(0, kSpaceSign);
-    return encode_by_scores(vocabulary, unknown, spaced, tokens);
-  }
-  std::string spaced;
-  if (adds_space && is_first && text.front() != ' ') {
-    spaced.append(" ").append(text);
-    text = spaced;
-  }
-  std::size_t begin_of_words = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const TokenId special = vocabulary.special(text.substr(at), false);
-    if (special == kNoToken) {
-      ++at;
-      continue;
-    }
-    encode_words(text.substr(begin_of_words, at - begin_of_words), tokens);
-    tokens.push_back(special);
-    at += vocabulary.token(special).text.size();
-    begin_of_words = at;
-  }
-  if (begin_of_words < text.size()) encode_words(text.substr(begin_of_words), tokens);
+void set_sentence_pieces(Tokenizer::State& state, bool adds_space) {
+  const std::string sign(kSpaceSign);
+  if (adds_space) state.normalizer.add(normalizer_step::prepend(" "));
+  state.normalizer.add(normalizer_step::replace_text(" ", sign));
+  state.model = std::make_unique<ScoredPairs>(state.vocabulary, state.unknown);
+  state.decoder.add(decoder_step::replace_text(sign, " "));
+  if (adds_space) state.decoder.add(decoder_step::strip_front(" ", 1, true));
+  state.gguf_name = {GgufName::Model::kScores, adds_space, {}};
 }
 
 Tokenizer::Tokenizer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -90,8 +54,9 @@ Tokenizer Tokenizer::from_llama2c(const SharedBytes& file) {
     token.score = reader.little_endian<float>();
     const auto length = reader.little_endian<std::int32_t>();
     if (length < 0 || length > longest) {
-      fail_format("token " + std::to_string(tokens.size()) + ": expected 0 to " +
-                  std::to_string(longest) + " bytes, found " + std::to_string(length));
+      fail(ErrorKind::kFormat, "token " + std::to_string(tokens.size()) + ": expected 0 to " +
+                                   std::to_string(longest) + " bytes, found " +
+                                   std::to_string(length));
     }
     const auto bytes = reader.take(static_cast<std::size_t>(length));
     token.text = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -105,10 +70,18 @@ Tokenizer Tokenizer::from_llama2c(const SharedBytes& file) {
   }
   // The first three are <unk>, begin and end in every file of llama2.c.
   constexpr std::size_t kControls = 3;
-  if (tokens.size() < kControls) fail_format("vocabulary: expected 3 tokens or more");
+  if (tokens.size() < kControls) fail(ErrorKind::kFormat, "vocabulary: expected 3 tokens or more");
   tokens[0].kind = TokenKind::kUnknown;
   tokens[1].kind = tokens[2].kind = TokenKind::kControl;
-  auto state = std::make_shared<State>(State{Vocabulary(std::move(tokens)), 1, 2, 0, true, true});
+  auto state = std::make_shared<State>(Vocabulary(std::move(tokens)));
+  state->begin = 1;
+  state->end = 2;
+  state->unknown = 0;
+  state->front = {1};
+  state->added = AddedTokens(
+      {{1, state->vocabulary.token(1).text, true}, {2, state->vocabulary.token(2).text, true}},
+      AddedTokens::Order::kFirst);
+  set_sentence_pieces(*state, true);
   return Tokenizer(std::move(state));
 }
 
@@ -116,43 +89,44 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
   check_utf8(text);
   const State& state = *state_;
   std::vector<TokenId> tokens;
-  if (options.begin && state.adds_begin && state.begin != kNoToken) tokens.push_back(state.begin);
-  bool is_first = true;
-  std::size_t begin_of_text = 0;
-  for (std::size_t at = 0; options.control && at < text.size();) {
-    const TokenId special = state.vocabulary.special(text.substr(at), true);
-    if (special == kNoToken || state.vocabulary.token(special).kind != TokenKind::kControl) {
-      ++at;
-      continue;
-    }
-    state.encode(text.substr(begin_of_text, at - begin_of_text), is_first, tokens);
-    tokens.push_back(special);
-    at += state.vocabulary.token(special).text.size();
-    begin_of_text = at;
-    is_first = true;  // a text begins anew
+  if (options.begin) tokens = state.front;
+  append_tokens(state, text, options, tokens);
+  if (options.end) tokens.insert(tokens.end(), state.back.begin(), state.back.end());
+  if (state.max_tokens && tokens.size() > *state.max_tokens) {
+    fail(ErrorKind::kUnsupported,
+         "tokenizer.json: 'truncation': expected null or texts of at most " +
+             std::to_string(*state.max_tokens) + " tokens, found one of " +
+             std::to_string(tokens.size()));
   }
-  state.encode(text.substr(begin_of_text), is_first, tokens);
   return tokens;
 }
 
 std::string Tokenizer::text(TokenId token) const {
   const Token& found = state_->vocabulary.token(token);
-  if (state_->pairs || found.kind == TokenKind::kByte) return found.text;
-  return replaced(found.text, kSpaceSign, " ");
+  std::string text = found.text;
+  if (found.kind != TokenKind::kByte && found.kind != TokenKind::kControl) {
+    state_->decoder.apply(text, false);
+  }
+  return text;
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> tokens) const {
   std::string result;
+  bool is_first = true;
   for (const TokenId token : tokens) {
-    const TokenKind kind = state_->vocabulary.token(token).kind;
-    if (kind != TokenKind::kControl && kind != TokenKind::kUnknown) result += text(token);
+    const Token& found = state_->vocabulary.token(token);
+    if (found.kind == TokenKind::kControl || found.kind == TokenKind::kUnknown) continue;
+    std::string text = found.text;
+    if (found.kind != TokenKind::kByte) state_->decoder.apply(text, is_first);
+    result += text;
+    is_first = false;
   }
-  if (state_->adds_space && result.starts_with(' ')) result.erase(0, 1);
   return result;
 }
 
 const Vocabulary& Tokenizer::vocabulary() const { return state_->vocabulary; }
 TokenId Tokenizer::begin() const { return state_->begin; }
 TokenId Tokenizer::end() const { return state_->end; }
+const std::string& Tokenizer::warning() const { return state_->warning; }
 
 }  // namespace halftone::lm

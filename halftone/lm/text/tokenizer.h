@@ -16,36 +16,45 @@
 namespace halftone::lm {
 
 struct EncodeOptions {
-  bool begin = true;     ///< put the begin token in front, if the model has one in front of texts
+  bool begin = true;     ///< put the tokens in front that the model has in front of texts
+  bool end = true;       ///< and those behind that it has behind them
   bool control = false;  ///< find control tokens such as "<|im_start|>" in the text
+  /// By byte: what is not trusted has no control tokens, and none of the user-defined ones that
+  /// look like "<|im_start|>" or occur in what is trusted, other than white space. Kept by
+  /// reference; null: all is trusted.
+  const std::vector<bool>* trusted = nullptr;
 };
 
 /// The tokenizer of a model. Any number of threads may use it.
 class Tokenizer {
  public:
-  /// The tokenizer of a GGUF file: byte-level pairs (tokenizer.ggml.model "gpt2") or
-  /// SentencePiece's pairs ("llama").
+  /// The tokenizer of a GGUF file, as llama.cpp reads it: tokenizer.ggml.model "gpt2" (byte pairs),
+  /// "llama" (SentencePiece's pairs), "t5" (unigrams), "bert" (pieces of words) or "gemma4".
   /// @throws Error kFormat if keys are missing, of other types or do not fit together; kUnsupported
   ///         for other models and splitting rules
   static Tokenizer from_gguf(const formats::GgufFile& file);
-  /// The tokenizer of Hugging Face's tokenizer.json: a model of type BPE on bytes (with ByteLevel),
-  /// or on characters with spaces as U+2581 (SentencePiece's).
-  /// @throws Error kFormat if the file is malformed; kUnsupported for other types of models and
-  /// steps
+  /// The tokenizer of Hugging Face's tokenizer.json, as the package tokenizers reads it: a model of
+  /// type BPE, Unigram, WordPiece or WordLevel.
+  /// @throws Error kFormat if the file is malformed; kUnsupported for what is not known, which it
+  ///         names
   static Tokenizer from_tokenizer_json(const SharedBytes& file);
   /// The tokenizer of llama2.c: scores and texts.
   /// @throws Error kFormat if the file is malformed
   static Tokenizer from_llama2c(const SharedBytes& file);
 
-  /// The inverse of from_gguf(): sets the keys tokenizer.ggml.* of a new file. What is lost is the
-  /// composition of texts to Unicode's form NFC: GGUF has no key for it, llama.cpp does not do it.
+  /// The inverse of from_gguf(): sets the keys tokenizer.ggml.* of a new file. What is lost is what
+  /// GGUF has no keys for and llama.cpp does not do: the composition of texts to Unicode's form
+  /// NFC, white space that added tokens take, and that a text with a space in front gets no second
+  /// one.
   /// @param size  of the vocabulary of the model: unused tokens are added up to it
   /// @throws Error kUnsupported if files cannot name what the tokenizer does: says what to do;
   ///         kFormat if there are more tokens than `size`
   void set_gguf_keys(formats::GgufKeys& keys, std::size_t size) const;
 
   /// @param text  UTF-8
-  /// @throws Error kFormat if the text is not UTF-8
+  /// @throws Error kFormat if the text is not UTF-8, or of what has no token and there is no
+  /// unknown
+  ///         one; kUnsupported if the file says to cut off a text so long
   [[nodiscard]] std::vector<TokenId> encode(std::string_view text,
                                             const EncodeOptions& options = {}) const;
   /// The text of tokens; control tokens have none. It may end inside a character.
@@ -58,9 +67,12 @@ class Tokenizer {
   [[nodiscard]] const Vocabulary& vocabulary() const;
   [[nodiscard]] TokenId begin() const;  ///< kNoToken if there is none
   [[nodiscard]] TokenId end() const;    ///< kNoToken if there is none
+  /// What a user should know of the file, in a sentence; empty if nothing.
+  [[nodiscard]] const std::string& warning() const;
+
+  struct State;  ///< known in this folder only
 
  private:
-  struct State;
   explicit Tokenizer(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;  // shared by copies
 };

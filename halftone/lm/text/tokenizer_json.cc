@@ -1,180 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads tokenizer.json of Hugging Face's tokenizers.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/lm/text/tokenizer_state.h"
+#include "halftone/lm/text/json_parts.h"
 
 namespace halftone::lm {
 namespace {
 
+using namespace tokenizer_json;  // NOLINT(google-build-using-namespace): its parts
 using nlohmann::json;
-
-[[noreturn]] void fail_json(const std::string& message) {
-  fail(ErrorKind::kFormat, "tokenizer.json: " + message);
-}
-
-[[noreturn]] void fail_step(const std::string& what, const json& step) {
-  std::string text = step.dump(-1, ' ', false, json::error_handler_t::replace);
-  if (text.size() > 100) text = text.substr(0, 97) + "...";
-  fail(ErrorKind::kUnsupported, "tokenizer.json: " + what + ": found " + text);
-}
-
-/// A member; null if there is none.
-const json& member(const json& object, const char* key) {
-  static const json none;
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() ? *found : none;
-}
-
-std::string text_member(const json& object, const char* key) {
-  const json& found = member(object, key);
-  if (!found.is_string()) fail_json("'" + std::string(key) + "': expected a text");
-  return found.get<std::string>();
-}
-
-bool flag_member(const json& object, const char* key, bool otherwise) {
-  const json& found = member(object, key);
-  return found.is_boolean() ? found.get<bool>() : otherwise;
-}
-
-/// A step, or the steps of a Sequence; none for null.
-std::vector<json> steps_of(const json& step, const char* list) {
-  if (step.is_null()) return {};
-  if (text_member(step, "type") != "Sequence") return {step};
-  const json& steps = member(step, list);
-  if (!steps.is_array()) fail_json("'" + std::string(list) + "': expected a list");
-  return steps;
-}
-
-/// What normalizer and pre_tokenizer do.
-struct Steps {
-  bool composes = false;
-  bool is_byte_level = false;
-  bool has_space_sign = false;
-  bool adds_space = false;
-  std::vector<std::string> patterns{};
-};
-
-void read_normalizer(const json& normalizer, Steps& steps) {
-  for (const json& step : steps_of(normalizer, "normalizers")) {
-    const std::string type = text_member(step, "type");
-    if (type == "NFC") {
-      steps.composes = true;
-    } else if (type == "Prepend" && text_member(step, "prepend") == kSpaceSign) {
-      steps.adds_space = true;
-    } else if (type == "Replace" && member(member(step, "pattern"), "String") == " " &&
-               text_member(step, "content") == kSpaceSign) {
-      steps.has_space_sign = true;
-    } else {
-      fail_step("normalizer: expected NFC, or Prepend and Replace of spaces by U+2581", step);
-    }
-  }
-}
-
-void read_split(const json& step, Steps& steps) {
-  // Gemma's files split at spaces, of which the normalizer has left none.
-  if (steps.has_space_sign && member(member(step, "pattern"), "String") == " ") return;
-  const json& pattern = member(member(step, "pattern"), "Regex");
-  const bool is_isolated = text_member(step, "behavior") == "Isolated";
-  if (!pattern.is_string() || !is_isolated || flag_member(step, "invert", false)) {
-    fail_step("pre_tokenizer: expected a Split by a Regex, Isolated", step);
-  }
-  steps.patterns.push_back(pattern.get<std::string>());
-}
-
-void read_metaspace(const json& step, Steps& steps) {
-  const json& scheme = member(step, "prepend_scheme");
-  if (text_member(step, "replacement") != kSpaceSign || flag_member(step, "split", true)) {
-    fail_step("pre_tokenizer: expected a Metaspace of U+2581 that does not split", step);
-  }
-  steps.has_space_sign = true;
-  steps.adds_space = scheme.is_string() && scheme != "never";
-}
-
-void read_pre_tokenizer(const json& pre_tokenizer, Steps& steps) {
-  for (const json& step : steps_of(pre_tokenizer, "pretokenizers")) {
-    const std::string type = text_member(step, "type");
-    if (type == "ByteLevel") {
-      steps.is_byte_level = true;
-      steps.adds_space = flag_member(step, "add_prefix_space", false);
-      if (flag_member(step, "use_regex", true)) {
-        steps.patterns.push_back(split_rule("gpt-2").patterns[0]);
-      }
-    } else if (type == "Digits") {
-      steps.patterns.emplace_back(flag_member(step, "individual_digits", false) ? R"(\p{N})"
-                                                                                : R"(\p{N}+)");
-    } else if (type == "Split" && !steps.is_byte_level) {
-      read_split(step, steps);
-    } else if (type == "Metaspace") {
-      read_metaspace(step, steps);
-    } else {
-      fail_step("pre_tokenizer: expected ByteLevel, Digits, Split or Metaspace", step);
-    }
-  }
-}
-
-TokenId id_of(const json& id) {
-  constexpr std::int64_t kMaxId = 1 << 24;
-  if (!id.is_number_unsigned() || id.get<std::uint64_t>() > kMaxId) {
-    fail_json("expected ids of tokens from 0 to 2^24, found another value");
-  }
-  return id.get<TokenId>();
-}
-
-/// Puts a token at its id.
-void place(std::vector<Token>& tokens, TokenId id, Token token) {
-  const auto at = static_cast<std::size_t>(id);
-  // An id that no token has is one that no text gives.
-  if (at >= tokens.size()) tokens.resize(at + 1, {"", 0, TokenKind::kUnused});
-  tokens[at] = std::move(token);
-}
-
-std::vector<std::pair<std::string, std::string>> merges_of(const json& model) {
-  const json& list = member(model, "merges");
-  if (!list.is_array()) fail_json("'merges': expected a list");
-  std::vector<std::pair<std::string, std::string>> merges;
-  for (const json& merge : list) {
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-      merges.emplace_back(merge[0].get<std::string>(), merge[1].get<std::string>());
-      continue;
-    }
-    const auto text = merge.is_string() ? merge.get<std::string>() : std::string();
-    const std::size_t space = text.find(' ', 1);
-    if (text.empty() || space == std::string::npos) {
-      fail_json("merge " + std::to_string(merges.size()) + ": expected two texts");
-    }
-    merges.emplace_back(text.substr(0, space), text.substr(space + 1));
-  }
-  return merges;
-}
-
-/// The tokens of the model, and those that were added.
-std::vector<Token> tokens_of(const json& root, const json& model, bool is_byte_level) {
-  const json& vocabulary = member(model, "vocab");
-  if (!vocabulary.is_object()) fail_json("'vocab': expected an object");
-  std::vector<Token> tokens;
-  for (const auto& item : vocabulary.items()) {
-    Token token{item.key()};
-    if (is_byte_level) {
-      token.text = bytes_from_characters(token.text);
-    } else if (const std::optional<char> byte = byte_named(token.text)) {
-      token = {std::string(1, *byte), 0, TokenKind::kByte};
-    }
-    place(tokens, id_of(item.value()), std::move(token));
-  }
-  const json& added = member(root, "added_tokens");
-  for (const json& each : added.is_array() ? added : json::array()) {
-    const bool is_control = flag_member(each, "special", false);
-    place(tokens, id_of(member(each, "id")),
-          {text_member(each, "content"), 0,
-           is_control ? TokenKind::kControl : TokenKind::kUserDefined});
-  }
-  return tokens;
-}
 
 /// SentencePiece's scores in place of ranks: the earlier a merge gives a token, the higher.
 void set_scores(std::vector<Token>& tokens,
@@ -189,28 +26,113 @@ void set_scores(std::vector<Token>& tokens,
   }
 }
 
-TokenId find_special(const std::vector<Token>& tokens, const std::string& text) {
-  const auto found = std::ranges::find(tokens, text, &Token::text);
-  return found == tokens.end() ? kNoToken : static_cast<TokenId>(found - tokens.begin());
+void read_added_tokens(const json& added, Tokenizer::State& state) {
+  std::vector<AddedToken> raw;
+  std::vector<AddedToken> normal;
+  for (const json& each : added.is_array() ? added : json::array()) {
+    AddedToken token;
+    token.id = id_of(member(each, "id"));
+    token.text = text_member(each, "content");
+    token.is_control = flag_member(each, "special", false);
+    token.is_single_word = flag_member(each, "single_word", false);
+    token.strips_left = flag_member(each, "lstrip", false);
+    token.strips_right = flag_member(each, "rstrip", false);
+    const bool is_normal = flag_member(each, "normalized", !token.is_control);
+    if (is_normal) {
+      NormalText text{token.text};
+      state.normalizer.apply(text);
+      token.text = text.text;
+    }
+    (is_normal ? normal : raw).push_back(std::move(token));
+  }
+  state.added = AddedTokens(std::move(raw), AddedTokens::Order::kFirst);
+  state.added_to_normal = AddedTokens(std::move(normal), AddedTokens::Order::kFirst);
 }
 
-/// The token that the post-processor puts in front of a text; nothing if there is none.
-std::string begin_text(const json& processor) {
-  for (const json& step : steps_of(processor, "processors")) {
-    if (text_member(step, "type") != "TemplateProcessing") continue;
-    const json& single = member(step, "single");
-    if (single.is_array() && !single.empty()) {
-      const json& id = member(member(single[0], "SpecialToken"), "id");
-      if (id.is_string()) return id.get<std::string>();
+/// The tokens of a special token of a template.
+std::vector<TokenId> template_tokens(const json& processor, const json& special,
+                                     const Vocabulary& vocabulary) {
+  const std::string name = text_member(special, "id");
+  const json& ids = member(member(member(processor, "special_tokens"), name.c_str()), "ids");
+  std::vector<TokenId> tokens;
+  for (const json& id : ids.is_array() ? ids : json::array()) tokens.push_back(id_of(id));
+  if (ids.is_array()) return tokens;
+  const TokenId named = vocabulary.named(name);
+  if (named == kNoToken) fail_format("post_processor: expected the ids of '" + name + "'");
+  return {named};
+}
+
+void read_template(const json& processor, Tokenizer::State& state) {
+  const json& single = member(processor, "single");
+  if (!single.is_array()) fail_format("post_processor: 'single': expected a list");
+  std::vector<TokenId> front;
+  std::vector<TokenId> back;
+  bool is_behind = false;
+  for (const json& each : single) {
+    const json& special = member(each, "SpecialToken");
+    if (special.is_object()) {
+      const auto tokens = template_tokens(processor, special, state.vocabulary);
+      auto& list = is_behind ? back : front;
+      list.insert(list.end(), tokens.begin(), tokens.end());
+    } else if (member(member(each, "Sequence"), "id") == "A" && !is_behind) {
+      is_behind = true;
+    } else {
+      refuse("post_processor: expected one sequence A, and special tokens", each);
     }
   }
-  return "";
+  if (!is_behind) refuse("post_processor: expected a sequence A", single);
+  state.front.insert(state.front.begin(), front.begin(), front.end());
+  state.back.insert(state.back.end(), back.begin(), back.end());
+}
+
+/// A token of BertProcessing: ["[SEP]", 102].
+TokenId pair_token(const json& processor, const char* key) {
+  const json& pair = member(processor, key);
+  if (!pair.is_array() || pair.size() != 2) {
+    fail_format("post_processor: '" + std::string(key) + "': expected a text and an id");
+  }
+  return id_of(pair[1]);
+}
+
+void read_post_processor(const json& post_processor, Tokenizer::State& state) {
+  for (const json& step : steps_of(post_processor, "processors")) {
+    const std::string type = text_member(step, "type");
+    check_members("post_processor " + type, step,
+                  {"type", "single", "pair", "special_tokens", "sep", "cls", "trim_offsets",
+                   "add_prefix_space", "use_regex"});
+    if (type == "TemplateProcessing") {
+      read_template(step, state);
+    } else if (type == "BertProcessing" || type == "RobertaProcessing") {
+      state.front.insert(state.front.begin(), pair_token(step, "cls"));
+      state.back.push_back(pair_token(step, "sep"));
+    } else if (type != "ByteLevel") {  // that one changes no tokens
+      refuse("post_processor: " + type + " is not known", step);
+    }
+  }
+  for (const TokenId token : state.front) (void)state.vocabulary.token(token);
+  for (const TokenId token : state.back) (void)state.vocabulary.token(token);
+  if (!state.front.empty()) state.begin = state.front.front();
+}
+
+/// To what the file would cut and fill texts.
+void read_sizes(const json& root, Tokenizer::State& state) {
+  const json& truncation = member(root, "truncation");
+  if (!truncation.is_null()) {
+    state.max_tokens = count_member(truncation, "max_length", std::size_t{1} << 24);
+  }
+  const json& padding = member(root, "padding");
+  const bool fills = !padding.is_null() && (member(padding, "strategy") != "BatchLongest" ||
+                                            !member(padding, "pad_to_multiple_of").is_null());
+  if (fills) refuse("'padding': expected null or BatchLongest", padding);
 }
 
 json parse_document(const SharedBytes& file) {
   const auto* first = reinterpret_cast<const char*>(file.bytes.data());
   json root = json::parse(first, first + file.bytes.size(), nullptr, false);
-  if (!root.is_object()) fail_json("expected an object in JSON, found other text");
+  if (!root.is_object()) fail_format("expected an object in JSON, found other text");
+  check_members("the file", root,
+                {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
+                 "post_processor", "decoder", "model"});
   return root;
 }
 
@@ -219,40 +141,24 @@ json parse_document(const SharedBytes& file) {
 Tokenizer Tokenizer::from_tokenizer_json(const SharedBytes& file) {
   const json root = parse_document(file);
   const json& model = member(root, "model");
-  if (member(model, "type") != "BPE") {
-    fail_step("model: expected one of type BPE", member(model, "type"));
-  }
+  // The steps say what the texts of tokens mean, of which the steps know nothing.
   Steps steps;
-  read_normalizer(member(root, "normalizer"), steps);
-  read_pre_tokenizer(member(root, "pre_tokenizer"), steps);
-  if (!steps.is_byte_level && (!steps.has_space_sign || !steps.patterns.empty())) {
-    fail_step("pre_tokenizer: expected ByteLevel, or spaces as U+2581 without splitting",
-              member(root, "pre_tokenizer"));
+  State read(Vocabulary({{"", 0, TokenKind::kUnused}}));
+  read_normalizer(member(root, "normalizer"), steps, read);
+  read_pre_tokenizer(member(root, "pre_tokenizer"), steps, read);
+  if (!model.is_object()) {
+    refuse("model: expected one of type BPE, Unigram, WordPiece or WordLevel", model);
   }
-  auto merges = merges_of(model);
-  std::vector<Token> tokens = tokens_of(root, model, steps.is_byte_level);
-  if (!steps.is_byte_level) set_scores(tokens, merges);
-  const std::string begin = begin_text(member(root, "post_processor"));
-  const TokenId begin_id = begin.empty() ? kNoToken : find_special(tokens, begin);
-  const json& unknown = member(model, "unk_token");
-  const TokenId unknown_id =
-      unknown.is_string() ? find_special(tokens, unknown.get<std::string>()) : kNoToken;
-
-  auto state = std::make_shared<State>(State{Vocabulary(std::move(tokens))});
-  state->begin = begin_id;
-  state->adds_begin = begin_id != kNoToken;
-  state->unknown = unknown_id;
-  state->adds_space = steps.adds_space;
-  state->composes = steps.composes;
-  state->takes_whole_words = flag_member(model, "ignore_merges", false);
-  if (steps.is_byte_level) {
-    for (auto& [left, right] : merges) {
-      left = bytes_from_characters(left);
-      right = bytes_from_characters(right);
-    }
-    state->splitter.emplace(steps.patterns);
-    state->pairs.emplace(state->vocabulary, merges);
-  }
+  std::vector<Token> tokens = tokens_of(root, steps);
+  if (member(model, "type") == "BPE" && !steps.has_bytes) set_scores(tokens, merges_of(model));
+  auto state = std::make_shared<State>(Vocabulary(std::move(tokens)));
+  state->normalizer = std::move(read.normalizer);
+  state->pre_tokenizer = std::move(read.pre_tokenizer);
+  read_model(model, steps, *state);
+  read_decoder(member(root, "decoder"), steps, *state);
+  read_added_tokens(member(root, "added_tokens"), *state);
+  read_post_processor(member(root, "post_processor"), *state);
+  read_sizes(root, *state);
   return Tokenizer(std::move(state));
 }
 

@@ -111,9 +111,9 @@ TEST(Tokenizers, RefuseWhatDoesNotFit) {
   const auto expect = [](ErrorKind kind, const std::string& text, const GgufKeys& keys) {
     expect_error(kind, text, [&] { Tokenizer::from_gguf(gguf_of(keys)); });
   };
-  expect(ErrorKind::kUnsupported, "expected gpt2 or llama, found ''", {});
+  expect(ErrorKind::kUnsupported, "expected gpt2, llama, t5, bert or gemma4, found ''", {});
   GgufKeys keys;
-  expect(ErrorKind::kUnsupported, "found 'bert'", keys.set("tokenizer.ggml.model", "bert"));
+  expect(ErrorKind::kUnsupported, "found 'rwkv'", keys.set("tokenizer.ggml.model", "rwkv"));
   expect(ErrorKind::kFormat, "tokens': expected a list of texts, found none",
          keys.set("tokenizer.ggml.model", "llama"));
   expect(ErrorKind::kFormat, "expected 1 scores and kinds of tokens",

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/text/utf8.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 
 #include "halftone/base/error.h"
 
@@ -80,17 +76,6 @@ void check_utf8(std::string_view text) {
     }
     at += length;
   }
-}
-
-std::string composed(std::string_view text) {
-  utf8proc_uint8_t* bytes = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &bytes,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(bytes, std::free);
-  if (size < 0) fail(ErrorKind::kMemory, std::string("text: ") + utf8proc_errmsg(size));
-  return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
 std::string to_utf8(char32_t code_point) {

@@ -19,10 +19,19 @@ std::size_t utf8_begun_length(std::string_view text);
 void check_utf8(std::string_view text);
 /// The code point of the first character. @pre utf8_length(text) > 0
 char32_t utf8_code_point(std::string_view text);
-/// The text in Unicode's normal form C, as of Unicode 14. @pre it is UTF-8
-/// @throws Error kMemory if there is too little
-std::string composed(std::string_view text);
 /// A code point in UTF-8. @pre it is at most 0x10FFFF and no surrogate
 std::string to_utf8(char32_t code_point);
+
+/// Calls visit(code point, its bytes) for every character. @pre the text is UTF-8
+template <typename Visit>
+void for_each_character(std::string_view text, Visit&& visit) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text.substr(at));
+    if (length == 0) return;  // of no text that was checked
+    const std::string_view bytes = text.substr(at, length);
+    visit(utf8_code_point(bytes), bytes);
+    at += length;
+  }
+}
 
 }  // namespace halftone::lm

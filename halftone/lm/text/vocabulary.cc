@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/text/vocabulary.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "halftone/base/error.h"
 
@@ -14,25 +14,22 @@ Vocabulary::Vocabulary(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
          "vocabulary: expected 1 to 2^24 tokens, found " + std::to_string(tokens_.size()));
   }
   bytes_.fill(kNoToken);
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {
-    const Token& token = tokens_[i];
-    const auto id = static_cast<TokenId>(i);
-    const bool is_special =
-        token.kind == TokenKind::kControl || token.kind == TokenKind::kUserDefined;
-    if (token.kind == TokenKind::kByte && token.text.size() == 1) {
-      bytes_[static_cast<std::uint8_t>(token.text[0])] = id;
-    } else if (token.kind != TokenKind::kControl && token.kind != TokenKind::kUnused) {
-      by_text_.emplace(token.text, id);
-    }
-    if (is_special && !token.text.empty()) {
-      specials_[static_cast<std::uint8_t>(token.text[0])].push_back(id);
+  std::vector<TextIndex::Entry> specials;
+  for (const bool has_controls : {false, true}) {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const Token& token = tokens_[i];
+      const auto id = static_cast<TokenId>(i);
+      const bool is_control = token.kind == TokenKind::kControl;
+      if (is_control != has_controls) continue;
+      if (is_control || token.kind == TokenKind::kUserDefined) specials.push_back({token.text, id});
+      if (token.kind == TokenKind::kByte && token.text.size() == 1) {
+        bytes_[static_cast<std::uint8_t>(token.text[0])] = id;
+      } else if (token.kind != TokenKind::kUnused && token.is_word) {
+        by_text_.emplace(token.text, id);
+      }
     }
   }
-  for (std::vector<TokenId>& list : specials_) {
-    std::ranges::stable_sort(list, std::greater(), [&](TokenId id) {
-      return tokens_[static_cast<std::size_t>(id)].text.size();
-    });
-  }
+  specials_ = TextIndex(std::move(specials));
 }
 
 const Token& Vocabulary::token(TokenId id) const {
@@ -49,19 +46,22 @@ TokenId Vocabulary::find(std::string_view text) const {
 }
 
 TokenId Vocabulary::special(std::string_view text, bool with_control) const {
-  if (text.empty()) return kNoToken;
-  for (const TokenId id : specials_[static_cast<std::uint8_t>(text[0])]) {
-    const Token& token = tokens_[static_cast<std::size_t>(id)];
-    if (token.kind == TokenKind::kControl && !with_control) continue;
-    if (text.starts_with(token.text)) return id;
-  }
-  return kNoToken;
+  TokenId found = kNoToken;
+  specials_.for_each_prefix(text, [&](std::size_t, TokenId id) {
+    if (with_control || token(id).kind != TokenKind::kControl) found = id;
+  });
+  return found;
 }
 
 TokenId Vocabulary::control(std::string_view text) const {
   const TokenId found = special(text, true);
   const bool is_control = found != kNoToken && token(found).kind == TokenKind::kControl;
   return is_control && token(found).text == text ? found : kNoToken;
+}
+
+TokenId Vocabulary::named(std::string_view text) const {
+  const TokenId found = special(text, true);
+  return found != kNoToken && token(found).text == text ? found : find(text);
 }
 
 }  // namespace halftone::lm

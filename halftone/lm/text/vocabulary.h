@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "halftone/lm/text/text_index.h"
+
 namespace halftone::lm {
 
 using TokenId = std::int32_t;
@@ -30,6 +32,7 @@ struct Token {
   std::string text;  ///< its bytes, of a byte token too
   float score = 0;   ///< higher ones are merged first
   TokenKind kind = TokenKind::kNormal;
+  bool is_word = true;  ///< what words are looked up in has it
 };
 
 /// Tokens by id and by text.
@@ -41,7 +44,8 @@ class Vocabulary {
   [[nodiscard]] std::size_t size() const { return tokens_.size(); }
   /// @throws Error kUsage if there is no such id
   [[nodiscard]] const Token& token(TokenId id) const;
-  /// The first normal, unknown or user-defined token of this text; kNoToken if there is none.
+  /// The first token of this text that words are looked up in, unused ones and bytes apart, control
+  /// tokens last; kNoToken if there is none.
   [[nodiscard]] TokenId find(std::string_view text) const;
   /// The token of a byte; kNoToken if there is none.
   [[nodiscard]] TokenId byte(std::uint8_t value) const { return bytes_[value]; }
@@ -50,12 +54,14 @@ class Vocabulary {
   [[nodiscard]] TokenId special(std::string_view text, bool with_control) const;
   /// The control token of this text; kNoToken if there is none.
   [[nodiscard]] TokenId control(std::string_view text) const;
+  /// The token of this text, control tokens first, words or not; kNoToken if there is none.
+  [[nodiscard]] TokenId named(std::string_view text) const;
 
  private:
   std::vector<Token> tokens_;
   std::unordered_map<std::string_view, TokenId> by_text_;
   std::array<TokenId, 256> bytes_{};
-  std::array<std::vector<TokenId>, 256> specials_;  ///< by their first byte, longest first
+  TextIndex specials_;  ///< control and user-defined tokens
 };
 
 }  // namespace halftone::lm
