@@ -32,6 +32,8 @@ except ImportError as error:
 
 # What the converter or llama.cpp leaves out, so that the file means another network.
 LEFT_OUT = {
+    "deepseek_v2": "llama.cpp judges groups of experts by their two best, not by the best",
+    "deepseek_v3": "the function of scores is not written: transformers' own files do not name it",
     "exaone4": "llama.cpp has windows in files of 64 blocks only",
     "glm": "the epsilon of norms is not written",
     "llama_yarn_ends": "mscale and truncate are not written",

@@ -152,6 +152,11 @@ def further_models() -> dict[str, Tiny]:
                    logits_scaling=1.5)
     deep = {**SIZES, "num_hidden_layers": 5}
     heads = dict(head_dim=16)
+    full = {**SIZES, "num_key_value_heads": 4}
+    latent = dict(kv_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=12)
+    routed = dict(n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=40,
+                  n_shared_experts=2, first_k_dense_replace=1, routed_scaling_factor=1.8,
+                  norm_topk_prob=True, n_group=1, topk_group=1)
     return {
         "olmo": Tiny(t.OlmoConfig(**SIZES, **rope())),
         "olmo2": Tiny(t.Olmo2Config(**SIZES, **rope(5e5))),
@@ -170,13 +175,25 @@ def further_models() -> dict[str, Tiny]:
         "arcee": Tiny(t.ArceeConfig(**SIZES, **rope(**yarn))),
         "glm": Tiny(t.GlmConfig(**{**SIZES, "hidden_size": 64}, **heads, **rope())),
         "glm4": Tiny(t.Glm4Config(**SIZES, **heads, **rope())),
+        "glm4_moe": Tiny(t.Glm4MoeConfig(**SIZES, **heads, **routed, use_qk_norm=True,
+                                         attention_bias=True, **rope(partial_rotary_factor=0.5))),
+        "dots1": Tiny(t.Dots1Config(**SIZES, **routed, **rope())),
+        "deepseek_v2": Tiny(t.DeepseekV2Config(**full, **latent, **{
+            **routed, "n_routed_experts": 8, "n_group": 4, "topk_group": 2, "norm_topk_prob": False},
+            topk_method="group_limited_greedy", q_lora_rank=20, **rope())),
+        "deepseek_v2_lite": Tiny(t.DeepseekV2Config(**full, **latent, **{
+            **routed, "norm_topk_prob": False}, q_lora_rank=None,
+            **rope(**yarn, mscale=0.707, mscale_all_dim=0.707))),
+        "deepseek_v3": Tiny(t.DeepseekV3Config(**full, **latent, **{
+            **routed, "n_routed_experts": 8, "n_group": 4, "topk_group": 2}, q_lora_rank=20,
+            **rope(**yarn, mscale=1.0, mscale_all_dim=1.0))),
         "starcoder2": Tiny(t.Starcoder2Config(**SIZES, sliding_window=8, **rope())),
         "stablelm": Tiny(t.StableLmConfig(**SIZES, use_qkv_bias=True, partial_rotary_factor=0.5,
                                           **rope())),
         "stablelm_parallel": Tiny(t.StableLmConfig(**SIZES, use_parallel_residual=True,
                                                    partial_rotary_factor=0.5, **rope())),
         "nemotron": Tiny(t.NemotronConfig(**SIZES, **rope(partial_rotary_factor=0.5))),
-        "phi2": Tiny(t.PhiConfig(**{**SIZES, "num_key_value_heads": 4, "intermediate_size": 192},
+        "phi2": Tiny(t.PhiConfig(**{**full, "intermediate_size": 192},
                                **rope())),
         "cohere": Tiny(t.CohereConfig(**SIZES, logit_scale=0.25, **rope())),
         "cohere2": Tiny(t.Cohere2Config(**deep, sliding_window=8, logit_scale=0.25, **rope())),
@@ -345,7 +362,8 @@ def randomize(model: torch.nn.Module) -> None:
     """Weights whose logits are of order 1, and gains and biases that matter."""
     generator = torch.Generator().manual_seed(5)
     offset = 0.0 if model.config.model_type.startswith(("gemma", "nemotron")) else 1.0
-    for name, values in model.named_parameters():
+    biases = [(name, values) for name, values in model.named_buffers() if "score_correction" in name]
+    for name, values in [*model.named_parameters(), *biases]:
         noise = torch.randn(values.shape, generator=generator)
         is_norm = "norm" in name or ".ln_" in name  # Nemotron's add 1
         with torch.no_grad():

@@ -35,6 +35,10 @@ void check_shape(const LanguageModel& model) {
 }
 
 LanguageModel model_of(const lm::Description& sizes, const std::string& name) {
+  if (sizes.dense_blocks != 0) {
+    fail(ErrorKind::kUnsupported,
+         name + ": blocks without experts between those with experts are not estimated");
+  }
   LanguageModel model;
   model.name = name;
   model.layers = sizes.blocks;

@@ -149,6 +149,27 @@ constexpr Architecture kArchitectures[] = {
      .shares_pre_norm = true,
      .window_period = 4,
      .rotates_windows_only = true},
+    {.gguf = "glm4moe",
+     .hf = "glm4_moe",
+     .hf_biases_output = false,
+     .has_sigmoid_scores = true,
+     .has_choice_bias = true},
+    {.gguf = "deepseek2",
+     .hf = "deepseek_v2",
+     .gguf_pairing = kNeighbours,
+     .hf_pairing = kNeighbours},
+    {.gguf = "deepseek2",
+     .hf = "deepseek_v3",
+     .gguf_pairing = kNeighbours,
+     .hf_pairing = kNeighbours,
+     .has_sigmoid_scores = true,
+     .has_choice_bias = true,
+     .sums_group_scores = true},
+    {.gguf = "dots1",
+     .hf = "dots1",
+     .normalizes_heads = true,
+     .has_sigmoid_scores = true,
+     .has_choice_bias = true},
     {.gguf = "exaone4",
      .hf = "exaone4",
      .normalizes_heads = true,
@@ -203,6 +224,9 @@ Description start_description(const Architecture& architecture) {
   d.score_cap = architecture.score_cap;
   d.logit_cap = architecture.logit_cap;
   d.softmax_after_choice = architecture.softmax_after_choice;
+  d.has_sigmoid_scores = architecture.has_sigmoid_scores;
+  d.has_choice_bias = architecture.has_choice_bias;
+  d.sums_group_scores = architecture.sums_group_scores;
   d.renormalizes = architecture.renormalizes;
   d.window_rotary.base = architecture.window_base;
   return d;
@@ -227,6 +251,10 @@ void complete_windows(Description& d, const Architecture& architecture) {
     // All have the window where there is no period.
     d.windowed = period == 0 ? every(1, true, d.blocks) : every(period, false, d.blocks);
   }
+  if (std::ranges::none_of(d.windowed, [](bool is) { return is; })) {
+    d.window = 0;
+    d.windowed.clear();
+  }
   if (d.unrotated.empty() && architecture.unrotated_period != 0) {
     d.unrotated = every(architecture.unrotated_period, true, d.blocks);
   }
@@ -247,6 +275,9 @@ void complete(Description& d, const Architecture& architecture) {
   if (architecture.scales_embedding) d.embedding_factor = std::sqrt(static_cast<double>(d.width));
   d.renormalizes = d.renormalizes && d.experts != 0;
   d.softmax_after_choice = d.softmax_after_choice && d.experts != 0;
+  d.has_sigmoid_scores = d.has_sigmoid_scores && d.experts != 0;
+  d.has_choice_bias = d.has_choice_bias && d.experts != 0;
+  d.sums_group_scores = d.sums_group_scores && d.experts != 0 && d.expert_groups > 1;
   complete_windows(d, architecture);
   // Blocks with a window have angles of their own only if a base is given, or theirs stay as they
   // were.

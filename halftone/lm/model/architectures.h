@@ -36,6 +36,9 @@ struct Architecture {
   bool scales_embedding = false;  ///< by the square root of the width
   bool divides_logits = false;    ///< by the number that files have, instead of multiplying
   bool softmax_after_choice = false;
+  bool has_sigmoid_scores = false;  ///< of experts
+  bool has_choice_bias = false;
+  bool sums_group_scores = false;
   double hf_norm_offset = 0;
   std::size_t window_period = 0;        ///< blocks of which the last has no window; 0: all have it
   std::size_t default_window = 0;       ///< of GGUF files that do not say

@@ -47,6 +47,15 @@ void check_extents(const Description& d) {
   }
 }
 
+void check_latent(const Description& d) {
+  if (d.latent_width == 0) return;
+  check_extent(d, "latent width", d.latent_width);
+  if (d.query_latent_width != 0) check_extent(d, "latent width of queries", d.query_latent_width);
+  const bool is_alone = !d.normalizes_heads && !d.has_qkv_bias && d.kv_heads == d.heads &&
+                        d.positions == Positions::kRotary && d.rotary_dims < d.head_width;
+  if (!is_alone) fail_description(d, "latent attention: expected rotated elements in each head");
+}
+
 void check_angles(const Description& d, const RotaryAngles& angles) {
   check_number(d, "base of rotary positions", angles.base, 0);
   for (const auto* divisors : {&angles.divisors, &angles.long_divisors}) {
@@ -88,6 +97,21 @@ void check_experts(const Description& d) {
   check_extent(d, "experts of all blocks", d.blocks * d.experts, 1 << 17);
   check_extent(d, "experts per token", d.active_experts, d.experts);
   if (d.shared_inner != 0) check_extent(d, "width of the shared expert", d.shared_inner);
+  if (d.dense_blocks != 0) check_extent(d, "width of blocks without experts", d.dense_inner);
+  if (d.dense_blocks > d.blocks) {
+    fail_description(d, "blocks without experts: expected 0 to " + std::to_string(d.blocks) +
+                            ", found " + std::to_string(d.dense_blocks));
+  }
+  check_number(d, "factor of experts", d.share_factor, 0);
+  check_extent(d, "groups of experts", d.expert_groups, d.experts);
+  check_extent(d, "groups of experts per token", d.active_groups, d.expert_groups);
+  const std::size_t grouped = d.experts / d.expert_groups;
+  if (d.experts % d.expert_groups != 0 || grouped * d.active_groups < d.active_experts ||
+      (d.sums_group_scores && grouped < 2)) {
+    fail_description(d, "groups of experts: " + std::to_string(d.expert_groups) +
+                            " do not divide " + std::to_string(d.experts) +
+                            " experts, or are too small");
+  }
 }
 
 }  // namespace
@@ -119,6 +143,7 @@ void check(const Description& description) {
   check_number(description, "cap of scores", description.score_cap, -1e-30);
   check_number(description, "cap of logits", description.logit_cap, -1e-30);
   check_positions(description);
+  check_latent(description);
   check_experts(description);
 }
 

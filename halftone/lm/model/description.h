@@ -61,7 +61,8 @@ struct Description {
   std::string architecture;  ///< as GGUF files name it: "llama", "qwen2moe", ...
 
   std::size_t blocks = 0;
-  std::size_t width = 0;  ///< of the hidden rows
+  std::size_t unused_blocks = 0;  ///< of files, behind these: they predict further tokens
+  std::size_t width = 0;          ///< of the hidden rows
   std::size_t vocabulary = 0;
   std::size_t context = 0;  ///< positions that the model was trained for
 
@@ -88,8 +89,12 @@ struct Description {
   std::size_t kv_heads = 0;    ///< each serves heads / kv_heads heads
   std::size_t head_width = 0;  ///< of queries and keys
   std::size_t value_width = 0;
-  double score_scale = 0;        ///< scores are scale q k
-  double score_cap = 0;          ///< then cap tanh(score / cap); 0: as they are
+  /// Keys and values are products with one row of this width (latent attention, DeepSeek-AI 2024,
+  /// equations 9 to 19), to whose keys rotary_dims elements come that all heads share; 0: none.
+  std::size_t latent_width = 0;
+  std::size_t query_latent_width = 0;  ///< likewise for queries; 0: products with the rows
+  double score_scale = 0;              ///< scores are scale q k
+  double score_cap = 0;                ///< then cap tanh(score / cap); 0: as they are
   std::size_t window = 0;        ///< keys that blocks with a window see, the token's own included
   std::vector<bool> windowed{};  ///< [blocks] whether a block has the window
   bool has_qkv_bias = false;
@@ -112,13 +117,24 @@ struct Description {
   std::size_t inner = 0;  ///< width of the feed-forward network, or of one expert
   bool has_ffn_bias = false;
 
-  std::size_t experts = 0;         ///< feed-forward networks of a block; 0: one, without a choice
-  std::size_t active_experts = 0;  ///< those of the largest scores that a token passes through
+  std::size_t experts = 0;          ///< feed-forward networks of a block; 0: one, without a choice
+  std::size_t dense_blocks = 0;     ///< leading blocks that have one nevertheless
+  std::size_t dense_inner = 0;      ///< its width
+  std::size_t active_experts = 0;   ///< those of the largest scores that a token passes through
+  bool has_sigmoid_scores = false;  ///< each score is a sigmoid instead of a softmax over all
+  bool has_choice_bias = false;     ///< added to scores for the choice alone
   bool softmax_after_choice = false;  ///< over the chosen scores instead of over all
   bool renormalizes = false;          ///< chosen probabilities are divided by their sum
+  std::size_t expert_groups = 1;      ///< of equally many experts
+  std::size_t active_groups = 1;      ///< groups of the largest scores, others are not chosen from
+  bool sums_group_scores = false;     ///< of their two best experts, instead of the best one's
+  double share_factor = 1;            ///< of what the chosen experts give
   std::size_t shared_inner = 0;       ///< width of an expert for all tokens; 0: none
   bool has_shared_gate = false;       ///< whose output is multiplied by sigmoid(w x)
 
+  [[nodiscard]] bool has_experts(std::size_t block) const {
+    return experts != 0 && block >= dense_blocks;
+  }
   [[nodiscard]] bool is_windowed(std::size_t block) const {
     return window != 0 && windowed.at(block);
   }

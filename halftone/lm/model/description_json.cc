@@ -61,6 +61,8 @@ void visit_attention(D& d, const Visit& visit) {
   visit("kv_heads", d.kv_heads);
   visit("head_width", d.head_width);
   visit("value_width", d.value_width);
+  visit.later("latent_width", d.latent_width, usual().latent_width);
+  visit.later("query_latent_width", d.query_latent_width, usual().query_latent_width);
   visit("score_scale", d.score_scale);
   visit("score_cap", d.score_cap);
   visit("window", d.window);
@@ -78,6 +80,24 @@ void visit_attention(D& d, const Visit& visit) {
   visit.later("unrotated", d.unrotated, usual().unrotated);
   visit("original_context", d.original_context);
   visit("rotary_factor", d.rotary_factor);
+}
+
+template <typename D, typename Visit>
+void visit_experts(D& d, const Visit& visit) {
+  visit("experts", d.experts);
+  visit("active_experts", d.active_experts);
+  visit.later("dense_blocks", d.dense_blocks, usual().dense_blocks);
+  visit.later("dense_inner", d.dense_inner, usual().dense_inner);
+  visit.later("has_sigmoid_scores", d.has_sigmoid_scores, usual().has_sigmoid_scores);
+  visit.later("has_choice_bias", d.has_choice_bias, usual().has_choice_bias);
+  visit.later("expert_groups", d.expert_groups, usual().expert_groups);
+  visit.later("active_groups", d.active_groups, usual().active_groups);
+  visit.later("sums_group_scores", d.sums_group_scores, usual().sums_group_scores);
+  visit.later("share_factor", d.share_factor, usual().share_factor);
+  visit("softmax_after_choice", d.softmax_after_choice);
+  visit("renormalizes", d.renormalizes);
+  visit("shared_inner", d.shared_inner);
+  visit("has_shared_gate", d.has_shared_gate);
 }
 
 template <typename D, typename Visit>
@@ -109,12 +129,7 @@ void visit_fields(D& d, const Visit& visit) {
   visit("is_gated", d.is_gated);
   visit("inner", d.inner);
   visit("has_ffn_bias", d.has_ffn_bias);
-  visit("experts", d.experts);
-  visit("active_experts", d.active_experts);
-  visit("softmax_after_choice", d.softmax_after_choice);
-  visit("renormalizes", d.renormalizes);
-  visit("shared_inner", d.shared_inner);
-  visit("has_shared_gate", d.has_shared_gate);
+  visit_experts(d, visit);
 }
 
 /// Fields to JSON.

@@ -24,6 +24,10 @@ inline constexpr const char* kHeads = "attention.head_count";
 inline constexpr const char* kKvHeads = "attention.head_count_kv";
 inline constexpr const char* kHeadWidth = "attention.key_length";
 inline constexpr const char* kValueWidth = "attention.value_length";
+inline constexpr const char* kLatentWidth = "attention.kv_lora_rank";
+inline constexpr const char* kQueryLatentWidth = "attention.q_lora_rank";
+inline constexpr const char* kWholeHeadWidth = "attention.key_length_mla";
+inline constexpr const char* kWholeValueWidth = "attention.value_length_mla";
 inline constexpr const char* kScoreScale = "attention.scale";
 inline constexpr const char* kScoreCap = "attn_logit_softcapping";
 inline constexpr const char* kLogitCap = "final_logit_softcapping";
@@ -43,6 +47,7 @@ inline constexpr const char* kOldScalingFactor = "rope.scale_linear";  ///< of o
 inline constexpr const char* kFinetuned = "rope.scaling.finetuned";
 inline constexpr const char* kFastTurns = "rope.scaling.yarn_beta_fast";
 inline constexpr const char* kSlowTurns = "rope.scaling.yarn_beta_slow";
+inline constexpr const char* kScoreGrowth = "rope.scaling.yarn_log_multiplier";
 inline constexpr const char* kRotaryFactor = "rope.scaling.attn_factor";
 inline constexpr const char* kOriginalContext = "rope.scaling.original_context_length";
 
@@ -50,6 +55,13 @@ inline constexpr const char* kExperts = "expert_count";
 inline constexpr const char* kActiveExperts = "expert_used_count";
 inline constexpr const char* kExpertInner = "expert_feed_forward_length";
 inline constexpr const char* kSharedInner = "expert_shared_feed_forward_length";
+inline constexpr const char* kSharedExperts = "expert_shared_count";
+inline constexpr const char* kDenseBlocks = "leading_dense_block_count";
+inline constexpr const char* kScoreFunction = "expert_gating_func";
+inline constexpr const char* kShareFactor = "expert_weights_scale";
+inline constexpr const char* kExpertGroups = "expert_group_count";
+inline constexpr const char* kActiveGroups = "expert_group_used_count";
+inline constexpr const char* kUnusedBlocks = "nextn_predict_layers";
 inline constexpr const char* kRenormalizes = "expert_weights_norm";
 
 /// Tensors with what positions are divided by.

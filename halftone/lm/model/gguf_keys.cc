@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/gguf_keys.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -92,6 +93,8 @@ bool has_tensor(const GgufFile& file, const char* name) { return file.tensor(nam
 
 void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.blocks = keys.needed_whole(gguf_key::kBlocks);
+  d.unused_blocks = std::min(d.blocks, keys.whole(gguf_key::kUnusedBlocks).value_or(0));
+  d.blocks -= d.unused_blocks;
   d.context = keys.needed_whole(gguf_key::kContext);
   d.width = keys.needed_whole(gguf_key::kWidth);
   d.inner = keys.whole(gguf_key::kInner).value_or(0);
@@ -105,11 +108,22 @@ void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
       keys.needed_number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon);
 }
 
+/// Latent attention. Newer files have the widths of its rows as key_length, and one head of them.
+void read_latents(const GgufKeys& keys, Description& d) {
+  d.latent_width = keys.whole(gguf_key::kLatentWidth).value_or(0);
+  if (d.latent_width == 0) return;
+  d.query_latent_width = keys.whole(gguf_key::kQueryLatentWidth).value_or(0);
+  d.head_width = keys.whole(gguf_key::kWholeHeadWidth).value_or(d.head_width);
+  d.value_width = keys.whole(gguf_key::kWholeValueWidth).value_or(d.value_width);
+  d.kv_heads = d.heads;
+}
+
 void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.heads = keys.needed_whole(gguf_key::kHeads);
   d.kv_heads = keys.whole(gguf_key::kKvHeads).value_or(d.heads);
   d.head_width = keys.whole(gguf_key::kHeadWidth).value_or(d.heads == 0 ? 0 : d.width / d.heads);
   d.value_width = keys.whole(gguf_key::kValueWidth).value_or(d.head_width);
+  read_latents(keys, d);
   d.score_scale = keys.number(gguf_key::kScoreScale).value_or(0);
   d.score_cap = keys.number(gguf_key::kScoreCap).value_or(d.score_cap);
   d.logit_cap = keys.number(gguf_key::kLogitCap).value_or(d.logit_cap);
@@ -190,7 +204,15 @@ void read_yarn(const GgufKeys& keys, double factor, Description& d) {
   yarn.fast_turns = keys.number(gguf_key::kFastTurns).value_or(yarn.fast_turns);
   yarn.slow_turns = keys.number(gguf_key::kSlowTurns).value_or(yarn.slow_turns);
   d.original_context = keys.whole(gguf_key::kOriginalContext).value_or(d.context);
-  if (factor > 1) d.rotary_factor *= 1 + 0.1 * elementary::log(factor);
+  if (factor <= 1) return;
+  const double growth = keys.number(gguf_key::kScoreGrowth).value_or(0);
+  const double log = elementary::log(factor);
+  // DeepSeek's files have the growth of scores: then that of rotated elements cancels out, except
+  // where it is 0.1.
+  if (growth == 0) d.rotary_factor *= 1 + 0.1 * log;
+  if (d.latent_width == 0) return;
+  const double one = d.rotary_factor * (1 + growth * log);
+  d.score_scale = one * one / std::sqrt(static_cast<double>(d.head_width));
 }
 
 /// As llama.cpp reads them: a factor without a type is a linear one, and one of 0 is 1.
@@ -219,8 +241,12 @@ void read_scaling(const GgufKeys& keys, Description& d) {
 
 /// Keys that change angles in llama.cpp, for architectures that are not read here.
 void refuse_angles(const GgufKeys& keys, const Description& d) {
-  constexpr std::pair<const char*, double> kUsual[] = {{"rope.scaling.yarn_log_multiplier", 0},
-                                                       {"rope.scaling.yarn_ext_factor", 1},
+  const double growth = keys.number(gguf_key::kScoreGrowth).value_or(0);
+  if (growth != 0 && d.latent_width == 0) {
+    keys.fail_key(gguf_key::kScoreGrowth, "angles of this kind are not described here",
+                  ErrorKind::kUnsupported);
+  }
+  constexpr std::pair<const char*, double> kUsual[] = {{"rope.scaling.yarn_ext_factor", 1},
                                                        {"rope.scaling.yarn_attn_factor", 1},
                                                        {"rope.scaling.alpha", 0}};
   for (const auto& [key, usual] : kUsual) {
@@ -248,16 +274,38 @@ void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) 
   read_scaling(keys, d);
 }
 
-void read_experts(const GgufKeys& keys, Description& d) {
+/// 1 is a softmax, 2 a sigmoid, 3 a softmax over the chosen ones.
+void read_scores(const GgufKeys& keys, Description& d) {
+  const auto function = keys.whole(gguf_key::kScoreFunction).value_or(0);
+  if (function > 3) {
+    keys.fail_key(gguf_key::kScoreFunction, "expected 1 to 3, found " + std::to_string(function),
+                  ErrorKind::kUnsupported);
+  }
+  if (function == 0) return;
+  d.has_sigmoid_scores = function == 2;
+  d.softmax_after_choice = function == 3;
+}
+
+void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.experts = keys.whole(gguf_key::kExperts).value_or(0);
   if (d.experts == 0) return;
   d.active_experts = keys.needed_whole(gguf_key::kActiveExperts);
+  d.dense_blocks = keys.whole(gguf_key::kDenseBlocks).value_or(0);
+  if (d.dense_blocks != 0) d.dense_inner = d.inner;
   d.inner = keys.whole(gguf_key::kExpertInner).value_or(d.inner);
   d.renormalizes = keys.flag(gguf_key::kRenormalizes).value_or(d.renormalizes);
-  if (d.architecture == "qwen2moe") {
-    d.shared_inner = keys.needed_whole(gguf_key::kSharedInner);
-    d.has_shared_gate = true;
-  }
+  d.share_factor = keys.number(gguf_key::kShareFactor).value_or(0);
+  if (d.share_factor == 0) d.share_factor = 1;
+  d.shared_inner = d.inner * keys.whole(gguf_key::kSharedExperts).value_or(0);
+  d.shared_inner = keys.whole(gguf_key::kSharedInner).value_or(d.shared_inner);
+  d.has_shared_gate = d.architecture == "qwen2moe";
+  read_scores(keys, d);
+  // 0 stands for one. llama.cpp sums the two best scores of each group.
+  d.expert_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kExpertGroups).value_or(1));
+  d.active_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kActiveGroups).value_or(1));
+  d.sums_group_scores = true;
+  const std::string bias = "blk." + std::to_string(d.dense_blocks) + ".exp_probs_b.bias";
+  d.has_choice_bias = has_tensor(file, bias.c_str());
 }
 
 /// BitNet's files name the function; those that do not are older and have SiLU.
@@ -291,7 +339,7 @@ Description describe_gguf(const GgufFile& file) {
   read_gemma_scale(d);
   read_window(keys, architecture, d);
   read_positions(file, keys, d);
-  read_experts(keys, d);
+  read_experts(file, keys, d);
   read_function(keys, d);
   complete(d, architecture);
   check(d);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/hf_config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "halftone/base/printable.h"
@@ -24,17 +25,36 @@ json decoder_object(std::string_view text, const std::string& name) {
 }
 
 void read_expert_sizes(const ConfigReader& config, Description& d) {
-  d.experts = config.whole({"num_local_experts", "num_experts"}).value_or(0);
+  d.experts = config.whole({"num_local_experts", "num_experts", "n_routed_experts"}).value_or(0);
   if (d.experts <= 1) d.experts = 0;
   if (d.experts == 0) return;
+  d.dense_blocks = config.whole({"first_k_dense_replace"}).value_or(0);
+  if (d.dense_blocks != 0) d.dense_inner = d.inner;
   d.inner = config.whole({"moe_intermediate_size"}).value_or(d.inner);
   d.active_experts = config.needed_whole({"num_experts_per_tok"});
-  d.shared_inner = config.whole({"shared_expert_intermediate_size"}).value_or(0);
+  d.shared_inner = config.whole({"n_shared_experts"}).value_or(0) * d.inner;
+  d.shared_inner = config.whole({"shared_expert_intermediate_size"}).value_or(d.shared_inner);
+  d.share_factor = config.number({"routed_scaling_factor"}).value_or(1);
+  if (config.text({"topk_method"}) == "greedy") return;
+  d.expert_groups = config.whole({"n_group"}).value_or(1);
+  d.active_groups = config.whole({"topk_group"}).value_or(1);
+}
+
+/// Latent attention: keys and values of all heads from one row.
+void read_latents(const ConfigReader& config, Description& d) {
+  d.latent_width = config.whole({"kv_lora_rank"}).value_or(0);
+  if (d.latent_width == 0) return;
+  d.query_latent_width = config.whole({"q_lora_rank"}).value_or(0);
+  d.rotary_dims = config.needed_whole({"qk_rope_head_dim"});
+  d.head_width = config.needed_whole({"qk_nope_head_dim"}) + d.rotary_dims;
+  d.value_width = config.needed_whole({"v_head_dim"});
+  d.kv_heads = d.heads;
 }
 
 void read_config_sizes(const ConfigReader& config, const Architecture& architecture,
                        Description& d) {
   d.blocks = config.needed_whole({"num_hidden_layers", "n_layer"});
+  d.unused_blocks = config.whole({"num_nextn_predict_layers", "num_mtp_layers"}).value_or(0);
   d.width = config.needed_whole({"hidden_size", "n_embd"});
   d.heads = config.needed_whole({"num_attention_heads", "n_head"});
   d.kv_heads = config.whole({"num_key_value_heads"}).value_or(d.heads);
@@ -46,6 +66,7 @@ void read_config_sizes(const ConfigReader& config, const Architecture& architect
   d.is_gated = architecture.is_gated;
   d.ties_embeddings = config.flag("tie_word_embeddings", false);
   read_expert_sizes(config, d);
+  read_latents(config, d);
   if (config.flag("use_sliding_window", true)) {
     d.window = config.whole({"sliding_window"}).value_or(0);
   }
@@ -64,6 +85,16 @@ FeedForward function_of(const ConfigReader& config, const Architecture& architec
                   "'" + printable(name) +
                       "': known: silu, gelu, gelu_pytorch_tanh, gelu_new, "
                       "relu, relu2",
+                  ErrorKind::kUnsupported);
+}
+
+/// What the class of a model_type gives experts for scores.
+void check_scores(const ConfigReader& config, const Description& d) {
+  const std::string function = config.text({"scoring_func"});
+  const std::string expected = d.has_sigmoid_scores ? "sigmoid" : "softmax";
+  if (function.empty() || d.experts == 0 || function == expected) return;
+  config.fail_key("scoring_func",
+                  "'" + printable(function) + "': expected " + expected + " of this model_type",
                   ErrorKind::kUnsupported);
 }
 
@@ -90,8 +121,11 @@ void refuse_unknown(const ConfigReader& config) {
            "the folder of the unquantized model or a GGUF file");
   }
   for (const char* key : {"scale_attn_by_inverse_layer_idx", "add_cross_attention",
-                          "use_bidirectional_attention", "use_qk_norm", "qk_layernorm"}) {
+                          "use_bidirectional_attention", "qk_layernorm"}) {
     if (config.flag(key, false)) refuse(key, "attention of this kind is not described here");
+  }
+  if (config.text({"model_type"}) == "cohere" && config.flag("use_qk_norm", false)) {
+    refuse("use_qk_norm", "norms of heads with gains of their own are not described here");
   }
   if (config.has("clip_qkv")) refuse("clip_qkv", "bounded queries are not described here");
 }
@@ -132,11 +166,13 @@ void read_computation(const ConfigReader& config, const Architecture& architectu
   d.norm_offset = architecture.hf_norm_offset;
   d.norm_epsilon = config.needed_number(
       {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps"});
+  if (config.flag("use_qk_norm", false)) d.normalizes_heads = true;
   if (config.flag("use_parallel_residual", false)) d.is_parallel = d.shares_pre_norm = true;
   read_biases(config, architecture, d);
   read_factors(config, architecture, d);
   d.renormalizes = config.flag("norm_topk_prob", architecture.hf == "mixtral");
-  d.has_shared_gate = d.shared_inner != 0;
+  d.has_shared_gate = d.architecture == "qwen2moe" && d.shared_inner != 0;
+  check_scores(config, d);
 }
 
 void read_window_layers(const ConfigReader& config, Description& d) {
@@ -159,6 +195,8 @@ void read_window_layers(const ConfigReader& config, Description& d) {
     d.windowed.push_back(period && *period > 0 ? i % *period < *period - 1 : i >= *first);
   }
 }
+
+constexpr const char* kExpertNames[] = {"num_experts", "num_local_experts", "n_routed_experts"};
 
 /// Keys that change what a class computes that knows them.
 constexpr const char* kEffects[] = {"alibi",
@@ -196,8 +234,10 @@ bool has_effect(const json& value) {
 
 /// Classes take either name of the number of experts.
 bool is_read(const std::string& key, const json& known) {
-  if (key == "num_experts" || key == "num_local_experts") {
-    return known.contains("num_experts") || known.contains("num_local_experts");
+  const auto is = [&](const char* name) { return key == name; };
+  if (std::ranges::any_of(kExpertNames, is)) {
+    return std::ranges::any_of(kExpertNames,
+                               [&](const char* name) { return known.contains(name); });
   }
   return known.contains(key);
 }
@@ -262,8 +302,11 @@ Decoder read_decoder(std::string_view text, const std::string& name) {
       with_context(name, [&]() -> const Architecture& { return architecture_of_hf(type); });
   json merged = hf_defaults(type);
   refuse_unread(object, merged, ConfigReader(object, name));
-  if (object.contains("num_experts")) merged.erase("num_local_experts");
-  if (object.contains("num_local_experts")) merged.erase("num_experts");
+  // Of several names of one number that of the file counts.
+  const auto has = [&](const char* other) { return object.contains(other); };
+  if (std::ranges::any_of(kExpertNames, has)) {
+    for (const char* other : kExpertNames) merged.erase(other);
+  }
   merged.update(object);
   return {std::move(merged), &architecture};
 }

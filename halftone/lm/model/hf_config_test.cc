@@ -260,6 +260,39 @@ TEST(Config, DescribesScaledPositions) {
   EXPECT_EQ(describe_config(text, "c").rotary.base, 10000);
 }
 
+/// Sizes are those of DeepSeek V2 Lite and of DeepSeek V3.
+TEST(Config, DescribesLatentAttention) {
+  const Description lite = describe_config(R"({"model_type": "deepseek_v2", "hidden_size": 2048,
+    "kv_lora_rank": 512, "q_lora_rank": null, "num_attention_heads": 16, "num_experts_per_tok": 6,
+    "num_key_value_heads": 16, "first_k_dense_replace": 1, "topk_method": "greedy",
+    "rope_scaling": {"factor": 40, "mscale": 0.707, "mscale_all_dim": 0.707,
+    "original_max_position_embeddings": 4096, "type": "yarn"}})",
+                                           "c");
+  EXPECT_EQ(lite.latent_width, 512U);
+  EXPECT_EQ(lite.query_latent_width, 0U);
+  EXPECT_EQ(lite.head_width, 192U);
+  EXPECT_EQ(lite.value_width, 128U);
+  EXPECT_EQ(lite.rotary_dims, 64U);
+  EXPECT_EQ(lite.rotary_factor, 1);
+  const double grown = 1 + 0.0707 * std::log(40.0);
+  EXPECT_DOUBLE_EQ(lite.score_scale, grown * grown / std::sqrt(192.0));
+  EXPECT_TRUE(!lite.has_experts(0) && lite.has_experts(1) && !lite.has_sigmoid_scores);
+  EXPECT_EQ(lite.expert_groups, 1U);
+  const Description v3 =
+      describe_config(R"({"model_type": "deepseek_v3", "scoring_func": "sigmoid"})", "c");
+  EXPECT_EQ(v3.query_latent_width, 1536U);
+  EXPECT_TRUE(v3.has_sigmoid_scores && v3.has_choice_bias && v3.sums_group_scores);
+  EXPECT_EQ(v3.expert_groups, 8U);
+  EXPECT_EQ(v3.active_groups, 4U);
+  EXPECT_EQ(v3.share_factor, 2.5);
+  EXPECT_EQ(v3.shared_inner, 2048U);
+  EXPECT_EQ(v3.dense_blocks, 3U);
+  EXPECT_EQ(v3.dense_inner, 18432U);
+  expect_error(ErrorKind::kUnsupported, "c: 'scoring_func': 'softmax': expected sigmoid", [] {
+    describe_config(R"({"model_type": "deepseek_v3", "scoring_func": "softmax"})", "c");
+  });
+}
+
 TEST(Config, RefusesWhatItWouldComputeWrongly) {
   const auto refuse = [](std::string_view text, const std::string& added, const std::string& why) {
     expect_error(ErrorKind::kUnsupported, why, [&] {

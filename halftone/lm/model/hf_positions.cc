@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+double as_real(std::size_t number) { return static_cast<double>(number); }
+
 /// A scaling of positions and the keys beside those of all.
 struct ScalingRow {
   std::string_view type;
@@ -65,6 +67,14 @@ class Scaling {
     }
     return 1;
   }
+  /// What scores of latent attention are multiplied by.
+  [[nodiscard]] double score_factor() const {
+    const double scale = keys_.number({"mscale_all_dim"}).value_or(0);
+    if (type_ == "default" || scale == 0) return 1;
+    const double factor = keys_.needed_number({"factor"});
+    const double one = factor <= 1 ? 1 : 0.1 * scale * elementary::log(factor) + 1;
+    return one * one;
+  }
   /// The context that positions were trained for, before they were scaled.
   [[nodiscard]] std::size_t original_context() const {
     const char* key = "original_max_position_embeddings";
@@ -93,8 +103,7 @@ class Scaling {
 
   /// The ratio of contexts, unless a factor is there.
   [[nodiscard]] double factor() const {
-    const double ratio =
-        static_cast<double>(sizes_.context) / static_cast<double>(original_context());
+    const double ratio = as_real(sizes_.context) / as_real(original_context());
     return keys_.number({"factor"}).value_or(ratio);
   }
 
@@ -216,6 +225,7 @@ void read_unrotated(const ConfigReader& config, Description& d) {
 }
 
 void read_rotary_dims(const ConfigReader& config, const ConfigReader& scaling, Description& d) {
+  if (d.latent_width != 0) return;  // these have a key of their own
   const char* key = "partial_rotary_factor";
   const auto usual = config.number({key});
   const double share = scaling.number({key}).value_or(usual.value_or(1));
@@ -248,7 +258,7 @@ void read_config_positions(const ConfigReader& config, const Architecture& archi
     if (!full.keys) return;
     config.fail_key(full.name, "positions of this model_type are learned", ErrorKind::kUnsupported);
   }
-  d.pairing = architecture.hf_pairing;
+  d.pairing = config.flag("rope_interleave", true) ? architecture.hf_pairing : Pairing::kHalves;
   d.rotary.base = config.number({"rope_theta"}).value_or(d.rotary.base);
   d.window_rotary.base = config.number({"rope_local_base_freq"}).value_or(d.window_rotary.base);
   read_unrotated(config, d);
@@ -261,6 +271,8 @@ void read_config_positions(const ConfigReader& config, const Architecture& archi
   const bool is_trained_for =
       d.rotary.yarn.factor != 0 || d.rotary.dynamic_factor != 0 || !d.rotary.long_divisors.empty();
   if (is_trained_for) d.original_context = scaling.original_context();
+  if (d.latent_width != 0)
+    d.score_scale = scaling.score_factor() / std::sqrt(as_real(d.head_width));
 }
 
 }  // namespace halftone::lm

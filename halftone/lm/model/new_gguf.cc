@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -69,7 +70,7 @@ void write_sizes(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kContext, d.context);
   keys.whole(gguf_key::kWidth, d.width);
   keys.whole(gguf_key::kBlocks, d.blocks);
-  keys.whole(gguf_key::kInner, d.inner);
+  keys.whole(gguf_key::kInner, d.dense_blocks != 0 ? d.dense_inner : d.inner);
   keys.number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon,
               d.norm_epsilon);
 }
@@ -105,16 +106,31 @@ void write_attention(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kKvHeads, d.kv_heads);
   keys.whole(gguf_key::kHeadWidth, d.head_width);
   keys.whole(gguf_key::kValueWidth, d.value_width);
+  if (d.latent_width != 0) keys.whole(gguf_key::kLatentWidth, d.latent_width);
+  if (d.query_latent_width != 0) keys.whole(gguf_key::kQueryLatentWidth, d.query_latent_width);
   if (d.score_cap != 0) keys.number(gguf_key::kScoreCap, d.score_cap);
   if (d.logit_cap != 0) keys.number(gguf_key::kLogitCap, d.logit_cap);
   write_factors(d, keys);
   write_window(d, keys);
 }
 
+double log_of_yarn(const Description& d) {
+  const double factor = rounded(d.rotary.yarn.factor);
+  return factor > 1 ? elementary::log(factor) : 0;
+}
+
+/// The growth of scores that latent attention has: they are those of its head width times
+/// (1 + growth log(factor))^2; 0: none.
+double score_growth(const Description& d) {
+  const double log = log_of_yarn(d);
+  if (d.latent_width == 0 || log == 0) return 0;
+  const double grown = std::sqrt(d.score_scale * std::sqrt(static_cast<double>(d.head_width)));
+  return rounded((grown / d.rotary_factor - 1) / log);
+}
+
 /// The factor that llama.cpp gives rotated elements for YaRN.
 double yarn_rotary_factor(const Description& d) {
-  const double factor = rounded(d.rotary.yarn.factor);
-  return factor > 1 ? 1 + 0.1 * elementary::log(factor) : 1;
+  return score_growth(d) != 0 ? 1 : 1 + 0.1 * log_of_yarn(d);
 }
 
 void write_yarn(const Description& d, KeyWriter& keys) {
@@ -124,6 +140,7 @@ void write_yarn(const Description& d, KeyWriter& keys) {
   keys.number(gguf_key::kFastTurns, d.rotary.yarn.fast_turns);
   keys.number(gguf_key::kSlowTurns, d.rotary.yarn.slow_turns);
   keys.number(gguf_key::kRotaryFactor, d.rotary_factor / yarn_rotary_factor(d));
+  if (score_growth(d) != 0) keys.number(gguf_key::kScoreGrowth, score_growth(d));
 }
 
 void write_positions(const Description& d, KeyWriter& keys) {
@@ -149,7 +166,16 @@ void write_experts(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kExperts, d.experts);
   keys.whole(gguf_key::kActiveExperts, d.active_experts);
   if (d.architecture != "llama") keys.whole(gguf_key::kExpertInner, d.inner);
-  if (d.shared_inner != 0) keys.whole(gguf_key::kSharedInner, d.shared_inner);
+  if (d.architecture == "qwen2moe") keys.whole(gguf_key::kSharedInner, d.shared_inner);
+  const bool is_plain = d.dense_blocks == 0 && !d.has_sigmoid_scores && d.share_factor == 1;
+  if (is_plain && d.latent_width == 0) return;
+  keys.whole(gguf_key::kExpertGroups, d.expert_groups);
+  keys.whole(gguf_key::kActiveGroups, d.active_groups);
+  keys.whole(gguf_key::kDenseBlocks, d.dense_blocks);
+  keys.whole(gguf_key::kScoreFunction, d.has_sigmoid_scores ? 2 : 1);
+  keys.number(gguf_key::kShareFactor, d.share_factor);
+  keys.other(gguf_key::kRenormalizes, d.renormalizes);
+  keys.whole(gguf_key::kSharedExperts, d.shared_inner / d.inner);
 }
 
 void round_all(RotaryAngles& angles) {
@@ -258,7 +284,8 @@ Description described_by_gguf(const Description& description) {
   if (d.positions == Positions::kRotary) {
     d.pairing = architecture_of_gguf(d.architecture).gguf_pairing;
   }
-  for (double* number : {&d.norm_epsilon, &d.score_cap, &d.logit_cap, &d.residual_factor}) {
+  for (double* number :
+       {&d.norm_epsilon, &d.score_cap, &d.logit_cap, &d.residual_factor, &d.share_factor}) {
     *number = rounded(*number);
   }
   if (d.architecture.starts_with("granite")) {
@@ -268,7 +295,12 @@ Description described_by_gguf(const Description& description) {
   const bool divides = architecture_of_gguf(d.architecture).divides_logits;
   d.logit_factor = divides ? 1 / rounded(1 / d.logit_factor) : rounded(d.logit_factor);
   const double yarn = d.rotary.yarn.factor == 0 ? 1 : yarn_rotary_factor(d);
+  const double growth = score_growth(d);
   d.rotary_factor = rounded(d.rotary_factor / yarn) * yarn;
+  if (growth != 0) {
+    const double one = d.rotary_factor * (1 + growth * log_of_yarn(d));
+    d.score_scale = one * one / std::sqrt(static_cast<double>(d.head_width));
+  }
   round_all(d.rotary);
   round_all(d.window_rotary);
   return d;

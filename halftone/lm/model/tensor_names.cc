@@ -12,11 +12,13 @@ namespace {
 /// What a tensor of a file holds.
 enum class Holds : std::uint8_t {
   kOne,
-  kQueryKeyValue,   ///< the outputs of all three, in this order
-  kGateUp,          ///< the outputs of both, in this order
-  kExperts,         ///< one matrix per expert
-  kExpertsGateUp,   ///< both matrices per expert
-  kFeedForwardNorm  ///< the norm before the feed-forward network, unless there are post-norms
+  kQueryKeyValue,    ///< the outputs of all three, in this order
+  kGateUp,           ///< the outputs of both, in this order
+  kExperts,          ///< one matrix per expert
+  kExpertsGateUp,    ///< both matrices per expert
+  kFeedForwardNorm,  ///< the norm before the feed-forward network, unless there are post-norms
+  kOfQueryLatent,    ///< one, if queries come from a latent row
+  kNamed,            ///< one, of which the pattern is the whole name
 };
 
 struct NameRow {
@@ -34,6 +36,12 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kFinalTransform, Naming::kGguf, "output_transform"},
     {WeightRole::kHead, Naming::kGguf, "output"},
     {WeightRole::kAttentionNorm, Naming::kGguf, "blk.{}.attn_norm"},
+    {WeightRole::kQueryLatent, Naming::kGguf, "blk.{}.attn_q_a"},
+    {WeightRole::kQueryLatentNorm, Naming::kGguf, "blk.{}.attn_q_a_norm"},
+    {WeightRole::kQuery, Naming::kGguf, "blk.{}.attn_q_b", Holds::kOfQueryLatent},
+    {WeightRole::kLatent, Naming::kGguf, "blk.{}.attn_kv_a_mqa"},
+    {WeightRole::kLatentNorm, Naming::kGguf, "blk.{}.attn_kv_a_norm"},
+    {WeightRole::kKeyValue, Naming::kGguf, "blk.{}.attn_kv_b"},
     {WeightRole::kQuery, Naming::kGguf, "blk.{}.attn_q"},
     {WeightRole::kQuery, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
     {WeightRole::kKey, Naming::kGguf, "blk.{}.attn_k"},
@@ -48,6 +56,8 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.ffn_norm"},
     {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
      "seed_oss"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
+     "glm4moe"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_gate"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
     {WeightRole::kUp, Naming::kGguf, "blk.{}.ffn_up"},
@@ -56,6 +66,7 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kDown, Naming::kGguf, "blk.{}.ffn_down"},
     {WeightRole::kFeedForwardPostNorm, Naming::kGguf, "blk.{}.post_ffw_norm"},
     {WeightRole::kRouter, Naming::kGguf, "blk.{}.ffn_gate_inp"},
+    {WeightRole::kChoiceBias, Naming::kGguf, "blk.{}.exp_probs_b.bias", Holds::kNamed},
     {WeightRole::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate_exps", Holds::kExperts},
     {WeightRole::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate.{e}"},
     {WeightRole::kExpertUp, Naming::kGguf, "blk.{}.ffn_up_exps", Holds::kExperts},
@@ -74,6 +85,12 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kFinalNorm, Naming::kHf, "final_layernorm", Holds::kOne, "phi2"},
     {WeightRole::kHead, Naming::kHf, "lm_head"},
     {WeightRole::kAttentionNorm, Naming::kHf, "layers.{}.input_layernorm"},
+    {WeightRole::kQueryLatent, Naming::kHf, "layers.{}.self_attn.q_a_proj"},
+    {WeightRole::kQueryLatentNorm, Naming::kHf, "layers.{}.self_attn.q_a_layernorm"},
+    {WeightRole::kQuery, Naming::kHf, "layers.{}.self_attn.q_b_proj", Holds::kOfQueryLatent},
+    {WeightRole::kLatent, Naming::kHf, "layers.{}.self_attn.kv_a_proj_with_mqa"},
+    {WeightRole::kLatentNorm, Naming::kHf, "layers.{}.self_attn.kv_a_layernorm"},
+    {WeightRole::kKeyValue, Naming::kHf, "layers.{}.self_attn.kv_b_proj"},
     {WeightRole::kQuery, Naming::kHf, "layers.{}.self_attn.q_proj"},
     {WeightRole::kQuery, Naming::kHf, "layers.{}.self_attn.qkv_proj", Holds::kQueryKeyValue},
     {WeightRole::kKey, Naming::kHf, "layers.{}.self_attn.k_proj"},
@@ -110,6 +127,8 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kRouter, Naming::kHf, "layers.{}.mlp.gate"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.gate"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.router.layer"},
+    {WeightRole::kChoiceBias, Naming::kHf, "layers.{}.mlp.gate.e_score_correction_bias",
+     Holds::kNamed},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.{e}.gate_proj"},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w1"},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
@@ -128,8 +147,11 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kExpertDown, Naming::kHf, "layers.{}.block_sparse_moe.output_linear.weight",
      Holds::kExperts},
     {WeightRole::kSharedGate, Naming::kHf, "layers.{}.mlp.shared_expert.gate_proj"},
+    {WeightRole::kSharedGate, Naming::kHf, "layers.{}.mlp.shared_experts.gate_proj"},
     {WeightRole::kSharedUp, Naming::kHf, "layers.{}.mlp.shared_expert.up_proj"},
+    {WeightRole::kSharedUp, Naming::kHf, "layers.{}.mlp.shared_experts.up_proj"},
     {WeightRole::kSharedDown, Naming::kHf, "layers.{}.mlp.shared_expert.down_proj"},
+    {WeightRole::kSharedDown, Naming::kHf, "layers.{}.mlp.shared_experts.down_proj"},
     {WeightRole::kSharedRouter, Naming::kHf, "layers.{}.mlp.shared_expert_gate"},
     {WeightRole::kTokenEmbedding, Naming::kHfGpt2, "wte"},
     {WeightRole::kPositionEmbedding, Naming::kHfGpt2, "wpe"},
@@ -152,6 +174,17 @@ std::size_t query_width(const Description& d) { return d.heads * d.head_width; }
 std::size_t key_width(const Description& d) { return d.kv_heads * d.head_width; }
 std::size_t value_width(const Description& d) { return d.kv_heads * d.value_width; }
 std::size_t mixed_width(const Description& d) { return d.heads * d.value_width; }
+std::size_t query_inputs(const Description& d) {
+  return d.query_latent_width == 0 ? d.width : d.query_latent_width;
+}
+std::size_t query_latent(const Description& d) { return d.query_latent_width; }
+std::size_t latent(const Description& d) { return d.latent_width; }
+/// With the elements that all heads rotate.
+std::size_t whole_latent(const Description& d) { return d.latent_width + d.rotary_dims; }
+/// Of each head the key but for rotated elements, then the value.
+std::size_t key_value_width(const Description& d) {
+  return d.heads * (d.head_width - d.rotary_dims + d.value_width);
+}
 std::size_t query_norm_width(const Description& d) {
   return d.normalizes_together ? d.heads * d.head_width : d.head_width;
 }
@@ -159,6 +192,8 @@ std::size_t key_norm_width(const Description& d) {
   return d.normalizes_together ? d.kv_heads * d.head_width : d.head_width;
 }
 std::size_t inner(const Description& d) { return d.inner; }
+/// Of blocks without experts.
+std::size_t dense_inner(const Description& d) { return d.experts == 0 ? d.inner : d.dense_inner; }
 std::size_t shared_inner(const Description& d) { return d.shared_inner; }
 std::size_t experts(const Description& d) { return d.experts; }
 std::size_t one(const Description& /*d*/) { return 1; }
@@ -178,21 +213,27 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kFinalTransform, "final transform", width, width},
     {WeightRole::kHead, "head", vocabulary, width},
     {WeightRole::kAttentionNorm, "attention norm", width},
-    {WeightRole::kQuery, "attention query", query_width, width},
+    {WeightRole::kQueryLatent, "latent of queries", query_latent, width},
+    {WeightRole::kQueryLatentNorm, "latent query norm", query_latent},
+    {WeightRole::kQuery, "attention query", query_width, query_inputs},
     {WeightRole::kKey, "attention key", key_width, width},
     {WeightRole::kValue, "attention value", value_width, width},
+    {WeightRole::kLatent, "latent of keys and values", whole_latent, width},
+    {WeightRole::kLatentNorm, "latent norm", latent},
+    {WeightRole::kKeyValue, "attention key and value", key_value_width, latent},
     {WeightRole::kQueryNorm, "query norm", query_norm_width},
     {WeightRole::kKeyNorm, "key norm", key_norm_width},
     {WeightRole::kAttentionSubNorm, "attention sub-norm", mixed_width},
     {WeightRole::kAttentionOutput, "attention output", width, mixed_width},
     {WeightRole::kAttentionPostNorm, "attention post-norm", width},
     {WeightRole::kFeedForwardNorm, "feed-forward norm", width},
-    {WeightRole::kGate, "feed-forward gate", inner, width},
-    {WeightRole::kUp, "feed-forward up", inner, width},
-    {WeightRole::kFeedForwardSubNorm, "feed-forward sub-norm", inner},
-    {WeightRole::kDown, "feed-forward down", width, inner},
+    {WeightRole::kGate, "feed-forward gate", dense_inner, width},
+    {WeightRole::kUp, "feed-forward up", dense_inner, width},
+    {WeightRole::kFeedForwardSubNorm, "feed-forward sub-norm", dense_inner},
+    {WeightRole::kDown, "feed-forward down", width, dense_inner},
     {WeightRole::kFeedForwardPostNorm, "feed-forward post-norm", width},
     {WeightRole::kRouter, "router", experts, width},
+    {WeightRole::kChoiceBias, "bias of the choice of experts", experts},
     {WeightRole::kSharedGate, "gate of the shared expert", shared_inner, width},
     {WeightRole::kSharedUp, "up of the shared expert", shared_inner, width},
     {WeightRole::kSharedDown, "down of the shared expert", width, shared_inner},
@@ -237,10 +278,23 @@ class WeightList {
   std::vector<WeightId> ids_;
 };
 
+void list_latents(const Description& d, WeightList& list) {
+  const bool has_query = d.query_latent_width != 0;
+  list.add_if(has_query, WeightRole::kQueryLatent);
+  list.add_if(has_query, WeightRole::kQueryLatentNorm);
+  for (const WeightRole role :
+       {WeightRole::kQuery, WeightRole::kLatent, WeightRole::kLatentNorm, WeightRole::kKeyValue})
+    list.add(role);
+}
+
 void list_attention(const Description& d, WeightList& list) {
   if (d.has_pre_norms) list.add_norm(d, WeightRole::kAttentionNorm);
-  for (const WeightRole role : {WeightRole::kQuery, WeightRole::kKey, WeightRole::kValue})
-    list.add(role, d.has_qkv_bias);
+  if (d.latent_width != 0) {
+    list_latents(d, list);
+  } else {
+    for (const WeightRole role : {WeightRole::kQuery, WeightRole::kKey, WeightRole::kValue})
+      list.add(role, d.has_qkv_bias);
+  }
   list.add_if(d.normalizes_heads, WeightRole::kQueryNorm);
   list.add_if(d.normalizes_heads, WeightRole::kKeyNorm);
   if (d.has_sub_norms) list.add_norm(d, WeightRole::kAttentionSubNorm);
@@ -250,18 +304,20 @@ void list_attention(const Description& d, WeightList& list) {
 
 void list_feed_forward(const Description& d, WeightList& list) {
   if (d.has_pre_norms && !d.shares_pre_norm) list.add_norm(d, WeightRole::kFeedForwardNorm);
-  if (d.experts == 0) {
+  const bool has_experts = d.has_experts(list.block);
+  if (!has_experts) {
     list.add_if(d.is_gated, WeightRole::kGate, d.has_ffn_bias);
     list.add(WeightRole::kUp, d.has_ffn_bias);
     if (d.has_sub_norms) list.add_norm(d, WeightRole::kFeedForwardSubNorm);
     list.add(WeightRole::kDown, d.has_ffn_bias);
   } else {
     list.add(WeightRole::kRouter);
+    list.add_if(d.has_choice_bias, WeightRole::kChoiceBias);
     list.add(WeightRole::kExpertGate, false, d.experts);
     list.add(WeightRole::kExpertUp, false, d.experts);
     list.add(WeightRole::kExpertDown, false, d.experts);
   }
-  if (d.shared_inner != 0) {
+  if (has_experts && d.shared_inner != 0) {
     for (const WeightRole role :
          {WeightRole::kSharedGate, WeightRole::kSharedUp, WeightRole::kSharedDown})
       list.add(role);
@@ -292,8 +348,9 @@ Place place_in(const Description& d, const WeightId& id, Holds holds) {
                                                 : query + key;
     place.outputs = query + key + outputs_of(WeightRole::kValue);
   } else if (holds == Holds::kGateUp || holds == Holds::kExpertsGateUp) {
-    place.begin = id.role == WeightRole::kGate || id.role == WeightRole::kExpertGate ? 0 : d.inner;
-    place.outputs = 2 * d.inner;
+    const std::size_t one = outputs_of(id.role);
+    place.begin = id.role == WeightRole::kGate || id.role == WeightRole::kExpertGate ? 0 : one;
+    place.outputs = 2 * one;
   } else {
     place.outputs = outputs_of(id.role);
   }
@@ -341,6 +398,8 @@ std::vector<Place> places_of(const Description& d, Naming naming, const WeightId
   std::vector<Place> places;
   const auto add = [&](const NameRow& row) {
     const bool is_other_norm = row.holds == Holds::kFeedForwardNorm && d.has_post_norms;
+    const bool is_other_query = (row.holds == Holds::kOfQueryLatent) != (d.query_latent_width != 0);
+    if (row.role == WeightRole::kQuery && is_other_query) return;
     const bool is_other = !row.architecture.empty() && row.architecture != d.architecture;
     if (row.role != id.role || row.naming != naming || is_other_norm || is_other) return;
     Place place = place_in(d, id, row.holds);
@@ -348,7 +407,7 @@ std::vector<Place> places_of(const Description& d, Naming naming, const WeightId
     place.is_transposed = naming == Naming::kHfGpt2 && id.role > WeightRole::kHead &&
                           id.part == Part::kWeight && !is_norm(id.role);
     // Experts in one tensor have no suffix of their own in Hugging Face's files.
-    if (!(place.has_experts && naming == Naming::kHf)) {
+    if (row.holds != Holds::kNamed && !(place.has_experts && naming == Naming::kHf)) {
       place.name += id.part == Part::kBias ? ".bias" : ".weight";
     }
     places.push_back(std::move(place));

@@ -179,6 +179,9 @@ class WeightFinder {
       problem = "tensor '" + name + "': expected shape " + shape_text(stored) + ", found " +
                 shape_text(found->second.shape);
     }
+    if (problem.empty() && id.role == WeightRole::kKeyValue) {
+      if (auto joined = joined_key_values(id)) return joined;
+    }
     if (problem.empty()) {
       const std::string name =
           places.empty() ? "" : "tensor '" + prefix_of(id) + places[0].name + "': ";
@@ -186,6 +189,46 @@ class WeightFinder {
     }
     add_problem(problem);
     return std::nullopt;
+  }
+
+  /// Newer GGUF files have keys, transposed, and values in two tensors: [heads, latent, key] and
+  /// [heads, value, latent]. They are decoded into one matrix, of each head the keys first.
+  std::optional<Weight> joined_key_values(const WeightId& id) {
+    const Description& d = description_;
+    const std::string block = "blk." + std::to_string(id.block) + ".";
+    const std::size_t key_width = d.head_width - d.rotary_dims;
+    const auto keys = decoded(block + "attn_k_b.weight", {d.heads, d.latent_width, key_width});
+    const auto values =
+        decoded(block + "attn_v_b.weight", {d.heads, d.value_width, d.latent_width});
+    if (keys.empty() || values.empty()) return std::nullopt;
+    const std::size_t latent = d.latent_width;
+    std::vector<float> joined;
+    joined.reserve(keys.size() + values.size());
+    for (std::size_t head = 0; head < d.heads; ++head) {
+      const float* key = keys.data() + head * latent * key_width;
+      for (std::size_t row = 0; row < key_width; ++row) {
+        for (std::size_t i = 0; i < latent; ++i) joined.push_back(key[i * key_width + row]);
+      }
+      const float* value = values.data() + head * d.value_width * latent;
+      joined.insert(joined.end(), value, value + d.value_width * latent);
+    }
+    const auto bytes = std::as_bytes(std::span(joined));
+    const std::string name = block + "attn_kv_b.weight";
+    return Weight{.name = name,
+                  .tensor = name,
+                  .shape = shape_of(d, id),
+                  .type = formats::SafetensorsType::kF32,
+                  .bytes = own_bytes({bytes.begin(), bytes.end()})};
+  }
+  /// The elements of a tensor; empty if there is none of this shape.
+  std::vector<float> decoded(const std::string& name, const Extents& shape) {
+    const auto found = container_.tensors.find(name);
+    if (found == container_.tensors.end() || found->second.shape != shape) return {};
+    check_type(name, found->second.type);
+    found->second.is_used = true;
+    std::vector<float> values(shape[0] * shape[1] * shape[2]);
+    decode_elements(found->second.type, found->second.bytes, values);
+    return values;
   }
 
   [[nodiscard]] const std::string& prefix_of(const WeightId& id) const {
@@ -304,7 +347,9 @@ std::map<WeightId, Weight> find_weights(const Description& description, Containe
   for (const std::string& name : container.order) {
     if (container.tensors.at(name).is_used) continue;
     const auto block = block_of(container, name);
-    if (block && !is_harmless(name)) fail_unused(description, container, name, *block);
+    const bool is_known = block && *block >= description.blocks &&
+                          *block - description.blocks < description.unused_blocks;
+    if (block && !is_known && !is_harmless(name)) fail_unused(description, container, name, *block);
     unused.push_back(name);
   }
   return weights;

@@ -67,7 +67,7 @@ MatrixView<float> matrix_of(std::vector<float>& values, std::size_t cols) {
 Folding::Folding(const Model& model, const FoldOptions& options)
     : model_(model), description_(model.description) {
   const Description& d = model.description;
-  if (!options.rotates) return;
+  if (!options.rotates || d.latent_width != 0) return;
   if (!d.has_sub_norms) {
     heads_.emplace(d.value_width, d.heads, options.seed + 1);
     values_.emplace(d.value_width, d.kv_heads, options.seed + 1);

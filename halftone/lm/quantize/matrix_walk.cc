@@ -19,7 +19,8 @@ constexpr std::array kFittedRoles = {WeightRole::kTokenEmbedding, WeightRole::kH
                                      WeightRole::kDown,           WeightRole::kSharedGate,
                                      WeightRole::kSharedUp,       WeightRole::kSharedDown,
                                      WeightRole::kExpertGate,     WeightRole::kExpertUp,
-                                     WeightRole::kExpertDown};
+                                     WeightRole::kExpertDown,     WeightRole::kQueryLatent,
+                                     WeightRole::kLatent,         WeightRole::kKeyValue};
 
 MatrixView<const float> square(const std::vector<float>& values, std::size_t n) {
   return {std::span(values), n, n};

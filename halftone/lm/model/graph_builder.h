@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the graphs of a model node by node. Private to this folder.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halftone/ir/tensor.h"
+#include "halftone/lm/model/build.h"
+
+namespace halftone::lm {
+
+using ir::Shape;
+using ir::ValueId;
+
+inline ir::Dim dim(std::size_t extent) { return static_cast<ir::Dim>(extent); }
+
+/// The function of a feed-forward network but for a square.
+ir::Activation activation_of(FeedForward function);
+
+/// Constants by name, which several graphs share.
+using SharedConstants = std::map<std::string, std::shared_ptr<const ir::Constant>>;
+
+/// What both forms of a model have in common: rows [..., width], whose leading axes are `lead`.
+class GraphBuilder {
+ public:
+  /// @param lead  the leading extents of rows: the batch, or the batch and the tokens of a sample
+  GraphBuilder(const Description& description, const Weights& weights, SharedConstants& constants,
+               std::vector<ir::Dim> lead)
+      : d_(description), weights_(weights), constants_(constants), lead_(std::move(lead)) {}
+  virtual ~GraphBuilder() = default;
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
+
+  ir::Graph body();
+
+  ir::Graph head() {
+    graph_.add_output(logits());
+    return std::move(graph_);
+  }
+
+  ir::Graph embedding_part();
+
+  SamplePart block_part(std::size_t index);
+
+  SamplePart head_part();
+
+  SamplePart logits_part();
+
+ protected:
+  /// Adds "ids".
+  virtual void add_ids() = 0;
+  /// Adds what else tells tokens apart.
+  virtual void add_tokens() = 0;
+  /// @return [..., heads value_width]
+  virtual ValueId mix(ValueId q, ValueId k, ValueId v) = 0;
+  /// After the outputs are set.
+  virtual void finish() {}
+
+  [[nodiscard]] ir::ValueType float_type(std::size_t width) const;
+  ValueId node(const std::string& name, ir::Operator op, std::vector<ValueId> inputs) {
+    return graph_.add_node(prefix_ + name, std::move(op), std::move(inputs));
+  }
+  ValueId binary(const std::string& name, ir::BinaryKind kind, ValueId a, ValueId b,
+                 ir::Activation activation = {}) {
+    return node(name, ir::Binary{kind, activation}, {a, b});
+  }
+  /// A constant that graphs share. @param make  gives its tensor
+  template <typename Make>
+  ValueId shared_constant(const std::string& name, const Make& make) {
+    const auto here = values_.find(name);
+    if (here != values_.end()) return here->second;
+    auto& constant = constants_[name];
+    if (constant == nullptr) constant = std::make_shared<const ir::Constant>(make());
+    const ValueId value = graph_.add_constant(name, constant);
+    values_.emplace(name, value);
+    return value;
+  }
+  ValueId scalar(const std::string& name, double value);
+  /// A weight of the file as a constant: here alone weights enter graphs.
+  ValueId add_weight(const WeightId& id) {
+    const bool is_gain = is_norm(id.role) && id.part == Part::kWeight;
+    return add_weight(weights_.at(id), is_gain ? d_.norm_offset : 0);
+  }
+  ValueId add_weight(const Weight& weight, double offset);
+  [[nodiscard]] WeightId here(WeightRole role) const { return {.role = role, .block = block_}; }
+  /// The graph, with the inputs of products as further outputs.
+  SamplePart part_with_products();
+  ValueId head_input();
+  ValueId logits();
+  ValueId block(std::size_t index, ValueId x);
+  ValueId pre_norm(ValueId x, WeightRole role) { return d_.has_pre_norms ? norm(x, role) : x; }
+  ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
+                  ir::Activation activation = {});
+  /// Adds a product with a matrix. In parts its function is a node of its own.
+  /// @param op      FullyConnected or ExpertProduct
+  /// @param inputs  the rows come first
+  template <typename Op>
+  ValueId multiply(const std::string& name, Op op, std::vector<ValueId> inputs,
+                   const WeightId& id) {
+    const ir::Activation activation = op.activation;
+    const bool is_split = is_part_ && activation != ir::Activation{};
+    if (is_split) op.activation = {};
+    const ValueId rows = inputs[0];
+    const ValueId y = node(is_split ? name + "/sums" : name, std::move(op), std::move(inputs));
+    products_.push_back({rows, id, y});
+    return is_split ? node(name, ir::Unary{activation}, {y}) : y;
+  }
+  /// A norm of rows.
+  ValueId norm(ValueId x, WeightRole role);
+  /// Over the last axis.
+  ValueId normalized(const std::string& name, ValueId x, bool subtracts_mean);
+  /// x plus what a branch gives, which may have a norm of its own.
+  ValueId add_branch(const std::string& name, ValueId x, WeightRole post_norm, ValueId branch);
+
+  ValueId embedding();
+
+  ValueId attention(ValueId x);
+  ValueId plain_attention(ValueId x);
+  /// Rows [..., heads * width] as [..., heads, width].
+  ValueId heads_of(const std::string& name, ValueId x, std::size_t heads, std::size_t width);
+  ValueId rows_of(const std::string& name, ValueId x, std::size_t width);
+  /// Elements of the last axis.
+  ValueId part_of(const std::string& name, ValueId x, std::size_t begin, std::size_t count) {
+    const std::size_t axis = graph_.value(x).type.shape.rank() - 1;
+    return node(name, ir::Slice{.axis = axis, .begin = begin, .count = count}, {x});
+  }
+  /// Queries whose last elements are rotated: [..., heads * head_width].
+  ValueId latent_queries(ValueId x);
+  /// RMS norms whatever those of rows are.
+  ValueId latent_norm(ValueId x, WeightRole role) {
+    const std::string name(to_string(role));
+    return binary(name, ir::BinaryKind::kMul, normalized(name, x, false), add_weight(here(role)));
+  }
+  /// Keys and values as products with one row, of whose end all heads have the rotation.
+  ValueId latent_attention(ValueId x);
+  [[nodiscard]] ir::Attention attention_operator() const;
+  /// With an RMS norm of each head or of all heads, if the model has one.
+  ValueId normalized_heads(const std::string& name, ValueId x, std::size_t heads, WeightRole role);
+  ValueId rotated(const std::string& name, ValueId x, std::size_t heads);
+
+  /// The matrices of a feed-forward network.
+  struct NetworkRoles {
+    WeightRole gate = WeightRole::kGate;
+    WeightRole up = WeightRole::kUp;
+    WeightRole down = WeightRole::kDown;
+  };
+  ValueId feed_forward(ValueId x) { return network("", x, {}); }
+  /// A network that all rows pass through.
+  ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles);
+  /// down(function(gate x) * (up x)), or down(function(up x)).
+  /// @param multiply  gives the product of rows and the matrix of a role, of (name, rows, role,
+  ///                  activation)
+  template <typename Multiply>
+  ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles,
+                  const Multiply& multiply) {
+    const ir::Activation activation = activation_of(d_.function);
+    const auto squared = [&](ValueId y) {
+      if (d_.function != FeedForward::kReluSquared) return y;
+      return binary(name + "squared", ir::BinaryKind::kMul, y, y);
+    };
+    ValueId y = ir::kAbsent;
+    if (d_.is_gated) {
+      const ValueId open = squared(multiply(name + "gate", x, roles.gate, activation));
+      y = binary(name + "gated", ir::BinaryKind::kMul, open,
+                 multiply(name + "up", x, roles.up, ir::Activation{}));
+    } else {
+      y = squared(multiply(name + "up", x, roles.up, activation));
+    }
+    if (d_.has_sub_norms) y = norm(y, WeightRole::kFeedForwardSubNorm);
+    return multiply(name + "down", y, roles.down, ir::Activation{});
+  }
+
+  /// Scores of experts, with others than those of the best groups far below all.
+  ValueId of_best_groups(ValueId scores);
+  /// The experts that rows pass through, by falling score, and their shares: both [..., k].
+  struct Choice {
+    ValueId experts;
+    ValueId shares;
+  };
+  Choice choose(ValueId x);
+  /// The outputs of the chosen experts times their shares, added in the order of the choice; and of
+  /// the expert for all rows, if there is one.
+  ValueId experts(ValueId x);
+  /// Adds the expert for all rows.
+  ValueId add_shared_expert(ValueId sum, ValueId x);
+
+  /// A matrix, the rows that it multiplies and what it gives.
+  struct Product {
+    ValueId input;
+    WeightId matrix;
+    ValueId output;
+  };
+
+  const Description& d_;
+  const Weights& weights_;
+  SharedConstants& constants_;
+  std::vector<ir::Dim> lead_;
+  ir::Graph graph_;
+  std::map<std::string, ValueId> values_;  ///< constants of this graph
+  std::vector<Product> products_;
+  bool is_part_ = false;
+  std::size_t context_ = 0;  ///< rows of the tables of angles
+  ValueId ids_ = ir::kAbsent;
+  ValueId positions_ = ir::kAbsent;
+  std::size_t block_ = 0;
+  std::string prefix_;  ///< of the names of nodes
+};
+
+}  // namespace halftone::lm
