@@ -224,7 +224,9 @@ std::vector<TokenId> BytePairs::units(std::string_view word, const AllowedTokens
     if (token != kNoToken) {
       add_unknown();
       units.push_back(token);
-    } else if (!options_.falls_back_to_bytes || !add_bytes(whole, units)) {
+    } else if (!options_.falls_back_to_bytes ||
+               !add_bytes(options_.has_bytes ? characters_from_bytes(whole) : whole, units)) {
+      if (!options_.fuses_unknown) add_unknown();
       if (options_.unknown != kNoToken) ++num_unknown;
       if (options_.unknown == kNoToken && options_.names_unknown) {
         fail(ErrorKind::kFormat,

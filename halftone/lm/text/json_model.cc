@@ -58,7 +58,7 @@ void read_byte_pairs(const json& model, const Steps& steps, Tokenizer::State& st
   options.last_rank_counts = true;
   options.names_unknown = !optional_text(model, "unk_token").empty();
   options.fuses_unknown = flag_member(model, "fuse_unk", false);
-  options.falls_back_to_bytes = flag_member(model, "byte_fallback", false) && !steps.has_bytes;
+  options.falls_back_to_bytes = flag_member(model, "byte_fallback", false);
   options.continuing_prefix = optional_text(model, "continuing_subword_prefix");
   options.end_suffix = optional_text(model, "end_of_word_suffix");
   auto merges = merges_of(model);
@@ -144,8 +144,8 @@ std::vector<std::pair<std::string, std::string>> merges_of(const json& model) {
 
 std::vector<Token> tokens_of(const json& root, const Steps& steps) {
   const json& model = member(root, "model");
-  const bool has_byte_tokens = !steps.has_bytes && (flag_member(model, "byte_fallback", false) ||
-                                                    decodes_bytes(member(root, "decoder")));
+  const bool has_byte_tokens =
+      flag_member(model, "byte_fallback", false) || decodes_bytes(member(root, "decoder"));
   std::vector<Token> tokens;
   for_each_token(model, [&](const std::string& text, TokenId id, double) {
     Token token{text};
@@ -166,6 +166,7 @@ std::vector<Token> tokens_of(const json& root, const Steps& steps) {
     const bool is_control = flag_member(each, "special", false);
     const auto at = static_cast<std::size_t>(id);
     const bool is_word = at < tokens.size() && tokens[at].kind != TokenKind::kUnused;
+    if (is_word && tokens[at].kind == TokenKind::kByte) continue;
     place(tokens, id,
           {text, 0, is_control ? TokenKind::kControl : TokenKind::kUserDefined, is_word});
   }
