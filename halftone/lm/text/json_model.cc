@@ -151,8 +151,9 @@ std::vector<Token> tokens_of(const json& root, const Steps& steps) {
     Token token{text};
     const std::optional<char> byte = has_byte_tokens ? byte_named(text) : std::nullopt;
     if (steps.has_bytes) {
-      token.is_word = bytes_named_by(text).has_value();
-      token.text = bytes_from_characters(text);
+      std::optional<std::string> bytes = bytes_named_by(text);
+      token.is_word = bytes.has_value();
+      if (bytes) token.text = std::move(*bytes);
     }
     if (byte) token = {std::string(1, *byte), 0, TokenKind::kByte};
     place(tokens, id, std::move(token));
