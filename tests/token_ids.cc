@@ -25,7 +25,13 @@ int main(int argc, char** argv) {
       const auto text = nlohmann::json::parse(line).get<std::string>();
       const auto ids =
           tokenizer.encode(text, {.begin = is_special, .end = is_special, .control = is_special});
-      std::cout << (tokenizer.decode(ids) == text ? "same" : "other");
+      const std::string decoded = tokenizer.decode(ids);
+      if (is_special) {
+        const nlohmann::json found{ids, decoded};
+        std::cout << found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << '\n';
+        continue;
+      }
+      std::cout << (decoded == text ? "same" : "other");
       for (const auto id : ids) std::cout << ' ' << id;
       std::cout << '\n';
     }

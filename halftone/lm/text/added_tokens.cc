@@ -72,6 +72,8 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::string_view text,
     if (each.token->strips_right) each.end += length_of_front_space(text.substr(each.end));
     last = each.end;
   }
+  // Those that were white space which another one has taken.
+  std::erase_if(found, [](const Found& each) { return each.begin >= each.end; });
   return found;
 }
 

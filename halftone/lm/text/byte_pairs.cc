@@ -5,6 +5,7 @@
 #include <limits>
 #include <queue>
 #include <span>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/lm/text/utf8.h"
@@ -186,50 +187,53 @@ bool BytePairs::is_whole(std::string_view word) const {
           word.find_first_not_of('\n') == std::string_view::npos);
 }
 
-TokenId BytePairs::unit(std::string_view text, bool is_first, bool is_last) const {
-  const bool has_prefix = !is_first && !options_.continuing_prefix.empty();
-  const bool has_suffix = is_last && !options_.end_suffix.empty();
-  if (!has_prefix && !has_suffix) {
-    return text.size() == 1 ? bytes_[static_cast<std::uint8_t>(text[0])] : vocabulary_.find(text);
-  }
-  return vocabulary_.find((has_prefix ? options_.continuing_prefix : "") + std::string(text) +
-                          (has_suffix ? options_.end_suffix : ""));
+std::string BytePairs::marked(std::string_view text, bool is_first, bool is_last) const {
+  return (is_first ? "" : options_.continuing_prefix) + std::string(text) +
+         (is_last ? options_.end_suffix : "");
 }
 
-bool BytePairs::add_bytes(std::string_view text, std::vector<TokenId>& units) const {
+TokenId BytePairs::unit(std::string_view text, bool is_first, bool is_last) const {
+  const bool is_marked = (!is_first && !options_.continuing_prefix.empty()) ||
+                         (is_last && !options_.end_suffix.empty());
+  if (is_marked) return vocabulary_.find(marked(text, is_first, is_last));
+  return text.size() == 1 ? bytes_[static_cast<std::uint8_t>(text[0])] : vocabulary_.find(text);
+}
+
+bool BytePairs::add_bytes(const std::string& text, std::vector<TokenId>& units) const {
   const auto token_of = [&](char c) { return vocabulary_.byte(static_cast<std::uint8_t>(c)); };
-  if (std::ranges::any_of(text, [&](char c) { return token_of(c) == kNoToken; })) return false;
-  for (const char c : text) units.push_back(token_of(c));
-  return true;
+  const std::string bytes = options_.has_bytes ? characters_from_bytes(text) : text;
+  const bool has_bytes = options_.falls_back_to_bytes && std::ranges::none_of(bytes, [&](char c) {
+                           return token_of(c) == kNoToken;
+                         });
+  if (has_bytes) {
+    for (const char c : bytes) units.push_back(token_of(c));
+  } else if (options_.unknown == kNoToken && options_.names_unknown) {
+    fail(ErrorKind::kFormat, "vocabulary: expected the unknown token, which '" + text + "' needs");
+  }
+  return has_bytes;
 }
 
 std::vector<TokenId> BytePairs::units(std::string_view word, const AllowedTokens& allows) const {
   std::vector<TokenId> units;
   units.reserve(word.size());
-  std::size_t num_unknown = 0;  // that are not in the list yet
+  bool has_unknown = false;  // one that is not in the list yet
   const auto add_unknown = [&] {
-    if (num_unknown == 0) return;
-    units.insert(units.end(), options_.fuses_unknown ? 1 : num_unknown, options_.unknown);
-    num_unknown = 0;
+    if (std::exchange(has_unknown, false)) units.push_back(options_.unknown);
   };
   for (std::size_t at = 0; at < word.size();) {
     const std::size_t length = options_.has_bytes ? 1 : utf8_length(word.substr(at));
     if (length == 0) break;
     const std::string_view text = word.substr(at, length);
-    const bool is_last = at + length == word.size();
-    const TokenId token = allows.checked(unit(text, at == 0, is_last));
-    const std::string whole = (at == 0 ? "" : options_.continuing_prefix) + std::string(text) +
-                              (is_last ? options_.end_suffix : "");
+    const bool is_first = at == 0;
     at += length;
+    const bool is_last = at == word.size();
+    const TokenId token = allows.checked(unit(text, is_first, is_last));
     if (token != kNoToken) {
       add_unknown();
       units.push_back(token);
-    } else if (!options_.falls_back_to_bytes || !add_bytes(whole, units)) {
-      if (options_.unknown != kNoToken) ++num_unknown;
-      if (options_.unknown == kNoToken && options_.names_unknown) {
-        fail(ErrorKind::kFormat,
-             "vocabulary: expected the unknown token, which '" + whole + "' needs");
-      }
+    } else if (!add_bytes(marked(text, is_first, is_last), units)) {
+      if (!options_.fuses_unknown) add_unknown();
+      has_unknown = options_.unknown != kNoToken;
     }
   }
   add_unknown();

@@ -64,7 +64,10 @@ class BytePairs : public WordModel {
   [[nodiscard]] std::vector<TokenId> units(std::string_view word,
                                            const AllowedTokens& allows) const;
   [[nodiscard]] TokenId unit(std::string_view text, bool is_first, bool is_last) const;
-  bool add_bytes(std::string_view text, std::vector<TokenId>& units) const;
+  /// With the prefix and the suffix.
+  [[nodiscard]] std::string marked(std::string_view text, bool is_first, bool is_last) const;
+  /// Appends the tokens of the bytes of a text, if there are such tokens.
+  bool add_bytes(const std::string& text, std::vector<TokenId>& units) const;
 
   const Vocabulary& vocabulary_;
   BytePairOptions options_;

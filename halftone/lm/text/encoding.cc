@@ -85,7 +85,8 @@ class Encoding {
   }
 
   [[nodiscard]] NormalText normal_text(std::size_t begin, std::size_t end) const {
-    NormalText normal{std::string(text_.substr(begin, end - begin)), begin == 0};
+    NormalText normal{std::string(text_.substr(begin, end - begin)),
+                      begin == 0 ? utf8_length(text_) : 0};
     if (!normal.text.empty()) state_.normalizer.apply(normal);
     return normal;
   }
@@ -120,16 +121,19 @@ class Encoding {
     std::size_t last = 0;
     for (const AddedTokens::Found& found : state_.added_to_normal.find(text, allows)) {
       if (last < found.begin) {
-        append_words(text.substr(last, found.begin - last), last == 0 && normal.has_front);
+        append_words(text.substr(last, found.begin - last),
+                     normal.front - std::min(normal.front, last));
       }
       tokens_.push_back(found.token->id);
       last = found.end;
     }
-    if (last < text.size()) append_words(text.substr(last), last == 0 && normal.has_front);
+    if (last < text.size())
+      append_words(text.substr(last), normal.front - std::min(normal.front, last));
   }
 
-  void append_words(std::string_view text, bool is_first) {
-    Pieces pieces(Piece{text, is_first});
+  /// @param front  as that of a piece
+  void append_words(std::string_view text, std::size_t front) {
+    Pieces pieces(Piece{text, std::min(front, text.size())});
     state_.pre_tokenizer.apply(pieces);
     for (const Piece& piece : pieces.list) state_.model->encode(piece.text, allows_, tokens_);
   }

@@ -151,8 +151,9 @@ std::vector<Token> tokens_of(const GgufFile& file, ModelKind model) {
   set_kinds_by_text(file, tokens);
   for (Token& token : tokens) {
     if (model == ModelKind::kBytes && token.kind == TokenKind::kNormal) {
-      token.is_word = bytes_named_by(token.text).has_value();
-      token.text = bytes_from_characters(token.text);
+      std::optional<std::string> bytes = bytes_named_by(token.text);
+      token.is_word = bytes.has_value();
+      if (bytes) token.text = std::move(*bytes);
     }
   }
   return tokens;

@@ -58,7 +58,7 @@ void read_byte_pairs(const json& model, const Steps& steps, Tokenizer::State& st
   options.last_rank_counts = true;
   options.names_unknown = !optional_text(model, "unk_token").empty();
   options.fuses_unknown = flag_member(model, "fuse_unk", false);
-  options.falls_back_to_bytes = flag_member(model, "byte_fallback", false) && !steps.has_bytes;
+  options.falls_back_to_bytes = flag_member(model, "byte_fallback", false);
   options.continuing_prefix = optional_text(model, "continuing_subword_prefix");
   options.end_suffix = optional_text(model, "end_of_word_suffix");
   auto merges = merges_of(model);
@@ -144,15 +144,16 @@ std::vector<std::pair<std::string, std::string>> merges_of(const json& model) {
 
 std::vector<Token> tokens_of(const json& root, const Steps& steps) {
   const json& model = member(root, "model");
-  const bool has_byte_tokens = !steps.has_bytes && (flag_member(model, "byte_fallback", false) ||
-                                                    decodes_bytes(member(root, "decoder")));
+  const bool has_byte_tokens =
+      flag_member(model, "byte_fallback", false) || decodes_bytes(member(root, "decoder"));
   std::vector<Token> tokens;
   for_each_token(model, [&](const std::string& text, TokenId id, double) {
     Token token{text};
     const std::optional<char> byte = has_byte_tokens ? byte_named(text) : std::nullopt;
     if (steps.has_bytes) {
-      token.is_word = bytes_named_by(text).has_value();
-      token.text = bytes_from_characters(text);
+      std::optional<std::string> bytes = bytes_named_by(text);
+      token.is_word = bytes.has_value();
+      if (bytes) token.text = std::move(*bytes);
     }
     if (byte) token = {std::string(1, *byte), 0, TokenKind::kByte};
     place(tokens, id, std::move(token));
@@ -166,6 +167,7 @@ std::vector<Token> tokens_of(const json& root, const Steps& steps) {
     const bool is_control = flag_member(each, "special", false);
     const auto at = static_cast<std::size_t>(id);
     const bool is_word = at < tokens.size() && tokens[at].kind != TokenKind::kUnused;
+    if (is_word && tokens[at].kind == TokenKind::kByte) continue;
     place(tokens, id,
           {text, 0, is_control ? TokenKind::kControl : TokenKind::kUserDefined, is_word});
   }

@@ -65,7 +65,10 @@ bool read_other_normalizer(const std::string& type, const json& step, Tokenizer:
   } else if (type == "Nmt") {
     normalizer.add(normalizer_step::nmt());
   } else if (type == "ByteLevel") {
-    normalizer.add([](NormalText& text) { text.text = characters_from_bytes(text.text); });
+    normalizer.add([](NormalText& text) {
+      text.front = characters_from_bytes(text.text.substr(0, text.front)).size();
+      text.text = characters_from_bytes(text.text);
+    });
   } else if (type == "Precompiled") {
     normalizer.add(normalizer_step::precompiled(
         Charsmap(from_base64(optional_text(step, "precompiled_charsmap")))));
@@ -274,6 +277,7 @@ bool decodes_bytes(const json& decoder) {
 
 void read_decoder(const json& decoder, const Steps& steps, Tokenizer::State& state) {
   const std::vector<json> list = steps_of(decoder, "decoders");
+  state.shows_byte_names = !list.empty() && !decodes_bytes(decoder);
   if (steps.has_bytes) {
     if (list.size() > 1 || (list.size() == 1 && text_member(list[0], "type") != "ByteLevel")) {
       refuse("decoder: expected ByteLevel, as the pre_tokenizer", decoder);

@@ -14,13 +14,39 @@ template <typename Write>
 void rewrite(NormalText& text, Write write) {
   std::string result;
   result.reserve(text.text.size());
-  bool is_first = true;
+  std::size_t at = 0;
+  std::size_t front = 0;
   for_each_character(text.text, [&](char32_t character, std::string_view bytes) {
     write(character, bytes, result);
-    if (is_first && result.empty()) text.has_front = false;
-    is_first = false;
+    at += bytes.size();
+    if (at <= text.front) front = result.size();
   });
   text.text = std::move(result);
+  text.front = front;
+}
+
+/// The bytes of as many characters of a text as another one has.
+std::size_t bytes_of_characters(std::string_view text, std::string_view other) {
+  std::size_t count = 0;
+  std::size_t size = 0;
+  for_each_character(other, [&](char32_t, std::string_view) { ++count; });
+  for_each_character(text, [&](char32_t, std::string_view bytes) {
+    if (count == 0) return;
+    size += bytes.size();
+    --count;
+  });
+  return size;
+}
+
+void to_normal_form(NormalText& text, NormalForm form) {
+  const std::string front = in_normal_form(text.text.substr(0, text.front), form);
+  text.text = in_normal_form(text.text, form);
+  text.front = bytes_of_characters(text.text, front);
+}
+
+void to_lower_case(NormalText& text) {
+  text.front = in_lower_case(std::string_view(text.text).substr(0, text.front)).size();
+  text.text = in_lower_case(text.text);
 }
 
 /// Drops the characters that meet a condition.
@@ -56,7 +82,7 @@ void clean(NormalText& text) {
 }
 
 void drop_accents(NormalText& text) {
-  text.text = in_normal_form(text.text, NormalForm::kD);
+  to_normal_form(text, NormalForm::kD);
   drop_if(text, is_nonspacing_mark);
 }
 
@@ -84,12 +110,10 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 namespace normalizer_step {
 
 NormalizerStep normal_form(NormalForm form) {
-  return [form](NormalText& text) { text.text = in_normal_form(text.text, form); };
+  return [form](NormalText& text) { to_normal_form(text, form); };
 }
 
-NormalizerStep lower_case() {
-  return [](NormalText& text) { text.text = in_lower_case(text.text); };
-}
+NormalizerStep lower_case() { return to_lower_case; }
 
 NormalizerStep strip(bool left, bool right) {
   return [left, right](NormalText& text) {
@@ -106,8 +130,9 @@ NormalizerStep strip(bool left, bool right) {
     if (begin == std::string::npos) begin = end = left ? at : 0;  // white space only
     if (!left) begin = 0;
     if (!right) end = at;
-    if (begin > 0) text.has_front = false;
+    text.front -= std::min(text.front, begin);
     text.text = text.text.substr(begin, end > begin ? end - begin : 0);
+    text.front = std::min(text.front, text.text.size());
   };
 }
 
@@ -119,25 +144,37 @@ NormalizerStep replace(Regex pattern, std::string content) {
   return [pattern = std::move(pattern), content = std::move(content)](NormalText& text) {
     std::string result;
     std::size_t last = 0;
+    std::size_t front = 0;
+    const auto copy = [&](std::size_t end) {
+      result.append(text.text, last, end - last);
+      if (last < text.front) front = result.size() - (end - std::min(end, text.front));
+    };
     pattern.for_each_match(text.text, [&](std::size_t begin, std::size_t end) {
-      result.append(text.text, last, begin - last).append(content);
-      if (result.empty() && end > 0) text.has_front = false;
+      copy(begin);
+      result += content;
+      // It comes from the last character that it replaces.
+      if (end <= text.front && (end > 0 || text.front > 0)) front = result.size();
       last = end;
     });
-    text.text = result.append(text.text, last);
+    copy(text.text.size());
+    text.text = std::move(result);
+    text.front = front;
   };
 }
 
 NormalizerStep replace_text(std::string from, std::string to) {
+  if (from.size() > 1) return replace(Regex(escaped_pattern(from)), std::move(to));
   return [from = std::move(from), to = std::move(to)](NormalText& text) {
-    if (to.empty() && text.text.starts_with(from)) text.has_front = false;
+    text.front = replaced(std::string_view(text.text).substr(0, text.front), from, to).size();
     text.text = replaced(text.text, from, to);
   };
 }
 
 NormalizerStep prepend(std::string content) {
   return [content = std::move(content)](NormalText& text) {
-    if (!text.text.empty()) text.text.insert(0, content);
+    if (text.text.empty()) return;
+    text.text.insert(0, content);
+    if (text.front > 0) text.front += content.size();
   };
 }
 
@@ -154,7 +191,7 @@ NormalizerStep bert(const BertNormalizer& options) {
       });
     }
     if (options.strips_accents) drop_accents(text);
-    if (options.lowers_case) text.text = in_lower_case(text.text);
+    if (options.lowers_case) to_lower_case(text);
   };
 }
 
@@ -170,23 +207,24 @@ NormalizerStep precompiled(Charsmap map) {
   return [map = std::move(map)](NormalText& text) {
     constexpr std::size_t kLongCluster = 6;
     std::string result;
-    const auto append = [&](std::string_view part) {
+    std::size_t at = 0;
+    std::size_t front = 0;
+    /// Appends what becomes of a part, or the part itself where it must be there.
+    const auto append = [&](std::string_view part, bool is_needed) {
       const auto found = map.shortest(part);
-      if (found) result += found->content;
-      return found.has_value();
+      if (!found && !is_needed) return false;
+      result += found ? found->content : part;
+      // The package takes what follows a part that is left out in front for this part.
+      if (text.front > 0 && (front == 0 || at < text.front)) front = result.size();
+      at += part.size();
+      return true;
     };
-    bool is_first = true;
     for (const std::string_view cluster : grapheme_clusters(text.text)) {
-      const bool is_whole = cluster.size() < kLongCluster && append(cluster);
-      if (!is_whole) {
-        for_each_character(cluster, [&](char32_t, std::string_view bytes) {
-          if (!append(bytes)) result += bytes;
-        });
-      }
-      if (is_first && result.empty()) text.has_front = false;
-      is_first = false;
+      if (cluster.size() < kLongCluster && append(cluster, false)) continue;
+      for_each_character(cluster, [&](char32_t, std::string_view bytes) { append(bytes, true); });
     }
     text.text = std::move(result);
+    text.front = front;
   };
 }
 

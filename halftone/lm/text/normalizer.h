@@ -2,6 +2,7 @@
 // What becomes of a text before it is split.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,8 @@ namespace halftone::lm {
 /// A text under way. It is UTF-8.
 struct NormalText {
   std::string text;
-  bool has_front = true;  ///< the first character is, or came from, the first of the whole text
+  /// Bytes in front that are, or came from, the first character of the whole text; 0 if none.
+  std::size_t front = 0;
 };
 
 /// The step of a normalizer. Source of their names and meaning: the package tokenizers.

@@ -13,7 +13,7 @@ namespace {
 // Members of classes. PCRE2's \s has U+180E too, its \w lacks marks and connectors.
 constexpr std::string_view kWhiteSpace = R"(\t-\r\x{85}\p{Z})";
 constexpr std::string_view kWord =
-    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
+    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\xB2\xB3\xB9\xBC-\xBE\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
 constexpr std::string_view kHexDigit = "0-9A-Fa-f";
 
 std::string one_of(std::string_view members) { return "[" + std::string(members) + "]"; }
@@ -180,8 +180,9 @@ class Translator {
       if (is_next("&&")) refuse("&& in a class");
       if (is_next("[:")) {
         const std::size_t close = pattern_.find(":]", at_ + 2);
-        if (close == std::string_view::npos) refuse("[:");
-        result_ += pattern_.substr(at_, close + 2 - at_);
+        const bool is_known = is_next("[:punct:]");
+        if (close == std::string_view::npos || !is_known) refuse("[:");
+        result_ += R"(\p{P}\p{S})";
         at_ = close + 2;
       } else if (pattern_[at_] == '[') {
         refuse("[ in a class");

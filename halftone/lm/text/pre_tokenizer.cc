@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/text/pre_tokenizer.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "halftone/lm/text/characters.h"
@@ -89,7 +90,7 @@ void split_pieces(Pieces& pieces, SplitBehavior behavior, Find find) {
     for (const Span& span : spans) {
       if (span.begin == span.end) continue;
       result.push_back({piece.text.substr(span.begin, span.end - span.begin),
-                        piece.is_first && span.begin == 0});
+                        piece.front - std::min(piece.front, span.begin)});
     }
   }
   pieces.list = std::move(result);
@@ -166,9 +167,13 @@ PreTokenizerStep metaspace(std::string sign, PrependScheme scheme, bool splits) 
   return [sign = std::move(sign), scheme, splits](Pieces& pieces) {
     for (Piece& piece : pieces.list) {
       std::string text = replaced(piece.text, " ", sign);
+      piece.front = replaced(piece.text.substr(0, piece.front), " ", sign).size();
       const bool prepends =
-          scheme == PrependScheme::kAlways || (scheme == PrependScheme::kFirst && piece.is_first);
-      if (prepends && !text.starts_with(sign)) text.insert(0, sign);
+          scheme == PrependScheme::kAlways || (scheme == PrependScheme::kFirst && piece.front > 0);
+      if (prepends && !text.starts_with(sign)) {
+        text.insert(0, sign);
+        if (piece.front > 0) piece.front += sign.size();
+      }
       piece.text = pieces.own(std::move(text));
     }
     if (!splits) return;
@@ -184,7 +189,9 @@ PreTokenizerStep metaspace(std::string sign, PrependScheme scheme, bool splits) 
 PreTokenizerStep add_space() {
   return [](Pieces& pieces) {
     for (Piece& piece : pieces.list) {
-      if (!piece.text.starts_with(' ')) piece.text = pieces.own(" " + std::string(piece.text));
+      if (piece.text.starts_with(' ')) continue;
+      piece.text = pieces.own(" " + std::string(piece.text));
+      if (piece.front > 0) ++piece.front;
     }
   };
 }

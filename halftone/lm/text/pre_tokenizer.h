@@ -18,7 +18,8 @@ namespace halftone::lm {
 /// A part of a text. None is empty.
 struct Piece {
   std::string_view text;
-  bool is_first = false;  ///< begins where the whole text begins
+  /// Bytes in front that are, or came from, the first character of the whole text; 0 if none.
+  std::size_t front = 0;
 };
 
 /// The pieces of a text, and the texts that steps have made.

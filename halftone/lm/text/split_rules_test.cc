@@ -14,7 +14,7 @@ std::vector<std::string> words_of(const std::vector<std::string>& patterns, std:
   for (const std::string& pattern : patterns) {
     splitter.add(pre_tokenizer_step::split(Regex(pattern), SplitBehavior::kIsolated));
   }
-  Pieces pieces(Piece{text, true});
+  Pieces pieces(Piece{text, 1});
   splitter.apply(pieces);
   std::vector<std::string> words;
   for (const Piece& piece : pieces.list) words.emplace_back(piece.text);

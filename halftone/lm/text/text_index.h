@@ -50,10 +50,11 @@ class TextIndex {
       while (begin != end && begin->text.size() == length) ++begin;
       if (has_ended) visit(length, std::prev(begin)->value);
       if (length >= text.size()) return;
-      const auto at = [length](const Entry& entry) { return byte(entry.text, length); };
-      const auto range = std::ranges::equal_range(begin, end, byte(text, length), {}, at);
-      begin = range.begin();
-      end = range.end();
+      const std::uint8_t next = byte(text, length);
+      begin = std::partition_point(
+          begin, end, [&](const Entry& entry) { return byte(entry.text, length) < next; });
+      end = std::partition_point(
+          begin, end, [&](const Entry& entry) { return byte(entry.text, length) == next; });
     }
   }
 

@@ -101,25 +101,26 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
   return tokens;
 }
 
+std::string Tokenizer::State::text_of(const Token& token, bool is_begin) const {
+  const bool has_name = token.kind == TokenKind::kByte && shows_byte_names;
+  std::string text = has_name ? name_of_byte(static_cast<std::uint8_t>(token.text[0])) : token.text;
+  decoder.apply(text, is_begin);
+  return text;
+}
+
 std::string Tokenizer::text(TokenId token) const {
   const Token& found = state_->vocabulary.token(token);
-  std::string text = found.text;
-  if (found.kind != TokenKind::kByte && found.kind != TokenKind::kControl) {
-    state_->decoder.apply(text, false);
-  }
-  return text;
+  return found.kind == TokenKind::kControl ? found.text : state_->text_of(found, false);
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> tokens) const {
   std::string result;
-  bool is_first = true;
+  bool is_begin = true;
   for (const TokenId token : tokens) {
     const Token& found = state_->vocabulary.token(token);
     if (found.kind == TokenKind::kControl || found.kind == TokenKind::kUnknown) continue;
-    std::string text = found.text;
-    if (found.kind != TokenKind::kByte) state_->decoder.apply(text, is_first);
-    result += text;
-    is_first = false;
+    result += state_->text_of(found, is_begin);
+    is_begin = false;
   }
   return result;
 }

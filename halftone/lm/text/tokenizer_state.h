@@ -38,6 +38,8 @@ struct Tokenizer::State {
   explicit State(Vocabulary tokens);
   State(const State&) = delete;  // the model refers to the vocabulary
   State& operator=(const State&) = delete;
+  /// What a token is in a text. @param is_begin  of the text
+  [[nodiscard]] std::string text_of(const Token& token, bool is_begin) const;
 
   Vocabulary vocabulary;
   std::vector<bool> is_control{};  ///< by id
@@ -47,6 +49,7 @@ struct Tokenizer::State {
   PreTokenizer pre_tokenizer{};
   std::unique_ptr<const WordModel> model{};
   TextDecoder decoder{};
+  bool shows_byte_names = false;  ///< a token "<0x0A>" is this text
   TokenId begin = kNoToken;
   TokenId end = kNoToken;
   TokenId unknown = kNoToken;

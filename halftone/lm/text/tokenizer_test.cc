@@ -101,6 +101,67 @@ TEST(Tokenizers, ReadThoseOfLlama2c) {
                [] { Tokenizer::from_llama2c(GgufBytes().number<std::int32_t>(6).file()); });
 }
 
+TEST(Tokenizers, OfBytesWithoutARuleWarn) {
+  const Tokenizer named = Tokenizer::from_gguf(byte_level());
+  EXPECT_EQ(named.warning(), "");
+  GgufKeys keys(byte_token_keys({"</s>"}));
+  const Tokenizer unnamed = Tokenizer::from_gguf(gguf_of(keys));
+  EXPECT_THAT(unnamed.warning(), testing::HasSubstr("'tokenizer.ggml.pre' is absent"));
+}
+
+TEST(Tokenizers, OfUnigramsTakeTheBestSum) {
+  GgufKeys keys =
+      tokenizer_keys("t5", {"<pad>", "</s>", "<unk>", "\xE2\x96\x81", "a", "b", "ab", "<x>"},
+                     {3, 3, 2, 1, 1, 1, 1, 4});
+  keys.set("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, -1, -2, -2, -5, 0});
+  keys.set("tokenizer.ggml.add_space_prefix", true);
+  keys.set("tokenizer.ggml.remove_extra_whitespaces", true);
+  const Tokenizer tokenizer = Tokenizer::from_gguf(gguf_of(keys));
+  EXPECT_THAT(tokenizer.encode(" ab  xy"), ElementsAre(3, 4, 5, 3, 2, 1));
+  EXPECT_THAT(tokenizer.encode("a<x>b", {.end = false}), ElementsAre(3, 4, 7, 3, 5));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("ab a")), "ab a");
+}
+
+TEST(Tokenizers, OfPiecesOfWordsAreBetweenTheirMarks) {
+  const std::string sign = "\xE2\x96\x81";
+  GgufKeys keys = tokenizer_keys("bert", {"[UNK]", "[CLS]", "[SEP]", sign + "a", "b", sign + "!"},
+                                 {3, 3, 3, 1, 1, 1});
+  set_token(keys, "bos", 1);
+  set_token(keys, "seperator", 2);
+  set_token(keys, "unknown", 0);
+  const Tokenizer tokenizer = Tokenizer::from_gguf(gguf_of(keys));
+  EXPECT_THAT(tokenizer.encode("\xC3\x84"
+                               "b! ac"),
+              ElementsAre(1, 3, 4, 5, 0, 2));
+}
+
+TEST(Tokenizers, OfCharactersKeepLineFeedsWhole) {
+  const std::string sign = "\xE2\x96\x81";
+  GgufKeys keys =
+      tokenizer_keys("gemma4", {"<bos>", sign, "a", sign + "a", "\n", "\n\n", "<0xC3>", "<0xA4>"},
+                     {3, 1, 1, 1, 1, 1, 6, 6});
+  keys.set("tokenizer.ggml.merges", std::vector<std::string>{sign + " a"});
+  set_token(keys, "bos", 0);
+  const Tokenizer tokenizer = Tokenizer::from_gguf(gguf_of(keys));
+  EXPECT_THAT(tokenizer.encode("a a\n\n\xC3\xA4"), ElementsAre(0, 2, 3, 5, 6, 7));
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{2, 3, 6, 7}), "a a\xC3\xA4");
+}
+
+TEST(Tokenizers, TakeWhiteSpaceBehindMarksOfPhi3) {
+  GgufKeys keys = byte_token_keys({"<|user|>", "</s>"});
+  keys.set("tokenizer.ggml.pre", "gpt-2").set("general.name", "Phi-3 mini");
+  keys.set("tokenizer.ggml.add_eos_token", true);
+  const Tokenizer tokenizer = Tokenizer::from_gguf(gguf_of(keys));
+  EXPECT_THAT(tokenizer.encode("<|user|>\n a", {.control = true}), ElementsAre(256, 'a', 257));
+}
+
+TEST(Tokenizers, NeedTheTokensThatTheyAdd) {
+  GgufKeys keys = tokenizer_keys("llama", {"a"});
+  keys.set("tokenizer.ggml.add_bos_token", true);
+  expect_error(ErrorKind::kFormat, "key 'tokenizer.ggml.bos_token_id': expected a token",
+               [&] { Tokenizer::from_gguf(gguf_of(keys)); });
+}
+
 TEST(Tokenizers, RefuseWhatDoesNotFit) {
   expect_error(ErrorKind::kFormat, "found byte 0xff at offset 1",
                [] { (void)Tokenizer::from_gguf(byte_level()).encode("a\xFF"); });
