@@ -15,7 +15,8 @@ namespace halftone {
 LanguageModel LanguageModel::open(const std::filesystem::path& path,
                                   const LanguageModelOptions& options) {
   lm::ModelTexts texts = lm::read_model_texts(path, options.tokenizer);
-  return {path.string(), std::move(texts), open_token_model(path, options)};
+  OpenedTokenModel opened = open_token_model(path, options);
+  return {path.string(), std::move(texts), std::move(opened.model), opened.trained_context};
 }
 
 std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view text,
@@ -26,8 +27,15 @@ std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view text,
 }
 
 std::vector<std::string> LanguageModel::warnings() const {
-  if (tokenizer().warning().empty()) return {};
-  return {name_ + ": " + tokenizer().warning()};
+  std::vector<std::string> warnings;
+  if (!tokenizer().warning().empty()) warnings.push_back(name_ + ": " + tokenizer().warning());
+  const std::size_t context = model().context();
+  if (trained_context_ != 0 && context > trained_context_) {
+    warnings.push_back(name_ + ": was trained for " + std::to_string(trained_context_) +
+                       " tokens; behind them, of a context of " + std::to_string(context) +
+                       ", it may write nonsense");
+  }
+  return warnings;
 }
 
 void LanguageModel::check_tokens(std::span<const lm::TokenId> tokens) const {

@@ -37,9 +37,14 @@ class LanguageModel {
   ///         no tokenizers
   static LanguageModel open(const std::filesystem::path& path,
                             const LanguageModelOptions& options = {});
-  /// @param name  in messages
-  LanguageModel(std::string name, lm::ModelTexts texts, std::unique_ptr<lm::TokenModel> model)
-      : name_(std::move(name)), texts_(std::move(texts)), model_(std::move(model)) {}
+  /// @param name             in messages
+  /// @param trained_context  tokens that the model was trained for; 0: not known
+  LanguageModel(std::string name, lm::ModelTexts texts, std::unique_ptr<lm::TokenModel> model,
+                std::size_t trained_context = 0)
+      : name_(std::move(name)),
+        texts_(std::move(texts)),
+        model_(std::move(model)),
+        trained_context_(trained_context) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const lm::ModelTexts& texts() const { return texts_; }
@@ -47,7 +52,7 @@ class LanguageModel {
   [[nodiscard]] lm::TokenModel& model() { return *model_; }
   [[nodiscard]] const lm::TokenModel& model() const { return *model_; }
 
-  /// What a user should know of its files.
+  /// What a user should know of its files and its context.
   [[nodiscard]] std::vector<std::string> warnings() const;
   /// @throws Error as lm::Tokenizer::encode() and check_tokens()
   [[nodiscard]] std::vector<lm::TokenId> tokenize(std::string_view text,
@@ -79,6 +84,7 @@ class LanguageModel {
   std::string name_;
   lm::ModelTexts texts_;
   std::unique_ptr<lm::TokenModel> model_;
+  std::size_t trained_context_;
 };
 
 /// Whether a path is read as a language model: *.gguf, *.safetensors, *.bin, a folder.

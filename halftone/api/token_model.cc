@@ -5,6 +5,7 @@
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
 #include "halftone/base/parallel.h"
 #include "halftone/lm/decode/decoder.h"
 #include "halftone/lm/model/build.h"
@@ -24,22 +25,38 @@ void check_sequences(std::size_t count) {
                               std::to_string(count));
 }
 
+/// Bytes of the angles of all positions, and of the keys and values of all sequences.
+std::size_t context_bytes(const lm::Description& d, std::size_t context,
+                          const LanguageModelOptions& options) {
+  const std::size_t number = options.cache == ir::CacheNumbers::kFloat32   ? 4
+                             : options.cache == ir::CacheNumbers::kFloat16 ? 2
+                                                                           : 1;
+  const std::size_t tables = d.positions == lm::Positions::kRotary ? d.rotary_dims * 4 : 0;
+  const std::size_t kept = d.blocks * d.kv_heads * (d.head_width + d.value_width) * number;
+  return context * (tables + kept * options.sequences);
+}
+
 }  // namespace
 
-std::unique_ptr<lm::TokenModel> open_token_model(const std::filesystem::path& path,
-                                                 const LanguageModelOptions& options) {
+OpenedTokenModel open_token_model(const std::filesystem::path& path,
+                                  const LanguageModelOptions& options) {
   check_sequences(options.sequences);
   const lm::Model model = lm::open_model(path);
   const std::size_t context =
       options.context != 0 ? options.context : std::min(kUsualContext, model.description.context);
+  if (context <= std::size_t{1} << 31) {
+    require_memory(context_bytes(model.description, context, options),
+                   path.string() + ": a context of " + std::to_string(context) + " tokens");
+  }
   lm::DecoderGraphs graphs = with_context(path.string(), [&] {
     return lm::build_decoder(model.description, model.weights,
                              {options.sequences, context, options.cache});
   });
-  return std::make_unique<lm::Decoder>(
-      std::move(graphs),
-      lm::DecoderOptions{.threads = options.threads != 0 ? options.threads : num_threads(),
-                         .execution = options.execution});
+  const int threads = options.threads != 0 ? options.threads : num_threads();
+  return {std::make_unique<lm::Decoder>(
+              std::move(graphs),
+              lm::DecoderOptions{.threads = threads, .execution = options.execution}),
+          model.description.context};
 }
 
 }  // namespace halftone

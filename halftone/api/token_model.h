@@ -2,6 +2,7 @@
 // Opens what runs a language model.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 
@@ -10,9 +11,15 @@
 
 namespace halftone {
 
+struct OpenedTokenModel {
+  std::unique_ptr<lm::TokenModel> model;
+  std::size_t trained_context = 0;  ///< tokens that it was trained for; 0: not known
+};
+
 /// @param path  as in LanguageModel::open()
-/// @throws Error kUnsupported if models of this kind are not run
-std::unique_ptr<lm::TokenModel> open_token_model(const std::filesystem::path& path,
-                                                 const LanguageModelOptions& options);
+/// @throws Error kUnsupported if models of this kind are not run; kMemory if there is too little
+///         for the context
+OpenedTokenModel open_token_model(const std::filesystem::path& path,
+                                  const LanguageModelOptions& options);
 
 }  // namespace halftone

@@ -7,6 +7,8 @@
 #include <new>
 #include <string_view>
 
+#include "halftone/base/printable.h"
+
 namespace halftone::library {
 namespace {
 
@@ -17,6 +19,15 @@ void keep(std::string_view text) noexcept {
   const std::size_t length = std::min(text.size(), kMaxMessage - 1);
   std::copy_n(text.data(), length, message.data());
   message[length] = '\0';
+}
+
+/// One line without control characters, whatever a file holds.
+void keep_line(std::string_view text) noexcept {
+  try {
+    keep(printable_line(text));
+  } catch (const std::exception&) {
+    keep("out of memory");
+  }
 }
 
 halftone_status status_of(ErrorKind kind) noexcept {
@@ -49,13 +60,13 @@ halftone_status keep_exception() noexcept {
   try {
     throw;
   } catch (const Error& error) {
-    keep(error.what());
+    keep_line(error.what());
     return status_of(error.kind());
   } catch (const std::bad_alloc&) {
     keep("out of memory");
     return HALFTONE_MEMORY;
   } catch (const std::exception& error) {
-    keep(error.what());
+    keep_line(error.what());
   } catch (...) {
     keep("an exception of another library");
   }

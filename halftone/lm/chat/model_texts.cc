@@ -206,6 +206,14 @@ bool is_gguf(const std::filesystem::path& model) {
   return !is_folder(model) && model.extension() != ".safetensors";
 }
 
+/// The tokenizer that is named, or that lies beside a model of llama2.c.
+std::filesystem::path tokenizer_of(const std::filesystem::path& model,
+                                   const std::filesystem::path& named) {
+  const std::filesystem::path beside = model.parent_path() / kLlama2cTokenizer;
+  const bool is_beside = named.empty() && model.extension() == ".bin" && path_exists(beside);
+  return is_beside ? beside : named;
+}
+
 }  // namespace
 
 std::vector<TokenId> end_tokens(const Tokenizer& tokenizer) {
@@ -222,8 +230,8 @@ std::vector<TokenId> end_tokens(const Tokenizer& tokenizer) {
   return tokens;
 }
 
-TextFiles read_text_files(const std::filesystem::path& model,
-                          const std::filesystem::path& tokenizer) {
+TextFiles read_text_files(const std::filesystem::path& model, const std::filesystem::path& named) {
+  const std::filesystem::path tokenizer = tokenizer_of(model, named);
   if (!tokenizer.empty()) return {{kLlama2cTokenizer, map_file(tokenizer)}};
   if (is_gguf(model)) {
     const formats::GgufKeys keys(formats::GgufFile::open(model));
@@ -273,7 +281,8 @@ void set_gguf_text_keys(formats::GgufKeys& keys, const std::filesystem::path& fo
 }
 
 ModelTexts read_model_texts(const std::filesystem::path& model,
-                            const std::filesystem::path& tokenizer) {
+                            const std::filesystem::path& named) {
+  const std::filesystem::path tokenizer = tokenizer_of(model, named);
   const bool is_llama2c = model.extension() == ".bin";
   if (is_llama2c != !tokenizer.empty()) {
     fail(ErrorKind::kUsage,

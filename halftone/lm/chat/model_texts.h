@@ -25,7 +25,7 @@ struct ModelTexts {
 /// The files by which a model turns text into tokens, which ModelFile keeps: of a GGUF file its
 /// keys.
 /// @param model      a GGUF file, a folder of Hugging Face, Halftone's own file, or one of llama2.c
-/// @param tokenizer  of a model of llama2.c; else empty
+/// @param tokenizer  of a model of llama2.c, if it is not the tokenizer.bin beside it; else empty
 /// @throws Error as formats::GgufFile, ModelFile and map_file()
 TextFiles read_text_files(const std::filesystem::path& model,
                           const std::filesystem::path& tokenizer = {});
@@ -34,7 +34,7 @@ TextFiles read_text_files(const std::filesystem::path& model,
 /// where they are there, tokenizer_config.json, chat_template.jinja and generation_config.json, in
 /// whose absence config.json says which tokens end texts. Where no file says it, texts of tokens
 /// do.
-/// @param tokenizer  of a model of llama2.c, a file such as tokenizer.bin; else empty
+/// @param tokenizer  of a model of llama2.c, if it is not the tokenizer.bin beside it; else empty
 /// @throws Error kUsage if a file of llama2.c comes without a tokenizer, or another model with one;
 ///         kIo if a file is missing; kFormat if one is malformed; kUnsupported as Tokenizer's
 ///         functions

@@ -27,7 +27,8 @@ void log_softmax(std::span<const float> logits, std::span<double> out) {
     if (std::isnan(logits[i]) || logits[i] == std::numeric_limits<float>::infinity()) {
       fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
                                    ": expected a number, found " + number_text(logits[i]) +
-                                   "; the model is broken");
+                                   "; the model is broken, or has keys beyond float16: keep them "
+                                   "as float32 (cache)");
     }
     highest = std::max(highest, static_cast<double>(logits[i]));
   }

@@ -121,7 +121,8 @@ void Sampler::collect(std::span<const float> logits) {
     if (!(logit < std::numeric_limits<float>::infinity())) {
       fail(ErrorKind::kFormat, "logit of token " + std::to_string(i) +
                                    ": expected a number, found " + number_text(logit) +
-                                   "; the model is broken");
+                                   "; the model is broken, or has keys beyond float16: keep them "
+                                   "as float32 (cache)");
     }
     candidates_[count] = {logit, static_cast<TokenId>(i)};
     if (logit > -std::numeric_limits<float>::infinity()) ++count;

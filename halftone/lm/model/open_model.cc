@@ -98,7 +98,9 @@ Model open_model(const std::filesystem::path& path) {
   constexpr std::string_view kGgufMagic = "GGUF";
   const bool is_gguf = bytes.bytes.size() >= kGgufMagic.size() &&
                        std::memcmp(bytes.bytes.data(), kGgufMagic.data(), kGgufMagic.size()) == 0;
-  return is_gguf ? open_gguf(path) : open_llama2c(path, bytes);
+  // What is called a GGUF file and is none says so.
+  const bool is_called_gguf = path.extension() == ".gguf";
+  return is_gguf || is_called_gguf ? open_gguf(path) : open_llama2c(path, bytes);
 }
 
 }  // namespace halftone::lm
