@@ -52,7 +52,7 @@ bool is_single_word(std::string_view text, std::size_t begin, std::size_t end) {
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Order order)
     : tokens_(std::move(tokens)), order_(order) {
   std::vector<TextIndex::Entry> entries;
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+  for (std::size_t i = tokens_.size(); i-- > 0;) {  // the first of those with one text counts
     if (is_utf8(tokens_[i].text)) entries.push_back({tokens_[i].text, static_cast<int>(i)});
   }
   index_ = TextIndex(std::move(entries));

@@ -81,6 +81,11 @@ TEST(AddedTokenLists, TakeWhiteSpaceBeside) {
       ElementsAre("x", "x"));
 }
 
+TEST(AddedTokenLists, TakeTheFirstOfOneText) {
+  const AddedTokens tokens({{1, "a"}, {2, "a"}}, AddedTokens::Order::kFirst);
+  EXPECT_EQ(tokens.find("a", {}).at(0).token->id, 1);
+}
+
 TEST(AddedTokenLists, LeaveOutWhatIsNoText) {
   EXPECT_TRUE(AddedTokens({{1, "\xC3"}, {2, ""}}, AddedTokens::Order::kFirst).empty());
 }
