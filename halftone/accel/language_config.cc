@@ -35,9 +35,11 @@ void check_shape(const LanguageModel& model) {
 }
 
 LanguageModel model_of(const lm::Description& sizes, const std::string& name) {
-  if (sizes.dense_blocks != 0) {
+  if (sizes.dense_blocks != 0 || sizes.latent_width != 0) {
     fail(ErrorKind::kUnsupported,
-         name + ": blocks without experts between those with experts are not estimated");
+         name + ": architecture '" + sizes.architecture +
+             "': latent attention, and blocks without experts beside those "
+             "with experts, are not estimated");
   }
   LanguageModel model;
   model.name = name;

@@ -128,6 +128,7 @@ inline Description small_description(const std::string& architecture_name,
   d.experts = sizes.experts;
   d.active_experts = sizes.experts / 2;
   d.ties_embeddings = sizes.ties_embeddings;
+  if (architecture_name == "bitnet") d.rotary.base = 500000;  // that of its published model
   complete(d, architecture);
   return d;
 }
