@@ -210,7 +210,7 @@ def test_conversations(files: Path, tmp_path: Path) -> None:
 
 
 def test_conversations_with_tools(model: ht.LanguageModel) -> None:
-    jinja = ("{% for t in tools %}[{{ t.name }}]{% endfor %}{% for m in messages %}"
+    jinja = ("{% for t in tools or [] %}[{{ t.name }}]{% endfor %}{% for m in messages %}"
              "<{{ m.role }}>{{ m.content }}|{% endfor %}{% if brief %}briefly{% endif %}"
              "{% if add_generation_prompt %}<assistant>{% endif %}")
     asked = [{"role": "user", "content": "Hi"}]
