@@ -26,6 +26,7 @@ struct LanguageModelOptions {
   std::size_t sequences = 1;  ///< that the model remembers, each in memory of its own
   ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;  ///< how keys and values are kept
   int threads = 0;                                      ///< 0: those of the process
+  std::filesystem::path lora{};  ///< an adapter that changes matrices: lm::Adapter; empty: none
   runtime::ExecutionOptions execution{};
 };
 

@@ -75,9 +75,11 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
   if (!job.reference.empty()) {
     open.execution.int8_activations = false;
     open.cache = ir::CacheNumbers::kFloat32;
+    open.lora.clear();
     reference.emplace(LanguageModel::open(job.reference, open));
   }
   const JobIdentity models{{"model", identity_of(job.model)},
+                           {"lora", identity_of(job.open.lora)},
                            {"reference", identity_of(job.reference)}};
   const auto count = static_cast<double>(texts.size());
   std::vector<TextFileEvaluation> evaluations;

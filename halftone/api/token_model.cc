@@ -2,6 +2,7 @@
 #include "halftone/api/token_model.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -48,9 +49,12 @@ OpenedTokenModel open_token_model(const std::filesystem::path& path,
     require_memory(context_bytes(model.description, context, options),
                    path.string() + ": a context of " + std::to_string(context) + " tokens");
   }
+  std::optional<lm::Adapter> adapter;
+  if (!options.lora.empty()) adapter = lm::Adapter::open(options.lora, model.description);
   lm::DecoderGraphs graphs = with_context(path.string(), [&] {
-    return lm::build_decoder(model.description, model.weights,
-                             {options.sequences, context, options.cache});
+    return lm::build_decoder(
+        model.description, model.weights,
+        {options.sequences, context, options.cache, adapter ? &*adapter : nullptr});
   });
   const int threads = options.threads != 0 ? options.threads : num_threads();
   return {std::make_unique<lm::Decoder>(

@@ -28,6 +28,13 @@ void add_tokenizer_option(CLI::App& verb, std::string& tokenizer) {
       ->check(read_path());
 }
 
+CLI::Option* add_lora_option(CLI::App& verb, std::filesystem::path& lora) {
+  return verb
+      .add_option("--lora", lora,
+                  "Low-rank changes of matrices: a folder of the package peft, or a GGUF file")
+      ->check(read_path());
+}
+
 void add_language_options(CLI::App& verb, LanguageOptions& options) {
   verb.add_option("model", options.model, kLanguageModelText)->required()->check(read_path());
   add_tokenizer_option(verb, options.tokenizer);
@@ -36,6 +43,7 @@ void add_language_options(CLI::App& verb, LanguageOptions& options) {
                   "made for, 4096 at most)")
       ->check(whole_from(1));
   add_cache_option(verb, options.open.cache);
+  add_lora_option(verb, options.open.lora);
   verb.add_flag("--float-activations{false}", options.open.execution.int8_activations,
                 "Round no activations to 8 bits: codes of weights are decoded to float32");
 }

@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -33,10 +34,13 @@ inline constexpr const char* kLanguageModelText =
 
 /// Adds --tokenizer.
 void add_tokenizer_option(CLI::App& verb, std::string& tokenizer);
+/// Adds --lora.
+/// @return  the option
+CLI::Option* add_lora_option(CLI::App& verb, std::filesystem::path& lora);
 /// Adds --cache.
 /// @return  the option
 CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache);
-/// Adds the model, --tokenizer, --context, --cache and --float-activations.
+/// Adds the model, --tokenizer, --context, --cache, --lora and --float-activations.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
 void add_generate_options(CLI::App& verb, lm::GenerateOptions& options);

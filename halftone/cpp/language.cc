@@ -115,6 +115,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path,
     how.sequences = options.sequences;
     how.cache = static_cast<ir::CacheNumbers>(options.cache);
     how.execution.int8_activations = !options.float_activations;
+    how.lora = options.lora;
     return LanguageModel(
         std::make_shared<State>(settings, halftone::LanguageModel::open(path, how)));
   });

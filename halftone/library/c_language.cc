@@ -23,6 +23,7 @@ LanguageModelOptions open_options(const halftone_language_options& options) {
   open.sequences = options.sequences == 0 ? 1 : options.sequences;
   open.cache = kCaches[static_cast<std::size_t>(options.cache)];
   open.execution.int8_activations = options.float_activations == 0;
+  if (options.lora != nullptr) open.lora = options.lora;
   return open;
 }
 

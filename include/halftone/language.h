@@ -64,6 +64,8 @@ typedef struct halftone_language_options {
   int cache;             /**< a halftone_cache */
   int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits; weights are decoded to
                               float32 */
+  const char* lora;      /**< low-rank changes of matrices: a folder of the package peft, or a GGUF
+                              file; NULL: none */
 } halftone_language_options;
 
 /** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a

@@ -37,6 +37,8 @@ HALFTONE_VERSIONED namespace v0 {
     CacheNumbers cache = CacheNumbers::kFloat16;
     bool float_activations = false;  ///< round no inputs of layers to 8 bits; decode the weights
     Resources resources{};           ///< of all calls
+    /// Low-rank changes of matrices: a folder of the package peft, or a GGUF file; empty: none.
+    std::filesystem::path lora{};
   };
 
   /// For LanguageModel::tokenize().

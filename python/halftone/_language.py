@@ -137,6 +137,7 @@ class LanguageModel:
         sequences: int = 1,
         cache: Cache = "float16",
         float_activations: bool = False,
+        lora: Path | None = None,
         threads: int | None = None,
     ) -> LanguageModel:
         """Opens a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c.
@@ -146,6 +147,7 @@ class LanguageModel:
         sequences: that the model remembers, each in memory of its own.
         cache: how keys and values are kept.
         float_activations: no inputs of layers are rounded to 8 bits; weights are decoded.
+        lora: low-rank changes of matrices: a folder of the package peft, or a GGUF file.
         threads: None for all cores; changes no result.
         """
         how = native.LanguageHow()
@@ -156,6 +158,7 @@ class LanguageModel:
         how.sequences = sequences
         how.cache = cache
         how.float_activations = float_activations
+        how.lora = lora
         how.threads = check_threads(threads)
         try:
             return cls(native.LanguageModel.open(os.fsdecode(path), how))

@@ -31,7 +31,6 @@ namespace {
 namespace nb = nanobind;
 
 using Tokens = std::vector<lm::TokenId>;
-/// Roles by their number in lm::ChatRole, and contents.
 
 struct LanguageHow {
   std::optional<std::filesystem::path> tokenizer{};
@@ -39,6 +38,7 @@ struct LanguageHow {
   std::size_t sequences = 1;
   std::string cache = "float16";
   bool float_activations = false;
+  std::optional<std::filesystem::path> lora{};
   int threads = 0;
 };
 
@@ -115,6 +115,7 @@ class PythonLanguageModel {
     options.sequences = how.sequences;
     options.cache = cache_named(how.cache);
     options.execution.int8_activations = !how.float_activations;
+    if (how.lora) options.lora = *how.lora;
     const nb::gil_scoped_release no_gil;
     ThreadSettings settings = thread_settings();
     settings.threads = how.threads;
@@ -232,6 +233,7 @@ void bind_other_options(nb::module_& module) {
       .def_rw("sequences", &LanguageHow::sequences)
       .def_rw("cache", &LanguageHow::cache)
       .def_rw("float_activations", &LanguageHow::float_activations)
+      .def_rw("lora", &LanguageHow::lora, nb::arg().none())
       .def_rw("threads", &LanguageHow::threads);
   nb::class_<EvaluateTextHow>(module, "EvaluateTextHow")
       .def(

@@ -21,6 +21,7 @@ class RowsBuilder : public GraphBuilder {
               const BuildOptions& options)
       : GraphBuilder(description, weights, constants, {kBatch}), options_(options) {
     context_ = options.context;
+    adapter_ = options.adapter;
   }
 
  protected:

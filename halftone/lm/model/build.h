@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/ir/ops/sequence.h"
+#include "halftone/lm/model/adapter.h"
 #include "halftone/lm/model/decoder_graphs.h"
 #include "halftone/lm/model/description.h"
 #include "halftone/lm/model/weights.h"
@@ -16,6 +17,7 @@ struct BuildOptions {
   std::size_t sequences = 1;  ///< that the states hold
   std::size_t context = 0;    ///< tokens of a sequence at most; 0: as many as the description says
   ir::CacheNumbers cache = ir::CacheNumbers::kFloat32;  ///< how keys and values are kept
+  const Adapter* adapter = nullptr;                     ///< changes matrices; null: none
 };
 
 /// The graphs that lm::Decoder runs. The final norm is in the head. Weights are float32 constants

@@ -118,6 +118,19 @@ ValueId GraphBuilder::product(const std::string& name, ValueId x, const WeightId
   return multiply(name, ir::FullyConnected{.activation = activation}, std::move(inputs), id);
 }
 
+ValueId GraphBuilder::low_rank(const std::string& name, ValueId x, const LowRankChange& change) {
+  const auto factor = [&](const char* which, const std::vector<float>& values, std::size_t rows) {
+    return shared_constant(prefix_ + name + which, [&] {
+      const std::size_t columns = values.size() / rows;
+      return ir::Tensor::from<float>({dim(rows), dim(columns)}, values);
+    });
+  };
+  const ValueId low =
+      node(name + "/low", ir::FullyConnected{}, {x, factor("/lora_a", change.a, change.rank)});
+  return node(name + "/change", ir::FullyConnected{},
+              {low, factor("/lora_b", change.b, change.b.size() / change.rank)});
+}
+
 ValueId GraphBuilder::norm(ValueId x, WeightRole role) {
   const WeightId id = role == WeightRole::kFinalNorm ? WeightId{.role = role} : here(role);
   const std::string name(to_string(role));

@@ -106,10 +106,18 @@ class GraphBuilder {
     const bool is_split = is_part_ && activation != ir::Activation{};
     if (is_split) op.activation = {};
     const ValueId rows = inputs[0];
+    const LowRankChange* change = adapter_ == nullptr ? nullptr : adapter_->find(id);
+    if (change != nullptr) {
+      op.activation = {};
+      const ValueId y = node(name + "/unchanged", std::move(op), std::move(inputs));
+      return binary(name, ir::BinaryKind::kAdd, y, low_rank(name, rows, *change), activation);
+    }
     const ValueId y = node(is_split ? name + "/sums" : name, std::move(op), std::move(inputs));
     products_.push_back({rows, id, y});
     return is_split ? node(name, ir::Unary{activation}, {y}) : y;
   }
+  /// b (a x).
+  ValueId low_rank(const std::string& name, ValueId x, const LowRankChange& change);
   /// A norm of rows.
   ValueId norm(ValueId x, WeightRole role);
   /// Over the last axis.
@@ -204,6 +212,7 @@ class GraphBuilder {
   std::map<std::string, ValueId> values_;  ///< constants of this graph
   std::vector<Product> products_;
   bool is_part_ = false;
+  const Adapter* adapter_ = nullptr;
   std::size_t context_ = 0;  ///< rows of the tables of angles
   ValueId ids_ = ir::kAbsent;
   ValueId positions_ = ir::kAbsent;

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Language models with adapters of the package peft have the perplexity that peft gives them.
+
+Usage: lora_test.py PROGRAM
+
+Skips with exit code 77 if a package is absent: pip install numpy torch transformers peft gguf
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+from python_test import Program, skip
+
+try:
+    import numpy as np
+    import peft
+    import tiny_language_models as tiny
+    import torch
+    import transformers
+except ImportError as error:
+    skip(f"{error}; pip install numpy torch transformers peft gguf")
+
+TARGETS = {
+    "llama": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+    "qwen2": ["q_proj", "v_proj"],
+    "phi3": ["o_proj", "down_proj"],
+    "gemma2": ["q_proj", "down_proj"],
+}
+# Of a perplexity: logits differ by up to 1e-4 (language_models_test.py), its logarithm by twice that.
+TOLERANCE = 2e-4
+TEXT = "The cat sat on the mat, and the dog sat by the door."
+
+
+def write_tokenizer(folder: pathlib.Path) -> dict[str, int]:
+    """A token for each printed character but the last ones."""
+    texts = ["<pad>", "<s>", "</s>", "\u0120", *map(chr, range(33, 33 + tiny.VOCABULARY - 4))]
+    vocabulary = {text: i for i, text in enumerate(texts)}
+    added = [{"id": i, "content": text, "special": True} for i, text in enumerate(texts[:3])]
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "added_tokens": added, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": []}}))
+    return vocabulary
+
+
+def adapted(folder: pathlib.Path, name: str) -> peft.PeftModel:
+    base = transformers.AutoModelForCausalLM.from_pretrained(folder / name).float()
+    config = peft.LoraConfig(r=4, lora_alpha=10, target_modules=TARGETS[name],
+                             use_rslora=name == "qwen2")
+    model = peft.get_peft_model(base, config).eval()
+    generator = torch.Generator().manual_seed(1)
+    for key, values in model.named_parameters():
+        if "lora_" in key:
+            values.data.copy_(0.2 * torch.randn(values.shape, generator=generator))
+    model.save_pretrained(folder / f"{name}_adapter")
+    return model
+
+
+def test_model(program: Program, folder: pathlib.Path, name: str) -> None:
+    vocabulary = write_tokenizer(folder / name)
+    ids = torch.tensor([vocabulary[c] for c in TEXT.replace(" ", "\u0120")])
+    with torch.no_grad():
+        logits = adapted(folder, name)(ids[None]).logits[0, :-1]
+    expected = float(torch.nn.functional.cross_entropy(logits, ids[1:]).exp())
+    options = ["--text", folder / "text.txt", "--context", 64, "--cache", "float32",
+               "--float-activations", "--json"]
+    found = json.loads(program("eval", folder / name, *options, "--lora",
+                               folder / f"{name}_adapter"))["value"]
+    plain = json.loads(program("eval", folder / name, *options))["value"]
+    print(f"{name}: perplexity {found:.4f}, peft {expected:.4f}, without {plain:.4f}", flush=True)
+    assert abs(found / expected - 1) <= TOLERANCE, name
+    assert abs(plain / expected - 1) > 10 * TOLERANCE, f"{name}: the adapter changes nothing"
+
+
+def main(path: str) -> None:
+    transformers.logging.set_verbosity_error()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "text.txt").write_text(TEXT)
+        for model in TARGETS:
+            tiny.write_model(folder, model, tiny.models()[model])
+            test_model(Program(path), folder, model)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
