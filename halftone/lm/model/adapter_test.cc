@@ -113,7 +113,9 @@ TEST_F(Adapters, NameWhatTheyDoNotFollow) {
                           const std::string& why) {
     expect_error(kind, why, [&] { (void)Adapter::open(gguf(tensors), d); });
   };
-  const auto [a, b] = factors("blk.0.attn_q.weight", {d.heads * d.head_width, d.width});
+  const auto both = factors("blk.0.attn_q.weight", {d.heads * d.head_width, d.width});
+  const NamedTensor& a = both.first;
+  const NamedTensor& b = both.second;
   refuse(ErrorKind::kUnsupported, {a, b, counting("blk.0.attn_norm.weight.lora_a", {1, 1})},
          "tensor 'blk.0.attn_norm.weight.lora_a': changes no matrix of this model");
   refuse(ErrorKind::kUnsupported, {a}, "tensor 'blk.0.attn_q.weight.lora_a': changes no matrix");
