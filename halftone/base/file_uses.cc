@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "halftone/base/error.h"
+#include "halftone/base/file.h"
 #include "halftone/base/paths.h"
 
 namespace halftone {
@@ -73,6 +74,23 @@ bool would_be_one_file(const fs::path& a, const fs::path& b) {
          in_lower_case(destination(a)) == in_lower_case(destination(b));
 }
 
+/// Whether an ONNX model says that a file has its data. In such a model the other bytes are few;
+/// it has the location as an entry of protobuf, key and value with their tags and lengths.
+bool names_as_data(const fs::path& model, const fs::path& file) {
+  std::error_code error;
+  if (!is_onnx(model) || !fs::is_regular_file(file, error)) return false;
+  const fs::path folder = destination(model).parent_path();
+  const std::string location = destination(file).lexically_relative(folder).generic_string();
+  constexpr std::size_t kMaxShort = 127;  // whose length takes one byte
+  if (location.empty() || location.starts_with("..") || location.size() > kMaxShort) return false;
+  const std::string entry =
+      std::string("\x0A\x08location\x12") + static_cast<char>(location.size()) + location;
+  const SharedBytes bytes = map_file(model);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.bytes.data()),
+                              bytes.bytes.size());
+  return text.find(entry) != std::string_view::npos;
+}
+
 }  // namespace
 
 void FileUses::read(const std::string& name, const fs::path& path) {
@@ -118,7 +136,8 @@ void FileUses::check() const {
     };
     for (const Use& input : read_) {
       std::error_code error;
-      if (fs::exists(input.path, error) && is_one_file(output.path, input.path)) {
+      if (!fs::exists(input.path, error)) continue;
+      if (is_one_file(output.path, input.path) || names_as_data(input.path, output.path)) {
         refuse("read", input.name);
       }
     }

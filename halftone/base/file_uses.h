@@ -14,8 +14,8 @@ namespace halftone {
 class FileUses {
  public:
   /// A file that is read. Of a folder, the files that are read of it: samples, and those of a
-  /// folder of Hugging Face. With an ONNX model the files beside it with its data, by their names:
-  /// MODEL.data, MODEL_data and others that begin so.
+  /// folder of Hugging Face. With an ONNX model the files with its data: MODEL.data, MODEL_data and
+  /// others that begin so, and those that it names.
   void read(const std::string& name, const std::filesystem::path& path);
   /// Samples as data::open_dataset() takes them: [NAME=]FILE[,FILE].
   void read_samples(const std::string& name, const std::string& text);

@@ -83,6 +83,17 @@ TEST_F(FileUsesTest, CountTheFilesOfFoldersThatAreRead) {
   expect_allowed(path("d"), path("d/new.safetensors"));
 }
 
+TEST_F(FileUsesTest, CountTheDataThatAnOnnxModelNames) {
+  write_file(path("d/m.onnx"), std::string("x\x0A\x08location\x12\x0Bweights.binx"));
+  for (const char* name : {"d/weights.bin", "d/other.bin", "weights.bin"}) {
+    write_file(path(name), "x");
+  }
+  expect_refused(path("d/m.onnx"), path("d/weights.bin"));
+  expect_refused(path("d/m.onnx"), path("d/../d/weights.bin"));
+  expect_allowed(path("d/m.onnx"), path("d/other.bin"));
+  expect_allowed(path("d/m.onnx"), path("weights.bin"));
+}
+
 TEST_F(FileUsesTest, CountTheDataBesideAnOnnxModel) {
   for (const char* name : {"d/m.onnx", "d/m.onnx.data", "d/m.onnx_data", "d/m.onnx.data_1"}) {
     write_file(path(name), "x");
