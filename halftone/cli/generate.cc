@@ -62,7 +62,8 @@ void add_generate(CLI::App& app, Action& action) {
       add_verb(app, "generate", "Continue a text with a language model",
                "halftone generate model.gguf -p \"Once upon a time\" -n 64", options->common);
   add_language_options(*verb, options->language);
-  CLI::Option* prompt = verb->add_option("-p,--prompt", options->prompt, "Text to continue");
+  CLI::Option* prompt = verb->add_option("-p,--prompt", options->prompt,
+                                         "Text to continue, which is not printed again");
   verb->add_option("-f,--file", options->file, "File with the text; -: standard input")
       ->check(read_path())
       ->excludes(prompt);

@@ -22,11 +22,11 @@ void check_rows(const std::string& name, const WeightType& type, std::size_t col
   if (type.can_hold(cols)) return;
   std::string names;
   for (const WeightType& other : weight_types()) {
-    if (other.can_hold(cols)) names += (names.empty() ? "" : ", ") + other.name;
+    if (other.can_hold(cols)) names += other.name + ", ";
   }
   fail(ErrorKind::kUsage, name + ": " + type.name + " has blocks of " + std::to_string(type.block) +
                               " weights, rows have " + std::to_string(cols) +
-                              "; types for such rows: " + (names.empty() ? "none" : names));
+                              "; types for such rows: " + names + "keep");
 }
 
 TypeRule read_rule(const toml::table& table) {
