@@ -75,6 +75,7 @@ TEST_F(ProgramReport, HasTheNumbersOfEvalAndBench) {
   ASSERT_EQ(found["model"]["layers"].size(), layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     for (const auto& [key, value] : layers[i].items()) {
+      if (key.ends_with("_encoding")) continue;  // the page does not show them
       EXPECT_EQ(found["model"]["layers"][i][key], value) << key;
     }
   }

@@ -183,8 +183,10 @@ void add_chat(CLI::App& app, Action& action) {
       "A conversation to answer first: JSON with messages, tools, documents, "
       "continue_final_message and variables of the template, as apply_chat_template() of "
       "transformers takes them");
+  request->check(read_path());
   verb->add_option("--tools", options->tools,
-                   "Functions that the model may call: a file with a list of descriptions in JSON");
+                   "Functions that the model may call: a file with a list of descriptions in JSON")
+      ->check(read_path());
   verb->add_flag("--print-prompt", options->prints_prompt,
                  "Print what the model would be given of --request, and end")
       ->needs(request);

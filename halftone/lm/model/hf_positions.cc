@@ -214,7 +214,8 @@ void read_unrotated(const ConfigReader& config, Description& d) {
   }
   if (list != nullptr) {
     for (const json& is_rotated : *list) {
-      d.unrotated.push_back(is_rotated == 0 || is_rotated == false);
+      const bool is_flag = is_rotated.is_boolean();
+      d.unrotated.push_back(is_flag ? !is_rotated.get<bool>() : is_rotated == 0);
     }
     return;
   }

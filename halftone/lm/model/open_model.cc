@@ -45,7 +45,7 @@ Model open_llama2c(const std::filesystem::path& path, const SharedBytes& bytes) 
 
 /// The files of weights of a folder: as transformers looks for them.
 std::filesystem::path weights_of(const std::filesystem::path& folder) {
-  const std::filesystem::path alone = folder / "model.safetensors";
+  std::filesystem::path alone = folder / "model.safetensors";
   const std::filesystem::path index = folder / "model.safetensors.index.json";
   if (path_exists(alone) || path_exists(index)) return path_exists(alone) ? alone : index;
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {

@@ -27,7 +27,7 @@ std::vector<double> divisors_of(const Description& d, const RotaryAngles& angles
   const bool is_long = !angles.long_divisors.empty() && context > d.original_context;
   std::vector<double> divisors = is_long ? angles.long_divisors : angles.divisors;
   if (angles.yarn.factor == 0) return divisors;
-  const std::vector<double> yarn =
+  std::vector<double> yarn =
       yarn_divisors(angles.yarn, angles.base, d.rotary_dims, d.original_context);
   if (divisors.empty()) return yarn;
   for (std::size_t i = 0; i < yarn.size(); ++i) divisors[i] *= yarn[i];

@@ -28,7 +28,7 @@ void read_replace(const json& step, Steps& steps, Tokenizer::State& state) {
   const bool is_space_sign = from == " " && content == kSpaceSign;
   steps.has_space_sign = steps.has_space_sign || is_space_sign;
   steps.has_others = steps.has_others || !is_space_sign;
-  if (from.is_string() && from != "") {
+  if (from.is_string() && !from.get_ref<const std::string&>().empty()) {
     state.normalizer.add(normalizer_step::replace_text(from.get<std::string>(), content));
   } else {
     state.normalizer.add(normalizer_step::replace(pattern_of(step), content));
@@ -129,7 +129,7 @@ void read_split(const json& step, Steps& steps, Tokenizer::State& state) {
 
 /// A text of one character.
 std::string sign_of(const json& step, const char* key) {
-  const std::string sign = text_member(step, key);
+  std::string sign = text_member(step, key);
   if (sign.empty() || utf8_length(sign) != sign.size()) {
     fail_format("'" + std::string(key) + "': expected one character");
   }
@@ -201,7 +201,7 @@ void read_decoder_step(const json& step, bool is_whole, TextDecoder& decoder) {
     decoder.add(decoder_step::strip_back(content, back));
   } else if (type == "Replace") {
     const json& from = member(member(step, "pattern"), "String");
-    if (!from.is_string() || from == "") {
+    if (!from.is_string() || from.get_ref<const std::string&>().empty()) {
       refuse("decoder: expected a Replace of a String", step);
     }
     decoder.add(decoder_step::replace_text(from.get<std::string>(), text_member(step, "content")));
