@@ -135,12 +135,6 @@ ContainerInspection inspect_gguf(const std::filesystem::path& path) {
   return result;
 }
 
-/// The safetensors file of a folder of Hugging Face.
-std::filesystem::path tensors_in(const std::filesystem::path& folder) {
-  const std::filesystem::path index = folder / "model.safetensors.index.json";
-  return path_exists(index) ? index : folder / "model.safetensors";
-}
-
 lm::ModelFile parse_model(const std::filesystem::path& path, formats::SafetensorsFile file) {
   return with_context(path.string(), [&] { return lm::ModelFile::parse(std::move(file)); });
 }
@@ -199,7 +193,7 @@ bool is_tensor_container(const std::filesystem::path& path) {
 
 ContainerInspection inspect_container(const std::filesystem::path& path) {
   if (is_folder(path)) {
-    ContainerInspection result = inspect_safetensors(tensors_in(path));
+    ContainerInspection result = inspect_safetensors(lm::weights_file_of(path));
     std::optional<lm::Model> model;
     add_model(
         result, [&] { return model.emplace(lm::open_model(path)).description; },
@@ -220,7 +214,7 @@ StoredTensor decode_tensor(const std::filesystem::path& path, std::string_view n
     });
   }
   formats::SafetensorsFile file =
-      formats::SafetensorsFile::open(is_folder(path) ? tensors_in(path) : path);
+      formats::SafetensorsFile::open(is_folder(path) ? lm::weights_file_of(path) : path);
   const formats::SafetensorsTensor& tensor = tensor_of(file, path, name);
   if (lm::ModelFile::is_model(file)) {
     const auto entries = parse_model(path, file).tensors();

@@ -389,6 +389,12 @@ TEST_F(CLanguage, RefusesWhatIsNotThere) {
                "none.gguf");
   EXPECT_FAILS(halftone_language_model_load(context_, tiny_.path().c_str(), nullptr, &model),
                HALFTONE_USAGE, "tokenizer");
+  const std::string tokenizer = tiny_.tokenizer();
+  options.tokenizer = tokenizer.c_str();
+  options.lora = "none";
+  EXPECT_FAILS(halftone_language_model_load(context_, tiny_.path().c_str(), &options, &model),
+               HALFTONE_IO, "none: cannot open");
+  options.lora = nullptr;
   EXPECT_FAILS(halftone_language_model_load(nullptr, "a.gguf", nullptr, &model), HALFTONE_USAGE,
                "context: expected a pointer, found NULL");
   EXPECT_FAILS(halftone_language_model_load(context_, nullptr, nullptr, &model), HALFTONE_USAGE,
@@ -402,7 +408,6 @@ TEST_F(CLanguage, RefusesWhatIsNotThere) {
   EXPECT_FAILS(halftone_language_model_load(context_, "a.gguf", &options, &model), HALFTONE_USAGE,
                "options.struct_bytes");
   EXPECT_EQ(model, nullptr);
-  const std::string tokenizer = tiny_.tokenizer();
   options = sized<halftone_language_options>();
   options.tokenizer = tokenizer.c_str();
   options.context = 20;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/json/json_text.h"
 #include "halftone/lm/text/utf8.h"
 
 namespace halftone::lm {
@@ -17,20 +18,11 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::array kRoles = {"system", "user", "assistant"};
 
 OrderedJson parse_part(std::string_view text, const char* what, bool is_list) {
-  constexpr int kMaxDepth = 100;
-  bool is_too_deep = false;
-  const auto goes_on = [&](int depth, OrderedJson::parse_event_t /*event*/, OrderedJson& /*part*/) {
-    is_too_deep |= depth > kMaxDepth;
-    return !is_too_deep;
-  };
-  OrderedJson value = OrderedJson::parse(text, goes_on, false);
-  if (is_too_deep) {
-    fail(ErrorKind::kFormat,
-         std::string(what) + ": expected at most 100 lists and objects in each other");
-  }
+  with_context(what, [&] { check_json(text); });
+  OrderedJson value = OrderedJson::parse(text);
   if (is_list ? value.is_array() : value.is_object()) return value;
   fail(ErrorKind::kFormat, std::string(what) + ": expected " + (is_list ? "a list" : "an object") +
-                               " in JSON, found other text");
+                               " in JSON, found another value");
 }
 
 /// Messages, each an object.

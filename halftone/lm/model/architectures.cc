@@ -13,6 +13,21 @@ namespace {
 
 constexpr Pairing kNeighbours = Pairing::kNeighbours;
 
+/// The same blocks by another name of config.json.
+constexpr Architecture with_model_type(Architecture architecture, std::string_view hf) {
+  architecture.hf = hf;
+  return architecture;
+}
+
+constexpr Architecture kOlmo2 = {.gguf = "olmo2",
+                                 .hf = "olmo2",
+                                 .normalizes_heads = true,
+                                 .normalizes_together = true,
+                                 .has_pre_norms = false,
+                                 .has_post_norms = true,
+                                 .window_period = 4,
+                                 .scales_windows = false};
+
 constexpr Architecture kArchitectures[] = {
     {.gguf = "llama", .hf = "llama", .gguf_pairing = kNeighbours, .renormalizes = true},
     {.gguf = "llama", .hf = "mistral", .gguf_pairing = kNeighbours},
@@ -61,22 +76,8 @@ constexpr Architecture kArchitectures[] = {
      .gguf_pairing = kNeighbours,
      .has_norm_gain = false,
      .has_norm_bias = false},
-    {.gguf = "olmo2",
-     .hf = "olmo2",
-     .normalizes_heads = true,
-     .normalizes_together = true,
-     .has_pre_norms = false,
-     .has_post_norms = true,
-     .window_period = 4,
-     .scales_windows = false},
-    {.gguf = "olmo2",
-     .hf = "olmo3",
-     .normalizes_heads = true,
-     .normalizes_together = true,
-     .has_pre_norms = false,
-     .has_post_norms = true,
-     .window_period = 4,
-     .scales_windows = false},
+    kOlmo2,
+    with_model_type(kOlmo2, "olmo3"),
     {.gguf = "olmoe", .hf = "olmoe", .normalizes_heads = true, .normalizes_together = true},
     {.gguf = "granite", .hf = "granite", .gguf_pairing = kNeighbours, .divides_logits = true},
     {.gguf = "granitemoe",

@@ -43,22 +43,6 @@ Model open_llama2c(const std::filesystem::path& path, const SharedBytes& bytes) 
   });
 }
 
-/// The files of weights of a folder: as transformers looks for them.
-std::filesystem::path weights_of(const std::filesystem::path& folder) {
-  std::filesystem::path alone = folder / "model.safetensors";
-  const std::filesystem::path index = folder / "model.safetensors.index.json";
-  if (path_exists(alone) || path_exists(index)) return path_exists(alone) ? alone : index;
-  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
-    if (!path_exists(folder / name)) continue;
-    fail(ErrorKind::kUnsupported,
-         (folder / name).string() +
-             ": files of PyTorch are not read, because they may hold programs; write "
-             "model.safetensors with transformers: "
-             "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW)");
-  }
-  return alone;
-}
-
 /// Whether a file has a head of its own beside the table of the embedding, which transformers
 /// takes then, whatever tie_word_embeddings says.
 bool has_own_head(const formats::SafetensorsFile& file) {
@@ -81,7 +65,7 @@ Model open_folder(const std::filesystem::path& path) {
   const SharedBytes text = map_file(config);
   Description description = describe_config(
       {reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()}, config.string());
-  const auto file = formats::SafetensorsFile::open(weights_of(path));
+  const auto file = formats::SafetensorsFile::open(weights_file_of(path));
   return with_context(path.string(), [&] {
     if (has_own_head(file)) description.ties_embeddings = false;
     Weights weights(description, file);
@@ -90,6 +74,21 @@ Model open_folder(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::filesystem::path weights_file_of(const std::filesystem::path& folder) {
+  std::filesystem::path alone = folder / "model.safetensors";
+  const std::filesystem::path index = folder / "model.safetensors.index.json";
+  if (path_exists(alone) || path_exists(index)) return path_exists(alone) ? alone : index;
+  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    if (!path_exists(folder / name)) continue;
+    fail(ErrorKind::kUnsupported,
+         (folder / name).string() +
+             ": files of PyTorch are not read, because they may hold programs; write "
+             "model.safetensors with transformers: "
+             "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW)");
+  }
+  return alone;
+}
 
 Model open_model(const std::filesystem::path& path) {
   if (is_folder(path)) return open_folder(path);

@@ -21,4 +21,9 @@ struct Model {
 ///         ModelFile and Weights; messages start with the path
 Model open_model(const std::filesystem::path& path);
 
+/// Where the weights of a folder of Hugging Face are, as the package transformers looks for them:
+/// model.safetensors, or else the index of several files.
+/// @throws Error kUnsupported if there are files of PyTorch only
+std::filesystem::path weights_file_of(const std::filesystem::path& folder);
+
 }  // namespace halftone::lm

@@ -25,7 +25,6 @@ using formats::SafetensorsType;
 
 constexpr std::string_view kConfig = "config.json";
 constexpr std::string_view kTensors = "model.safetensors";
-constexpr std::string_view kIndex = "model.safetensors.index.json";
 
 /// Files that hold weights, in this format or another, which the new ones replace.
 bool holds_weights(const std::filesystem::path& path) {
@@ -74,8 +73,7 @@ NewSafetensorsTensor decoded_tensor(const formats::SafetensorsTensor& tensor,
 
 void write_folder_model(const std::filesystem::path& path, const std::filesystem::path& source,
                         const Folding& folding, const FittedMatrices& fitted) {
-  const bool has_index = path_exists(source / kIndex);
-  const auto file = formats::SafetensorsFile::open(source / (has_index ? kIndex : kTensors));
+  const auto file = formats::SafetensorsFile::open(weights_file_of(source));
   const TensorParts parts(folding, fitted);
   std::vector<NewSafetensorsTensor> tensors;
   for (const formats::SafetensorsTensor& tensor : file.tensors()) {

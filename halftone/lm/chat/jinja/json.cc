@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halftone/base/error.h"
+#include "halftone/base/json/json_text.h"
 
 namespace halftone::lm::jinja {
 namespace {
@@ -162,19 +163,8 @@ Text to_json(Machine& machine, const Value& value, const JsonStyle& style) {
 }
 
 Value from_json(std::string_view text, bool from_message) {
-  constexpr int kMaxDepth = 100;
-  bool is_too_deep = false;
-  const Json json = Json::parse(
-      text,
-      [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-        is_too_deep |= depth > kMaxDepth;
-        return !is_too_deep;
-      },
-      false);
-  if (is_too_deep)
-    fail(ErrorKind::kFormat, "JSON: expected at most 100 lists and objects in each other");
-  if (json.is_discarded()) fail(ErrorKind::kFormat, "expected JSON");
-  return value_of(json, from_message);
+  check_json(text);
+  return value_of(Json::parse(text), from_message);
 }
 
 }  // namespace halftone::lm::jinja
