@@ -26,7 +26,8 @@ except ImportError as error:
 TARGETS = {
     "llama": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
     "qwen2": ["q_proj", "v_proj"],
-    "phi3": ["o_proj", "down_proj"],
+    "phi3": ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"],
+    "gpt2": ["c_attn", "c_proj", "c_fc"],
     "gemma2": ["q_proj", "down_proj"],
 }
 # Of a perplexity: logits differ by up to 1e-4 (language_models_test.py), its logarithm by twice that.
@@ -48,7 +49,8 @@ def write_tokenizer(folder: pathlib.Path) -> dict[str, int]:
 def adapted(folder: pathlib.Path, name: str) -> peft.PeftModel:
     base = transformers.AutoModelForCausalLM.from_pretrained(folder / name).float()
     config = peft.LoraConfig(r=4, lora_alpha=10, target_modules=TARGETS[name],
-                             use_rslora=name == "qwen2")
+                             use_rslora=name == "qwen2", rank_pattern={"down_proj": 2},
+                             alpha_pattern={"o_proj": 7, "1.mlp.down_proj": 3})
     model = peft.get_peft_model(base, config).eval()
     generator = torch.Generator().manual_seed(1)
     for key, values in model.named_parameters():
@@ -64,14 +66,29 @@ def test_model(program: Program, folder: pathlib.Path, name: str) -> None:
     with torch.no_grad():
         logits = adapted(folder, name)(ids[None]).logits[0, :-1]
     expected = float(torch.nn.functional.cross_entropy(logits, ids[1:]).exp())
-    options = ["--text", folder / "text.txt", "--context", 64, "--cache", "float32",
-               "--float-activations", "--json"]
-    found = json.loads(program("eval", folder / name, *options, "--lora",
-                               folder / f"{name}_adapter"))["value"]
-    plain = json.loads(program("eval", folder / name, *options))["value"]
+
+    def perplexity(model: pathlib.Path, *options: object) -> float:
+        printed = program("eval", model, "--text", folder / "text.txt", "--context", 64, "--cache",
+                          "float32", "--float-activations", "--json", *options)
+        return json.loads(printed)["value"]
+
+    adapter = folder / f"{name}_adapter"
+    found = perplexity(folder / name, "--lora", adapter)
+    plain = perplexity(folder / name)
     print(f"{name}: perplexity {found:.4f}, peft {expected:.4f}, without {plain:.4f}", flush=True)
     assert abs(found / expected - 1) <= TOLERANCE, name
     assert abs(plain / expected - 1) > 10 * TOLERANCE, f"{name}: the adapter changes nothing"
+
+    merged = folder / f"{name}_merged"
+    for output in merged, merged.with_suffix(".gguf"):
+        printed = json.loads(program("convert", folder / name, output, "--lora", adapter, "--json"))
+        assert printed["changed_matrices"] > 0
+        assert abs(perplexity(output) / expected - 1) <= TOLERANCE, output.name
+    # The order of rows of a GGUF file is another one.
+    whole, changed = folder / f"{name}.plain.gguf", folder / f"{name}.changed.gguf"
+    program("convert", folder / name, whole)
+    program("convert", whole, changed, "--lora", adapter)
+    assert abs(perplexity(changed) / expected - 1) <= TOLERANCE, changed.name
 
 
 def main(path: str) -> None:

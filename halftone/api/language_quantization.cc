@@ -8,6 +8,7 @@
 
 #include "halftone/api/calibration_samples.h"
 #include "halftone/api/elapsed.h"
+#include "halftone/api/language_conversion.h"
 #include "halftone/api/network.h"
 #include "halftone/api/quantize_identity.h"
 #include "halftone/api/writable.h"
@@ -32,8 +33,6 @@ enum class OutputKind {
   kOwn,     ///< NAME.safetensors
   kFolder,  ///< of Hugging Face, decoded
 };
-
-bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
 
 OutputKind output_kind(const LanguageQuantizeJob& job) {
   if (!path_exists(job.input)) {
@@ -101,15 +100,6 @@ void check_outputs(const LanguageQuantizeJob& job) {
   }
 }
 
-/// The keys of a GGUF file of a folder.
-formats::GgufKeys keys_of_folder(const std::filesystem::path& folder,
-                                 const lm::Description& description) {
-  const std::filesystem::path full = full_path(folder / "");
-  formats::GgufKeys keys = lm::new_gguf_keys(description, full.parent_path().filename().string());
-  lm::set_gguf_text_keys(keys, folder, description.vocabulary);
-  return keys;
-}
-
 /// A job with all that it reads.
 class LanguageQuantizer {
  public:
@@ -120,7 +110,7 @@ class LanguageQuantizer {
         folding_(model_, {.rotates = wants_rotations(job, kind_), .seed = job.seed}),
         threads_(job.threads > 0 ? job.threads : num_threads()) {
     if (is_gguf() && is_folder(job.input)) {
-      new_keys_ = keys_of_folder(job.input, model_.description);
+      new_keys_ = gguf_keys_of_folder(job.input, model_.description);
     }
   }
 
@@ -242,7 +232,7 @@ class LanguageQuantizer {
                             lm::read_text_files(job_.input, job_.tokenizer), form);
         break;
       case OutputKind::kFolder:
-        lm::write_folder_model(job_.output, job_.input, folding_, fitted);
+        lm::write_folder_model(job_.output, job_.input, folding_, fitted, form);
         break;
     }
   }

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of the quantization of language models where a build has no libraries for their text.
+// In place of jobs of language models where a build has no libraries for their text.
+#include "halftone/api/language_conversion.h"
 #include "halftone/api/language_model.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/base/error.h"
+#include "halftone/base/paths.h"
 
 namespace halftone {
 
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
+  (void)LanguageModel::open(job.input);  // says what is missing
+  fail(ErrorKind::kInternal, "a build without language models opened one");
+}
+
+bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
+
+bool is_language_model(const std::filesystem::path& path) {
+  return is_folder(path) || is_gguf_file(path);
+}
+
+LanguageConvertReport convert_language_model(const LanguageConvertJob& job) {
   (void)LanguageModel::open(job.input);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "halftone/api/inspection.h"
+#include "halftone/api/language_conversion.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/language_options.h"
+#include "halftone/report/language.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -14,21 +20,46 @@ struct ConvertOptions {
   CommonOptions common;
   std::string input;
   std::string output;
+  std::filesystem::path lora;
   ModelOptions model_options;
   bool decoded = false;
   formats::ExportOptions form;
 };
 
+/// @throws CLI::Error if one of the options was given
+void refuse_given(std::span<CLI::Option* const> options, const std::string& what) {
+  for (const CLI::Option* option : options) {
+    if (option->count() == 0) continue;
+    throw CLI::ValidationError(option->get_name(), "does nothing for " + what);
+  }
+}
+
+void print(const CommonOptions& common, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    if (!common.quiet) std::cerr << "halftone: warning: " << printable(warning) << '\n';
+  }
+}
+
+void run_language(const ConvertOptions& options) {
+  const LanguageConvertReport report =
+      convert_language_model({options.input, options.output, options.lora});
+  print(options.common, report.warnings);
+  if (options.common.json) {
+    std::cout << report::to_json(report);
+  } else if (!options.common.quiet) {
+    std::cout << printable(report::to_text(report));
+  }
+}
+
 void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
+  if (is_language_model(options.input)) return run_language(options);
   const Inspection inspection = convert({options.input,
                                          options.output,
                                          options.model_options.parse(),
                                          {options.form, options.decoded}});
-  for (const std::string& warning : inspection.warnings) {
-    if (!options.common.quiet) std::cerr << "halftone: warning: " << printable(warning) << '\n';
-  }
+  print(options.common, inspection.warnings);
   if (options.common.json) {
     std::cout << report::to_json(inspection);
   } else if (!options.common.quiet) {
@@ -42,19 +73,32 @@ void add_convert(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ConvertOptions>();
   CLI::App* verb = add_verb(app, "convert", "Convert a network between formats, by file name",
                             "halftone convert model.onnx model.tflite\n"
+                            "  halftone convert folder model.gguf --lora adapter\n"
                             "  halftone convert quantized.circle for_onnxruntime.onnx --standard",
                             options->common);
-  verb->add_option("input", options->input, "ONNX, TFLite or circle file")
+  verb->add_option("input", options->input,
+                   "ONNX, TFLite or circle file; or a language model: a GGUF file or a folder of "
+                   "Hugging Face")
       ->required()
       ->check(read_path());
-  verb->add_option("output", options->output, "File to write: .onnx, .tflite or .circle")
+  verb->add_option("output", options->output,
+                   "File to write: .onnx, .tflite or .circle; of a language model .gguf, or a new "
+                   "folder")
       ->required()
       ->check(written_path());
+  CLI::Option* lora = add_lora_option(*verb, options->lora);
+  const std::size_t num_shared = verb->get_options().size();
   verb->add_flag("--decoded", options->decoded,
                  "Write float32 in place of codes, with operators that every runtime has");
   add_model_options(*verb, options->model_options);
   add_form_options(*verb, options->form);
-  verb->final_callback([options, &action] {
+  verb->final_callback([options, verb, lora, num_shared, &action] {
+    const std::vector<CLI::Option*> all = verb->get_options();
+    if (is_language_model(options->input)) {
+      refuse_given(std::span(all).subspan(num_shared), "a language model");
+    } else {
+      refuse_given({&lora, 1}, "a network that is no language model");
+    }
     action = [options](const Machine& machine) { run(*options, machine); };
   });
 }

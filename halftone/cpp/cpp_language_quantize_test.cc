@@ -8,6 +8,7 @@
 
 #include "halftone/cpp/testing.h"
 #include "tests/tiny_language_model.h"
+#include "tests/tiny_model_folder.h"
 
 namespace {
 
@@ -148,6 +149,26 @@ TEST_F(CppLanguageQuantize, TellsItsProgressAndStops) {
   options.progress = [](double, std::string_view) -> bool { throw std::out_of_range("enough"); };
   EXPECT_THROW((void)quantize("x.safetensors", options), std::out_of_range);
   EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
+}
+
+TEST_F(CppLanguageQuantize, ConvertsFoldersAndMergesAdapters) {
+  const std::string folder = write_tiny_folder(path("model"));
+  const std::string lora = write_tiny_adapter(path("adapter"));
+  const LanguageConvertReport plain = convert_language_model(folder, path("plain.gguf"));
+  EXPECT_EQ(plain.output_bytes, std::filesystem::file_size(path("plain.gguf")));
+  EXPECT_EQ(plain.changed, 0U);
+  EXPECT_EQ(convert_language_model(folder, path("a.gguf"), lora).changed, 2U);
+  // A file has the name of its folder.
+  const std::string merged = path("second") + "/model";
+  std::filesystem::create_directories(path("second"));
+  EXPECT_EQ(convert_language_model(folder, merged, lora).changed, 2U);
+  (void)convert_language_model(merged, path("b.gguf"));
+  EXPECT_NE(contents("plain.gguf"), contents("a.gguf"));
+  EXPECT_EQ(contents("a.gguf"), contents("b.gguf"));
+  expect_error(ErrorKind::kUsage, "expected NAME.gguf",
+               [&] { (void)convert_language_model(folder, path("x.onnx")); });
+  expect_error(ErrorKind::kUsage, "expected an adapter to merge",
+               [&] { (void)convert_language_model(path("a.gguf"), path("x.gguf")); });
 }
 
 TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {

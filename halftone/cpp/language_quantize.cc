@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/thread_settings.h"
@@ -86,6 +87,16 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
         return outside(halftone::quantize_language_model(job));
       },
       {&raised});
+}
+
+LanguageConvertReport convert_language_model(const std::filesystem::path& model,
+                                             const std::filesystem::path& output,
+                                             const std::filesystem::path& lora) {
+  return at_border([&] {
+    halftone::LanguageConvertReport found = halftone::convert_language_model({model, output, lora});
+    return LanguageConvertReport{found.input_bytes, found.output_bytes, found.changed,
+                                 std::move(found.warnings)};
+  });
 }
 
 }  // namespace halftone::v0

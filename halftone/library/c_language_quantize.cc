@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Language models of the C API: quantization.
+// Language models of the C API: quantization and conversion.
 #include <string>
 #include <utility>
 
+#include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/type_recipe.h"
 #include "halftone/language.h"
@@ -85,6 +86,22 @@ halftone_status halftone_language_quantize(const halftone_context* context, cons
     job.output = &required(output, "output");
     halftone_language_report found{quantize_language_model(job)};
     if (report != nullptr) *report = give(std::move(found));
+  });
+}
+
+halftone_status halftone_language_convert(const halftone_context* context, const char* model,
+                                          const char* output, const char* lora,
+                                          halftone_language_report** report) noexcept {
+  return guarded([&] {
+    const UseThreadSettings use(required(context, "context").state->settings);
+    const LanguageConvertReport found = convert_language_model(
+        {&required(model, "model"), &required(output, "output"), optional_text(lora)});
+    if (report == nullptr) return;
+    halftone_language_report sizes;
+    sizes.report.input_bytes = found.input_bytes;
+    sizes.report.output_bytes = found.output_bytes;
+    sizes.report.warnings = found.warnings;
+    *report = give(std::move(sizes));
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "halftone/library/testing.h"
 #include "tests/tiny_language_model.h"
+#include "tests/tiny_model_folder.h"
 
 namespace {
 
@@ -200,6 +201,28 @@ TEST_F(CLanguageQuantize, TakesZeroForDefaultsAndNegativeNumbersForNone) {
   halftone_language_report_destroy(report);
   EXPECT_LT(std::filesystem::file_size(path("plain.safetensors")), size)
       << "without the matrix of rotations before the head";
+}
+
+TEST_F(CLanguageQuantize, ConvertsFoldersAndMergesAdapters) {
+  const std::string folder = halftone::write_tiny_folder(path("model"));
+  const std::string lora = halftone::write_tiny_adapter(path("adapter"));
+  const auto convert = [&](const std::string& output, const char* adapter,
+                           halftone_language_report** report = nullptr) {
+    return halftone_language_convert(context_, folder.c_str(), path(output).c_str(), adapter,
+                                     report);
+  };
+  halftone_language_report* report = nullptr;
+  ASSERT_OK(convert("model.gguf", nullptr, &report));
+  auto summary = sized<halftone_language_summary>();
+  ASSERT_OK(halftone_language_report_summary(report, &summary));
+  halftone_language_report_destroy(report);
+  EXPECT_EQ(summary.output_bytes, std::filesystem::file_size(path("model.gguf")));
+  EXPECT_EQ(summary.num_matrices, 0U);
+  ASSERT_OK(convert("merged.gguf", lora.c_str()));
+  EXPECT_FAILS(convert("x.gguf", path("none").c_str()), HALFTONE_IO, "none");
+  EXPECT_FAILS(convert("x", nullptr), HALFTONE_USAGE, "expected NAME.gguf");
+  EXPECT_FAILS(halftone_language_convert(context_, nullptr, "x", nullptr, nullptr), HALFTONE_USAGE,
+               "model: expected a pointer");
 }
 
 TEST_F(CLanguageQuantize, RefusesWhatCannotBe) {

@@ -229,4 +229,20 @@ std::string to_json(const LanguageQuantizeReport& report) {
                {"warnings", report.warnings}});
 }
 
+std::string to_text(const LanguageConvertReport& report) {
+  std::string text = format_bytes(report.input_bytes) + " -> " + format_bytes(report.output_bytes);
+  if (report.changed != 0) {
+    text += "; " + std::to_string(report.changed) +
+            (report.changed == 1 ? " matrix changed" : " matrices changed");
+  }
+  return text + "\n";
+}
+
+std::string to_json(const LanguageConvertReport& report) {
+  return dump({{"input_bytes", report.input_bytes},
+               {"output_bytes", report.output_bytes},
+               {"changed_matrices", report.changed},
+               {"warnings", report.warnings}});
+}
+
 }  // namespace halftone::report

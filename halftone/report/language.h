@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/api/text_evaluation.h"
@@ -32,5 +33,8 @@ std::string to_json(const LanguageSpeed& speed);
 
 std::string to_text(const LanguageQuantizeReport& report);
 std::string to_json(const LanguageQuantizeReport& report);
+
+std::string to_text(const LanguageConvertReport& report);
+std::string to_json(const LanguageConvertReport& report);
 
 }  // namespace halftone::report

@@ -414,6 +414,19 @@ HALFTONE_API halftone_status
 halftone_language_quantize(const halftone_context* context, const char* model, const char* output,
                            const halftone_language_quantize_options* options,
                            halftone_language_report** report) HALFTONE_NOEXCEPT;
+/** Writes a language model in another form, without a fit: a GGUF file of a folder of Hugging Face,
+ *  with the numbers that it has; or a model with the changes of an adapter, W + alpha/r B A (Hu et
+ *  al., 2021, LoRA, equation 3), rounded to the type of W, or to F16 if W has codes.
+ *  @param model    a GGUF file or a folder of Hugging Face
+ *  @param output   NAME.gguf; with an adapter also a new folder, if the model is one
+ *  @param lora     a folder of the package peft or a GGUF file; NULL: none
+ *  @param report   set to a new handle, with sizes and warnings and without matrices; may be NULL
+ *  @return HALFTONE_USAGE for another output, or a GGUF file without an adapter;
+ *          HALFTONE_UNSUPPORTED for a change without a place, such as that of a head which is the
+ *          embedding; HALFTONE_IO, HALFTONE_FORMAT, HALFTONE_MEMORY. Nothing is written then. */
+HALFTONE_API halftone_status
+halftone_language_convert(const halftone_context* context, const char* model, const char* output,
+                          const char* lora, halftone_language_report** report) HALFTONE_NOEXCEPT;
 /** Ends a handle; NULL does nothing. */
 HALFTONE_API void halftone_language_report_destroy(halftone_language_report* report)
     HALFTONE_NOEXCEPT;

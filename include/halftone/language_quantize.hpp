@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes language models: from file to file.
+// Quantizes and converts language models: from file to file.
 #pragma once
 
 #include <cstddef>
@@ -122,6 +122,27 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API LanguageQuantizeReport quantize_language_model(
       const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
       const std::filesystem::path& output, const LanguageQuantizeOptions& options);
+
+  /// What convert_language_model() returns.
+  struct LanguageConvertReport {
+    std::uint64_t input_bytes = 0;        ///< of the model, in its files
+    std::uint64_t output_bytes = 0;       ///< of what was written
+    std::size_t changed = 0;              ///< matrices that an adapter changes
+    std::vector<std::string> warnings{};  ///< a line each
+  };
+
+  /// Writes a language model in another form, without a fit: a GGUF file of a folder of Hugging
+  /// Face, with the numbers that it has; or a model with the changes of an adapter, W + alpha/r B A
+  /// (Hu et al., 2021, LoRA, equation 3), rounded to the type of W, or to F16 if W has codes.
+  /// @param model   a GGUF file or a folder of Hugging Face
+  /// @param output  NAME.gguf; with an adapter also a new folder, if the model is one
+  /// @param lora    a folder of the package peft or a GGUF file; empty: none
+  /// @throws Error kUsage for another output, or a GGUF file without an adapter; kUnsupported for a
+  ///         change without a place, such as that of a head which is the embedding; kIo, kFormat,
+  ///         kMemory as LanguageModel::open(). Nothing is written then
+  HALFTONE_CPP_API LanguageConvertReport convert_language_model(
+      const std::filesystem::path& model, const std::filesystem::path& output,
+      const std::filesystem::path& lora = {});
 
 }  // namespace v0
 }  // namespace halftone

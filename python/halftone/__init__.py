@@ -13,7 +13,7 @@ from . import _halftone as native
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
 from ._language_distill import distill_language_model
-from ._language_quantize import quantize_language_model
+from ._language_quantize import convert_language_model, quantize_language_model
 from ._model import Model, Port, Session, load
 from ._report import Report, report
 from ._reports import (
@@ -21,6 +21,7 @@ from ._reports import (
     Evaluation,
     Generation,
     Inspection,
+    LanguageConvertReport,
     LanguageDistillReport,
     LanguageQuantizeReport,
     Layer,
@@ -61,6 +62,7 @@ __all__ = [
     "GenerateOptions",
     "Generation",
     "Inspection",
+    "LanguageConvertReport",
     "LanguageDistillReport",
     "LanguageModel",
     "LanguageQuantizeReport",
@@ -85,6 +87,7 @@ __all__ = [
     "UnitSensitivity",
     "bench",
     "convert",
+    "convert_language_model",
     "decode",
     "distill_language_model",
     "encode",

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Language models in few bits."""
+"""Language models in few bits, or in another form."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from . import _halftone as native
 from ._jobs import check_threads, is_recipe_text
 from ._progress import Progress, ProgressCallback
-from ._reports import LanguageQuantizeReport
+from ._reports import LanguageConvertReport, LanguageQuantizeReport
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -22,6 +23,17 @@ def paths_of(paths: Path | Sequence[Path] | None) -> list[str]:
     if isinstance(paths, (str, os.PathLike)):
         return [os.fsdecode(paths)]
     return [os.fsdecode(path) for path in paths]
+
+
+@contextmanager
+def missing_files(paths: Sequence[str]) -> Iterator[None]:
+    """Errors of reading or writing are about a missing file if one of these is missing."""
+    try:
+        yield
+    except OSError as error:
+        if all(os.path.exists(path) for path in paths):
+            raise
+        raise FileNotFoundError(str(error)) from None
 
 
 def quantize_language_model(
@@ -107,10 +119,30 @@ def quantize_language_model(
         how.recipe_output = os.fsdecode(recipe_output)
     with Progress(progress) as callback:
         how.progress = callback
-        try:
+        with missing_files(read):
             found = native.quantize_language(read[0], texts, os.fsdecode(output), how)
-        except OSError as error:
-            if all(os.path.exists(path) for path in read):
-                raise
-            raise FileNotFoundError(str(error)) from None
         return LanguageQuantizeReport(found)
+
+
+def convert_language_model(
+    model: Path, output: Path, *, lora: Path | None = None
+) -> LanguageConvertReport:
+    """Writes a language model in another form, without a fit.
+
+    A folder of Hugging Face becomes a GGUF file with the numbers that it has. With an adapter,
+    matrices W become W + alpha/r B A, rounded to the type of W, or to F16 if W has codes.
+
+    model: a GGUF file or a folder of Hugging Face.
+    output: NAME.gguf; with an adapter also a new folder, if the model is one.
+    lora: a folder of the package peft or a GGUF file.
+
+    >>> import halftone as ht
+    >>> ht.convert_language_model("model.gguf", "same.gguf")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: model.gguf: cannot open: No such file or directory
+    """
+    read = [os.fsdecode(model), *paths_of(lora)]
+    with missing_files(read):
+        found = native.convert_language(read[0], os.fsdecode(output), read[1] if lora else "")
+    return LanguageConvertReport(found)

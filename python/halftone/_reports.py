@@ -434,6 +434,30 @@ class LanguageDistillReport(LanguageReport):
         return f"<halftone.LanguageDistillReport: {about}>"
 
 
+class LanguageConvertReport(Result):
+    """Sizes of a language model that was converted."""
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the model, in its files."""
+        return int(self._facts["input_bytes"])
+
+    @property
+    def output_bytes(self) -> int:
+        """Of what was written."""
+        return int(self._facts["output_bytes"])
+
+    @property
+    def changed_matrices(self) -> int:
+        """Of an adapter."""
+        return int(self._facts["changed_matrices"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line each."""
+        return tuple(self._facts["warnings"])
+
+
 class LanguageQuantizeReport(LanguageReport):
     """Sizes and errors of the matrices of a quantized language model."""
 

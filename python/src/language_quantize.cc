@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes language models, from file to file.
+// Quantizes and converts language models, from file to file.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/thread_settings.h"
@@ -54,6 +55,13 @@ Texts quantize_language(const std::filesystem::path& model,
     const LanguageQuantizeReport found = quantize_language_model(job);
     return Texts(report::to_text(found), report::to_json(found));
   });
+}
+
+Texts convert_language(const std::filesystem::path& model, const std::filesystem::path& output,
+                       const std::filesystem::path& lora) {
+  const nb::gil_scoped_release release;
+  const LanguageConvertReport found = convert_language_model({model, output, lora});
+  return {report::to_text(found), report::to_json(found)};
 }
 
 using LanguageHowClass = nb::class_<LanguageQuantizeHow>;
@@ -114,6 +122,8 @@ void bind_language_quantize(nb::module_& module) {
   bind_field(how, "decoded", [](Job& job) -> bool& { return job.is_decoded; });
   bind_field(how, "threads", [](Job& job) -> int& { return job.threads; });
   how.def_rw("progress", &LanguageQuantizeHow::progress, nb::arg().none());
+  module.def("convert_language", convert_language, nb::arg("model"), nb::arg("output"),
+             nb::arg("lora"));
   module.def("quantize_language", quantize_language, nb::arg("model"), nb::arg("texts"),
              nb::arg("output"), nb::arg("how"));
 }

@@ -63,16 +63,40 @@ def write_tiny_model(path: Path, context: int = 64, width: int = 16, inner: int 
     path.with_suffix(".tokenizer").write_bytes(struct.pack("<i", 8) + b"".join(pieces))
 
 
+def _text(value: str) -> bytes:
+    return struct.pack("<Q", len(value.encode())) + value.encode()
+
+
+def _key(name: str, kind: int, value: bytes) -> bytes:
+    return _text(name) + struct.pack("<i", kind) + value
+
+
+def gguf_text(name: str, value: str) -> bytes:
+    """A key of a GGUF file."""
+    return _key(name, 8, _text(value))
+
+
+def gguf_number(name: str, value: float) -> bytes:
+    """A key of a GGUF file."""
+    return _key(name, 6, struct.pack("<f", value))
+
+
+def write_gguf(path: Path, keys: list[bytes], tensors: dict[str, np.ndarray]) -> None:
+    """A GGUF file of float32; the first extent of an array is the innermost one."""
+    infos, data = b"", b""
+    for name, values in tensors.items():
+        shape = values.shape
+        infos += _text(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
+        infos += struct.pack("<IQ", 0, len(data))
+        data += values.astype("<f4").tobytes()
+        data += bytes(-len(data) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(keys) + infos
+    path.write_bytes(head + bytes(-len(head) % 32) + data)
+
+
 def write_tiny_gguf(path: Path) -> None:
     """A GGUF file of a llama of two blocks, whose tokens are bytes; rows have 64 weights."""
     width, vocabulary, random = 64, 259, np.random.default_rng(2)
-
-    def text(value: str) -> bytes:
-        return struct.pack("<Q", len(value.encode())) + value.encode()
-
-    def key(name: str, kind: int, value: bytes) -> bytes:
-        return text(name) + struct.pack("<i", kind) + value
-
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256))]
     sizes = {"block_count": 2, "context_length": 64, "embedding_length": width,
              "feed_forward_length": width, "attention.head_count": 4,
@@ -80,28 +104,24 @@ def write_tiny_gguf(path: Path) -> None:
     name = "tokenizer.ggml."
     count = struct.pack("<Q", vocabulary)
     keys = [
-        key("general.architecture", 8, text("llama")),
-        *(key(f"llama.{each}", 4, struct.pack("<I", size)) for each, size in sizes.items()),
-        key("llama.attention.layer_norm_rms_epsilon", 6, struct.pack("<f", 1e-5)),
-        key(name + "model", 8, text("llama")),
-        key(name + "tokens", 9, struct.pack("<i", 8) + count + b"".join(map(text, tokens))),
-        key(name + "scores", 9, struct.pack("<i", 6) + count + bytes(4 * vocabulary)),
-        key(name + "token_type", 9,
-            struct.pack("<i", 5) + count + struct.pack("<3i", 2, 3, 3) + 256 * struct.pack("<i", 6)),
+        gguf_text("general.architecture", "llama"),
+        *(_key(f"llama.{each}", 4, struct.pack("<I", size)) for each, size in sizes.items()),
+        gguf_number("llama.attention.layer_norm_rms_epsilon", 1e-5),
+        gguf_text(name + "model", "llama"),
+        _key(name + "tokens", 9, struct.pack("<i", 8) + count + b"".join(map(_text, tokens))),
+        _key(name + "scores", 9, struct.pack("<i", 6) + count + bytes(4 * vocabulary)),
+        _key(name + "token_type", 9,
+             struct.pack("<i", 5) + count + struct.pack("<3i", 2, 3, 3) + 256 * struct.pack("<i", 6)),
     ]  # fmt: skip
     matrices = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
-    shapes = {"token_embd": (width, vocabulary), "output_norm": (width,)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embd": (width, vocabulary), "output_norm": (width,)
+    }  # fmt: skip
     for block in range(2):
         shapes |= {f"blk.{block}.{each}": (width, width) for each in matrices}
         shapes |= {f"blk.{block}.{each}_norm": (width,) for each in ("attn", "ffn")}
-    infos, data = b"", b""
-    for each, shape in shapes.items():
-        values = random.normal(len(shape) % 2, 0.3, shape).astype("<f4")
-        infos += text(each + ".weight") + struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
-        infos += struct.pack("<IQ", 0, len(data))
-        data += values.tobytes() + bytes(-values.nbytes % 32)
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(keys)) + b"".join(keys) + infos
-    path.write_bytes(head + bytes(-len(head) % 32) + data)
+    write_gguf(path, keys, {each + ".weight": random.normal(len(shape) % 2, 0.3, shape)
+                            for each, shape in shapes.items()})
 
 
 @pytest.fixture(scope="session")

@@ -13,10 +13,19 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import halftone as ht
-from conftest import ROOT, Program, write_tiny_gguf, write_tiny_model
+from conftest import (
+    ROOT,
+    Program,
+    gguf_number,
+    gguf_text,
+    write_gguf,
+    write_tiny_gguf,
+    write_tiny_model,
+)
 
 FEW: dict[str, Any] = {"samples": 8, "held_out": 2, "sample_tokens": 32, "progress": False}
 
@@ -165,6 +174,32 @@ def test_errors(files: Path, tmp_path: Path) -> None:
         ht.quantize_language_model(files, [missing], output, type="2x6",
                                    tokenizer=files.with_suffix(".tokenizer"))
     assert not output.exists()
+
+
+def test_conversion_is_that_of_the_program(
+    files: Path, tmp_path: Path, program: Program
+) -> None:
+    model, adapter = tmp_path / "model.gguf", tmp_path / "adapter.gguf"
+    write_tiny_gguf(model)
+    random = np.random.default_rng(3)
+    factors = {"a": (64, 2), "b": (2, 64)}
+    write_gguf(adapter,
+               [gguf_text("general.architecture", "llama"), gguf_text("general.type", "adapter"),
+                gguf_text("adapter.type", "lora"), gguf_number("adapter.lora.alpha", 3)],
+               {f"blk.1.ffn_up.weight.lora_{end}": random.normal(0, 0.3, shape)
+                for end, shape in factors.items()})
+    by_python, by_program = tmp_path / "python.gguf", tmp_path / "program.gguf"
+    printed = json.loads(program("convert", model, by_program, "--lora", adapter, "--json"))
+    report = ht.convert_language_model(model, by_python, lora=adapter)
+    assert json.loads(report.to_json()) == printed
+    assert report.changed_matrices == 1 and report.warnings == ()
+    assert report.input_bytes == model.stat().st_size
+    assert report.output_bytes == by_python.stat().st_size
+    assert by_python.read_bytes() == by_program.read_bytes() != model.read_bytes()
+    with pytest.raises(FileNotFoundError, match="none"):
+        ht.convert_language_model(model, tmp_path / "x.gguf", lora=tmp_path / "none")
+    with pytest.raises(ValueError, match="expected an adapter to merge"):
+        ht.convert_language_model(model, tmp_path / "x.gguf")
 
 
 def test_the_guide(

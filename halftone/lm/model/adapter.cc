@@ -39,7 +39,8 @@ struct AdapterFile {
   std::array<std::string, 2> ends{};  ///< of the names of a and b, behind that of the matrix
   std::map<std::string, Factor> factors{};
   std::optional<double> alpha{};
-  bool divides_by_root = false;  ///< alpha by the square root of the rank
+  std::map<std::string, double> alphas{};  ///< of layers, by the last parts of their names
+  bool divides_by_root = false;            ///< alpha by the square root of the rank
 };
 
 /// Keys of adapter_config.json with other values than these are not followed.
@@ -50,21 +51,42 @@ void refuse_others(const ConfigReader& config) {
   if (config.text({"peft_type"}) != "LORA") refuse("peft_type", "expected LORA");
   const std::string bias = config.text({"bias"});
   if (!bias.empty() && bias != "none") refuse("bias", "changed biases are not read");
-  for (const char* key : {"use_dora", "use_qalora", "fan_in_fan_out", "lora_bias"}) {
+  for (const char* key : {"use_dora", "use_qalora", "lora_bias"}) {
     if (config.flag(key, false)) refuse(key, "changes of this kind are not read");
   }
-  for (const char* key : {"alpha_pattern", "rank_pattern", "modules_to_save", "layer_replication",
-                          "trainable_token_indices", "target_parameters"}) {
+  // rank_pattern says what the shapes of tensors say.
+  for (const char* key :
+       {"modules_to_save", "layer_replication", "trainable_token_indices", "target_parameters"}) {
     const json* value = config.find({key}).value;
     if (value != nullptr && !value->empty()) refuse(key, "changes of this kind are not read");
   }
+}
+
+/// The alphas of alpha_pattern, whose keys are regular expressions for the last parts of names.
+std::map<std::string, double> read_alphas(const ConfigReader& config) {
+  constexpr const char* kKey = "alpha_pattern";
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  std::map<std::string, double> alphas;
+  const json* value = config.find({kKey}).value;
+  if (value == nullptr || value->empty()) return alphas;
+  if (!value->is_object()) config.fail_key(kKey, "expected an object", ErrorKind::kFormat);
+  for (const auto& [name, alpha] : value->items()) {
+    if (!alpha.is_number()) config.fail_key(kKey, "expected numbers", ErrorKind::kFormat);
+    if (name.empty() || name.find_first_not_of(kPlain) != std::string::npos) {
+      config.fail_key(kKey, "expected names of layers, found '" + printable(name) + "'",
+                      ErrorKind::kUnsupported);
+    }
+    alphas.emplace(name, alpha.get<double>());
+  }
+  return alphas;
 }
 
 std::string_view text_of_file(const SharedBytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size()};
 }
 
-AdapterFile read_folder(const std::filesystem::path& folder) {
+AdapterFile read_folder(const std::filesystem::path& folder, const Description& d) {
   const std::filesystem::path path = folder / "adapter_config.json";
   const SharedBytes text = map_file(path);
   const json object = with_context(path.string(), [&] {
@@ -74,10 +96,17 @@ AdapterFile read_folder(const std::filesystem::path& folder) {
   if (!object.is_object()) fail(ErrorKind::kFormat, path.string() + ": is no JSON object");
   const ConfigReader config(object, path.string());
   refuse_others(config);
-  AdapterFile file{.prefix = "base_model.model.model.",
+  const bool is_gpt2 = d.architecture == "gpt2";
+  // Conv1D keeps its matrix as [inputs, outputs], for which peft sets the flag by itself.
+  if (!is_gpt2 && config.flag("fan_in_fan_out", false)) {
+    config.fail_key("fan_in_fan_out", "changes of this kind are not read", ErrorKind::kUnsupported);
+  }
+  AdapterFile file{.naming = is_gpt2 ? Naming::kHfGpt2 : Naming::kHf,
+                   .prefix = is_gpt2 ? "base_model.model.transformer." : "base_model.model.model.",
                    .head = "base_model.model.",
                    .ends = {".lora_A.weight", ".lora_B.weight"}};
   file.alpha = config.needed_number({"lora_alpha"});
+  file.alphas = read_alphas(config);
   file.divides_by_root = config.flag("use_rslora", false);
   const auto tensors = formats::SafetensorsFile::open(folder / "adapter_model.safetensors");
   for (const formats::SafetensorsTensor& tensor : tensors.tensors()) {
@@ -115,18 +144,24 @@ AdapterFile read_gguf(const std::filesystem::path& path, const Description& d) {
   return file;
 }
 
-/// The names that a file may have for a matrix, without what it puts behind them.
-std::vector<std::string> names_of(const AdapterFile& file, const Description& d,
-                                  const WeightId& id) {
+/// A tensor that an adapter may change: its name without an end, and the part that a matrix is.
+struct ChangedPlace {
+  std::string name;
+  std::size_t begin = 0;    ///< first output of the matrix
+  std::size_t outputs = 0;  ///< of the whole tensor
+};
+
+std::vector<ChangedPlace> changed_places(const AdapterFile& file, const Description& d,
+                                         const WeightId& id) {
   constexpr std::string_view kEnd = ".weight";
-  std::vector<std::string> names;
+  std::vector<ChangedPlace> places;
   for (const Place& place : places_of(d, file.naming, id)) {
-    const bool is_whole = place.begin == 0 && place.outputs == shape_of(d, id)[0];
-    if (!is_whole || place.has_experts || !place.name.ends_with(kEnd)) continue;
+    if (place.has_experts || !place.name.ends_with(kEnd)) continue;
     const std::string& prefix = id.role == WeightRole::kHead ? file.head : file.prefix;
-    names.push_back(prefix + place.name.substr(0, place.name.size() - kEnd.size()));
+    places.push_back({prefix + place.name.substr(0, place.name.size() - kEnd.size()), place.begin,
+                      place.outputs});
   }
-  return names;
+  return places;
 }
 
 /// Rows in the order of the model, where the adapter's file has them as folders of Hugging Face do.
@@ -146,7 +181,7 @@ std::vector<float> reordered(const std::vector<float>& b, std::size_t rank,
 std::vector<std::size_t> rows_in_model(const AdapterFile& file, const Description& d,
                                        const WeightId& id) {
   Description of_file = d;
-  const bool is_folder_order = file.naming == Naming::kHf && d.pairing == Pairing::kNeighbours;
+  const bool is_folder_order = file.naming != Naming::kGguf && d.pairing == Pairing::kNeighbours;
   if (is_folder_order && architecture_of_gguf(d.architecture).hf_pairing == Pairing::kHalves) {
     of_file.pairing = Pairing::kHalves;
     return new_gguf_rows(of_file, id);
@@ -162,58 +197,106 @@ std::vector<std::size_t> rows_in_model(const AdapterFile& file, const Descriptio
   return {};
 }
 
+/// The factor of a change. @param layer  its name
+double scale_of(const AdapterFile& file, const std::string& layer, std::size_t rank) {
+  double alpha = *file.alpha;
+  bool is_found = false;
+  for (const auto& [end, own] : file.alphas) {
+    if (!("." + layer).ends_with("." + end)) continue;
+    if (is_found && own != alpha) {
+      fail(ErrorKind::kUnsupported,
+           "key 'alpha_pattern': expected one for '" + printable(layer) + "', found several");
+    }
+    alpha = own;
+    is_found = true;
+  }
+  const auto real_rank = static_cast<double>(rank);
+  return alpha / (file.divides_by_root ? std::sqrt(real_rank) : real_rank);
+}
+
+/// Of the rows of b, those of a matrix, times a factor.
+std::vector<float> rows_of_matrix(const Factor& b, std::size_t begin, std::size_t count,
+                                  double scale) {
+  const std::size_t rank = b.shape[1];
+  std::vector<float> rows;
+  rows.reserve(count * rank);
+  for (const float value : std::span(b.values).subspan(begin * rank, count * rank)) {
+    rows.push_back(static_cast<float>(value * scale));
+  }
+  return rows;
+}
+
+/// What became of the tensors of an adapter.
+struct UsedFactors {
+  std::set<std::string> names;
+  std::map<std::string, std::string> misfits;  ///< tensors that do not fit a matrix: which
+};
+
 /// @return  nothing if the file does not change the matrix
 std::optional<LowRankChange> change_of(const AdapterFile& file, const Description& d,
-                                       const WeightId& id, std::set<std::string>& used) {
+                                       const WeightId& id, UsedFactors& used) {
   const std::vector<std::size_t> shape = shape_of(d, id);
-  for (const std::string& name : names_of(file, d, id)) {
-    const auto a = file.factors.find(name + file.ends[0]);
-    const auto b = file.factors.find(name + file.ends[1]);
+  for (const ChangedPlace& place : changed_places(file, d, id)) {
+    const auto a = file.factors.find(place.name + file.ends[0]);
+    const auto b = file.factors.find(place.name + file.ends[1]);
     if (a == file.factors.end() || b == file.factors.end()) continue;
     const std::vector<std::size_t>& shape_a = a->second.shape;
     const std::vector<std::size_t>& shape_b = b->second.shape;
     const bool fits = shape_a.size() == 2 && shape_b.size() == 2 && shape_a[0] == shape_b[1] &&
-                      shape_a[0] != 0 && shape_a[1] == shape[1] && shape_b[0] == shape[0];
+                      shape_a[0] != 0 && shape_a[1] == shape[1] && shape_b[0] == place.outputs;
     if (!fits) {
-      fail(ErrorKind::kFormat, "tensor '" + printable(a->first) + "': does not fit the " +
-                                   to_string(id) + ", [" + std::to_string(shape[0]) + ", " +
-                                   std::to_string(shape[1]) + "]");
+      const std::string what = to_string(id) + ", of " + std::to_string(place.outputs) +
+                               " outputs and " + std::to_string(shape[1]) + " inputs";
+      for (const auto& factor : {a, b}) used.misfits[factor->first] = what;
+      continue;
     }
+    used.names.insert({a->first, b->first});
     const std::size_t rank = shape_a[0];
-    const auto real_rank = static_cast<double>(rank);
-    const double scale = *file.alpha / (file.divides_by_root ? std::sqrt(real_rank) : real_rank);
-    LowRankChange change{rank, a->second.values,
-                         reordered(b->second.values, rank, rows_in_model(file, d, id))};
-    for (float& value : change.b) value = static_cast<float>(value * scale);
-    used.insert({a->first, b->first});
-    return change;
+    const auto rows =
+        rows_of_matrix(b->second, place.begin, shape[0], scale_of(file, place.name, rank));
+    return LowRankChange{rank, a->second.values, reordered(rows, rank, rows_in_model(file, d, id))};
   }
   return std::nullopt;
 }
 
+/// @throws Error for a tensor that changes nothing
+void check_all_are_used(const AdapterFile& file, const UsedFactors& used) {
+  for (const auto& [name, factor] : file.factors) {
+    if (used.names.contains(name)) continue;
+    const auto misfit = used.misfits.find(name);
+    if (misfit != used.misfits.end()) {
+      fail(ErrorKind::kFormat,
+           "tensor '" + printable(name) + "': does not fit the " + misfit->second);
+    }
+    fail(ErrorKind::kUnsupported,
+         "tensor '" + printable(name) + "': changes no matrix of this model that adapters change");
+  }
+}
+
 }  // namespace
 
+bool is_changeable(const Description& description, const WeightId& id) {
+  const bool is_table =
+      id.role == WeightRole::kTokenEmbedding || id.role == WeightRole::kPositionEmbedding;
+  return id.part == Part::kWeight && !is_table && id.role < WeightRole::kExpertGate &&
+         shape_of(description, id).size() == 2;
+}
+
 Adapter Adapter::open(const std::filesystem::path& path, const Description& description) {
-  const AdapterFile file = is_folder(path) ? read_folder(path) : read_gguf(path, description);
+  const AdapterFile file =
+      is_folder(path) ? read_folder(path, description) : read_gguf(path, description);
   Adapter adapter;
-  std::set<std::string> used;
+  UsedFactors used;
   with_context(path.string(), [&] {
     Description untied = description;
     untied.ties_embeddings = false;
     for (const WeightId& id : needed_weights(untied)) {
-      const bool is_matrix = id.part == Part::kWeight && !is_norm(id.role) &&
-                             id.role != WeightRole::kTokenEmbedding &&
-                             id.role < WeightRole::kExpertGate;
-      if (!is_matrix || shape_of(description, id).size() != 2) continue;
+      if (!is_changeable(description, id)) continue;
       if (auto change = change_of(file, description, id, used)) {
         adapter.changes_.emplace(id, std::move(*change));
       }
     }
-    for (const auto& [name, factor] : file.factors) {
-      if (used.contains(name)) continue;
-      fail(ErrorKind::kUnsupported, "tensor '" + printable(name) +
-                                        "': changes no matrix of this model that adapters change");
-    }
+    check_all_are_used(file, used);
     if (adapter.changes_.empty()) fail(ErrorKind::kFormat, "expected changes, found none");
   });
   return adapter;

@@ -20,6 +20,9 @@ struct LowRankChange {
   std::vector<float> b;  ///< [outputs, rank]
 };
 
+/// Whether adapters may change a weight: matrices but for tables of embeddings and experts.
+bool is_changeable(const Description& description, const WeightId& id);
+
 class Adapter {
  public:
   /// Reads a folder of the package peft with adapter_config.json and adapter_model.safetensors, or

@@ -133,7 +133,10 @@ TEST_F(Adapters, NameWhatTheyDoNotFollow) {
   folder(R"({"peft_type": "LOHA"})", "adapter_config.json: 'peft_type': expected LORA");
   folder(R"({"peft_type": "LORA", "bias": "all"})", "'bias': changed biases are not read");
   folder(R"({"peft_type": "LORA", "use_dora": true})", "'use_dora': changes of this kind");
-  folder(R"({"peft_type": "LORA", "rank_pattern": {"q_proj": 4}})", "'rank_pattern'");
+  folder(R"({"peft_type": "LORA", "fan_in_fan_out": true})", "'fan_in_fan_out'");
+  folder(R"({"peft_type": "LORA", "modules_to_save": ["norm"]})", "'modules_to_save'");
+  folder(R"({"peft_type": "LORA", "lora_alpha": 1, "alpha_pattern": {"q_.*": 4}})",
+         "'alpha_pattern': expected names of layers, found 'q_.*'");
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 // Folders of Hugging Face with decoded weights.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -14,6 +15,7 @@
 #include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
+#include "halftone/lm/quantize/plain_types.h"
 #include "halftone/lm/quantize/tensor_parts.h"
 #include "halftone/lm/quantize/write_model.h"
 
@@ -43,11 +45,14 @@ void copy_other_files(const std::filesystem::path& source, const std::filesystem
   }
 }
 
+std::string text_of(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 /// A config.json whose weights are float32.
 std::string float32_config(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  auto config = nlohmann::ordered_json::parse(text, text + bytes.size(), nullptr, false);
+  auto config = nlohmann::ordered_json::parse(text_of(path), nullptr, false);
   if (!config.is_object()) fail(ErrorKind::kFormat, path.string() + ": is no JSON object");
   for (const char* key : {"torch_dtype", "dtype"}) {
     if (config.contains(key)) config[key] = "float32";
@@ -56,8 +61,18 @@ std::string float32_config(const std::filesystem::path& path) {
   return config.dump(kIndent) + "\n";
 }
 
-NewSafetensorsTensor decoded_tensor(const formats::SafetensorsTensor& tensor,
-                                    const TensorParts& fitted) {
+/// Numbers of float32 as another plain type.
+ByteSource rounded(ByteSource numbers, const WeightType& type) {
+  return [numbers = std::move(numbers), &type](const ByteSink& sink) {
+    const std::vector<std::byte> bytes = collect(numbers);
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    sink(plain_bytes(values, type));
+  };
+}
+
+NewSafetensorsTensor new_tensor(const formats::SafetensorsTensor& tensor, const TensorParts& fitted,
+                                FittedForm form) {
   const std::vector<FittedPart>& parts = fitted.of(tensor.name, tensor.num_elements());
   if (parts.empty()) return {tensor.name, tensor.type, tensor.shape, source_of(tensor.bytes)};
   for (const FittedPart& part : parts) {
@@ -66,22 +81,28 @@ NewSafetensorsTensor decoded_tensor(const formats::SafetensorsTensor& tensor,
                                       "': expected plain numbers, found a factor beside them; "
                                       "write NAME.safetensors instead of a folder");
   }
-  return {tensor.name, SafetensorsType::kF32, tensor.shape, fitted.decoded(parts)};
+  const WeightType* type = plain_type(formats::to_string(tensor.type));
+  if (form == FittedForm::kDecoded || type == nullptr) {
+    return {tensor.name, SafetensorsType::kF32, tensor.shape, fitted.decoded(parts)};
+  }
+  return {tensor.name, tensor.type, tensor.shape, rounded(fitted.decoded(parts), *type)};
 }
 
 }  // namespace
 
 void write_folder_model(const std::filesystem::path& path, const std::filesystem::path& source,
-                        const Folding& folding, const FittedMatrices& fitted) {
+                        const Folding& folding, const FittedMatrices& fitted, FittedForm form) {
   const auto file = formats::SafetensorsFile::open(weights_file_of(source));
   const TensorParts parts(folding, fitted);
   std::vector<NewSafetensorsTensor> tensors;
   for (const formats::SafetensorsTensor& tensor : file.tensors()) {
-    tensors.push_back(decoded_tensor(tensor, parts));
+    tensors.push_back(new_tensor(tensor, parts, form));
   }
   NewFolder folder(path);
   copy_other_files(source, folder.temporary());
-  write_file(folder.temporary() / kConfig, float32_config(source / kConfig));
+  const bool is_float32 = form == FittedForm::kDecoded;
+  write_file(folder.temporary() / kConfig,
+             is_float32 ? float32_config(source / kConfig) : text_of(source / kConfig));
   // Readers of Hugging Face ask for this key.
   formats::write_safetensors(folder.temporary() / kTensors, {{"format", "pt"}}, tensors);
   folder.finish();

@@ -24,7 +24,7 @@ class WriteFolder : public WithModelFolder {
     const TypeChoice choice = choose_types(model, recipe, true);
     const FittedMatrices fitted = fit_model(model, folding, choice, samples, {});
     std::filesystem::remove_all(path("out"));
-    write_folder_model(path("out"), path("model"), folding, fitted);
+    write_folder_model(path("out"), path("model"), folding, fitted, FittedForm::kDecoded);
     write_own_model(path("decoded.safetensors"), folding, fitted, {}, FittedForm::kDecoded);
     return open_model(path("out"));
   }

@@ -51,13 +51,14 @@ void write_own_model(const std::filesystem::path& path, const Folding& folding,
                      const FittedMatrices& fitted, const TextFiles& texts, FittedForm form);
 
 /// Writes a folder of Hugging Face like another one, for programs that know no codes: fitted
-/// matrices as the float32 that codes represent in the basis of the model, in one file
-/// model.safetensors; other tensors and files as they are. config.json says float32.
+/// matrices in the basis of the model, in one file model.safetensors; other tensors and files as
+/// they are. Decoded, they are the float32 that codes represent, which config.json says; otherwise
+/// they are rounded to the type that their tensor has, F32, F16 or BF16.
 /// @param path     new, or an empty folder
 /// @param source   the folder of the model
 /// @throws Error kUsage if `path` is in use, or as TensorParts; kUnsupported if a matrix comes in
 ///         blocks, or with a factor; kIo if a file cannot be read or written
 void write_folder_model(const std::filesystem::path& path, const std::filesystem::path& source,
-                        const Folding& folding, const FittedMatrices& fitted);
+                        const Folding& folding, const FittedMatrices& fitted, FittedForm form);
 
 }  // namespace halftone::lm
