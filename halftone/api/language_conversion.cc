@@ -30,6 +30,10 @@ void check_job(const LanguageConvertJob& job) {
     fail(ErrorKind::kIo, job.input.string() + ": cannot open: No such file or directory");
   }
   const bool reads_folder = is_folder(job.input);
+  if (!reads_folder && !is_gguf_file(job.input)) {
+    fail(ErrorKind::kUsage,
+         job.input.string() + ": expected a GGUF file or a folder of Hugging Face to convert");
+  }
   if (is_gguf_file(job.output)) {
     if (!reads_folder && job.lora.empty()) {
       fail(ErrorKind::kUsage, job.input.string() +
@@ -51,10 +55,6 @@ void check_job(const LanguageConvertJob& job) {
 }  // namespace
 
 bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
-
-bool is_language_model(const std::filesystem::path& path) {
-  return is_folder(path) || is_gguf_file(path);
-}
 
 formats::GgufKeys gguf_keys_of_folder(const std::filesystem::path& folder,
                                       const lm::Description& description) {

@@ -31,8 +31,6 @@ struct LanguageConvertReport {
 
 /// By its name.
 bool is_gguf_file(const std::filesystem::path& path);
-/// Whether a path is that of a language model: a folder or a GGUF file.
-bool is_language_model(const std::filesystem::path& path);
 
 /// The keys of a GGUF file of a folder.
 /// @throws Error as lm::new_gguf_keys() and lm::set_gguf_text_keys()

@@ -4,7 +4,6 @@
 #include "halftone/api/language_model.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/base/error.h"
-#include "halftone/base/paths.h"
 
 namespace halftone {
 
@@ -14,10 +13,6 @@ LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
 }
 
 bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
-
-bool is_language_model(const std::filesystem::path& path) {
-  return is_folder(path) || is_gguf_file(path);
-}
 
 LanguageConvertReport convert_language_model(const LanguageConvertJob& job) {
   (void)LanguageModel::open(job.input);  // says what is missing

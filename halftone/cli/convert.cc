@@ -7,6 +7,7 @@
 
 #include "halftone/api/inspection.h"
 #include "halftone/api/language_conversion.h"
+#include "halftone/api/language_model.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/language_options.h"
