@@ -46,6 +46,11 @@ Prompt fitting_prompt(const LanguageModel& model, const lm::ChatTemplate& chat_t
   return prompt;
 }
 
+bool begins_twice(const LanguageModel& model, std::span<const lm::TokenId> prompt) {
+  const lm::TokenId begin = model.begin_token();
+  return begin != lm::kNoToken && prompt.size() >= 2 && prompt[0] == begin && prompt[1] == begin;
+}
+
 }  // namespace
 
 lm::Generation generate_from_tokens(LanguageModel& model,
@@ -57,7 +62,9 @@ lm::Generation generate_from_tokens(LanguageModel& model,
     prompt.emplace(tokens.begin(), tokens.end());
   }
   const std::vector<lm::TokenId> tokens = std::move(prompt).value_or(std::vector<lm::TokenId>{});
-  return lm::generate(model.model(), model.tokenizer(), tokens, options);
+  lm::Generation found = lm::generate(model.model(), model.tokenizer(), tokens, options);
+  found.begins_twice = begins_twice(model, tokens);
+  return found;
 }
 
 lm::Generation generate_text(LanguageModel& model, std::string_view prompt,

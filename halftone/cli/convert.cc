@@ -35,16 +35,10 @@ void refuse_given(std::span<CLI::Option* const> options, const std::string& what
   }
 }
 
-void print(const CommonOptions& common, const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) {
-    if (!common.quiet) std::cerr << "halftone: warning: " << printable(warning) << '\n';
-  }
-}
-
-void run_language(const ConvertOptions& options) {
+void run_language(const ConvertOptions& options, const Machine& machine) {
   const LanguageConvertReport report =
       convert_language_model({options.input, options.output, options.lora});
-  print(options.common, report.warnings);
+  Progress(options.common, machine).print_warnings(report.warnings);
   if (options.common.json) {
     std::cout << report::to_json(report);
   } else if (!options.common.quiet) {
@@ -55,12 +49,12 @@ void run_language(const ConvertOptions& options) {
 void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  if (is_language_model(options.input)) return run_language(options);
+  if (is_language_model(options.input)) return run_language(options, machine);
   const Inspection inspection = convert({options.input,
                                          options.output,
                                          options.model_options.parse(),
                                          {options.form, options.decoded}});
-  print(options.common, inspection.warnings);
+  Progress(options.common, machine).print_warnings(inspection.warnings);
   if (options.common.json) {
     std::cout << report::to_json(inspection);
   } else if (!options.common.quiet) {

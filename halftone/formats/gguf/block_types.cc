@@ -249,6 +249,16 @@ const GgufType* gguf_type(std::string_view name) {
   return found == std::end(kTypes) ? nullptr : &*found;
 }
 
+std::string_view former_gguf_type(std::uint32_t id) {
+  constexpr std::pair<std::uint32_t, std::string_view> kFormer[] = {
+      {4, "Q4_2"},      {5, "Q4_3"},        {31, "Q4_0_4_4"},   {32, "Q4_0_4_8"},
+      {33, "Q4_0_8_8"}, {36, "IQ4_NL_4_4"}, {37, "IQ4_NL_4_8"}, {38, "IQ4_NL_8_8"}};
+  for (const auto& [number, name] : kFormer) {
+    if (number == id) return name;
+  }
+  return "";
+}
+
 const GgufType* gguf_type(std::uint32_t id) {
   const auto found = std::ranges::find(kTypes, id, &GgufType::id);
   return found == kTypes.end() ? nullptr : &*found;

@@ -19,6 +19,9 @@ struct GgufType : numerics::BlockEncoding {
 std::span<const GgufType> gguf_types();
 /// The type of this id; null if there is none.
 const GgufType* gguf_type(std::uint32_t id);
+/// The type that a file had under a number which llama.cpp has given up, such as "Q4_0_4_4"; empty
+/// for other numbers. Source: llama.cpp, ggml/include/ggml.h, enum ggml_type.
+std::string_view former_gguf_type(std::uint32_t id);
 /// The type of this name, as "Q4_K"; null if there is none.
 const GgufType* gguf_type(std::string_view name);
 /// 32-bit floats.

@@ -18,6 +18,17 @@ using ValueType = GgufValueType;
 
 [[noreturn]] void fail_gguf(const std::string& message) { fail(ErrorKind::kFormat, message); }
 
+[[noreturn]] void fail_unknown_type(std::uint32_t id) {
+  const std::string_view former = former_gguf_type(id);
+  std::string message = "expected a known type of tensors, found type " + std::to_string(id);
+  if (!former.empty()) {
+    message += ", " + std::string(former) +
+               ", which llama.cpp has given up: convert the model anew, to " +
+               std::string(former.starts_with("IQ4") ? "IQ4_NL" : "Q4_0");
+  }
+  fail(ErrorKind::kUnsupported, message);
+}
+
 /// The least bytes that a value takes.
 std::size_t least_bytes(ValueType type) {
   switch (type) {
@@ -232,8 +243,7 @@ class GgufParser {
       const auto id = reader_.little_endian<std::uint32_t>();
       tensor.type = gguf_type(id);
       if (tensor.type == nullptr) {
-        fail(ErrorKind::kUnsupported,
-             "expected a known type of tensors, found type " + std::to_string(id));
+        fail_unknown_type(id);
       }
       check_gguf_shape(tensor.shape, *tensor.type, ErrorKind::kFormat);
       offsets_.push_back(reader_.little_endian<std::uint64_t>());

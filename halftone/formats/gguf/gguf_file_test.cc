@@ -137,6 +137,13 @@ TEST(Gguf, RefusesTensorsThatLie) {
   expect_refusal(ErrorKind::kFormat, "expected 1 to 2^40 elements", with_tensor({0}, 0, 0));
   expect_refusal(ErrorKind::kFormat, "at most 4 axes", with_tensor({1, 1, 1, 1, 1}, 0, 0));
   expect_refusal(ErrorKind::kUnsupported, "found type 99", with_tensor({32}, 99, 0));
+  expect_refusal(
+      ErrorKind::kUnsupported,
+      "found type 31, Q4_0_4_4, which llama.cpp has given up: convert the model anew, to "
+      "Q4_0",
+      with_tensor({32}, 31, 0));
+  expect_refusal(ErrorKind::kUnsupported, "found type 38, IQ4_NL_8_8, which",
+                 with_tensor({32}, 38, 0));
   expect_refusal(ErrorKind::kFormat, "the 32 elements of a block of Q8_0, found shape [2, 48]",
                  with_tensor({48, 2}, 8, 0));
   GgufBytes twice;

@@ -64,6 +64,7 @@ struct Generation {
   double seconds_to_first = 0;         ///< from the beginning to the first token
   double generate_seconds = 0;         ///< for the tokens after the first one
   std::size_t forgotten_messages = 0;  ///< of a conversation, which were left out to make room
+  bool begins_twice = false;  ///< the prompt has the token that begins a text, which models add too
 
   /// 0 if there were none.
   [[nodiscard]] double prompt_tokens_per_second() const {
