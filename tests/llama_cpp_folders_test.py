@@ -36,7 +36,9 @@ ROUNDED = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "gpt2": 1e-2, "qwen2_b
 WINDOWS = {"mistral": 8, "phi3": 12}
 # llama.cpp rounds contexts up to 256 tokens, for which this model has the long factors.
 LONG_CONTEXT = "phi3_short"
-REFUSED = {"bitnet": "have no head beside the embedding"}
+REFUSED = {"bitnet": "have no head beside the embedding", "gpt_oss_limit": "gate_limit"}
+# llama.cpp rounds the ends of YaRN's interpolation, and rounds what multiplies MXFP4.
+NOT_RUN = ("gpt_oss", "gpt_oss_mxfp4")
 
 
 def write_tokenizer(folder: pathlib.Path) -> None:
@@ -94,7 +96,8 @@ def main(program: str) -> None:
         text = folder / "text.txt"
         text.write_text(" ".join(f"the {i * i} times {i}" for i in range(400)))
         for model in tiny.write_models(folder):
-            test_model(Program(program), folder, model, text)
+            if model not in NOT_RUN:
+                test_model(Program(program), folder, model, text)
 
 
 if __name__ == "__main__":

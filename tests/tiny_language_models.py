@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import gguf
 import numpy as np
+import safetensors.torch
 import torch
 import transformers
 
@@ -35,6 +36,7 @@ class Tiny:
     gguf: str = ""
     keys: Callable[["Writer"], None] = lambda writer: None  # beside the common ones
     is_bfloat16: bool = False  # the matrices of both files
+    is_mxfp4: bool = False  # the experts of the folder
 
 
 class Writer:
@@ -125,7 +127,7 @@ def models() -> dict[str, Tiny]:
         "bitnet": Tiny(t.BitNetConfig(**SIZES, **rope(500000.0)), "bitnet",
                        lambda w: w.text("hidden_act", "relu2")),
     }
-    return made | scaled_models() | further_models()
+    return made | scaled_models() | further_models() | clamped_models()
 
 
 def scaled_models() -> dict[str, Tiny]:
@@ -200,6 +202,20 @@ def further_models() -> dict[str, Tiny]:
         "exaone4": Tiny(t.Exaone4Config(**deep, **heads, sliding_window=8, **rope(1e6))),
         "exaone4_small": Tiny(t.Exaone4Config(**SIZES, **heads, sliding_window=None, layer_types=[
             "full_attention"] * 3, **rope(1e6))),
+    }
+
+
+def clamped_models() -> dict[str, Tiny]:
+    """gpt-oss: attention sinks, experts with biases whose gates are clamped."""
+    sizes = {**SIZES, "hidden_size": 64, "intermediate_size": 64}  # whole blocks of MXFP4
+    more = dict(num_local_experts=6, num_experts_per_tok=3, head_dim=16, sliding_window=8)
+    yarn = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16, truncate=False)
+    config = transformers.GptOssConfig
+    return {
+        "gpt_oss": Tiny(config(**sizes, **more, **rope(150000.0, **yarn))),
+        "gpt_oss_mxfp4": Tiny(config(**sizes, **more, **rope(150000.0, **yarn)), is_mxfp4=True),
+        "gpt_oss_limit": Tiny(config(**sizes, **more, swiglu_limit=0.5, swiglu_alpha=1.5,
+                                     layer_types=["full_attention"] * 3, **rope())),
     }
 
 
@@ -373,6 +389,38 @@ def randomize(model: torch.nn.Module) -> None:
                 values.copy_(noise * (0.15 if values.ndim > 1 else 0.1))
 
 
+def round_to_mxfp4(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Random codes and scales of the experts by the names of OpenAI's files; the model gets what
+    they mean."""
+    generator = torch.Generator().manual_seed(7)
+    levels = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    levels = torch.cat([levels, -levels])
+    blocks = {}
+    for name, values in model.named_parameters():
+        if not name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            continue
+        experts, inputs, outputs = values.shape
+        codes = torch.randint(0, 16, (experts, outputs, inputs // 32, 32), generator=generator)
+        scales = torch.randint(120, 124, (experts, outputs, inputs // 32), generator=generator)
+        numbers = levels[codes] * 2.0 ** (scales.float() - 127)[..., None]
+        values.data = numbers.reshape(experts, outputs, inputs).transpose(1, 2).contiguous()
+        blocks[f"{name}_blocks"] = (codes[..., ::2] + 16 * codes[..., 1::2]).to(torch.uint8)
+        blocks[f"{name}_scales"] = scales.to(torch.uint8)
+    return blocks
+
+
+def split_blocks(folder: pathlib.Path, blocks: dict[str, torch.Tensor]) -> None:
+    """Puts blocks and scales into a folder in place of what they mean."""
+    file = folder / "model.safetensors"
+    tensors = safetensors.torch.load_file(file)
+    for name in blocks:
+        tensors.pop(name.rsplit("_", 1)[0], None)
+    safetensors.torch.save_file(tensors | blocks, file, {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["quantization_config"] = {"quant_method": "mxfp4"}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
 def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
     model = transformers.AutoModelForCausalLM.from_config(tiny.config, attn_implementation="eager")
     model = model.float().eval()
@@ -380,6 +428,7 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
     if tiny.is_bfloat16:
         for values in model.parameters():  # and no tables of angles
             values.data = values.data.bfloat16().float()
+    blocks = round_to_mxfp4(model) if tiny.is_mxfp4 else {}
     tokens = np.random.default_rng(3).integers(0, VOCABULARY, TOKENS)
     with torch.no_grad():
         logits = model(torch.tensor(tokens)[None]).logits[0]
@@ -392,6 +441,8 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
         write_tensors(writer, model)
         writer.close()
     (model.bfloat16() if tiny.is_bfloat16 else model).save_pretrained(folder / name)
+    if tiny.is_mxfp4:
+        split_blocks(folder / name, blocks)
 
 
 def write_models(folder: pathlib.Path) -> list[str]:

@@ -133,7 +133,7 @@ std::map<std::string, TunedStudent::Place> TunedStudent::places_of(const File& f
     const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
     if (is_expert && id.expert > 0) continue;
     const lm::Weight weight =
-        is_expert ? model.weights.experts(id.role, id.block) : model.weights.at(id);
+        is_expert ? model.weights.experts(id.role, id.block, id.part) : model.weights.at(id);
     if (weight.shape.size() == 1 && !is_float32(weight.type)) continue;
     const std::span<const std::byte> all = tensors.at(weight.tensor);
     const std::span<const std::byte> part = weight.bytes.bytes;

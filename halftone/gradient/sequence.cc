@@ -21,10 +21,17 @@ MatrixView<T> head_of(std::span<T> all, std::size_t tokens, std::size_t head, st
   return {all.data() + head * size, tokens, size, all.size() / tokens};
 }
 
+/// The score of nothing of a head and where its gradient is added; null without.
+struct Sink {
+  const float* score = nullptr;
+  float* gradient = nullptr;
+};
+
 /// What one head of a sample reads, and the gradients that it adds to; those not wanted are empty.
 struct AttentionHead {
   ConstRows q, k, v, dy;
   MutableRows dq, dk, dv;
+  Sink sink{};
 };
 
 class AttentionStep {
@@ -49,14 +56,17 @@ class AttentionStep {
         return ConstRows(part, tokens_, part.size() / tokens_);
       };
       const std::span<float> y = part_of(context_.output, n);
+      kernels::AttentionShape shape = shape_;
+      shape.sinks = sinks();
       kernels::attend_causal(
-          shape_, {rows(context_.inputs[0]), rows(context_.inputs[1]), rows(context_.inputs[2])},
+          shape, {rows(context_.inputs[0]), rows(context_.inputs[1]), rows(context_.inputs[2])},
           {0, shape_.kv_heads}, MutableRows(y, tokens_, y.size() / tokens_));
     }
   }
 
   /// With p the shares of a query: dv_t += p_t dy; ds_t = p_t (dy v_t - sum_u p_u dy v_u), times
-  /// the scale and the slope of the cap; dq += sum_t ds_t k_t; dk_t += ds_t q.
+  /// the scale and the slope of the cap; dq += sum_t ds_t k_t; dk_t += ds_t q. A sink has the share
+  /// 1 - sum_t p_t and the value 0.
   void backward() {
     for (std::size_t n = 0; n < samples_; ++n) {
       for (std::size_t h = 0; h < shape_.heads; ++h) {
@@ -69,6 +79,19 @@ class AttentionStep {
   }
 
  private:
+  [[nodiscard]] bool has_sinks() const { return context_.inputs.size() > ir::Attention::kSinks; }
+  [[nodiscard]] std::span<const float> sinks() const {
+    return has_sinks() ? context_.inputs[ir::Attention::kSinks] : std::span<const float>();
+  }
+  [[nodiscard]] Sink sink_of(std::size_t head) const {
+    Sink sink;
+    if (sinks().empty()) return sink;
+    sink.score = &sinks()[head];
+    const std::span<float> gradients = context_.input_gradients[ir::Attention::kSinks];
+    if (!gradients.empty()) sink.gradient = &gradients[head];
+    return sink;
+  }
+
   /// The elements of a sample; none if there are none.
   template <typename T>
   [[nodiscard]] std::span<T> part_of(std::span<T> all, std::size_t sample) const {
@@ -94,7 +117,8 @@ class AttentionStep {
             head_of(part_of(context_.output_gradient, sample), tokens_, head, value),
             gradient(0, head, key),
             gradient(1, kv_head, key),
-            gradient(2, kv_head, value)};
+            gradient(2, kv_head, value),
+            sink_of(head)};
   }
 
   /// Rows [first, first + count) of a head.
@@ -115,7 +139,8 @@ class AttentionStep {
         std::ranges::fill(row.first(from), 0.0F);
         std::ranges::fill(row.subspan(to), 0.0F);
       }
-      pass_back_row(p.row(r).subspan(from, to - from), ds.row(r).subspan(from, to - from));
+      pass_back_row(p.row(r).subspan(from, to - from), ds.row(r).subspan(from, to - from),
+                    head.sink);
     }
     if (head.dv.size() > 0) {
       matmul(transposed(p), dy, head.dv.rows_from(begin, seen), Update::kAdd);
@@ -130,7 +155,7 @@ class AttentionStep {
 
   /// @param p   the products q k of what a query sees, which become its shares
   /// @param ds  the products dy v, which become the gradients of the products q k
-  void pass_back_row(std::span<float> p, std::span<float> ds) {
+  void pass_back_row(std::span<float> p, std::span<float> ds, const Sink& sink) {
     const std::span<float> caps = std::span(caps_).first(p.size());
     for (float& score : p) score *= shape_.scale;
     if (shape_.softcap != 0) {
@@ -143,12 +168,20 @@ class AttentionStep {
     kernels::exp(p, p);
     float sum = 0;
     for (const float e : p) sum += e;
+    float share = 0;  // of the sink
+    if (sink.score != nullptr) {
+      share = *sink.score - largest;
+      kernels::exp({&share, 1}, {&share, 1});
+      sum += share;
+      share /= sum;
+    }
     float mean = 0;  // of ds with the shares as weights
     for (std::size_t t = 0; t < p.size(); ++t) {
       p[t] /= sum;
       mean += p[t] * ds[t];
     }
     for (std::size_t t = 0; t < p.size(); ++t) ds[t] = p[t] * (ds[t] - mean) * shape_.scale;
+    if (sink.gradient != nullptr) *sink.gradient -= share * mean;
     if (shape_.softcap == 0) return;
     for (std::size_t t = 0; t < p.size(); ++t) ds[t] *= 1 - caps[t] * caps[t];
   }
@@ -163,7 +196,9 @@ class AttentionStep {
 };
 
 Step attention_step(const StepContext& context, const ir::Attention& op) {
-  if (context.inputs.size() > 3) fail_gradient(describe(context.node) + " with states");
+  const bool has_states = context.inputs.size() > ir::Attention::kSlots &&
+                          context.node.inputs[ir::Attention::kSlots] != ir::kAbsent;
+  if (has_states) fail_gradient(describe(context.node) + " with states");
   const auto step = std::make_shared<AttentionStep>(context, op);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }

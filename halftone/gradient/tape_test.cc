@@ -37,7 +37,7 @@ TEST(Tape, OutputsAreTheDefinitions) {
                           tolerance_of(graph), describe(test));
   }
   // Only products without fast code: of integers, of sequences with lengths, attention with states.
-  EXPECT_LE(num_refused, 4U);
+  EXPECT_LE(num_refused, 5U);
 }
 
 /// Remainders by random numbers jump too often for differences; the slopes of the table of binary

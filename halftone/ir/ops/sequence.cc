@@ -11,8 +11,6 @@
 namespace halftone::ir {
 namespace {
 
-constexpr std::size_t kSlots = 3;  // among the inputs of an Attention with states
-
 void require_places(InputTypes inputs, std::size_t index, Dim rows) {
   require(
       inputs[index] != nullptr && *inputs[index] == dense_type(ElementType::kInt32, Shape{rows}),
@@ -59,7 +57,8 @@ struct Tokens {
   std::span<const float> keys;    ///< [tokens, kv_heads D]
   std::span<const float> values;  ///< [tokens, kv_heads E]
   std::size_t first = 0;
-  std::size_t last = 0;  ///< included
+  std::size_t last = 0;            ///< included
+  std::span<const float> sinks{};  ///< of all heads, or none
 };
 
 float score(const Attention& op, std::span<const float> q, std::span<const float> k) {
@@ -84,6 +83,9 @@ void attend_head(const Attention& op, std::size_t head, const Tokens& tokens,
   for (std::size_t t = tokens.first; t <= tokens.last; ++t) {
     sum += p[t] = static_cast<float>(elementary::exp(p[t] - largest));
   }
+  if (!tokens.sinks.empty()) {
+    sum += static_cast<float>(elementary::exp(tokens.sinks[head] - largest));
+  }
   std::ranges::fill(y, 0.0F);
   for (std::size_t t = tokens.first; t <= tokens.last; ++t) {
     const auto value = row_of(tokens.values, t * op.kv_heads + group, y.size());
@@ -104,8 +106,8 @@ void attend_token(const Attention& op, Tokens tokens, std::span<const float> q,
 ValueType infer_with_states(const Attention& op, InputTypes inputs) {
   require_rank(inputs, 0, 2);
   const Dim rows = inputs[0]->shape[0];
-  require_places(inputs, kSlots, rows);
-  require_places(inputs, kSlots + 1, rows);
+  require_places(inputs, Attention::kSlots, rows);
+  require_places(inputs, Attention::kPositions, rows);
   const Dim width = inputs[2]->shape[2] / static_cast<Dim>(op.kv_heads);
   return dense_type(ElementType::kFloat32, {rows, width * static_cast<Dim>(op.heads)});
 }
@@ -134,7 +136,6 @@ ValueType infer_types(const AppendRows& op, InputTypes inputs) {
 }
 
 ValueType infer_types(const Attention& op, InputTypes inputs) {
-  require(inputs.size() != 4, "expected 3 or 5 inputs, found 4");
   require(op.kv_heads > 0 && op.heads % op.kv_heads == 0,
           "expected heads that are a multiple of the " + std::to_string(op.kv_heads) +
               " of keys, found " + std::to_string(op.heads));
@@ -151,7 +152,16 @@ ValueType infer_types(const Attention& op, InputTypes inputs) {
   require(inputs[0]->shape.back() == size * static_cast<Dim>(op.heads),
           "expected heads of " + to_string(size) + " numbers, as keys have, found queries " +
               inputs[0]->shape.to_string());
-  if (inputs.size() > kSlots) return infer_with_states(op, inputs);
+  const auto is_there = [&](std::size_t i) { return inputs.size() > i && inputs[i] != nullptr; };
+  if (is_there(Attention::kSinks)) {
+    const ValueType sinks = dense_type(ElementType::kFloat32, {static_cast<Dim>(op.heads)});
+    require(*inputs[Attention::kSinks] == sinks, "sinks: expected " + sinks.to_string() +
+                                                     ", found " +
+                                                     inputs[Attention::kSinks]->to_string());
+  }
+  if (is_there(Attention::kSlots) || is_there(Attention::kPositions)) {
+    return infer_with_states(op, inputs);
+  }
   require_rank(inputs, 0, 3);
   require_same_tokens(inputs, 0, 1);
   require(!is_batch(inputs[0]->shape[1]), "axis 1 (tokens) must not be the batch");
@@ -220,7 +230,10 @@ Tensor evaluate(const AppendRows& op, InputTensors inputs) {
 
 Tensor evaluate(const Attention& op, InputTensors inputs) {
   Tensor result = output_tensor(op, inputs);
-  const bool has_states = inputs.size() > kSlots;
+  const auto is_there = [&](std::size_t i) { return inputs.size() > i && inputs[i] != nullptr; };
+  const bool has_states = is_there(Attention::kSlots);
+  const std::span<const float> sinks =
+      is_there(Attention::kSinks) ? inputs[Attention::kSinks]->as<float>() : std::span<float>();
   const Shape& keys = inputs[1]->shape();
   const auto tokens = static_cast<std::size_t>(keys[1]);
   const auto width = static_cast<std::size_t>(result.shape().back());
@@ -229,15 +242,15 @@ Tensor evaluate(const Attention& op, InputTensors inputs) {
     std::size_t sample = tokens == 0 ? 0 : n / tokens;
     std::size_t last = tokens == 0 ? 0 : n % tokens;
     if (has_states) {
-      sample = place(inputs[kSlots]->as<std::int32_t>()[n], keys[0], "slot");
-      last = place(inputs[kSlots + 1]->as<std::int32_t>()[n], keys[1], "position");
+      sample = place(inputs[Attention::kSlots]->as<std::int32_t>()[n], keys[0], "slot");
+      last = place(inputs[Attention::kPositions]->as<std::int32_t>()[n], keys[1], "position");
     }
     const auto part = [&](std::size_t i) {
       const std::span<const float> all = inputs[i]->as<float>();
       return row_of(all, sample, tokens * static_cast<std::size_t>(inputs[i]->shape()[2]));
     };
     const std::span<const float> q = inputs[0]->as<float>();
-    attend_token(op, {part(1), part(2), 0, last}, row_of(q, n, q.size() / rows),
+    attend_token(op, {part(1), part(2), 0, last, sinks}, row_of(q, n, q.size() / rows),
                  row_of(result.as<float>(), n, result.size() / rows));
   }
   return result;

@@ -33,21 +33,27 @@ struct AppendRows {
 
 /// y[n, h, :] = sum_t p_t v[t, g, :] for head h, with g = h / (heads / kv_heads) and
 ///
-///     p_t = e^(s_t - max s) / sum_u e^(s_u - max s),  s_t = cap(scale sum_d q[n, h, d] k[t, g, d])
+///     p_t = e^(s_t - max s) / (sum_u e^(s_u - max s) + e^(sinks[h] - max s))
+///     s_t = cap(scale sum_d q[n, h, d] k[t, g, d])
 ///     cap(s) = softcap tanh(s / softcap), or s if softcap is 0
 ///
 /// where t are the tokens that n sees: those up to its own position, with a window the last
 /// `window` of them. Source: Vaswani et al., 2017, arXiv:1706.03762, Sec. 3.2; groups of heads:
-/// Ainslie et al., 2023, arXiv:2305.13245; window: arXiv:2310.06825; softcap: arXiv:2408.00118.
+/// Ainslie et al., 2023, arXiv:2305.13245; window: arXiv:2310.06825; softcap: arXiv:2408.00118;
+/// sinks: OpenAI, 2025, arXiv:2508.10925, Sec. 2.3.
 ///
 /// Inputs with states: q [N, heads D], keys [S, C, kv_heads D], values [S, C, kv_heads E], slots
 /// and positions int32 [N]: token n sees positions 0 to positions[n] of sequence slots[n]. Without:
-/// q [B, T, heads D], k [B, T, kv_heads D], v [B, T, kv_heads E]: token t of a sample sees 0 to t.
+/// q [B, T, heads D], k [B, T, kv_heads D], v [B, T, kv_heads E], slots and positions absent: token
+/// t of a sample sees 0 to t. Then sinks float32 [heads]; absent, their summand is 0.
 /// Output [N, heads E] or [B, T, heads E].
 struct Attention {
   static constexpr std::string_view kName = "Attention";
   static constexpr std::size_t kMinInputs = 3;
-  static constexpr std::size_t kMaxInputs = 5;
+  static constexpr std::size_t kMaxInputs = 6;
+  static constexpr std::size_t kSlots = 3;  ///< indices of inputs
+  static constexpr std::size_t kPositions = 4;
+  static constexpr std::size_t kSinks = 5;
   std::size_t heads = 1;
   std::size_t kv_heads = 1;
   float scale = 1;

@@ -13,6 +13,7 @@ using test::evaluate;
 using test::expect_error;
 using test::floats;
 using testing::ElementsAre;
+using testing::FloatNear;
 
 Tensor places(const std::vector<std::int32_t>& values) {
   return Tensor::from<std::int32_t>({static_cast<Dim>(values.size())}, values);
@@ -75,6 +76,23 @@ TEST(Attention, SharesKeysAmongHeads) {
   const Tensor y = evaluate(Attention{4, 2}, floats({1, 1, 4}, {1, 1, 1, 1}),
                             floats({1, 1, 2}, {1, 1}), floats({1, 1, 2}, {5, 7}));
   EXPECT_THAT(elements<float>(y), ElementsAre(5, 5, 7, 7));
+}
+
+/// Of four equal weights two are those of sinks.
+TEST(Attention, GivesSharesToSinks) {
+  const auto attend = [&](const std::vector<float>& sinks) {
+    const Tensor q = floats({1, 1, 2}, {1, 1});
+    const Tensor k = floats({1, 1, 1}, {std::log(2.0F)});
+    const Tensor v = floats({1, 1, 1}, {6});
+    const Tensor of_heads = floats({static_cast<Dim>(sinks.size())}, sinks);
+    const Tensor* inputs[] = {&q, &k, &v, nullptr, nullptr, &of_heads};
+    return elements<float>(evaluate_operator(Attention{2, 1}, inputs));
+  };
+  constexpr float kRounding = 6 * 0x1p-22F;  // six roundings of numbers below 8
+  EXPECT_THAT(attend({std::log(2.0F), 0}),
+              ElementsAre(FloatNear(3, kRounding), FloatNear(4, kRounding)));
+  EXPECT_THAT(attend({-1000, 1000}), ElementsAre(6, 0));
+  expect_error(ErrorKind::kShape, "sinks: expected float32[2]", [&] { attend({1}); });
 }
 
 TEST(Rotary, TurnsPairs) {

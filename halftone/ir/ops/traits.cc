@@ -174,7 +174,7 @@ OperatorTraits traits(const AppendRows& /*op*/) {
 OperatorTraits traits(const Attention& /*op*/) {
   return {.pattern = Pattern::kProduct,
           .inputs = {InputRole::kData, InputRole::kData, InputRole::kData, InputRole::kIndices,
-                     InputRole::kIndices}};
+                     InputRole::kIndices, InputRole::kData}};
 }
 OperatorTraits traits(const Rotary& /*op*/) {
   return {.pattern = Pattern::kWindow, .inputs = {InputRole::kData, InputRole::kIndices}};

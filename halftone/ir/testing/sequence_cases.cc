@@ -17,6 +17,12 @@ OperatorCase with_states(std::string name, const Attention& op) {
            places({0, 1, 0}), places({3, 17, 0})}};
 }
 
+OperatorCase with_sinks(std::string name, const Attention& op) {
+  OperatorCase test = with_states(std::move(name), op);
+  test.inputs.push_back(numbers_input({static_cast<Dim>(op.heads)}));
+  return test;
+}
+
 OperatorCase append(std::string name, CacheNumbers numbers) {
   return {
       std::move(name),
@@ -50,10 +56,15 @@ std::vector<OperatorCase> sequence_cases() {
       with_states("Attention", {4, 2, 0.5F}),
       with_states("AttentionWindow", {4, 2, 0.5F, 0, 4}),
       with_states("AttentionSoftcap", {4, 2, 0.5F, 3}),
+      with_sinks("AttentionSinks", {4, 2, 0.5F, 0, 4}),
       {"AttentionOfSamples",
        Attention{4, 2, 0.5F},
        {numbers_input({kBatch, 5, 16}), numbers_input({kBatch, 5, 8}),
         numbers_input({kBatch, 5, 12})}},
+      {"AttentionOfSamplesSinks",
+       Attention{4, 2, 0.5F},
+       {numbers_input({kBatch, 5, 16}), numbers_input({kBatch, 5, 8}),
+        numbers_input({kBatch, 5, 12}), absent_input(), absent_input(), numbers_input({4})}},
       rotary("RotaryHalves", RotaryPairing::kHalves, 8),
       rotary("RotaryNeighbours", RotaryPairing::kNeighbours, 8),
       rotary("RotaryPart", RotaryPairing::kHalves, 4),

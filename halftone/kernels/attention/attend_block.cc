@@ -133,6 +133,14 @@ HWY_INLINE float LargestScore(const float* scores, std::size_t count) {
   return largest;
 }
 
+/// The summand of a score that has no value.
+HWY_INLINE float SinkOf(float sink, float largest) {
+  const TokenTag d;
+  alignas(64) float lane[hn::MaxLanes(d)];
+  hn::Store(Exp(d, hn::Set(d, sink - largest)), d, lane);
+  return lane[0];
+}
+
 /// Scores to exp(score - largest); returns their sum.
 HWY_INLINE float Exponentials(float* scores, std::size_t count, float largest) {
   const TokenTag d;
@@ -178,7 +186,9 @@ float WeightsOf(const QueryBlock& block, std::size_t query, float factor) {
   const float* key_scales = block.key_scales == nullptr ? nullptr : block.key_scales + seen.begin;
   ScaleScores(factor, key_scales, block.softcap, scores, count);
   FillUnseen(block, query, -std::numeric_limits<float>::infinity());
-  const float sum = Exponentials(scores, count, LargestScore(scores, count));
+  const float largest = LargestScore(scores, count);
+  float sum = Exponentials(scores, count, largest);
+  if (block.has_sinks) sum += SinkOf(block.sinks[query], largest);
   if (block.value_scales == nullptr) return sum;
   for (std::size_t t = 0; t < count; t += hn::Lanes(d)) {
     const auto scale = hn::LoadU(d, block.value_scales + seen.begin + t);

@@ -25,6 +25,7 @@ struct QueryBlock {
   float* out[kMaxQueries];            ///< [value_size] each
   std::size_t first[kMaxQueries];     ///< positions that a query sees: never decreases
   std::size_t last[kMaxQueries];      ///< the last of them: never decreases
+  float sinks[kMaxQueries];           ///< scores of nothing, if has_sinks
 
   const std::byte* keys = nullptr;  ///< of the head
   const std::byte* values = nullptr;
@@ -38,6 +39,7 @@ struct QueryBlock {
   CacheType value_type = CacheType::kFloat32;
   float scale = 1;
   float softcap = 0;
+  bool has_sinks = false;
 
   float* scores = nullptr;  ///< [count, score_stride], from position `base()` on
   std::size_t score_stride = 0;

@@ -80,6 +80,7 @@ QueryBlock block_on(const AttentionInputs& in, std::size_t slot, std::size_t kv_
   block.value_type = in.values.shape.type;
   block.scale = in.shape.scale;
   block.softcap = in.shape.softcap;
+  block.has_sinks = !in.shape.sinks.empty();
   block.scores = reinterpret_cast<float*>(scratch.data());
   block.score_stride = parts.tokens;
   block.sums = block.scores + parts.scores;
@@ -118,6 +119,7 @@ void attend_run(const AttentionInputs& in, BlockRange rows, std::size_t kv_head,
       block.out[i] = out.row(r).data() + head * shape.value_size;
       block.last[i] = static_cast<std::size_t>(in.rows.positions[r]);
       block.first[i] = shape.first_seen(block.last[i]);
+      if (block.has_sinks) block.sinks[i] = shape.sinks[head];
     }
     attend_block(block);
   }
@@ -128,6 +130,7 @@ void assert_attention([[maybe_unused]] const AttentionInputs& in,
                       [[maybe_unused]] std::span<std::byte> scratch,
                       [[maybe_unused]] MatrixView<float> out) {
   HALFTONE_ASSERT(in.shape.kv_heads > 0 && in.shape.heads % in.shape.kv_heads == 0);
+  HALFTONE_ASSERT(in.shape.sinks.empty() || in.shape.sinks.size() == in.shape.heads);
   HALFTONE_ASSERT(in.queries.rows() == in.rows.count() && out.rows() == in.rows.count());
   HALFTONE_ASSERT(in.queries.cols() == in.shape.heads * in.shape.key_size);
   HALFTONE_ASSERT(out.cols() == in.shape.heads * in.shape.value_size);
@@ -192,6 +195,7 @@ void attend_causal(const AttentionShape& shape, const SampleInputs& in, BlockRan
   values.bytes = AlignedBuffer(values.shape.bytes());
   AlignedBuffer scratch(attend_scratch_bytes(one, tokens));
   for (std::size_t h = kv_heads.begin; h < kv_heads.end; ++h) {
+    if (!shape.sinks.empty()) one.sinks = shape.sinks.subspan(h * one.heads, one.heads);
     append_keys(keys.shape, columns_from(in.keys, h * shape.key_size, shape.key_size), rows, {0, 1},
                 keys.bytes.bytes());
     append_values(values.shape, columns_from(in.values, h * shape.value_size, shape.value_size),

@@ -20,6 +20,7 @@ struct AttentionShape {
   float scale = 1;         ///< finite; usually 1 / sqrt(key_size)
   float softcap = 0;       ///< finite, >= 0; 0 for none
   std::size_t window = 0;  ///< positions that a query sees, its own included; 0 for all before it
+  std::span<const float> sinks{};  ///< [heads], scores of nothing; or none
 
   /// Query heads that read the same keys and values: head h reads those of head h / group().
   [[nodiscard]] constexpr std::size_t group() const { return heads / kv_heads; }
@@ -55,11 +56,13 @@ struct AttentionInputs {
   CacheRows rows;                   ///< N rows; see require_rows()
 };
 
-/// For each row and head: out = (sum_t e_t v_t) / (sum_t e_t) over the positions t that the row
-/// sees, from first_seen(p) to its own position p, with
+/// For each row and head h: out = (sum_t e_t v_t) / (sum_t e_t + exp(sinks[h] - max s)) over the
+/// positions t that the row sees, from first_seen(p) to its own position p, with
 ///
 ///     s_t = scale (q . k_t),   then softcap tanh(s_t / softcap) if there is a softcap
 ///     e_t = exp(s_t - max s)   with exp and tanh as in activation.h
+///
+/// Without sinks their summand is missing. With a sink far above all scores out is 0.
 ///
 /// Every operation is rounded to float32, and no sum depends on the other rows, on the ranges or on
 /// the vector length. q . k_t starts from 0 and adds the products in order. e_t is added to partial

@@ -17,6 +17,7 @@ struct OneQuery {
   std::span<const float> query;
   std::span<float> out;
   CachePosition last;
+  const float* sink;  ///< null without
 };
 
 /// Rounds numbers to integers, in place; returns their scale. As quantize_rows_reference().
@@ -60,8 +61,8 @@ std::vector<float> scores_of(const AttentionInputs& in, const OneQuery& one) {
   return scores;
 }
 
-/// Turns scores from `first` on into weights; returns the sum of these.
-float exponentials(std::span<float> scores, std::size_t first) {
+/// Turns scores from `first` on into weights; returns the sum of these and of that of the sink.
+float exponentials(std::span<float> scores, std::size_t first, const float* sink) {
   float largest = -std::numeric_limits<float>::infinity();
   for (const float score : scores.subspan(first)) largest = score > largest ? score : largest;
   std::array<float, 16> partial{};
@@ -72,7 +73,7 @@ float exponentials(std::span<float> scores, std::size_t first) {
   for (std::size_t h = 8; h != 0; h /= 2) {
     for (std::size_t l = 0; l < h; ++l) partial[l] += partial[l + h];
   }
-  return partial[0];
+  return sink == nullptr ? partial[0] : partial[0] + exp_reference(*sink - largest);
 }
 
 /// Adds e_t v_t for t in [begin, end) to `sums`: in order, or as a product of integers.
@@ -108,7 +109,7 @@ void add_values(const AttentionInputs& in, const OneQuery& one, std::span<const 
 void attend_one(const AttentionInputs& in, const OneQuery& one) {
   std::vector<float> scores = scores_of(in, one);
   const std::size_t first = in.shape.first_seen(one.last.position);
-  const float total = exponentials(scores, first);
+  const float total = exponentials(scores, first, one.sink);
   std::vector<float> sums(in.shape.value_size);
   for (std::size_t t = first; t < scores.size();) {
     const std::size_t end = std::min(scores.size(), (t / kWeightGroup + 1) * kWeightGroup);
@@ -130,7 +131,8 @@ void attend_reference(const AttentionInputs& in, MatrixView<float> out) {
       attend_one(in, {in.queries.row(r).subspan(h * shape.key_size, shape.key_size),
                       out.row(r).subspan(h * shape.value_size, shape.value_size),
                       {static_cast<std::size_t>(in.rows.slots[r]),
-                       static_cast<std::size_t>(in.rows.positions[r]), h / shape.group()}});
+                       static_cast<std::size_t>(in.rows.positions[r]), h / shape.group()},
+                      shape.sinks.empty() ? nullptr : &shape.sinks[h]});
     }
   }
 }

@@ -123,6 +123,20 @@ TEST_P(Attention, MatchesReferenceWithWindowAndSoftcap) {
   }
 }
 
+/// From those that change nothing to those that leave nothing.
+TEST_P(Attention, MatchesReferenceWithSinks) {
+  Random random(66);
+  const std::vector<float> sinks = {-200, -1, 0, 2, 1, 200};
+  for (const CacheType type : kCacheTypes) {
+    AttentionShape shape = attention_shape(6, 2, 16);
+    shape.sinks = sinks;
+    AttentionCase of(shape, 2, 40, type, random);
+    add_rows_at_borders(of, random);
+    for (std::size_t p = 0; p < 20; ++p) of.add_row(1, 20 + p, random);
+    expect_attention_matches(of);
+  }
+}
+
 TEST_P(Attention, MatchesReferenceInLongContexts) {
   Random random(65);
   for (const CacheType type : kCacheTypes) {

@@ -178,6 +178,14 @@ constexpr Architecture kArchitectures[] = {
      .has_post_norms = true,
      .window_period = 4,
      .rotates_windows_only = true},
+    {.gguf = "gpt-oss",
+     .hf = "gpt_oss",
+     .function = FeedForward::kClampedSwish,
+     .has_sinks = true,
+     .has_expert_bias = true,
+     .truncates_yarn = false,
+     .softmax_after_choice = true,
+     .window_period = 2},
 };
 
 const Architecture& find_architecture(std::string_view Architecture::*file, const char* what,
@@ -222,6 +230,8 @@ Description start_description(const Architecture& architecture) {
   d.normalizes_heads = architecture.normalizes_heads;
   d.normalizes_together = architecture.normalizes_together;
   d.normalizes_rotated = architecture.normalizes_rotated;
+  d.has_sinks = architecture.has_sinks;
+  d.has_expert_bias = architecture.has_expert_bias;
   d.score_cap = architecture.score_cap;
   d.logit_cap = architecture.logit_cap;
   d.softmax_after_choice = architecture.softmax_after_choice;
@@ -278,6 +288,7 @@ void complete(Description& d, const Architecture& architecture) {
   d.softmax_after_choice = d.softmax_after_choice && d.experts != 0;
   d.has_sigmoid_scores = d.has_sigmoid_scores && d.experts != 0;
   d.has_choice_bias = d.has_choice_bias && d.experts != 0;
+  d.has_expert_bias = d.has_expert_bias && d.experts != 0;
   d.sums_group_scores = d.sums_group_scores && d.experts != 0 && d.expert_groups > 1;
   complete_windows(d, architecture);
   // Blocks with a window have angles of their own only if a base is given, or theirs stay as they

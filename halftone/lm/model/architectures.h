@@ -26,6 +26,9 @@ struct Architecture {
   bool normalizes_heads = false;
   bool normalizes_together = false;
   bool normalizes_rotated = false;
+  bool has_sinks = false;
+  bool has_expert_bias = false;
+  bool truncates_yarn = true;  ///< where a GGUF file does not say
   bool has_norm_gain = true;
   bool has_norm_bias = true;
   bool has_pre_norms = true;

@@ -93,6 +93,14 @@ ir::Attention GraphBuilder::attention_operator() const {
           .window = d_.is_windowed(block_) ? d_.window : 0};
 }
 
+ValueId GraphBuilder::attend(std::vector<ValueId> inputs) {
+  if (d_.has_sinks) {
+    inputs.resize(ir::Attention::kSinks, ir::kAbsent);
+    inputs.push_back(add_weight(here(WeightRole::kSinks)));
+  }
+  return node("attention", attention_operator(), std::move(inputs));
+}
+
 ValueId GraphBuilder::normalized_heads(const std::string& name, ValueId x, std::size_t heads,
                                        WeightRole role) {
   if (!d_.normalizes_heads) return x;

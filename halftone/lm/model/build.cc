@@ -33,7 +33,7 @@ class RowsBuilder : public GraphBuilder {
   ValueId mix(ValueId q, ValueId k, ValueId v) override {
     const ValueId keys = kept("keys", k, d_.kv_heads * d_.head_width);
     const ValueId values = kept("values", v, d_.kv_heads * d_.value_width);
-    return node("attention", attention_operator(), {q, keys, values, slots_, positions_});
+    return attend({q, keys, values, slots_, positions_});
   }
   void finish() override {
     for (const ir::State& state : states_) graph_.tie(state.before, state.after);
@@ -80,9 +80,7 @@ class SamplesBuilder : public GraphBuilder {
       return positions;
     });
   }
-  ValueId mix(ValueId q, ValueId k, ValueId v) override {
-    return node("attention", attention_operator(), {q, k, v});
-  }
+  ValueId mix(ValueId q, ValueId k, ValueId v) override { return attend({q, k, v}); }
 };
 
 /// Rotary positions go on for ever; learned ones end with their table.

@@ -128,6 +128,8 @@ std::string_view to_string(FeedForward function) {
       return "ReLU";
     case FeedForward::kReluSquared:
       return "ReLU squared";
+    case FeedForward::kClampedSwish:
+      return "clamped swish";
   }
   return "unknown";
 }
@@ -142,6 +144,8 @@ void check(const Description& description) {
   // Zero stands for none.
   check_number(description, "cap of scores", description.score_cap, -1e-30);
   check_number(description, "cap of logits", description.logit_cap, -1e-30);
+  check_number(description, "slope of gates", description.gate_slope, 0);
+  check_number(description, "limit of gates", description.gate_limit, 0);
   check_positions(description);
   check_latent(description);
   check_experts(description);

@@ -26,7 +26,15 @@ enum class Positions : std::uint8_t {
 /// Which elements of a head are rotated together.
 using Pairing = ir::RotaryPairing;
 
-enum class FeedForward : std::uint8_t { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared };
+enum class FeedForward : std::uint8_t {
+  kSilu,
+  kGelu,
+  kGeluTanh,
+  kRelu,
+  kReluSquared,
+  /// With g = min(gate x, limit) and u = up x within limit of 0: g sigmoid(slope g) (u + 1).
+  kClampedSwish,
+};
 /// "SiLU", "GELU", ...
 std::string_view to_string(FeedForward function);
 
@@ -99,6 +107,7 @@ struct Description {
   std::vector<bool> windowed{};  ///< [blocks] whether a block has the window
   bool has_qkv_bias = false;
   bool has_output_bias = false;
+  bool has_sinks = false;            ///< a number per head is a further score, of no value
   bool normalizes_heads = false;     ///< each head of queries and keys has an RMS norm
   bool normalizes_together = false;  ///< one for all heads instead
   bool normalizes_rotated = false;   ///< behind the rotation instead of before it
@@ -116,12 +125,15 @@ struct Description {
   bool is_gated = true;   ///< down(function(gate x) * (up x)); otherwise down(function(up x))
   std::size_t inner = 0;  ///< width of the feed-forward network, or of one expert
   bool has_ffn_bias = false;
+  double gate_slope = 1.702;  ///< of kClampedSwish
+  double gate_limit = 7;
 
   std::size_t experts = 0;          ///< feed-forward networks of a block; 0: one, without a choice
   std::size_t dense_blocks = 0;     ///< leading blocks that have one nevertheless
   std::size_t dense_inner = 0;      ///< its width
   std::size_t active_experts = 0;   ///< those of the largest scores that a token passes through
   bool has_sigmoid_scores = false;  ///< each score is a sigmoid instead of a softmax over all
+  bool has_expert_bias = false;     ///< of the products of experts and of their scores
   bool has_choice_bias = false;     ///< added to scores for the choice alone
   bool softmax_after_choice = false;  ///< over the chosen scores instead of over all
   bool renormalizes = false;          ///< chosen probabilities are divided by their sum

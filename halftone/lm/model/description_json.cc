@@ -29,8 +29,8 @@ std::span<const std::string_view> names_of(Pairing /*of*/) {
   return kNames;
 }
 std::span<const std::string_view> names_of(FeedForward /*of*/) {
-  static constexpr std::array<std::string_view, 5> kNames = {"silu", "gelu", "gelu_tanh", "relu",
-                                                             "relu_squared"};
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "silu", "gelu", "gelu_tanh", "relu", "relu_squared", "clamped_swish"};
   return kNames;
 }
 
@@ -72,6 +72,7 @@ void visit_attention(D& d, const Visit& visit) {
   visit("normalizes_heads", d.normalizes_heads);
   visit.later("normalizes_together", d.normalizes_together, usual().normalizes_together);
   visit.later("normalizes_rotated", d.normalizes_rotated, usual().normalizes_rotated);
+  visit.later("has_sinks", d.has_sinks, usual().has_sinks);
   visit("positions", d.positions);
   visit("pairing", d.pairing);
   visit("rotary_dims", d.rotary_dims);
@@ -90,6 +91,7 @@ void visit_experts(D& d, const Visit& visit) {
   visit.later("dense_inner", d.dense_inner, usual().dense_inner);
   visit.later("has_sigmoid_scores", d.has_sigmoid_scores, usual().has_sigmoid_scores);
   visit.later("has_choice_bias", d.has_choice_bias, usual().has_choice_bias);
+  visit.later("has_expert_bias", d.has_expert_bias, usual().has_expert_bias);
   visit.later("expert_groups", d.expert_groups, usual().expert_groups);
   visit.later("active_groups", d.active_groups, usual().active_groups);
   visit.later("sums_group_scores", d.sums_group_scores, usual().sums_group_scores);
@@ -129,6 +131,8 @@ void visit_fields(D& d, const Visit& visit) {
   visit("is_gated", d.is_gated);
   visit("inner", d.inner);
   visit("has_ffn_bias", d.has_ffn_bias);
+  visit.later("gate_slope", d.gate_slope, usual().gate_slope);
+  visit.later("gate_limit", d.gate_limit, usual().gate_limit);
   visit_experts(d, visit);
 }
 

@@ -16,6 +16,8 @@ ir::Activation activation_of(FeedForward function) {
     case FeedForward::kRelu:
     case FeedForward::kReluSquared:
       return {ir::ActivationKind::kRelu};
+    case FeedForward::kClampedSwish:
+      break;
   }
   fail(ErrorKind::kInternal, "a function of feed-forward networks without an activation");
 }
@@ -26,6 +28,22 @@ ValueId GraphBuilder::network(const std::string& name, ValueId x, const NetworkR
                      const ir::Activation& activation) {
                    return product(part, rows, here(role), d_.has_ffn_bias, activation);
                  });
+}
+
+ValueId GraphBuilder::clamped_gate(const std::string& name, ValueId gate, ValueId up) {
+  const auto at_most = [&](const std::string& part, ValueId x) {
+    return binary(name + part + "/at_most", ir::BinaryKind::kMin, x,
+                  scalar("gate_limit", d_.gate_limit));
+  };
+  const ValueId bounded = at_most("gate", gate);
+  const ValueId open = binary(name + "gate/steep", ir::BinaryKind::kMul, bounded,
+                              scalar("gate_slope", d_.gate_slope), {ir::ActivationKind::kSigmoid});
+  const ValueId swish = binary(name + "gate/swish", ir::BinaryKind::kMul, bounded, open);
+  const ValueId within = binary(name + "up/at_least", ir::BinaryKind::kMax, at_most("up", up),
+                                scalar("gate_least", -d_.gate_limit));
+  const ValueId shifted =
+      binary(name + "up/shifted", ir::BinaryKind::kAdd, within, scalar("one", 1));
+  return binary(name + "gated", ir::BinaryKind::kMul, swish, shifted);
 }
 
 ValueId GraphBuilder::of_best_groups(ValueId scores) {
@@ -60,7 +78,7 @@ ValueId GraphBuilder::of_best_groups(ValueId scores) {
 GraphBuilder::Choice GraphBuilder::choose(ValueId x) {
   const std::size_t axis = lead_.size();
   const ir::Softmax softmax{.axis = axis};
-  ValueId scores = product("router", x, here(WeightRole::kRouter));
+  ValueId scores = product("router", x, here(WeightRole::kRouter), d_.has_expert_bias);
   if (d_.has_sigmoid_scores) {
     scores = node("router/sigmoid", ir::Unary{{ir::ActivationKind::kSigmoid}}, {scores});
   } else if (!d_.softmax_after_choice) {
@@ -88,15 +106,25 @@ GraphBuilder::Choice GraphBuilder::choose(ValueId x) {
   return {chosen, shares};
 }
 
+ValueId GraphBuilder::expert_product(const std::string& name, ValueId x, ValueId chosen,
+                                     WeightRole role, const ir::Activation& activation) {
+  const bool has_bias = d_.has_expert_bias;
+  const ValueId y =
+      multiply(name, ir::ExpertProduct{.activation = has_bias ? ir::Activation{} : activation},
+               {x, add_weight(weights_.experts(role, block_), 0), chosen}, here(role));
+  if (!has_bias) return y;
+  const ValueId bias = node(name + "/bias", ir::Gather{.axis = 0},
+                            {add_weight(weights_.experts(role, block_, Part::kBias), 0), chosen});
+  return binary(name + "/biased", ir::BinaryKind::kAdd, y, bias, activation);
+}
+
 ValueId GraphBuilder::experts(ValueId x) {
   const Choice choice = choose(x);
   const ValueId y = network(
       "experts/", x, {WeightRole::kExpertGate, WeightRole::kExpertUp, WeightRole::kExpertDown},
       [&](const std::string& name, ValueId rows, WeightRole role,
           const ir::Activation& activation) {
-        return multiply(name, ir::ExpertProduct{.activation = activation},
-                        {rows, add_weight(weights_.experts(role, block_), 0), choice.experts},
-                        here(role));
+        return expert_product(name, rows, choice.experts, role, activation);
       });
   const std::size_t axis = lead_.size();
   std::vector<ir::Dim> column = lead_;

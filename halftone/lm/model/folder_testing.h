@@ -48,6 +48,16 @@ inline const nlohmann::json kMixtral = [] {
   return config;
 }();
 
+inline const nlohmann::json kGptOss = [] {
+  nlohmann::json config = kMixtral;
+  config["architectures"] = {"GptOssForCausalLM"};
+  config["model_type"] = "gpt_oss";
+  config["intermediate_size"] = 64;
+  config["head_dim"] = 32;
+  config["sliding_window"] = 4;
+  return config;
+}();
+
 /// Adds a weight to the tensors of a folder, as its architecture keeps it.
 inline void add_random_weight(const WeightId& id, const Place& place, const Description& d,
                               RandomWeights& weights, std::map<std::string, NamedTensor>& tensors) {
@@ -61,16 +71,20 @@ inline void add_random_weight(const WeightId& id, const Place& place, const Desc
     std::vector<std::size_t> extents = {all};
     if (shape.size() > 1) extents.push_back(inputs);
     if (place.is_transposed) std::swap(extents[0], extents[1]);
-    tensor = {(is_head ? "" : "model.") + place.name, extents, std::vector<float>(all * inputs)};
+    const std::size_t experts = place.has_experts ? d.experts : 1;
+    if (place.has_experts) extents.insert(extents.begin(), experts);
+    tensor = {(is_head ? "" : "model.") + place.name, extents,
+              std::vector<float>(experts * all * inputs)};
   }
   std::vector<float> values = weights(id, outputs * inputs);
   if (is_norm(id.role)) {
     for (float& gain : values) gain = 1 + gain / 4;  // 0.5 to 1.5
   }
+  const std::size_t first = place.has_experts ? id.expert * all * inputs : 0;
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t i = 0; i < inputs; ++i) {
-      const std::size_t row = place.begin + o;
-      tensor.values[place.is_transposed ? i * all + row : row * inputs + i] =
+      const std::size_t row = place.begin + o * place.step;
+      tensor.values[first + (place.is_transposed ? i * all + row : row * inputs + i)] =
           values[o * inputs + i];
     }
   }

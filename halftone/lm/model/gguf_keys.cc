@@ -200,6 +200,8 @@ void scale_linearly(double factor, Description& d) {
 
 void read_yarn(const GgufKeys& keys, double factor, Description& d) {
   Yarn& yarn = d.rotary.yarn;
+  // llama.cpp rounds the ends of gpt-oss too, unlike the model it was trained as.
+  yarn.truncates = architecture_of_gguf(d.architecture).truncates_yarn;
   yarn.factor = factor;
   yarn.fast_turns = keys.number(gguf_key::kFastTurns).value_or(yarn.fast_turns);
   yarn.slow_turns = keys.number(gguf_key::kSlowTurns).value_or(yarn.slow_turns);

@@ -147,6 +147,9 @@ class GraphBuilder {
   /// Keys and values as products with one row, of whose end all heads have the rotation.
   ValueId latent_attention(ValueId x);
   [[nodiscard]] ir::Attention attention_operator() const;
+  /// Its node.
+  /// @param inputs  queries, keys, values, and of states slots and positions
+  ValueId attend(std::vector<ValueId> inputs);
   /// With an RMS norm of each head or of all heads, if the model has one.
   ValueId normalized_heads(const std::string& name, ValueId x, std::size_t heads, WeightRole role);
   ValueId rotated(const std::string& name, ValueId x, std::size_t heads);
@@ -166,6 +169,11 @@ class GraphBuilder {
   template <typename Multiply>
   ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles,
                   const Multiply& multiply) {
+    if (d_.function == FeedForward::kClampedSwish) {
+      const ValueId gate = multiply(name + "gate", x, roles.gate, ir::Activation{});
+      const ValueId up = multiply(name + "up", x, roles.up, ir::Activation{});
+      return multiply(name + "down", clamped_gate(name, gate, up), roles.down, ir::Activation{});
+    }
     const ir::Activation activation = activation_of(d_.function);
     const auto squared = [&](ValueId y) {
       if (d_.function != FeedForward::kReluSquared) return y;
@@ -183,6 +191,9 @@ class GraphBuilder {
     return multiply(name + "down", y, roles.down, ir::Activation{});
   }
 
+  /// The function kClampedSwish.
+  ValueId clamped_gate(const std::string& name, ValueId gate, ValueId up);
+
   /// Scores of experts, with others than those of the best groups far below all.
   ValueId of_best_groups(ValueId scores);
   /// The experts that rows pass through, by falling score, and their shares: both [..., k].
@@ -191,6 +202,9 @@ class GraphBuilder {
     ValueId shares;
   };
   Choice choose(ValueId x);
+  /// The product of rows with the matrices of the chosen experts.
+  ValueId expert_product(const std::string& name, ValueId x, ValueId chosen, WeightRole role,
+                         const ir::Activation& activation);
   /// The outputs of the chosen experts times their shares, added in the order of the choice; and of
   /// the expert for all rows, if there is one.
   ValueId experts(ValueId x);

@@ -74,6 +74,8 @@ void read_config_sizes(const ConfigReader& config, const Architecture& architect
 
 FeedForward function_of(const ConfigReader& config, const Architecture& architecture) {
   const std::string name = config.text({"hidden_activation", "hidden_act", "activation_function"});
+  // gpt-oss has one function, whatever its files say.
+  if (architecture.function == FeedForward::kClampedSwish) return architecture.function;
   // Files of the first Gemma say "gelu" and mean the approximation.
   if (name.empty() || (architecture.hf == "gemma" && name == "gelu")) return architecture.function;
   if (name == "silu" || name == "swish") return FeedForward::kSilu;
@@ -109,13 +111,20 @@ void refuse_mixed_blocks(const ConfigReader& config) {
   }
 }
 
+/// Weights that are read as they are: blocks and scales of MXFP4.
+bool has_mxfp4_experts(const ConfigReader& config) {
+  const auto method = config.part("quantization_config");
+  return config.text({"model_type"}) == "gpt_oss" && method &&
+         method->text({"quant_method"}) == "mxfp4";
+}
+
 /// What would compute something else if it were ignored.
 void refuse_unknown(const ConfigReader& config) {
   const auto refuse = [&](const char* key, const std::string& message) {
     config.fail_key(key, message, ErrorKind::kUnsupported);
   };
   refuse_mixed_blocks(config);
-  if (config.has("quantization_config")) {
+  if (config.has("quantization_config") && !has_mxfp4_experts(config)) {
     refuse("quantization_config",
            "weights that a package has quantized are not read here; use "
            "the folder of the unquantized model or a GGUF file");
@@ -154,6 +163,8 @@ void read_factors(const ConfigReader& config, const Architecture& architecture, 
   }
   d.score_scale = config.number({"attention_multiplier"}).value_or(d.score_scale);
   if (!config.flag("scale_attn_weights", true)) d.score_scale = 1;
+  d.gate_slope = config.number({"swiglu_alpha"}).value_or(d.gate_slope);
+  d.gate_limit = config.number({"swiglu_limit"}).value_or(d.gate_limit);
   d.embedding_factor = config.number({"embedding_multiplier"}).value_or(1);
   d.residual_factor = config.number({"residual_multiplier"}).value_or(1);
   const double logits = config.number({"logits_scaling", "logit_scale"}).value_or(1);
@@ -223,6 +234,8 @@ constexpr const char* kEffects[] = {"alibi",
                                     "rotary_pct",
                                     "shared_expert_intermediate_size",
                                     "sliding_window",
+                                    "swiglu_alpha",
+                                    "swiglu_limit",
                                     "use_bias",
                                     "use_parallel_residual",
                                     "use_qk_norm",

@@ -324,7 +324,7 @@ formats::GgufKeys new_gguf_keys(const Description& d, const std::string& name) {
 std::string new_gguf_warning(const Description& d) {
   const bool has_windows = d.architecture == "gemma2" || d.architecture == "gemma3" ||
                            d.architecture == "olmo2" || d.architecture == "cohere2" ||
-                           d.architecture == "exaone4";
+                           d.architecture == "exaone4" || d.architecture == "gpt-oss";
   if (d.window == 0 || has_windows) return "";
   const std::string window = std::to_string(d.window);
   return "llama.cpp has no windows in the attention of " + d.architecture +

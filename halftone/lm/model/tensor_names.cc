@@ -16,6 +16,7 @@ enum class Holds : std::uint8_t {
   kGateUp,           ///< the outputs of both, in this order
   kExperts,          ///< one matrix per expert
   kExpertsGateUp,    ///< both matrices per expert
+  kExpertsByTurns,   ///< both, a row of gate, one of up, and so on
   kFeedForwardNorm,  ///< the norm before the feed-forward network, unless there are post-norms
   kOfQueryLatent,    ///< one, if queries come from a latent row
   kNamed,            ///< one, of which the pattern is the whole name
@@ -50,6 +51,7 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kValue, Naming::kGguf, "blk.{}.attn_qkv", Holds::kQueryKeyValue},
     {WeightRole::kQueryNorm, Naming::kGguf, "blk.{}.attn_q_norm"},
     {WeightRole::kKeyNorm, Naming::kGguf, "blk.{}.attn_k_norm"},
+    {WeightRole::kSinks, Naming::kGguf, "blk.{}.attn_sinks"},
     {WeightRole::kAttentionSubNorm, Naming::kGguf, "blk.{}.attn_sub_norm"},
     {WeightRole::kAttentionOutput, Naming::kGguf, "blk.{}.attn_output"},
     {WeightRole::kAttentionPostNorm, Naming::kGguf, "blk.{}.post_attention_norm"},
@@ -58,6 +60,8 @@ constexpr NameRow kGgufNames[] = {
      "seed_oss"},
     {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
      "glm4moe"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
+     "gpt-oss"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_gate"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
     {WeightRole::kUp, Naming::kGguf, "blk.{}.ffn_up"},
@@ -101,6 +105,7 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kKeyNorm, Naming::kHf, "layers.{}.self_attn.k_norm"},
     {WeightRole::kQueryNorm, Naming::kHf, "layers.{}.self_attn.query_layernorm"},
     {WeightRole::kKeyNorm, Naming::kHf, "layers.{}.self_attn.key_layernorm"},
+    {WeightRole::kSinks, Naming::kHf, "layers.{}.self_attn.sinks", Holds::kNamed},
     {WeightRole::kAttentionSubNorm, Naming::kHf, "layers.{}.self_attn.attn_sub_norm"},
     {WeightRole::kAttentionOutput, Naming::kHf, "layers.{}.self_attn.o_proj"},
     {WeightRole::kAttentionOutput, Naming::kHf, "layers.{}.self_attn.dense"},
@@ -127,6 +132,7 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kRouter, Naming::kHf, "layers.{}.mlp.gate"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.gate"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.router.layer"},
+    {WeightRole::kRouter, Naming::kHf, "layers.{}.mlp.router", Holds::kOne, "gpt-oss"},
     {WeightRole::kChoiceBias, Naming::kHf, "layers.{}.mlp.gate.e_score_correction_bias",
      Holds::kNamed},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.{e}.gate_proj"},
@@ -135,6 +141,10 @@ constexpr NameRow kHfNames[] = {
      Holds::kExpertsGateUp},
     {WeightRole::kExpertGate, Naming::kHf, "layers.{}.block_sparse_moe.input_linear.weight",
      Holds::kExpertsGateUp},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
+     Holds::kExpertsByTurns},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
+     Holds::kExpertsByTurns},
     {WeightRole::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.{e}.up_proj"},
     {WeightRole::kExpertUp, Naming::kHf, "layers.{}.block_sparse_moe.experts.{e}.w3"},
     {WeightRole::kExpertUp, Naming::kHf, "layers.{}.mlp.experts.gate_up_proj",
@@ -170,6 +180,7 @@ constexpr NameRow kHfNames[] = {
 std::size_t width(const Description& d) { return d.width; }
 std::size_t vocabulary(const Description& d) { return d.vocabulary; }
 std::size_t context(const Description& d) { return d.context; }
+std::size_t heads(const Description& d) { return d.heads; }
 std::size_t query_width(const Description& d) { return d.heads * d.head_width; }
 std::size_t key_width(const Description& d) { return d.kv_heads * d.head_width; }
 std::size_t value_width(const Description& d) { return d.kv_heads * d.value_width; }
@@ -223,6 +234,7 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kKeyValue, "attention key and value", key_value_width, latent},
     {WeightRole::kQueryNorm, "query norm", query_norm_width},
     {WeightRole::kKeyNorm, "key norm", key_norm_width},
+    {WeightRole::kSinks, "attention sinks", heads},
     {WeightRole::kAttentionSubNorm, "attention sub-norm", mixed_width},
     {WeightRole::kAttentionOutput, "attention output", width, mixed_width},
     {WeightRole::kAttentionPostNorm, "attention post-norm", width},
@@ -260,7 +272,10 @@ class WeightList {
     for (std::size_t expert = 0; expert < experts; ++expert) {
       ids_.push_back({role, block, Part::kWeight, expert});
     }
-    if (has_bias) ids_.push_back({role, block, Part::kBias, 0});
+    if (!has_bias) return;
+    for (std::size_t expert = 0; expert < experts; ++expert) {
+      ids_.push_back({role, block, Part::kBias, expert});
+    }
   }
   void add_if(bool is_there, WeightRole role, bool has_bias = false) {
     if (is_there) add(role, has_bias);
@@ -297,6 +312,7 @@ void list_attention(const Description& d, WeightList& list) {
   }
   list.add_if(d.normalizes_heads, WeightRole::kQueryNorm);
   list.add_if(d.normalizes_heads, WeightRole::kKeyNorm);
+  list.add_if(d.has_sinks, WeightRole::kSinks);
   if (d.has_sub_norms) list.add_norm(d, WeightRole::kAttentionSubNorm);
   list.add(WeightRole::kAttentionOutput, d.has_output_bias);
   if (d.has_post_norms) list.add_norm(d, WeightRole::kAttentionPostNorm);
@@ -311,11 +327,11 @@ void list_feed_forward(const Description& d, WeightList& list) {
     if (d.has_sub_norms) list.add_norm(d, WeightRole::kFeedForwardSubNorm);
     list.add(WeightRole::kDown, d.has_ffn_bias);
   } else {
-    list.add(WeightRole::kRouter);
+    list.add(WeightRole::kRouter, d.has_expert_bias);
     list.add_if(d.has_choice_bias, WeightRole::kChoiceBias);
-    list.add(WeightRole::kExpertGate, false, d.experts);
-    list.add(WeightRole::kExpertUp, false, d.experts);
-    list.add(WeightRole::kExpertDown, false, d.experts);
+    list.add(WeightRole::kExpertGate, d.has_expert_bias, d.experts);
+    list.add(WeightRole::kExpertUp, d.has_expert_bias, d.experts);
+    list.add(WeightRole::kExpertDown, d.has_expert_bias, d.experts);
   }
   if (has_experts && d.shared_inner != 0) {
     for (const WeightRole role :
@@ -351,10 +367,15 @@ Place place_in(const Description& d, const WeightId& id, Holds holds) {
     const std::size_t one = outputs_of(id.role);
     place.begin = id.role == WeightRole::kGate || id.role == WeightRole::kExpertGate ? 0 : one;
     place.outputs = 2 * one;
+  } else if (holds == Holds::kExpertsByTurns) {
+    place.begin = id.role == WeightRole::kExpertGate ? 0 : 1;
+    place.step = 2;
+    place.outputs = 2 * outputs_of(id.role);
   } else {
     place.outputs = outputs_of(id.role);
   }
-  place.has_experts = holds == Holds::kExperts || holds == Holds::kExpertsGateUp;
+  place.has_experts =
+      holds == Holds::kExperts || holds == Holds::kExpertsGateUp || holds == Holds::kExpertsByTurns;
   return place;
 }
 
@@ -396,18 +417,26 @@ std::vector<std::size_t> shape_of(const Description& description, const WeightId
 
 std::vector<Place> places_of(const Description& d, Naming naming, const WeightId& id) {
   std::vector<Place> places;
+  const bool transposes_experts = d.architecture == "gpt-oss";
   const auto add = [&](const NameRow& row) {
     const bool is_other_norm = row.holds == Holds::kFeedForwardNorm && d.has_post_norms;
     const bool is_other_query = (row.holds == Holds::kOfQueryLatent) != (d.query_latent_width != 0);
     if (row.role == WeightRole::kQuery && is_other_query) return;
     const bool is_other = !row.architecture.empty() && row.architecture != d.architecture;
     if (row.role != id.role || row.naming != naming || is_other_norm || is_other) return;
+    const bool takes_turns = transposes_experts && naming == Naming::kHf;
+    const bool has_turns = row.holds == Holds::kExpertsByTurns || row.holds == Holds::kExperts;
+    const bool is_expert = id.role >= WeightRole::kExpertGate;
+    if (is_expert && (takes_turns ? !has_turns : row.holds == Holds::kExpertsByTurns)) return;
     Place place = place_in(d, id, row.holds);
     place.name = filled(row.pattern, id);
     place.is_transposed = naming == Naming::kHfGpt2 && id.role > WeightRole::kHead &&
                           id.part == Part::kWeight && !is_norm(id.role);
+    if (takes_turns && place.has_experts) place.is_transposed = id.part == Part::kWeight;
     // Experts in one tensor have no suffix of their own in Hugging Face's files.
-    if (row.holds != Holds::kNamed && !(place.has_experts && naming == Naming::kHf)) {
+    if (place.has_experts && naming == Naming::kHf) {
+      if (id.part == Part::kBias) place.name += "_bias";
+    } else if (row.holds != Holds::kNamed) {
       place.name += id.part == Part::kBias ? ".bias" : ".weight";
     }
     places.push_back(std::move(place));

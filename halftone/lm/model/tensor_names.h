@@ -30,6 +30,7 @@ enum class WeightRole : std::uint8_t {
   kKeyValue,
   kQueryNorm,
   kKeyNorm,
+  kSinks,
   kAttentionSubNorm,
   kAttentionOutput,
   kAttentionPostNorm,
@@ -86,6 +87,7 @@ enum class Naming : std::uint8_t {
 struct Place {
   std::string name;
   std::size_t begin = 0;    ///< first output of the part
+  std::size_t step = 1;     ///< from one output of the part to the next
   std::size_t outputs = 0;  ///< of the whole tensor, of one expert
   /// The tensor is [experts, outputs, inputs].
   bool has_experts = false;

@@ -10,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/gguf_key_names.h"
+#include "halftone/lm/model/storage.h"
 
 namespace halftone::lm {
 namespace {
@@ -31,23 +32,6 @@ bool is_whole_blocks(const StorageType& type, std::size_t elements) {
   return blocks == nullptr || elements % (*blocks)->block == 0;
 }
 
-/// Bytes of a number of elements, whole blocks of the type.
-std::size_t bytes_of(const StorageType& type, std::size_t elements) {
-  if (const auto* plain = std::get_if<formats::SafetensorsType>(&type)) {
-    return elements * formats::size_bytes(*plain);
-  }
-  const numerics::BlockEncoding& blocks = *std::get<numerics::SharedBlockEncoding>(type);
-  return elements / blocks.block * blocks.block_bytes;
-}
-
-void decode_elements(const StorageType& type, const SharedBytes& bytes, std::span<float> values) {
-  if (const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type)) {
-    return numerics::decode_blocks(**blocks, bytes.bytes, values);
-  }
-  formats::decode_safetensors(
-      {"", std::get<formats::SafetensorsType>(type), {values.size()}, bytes}, values);
-}
-
 /// @throws Error kUnsupported for blocks that nothing here decodes
 void check_type(const std::string& name, const StorageType& type) {
   const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type);
@@ -57,20 +41,13 @@ void check_type(const std::string& name, const StorageType& type) {
            std::string((*blocks)->name) + "; quantize the model to another, such as Q4_K");
 }
 
-/// The blocks in which a file stores elements, or a GGUF file would; null if it has no such type.
-numerics::SharedBlockEncoding encoding_of(const StorageType& type) {
-  if (const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type)) return *blocks;
-  const auto* gguf =
-      formats::gguf_type(formats::to_string(std::get<formats::SafetensorsType>(type)));
-  return gguf == nullptr ? nullptr : numerics::without_owner(*gguf);
-}
-
 /// A tensor of any container.
 struct StoredTensor {
   Extents shape;
   StorageType type;
   SharedBytes bytes;
   bool is_used = false;
+  SharedBytes scales{};  ///< of MXFP4 blocks that are kept apart from them
 };
 
 /// The tensors of a file, and what their names mean.
@@ -119,12 +96,46 @@ Container container_of(const Llama2cFile& file) {
   return container;
 }
 
+constexpr std::string_view kBlocks = "_blocks";
+
+/// NAME_blocks [experts, outputs, blocks, 16] and NAME_scales [experts, outputs, blocks] as NAME.
+void join_scales(Container& container) {
+  const numerics::SharedBlockEncoding mxfp4 = numerics::without_owner(*formats::gguf_type("MXFP4"));
+  std::vector<std::string> order;
+  for (const std::string& name : container.order) {
+    if (!name.ends_with(kBlocks)) {
+      order.push_back(name);
+      continue;
+    }
+    const std::string joined = name.substr(0, name.size() - kBlocks.size());
+    const auto blocks = container.tensors.find(name);
+    const auto scales = container.tensors.find(joined + "_scales");
+    Extents shape = blocks->second.shape;
+    const bool is_pair = scales != container.tensors.end() && shape.size() == 4 &&
+                         shape[3] == kMxfp4Bytes &&
+                         blocks->second.type == StorageType(formats::SafetensorsType::kU8) &&
+                         scales->second.type == StorageType(formats::SafetensorsType::kU8) &&
+                         scales->second.shape == Extents{shape[0], shape[1], shape[2]};
+    order.push_back(name);
+    if (!is_pair) continue;
+    order.back() = joined;
+    const Extents whole = {shape[0], shape[1], shape[2] * mxfp4->block};
+    container.tensors.insert_or_assign(
+        joined, StoredTensor{whole, mxfp4, blocks->second.bytes, false, scales->second.bytes});
+    container.tensors.erase(joined + "_scales");
+    container.tensors.erase(name);
+  }
+  std::erase_if(order, [&](const std::string& name) { return !container.tensors.contains(name); });
+  container.order = std::move(order);
+}
+
 Container container_of(const formats::SafetensorsFile& file, bool is_gpt2) {
   Container container;
   container.naming = is_gpt2 ? Naming::kHfGpt2 : Naming::kHf;
   for (const auto& tensor : file.tensors()) {
     container.add(tensor.name, {tensor.shape, tensor.type, tensor.bytes});
   }
+  join_scales(container);
   const std::string table = is_gpt2 ? "wte.weight" : "embed_tokens.weight";
   // The second is the head's.
   constexpr std::pair<const char*, const char*> kPrefixes[] = {
@@ -166,10 +177,12 @@ class WeightFinder {
     const std::vector<Place> places = places_of(description_, container_.naming, id);
     const Extents shape = shape_of(description_, id);
     std::string problem;
-    for (const Place& place : places) {
+    for (Place place : places) {
       const std::string name = prefix_of(id) + place.name;
       const auto found = container_.tensors.find(name);
       if (found == container_.tensors.end()) continue;
+      // Blocks go along the inputs.
+      if (has_scales(found->second)) place.is_transposed = false;
       const Extents stored = stored_shape(place, shape);
       if (is_same(found->second.shape, stored)) {
         found->second.is_used = true;
@@ -231,6 +244,7 @@ class WeightFinder {
     return values;
   }
 
+  static bool has_scales(const StoredTensor& tensor) { return !tensor.scales.bytes.empty(); }
   [[nodiscard]] const std::string& prefix_of(const WeightId& id) const {
     return id.role == WeightRole::kHead ? container_.head_prefix : container_.prefix;
   }
@@ -258,14 +272,15 @@ class WeightFinder {
     const std::size_t outputs = weight.shape[0];
     const std::size_t end = place.begin + outputs;
     if (place.has_experts) weight.name += "[" + std::to_string(id.expert) + "]";
-    if (outputs != place.outputs) {
+    if (place.step != 1) {
+      weight.name += "[" + std::to_string(place.begin) + "::" + std::to_string(place.step) + "]";
+    } else if (outputs != place.outputs) {
       weight.name += "[" + std::to_string(place.begin) + ":" + std::to_string(end) + "]";
     }
     weight.factor = factor_of(name);
     weight.is_transposed = place.is_transposed;
-    if (place.is_transposed) {
-      weight.begin = place.begin;
-      weight.stored_outputs = place.outputs;
+    if (place.is_transposed || place.step != 1 || has_scales(tensor)) {
+      take_whole(tensor, place, id.expert, weight);
       return weight;
     }
     const std::size_t inputs = weight.shape.size() == 1 ? 1 : weight.shape[1];
@@ -279,6 +294,26 @@ class WeightFinder {
     weight.bytes = tensor.bytes.part(bytes_of(weight.type, first * inputs),
                                      bytes_of(weight.type, outputs * inputs));
     return weight;
+  }
+
+  /// A view of all outputs of an expert, of which the weight has some.
+  static void take_whole(const StoredTensor& tensor, const Place& place, std::size_t expert,
+                         Weight& weight) {
+    weight.begin = place.begin;
+    weight.step = place.step;
+    weight.stored_outputs = place.outputs;
+    if (!place.has_experts) return;
+    const std::size_t inputs = weight.shape.size() == 1 ? 1 : weight.shape[1];
+    const std::size_t size = inputs * place.outputs;
+    weight.first_row = expert * (place.is_transposed ? inputs : place.outputs);
+    if (has_scales(tensor)) {
+      const std::size_t blocks = size / (kMxfp4Bytes * 2);
+      weight.bytes = tensor.bytes.part(expert * blocks * kMxfp4Bytes, blocks * kMxfp4Bytes);
+      weight.scales = tensor.scales.part(expert * blocks, blocks);
+      return;
+    }
+    const std::size_t bytes = bytes_of(tensor.type, size);
+    weight.bytes = tensor.bytes.part(expert * bytes, bytes);
   }
 
   /// BitNet's files keep a factor beside a matrix: NAME.scale beside NAME.weight.
@@ -361,7 +396,7 @@ using ExpertList = std::vector<const Weight*>;
 bool is_stored_alike(const ExpertList& experts) {
   return std::ranges::all_of(experts, [&](const Weight* each) {
     return each->type == experts[0]->type && each->factor == experts[0]->factor &&
-           !each->is_transposed;
+           !each->is_transposed && (each->step == 1 || !each->scales.bytes.empty());
   });
 }
 
@@ -391,6 +426,19 @@ SharedBytes joined_bytes(const ExpertList& experts) {
   return own_bytes(std::move(copy)).part(0, all);
 }
 
+/// The blocks of all experts with their scales.
+SharedBytes packed_bytes(const ExpertList& experts) {
+  std::vector<std::byte> all;
+  for (const Weight* each : experts) {
+    const SharedBytes more = each->packed();
+    all.insert(all.end(), more.bytes.begin(), more.bytes.end());
+  }
+  constexpr std::size_t kBehind = 64;  // that kernels may read
+  const std::size_t size = all.size();
+  all.resize(size + kBehind);
+  return own_bytes(std::move(all)).part(0, size);
+}
+
 /// The elements of all experts as float32.
 SharedBytes decoded_bytes(const ExpertList& experts) {
   std::vector<float> values;
@@ -410,50 +458,6 @@ std::string name_of_both(std::string first, std::string_view second) {
 }
 
 }  // namespace
-
-void Weight::decode(std::size_t first, std::span<float> values) const {
-  const std::size_t count = values.size() / inputs();
-  if (count * inputs() != values.size() || first > outputs() || count > outputs() - first) {
-    fail(ErrorKind::kShape, "tensor '" + printable(name) + "': has " + std::to_string(outputs()) +
-                                " rows of " + std::to_string(inputs()) + ", asked for " +
-                                std::to_string(values.size()) + " elements from row " +
-                                std::to_string(first));
-  }
-  const auto take = [&](std::size_t begin_element, std::span<float> elements) {
-    decode_elements(
-        type, bytes.part(bytes_of(type, begin_element), bytes_of(type, elements.size())), elements);
-  };
-  if (!is_transposed) {
-    take(first * inputs(), values);
-  } else {
-    std::vector<float> column(count);
-    for (std::size_t i = 0; i < inputs(); ++i) {
-      take(i * stored_outputs + begin + first, column);
-      for (std::size_t row = 0; row < count; ++row) values[row * inputs() + i] = column[row];
-    }
-  }
-  if (factor == 1) return;
-  for (float& value : values) value *= factor;
-}
-
-std::optional<ir::Constant> Weight::stored() const {
-  if (shape.size() < 2 || is_transposed || factor != 1) return std::nullopt;
-  numerics::SharedBlockEncoding encoding = encoding_of(type);
-  if (encoding == nullptr || !encoding->can_decode() || inputs() % encoding->block != 0) {
-    return std::nullopt;
-  }
-  ir::Shape extents(std::vector<ir::Dim>(shape.begin(), shape.end()));
-  if (encoding->name == "F32") {
-    return ir::Tensor::view(ElementType::kFloat32, std::move(extents), bytes);
-  }
-  return ir::BlockTensor{std::move(extents), std::move(encoding), bytes};
-}
-
-std::vector<float> Weight::decode() const {
-  std::vector<float> values(num_elements());
-  decode(0, values);
-  return values;
-}
 
 Weights::Weights(const Description& description, const formats::GgufFile& file)
     : weights_(find_weights(description, container_of(file), unused_)) {}
@@ -478,17 +482,21 @@ const Weight& Weights::at(const WeightId& id) const {
   return found->second;
 }
 
-Weight Weights::experts(WeightRole role, std::size_t block) const {
-  ExpertList all = {&at({.role = role, .block = block})};
-  const auto next = [&] { return weights_.find({role, block, Part::kWeight, all.size()}); };
+Weight Weights::experts(WeightRole role, std::size_t block, Part part) const {
+  ExpertList all = {&at({.role = role, .block = block, .part = part})};
+  const auto next = [&] { return weights_.find({role, block, part, all.size()}); };
   for (auto found = next(); found != weights_.end(); found = next()) {
     all.push_back(&found->second);
   }
   Weight joined = *all[0];
   joined.shape.insert(joined.shape.begin(), all.size());
   if (all.size() > 1) joined.name = name_of_both(joined.name, all[1]->name);
+  const bool has_scales = !joined.scales.bytes.empty();
+  joined.scales = {};
+  joined.begin = 0;
+  joined.step = 1;
   if (is_stored_alike(all)) {
-    joined.bytes = joined_bytes(all);
+    joined.bytes = has_scales ? packed_bytes(all) : joined_bytes(all);
     return joined;
   }
   joined.type = formats::SafetensorsType::kF32;

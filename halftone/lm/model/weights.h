@@ -35,11 +35,15 @@ struct Weight {
   std::vector<std::size_t> shape{};  ///< [outputs, inputs], [experts, outputs, inputs] or [n]
   StorageType type{};
   /// The rows of the matrix one after the other, a view of the file. A transposed one: the whole
-  /// tensor, [inputs, stored_outputs], of which `begin` is the first output.
+  /// tensor, [inputs, stored_outputs], of which `begin` is the first output. One with a step or
+  /// scales: the whole tensor, [stored_outputs, inputs].
   SharedBytes bytes{};
   bool is_transposed = false;
   std::size_t begin = 0;
+  std::size_t step = 1;  ///< outputs of the tensor from one of the matrix to the next
   std::size_t stored_outputs = 0;
+  /// Of MXFP4 blocks of 16 bytes, whose elements follow each other: one byte for each block.
+  SharedBytes scales{};
   float factor = 1;  ///< of all elements, which the file keeps beside them
 
   /// Rows: the outputs of all experts if there are several.
@@ -49,6 +53,9 @@ struct Weight {
   [[nodiscard]] std::size_t inputs() const { return shape.back(); }
   [[nodiscard]] std::size_t num_elements() const { return outputs() * inputs(); }
 
+  /// The rows of the matrix one after the other in its type, with a scale in front of each block.
+  /// @pre not transposed
+  [[nodiscard]] SharedBytes packed() const;
   /// The matrix as the file stores it, which layers read: floats, or blocks of numbers or codes.
   /// Nothing for a vector, a transposed matrix, one with a factor, and other types.
   [[nodiscard]] std::optional<ir::Constant> stored() const;
@@ -60,6 +67,9 @@ struct Weight {
   void decode(std::size_t first, std::span<float> values) const;
   /// All rows. @throws Error as above
   [[nodiscard]] std::vector<float> decode() const;
+
+ private:
+  [[nodiscard]] SharedBytes packed_rows(std::size_t first, std::size_t count) const;
 };
 
 /// The tensors that a description needs, as views of a file. Any number of threads may use it.
@@ -77,9 +87,9 @@ class Weights {
   /// @throws Error kInternal if the description does not need it
   [[nodiscard]] const Weight& at(const WeightId& id) const;
   /// The matrices of all experts of a block as one tensor: a view of the file if they follow each
-  /// other there, otherwise a copy. In its name, * is the number of an expert.
+  /// other there, otherwise a copy. In its name, * is the number of an expert. Biases as rows.
   /// @throws Error kInternal as at(); as Weight::decode() if experts are stored in different ways
-  [[nodiscard]] Weight experts(WeightRole role, std::size_t block) const;
+  [[nodiscard]] Weight experts(WeightRole role, std::size_t block, Part part = Part::kWeight) const;
   /// Names of the file's tensors that nothing here reads, in their order.
   [[nodiscard]] std::span<const std::string> unused() const { return unused_; }
 

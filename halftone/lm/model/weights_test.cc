@@ -253,6 +253,94 @@ TEST(Weights, ExpertsOfOneTensorAreParts) {
   EXPECT_THAT(weights.unused(), testing::IsEmpty());
 }
 
+/// A block of gpt-oss but for its experts, of 32 inputs.
+std::vector<NamedTensor> clamped_tensors() {
+  std::vector<NamedTensor> tensors = {counting("embed_tokens.weight", {3, 32}),
+                                      counting("norm.weight", {32}),
+                                      counting("layers.0.input_layernorm.weight", {32}),
+                                      counting("layers.0.self_attn.q_proj.weight", {2, 32}),
+                                      counting("layers.0.self_attn.k_proj.weight", {1, 32}),
+                                      counting("layers.0.self_attn.v_proj.weight", {1, 32}),
+                                      counting("layers.0.self_attn.o_proj.weight", {32, 2}),
+                                      counting("layers.0.self_attn.sinks", {2}, 8),
+                                      counting("layers.0.post_attention_layernorm.weight", {32}),
+                                      counting("layers.0.mlp.router.weight", {2, 32}),
+                                      counting("layers.0.mlp.router.bias", {2}),
+                                      counting("layers.0.mlp.experts.gate_up_proj_bias", {2, 64}),
+                                      counting("layers.0.mlp.experts.down_proj_bias", {2, 32})};
+  for (NamedTensor& tensor : tensors) tensor.name = "model." + tensor.name;
+  return tensors;
+}
+
+Description clamped_block() {
+  Description d = one_block();
+  d.architecture = "gpt-oss";
+  d.width = d.inner = 32;
+  d.experts = d.active_experts = 2;
+  d.has_sinks = d.has_expert_bias = true;
+  return d;
+}
+
+/// Gates and ups by turns, as columns.
+TEST(Weights, ExpertsMayTakeTurns) {
+  auto tensors = clamped_tensors();
+  tensors.push_back(counting("model.layers.0.mlp.experts.gate_up_proj", {2, 32, 64}));
+  tensors.push_back(counting("model.layers.0.mlp.experts.down_proj", {2, 32, 32}));
+  const Weights weights(clamped_block(), safetensors_of(tensors));
+  const Weight& up = weights.at({.role = WeightRole::kExpertUp, .expert = 1});
+  EXPECT_EQ(up.name, "model.layers.0.mlp.experts.gate_up_proj[1][1::2]");
+  std::vector<float> row(32);
+  up.decode(3, row);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    EXPECT_EQ(row[i], static_cast<float>(32 * 64 + i * 64 + 7));
+  }
+  weights.at({.role = WeightRole::kExpertDown, .expert = 1}).decode(2, row);
+  EXPECT_EQ(row[5], 32 * 32 + 5 * 32 + 2);
+  const auto bias = weights.at({WeightRole::kExpertUp, 0, Part::kBias, 1}).decode();
+  EXPECT_EQ(bias[2], 64 + 5);
+  EXPECT_EQ(weights.experts(WeightRole::kExpertGate, 0, Part::kBias).decode()[32 + 2], 64 + 4);
+  EXPECT_THAT(weights.at({.role = WeightRole::kSinks}).decode(), ElementsAre(8, 9));
+  EXPECT_THAT(weights.unused(), testing::IsEmpty());
+}
+
+/// One block per row: byte j has elements 2 j and 2 j + 1, levels 0, 0.5, 1, 1.5, 2, 3, 4, 6.
+TEST(Weights, BlocksAndScalesAreMxfp4) {
+  std::vector<formats::NewSafetensorsTensor> written;
+  const auto tensors = clamped_tensors();
+  for (const NamedTensor& tensor : tensors) {
+    written.push_back(
+        {tensor.name, formats::SafetensorsType::kF32, tensor.shape, source_of(tensor)});
+  }
+  const auto bytes = [&](const std::string& name, const std::vector<std::size_t>& shape,
+                         const std::vector<std::byte>& values) {
+    written.push_back({"model.layers.0.mlp.experts." + name, formats::SafetensorsType::kU8, shape,
+                       halftone::source_of(own_bytes(values))});
+  };
+  std::vector<std::byte> blocks(std::size_t{2} * 64 * 16, std::byte{0x21});
+  std::vector<std::byte> scales(std::size_t{2} * 64, std::byte{127});
+  blocks[(64 + 7) * 16 + 2] = std::byte{0xF5};  // expert 1, up 3, elements 4 and 5
+  scales[64 + 7] = std::byte{128};
+  bytes("gate_up_proj_blocks", {2, 64, 1, 16}, blocks);
+  bytes("gate_up_proj_scales", {2, 64, 1}, scales);
+  bytes("down_proj_blocks", {2, 32, 1, 16}, {blocks.begin(), blocks.begin() + 1024});
+  bytes("down_proj_scales", {2, 32, 1}, {scales.begin(), scales.begin() + 64});
+  const auto file = SafetensorsFile::parse(own_bytes(
+      collect([&](const ByteSink& sink) { formats::write_safetensors(sink, {}, written); })));
+  const Weights weights(clamped_block(), file);
+  std::vector<float> row(32);
+  const Weight& up = weights.at({.role = WeightRole::kExpertUp, .expert = 1});
+  up.decode(3, row);
+  EXPECT_THAT(std::vector(row.begin(), row.begin() + 8), ElementsAre(1, 2, 1, 2, 6, -12, 1, 2));
+  const Weight ups = weights.experts(WeightRole::kExpertUp, 0);
+  ups.decode(32 + 3, row);
+  EXPECT_EQ(row[5], -12);
+  const auto stored = ups.stored();
+  ASSERT_TRUE(stored.has_value());
+  EXPECT_EQ(std::get<ir::BlockTensor>(*stored).encoding->name, "MXFP4");
+  EXPECT_EQ(up.packed().bytes.size(), 32U * 17);
+  EXPECT_THAT(weights.unused(), testing::IsEmpty());
+}
+
 TEST(Weights, FactorsBesideTensorsCount) {
   auto tensors = tensors_without({});
   tensors.push_back({"blk.0.ffn_up.scale", {1}, {0.5F}});

@@ -36,6 +36,7 @@ WeightId matrix_of_part(const WeightId& part) { return {part.role, part.block, p
 
 /// Plain numbers whose bytes may be copied; null for others.
 const GgufType* copied_type(const Weight& weight) {
+  if (!weight.scales.bytes.empty()) return formats::gguf_type("MXFP4");
   const auto* plain = std::get_if<formats::SafetensorsType>(&weight.type);
   if (plain == nullptr || weight.is_transposed || weight.factor != 1) return nullptr;
   constexpr std::string_view kCopied[] = {"F32", "F16", "BF16"};
@@ -77,7 +78,7 @@ ByteSource unfitted_source(const Model& model, const NewGgufPlace& place, const 
         const std::vector<float> values = unfitted_values(model, id);
         pour_rows(std::as_bytes(std::span(values)), rows, sink);
       } else {
-        pour_rows(model.weights.at(id).bytes.bytes, rows, sink);
+        pour_rows(model.weights.at(id).packed().bytes, rows, sink);
       }
     }
   };

@@ -21,12 +21,14 @@ std::string name_of_factor(const std::string& tensor) {
 void place(const Weight& weight, std::span<const float> rows, std::span<float> tensor) {
   const std::size_t cols = weight.inputs();
   if (!weight.is_transposed) {
+    HALFTONE_ASSERT(weight.step == 1);
     std::ranges::copy(rows, tensor.subspan(weight.first_row * cols).begin());
     return;
   }
   for (std::size_t output = 0; output < weight.outputs(); ++output) {
     for (std::size_t input = 0; input < cols; ++input) {
-      tensor[input * weight.stored_outputs + weight.begin + output] = rows[output * cols + input];
+      tensor[(weight.first_row + input) * weight.stored_outputs + weight.begin +
+             output * weight.step] = rows[output * cols + input];
     }
   }
 }

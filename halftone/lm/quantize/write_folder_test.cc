@@ -31,7 +31,7 @@ class WriteFolder : public WithModelFolder {
 };
 
 TEST_F(WriteFolder, KeepsTheBasisAndTheOrderOfTheModel) {
-  for (const json& config : {kLlama, kGpt2, kMixtral}) {
+  for (const json& config : {kLlama, kGpt2, kMixtral, kGptOss}) {
     const Model model = make(config);
     const Model out = decoded(model, {.blocks = "Q8_0"});
     EXPECT_EQ(out.description, model.description);

@@ -29,6 +29,14 @@ kernels::AttentionShape attention_shape(const ir::Attention& op, std::size_t key
           .window = op.window};
 }
 
+/// The scores of nothing that an attention reads, or none.
+std::span<const float> sinks_of(const Buffers& buffers, std::size_t heads) {
+  const bool has_sinks = buffers.inputs.size() > ir::Attention::kSinks;
+  const std::byte* sinks = has_sinks ? buffers.inputs[ir::Attention::kSinks] : nullptr;
+  if (sinks == nullptr) return {};
+  return {reinterpret_cast<const float*>(sinks), heads};
+}
+
 Verdict judge_append(const NodeContext& context) {
   if (!cache_use(context.graph, context.node.output)) return refuse("no attention alone reads it");
   return accept("rows into the cache of an attention");
@@ -77,8 +85,10 @@ struct CachedAttention {
   void run(const Buffers& buffers) const {
     const kernels::CacheRows rows = cache_rows(buffers.inputs[3], buffers.inputs[4], queries.rows);
     kernels::require_rows(caches.keys, rows);
+    kernels::AttentionShape whole = shape;
+    whole.sinks = sinks_of(buffers, shape.heads);
     const kernels::AttentionInputs in{
-        .shape = shape,
+        .shape = whole,
         .queries = float_matrix(buffers.inputs[0], queries),
         .keys = {caches.keys, {buffers.inputs[1], caches.keys.bytes()}},
         .values = {caches.values, {buffers.inputs[2], caches.values.bytes()}},
@@ -117,7 +127,7 @@ Kernel create_cached(const NodeContext& context) {
 }
 
 Verdict judge_samples(const NodeContext& context) {
-  if (context.node.inputs.size() > 3) return refuse("keys and values are states");
+  if (context.has_input(ir::Attention::kSlots)) return refuse("keys and values are states");
   return accept("inside each sample");
 }
 
@@ -129,6 +139,8 @@ struct SampleAttention {
   std::size_t threads = 1;
 
   void run(const Buffers& buffers) const {
+    kernels::AttentionShape whole = shape;
+    whole.sinks = sinks_of(buffers, shape.heads);
     const auto rows = [&](auto* data, std::size_t sample, std::size_t width) {
       return float_matrix(data + sample * tokens * width * sizeof(float), {tokens, width});
     };
@@ -136,7 +148,7 @@ struct SampleAttention {
       for (std::size_t pair = pairs.begin; pair < pairs.end; ++pair) {
         const std::size_t sample = pair / shape.kv_heads;
         const std::size_t head = pair % shape.kv_heads;
-        kernels::attend_causal(shape,
+        kernels::attend_causal(whole,
                                {rows(buffers.inputs[0], sample, shape.heads * shape.key_size),
                                 rows(buffers.inputs[1], sample, shape.kv_heads * shape.key_size),
                                 rows(buffers.inputs[2], sample, shape.kv_heads * shape.value_size)},

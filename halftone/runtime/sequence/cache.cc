@@ -45,7 +45,9 @@ bool changes_in_place(const ir::Graph& graph, const ir::State& state) {
 
 std::optional<AttentionCaches> caches_of(const ir::Graph& graph, const ir::Node& node) {
   const auto* attention = std::get_if<ir::Attention>(&node.op);
-  if (attention == nullptr || node.inputs.size() <= kValues + 1) return std::nullopt;
+  const bool has_states = node.inputs.size() > ir::Attention::kSlots &&
+                          node.inputs[ir::Attention::kSlots] != ir::kAbsent;
+  if (attention == nullptr || !has_states) return std::nullopt;
   const auto keys = cache_shape(graph, node.inputs[kKeys], *attention);
   const auto values = cache_shape(graph, node.inputs[kValues], *attention);
   if (!keys || !values) return std::nullopt;

@@ -16,6 +16,7 @@ struct Attended {
   at::Tensor q;        ///< [B, T, heads D]
   at::Tensor k;        ///< [B, C, kv_heads D]
   at::Tensor v;        ///< [B, C, kv_heads E]
+  at::Tensor sinks;    ///< [heads], or undefined
   at::Tensor visible;  ///< boolean, broadcasts to [B, kv_heads, heads / kv_heads, T, C]
 };
 
@@ -41,7 +42,13 @@ at::Tensor attend(const ir::Attention& op, const Attended& a) {
   if (op.softcap != 0) scores = (scores / wide(op.softcap)).tanh() * wide(op.softcap);
   scores = scores.reshape({batch, groups, heads, queries, -1})
                .masked_fill(a.visible.logical_not(), -std::numeric_limits<double>::infinity());
-  const at::Tensor shares = scores.softmax(-1).reshape({batch, groups, heads * queries, -1});
+  if (a.sinks.defined()) {
+    const at::Tensor sinks = a.sinks.reshape({1, groups, heads, 1, 1});
+    scores = at::cat({scores, sinks.expand({batch, groups, heads, queries, 1})}, -1);
+  }
+  at::Tensor shares = scores.softmax(-1);
+  if (a.sinks.defined()) shares = shares.narrow(-1, 0, shares.size(-1) - 1);
+  shares = shares.reshape({batch, groups, heads * queries, -1});
   return at::matmul(shares, by_group(a.v))
       .reshape({batch, groups, heads, queries, -1})
       .permute({0, 3, 1, 2, 4})
@@ -51,13 +58,14 @@ at::Tensor attend(const ir::Attention& op, const Attended& a) {
 at::Tensor compute(const ir::Attention& op, const TorchInputs& in) {
   const at::Tensor k = in[1];
   const at::Tensor keys = at::arange(k.size(1), at::TensorOptions(at::kLong).device(k.device()));
-  if (in.size() == 3) {
-    return attend(op, {in[0], k, in[2], visible_keys(keys.unsqueeze(1), keys, op.window)});
+  const at::Tensor sinks = in[ir::Attention::kSinks];
+  if (!in[ir::Attention::kSlots].defined()) {
+    return attend(op, {in[0], k, in[2], sinks, visible_keys(keys.unsqueeze(1), keys, op.window)});
   }
   const at::Tensor slots = resolved_indices(in[3], k.size(0));
   const at::Tensor positions = resolved_indices(in[4], k.size(1)).reshape({-1, 1, 1, 1, 1});
   return attend(op, {in[0].unsqueeze(1), k.index_select(0, slots), in[2].index_select(0, slots),
-                     visible_keys(positions, keys, op.window)})
+                     sinks, visible_keys(positions, keys, op.window)})
       .squeeze(1);
 }
 
