@@ -261,20 +261,32 @@ Progress::~Progress() {
 }
 
 ProgressSink Progress::sink() {
-  if (!visible_) return {};
+  if (!speaks_) return {};
   return [this](double fraction, std::string_view activity) { show(fraction, activity); };
 }
 
+std::string Progress::time_left(double fraction) const {
+  if (fraction <= 0.05) return "";
+  const auto now = std::chrono::steady_clock::now();
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  return fmt::format(", {:.0f} s left", elapsed / fraction * (1 - fraction));
+}
+
 void Progress::show(double fraction, std::string_view activity) {
+  constexpr auto kBarInterval = std::chrono::milliseconds(100);
+  constexpr auto kLineInterval = std::chrono::minutes(1);
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < std::chrono::milliseconds(100)) return;
+  if (visible_ ? now - last_ < kBarInterval : now - last_ < kLineInterval) return;
   last_ = now;
+  const std::string left = time_left(fraction);
+  if (!visible_) {
+    std::cerr << fmt::format("{:.0f} %{}: {}\n", 100 * fraction, left, printable_line(activity))
+              << std::flush;
+    return;
+  }
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(fraction * kWidth);
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
-  std::string left;
-  if (fraction > 0.05) left = fmt::format(", {:.0f} s left", elapsed / fraction * (1 - fraction));
   std::cerr << fmt::format("\r\033[K[{:#<{}}{:.<{}}] {:3.0f} %{} {}", "", filled, "",
                            kWidth - filled, 100 * fraction, left, printable_line(activity))
             << std::flush;

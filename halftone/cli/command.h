@@ -110,8 +110,8 @@ void apply(const CommonOptions& common);
 /// @throws Error as load_recipe()
 compress::Recipe make_recipe(const RecipeOptions& options);
 
-/// A progress bar on stderr if that is a terminal and the command is not quiet. The destructor
-/// erases it.
+/// Unless the command is quiet, a progress bar on stderr if that is a terminal, else a line a
+/// minute. The destructor erases the bar.
 class Progress {
  public:
   /// Shows the bar on the first rank only.
@@ -129,6 +129,8 @@ class Progress {
 
  private:
   void show(double fraction, std::string_view activity);
+  /// ", 17 s left"; empty as long as nobody can say.
+  [[nodiscard]] std::string time_left(double fraction) const;
 
   const bool speaks_;
   const bool visible_;

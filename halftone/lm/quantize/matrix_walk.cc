@@ -28,6 +28,12 @@ MatrixView<const float> square(const std::vector<float>& values, std::size_t n) 
 
 constexpr WeightId kFinalTransformId{.role = WeightRole::kFinalTransform};
 
+/// Time in multiplications of the float model: of a fit for each of a matrix's outputs * inputs^2,
+/// and of a loss for each multiplication of its token, whose logits need exponentials.
+constexpr double kFitWork = 16;
+constexpr double kLossWork = 3;
+constexpr double kTokensPerLoss = 8;  // see SampleWalk::losses()
+
 class MatrixWalker {
  public:
   MatrixWalker(const MatrixWalkJob& job, const WantedMatrix& wanted,
@@ -37,11 +43,13 @@ class MatrixWalker {
   void run() {
     const Description& d = job_.model.description;
     const std::size_t blocks = needs_head() ? d.blocks : blocks_with_wanted();
+    estimate_work(blocks);
     if (blocks > 0 || needs_head()) {
       SampleWalk walk(d, job_.model.weights, job_.samples, job_.threads);
       for (std::size_t block = 0; block < blocks; ++block) {
-        report(block, "block " + std::to_string(block + 1) + " of " + std::to_string(d.blocks));
+        report("block " + std::to_string(block + 1) + " of " + std::to_string(d.blocks));
         visit_all(walk.next_block([&](const WeightId& id) { return is_wanted(id); }));
+        work_done_ += block_work_[block];
       }
       if (needs_head()) visit_head(walk);
     }
@@ -72,23 +80,51 @@ class MatrixWalker {
     const WeightId fitted = fitted_id(id);
     return std::ranges::find(kFittedRoles, fitted.role) != kFittedRoles.end() && wanted_(fitted);
   }
-  void report(std::size_t block, const std::string& activity) const {
-    if (!job_.progress) return;
-    const std::size_t steps = job_.model.description.blocks + 1;
-    job_.progress(static_cast<double>(block) / static_cast<double>(steps), activity);
+  /// Of the float model and of the fit of a matrix.
+  [[nodiscard]] double work_of(const WeightId& id) const {
+    const Description& d = job_.model.description;
+    const Weight& weight = job_.model.weights.at(id);
+    const std::size_t copies = id.role >= WeightRole::kExpertGate ? d.experts : std::size_t{1};
+    const auto elements = static_cast<double>(copies * weight.num_elements());
+    const double fit = wanted_(id) ? kFitWork * static_cast<double>(weight.inputs()) : 0;
+    return elements * (fit + (is_table(id) ? 0 : num_tokens()));
+  }
+  [[nodiscard]] double num_tokens() const {
+    const Samples& samples = job_.samples;
+    return static_cast<double>((samples.fit.size() + samples.held_out.size()) * samples.tokens);
+  }
+  void estimate_work(std::size_t blocks) {
+    const Description& d = job_.model.description;
+    block_work_.assign(d.blocks, 0);
+    for (const WeightId& id : matrices_to_fit(d)) {
+      (is_table(id) ? table_work_ : block_work_[id.block]) += work_of(id);
+    }
+    if (job_.on_losses) {
+      loss_work_ = kLossWork * num_tokens() / kTokensPerLoss * static_cast<double>(d.vocabulary) *
+                   static_cast<double>(d.width);
+    }
+    work_ = table_work_ + loss_work_;
+    for (std::size_t block = 0; block < blocks; ++block) work_ += block_work_[block];
+  }
+  void report(const std::string& activity) const {
+    if (job_.progress && work_ > 0) job_.progress(work_done_ / work_, activity);
   }
   void visit_all(std::vector<InputMoments> inputs) const {
     for (InputMoments& input : inputs) visit_readers(std::move(input));
     if (!inputs.empty() && job_.on_block) job_.on_block();
   }
-  void visit_head(SampleWalk& walk) const {
-    report(job_.model.description.blocks, "embedding and head");
+  void visit_head(SampleWalk& walk) {
+    report("embedding and head");
     if (has_final_transform() || is_wanted({.role = WeightRole::kHead})) {
       InputMoments head = walk.head();
       if (has_final_transform()) visit_together({kFinalTransformId}, head);
       visit_readers(std::move(head));
     }
-    if (job_.on_losses) job_.on_losses(walk.losses());
+    work_done_ += table_work_;
+    if (!job_.on_losses) return;
+    const double end = work_done_ + loss_work_;
+    job_.on_losses(walk.losses(part_of(job_.progress, work_done_ / work_, end / work_)));
+    work_done_ = end;
   }
   /// Visits the matrices that read an input.
   void visit_readers(InputMoments input) const {
@@ -134,6 +170,11 @@ class MatrixWalker {
   const MatrixWalkJob& job_;
   const WantedMatrix& wanted_;
   const std::function<void(const VisitedMatrix&)>& visit_;
+  std::vector<double> block_work_;
+  double table_work_ = 0;  ///< fits of embedding and head
+  double loss_work_ = 0;
+  double work_ = 0;
+  double work_done_ = 0;
 };
 
 }  // namespace

@@ -22,8 +22,12 @@ namespace {
 constexpr std::size_t kRunSamples = 4;
 
 /// Logits of a run, unless one row has more, and its rows, at most.
-constexpr std::size_t kMaxLogits = std::size_t{1} << 22;
+constexpr std::size_t kMaxLogits = std::size_t{1} << 24;
 constexpr std::size_t kMaxHeadRows = 128;
+
+/// Of so many tokens of a sample one is predicted, unless there are fewer than the second number.
+constexpr std::size_t kMaxLossStep = 8;
+constexpr std::size_t kMinPredicted = 16;
 
 runtime::Session float_session(ir::Graph graph, int threads, std::size_t batch = kRunSamples) {
   runtime::PlanOptions options{batch, threads, {}};
@@ -68,6 +72,22 @@ double loss_of(std::span<const float> logits, TokenId token) {
   for (const float logit : logits) sum += elementary::exp(static_cast<double>(logit) - largest);
   const auto own = static_cast<double>(logits[static_cast<std::size_t>(token)]);
   return elementary::log(sum) + largest - own;
+}
+
+/// A token of a sample that predicts the next one.
+struct Prediction {
+  std::size_t sample = 0;
+  std::size_t token = 0;
+};
+
+/// Those that a loss is the mean of, for samples of so many tokens each.
+std::vector<Prediction> predictions_of(std::size_t samples, std::size_t tokens) {
+  const std::size_t step = std::clamp((tokens - 1) / kMinPredicted, std::size_t{1}, kMaxLossStep);
+  std::vector<Prediction> predictions;
+  for (std::size_t s = 0; s < samples; ++s) {
+    for (std::size_t t = step - 1; t + 1 < tokens; t += step) predictions.push_back({s, t});
+  }
+  return predictions;
 }
 
 }  // namespace
@@ -120,31 +140,39 @@ InputMoments SampleWalk::head() {
       [](const WeightId& /*id*/) { return true; }, /*replaces_rows=*/false)[0]);
 }
 
-std::vector<double> SampleWalk::losses() {
+std::vector<double> SampleWalk::losses(const ProgressSink& progress) {
   HALFTONE_ASSERT(block_ == description_.blocks);
   const std::size_t vocabulary = description_.vocabulary;
+  const std::size_t width = description_.width;
+  const std::vector<Prediction> predictions = predictions_of(num_samples(), samples_.tokens);
+  // Rows do not see each other, so that a run may have some of several samples.
   const std::size_t most = std::clamp(kMaxLogits / vocabulary, std::size_t{1}, kMaxHeadRows);
-  // Rows do not see each other, so that a run may end within a sample; the last token of a sample
-  // predicts nothing.
   runtime::Session session =
       float_session(build_sample_logits(description_, weights_, 1).graph, threads_, most);
-  std::vector<double> losses(num_samples());
-  std::vector<double> parts(most);
-  for (std::size_t s = 0; s < losses.size(); ++s) {
-    const std::vector<TokenId>& tokens = sample(s);
-    for (std::size_t first = 0; first + 1 < tokens.size(); first += most) {
-      const std::size_t count = std::min(most, tokens.size() - 1 - first);
-      std::memcpy(session.input(0).data(), rows(s).data() + first * description_.width,
-                  count * description_.width * sizeof(float));
-      session.run();
-      const auto* logits = reinterpret_cast<const float*>(session.output(0).bytes.data());
-      parallel_for(count, [&](std::size_t t) {
-        parts[t] = loss_of({logits + t * vocabulary, vocabulary}, tokens[first + t + 1]);
-      });
-      for (std::size_t t = 0; t < count; ++t) losses[s] += parts[t];
+  std::vector<double> each(predictions.size());
+  for (std::size_t first = 0; first < each.size(); first += most) {
+    if (progress) {
+      progress(static_cast<double>(first) / static_cast<double>(each.size()),
+               "loss of the float model");
     }
-    losses[s] /= static_cast<double>(tokens.size() - 1);
+    const std::size_t count = std::min(most, each.size() - first);
+    std::byte* input = session.input(0).data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto [s, t] = predictions[first + i];
+      std::memcpy(input + i * width * sizeof(float), rows(s).data() + t * width,
+                  width * sizeof(float));
+    }
+    session.run();
+    const auto* logits = reinterpret_cast<const float*>(session.output(0).bytes.data());
+    parallel_for(count, [&](std::size_t i) {
+      const Prediction& of = predictions[first + i];
+      each[first + i] =
+          loss_of({logits + i * vocabulary, vocabulary}, sample(of.sample)[of.token + 1]);
+    });
   }
+  std::vector<double> losses(num_samples());
+  for (std::size_t i = 0; i < each.size(); ++i) losses[predictions[i].sample] += each[i];
+  for (double& loss : losses) loss /= static_cast<double>(each.size() / num_samples());
   return losses;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "halftone/base/progress.h"
 #include "halftone/lm/model/build.h"
 #include "halftone/lm/model/description.h"
 #include "halftone/lm/model/weights.h"
@@ -44,10 +45,12 @@ class SampleWalk {
   std::vector<InputMoments> next_block();
   /// What the head reads. @pre all blocks were
   InputMoments head();
-  /// For each sample the mean of -log p(token | tokens before it) in nats, over its tokens but the
-  /// first. @pre all blocks were
+  /// For each sample the mean of -log p(token | tokens before it) in nats, over every eighth of its
+  /// tokens, or more of short samples. A head of many tokens takes longer than all blocks.
+  /// @param progress  may be empty
+  /// @pre all blocks were
   /// @throws Error as build_sample_logits(); kFormat if a logit is not finite
-  std::vector<double> losses();
+  std::vector<double> losses(const ProgressSink& progress = {});
 
   [[nodiscard]] std::size_t blocks_done() const { return block_; }
   /// The hidden rows of a sample, [tokens, width]: those to fit, then those held out.

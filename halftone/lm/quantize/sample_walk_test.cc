@@ -81,22 +81,50 @@ TEST(SampleWalk, MeasuresOnlyWhatIsWanted) {
   EXPECT_TRUE(std::ranges::equal(walk.rows(5), all.rows(5)));
 }
 
+/// The mean of -log p over the tokens behind `first`, first + step, ...
+double expected_loss(const Model& model, const std::vector<TokenId>& sample, std::size_t first,
+                     std::size_t step) {
+  const DecoderGraphs graphs = build_samples(model.description, model.weights, sample.size());
+  std::vector<ir::Tensor> inputs;
+  inputs.push_back(
+      ir::Tensor::from<std::int32_t>({1, static_cast<ir::Dim>(sample.size())}, sample));
+  std::vector<ir::Tensor> rows = ir::evaluate_graph(graphs.body, inputs);
+  const std::vector<ir::Tensor> outputs = ir::evaluate_graph(graphs.head, rows);
+  const std::span<const float> logits = outputs[0].as<float>();
+  double loss = 0;
+  std::size_t count = 0;
+  for (std::size_t t = first; t + 1 < sample.size(); t += step, ++count) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 11; ++i) sum += std::exp(double{logits[t * 11 + i]});
+    const auto next = static_cast<std::size_t>(sample[t + 1]);
+    loss += std::log(sum) - double{logits[t * 11 + next]};
+  }
+  return loss / static_cast<double>(count);
+}
+
 TEST(SampleWalk, MeasuresTheLossOfEachSample) {
   RandomWeights weights;
   const Model model = tiny_model(small_description("llama", kOddSizes), weights);
-  const Samples samples{6, {{1, 5, 9, 2, 7, 0}}, {}};
-  SampleWalk walk(model.description, model.weights, samples, 2);
-  while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
-  const std::vector<float> logits = logits_of(model);
-  double expected = 0;
-  for (std::size_t t = 0; t < 5; ++t) {
-    double sum = 0;
-    for (std::size_t i = 0; i < 11; ++i) sum += std::exp(double{logits[t * 11 + i]});
-    const auto next = static_cast<std::size_t>(samples.fit[0][t + 1]);
-    expected += (std::log(sum) - double{logits[t * 11 + next]}) / 5;
+  const auto losses = [&](const Samples& samples) {
+    SampleWalk walk(model.description, model.weights, samples, 2);
+    while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
+    return walk.losses();
+  };
+  const std::vector<TokenId> tokens = {1, 5, 9, 2, 7, 0};
+  const std::vector<double> found = losses({6, {tokens}, {}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(found[0], expected_loss(model, tokens, 0, 1), 1e-4);  // as the rows
+  // Of 40 tokens every second one is enough.
+  std::vector<TokenId> up;
+  std::vector<TokenId> down;
+  for (TokenId t = 0; t < 40; ++t) {
+    up.push_back(t * t % 11);
+    down.push_back((40 - t) * 3 % 11);
   }
-  ASSERT_EQ(walk.losses().size(), 1U);
-  EXPECT_NEAR(walk.losses()[0], expected, 1e-4);  // as the rows
+  const std::vector<double> some = losses({40, {up}, {down}});
+  ASSERT_EQ(some.size(), 2U);
+  EXPECT_NEAR(some[0], expected_loss(model, up, 1, 2), 1e-4);
+  EXPECT_NEAR(some[1], expected_loss(model, down, 1, 2), 1e-4);
 }
 
 TEST(SampleWalk, HasTheSameBitsForAllThreads) {
