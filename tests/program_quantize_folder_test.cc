@@ -107,7 +107,7 @@ TEST_F(ProgramQuantizeFolder, ChoosesTypesForASize) {
 }
 
 TEST_F(ProgramQuantizeFolder, RefusesWhatGgufCannotSay) {
-  expect_refused("--type 2x6", 2, "GGUF has no type 2x");
+  expect_refused("--type 2x6", 2, "matrices in blocks: GGUF has no type 2x6");
   write_tokenizer("another");
   expect_refused("--type Q4_0", 4, "convert the folder with llama.cpp's convert_hf_to_gguf.py");
   write_tokenizer("gpt-2");

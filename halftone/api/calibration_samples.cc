@@ -9,7 +9,9 @@
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/decode/decoder.h"
 #include "halftone/lm/model/build.h"
+#include "halftone/lm/quantize/documents.h"
 #include "halftone/lm/quantize/synthetic_samples.h"
+#include "halftone/lm/text/utf8.h"
 
 namespace halftone {
 namespace {
@@ -43,24 +45,38 @@ lm::SyntheticOptions synthetic_options(const LanguageQuantizeJob& job, const lm:
   return options;
 }
 
+lm::TokenizedText tokenized(std::string_view text, const lm::Tokenizer& tokenizer) {
+  lm::check_utf8(text);
+  lm::TokenizedText result;
+  for (const std::string_view document : lm::split_documents(text)) {
+    const bool is_first = document.data() == text.data();
+    const bool is_last = document.data() + document.size() == text.data() + text.size();
+    result.documents.push_back(result.tokens.size());
+    const std::vector<lm::TokenId> tokens =
+        tokenizer.encode(document, {.begin = is_first, .end = is_last});
+    result.tokens.insert(result.tokens.end(), tokens.begin(), tokens.end());
+  }
+  return result;
+}
+
 }  // namespace
 
 CalibrationSamples samples_of_texts(const LanguageQuantizeJob& job) {
   const lm::Tokenizer tokenizer = lm::read_model_texts(job.input, job.tokenizer).tokenizer;
   CalibrationSamples result;
-  std::vector<std::vector<lm::TokenId>> tokens;
+  std::vector<lm::TokenizedText> texts;
   for (const std::filesystem::path& path : job.texts) {
     const std::vector<std::byte> bytes = read_file(path);
     with_context(path.string(), [&] {
-      tokens.push_back(
-          tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-      lm::check_text(tokens.back().size(), job.samples);
+      texts.push_back(
+          tokenized({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, tokenizer));
+      lm::check_text(texts.back().tokens.size(), job.samples);
     });
-    result.texts.push_back({path.string(), num_characters(bytes), tokens.back().size()});
+    result.texts.push_back({path.string(), num_characters(bytes), texts.back().tokens.size()});
   }
   lm::SampleOptions options = job.samples;
   options.begin = tokenizer.begin();
-  result.samples = lm::choose_samples(tokens, options);
+  result.samples = lm::choose_samples(texts, options);
   return result;
 }
 
@@ -84,6 +100,7 @@ CalibrationSamples written_samples(const LanguageQuantizeJob& job, const lm::Mod
   result.samples.fit.assign(written.begin(), split);
   result.samples.held_out.assign(split, written.end());
   result.samples.texts.assign(written.size(), 0);
+  for (std::size_t i = 0; i < written.size(); ++i) result.samples.documents.push_back(i);
   const std::size_t tokens = written.size() * options.tokens;
   result.texts = {{"synthetic samples", tokens, tokens}};  // of which nobody asks for the text
   return result;

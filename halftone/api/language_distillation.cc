@@ -73,22 +73,22 @@ train::TuneSamples samples_of(const LanguageDistillJob& job, const lm::Tokenizer
   train::TuneSamples samples;
   const std::size_t wanted = (job.held_out + job.texts.size() - 1) / job.texts.size();
   for (const std::filesystem::path& path : job.texts) {
-    const std::vector<lm::TokenId> tokens = tokens_of(path, tokenizer);
-    const std::size_t there = tokens.size() / std::max<std::size_t>(job.sample_tokens, 1);
+    const lm::TokenizedText text{tokens_of(path, tokenizer)};
+    const std::size_t there = text.tokens.size() / std::max<std::size_t>(job.sample_tokens, 1);
     options.held_out = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(there / 2, 1));
     options.fit = std::max<std::size_t>(there, options.held_out + 1) - options.held_out;
     lm::Samples chosen = with_context(path.string(), [&] {
-      return lm::choose_samples({&tokens, 1}, options);
+      return lm::choose_samples({&text, 1}, options);
     });
     std::ranges::move(chosen.fit, std::back_inserter(samples.fit));
     std::ranges::move(chosen.held_out, std::back_inserter(samples.held_out));
   }
   if (job.second_text.empty()) return samples;
-  const std::vector<lm::TokenId> tokens = tokens_of(job.second_text, tokenizer);
+  const lm::TokenizedText text{tokens_of(job.second_text, tokenizer)};
   options.fit = std::max<std::size_t>(job.held_out, 1);
   options.held_out = 0;
   samples.second = with_context(job.second_text.string(), [&] {
-                     return lm::choose_samples({&tokens, 1}, options);
+                     return lm::choose_samples({&text, 1}, options);
                    }).fit;
   return samples;
 }

@@ -22,6 +22,7 @@
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/new_gguf.h"
 #include "halftone/lm/quantize/check_weights.h"
+#include "halftone/lm/quantize/kept_matrix.h"
 #include "halftone/lm/quantize/tensor_parts.h"
 #include "halftone/lm/quantize/write_model.h"
 
@@ -124,6 +125,7 @@ class LanguageQuantizer {
       menu.budget = bytes_for_matrices(menu);
       lm::require_size(menu.least, menu.budget);
     } else {
+      if (is_gguf() && !job_.is_decoded) lm::require_gguf_types(job_.recipe);
       choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
       if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
       if (kind_ != OutputKind::kOwn) {
@@ -207,8 +209,14 @@ class LanguageQuantizer {
                                                  [](const auto& each) { return each.second.cols; });
     report.warnings = lm::warn_of_few_tokens(
         samples(), widest->second.cols, lm::canonical_name(folding_.description(), widest->first));
-    for (std::string& warning : lm::warn_of_strange_texts(measured)) {
-      report.warnings.push_back(std::move(warning));
+    for (auto& warnings :
+         {lm::warn_of_strange_texts(measured), lm::warn_of_narrow_samples(samples())}) {
+      report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
+    }
+    if (kind_ == OutputKind::kOwn && !job_.is_decoded) {
+      for (std::string& warning : lm::kept_warnings(folding_, state_.fitted)) {
+        report.warnings.push_back(std::move(warning));
+      }
     }
     const std::string warning = new_keys_ ? lm::new_gguf_warning(model_.description) : "";
     if (!warning.empty()) report.warnings.push_back(warning);

@@ -130,6 +130,11 @@ std::vector<float> Folding::weight(const WeightId& id) const {
   return values;
 }
 
+bool Folding::changes(const WeightId& id) const {
+  return input_rotation(id.role) != nullptr || output_rotation(id.role) != nullptr ||
+         !gains_before(id).empty();
+}
+
 void Folding::unfold_outputs(const WeightId& id, MatrixView<float> matrix) const {
   const Rotation* output = output_rotation(id.role);
   if (output == nullptr) return;

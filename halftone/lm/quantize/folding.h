@@ -38,6 +38,8 @@ class Folding {
   /// A matrix, gain or bias of description(), row by row.
   /// @throws Error as Weight::decode()
   [[nodiscard]] std::vector<float> weight(const WeightId& id) const;
+  /// Whether a matrix is another one than that of the model.
+  [[nodiscard]] bool changes(const WeightId& id) const;
   /// The inverse for a matrix: folded weights as the model's file has them. A channel whose gain is
   /// 0 has no weights.
   void unfold(const WeightId& id, std::vector<float>& weights) const;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "halftone/base/elementary.h"
 
@@ -16,6 +17,7 @@ constexpr double kLossGap = 1;  ///< nats: a factor of e between perplexities
 constexpr double kStandardErrors = 3;
 /// Below 1 by more than what tokens for begin and leading spaces take.
 constexpr double kCharactersPerToken = 0.95;
+constexpr std::size_t kSamplesPerDocument = 4;
 
 /// Losses of some samples.
 struct LossGroup {
@@ -112,6 +114,29 @@ std::vector<std::string> warn_of_few_tokens(const Samples& samples, std::size_t 
   return {std::to_string(tokens) + " tokens to fit are fewer than the " + std::to_string(inputs) +
           " inputs of " + matrix +
           ", whose second moments are singular: give more text or samples"};
+}
+
+std::vector<std::string> warn_of_narrow_samples(const Samples& samples) {
+  const std::size_t count = samples.fit.size();
+  const auto split = samples.documents.begin() + static_cast<std::ptrdiff_t>(count);
+  const std::set<std::size_t> fit(samples.documents.begin(), split);
+  const bool shares_documents = std::any_of(
+      split, samples.documents.end(), [&](std::size_t document) { return fit.contains(document); });
+  std::vector<std::string> warnings;
+  if (count >= kSamplesPerDocument * fit.size()) {
+    warnings.push_back(
+        std::to_string(count) + " samples to fit from " + std::to_string(fit.size()) +
+        (fit.size() == 1 ? " document" : " documents") +
+        ": a fit to few of them is worse for others" +
+        (shares_documents ? ", and samples held out of the same ones do not show it" : "") +
+        "; give more documents, with titles or blank lines between them or as several files");
+  }
+  if (count > 1 && 4 * samples.adjoining >= 3 * count) {
+    warnings.push_back(std::to_string(samples.adjoining) + " of " + std::to_string(count) +
+                       " samples to fit begin where another one ends: a fit to so little text is "
+                       "worse for others; give a longer text, over which they can be spread");
+  }
+  return warnings;
 }
 
 std::vector<std::string> warn_of_strange_texts(const MeasuredSamples& measured) {

@@ -39,6 +39,12 @@ SampleLosses mean_losses(const MeasuredSamples& measured);
 std::vector<std::string> warn_of_few_tokens(const Samples& samples, std::size_t inputs,
                                             const std::string& matrix);
 
+/// A fit to few documents, or to one stretch of a text, is worth less for other texts. A line for
+/// each of these:
+///  - samples to fit that are four times as many as their documents, or more;
+///  - samples to fit of which three quarters adjoin: see Samples::adjoining.
+std::vector<std::string> warn_of_narrow_samples(const Samples& samples);
+
 /// One line for each of these:
 ///  - a text whose mean loss is not below the entropy of its own tokens' frequencies: the model
 ///    predicts it no better than if it ignored what comes before a token;

@@ -84,5 +84,33 @@ TEST(SampleWarnings, CountTokens) {
               ElementsAre(HasSubstr("48 tokens to fit are fewer than the 49 inputs of m")));
 }
 
+TEST(SampleWarnings, SayHowFewDocumentsThereAre) {
+  Samples samples = samples_of(4);
+  samples.documents = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 4, 4};
+  EXPECT_THAT(warn_of_narrow_samples(samples), IsEmpty());
+  samples.documents[11] = 2;  // 12 to fit of 3 documents
+  const std::string end =
+      "; give more documents, with titles or blank lines between them or as several files";
+  EXPECT_THAT(warn_of_narrow_samples(samples),
+              ElementsAre("12 samples to fit from 3 documents: a fit to few of them is worse for "
+                          "others" +
+                          end));
+  samples.documents.assign(16, 7);
+  EXPECT_THAT(warn_of_narrow_samples(samples),
+              ElementsAre("12 samples to fit from 1 document: a fit to few of them is worse for "
+                          "others, and samples held out of the same ones do not show it" +
+                          end));
+}
+
+TEST(SampleWarnings, SayThatSamplesAdjoin) {
+  Samples samples = samples_of(4);
+  for (std::size_t i = 0; i < 16; ++i) samples.documents.push_back(i);
+  samples.adjoining = 8;
+  EXPECT_THAT(warn_of_narrow_samples(samples), IsEmpty());
+  samples.adjoining = 9;
+  EXPECT_THAT(warn_of_narrow_samples(samples),
+              ElementsAre(HasSubstr("9 of 12 samples to fit begin where another one ends")));
+}
+
 }  // namespace
 }  // namespace halftone::lm

@@ -95,6 +95,20 @@ TypeRecipe parse_type_recipe(std::string_view toml, const std::string& name) {
   return recipe;
 }
 
+void require_gguf_types(const TypeRecipe& recipe) {
+  const auto require = [](const std::string& name, const std::string& where) {
+    const WeightType* type = type_or_keep(name);
+    if (type == nullptr || type->gguf != nullptr) return;
+    fail(ErrorKind::kUsage,
+         where + "GGUF has no type " + type->name + "; write a .safetensors file");
+  };
+  require(recipe.blocks, "matrices in blocks: ");
+  require(recipe.tables, "embedding and head: ");
+  for (const TypeRule& rule : recipe.rules) {
+    require(rule.type, (rule.where.empty() ? "" : rule.where + ": ") + "'" + rule.pattern + "': ");
+  }
+}
+
 std::string to_toml(const Description& description, const TypeChoice& choice,
                     const std::vector<std::string>& comments) {
   std::string text;

@@ -49,6 +49,8 @@ const WeightType& default_table_type(const WeightType& blocks, std::size_t width
 /// @param name  of the file, for messages
 /// @throws Error kUsage "NAME: line 3: ..." if the text is no such recipe
 TypeRecipe parse_type_recipe(std::string_view toml, const std::string& name);
+/// @throws Error kUsage that names the first type of a recipe which GGUF files do not have
+void require_gguf_types(const TypeRecipe& recipe);
 /// The recipe of a choice, one entry for each matrix; parse_type_recipe() reads it.
 /// @param comments  lines in front
 std::string to_toml(const Description& description, const TypeChoice& choice,

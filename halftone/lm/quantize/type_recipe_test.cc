@@ -81,6 +81,18 @@ TEST(TypeRecipe, RejectsRulesWithoutAMatrix) {
   });
 }
 
+TEST(TypeRecipe, NamesTheTypeThatGgufDoesNotHave) {
+  const auto require = [](const TypeRecipe& recipe) { return [=] { require_gguf_types(recipe); }; };
+  expect_error(ErrorKind::kUsage,
+               "matrices in blocks: GGUF has no type 4x8; write a .safetensors file",
+               require({.blocks = "4x8"}));
+  expect_error(ErrorKind::kUsage, "embedding and head: GGUF has no type 2x6",
+               require({.blocks = "Q4_0", .tables = "2x6"}));
+  expect_error(ErrorKind::kUsage, "--tensor: '*attn_v*': GGUF has no type 2x7",
+               require({.rules = {{"*attn_q*", "keep"}, {"*attn_v*", "2x7", "--tensor"}}}));
+  EXPECT_NO_THROW(require_gguf_types({.blocks = "Q4_0", .tables = "keep"}));
+}
+
 TEST(TypeRecipe, ReadsToml) {
   const TypeRecipe recipe = parse_type_recipe(
       "[default]\ntype = \"4x8\"\ntable_type = \"2x8\"\n[[layer]]\nname = \"*attn_v*\"\n"

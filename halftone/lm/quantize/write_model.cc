@@ -7,6 +7,7 @@
 
 #include "halftone/base/gzip/gzip.h"
 #include "halftone/lm/model/tensor_names.h"
+#include "halftone/lm/quantize/kept_matrix.h"
 #include "halftone/lm/quantize/tensor_parts.h"
 
 namespace halftone::lm {
@@ -30,13 +31,13 @@ std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
     if (id.expert > 0) continue;
     bytes += kEntry;
     if (choice.contains(id)) continue;
-    const std::vector<std::size_t> shape = shape_in_file(d, id);
-    const bool is_encoded =
-        id.role == WeightRole::kFinalTransform && final_transform_type().can_hold(d.width);
-    std::size_t elements = 1;
-    for (const std::size_t extent : shape) elements *= extent;
-    bytes +=
-        is_encoded ? final_transform_type().size_bytes(d.width, d.width) : elements * sizeof(float);
+    if (id.role != WeightRole::kFinalTransform) {
+      bytes += kept_bytes(folding, id);
+      continue;
+    }
+    const bool is_encoded = final_transform_type().can_hold(d.width);
+    bytes += is_encoded ? final_transform_type().size_bytes(d.width, d.width)
+                        : d.width * d.width * sizeof(float);
   }
   for (const auto& [name, text] : texts) bytes += kEntry + gzip(text.bytes).size();
   return bytes;
@@ -53,7 +54,9 @@ void write_own_model(const std::filesystem::path& path, const Folding& folding,
     ModelTensor tensor{canonical_name(d, id), shape_in_file(d, id), {}};
     const auto found = fitted.find(id);
     if (found == fitted.end()) {
-      tensor.elements = folded_matrix(written, id);
+      tensor.elements = form == FittedForm::kCodes
+                            ? kept_matrix(written, id)
+                            : decltype(tensor.elements)(folded_matrix(written, id));
     } else if (form == FittedForm::kCodes) {
       tensor.elements = found->second.encoded;
     } else {

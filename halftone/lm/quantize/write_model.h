@@ -44,8 +44,8 @@ std::size_t gguf_bytes_without(const formats::GgufKeys& keys, const Model& model
 std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
                               const TextFiles& texts);
 
-/// Writes Halftone's own file: fitted matrices in codes of the folded model, all others as float32;
-/// or all of them as float32, in the basis of the model.
+/// Writes Halftone's own file: fitted matrices in codes of the folded model, others as
+/// kept_matrix(); or all of them as float32, in the basis of the model.
 /// @throws Error kIo if the file cannot be written
 void write_own_model(const std::filesystem::path& path, const Folding& folding,
                      const FittedMatrices& fitted, const TextFiles& texts, FittedForm form);
