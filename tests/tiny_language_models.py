@@ -127,7 +127,7 @@ def models() -> dict[str, Tiny]:
         "bitnet": Tiny(t.BitNetConfig(**SIZES, **rope(500000.0)), "bitnet",
                        lambda w: w.text("hidden_act", "relu2")),
     }
-    return made | scaled_models() | further_models() | clamped_models()
+    return made | scaled_models() | further_models() | clamped_models() | per_block_models()
 
 
 def scaled_models() -> dict[str, Tiny]:
@@ -216,6 +216,21 @@ def clamped_models() -> dict[str, Tiny]:
         "gpt_oss_mxfp4": Tiny(config(**sizes, **more, **rope(150000.0, **yarn)), is_mxfp4=True),
         "gpt_oss_limit": Tiny(config(**sizes, **more, swiglu_limit=0.5, swiglu_alpha=1.5,
                                      layer_types=["full_attention"] * 3, **rope())),
+    }
+
+
+def per_block_models() -> dict[str, Tiny]:
+    """Gemma 4: blocks with inputs and sizes of their own, which share keys."""
+    kinds = ["sliding_attention", "full_attention"] * 3
+    sizes = {**SIZES, "num_hidden_layers": 6}
+    gemma4 = dict(head_dim=16, global_head_dim=32, sliding_window=8, layer_types=kinds,
+                  hidden_size_per_layer_input=0, vocab_size_per_layer_input=VOCABULARY)
+    config = transformers.Gemma4TextConfig
+    return {
+        "gemma4": Tiny(config(**sizes, **{**gemma4, "hidden_size_per_layer_input": 12},
+                              num_kv_shared_layers=3, use_double_wide_mlp=True)),
+        "gemma4_dense": Tiny(config(**sizes, **gemma4, attention_k_eq_v=True,
+                                    num_global_key_value_heads=1, final_logit_softcapping=1.5)),
     }
 
 
@@ -377,16 +392,21 @@ def write_tensors(writer: Writer, model: torch.nn.Module) -> None:
 def randomize(model: torch.nn.Module) -> None:
     """Weights whose logits are of order 1, and gains and biases that matter."""
     generator = torch.Generator().manual_seed(5)
-    offset = 0.0 if model.config.model_type.startswith(("gemma", "nemotron")) else 1.0
-    biases = [(name, values) for name, values in model.named_buffers() if "score_correction" in name]
+    kind = model.config.model_type
+    has_offset = kind.startswith(("gemma", "nemotron")) and kind != "gemma4_text"
+    offset = 0.0 if has_offset else 1.0
+    biases = [(name, values) for name, values in model.named_buffers()
+              if "score_correction" in name or "layer_scalar" in name]
     for name, values in [*model.named_parameters(), *biases]:
         noise = torch.randn(values.shape, generator=generator)
-        is_norm = "norm" in name or ".ln_" in name  # Nemotron's add 1
+        is_norm = ("norm" in name or ".ln_" in name) and name.endswith("weight")  # Nemotron's add 1
         with torch.no_grad():
-            if is_norm and name.endswith("weight"):
+            if is_norm or "layer_scalar" in name:
                 values.copy_(offset + 0.2 * noise)
             else:
                 values.copy_(noise * (0.15 if values.ndim > 1 else 0.1))
+            if kind == "gemma4_text" and name.endswith("q_norm.weight"):
+                values.mul_(0.2)  # scores have no factor: keeps rounding of float32 small
 
 
 def round_to_mxfp4(model: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -60,6 +60,16 @@ constexpr Architecture kArchitectures[] = {
      .hf_norm_offset = 1,
      .window_period = 6,
      .window_base = 10000},
+    {.gguf = "gemma4",
+     .hf = "gemma4_text",
+     .function = FeedForward::kGeluTanh,
+     .normalizes_heads = true,
+     .has_post_norms = true,
+     .scales_embedding = true,
+     .window_period = 6,
+     .window_base = 10000,
+     .score_scale = 1,
+     .normalizes_values = true},
     {.gguf = "phi3", .hf = "phi3", .gguf_merges = true},
     {.gguf = "gpt2",
      .hf = "gpt2",
@@ -230,6 +240,8 @@ Description start_description(const Architecture& architecture) {
   d.normalizes_heads = architecture.normalizes_heads;
   d.normalizes_together = architecture.normalizes_together;
   d.normalizes_rotated = architecture.normalizes_rotated;
+  d.score_scale = architecture.score_scale;
+  d.normalizes_values = architecture.normalizes_values;
   d.has_sinks = architecture.has_sinks;
   d.has_expert_bias = architecture.has_expert_bias;
   d.score_cap = architecture.score_cap;

@@ -16,8 +16,17 @@ ValueId GraphBuilder::plain_attention(ValueId x) {
     return product(name, x, here(role), d_.has_qkv_bias);
   };
   ValueId q = part("query", WeightRole::kQuery);
+  if (d_.shares_keys(block_)) {
+    q = rotated("query", normalized_heads("query", q, d_.heads, WeightRole::kQueryNorm), d_.heads);
+    return mix(q, seen_.at(d_.key_block(block_)));
+  }
   ValueId k = part("key", WeightRole::kKey);
-  const ValueId v = part("value", WeightRole::kValue);
+  const bool has_values = !d_.keys_are_values || d_.is_windowed(block_);
+  ValueId v = has_values ? part("value", WeightRole::kValue) : k;
+  if (d_.normalizes_values) {
+    const ValueId heads = heads_of("value/heads", v, d_.kv_heads, d_.value_width);
+    v = rows_of("value/rows", normalized("value", heads, false), d_.kv_heads * d_.value_width);
+  }
   if (d_.normalizes_rotated) {
     q = normalized_heads("query", rotated("query", q, d_.heads), d_.heads, WeightRole::kQueryNorm);
     k = normalized_heads("key", rotated("key", k, d_.kv_heads), d_.kv_heads, WeightRole::kKeyNorm);
@@ -25,7 +34,7 @@ ValueId GraphBuilder::plain_attention(ValueId x) {
     q = rotated("query", normalized_heads("query", q, d_.heads, WeightRole::kQueryNorm), d_.heads);
     k = rotated("key", normalized_heads("key", k, d_.kv_heads, WeightRole::kKeyNorm), d_.kv_heads);
   }
-  return mix(q, k, v);
+  return mix(q, seen_[block_] = kept({k, v}));
 }
 
 ValueId GraphBuilder::heads_of(const std::string& name, ValueId x, std::size_t heads,
@@ -81,8 +90,10 @@ ValueId GraphBuilder::latent_attention(ValueId x) {
   const ValueId keys =
       node("key/whole", ir::Concat{axis}, {part_of("key/head", both, 0, plain), shared});
   const ValueId values = part_of("value/heads", both, plain, d_.value_width);
-  return mix(latent_queries(x), rows_of("key/rows", keys, d_.heads * d_.head_width),
-             rows_of("value/rows", values, d_.heads * d_.value_width));
+  const KeysValues own = {rows_of("key/rows", keys, d_.heads * d_.head_width),
+                          rows_of("value/rows", values, d_.heads * d_.value_width)};
+  const ValueId q = latent_queries(x);
+  return mix(q, kept(own));
 }
 
 ir::Attention GraphBuilder::attention_operator() const {
@@ -123,7 +134,8 @@ ValueId GraphBuilder::rotated(const std::string& name, ValueId x, std::size_t he
   const bool is_windowed = d_.is_windowed(block_);
   const RotaryAngles& angles = is_windowed ? d_.window_rotary : d_.rotary;
   // Blocks with a window have tables of their own only if they differ.
-  const std::string table = is_windowed && d_.window_rotary != d_.rotary ? "window_" : "";
+  const bool differs = d_.window_rotary != d_.rotary || d_.full_head_width != 0;
+  const std::string table = is_windowed && differs ? "window_" : "";
   const auto rows = [&](const char* function, ir::Tensor RotaryTables::*member) {
     return shared_constant(table + "rotary/" + function,
                            [&] { return std::move(rotary_tables(d_, angles, context_).*member); });

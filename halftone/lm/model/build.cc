@@ -30,10 +30,12 @@ class RowsBuilder : public GraphBuilder {
     slots_ = graph_.add_input("slots", integers());
     positions_ = graph_.add_input("positions", integers());
   }
-  ValueId mix(ValueId q, ValueId k, ValueId v) override {
-    const ValueId keys = kept("keys", k, d_.kv_heads * d_.head_width);
-    const ValueId values = kept("values", v, d_.kv_heads * d_.value_width);
-    return attend({q, keys, values, slots_, positions_});
+  KeysValues kept(const KeysValues& own) override {
+    const ValueId keys = appended("keys", own.keys, d_.kv_heads * d_.head_width);
+    return {keys, appended("values", own.values, d_.kv_heads * d_.value_width)};
+  }
+  ValueId mix(ValueId q, const KeysValues& seen) override {
+    return attend({q, seen.keys, seen.values, slots_, positions_});
   }
   void finish() override {
     for (const ir::State& state : states_) graph_.tie(state.before, state.after);
@@ -41,7 +43,7 @@ class RowsBuilder : public GraphBuilder {
 
  private:
   static ir::ValueType integers() { return ir::dense_type(ir::ElementType::kInt32, {kBatch}); }
-  ValueId kept(const std::string& name, ValueId rows, std::size_t width) {
+  ValueId appended(const std::string& name, ValueId rows, std::size_t width) {
     const ir::State state{
         graph_.add_input(prefix_ + name,
                          ir::dense_type(ir::ElementType::kFloat32,
@@ -80,7 +82,10 @@ class SamplesBuilder : public GraphBuilder {
       return positions;
     });
   }
-  ValueId mix(ValueId q, ValueId k, ValueId v) override { return attend({q, k, v}); }
+  KeysValues kept(const KeysValues& own) override { return own; }
+  ValueId mix(ValueId q, const KeysValues& seen) override {
+    return attend({q, seen.keys, seen.values});
+  }
 };
 
 /// Rotary positions go on for ever; learned ones end with their table.

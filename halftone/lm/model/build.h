@@ -50,11 +50,14 @@ struct SamplePart {
   std::vector<ProductInput> inputs;
 };
 
-/// The embedding alone: "ids", int32 [N, tokens], to hidden rows [N, tokens, d].
+/// The embedding alone: "ids", int32 [N, tokens], to the rows that the first block reads: hidden
+/// rows [N, tokens, d], wider if blocks have inputs of their own.
 /// @throws Error as build_samples()
 ir::Graph build_sample_embedding(const Description& description, const Weights& weights,
                                  std::size_t tokens);
-/// One block: hidden rows "rows" [N, tokens, d] to hidden rows, output 0. The matrices of experts
+/// One block: rows "rows" to those that the next block reads, output 0: hidden rows [N, tokens, d],
+/// behind them the inputs of the blocks to come and the keys and values that they share. The
+/// matrices of experts
 /// appear as expert 0: those of gate and up have the rows of all experts as input, those of down
 /// [N, tokens, active experts, inner].
 /// @throws Error as build_samples()

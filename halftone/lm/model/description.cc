@@ -47,6 +47,32 @@ void check_extents(const Description& d) {
   }
 }
 
+/// Sizes of blocks that differ, and blocks without keys.
+void check_differing(const Description& d) {
+  if (d.full_head_width != 0) {
+    check_extent(d, "head width without a window", d.full_head_width, 1 << 16);
+    check_extent(d, "heads of keys without a window", d.full_kv_heads, d.heads);
+    if (d.heads % d.full_kv_heads != 0 || d.value_width != d.head_width ||
+        d.full_head_width % 2 != 0 || d.latent_width != 0) {
+      fail_description(d, "heads without a window: they do not fit the others");
+    }
+  }
+  if (d.block_input_width != 0) {
+    check_extent(d, "width of inputs of blocks", d.block_input_width, 1 << 16);
+    check_extent(d, "width of inputs of all blocks", d.block_input_width * d.blocks);
+  }
+  if (d.sharing_inner != 0) check_extent(d, "feed-forward width", d.sharing_inner);
+  if (d.sharing_blocks > d.blocks) {
+    fail_description(d, "blocks that share keys: expected 0 to " + std::to_string(d.blocks) +
+                            ", found " + std::to_string(d.sharing_blocks));
+  }
+  for (std::size_t block = d.blocks - d.sharing_blocks; block < d.blocks; ++block) {
+    if (d.key_block(block) != block) continue;
+    fail_description(d, "block " + std::to_string(block) +
+                            ": no earlier block of its kind has keys that it could read");
+  }
+}
+
 void check_latent(const Description& d) {
   if (d.latent_width == 0) return;
   check_extent(d, "latent width", d.latent_width);
@@ -56,13 +82,13 @@ void check_latent(const Description& d) {
   if (!is_alone) fail_description(d, "latent attention: expected rotated elements in each head");
 }
 
-void check_angles(const Description& d, const RotaryAngles& angles) {
+/// @param dims  elements of a head that they rotate
+void check_angles(const Description& d, const RotaryAngles& angles, std::size_t dims) {
   check_number(d, "base of rotary positions", angles.base, 0);
   for (const auto* divisors : {&angles.divisors, &angles.long_divisors}) {
-    if (!divisors->empty() && divisors->size() != d.rotary_dims / 2) {
-      fail_description(d, "factors of rotary positions: expected " +
-                              std::to_string(d.rotary_dims / 2) + ", found " +
-                              std::to_string(divisors->size()));
+    if (!divisors->empty() && divisors->size() != dims / 2) {
+      fail_description(d, "factors of rotary positions: expected " + std::to_string(dims / 2) +
+                              ", found " + std::to_string(divisors->size()));
     }
     for (const double divisor : *divisors) check_number(d, "rotary factor", divisor, 0);
   }
@@ -81,8 +107,8 @@ void check_positions(const Description& d) {
     fail_description(d, "rotated elements of a head: expected an even number, found " +
                             std::to_string(d.rotary_dims));
   }
-  check_angles(d, d.rotary);
-  check_angles(d, d.window_rotary);
+  check_angles(d, d.rotary, d.full_head_width == 0 ? d.rotary_dims : d.full_head_width);
+  check_angles(d, d.window_rotary, d.rotary_dims);
   if (!d.unrotated.empty() && d.unrotated.size() != d.blocks) {
     fail_description(d, "blocks without positions: expected one entry for each of " +
                             std::to_string(d.blocks) + " blocks, found " +
@@ -134,6 +160,24 @@ std::string_view to_string(FeedForward function) {
   return "unknown";
 }
 
+std::size_t Description::key_block(std::size_t block) const {
+  if (!shares_keys(block)) return block;
+  for (std::size_t other = blocks - sharing_blocks; other-- > 0;) {
+    if (is_windowed(other) == is_windowed(block)) return other;
+  }
+  return block;
+}
+
+Description Description::of_block(std::size_t block) const {
+  Description one = *this;
+  if (full_head_width != 0 && !is_windowed(block)) {
+    one.head_width = one.value_width = one.rotary_dims = full_head_width;
+    one.kv_heads = full_kv_heads;
+  }
+  if (sharing_inner != 0 && shares_keys(block)) one.inner = sharing_inner;
+  return one;
+}
+
 void check(const Description& description) {
   check_extents(description);
   check_number(description, "epsilon of norms", description.norm_epsilon, 0);
@@ -148,6 +192,7 @@ void check(const Description& description) {
   check_number(description, "limit of gates", description.gate_limit, 0);
   check_positions(description);
   check_latent(description);
+  check_differing(description);
   check_experts(description);
 }
 

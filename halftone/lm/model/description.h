@@ -105,6 +105,12 @@ struct Description {
   double score_cap = 0;                ///< then cap tanh(score / cap); 0: as they are
   std::size_t window = 0;        ///< keys that blocks with a window see, the token's own included
   std::vector<bool> windowed{};  ///< [blocks] whether a block has the window
+  std::size_t full_head_width = 0;  ///< of blocks without a window; 0: as the others
+  std::size_t full_kv_heads = 0;    ///< likewise
+  bool keys_are_values = false;     ///< of blocks without a window: before norms and rotation
+  std::size_t sharing_blocks = 0;   ///< the last ones, which read keys and values of earlier blocks
+  std::size_t sharing_inner = 0;    ///< width of their feed-forward networks; 0: as the others
+  bool normalizes_values = false;   ///< each head, without gains
   bool has_qkv_bias = false;
   bool has_output_bias = false;
   bool has_sinks = false;            ///< a number per head is a further score, of no value
@@ -128,6 +134,11 @@ struct Description {
   double gate_slope = 1.702;  ///< of kClampedSwish
   double gate_limit = 7;
 
+  /// Each block has an input of its own that follows from the token: a row of a table plus a
+  /// product with the embedding. Behind the feed-forward network gate x times it is added.
+  std::size_t block_input_width = 0;  ///< 0: none
+  bool has_block_factor = false;      ///< a number that the outputs of a block are multiplied by
+
   std::size_t experts = 0;          ///< feed-forward networks of a block; 0: one, without a choice
   std::size_t dense_blocks = 0;     ///< leading blocks that have one nevertheless
   std::size_t dense_inner = 0;      ///< its width
@@ -150,6 +161,14 @@ struct Description {
   [[nodiscard]] bool is_windowed(std::size_t block) const {
     return window != 0 && windowed.at(block);
   }
+  [[nodiscard]] bool shares_keys(std::size_t block) const {
+    return block + sharing_blocks >= blocks;
+  }
+  /// The block whose keys and values a block reads: itself, or the last one before those that share
+  /// keys that has a window, or none, as well. @pre check() passed
+  [[nodiscard]] std::size_t key_block(std::size_t block) const;
+  /// The same with the sizes of one block in place of those that blocks differ in.
+  [[nodiscard]] Description of_block(std::size_t block) const;
   [[nodiscard]] bool is_rotated(std::size_t block) const {
     return positions == Positions::kRotary && (unrotated.empty() || !unrotated.at(block));
   }

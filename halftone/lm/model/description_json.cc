@@ -73,6 +73,12 @@ void visit_attention(D& d, const Visit& visit) {
   visit.later("normalizes_together", d.normalizes_together, usual().normalizes_together);
   visit.later("normalizes_rotated", d.normalizes_rotated, usual().normalizes_rotated);
   visit.later("has_sinks", d.has_sinks, usual().has_sinks);
+  visit.later("full_head_width", d.full_head_width, usual().full_head_width);
+  visit.later("full_kv_heads", d.full_kv_heads, usual().full_kv_heads);
+  visit.later("keys_are_values", d.keys_are_values, usual().keys_are_values);
+  visit.later("sharing_blocks", d.sharing_blocks, usual().sharing_blocks);
+  visit.later("sharing_inner", d.sharing_inner, usual().sharing_inner);
+  visit.later("normalizes_values", d.normalizes_values, usual().normalizes_values);
   visit("positions", d.positions);
   visit("pairing", d.pairing);
   visit("rotary_dims", d.rotary_dims);
@@ -131,6 +137,8 @@ void visit_fields(D& d, const Visit& visit) {
   visit("is_gated", d.is_gated);
   visit("inner", d.inner);
   visit("has_ffn_bias", d.has_ffn_bias);
+  visit.later("block_input_width", d.block_input_width, usual().block_input_width);
+  visit.later("has_block_factor", d.has_block_factor, usual().has_block_factor);
   visit.later("gate_slope", d.gate_slope, usual().gate_slope);
   visit.later("gate_limit", d.gate_limit, usual().gate_limit);
   visit_experts(d, visit);

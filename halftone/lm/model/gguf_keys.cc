@@ -66,6 +66,22 @@ class GgufKeys {
     const GgufValue* value = file_.find(prefix_ + key);
     return value == nullptr ? nullptr : std::get_if<GgufArray>(value);
   }
+  /// A number of each block, or one of all. @throws Error kFormat unless it is one of these
+  [[nodiscard]] std::vector<std::size_t> of_blocks(const std::string& key,
+                                                   std::size_t blocks) const {
+    const GgufArray* numbers = list(key);
+    if (numbers == nullptr) return std::vector<std::size_t>(blocks, needed_whole(key));
+    std::vector<std::size_t> all;
+    for (const std::int64_t number : numbers->integers) {
+      if (number < 0) fail_key(key, "expected numbers from 0, found " + std::to_string(number));
+      all.push_back(static_cast<std::size_t>(number));
+    }
+    if (all.size() < blocks) {
+      fail_key(key, "expected " + std::to_string(blocks) + " numbers, found " +
+                        std::to_string(all.size()));
+    }
+    return all;
+  }
   [[noreturn]] void fail_key(const std::string& key, const std::string& message,
                              ErrorKind kind = ErrorKind::kFormat) const {
     fail(kind, "key '" + printable(prefix_ + key) + "': " + message);
@@ -97,7 +113,7 @@ void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.blocks -= d.unused_blocks;
   d.context = keys.needed_whole(gguf_key::kContext);
   d.width = keys.needed_whole(gguf_key::kWidth);
-  d.inner = keys.whole(gguf_key::kInner).value_or(0);
+  if (d.architecture != "gemma4") d.inner = keys.whole(gguf_key::kInner).value_or(0);
   const GgufTensor* table = file.tensor("token_embd.weight");
   d.vocabulary = table != nullptr && table->shape.size() == 2
                      ? table->shape[0]
@@ -120,11 +136,13 @@ void read_latents(const GgufKeys& keys, Description& d) {
 
 void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.heads = keys.needed_whole(gguf_key::kHeads);
-  d.kv_heads = keys.whole(gguf_key::kKvHeads).value_or(d.heads);
+  if (d.architecture != "gemma4") {
+    d.kv_heads = keys.whole(gguf_key::kKvHeads).value_or(d.heads);
+  }
   d.head_width = keys.whole(gguf_key::kHeadWidth).value_or(d.heads == 0 ? 0 : d.width / d.heads);
   d.value_width = keys.whole(gguf_key::kValueWidth).value_or(d.head_width);
   read_latents(keys, d);
-  d.score_scale = keys.number(gguf_key::kScoreScale).value_or(0);
+  d.score_scale = keys.number(gguf_key::kScoreScale).value_or(d.score_scale);
   d.score_cap = keys.number(gguf_key::kScoreCap).value_or(d.score_cap);
   d.logit_cap = keys.number(gguf_key::kLogitCap).value_or(d.logit_cap);
   if (keys.number(gguf_key::kQkvLimit).value_or(0) != 0) {
@@ -180,6 +198,50 @@ void read_window(const GgufKeys& keys, const Architecture& architecture, Descrip
   for (std::size_t i = 0; i < d.blocks && d.blocks <= (1 << 12); ++i) {
     d.windowed.push_back(i % *period < *period - 1);
   }
+}
+
+/// The number of the blocks of a kind, which all have the same.
+template <typename IsOfKind>
+std::size_t of_kind(const GgufKeys& keys, const char* key, const Description& d,
+                    std::size_t otherwise, const IsOfKind& is_of_kind) {
+  const std::vector<std::size_t> all = keys.of_blocks(key, d.blocks);
+  std::optional<std::size_t> found;
+  for (std::size_t block = 0; block < d.blocks; ++block) {
+    if (!is_of_kind(block)) continue;
+    if (found && *found != all[block]) {
+      keys.fail_key(key, "blocks of one kind differ", ErrorKind::kUnsupported);
+    }
+    found = all[block];
+  }
+  return found.value_or(otherwise);
+}
+
+/// Gemma 4: blocks of several sizes, which share keys and have inputs of their own.
+void read_differing(const GgufFile& file, const GgufKeys& keys, Description& d) {
+  if (d.architecture != "gemma4") return;
+  const auto is_windowed = [&](std::size_t block) { return d.is_windowed(block); };
+  const auto is_full = [&](std::size_t block) { return !d.is_windowed(block); };
+  const auto shares = [&](std::size_t block) { return d.shares_keys(block); };
+  const auto has_keys = [&](std::size_t block) { return !d.shares_keys(block); };
+  d.sharing_blocks = std::min(d.blocks, keys.whole(gguf_key::kSharingBlocks).value_or(0));
+  d.full_head_width = d.head_width;
+  d.head_width = keys.needed_whole(gguf_key::kWindowHeadWidth);
+  d.value_width = keys.needed_whole(gguf_key::kWindowValueWidth);
+  d.kv_heads = of_kind(keys, gguf_key::kKvHeads, d, d.heads, is_windowed);
+  d.full_kv_heads = of_kind(keys, gguf_key::kKvHeads, d, d.kv_heads, is_full);
+  const std::size_t inner = of_kind(keys, gguf_key::kInner, d, 0, has_keys);
+  const std::size_t sharing = of_kind(keys, gguf_key::kInner, d, inner, shares);
+  d.inner = inner;
+  d.sharing_inner = sharing == inner ? 0 : sharing;
+  d.block_input_width = keys.whole(gguf_key::kBlockInput).value_or(0);
+  d.has_block_factor = has_tensor(file, "blk.0.layer_output_scale.weight");
+  for (std::size_t block = 0; block < d.blocks && !d.keys_are_values; ++block) {
+    const std::string value = "blk." + std::to_string(block) + ".attn_v.weight";
+    d.keys_are_values = has_keys(block) && is_full(block) && !has_tensor(file, value.c_str());
+  }
+  if (keys.whole(gguf_key::kExperts).value_or(0) == 0) return;
+  keys.fail_key(gguf_key::kExperts, "experts beside a network are not described here",
+                ErrorKind::kUnsupported);
 }
 
 std::vector<double> factors_of(const GgufFile& file, const char* name) {
@@ -264,7 +326,13 @@ void refuse_angles(const GgufKeys& keys, const Description& d) {
 
 void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) {
   if (d.positions != Positions::kRotary) return;
-  d.rotary_dims = keys.whole(gguf_key::kRotaryDims).value_or(d.head_width);
+  const bool differs = d.full_head_width != 0;  // then that of blocks with a window is here
+  d.rotary_dims = keys.whole(differs ? gguf_key::kWindowRotaryDims : gguf_key::kRotaryDims)
+                      .value_or(d.head_width);
+  if (differs &&
+      keys.whole(gguf_key::kRotaryDims).value_or(d.full_head_width) != d.full_head_width) {
+    keys.fail_key(gguf_key::kRotaryDims, "expected whole heads", ErrorKind::kUnsupported);
+  }
   d.rotary.base = keys.number(gguf_key::kBase).value_or(d.rotary.base);
   if (const auto base = keys.number(gguf_key::kWindowBase)) d.window_rotary.base = *base;
   d.rotary.divisors = factors_of(file, gguf_key::kDivisors);
@@ -340,6 +408,7 @@ Description describe_gguf(const GgufFile& file) {
   read_norms(file, d);
   read_gemma_scale(d);
   read_window(keys, architecture, d);
+  read_differing(file, keys, d);
   read_positions(file, keys, d);
   read_experts(file, keys, d);
   read_function(keys, d);

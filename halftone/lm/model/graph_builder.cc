@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/graph_builder.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace halftone::lm {
 
 ir::Graph GraphBuilder::body() {
@@ -16,14 +19,14 @@ ir::Graph GraphBuilder::body() {
 ir::Graph GraphBuilder::embedding_part() {
   add_ids();
   add_tokens();
-  graph_.add_output(embedding());
+  give_rows(embedding(), 0);
   return std::move(graph_);
 }
 
 SamplePart GraphBuilder::block_part(std::size_t index) {
   is_part_ = true;
   add_tokens();
-  graph_.add_output(block(index, graph_.add_input("rows", float_type(d_.width))));
+  give_rows(block(index, take_rows(index)), index + 1);
   return part_with_products();
 }
 
@@ -102,13 +105,86 @@ ValueId GraphBuilder::logits() {
 
 ValueId GraphBuilder::block(std::size_t index, ValueId x) {
   block_ = index;
+  d_ = whole_.of_block(index);
   prefix_ = "blk." + std::to_string(index) + "/";
   const ValueId rows = pre_norm(x, WeightRole::kAttentionNorm);
   const ValueId sum = add_branch("attention", x, WeightRole::kAttentionPostNorm, attention(rows));
   const ValueId read =
       d_.shares_pre_norm ? rows : pre_norm(d_.is_parallel ? x : sum, WeightRole::kFeedForwardNorm);
-  return add_branch("feed_forward", sum, WeightRole::kFeedForwardPostNorm,
-                    d_.has_experts(block_) ? experts(read) : feed_forward(read));
+  ValueId y = add_branch("feed_forward", sum, WeightRole::kFeedForwardPostNorm,
+                         d_.has_experts(block_) ? experts(read) : feed_forward(read));
+  if (d_.block_input_width != 0) {
+    y = add_branch("block_input", y, WeightRole::kBlockInputPostNorm, block_input(y));
+  }
+  if (!d_.has_block_factor) return y;
+  return binary("scaled", ir::BinaryKind::kMul, y, add_weight(here(WeightRole::kBlockFactor)));
+}
+
+ValueId GraphBuilder::block_input(ValueId x) {
+  const std::size_t width = d_.block_input_width;
+  const ValueId input =
+      part_of("block_input/own", block_inputs_, (block_ - block_inputs_begin_) * width, width);
+  const ValueId gate = product("block_input/gate", x, here(WeightRole::kBlockInputGate), false,
+                               activation_of(d_.function));
+  return product("block_input/output",
+                 binary("block_input/gated", ir::BinaryKind::kMul, gate, input),
+                 here(WeightRole::kBlockInputOutput));
+}
+
+std::vector<std::size_t> GraphBuilder::sources_before(std::size_t block) const {
+  std::vector<std::size_t> sources;
+  for (std::size_t reader = block; reader < whole_.blocks; ++reader) {
+    const std::size_t source = whole_.key_block(reader);
+    if (source < block && std::ranges::find(sources, source) == sources.end()) {
+      sources.push_back(source);
+    }
+  }
+  return sources;
+}
+
+std::size_t GraphBuilder::rows_width(std::size_t block) const {
+  std::size_t width = whole_.width + (whole_.blocks - block) * whole_.block_input_width;
+  for (const std::size_t source : sources_before(block)) {
+    const Description d = whole_.of_block(source);
+    width += d.kv_heads * (d.head_width + d.value_width);
+  }
+  return width;
+}
+
+ValueId GraphBuilder::take_rows(std::size_t block) {
+  const ValueId rows = graph_.add_input("rows", float_type(rows_width(block)));
+  if (rows_width(block) == whole_.width) return rows;
+  std::size_t begin = 0;
+  const auto take = [&](const std::string& name, std::size_t width) {
+    begin += width;
+    return part_of("rows/" + name, rows, begin - width, width);
+  };
+  const ValueId x = take("hidden", whole_.width);
+  block_inputs_begin_ = block;
+  const std::size_t inputs = (whole_.blocks - block) * whole_.block_input_width;
+  if (inputs != 0) block_inputs_ = take("block_inputs", inputs);
+  for (const std::size_t source : sources_before(block)) {
+    const Description d = whole_.of_block(source);
+    const std::string name = std::to_string(source);
+    const ValueId keys = take("keys/" + name, d.kv_heads * d.head_width);
+    seen_[source] = {keys, take("values/" + name, d.kv_heads * d.value_width)};
+  }
+  return x;
+}
+
+void GraphBuilder::give_rows(ValueId x, std::size_t block) {
+  prefix_ = "rows/";
+  std::vector<ValueId> parts = {x};
+  const std::size_t width = whole_.block_input_width;
+  if (width != 0 && block < whole_.blocks) {
+    parts.push_back(part_of("left", block_inputs_, (block - block_inputs_begin_) * width,
+                            (whole_.blocks - block) * width));
+  }
+  for (const std::size_t source : sources_before(block)) {
+    parts.push_back(seen_.at(source).keys);
+    parts.push_back(seen_.at(source).values);
+  }
+  graph_.add_output(parts.size() == 1 ? x : node("given", ir::Concat{lead_.size()}, parts));
 }
 
 ValueId GraphBuilder::product(const std::string& name, ValueId x, const WeightId& id, bool has_bias,
@@ -174,7 +250,27 @@ ValueId GraphBuilder::embedding() {
                         {add_weight({.role = WeightRole::kPositionEmbedding}), positions_});
     x = binary("embedding/placed", ir::BinaryKind::kAdd, x, rows);
   }
+  if (d_.block_input_width != 0) block_inputs_ = block_inputs(x);
   return x;
+}
+
+ValueId GraphBuilder::block_inputs(ValueId x) {
+  const auto scaled = [&](const std::string& name, ValueId y, double factor) {
+    return binary(name + "/scaled", ir::BinaryKind::kMul, y, scalar(name + "_factor", factor));
+  };
+  const auto width = static_cast<double>(d_.block_input_width);
+  const ValueId rows = node("block_inputs/rows", ir::Gather{.axis = 0},
+                            {add_weight({.role = WeightRole::kBlockInputTable}), ids_});
+  const ValueId table = scaled("block_inputs/table", rows, std::sqrt(width));
+  ValueId y = product("block_inputs/projection", x, {.role = WeightRole::kBlockInputProjection});
+  y = scaled("block_inputs/projection", y, 1 / std::sqrt(static_cast<double>(d_.width)));
+  y = normalized("block_inputs",
+                 heads_of("block_inputs/blocks", y, d_.blocks, d_.block_input_width), false);
+  y = binary("block_inputs/norm", ir::BinaryKind::kMul, y,
+             add_weight({.role = WeightRole::kBlockInputNorm}));
+  y = rows_of("block_inputs/all", y, d_.blocks * d_.block_input_width);
+  y = binary("block_inputs/sum", ir::BinaryKind::kAdd, y, table);
+  return scaled("block_inputs/sum", y, 1 / std::sqrt(2.0));
 }
 
 }  // namespace halftone::lm

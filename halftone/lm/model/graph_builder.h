@@ -31,7 +31,11 @@ class GraphBuilder {
   /// @param lead  the leading extents of rows: the batch, or the batch and the tokens of a sample
   GraphBuilder(const Description& description, const Weights& weights, SharedConstants& constants,
                std::vector<ir::Dim> lead)
-      : d_(description), weights_(weights), constants_(constants), lead_(std::move(lead)) {}
+      : whole_(description),
+        d_(description),
+        weights_(weights),
+        constants_(constants),
+        lead_(std::move(lead)) {}
   virtual ~GraphBuilder() = default;
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
@@ -56,8 +60,14 @@ class GraphBuilder {
   virtual void add_ids() = 0;
   /// Adds what else tells tokens apart.
   virtual void add_tokens() = 0;
+  struct KeysValues {
+    ValueId keys = ir::kAbsent;
+    ValueId values = ir::kAbsent;
+  };
+  /// Keys and values of the tokens that these see. @param own  those of these tokens
+  virtual KeysValues kept(const KeysValues& own) = 0;
   /// @return [..., heads value_width]
-  virtual ValueId mix(ValueId q, ValueId k, ValueId v) = 0;
+  virtual ValueId mix(ValueId q, const KeysValues& seen) = 0;
   /// After the outputs are set.
   virtual void finish() {}
 
@@ -126,6 +136,19 @@ class GraphBuilder {
   ValueId add_branch(const std::string& name, ValueId x, WeightRole post_norm, ValueId branch);
 
   ValueId embedding();
+  /// The inputs of all blocks: [..., blocks block_input_width]. @param x  embeddings
+  ValueId block_inputs(ValueId x);
+  /// What the input of the block adds to x.
+  ValueId block_input(ValueId x);
+
+  /// Adds the input "rows" in front of a block and takes it apart: hidden rows, inputs of the
+  /// blocks to come, keys and values that they share.
+  ValueId take_rows(std::size_t block);
+  /// The output in front of a block, likewise.
+  void give_rows(ValueId x, std::size_t block);
+  /// Earlier blocks whose keys are read from a block on.
+  [[nodiscard]] std::vector<std::size_t> sources_before(std::size_t block) const;
+  [[nodiscard]] std::size_t rows_width(std::size_t block) const;
 
   ValueId attention(ValueId x);
   ValueId plain_attention(ValueId x);
@@ -218,7 +241,8 @@ class GraphBuilder {
     ValueId output;
   };
 
-  const Description& d_;
+  const Description& whole_;
+  Description d_;  ///< with the sizes of the block
   const Weights& weights_;
   SharedConstants& constants_;
   std::vector<ir::Dim> lead_;
@@ -231,7 +255,10 @@ class GraphBuilder {
   ValueId ids_ = ir::kAbsent;
   ValueId positions_ = ir::kAbsent;
   std::size_t block_ = 0;
-  std::string prefix_;  ///< of the names of nodes
+  ValueId block_inputs_ = ir::kAbsent;  ///< from block `block_inputs_begin_` on
+  std::size_t block_inputs_begin_ = 0;
+  std::map<std::size_t, KeysValues> seen_;  ///< of blocks that have keys
+  std::string prefix_;                      ///< of the names of nodes
 };
 
 }  // namespace halftone::lm

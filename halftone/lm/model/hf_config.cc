@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <ranges>
 
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
@@ -38,6 +40,59 @@ void read_expert_sizes(const ConfigReader& config, Description& d) {
   if (config.text({"topk_method"}) == "greedy") return;
   d.expert_groups = config.whole({"n_group"}).value_or(1);
   d.active_groups = config.whole({"topk_group"}).value_or(1);
+}
+
+/// A size of the blocks without a window: `per_layer_config` has it for each of them.
+std::optional<std::size_t> full_size(const ConfigReader& config, const Description& d,
+                                     const char* name, const char* old_name) {
+  const auto blocks = config.part("per_layer_config");
+  if (!blocks) return config.whole({old_name});
+  std::optional<std::size_t> size;
+  for (const std::string& key : blocks->keys()) {
+    const auto block = blocks->part(key.c_str());
+    const bool is_full = std::ranges::any_of(
+        std::views::iota(std::size_t{0}, d.blocks),
+        [&](std::size_t i) { return key == std::to_string(i) && !d.is_windowed(i); });
+    const auto found = block ? block->whole({name}) : std::nullopt;
+    if (!is_full || (size && found != size)) {
+      config.fail_key("per_layer_config",
+                      "'" + printable(key) +
+                          "': sizes of this block alone are "
+                          "not described here",
+                      ErrorKind::kUnsupported);
+    }
+    size = found;
+  }
+  return size;
+}
+
+/// Gemma 4: blocks of several sizes, which share keys and have inputs of their own.
+/// @pre d.windowed is set
+void read_differing(const ConfigReader& config, Description& d) {
+  constexpr std::size_t kUsualFullWidth = 512;
+  d.full_head_width = full_size(config, d, "head_dim", "global_head_dim").value_or(kUsualFullWidth);
+  d.keys_are_values = config.flag("attention_k_eq_v", false);
+  const auto full_heads = full_size(config, d, "num_key_value_heads", "num_global_key_value_heads");
+  d.full_kv_heads = d.keys_are_values ? full_heads.value_or(d.kv_heads) : d.kv_heads;
+  d.has_block_factor = true;
+  if (config.flag("enable_moe_block", false)) {
+    config.fail_key("enable_moe_block", "experts beside a network are not described here",
+                    ErrorKind::kUnsupported);
+  }
+}
+
+void read_sharing(const ConfigReader& config, Description& d) {
+  d.sharing_blocks = config.whole({"num_kv_shared_layers"}).value_or(0);
+  if (d.sharing_blocks != 0 && config.flag("use_double_wide_mlp", false)) {
+    d.sharing_inner = 2 * d.inner;
+  }
+  d.block_input_width = config.whole({"hidden_size_per_layer_input"}).value_or(0);
+  const auto rows = config.whole({"vocab_size_per_layer_input"});
+  if (d.block_input_width == 0 || !rows || *rows == d.vocabulary) return;
+  config.fail_key("vocab_size_per_layer_input",
+                  "expected " + std::to_string(d.vocabulary) + ", as vocab_size, found " +
+                      std::to_string(*rows),
+                  ErrorKind::kUnsupported);
 }
 
 /// Latent attention: keys and values of all heads from one row.
@@ -131,6 +186,11 @@ void refuse_unknown(const ConfigReader& config) {
   }
   for (const char* key : {"scale_attn_by_inverse_layer_idx", "add_cross_attention",
                           "use_bidirectional_attention", "qk_layernorm"}) {
+    // Of pictures, which have no tokens here.
+    const auto* value = config.find({key}).value;
+    if (value != nullptr && *value == "vision") continue;
+    if (value != nullptr && *value == "all")
+      refuse(key, "attention of this kind is not described here");
     if (config.flag(key, false)) refuse(key, "attention of this kind is not described here");
   }
   if (config.text({"model_type"}) == "cohere" && config.flag("use_qk_norm", false)) {
@@ -212,20 +272,26 @@ constexpr const char* kExpertNames[] = {"num_experts", "num_local_experts", "n_r
 /// Keys that change what a class computes that knows them.
 constexpr const char* kEffects[] = {"alibi",
                                     "attention_bias",
+                                    "attention_k_eq_v",
                                     "attention_multiplier",
                                     "attention_out_bias",
                                     "attn_logit_softcapping",
                                     "clip_qkv",
                                     "embedding_multiplier",
+                                    "enable_moe_block",
                                     "final_logit_softcapping",
+                                    "global_head_dim",
+                                    "hidden_size_per_layer_input",
                                     "logit_scale",
                                     "logits_scaling",
                                     "mlp_bias",
                                     "no_rope_layers",
                                     "num_experts",
+                                    "num_kv_shared_layers",
                                     "num_local_experts",
                                     "n_routed_experts",
                                     "partial_rotary_factor",
+                                    "per_layer_config",
                                     "qk_layernorm",
                                     "qkv_bias",
                                     "query_pre_attn_scalar",
@@ -328,6 +394,13 @@ Description sizes_of(const ConfigReader& config, const Architecture& architectur
   Description d = start_description(architecture);
   read_config_sizes(config, architecture, d);
   read_window_layers(config, d);
+  read_sharing(config, d);
+  if (d.architecture == "gemma4") {
+    // The last block sees all, whatever a file says.
+    if (d.windowed.empty()) complete(d, architecture);
+    if (!d.windowed.empty()) d.windowed.back() = false;
+    read_differing(config, d);
+  }
   return d;
 }
 

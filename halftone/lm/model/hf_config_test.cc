@@ -315,6 +315,13 @@ TEST(Config, RefusesWhatItWouldComputeWrongly) {
   refuse(kLlama32, R"("partial_rotary_factor": 0.5)",
          "c: 'partial_rotary_factor': transformers does not read it");
   refuse(kMistral, R"("hidden_activation": "tanh")", "c: 'hidden_act': 'tanh': known: silu");
+  const std::string gemma4 =
+      R"({"model_type": "gemma4_text", "num_hidden_layers": 2, "vocab_size": 9})";
+  refuse(gemma4, R"("enable_moe_block": true)", "c: 'enable_moe_block': experts beside a network");
+  refuse(gemma4, R"("vocab_size_per_layer_input": 7)", "c: 'vocab_size_per_layer_input': expected");
+  refuse(gemma4, R"("per_layer_config": {"0": {"head_dim": 64}})", "c: 'per_layer_config': '0'");
+  refuse(gemma4, R"("use_bidirectional_attention": "all")",
+         "c: 'use_bidirectional_attention': attention of this kind");
   expect_error(ErrorKind::kUnsupported, "c: architecture 'mamba' (model_type)",
                [] { describe_config(replaced(kMistral, "mistral", "mamba"), "c"); });
 }

@@ -35,6 +35,7 @@ constexpr ScalingRow kScalings[] = {
     {"llama3", {"low_freq_factor", "high_freq_factor"}},
     {"yarn",
      {"attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"}},
+    {"proportional"},
     {"longrope", {"short_factor", "long_factor", "attention_factor"}},
 };
 
@@ -60,6 +61,8 @@ class Scaling {
       angles.divisors = llama3_divisors(angles.base);
     } else if (type_ == "dynamic") {
       read_dynamic(angles);
+    } else if (type_ == "proportional") {
+      angles.divisors = proportional_divisors();
     } else if (type_ == "yarn") {
       return read_yarn(angles.yarn);
     } else if (type_ == "longrope") {
@@ -89,7 +92,7 @@ class Scaling {
       config_.fail_key(name_,
                        "type '" + printable(type_) +
                            "': its angles are not described here; known: default, linear, dynamic, "
-                           "llama3, yarn, longrope",
+                           "llama3, yarn, longrope, proportional",
                        ErrorKind::kUnsupported);
     }
     for (const std::string& key : keys_.keys()) {
@@ -123,6 +126,22 @@ class Scaling {
       if (turns < low) divisors[i] = factor;
       if (turns >= low && turns <= high) divisors[i] = 1 / ((1 - share) / factor + share);
     }
+    return divisors;
+  }
+
+  /// The first pairs of whole heads turn, the others do not.
+  [[nodiscard]] std::vector<double> proportional_divisors() const {
+    constexpr double kNever = 1e30;
+    const std::size_t dims =
+        sizes_.full_head_width == 0 ? sizes_.head_width : sizes_.full_head_width;
+    const double share = keys_.number({"partial_rotary_factor"}).value_or(1);
+    if (!(share > 0 && share <= 1)) {
+      config_.fail_key("partial_rotary_factor", "expected a number above 0 and at most 1");
+    }
+    const double factor = keys_.number({"factor"}).value_or(1);
+    const auto turned = static_cast<std::size_t>(std::floor(share * as_real(dims) / 2));
+    std::vector<double> divisors(dims / 2, kNever);
+    std::fill_n(divisors.begin(), turned, factor);
     return divisors;
   }
 
@@ -227,6 +246,8 @@ void read_unrotated(const ConfigReader& config, Description& d) {
 
 void read_rotary_dims(const ConfigReader& config, const ConfigReader& scaling, Description& d) {
   if (d.latent_width != 0) return;  // these have a key of their own
+  d.rotary_dims = d.head_width;
+  if (scaling.text({"rope_type", "type"}) == "proportional") return;  // its own factor
   const char* key = "partial_rotary_factor";
   const auto usual = config.number({key});
   const double share = scaling.number({key}).value_or(usual.value_or(1));
@@ -265,7 +286,7 @@ void read_config_positions(const ConfigReader& config, const Architecture& archi
   read_unrotated(config, d);
   if (windowed) read_window_positions(config, *windowed, d);
   read_rotary_dims(config, full.keys ? *full.keys : config, d);
-  if (!full.keys || d.rotary_dims > (1 << 16)) return;
+  if (!full.keys || std::max(d.rotary_dims, d.full_head_width) > (1 << 16)) return;
   d.rotary.base = full.keys->number({"rope_theta"}).value_or(d.rotary.base);
   const Scaling scaling(config, *full.keys, full.name, d);
   d.rotary_factor = scaling.read(d.rotary);

@@ -83,7 +83,8 @@ void write_window(const Description& d, KeyWriter& keys) {
   Description usual = d;
   usual.windowed.clear();
   complete(usual, architecture);
-  if (usual.windowed != d.windowed) keys.other(gguf_key::kWindowPattern, d.windowed);
+  const bool is_needed = usual.windowed != d.windowed || d.full_head_width != 0;
+  if (is_needed) keys.other(gguf_key::kWindowPattern, d.windowed);
 }
 
 /// Those that the architecture does not give.
@@ -101,11 +102,36 @@ void write_factors(const Description& d, KeyWriter& keys) {
   }
 }
 
+/// Blocks of several sizes, which share keys and have inputs of their own.
+void write_differing(const Description& d, KeyWriter& keys) {
+  std::vector<std::uint32_t> heads;
+  std::vector<std::uint32_t> inner;
+  for (std::size_t block = 0; block < d.blocks; ++block) {
+    const Description one = d.of_block(block);
+    heads.push_back(static_cast<std::uint32_t>(one.kv_heads));
+    inner.push_back(static_cast<std::uint32_t>(one.inner));
+  }
+  keys.other(gguf_key::kKvHeads, heads);
+  if (d.sharing_inner != 0) keys.other(gguf_key::kInner, inner);
+  keys.whole(gguf_key::kHeadWidth, d.full_head_width);
+  keys.whole(gguf_key::kValueWidth, d.full_head_width);
+  keys.whole(gguf_key::kWindowHeadWidth, d.head_width);
+  keys.whole(gguf_key::kWindowValueWidth, d.value_width);
+  keys.whole(gguf_key::kRotaryDims, d.full_head_width);
+  keys.whole(gguf_key::kWindowRotaryDims, d.rotary_dims);
+  keys.whole(gguf_key::kSharingBlocks, d.sharing_blocks);
+  keys.whole(gguf_key::kBlockInput, d.block_input_width);
+}
+
 void write_attention(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kHeads, d.heads);
-  keys.whole(gguf_key::kKvHeads, d.kv_heads);
-  keys.whole(gguf_key::kHeadWidth, d.head_width);
-  keys.whole(gguf_key::kValueWidth, d.value_width);
+  if (d.full_head_width == 0) {
+    keys.whole(gguf_key::kKvHeads, d.kv_heads);
+    keys.whole(gguf_key::kHeadWidth, d.head_width);
+    keys.whole(gguf_key::kValueWidth, d.value_width);
+  } else {
+    write_differing(d, keys);
+  }
   if (d.latent_width != 0) keys.whole(gguf_key::kLatentWidth, d.latent_width);
   if (d.query_latent_width != 0) keys.whole(gguf_key::kQueryLatentWidth, d.query_latent_width);
   if (d.score_cap != 0) keys.number(gguf_key::kScoreCap, d.score_cap);
@@ -145,7 +171,7 @@ void write_yarn(const Description& d, KeyWriter& keys) {
 
 void write_positions(const Description& d, KeyWriter& keys) {
   if (d.positions != Positions::kRotary) return;
-  keys.whole(gguf_key::kRotaryDims, d.rotary_dims);
+  if (d.full_head_width == 0) keys.whole(gguf_key::kRotaryDims, d.rotary_dims);
   keys.number(gguf_key::kBase, d.rotary.base);
   const bool has_window_base = architecture_of_gguf(d.architecture).window_base != 0;
   if (has_window_base) keys.number(gguf_key::kWindowBase, d.window_rotary.base);
@@ -223,8 +249,8 @@ void check_tensors(const Description& d) {
                                       ", which this model has; write NAME.safetensors");
   };
   const bool has_divisors = !new_gguf_divisors(d).empty();
-  constexpr std::array<std::string_view, 6> kWithDivisors = {"llama",      "phi3",  "granite",
-                                                             "granitemoe", "arcee", "exaone4"};
+  constexpr std::array<std::string_view, 7> kWithDivisors = {
+      "llama", "phi3", "granite", "granitemoe", "arcee", "exaone4", "gemma4"};
   if (has_divisors && std::ranges::find(kWithDivisors, d.architecture) == kWithDivisors.end()) {
     refuse("factors of rotary positions");
   }
@@ -324,7 +350,8 @@ formats::GgufKeys new_gguf_keys(const Description& d, const std::string& name) {
 std::string new_gguf_warning(const Description& d) {
   const bool has_windows = d.architecture == "gemma2" || d.architecture == "gemma3" ||
                            d.architecture == "olmo2" || d.architecture == "cohere2" ||
-                           d.architecture == "exaone4" || d.architecture == "gpt-oss";
+                           d.architecture == "exaone4" || d.architecture == "gpt-oss" ||
+                           d.architecture == "gemma4";
   if (d.window == 0 || has_windows) return "";
   const std::string window = std::to_string(d.window);
   return "llama.cpp has no windows in the attention of " + d.architecture +

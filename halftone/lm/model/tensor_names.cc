@@ -35,6 +35,13 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kPositionEmbedding, Naming::kGguf, "position_embd"},
     {WeightRole::kFinalNorm, Naming::kGguf, "output_norm"},
     {WeightRole::kFinalTransform, Naming::kGguf, "output_transform"},
+    {WeightRole::kBlockInputTable, Naming::kGguf, "per_layer_token_embd"},
+    {WeightRole::kBlockInputProjection, Naming::kGguf, "per_layer_model_proj"},
+    {WeightRole::kBlockInputNorm, Naming::kGguf, "per_layer_proj_norm"},
+    {WeightRole::kBlockInputGate, Naming::kGguf, "blk.{}.inp_gate"},
+    {WeightRole::kBlockInputOutput, Naming::kGguf, "blk.{}.proj"},
+    {WeightRole::kBlockInputPostNorm, Naming::kGguf, "blk.{}.post_norm"},
+    {WeightRole::kBlockFactor, Naming::kGguf, "blk.{}.layer_output_scale"},
     {WeightRole::kHead, Naming::kGguf, "output"},
     {WeightRole::kAttentionNorm, Naming::kGguf, "blk.{}.attn_norm"},
     {WeightRole::kQueryLatent, Naming::kGguf, "blk.{}.attn_q_a"},
@@ -87,6 +94,13 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kTokenEmbedding, Naming::kHf, "embed_tokens"},
     {WeightRole::kFinalNorm, Naming::kHf, "norm"},
     {WeightRole::kFinalNorm, Naming::kHf, "final_layernorm", Holds::kOne, "phi2"},
+    {WeightRole::kBlockInputTable, Naming::kHf, "embed_tokens_per_layer"},
+    {WeightRole::kBlockInputProjection, Naming::kHf, "per_layer_model_projection"},
+    {WeightRole::kBlockInputNorm, Naming::kHf, "per_layer_projection_norm"},
+    {WeightRole::kBlockInputGate, Naming::kHf, "layers.{}.per_layer_input_gate"},
+    {WeightRole::kBlockInputOutput, Naming::kHf, "layers.{}.per_layer_projection"},
+    {WeightRole::kBlockInputPostNorm, Naming::kHf, "layers.{}.post_per_layer_input_norm"},
+    {WeightRole::kBlockFactor, Naming::kHf, "layers.{}.layer_scalar", Holds::kNamed},
     {WeightRole::kHead, Naming::kHf, "lm_head"},
     {WeightRole::kAttentionNorm, Naming::kHf, "layers.{}.input_layernorm"},
     {WeightRole::kQueryLatent, Naming::kHf, "layers.{}.self_attn.q_a_proj"},
@@ -203,6 +217,8 @@ std::size_t key_norm_width(const Description& d) {
   return d.normalizes_together ? d.kv_heads * d.head_width : d.head_width;
 }
 std::size_t inner(const Description& d) { return d.inner; }
+std::size_t block_input(const Description& d) { return d.block_input_width; }
+std::size_t block_inputs(const Description& d) { return d.blocks * d.block_input_width; }
 /// Of blocks without experts.
 std::size_t dense_inner(const Description& d) { return d.experts == 0 ? d.inner : d.dense_inner; }
 std::size_t shared_inner(const Description& d) { return d.shared_inner; }
@@ -222,6 +238,9 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kPositionEmbedding, "position embedding", context, width},
     {WeightRole::kFinalNorm, "final norm", width},
     {WeightRole::kFinalTransform, "final transform", width, width},
+    {WeightRole::kBlockInputTable, "embedding of blocks", vocabulary, block_inputs},
+    {WeightRole::kBlockInputProjection, "projection to inputs of blocks", block_inputs, width},
+    {WeightRole::kBlockInputNorm, "block inputs norm", block_input},
     {WeightRole::kHead, "head", vocabulary, width},
     {WeightRole::kAttentionNorm, "attention norm", width},
     {WeightRole::kQueryLatent, "latent of queries", query_latent, width},
@@ -244,6 +263,10 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kFeedForwardSubNorm, "feed-forward sub-norm", dense_inner},
     {WeightRole::kDown, "feed-forward down", width, dense_inner},
     {WeightRole::kFeedForwardPostNorm, "feed-forward post-norm", width},
+    {WeightRole::kBlockInputGate, "gate of the block's input", block_input, width},
+    {WeightRole::kBlockInputOutput, "output of the block's input", width, block_input},
+    {WeightRole::kBlockInputPostNorm, "block input post-norm", width},
+    {WeightRole::kBlockFactor, "factor of the block", one},
     {WeightRole::kRouter, "router", experts, width},
     {WeightRole::kChoiceBias, "bias of the choice of experts", experts},
     {WeightRole::kSharedGate, "gate of the shared expert", shared_inner, width},
@@ -307,11 +330,14 @@ void list_attention(const Description& d, WeightList& list) {
   if (d.latent_width != 0) {
     list_latents(d, list);
   } else {
-    for (const WeightRole role : {WeightRole::kQuery, WeightRole::kKey, WeightRole::kValue})
-      list.add(role, d.has_qkv_bias);
+    list.add(WeightRole::kQuery, d.has_qkv_bias);
+    const bool has_keys = !d.shares_keys(list.block);
+    const bool has_values = has_keys && !(d.keys_are_values && !d.is_windowed(list.block));
+    list.add_if(has_keys, WeightRole::kKey, d.has_qkv_bias);
+    list.add_if(has_values, WeightRole::kValue, d.has_qkv_bias);
   }
   list.add_if(d.normalizes_heads, WeightRole::kQueryNorm);
-  list.add_if(d.normalizes_heads, WeightRole::kKeyNorm);
+  list.add_if(d.normalizes_heads && !d.shares_keys(list.block), WeightRole::kKeyNorm);
   list.add_if(d.has_sinks, WeightRole::kSinks);
   if (d.has_sub_norms) list.add_norm(d, WeightRole::kAttentionSubNorm);
   list.add(WeightRole::kAttentionOutput, d.has_output_bias);
@@ -340,6 +366,14 @@ void list_feed_forward(const Description& d, WeightList& list) {
     list.add_if(d.has_shared_gate, WeightRole::kSharedRouter);
   }
   if (d.has_post_norms) list.add_norm(d, WeightRole::kFeedForwardPostNorm);
+}
+
+void list_block_input(const Description& d, WeightList& list) {
+  list.add_if(d.has_block_factor, WeightRole::kBlockFactor);
+  if (d.block_input_width == 0) return;
+  list.add(WeightRole::kBlockInputGate);
+  list.add(WeightRole::kBlockInputOutput);
+  list.add_norm(d, WeightRole::kBlockInputPostNorm);
 }
 
 std::string filled(std::string pattern, const WeightId& id) {
@@ -399,23 +433,32 @@ std::vector<WeightId> needed_weights(const Description& d) {
   list.add_if(d.positions == Positions::kLearned, WeightRole::kPositionEmbedding);
   list.add_norm(d, WeightRole::kFinalNorm);
   list.add_if(d.has_final_transform, WeightRole::kFinalTransform);
+  if (d.block_input_width != 0) {
+    list.add(WeightRole::kBlockInputTable);
+    list.add(WeightRole::kBlockInputProjection);
+    list.add_norm(d, WeightRole::kBlockInputNorm);
+  }
   list.add_if(!d.ties_embeddings, WeightRole::kHead);
   if (d.has_head_bias) list.add_bias(WeightRole::kHead);
   for (list.block = 0; list.block < d.blocks; ++list.block) {
     list_attention(d, list);
     list_feed_forward(d, list);
+    list_block_input(d, list);
   }
   return list.take();
 }
 
-std::vector<std::size_t> shape_of(const Description& description, const WeightId& id) {
+std::vector<std::size_t> shape_of(const Description& whole, const WeightId& id) {
   const RoleRow& row = row_of(id.role);
+  const Description description =
+      id.role >= WeightRole::kAttentionNorm ? whole.of_block(id.block) : whole;
   std::vector<std::size_t> shape = {row.outputs(description)};
   if (row.inputs != nullptr && id.part == Part::kWeight) shape.push_back(row.inputs(description));
   return shape;
 }
 
-std::vector<Place> places_of(const Description& d, Naming naming, const WeightId& id) {
+std::vector<Place> places_of(const Description& whole, Naming naming, const WeightId& id) {
+  const Description d = id.role >= WeightRole::kAttentionNorm ? whole.of_block(id.block) : whole;
   std::vector<Place> places;
   const bool transposes_experts = d.architecture == "gpt-oss";
   const auto add = [&](const NameRow& row) {

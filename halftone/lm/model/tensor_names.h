@@ -17,6 +17,9 @@ enum class WeightRole : std::uint8_t {
   kPositionEmbedding,
   kFinalNorm,
   kFinalTransform,
+  kBlockInputTable,  ///< of all blocks, as the next two
+  kBlockInputProjection,
+  kBlockInputNorm,
   kHead,
   // Of a block:
   kAttentionNorm,
@@ -40,6 +43,10 @@ enum class WeightRole : std::uint8_t {
   kFeedForwardSubNorm,
   kDown,
   kFeedForwardPostNorm,
+  kBlockInputGate,
+  kBlockInputOutput,
+  kBlockInputPostNorm,
+  kBlockFactor,
   kRouter,
   kChoiceBias,
   kSharedGate,

@@ -133,6 +133,23 @@ inline Description small_description(const std::string& architecture_name,
   return d;
 }
 
+/// Blocks of two kinds, of which the last two read keys of the first two, with inputs of their own.
+inline Description per_block_description() {
+  Description d = small_description("gemma4");
+  d.blocks = 4;
+  d.window = 2;
+  d.windowed = {true, false, true, false};
+  d.full_head_width = 8;
+  d.full_kv_heads = 1;
+  d.keys_are_values = true;
+  d.sharing_blocks = 2;
+  d.sharing_inner = 20;
+  d.block_input_width = 3;
+  d.has_block_factor = true;
+  check(d);
+  return d;
+}
+
 /// A tensor for each that a description needs, as GGUF files have them, with numbers from -1 to 1.
 inline std::vector<NamedTensor> small_tensors(const Description& d) {
   std::vector<NamedTensor> tensors;

@@ -346,6 +346,15 @@ bool is_harmless(std::string_view name) {
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
+/// Keys and values in blocks that read those of others, which older files have.
+bool is_of_unread_keys(const Description& d, std::string_view name, std::size_t block) {
+  constexpr std::string_view kParts[] = {".attn_k", ".attn_v", ".self_attn.k_", ".self_attn.v_"};
+  return block < d.blocks && d.shares_keys(block) &&
+         std::ranges::any_of(kParts, [&](std::string_view part) {
+           return name.find(part) != std::string_view::npos;
+         });
+}
+
 /// The block in whose tensors a name is; nothing for other names.
 std::optional<std::size_t> block_of(const Container& container, std::string_view name) {
   constexpr std::string_view kWords[] = {"blk.", "layers.", "h."};
@@ -384,6 +393,7 @@ std::map<WeightId, Weight> find_weights(const Description& description, Containe
     const auto block = block_of(container, name);
     const bool is_known = block && *block >= description.blocks &&
                           *block - description.blocks < description.unused_blocks;
+    if (block && is_of_unread_keys(description, name, *block)) continue;
     if (block && !is_known && !is_harmless(name)) fail_unused(description, container, name, *block);
     unused.push_back(name);
   }

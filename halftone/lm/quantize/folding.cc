@@ -67,7 +67,9 @@ MatrixView<float> matrix_of(std::vector<float>& values, std::size_t cols) {
 Folding::Folding(const Model& model, const FoldOptions& options)
     : model_(model), description_(model.description) {
   const Description& d = model.description;
-  if (!options.rotates || d.latent_width != 0) return;
+  const bool has_own_values =
+      d.latent_width == 0 && d.full_head_width == 0 && d.sharing_blocks == 0;
+  if (!options.rotates || !has_own_values) return;
   if (!d.has_sub_norms) {
     heads_.emplace(d.value_width, d.heads, options.seed + 1);
     values_.emplace(d.value_width, d.kv_heads, options.seed + 1);

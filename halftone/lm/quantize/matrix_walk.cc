@@ -20,7 +20,8 @@ constexpr std::array kFittedRoles = {WeightRole::kTokenEmbedding, WeightRole::kH
                                      WeightRole::kSharedUp,       WeightRole::kSharedDown,
                                      WeightRole::kExpertGate,     WeightRole::kExpertUp,
                                      WeightRole::kExpertDown,     WeightRole::kQueryLatent,
-                                     WeightRole::kLatent,         WeightRole::kKeyValue};
+                                     WeightRole::kLatent,         WeightRole::kKeyValue,
+                                     WeightRole::kBlockInputGate, WeightRole::kBlockInputOutput};
 
 MatrixView<const float> square(const std::vector<float>& values, std::size_t n) {
   return {std::span(values), n, n};

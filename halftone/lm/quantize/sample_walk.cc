@@ -94,14 +94,11 @@ std::vector<Prediction> predictions_of(std::size_t samples, std::size_t tokens) 
 
 SampleWalk::SampleWalk(const Description& description, const Weights& weights,
                        const Samples& samples, int threads)
-    : description_(description),
-      weights_(weights),
-      samples_(samples),
-      threads_(threads),
-      sample_size_(samples.tokens * description.width),
-      rows_(num_samples() * sample_size_) {
-  runtime::Session session =
-      float_session(build_sample_embedding(description, weights, samples.tokens), threads);
+    : description_(description), weights_(weights), samples_(samples), threads_(threads) {
+  ir::Graph graph = build_sample_embedding(description, weights, samples.tokens);
+  sample_size_ = size_of(graph, graph.outputs()[0]);
+  rows_.resize(num_samples() * sample_size_);
+  runtime::Session session = float_session(std::move(graph), threads);
   const std::span<std::int32_t> ids = session.input_as<std::int32_t>(0);
   for (std::size_t first = 0; first < num_samples(); first += kRunSamples) {
     const std::size_t count = std::min(kRunSamples, num_samples() - first);
@@ -114,6 +111,11 @@ SampleWalk::SampleWalk(const Description& description, const Weights& weights,
     std::memcpy(rows_.data() + first * sample_size_, session.output(0).bytes.data(),
                 count * sample_size_ * sizeof(float));
   }
+}
+
+std::size_t SampleWalk::size_of(const ir::Graph& graph, ir::ValueId value) {
+  const ir::Shape& shape = graph.value(value).type.shape;
+  return static_cast<std::size_t>(shape[1] * shape[2]);
 }
 
 const std::vector<TokenId>& SampleWalk::sample(std::size_t index) const {
@@ -180,6 +182,9 @@ std::vector<InputMoments> SampleWalk::run(const SamplePart& part, const WantedMa
                                           bool replaces_rows) {
   runtime::Session session = float_session(part.graph, threads_);
   std::vector<MomentSums> sums = sums_of(part, wanted);
+  const std::size_t next_size =
+      replaces_rows ? size_of(part.graph, part.graph.outputs()[0]) : sample_size_;
+  std::vector<float> next(next_size == sample_size_ ? 0 : num_samples() * next_size);
   const std::size_t num_fit = samples_.fit.size();
   for (std::size_t first = 0; first < num_samples(); first += kRunSamples) {
     const std::size_t count = std::min(kRunSamples, num_samples() - first);
@@ -187,7 +192,8 @@ std::vector<InputMoments> SampleWalk::run(const SamplePart& part, const WantedMa
     std::memcpy(session.input(0).data(), rows, count * sample_size_ * sizeof(float));
     session.run();
     if (replaces_rows) {
-      std::memcpy(rows, session.output(0).bytes.data(), count * sample_size_ * sizeof(float));
+      float* to = next.empty() ? rows : next.data() + first * next_size;
+      std::memcpy(to, session.output(0).bytes.data(), count * next_size * sizeof(float));
     }
     for (MomentSums& each : sums) {
       const std::span<const std::byte> bytes = session.output(each.input.output).bytes;
@@ -195,6 +201,8 @@ std::vector<InputMoments> SampleWalk::run(const SamplePart& part, const WantedMa
                bytes.size() / sizeof(float) / kRunSamples, num_fit - std::min(num_fit, first));
     }
   }
+  if (!next.empty()) rows_ = std::move(next);
+  sample_size_ = next_size;
   std::vector<InputMoments> result;
   for (MomentSums& each : sums) {
     with_context("inputs of " + to_string(each.input.matrices[0]), [&] {

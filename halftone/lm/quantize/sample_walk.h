@@ -26,9 +26,10 @@ struct InputMoments {
 /// Whether something is to be done for a matrix; experts appear as expert 0.
 using WantedMatrix = std::function<bool(const WeightId&)>;
 
-/// Holds the hidden rows of all samples at the border of a block: 4 bytes for each of their
-/// numbers, beside the weights of one block as float32 and the values of a few samples. All layers
-/// compute with float32; results have the same bits for any number of threads.
+/// Holds the rows of all samples at the border of a block, hidden ones and what later blocks read
+/// beside them: 4 bytes for each of their numbers, beside the weights of one block as float32 and
+/// the values of a few samples. All layers compute with float32; results have the same bits for any
+/// number of threads.
 class SampleWalk {
  public:
   /// Runs the embedding.
@@ -53,7 +54,8 @@ class SampleWalk {
   std::vector<double> losses(const ProgressSink& progress = {});
 
   [[nodiscard]] std::size_t blocks_done() const { return block_; }
-  /// The hidden rows of a sample, [tokens, width]: those to fit, then those held out.
+  /// The rows of a sample, [tokens, width]: those to fit, then those held out. Hidden rows and what
+  /// build_sample_block() says.
   [[nodiscard]] std::span<const float> rows(std::size_t sample) const {
     return std::span(rows_).subspan(sample * sample_size_, sample_size_);
   }
@@ -63,6 +65,8 @@ class SampleWalk {
     return samples_.fit.size() + samples_.held_out.size();
   }
   [[nodiscard]] const std::vector<TokenId>& sample(std::size_t index) const;
+  /// The numbers of a sample in a value of a graph.
+  [[nodiscard]] static std::size_t size_of(const ir::Graph& graph, ir::ValueId value);
   std::vector<InputMoments> run(const SamplePart& part, const WantedMatrix& wanted,
                                 bool replaces_rows);
 
@@ -70,7 +74,7 @@ class SampleWalk {
   const Weights& weights_;
   const Samples& samples_;
   int threads_;
-  std::size_t sample_size_;
+  std::size_t sample_size_ = 0;
   std::vector<float> rows_;  ///< [samples, tokens, width]
   std::size_t block_ = 0;
 };

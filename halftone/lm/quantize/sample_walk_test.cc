@@ -44,6 +44,29 @@ TEST(SampleWalk, ComputesTheHiddenRowsOfAllSamples) {
   }
 }
 
+TEST(SampleWalk, CarriesWhatLaterBlocksRead) {
+  RandomWeights weights;
+  const Model model = tiny_model(per_block_description(), weights);
+  const Samples samples = six_samples();
+  SampleWalk walk(model.description, model.weights, samples, 2);
+  EXPECT_EQ(walk.rows(0).size(), 3U * (8 + 4 * 3));
+  (void)walk.next_block();
+  EXPECT_EQ(walk.rows(0).size(), 3U * (8 + 3 * 3 + 2 * 8));
+  (void)walk.next_block();
+  EXPECT_EQ(walk.rows(0).size(), 3U * (8 + 2 * 3 + 2 * 8 + 2 * 8));
+  const std::vector<InputMoments> inputs = walk.next_block();
+  EXPECT_EQ(inputs[0].matrices.size(), 1U);  // the query alone
+  (void)walk.next_block();
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto expected = hidden_rows(model, i < 5 ? samples.fit[i] : samples.held_out[0]);
+    ASSERT_EQ(walk.rows(i).size(), expected.size());
+    // As of llama above.
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      EXPECT_NEAR(walk.rows(i)[k], expected[k], 1e-4) << i;
+    }
+  }
+}
+
 TEST(SampleWalk, MeasuresWhatMatricesRead) {
   RandomWeights weights;
   const Model model = tiny_model(small_description("llama", kOddSizes), weights);

@@ -51,6 +51,10 @@ class TapedPart {
 
   [[nodiscard]] ir::ValueId input() const { return part_.graph.inputs()[0]; }
   [[nodiscard]] ir::ValueId output() const { return part_.graph.outputs()[0]; }
+  /// The width of the rows of a value.
+  [[nodiscard]] std::size_t width_of(ir::ValueId id) const {
+    return static_cast<std::size_t>(part_.graph.value(id).type.shape.back());
+  }
   /// The matrices of the part, in the order of SquareSums.
   [[nodiscard]] const std::vector<WeightId>& matrices() const { return matrices_; }
   [[nodiscard]] std::size_t num_outputs(std::size_t product) const {
@@ -157,8 +161,8 @@ class SensitivityWalk {
       fail(ErrorKind::kUsage, "sensitivities: expected samples of " + std::to_string(tokens_) +
                                   " tokens, found one of " + std::to_string(sample.size()));
     }
-    require_memory(sizeof(float) * samples_ * sample_size() * (description.blocks + 2),
-                   "sensitivities");
+    const std::size_t size = tokens_ * description.width;
+    require_memory(sizeof(float) * samples_ * size * (description.blocks + 2), "sensitivities");
     result_.tokens = samples_ * tokens_;
     embed(samples);
   }
@@ -173,9 +177,13 @@ class SensitivityWalk {
   }
 
  private:
-  [[nodiscard]] std::size_t sample_size() const { return tokens_ * description_.width; }
   [[nodiscard]] std::span<float> sample_of(std::vector<float>& rows, std::size_t sample) const {
-    return std::span(rows).subspan(sample * sample_size(), sample_size());
+    const std::size_t size = rows.size() / samples_;
+    return std::span(rows).subspan(sample * size, size);
+  }
+  /// The numbers of a sample in a value of a part.
+  [[nodiscard]] std::size_t size_of(const TapedPart& part, ir::ValueId value) const {
+    return tokens_ * part.width_of(value);
   }
 
   void embed(std::span<const std::vector<std::int32_t>> samples) {
@@ -193,7 +201,7 @@ class SensitivityWalk {
   void run_block(std::size_t block) {
     report(1, "block " + std::to_string(block));
     TapedPart part(build_sample_block(description_, weights_, tokens_, block));
-    std::vector<float> rows(samples_ * sample_size());
+    std::vector<float> rows(samples_ * size_of(part, part.output()));
     parallel_for(samples_, [&](std::size_t n) {
       part.with_tape([&](gradient::Tape& tape) {
         std::ranges::copy(sample_of(borders_.back(), n), tape.data(part.input()).begin());
@@ -212,7 +220,7 @@ class SensitivityWalk {
     const std::size_t pieces = (tokens_ + most - 1) / most;
     const std::size_t rows = (tokens_ + pieces - 1) / pieces;
     TapedPart part(build_sample_logits(description_, weights_, rows));
-    gradients_.resize(samples_ * sample_size());
+    gradients_.resize(borders_.back().size());
     Random random(options_.seed);
     std::vector<double> draws(result_.tokens);
     for (double& draw : draws) draw = random.uniform();
@@ -263,17 +271,18 @@ class SensitivityWalk {
     report(2, "block " + std::to_string(block));
     TapedPart part(build_sample_block(description_, weights_, tokens_, block));
     std::vector<SquareSums> sums(samples_, part.zeros());
+    std::vector<float> before(borders_.back().size());
     parallel_for(samples_, [&](std::size_t n) {
       part.with_tape([&](gradient::Tape& tape) {
         std::ranges::copy(sample_of(borders_.back(), n), tape.data(part.input()).begin());
         tape.forward({});
-        const std::span<float> rows = sample_of(gradients_, n);
-        std::ranges::copy(rows, tape.gradient(part.output()).begin());
+        std::ranges::copy(sample_of(gradients_, n), tape.gradient(part.output()).begin());
         tape.backward(part.output());
         part.add_squares(tape, sums[n]);
-        std::ranges::copy(tape.gradient(part.input()), rows.begin());
+        std::ranges::copy(tape.gradient(part.input()), sample_of(before, n).begin());
       });
     });
+    gradients_ = std::move(before);
     add(part, sums);
     borders_.pop_back();
   }
@@ -291,13 +300,16 @@ class SensitivityWalk {
     }
   }
 
-  /// The rows of the table are multiplied by a factor before the first block.
+  /// The rows of the table are multiplied by a factor before the first block. Inputs of blocks
+  /// behind hidden rows, which follow from them too, are left out.
   void sum_embedding() {
     const std::size_t width = description_.width;
+    const std::size_t all = gradients_.size() / result_.tokens;
     result_.embedding.assign(width, 0);
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
+      if (i % all >= width) continue;
       const double g = description_.embedding_factor * static_cast<double>(gradients_[i]);
-      result_.embedding[i % width] += g * g;
+      result_.embedding[i % all] += g * g;
     }
     for (double& mean : result_.embedding) mean /= static_cast<double>(result_.tokens);
   }
@@ -316,7 +328,7 @@ class SensitivityWalk {
   const SensitivityOptions& options_;
   std::size_t samples_;
   std::size_t tokens_;                       ///< of a sample
-  std::vector<std::vector<float>> borders_;  ///< [samples, tokens, width] before each block
+  std::vector<std::vector<float>> borders_;  ///< rows of all samples before each block
   std::vector<float> gradients_;             ///< likewise, after the block that comes next
   std::size_t work_done_ = 0;
   Sensitivities result_;

@@ -45,7 +45,8 @@ struct ChangingModel {
 
 ChangingModel small_model(const std::string& architecture, double size = 0.5,
                           std::size_t vocabulary = 11) {
-  Description d = small_description(architecture);
+  Description d =
+      architecture == "gemma4" ? per_block_description() : small_description(architecture);
   d.ties_embeddings = false;
   if (d.window != 0) d.window = 3;
   d.vocabulary = vocabulary;
@@ -198,7 +199,7 @@ std::vector<std::vector<double>> dual_rows(std::span<const float> x, std::size_t
 /// A change of a row of a matrix that moves its output for one token alone.
 TEST(Sensitivity, OfMatricesIsTheSquaredSlope) {
   const Sample sample = {3, 7, 1};
-  for (const char* name : {"llama", "gemma2", "qwen3", "gpt2"}) {
+  for (const char* name : {"llama", "gemma2", "gemma4", "qwen3", "gpt2"}) {
     ChangingModel model = small_model(name);
     const Sensitivities result = measured(model, {sample});
     for (std::size_t block = 0; block < model.d.blocks; ++block) {

@@ -17,12 +17,27 @@ kernels::CacheType cache_type(ir::CacheNumbers numbers) {
                                             : kernels::CacheType::kFloat32;
 }
 
-/// The cache that a value is for an Attention, its only reader but the end of the run.
+/// Whether all that read keys or values are attentions with the same heads, which read the others
+/// too.
+bool are_read_together(const ir::Graph& graph, ir::ValueId keys, ir::ValueId values) {
+  const std::vector<ir::NodeId> readers = graph.consumers(keys);
+  if (readers.empty() || readers != graph.consumers(values)) return false;
+  const auto* first = std::get_if<ir::Attention>(&graph.node(readers[0]).op);
+  return std::ranges::all_of(readers, [&](ir::NodeId id) {
+    const ir::Node& node = graph.node(id);
+    const auto* attention = std::get_if<ir::Attention>(&node.op);
+    return attention != nullptr && attention->kv_heads == first->kv_heads &&
+           node.inputs[kKeys] == keys && node.inputs[kValues] == values;
+  });
+}
+
+/// The cache that a value is for Attentions, its only readers but the end of the run.
 std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::ValueId value,
                                                const ir::Attention& reader) {
   const auto state = std::ranges::find(graph.states(), value, &ir::State::after);
   if (state == graph.states().end() || !changes_in_place(graph, *state)) return std::nullopt;
-  if (graph.num_uses(value) != 2) return std::nullopt;  // the attention, and the state itself
+  // The attentions, and the state itself.
+  if (graph.num_uses(value) != graph.consumers(value).size() + 1) return std::nullopt;
   const ir::Shape& shape = graph.value(value).type.shape;
   const auto& append = std::get<ir::AppendRows>(graph.node(*graph.producer(value)).op);
   const bool same_heads = append.heads == reader.kv_heads;
@@ -48,6 +63,7 @@ std::optional<AttentionCaches> caches_of(const ir::Graph& graph, const ir::Node&
   const bool has_states = node.inputs.size() > ir::Attention::kSlots &&
                           node.inputs[ir::Attention::kSlots] != ir::kAbsent;
   if (attention == nullptr || !has_states) return std::nullopt;
+  if (!are_read_together(graph, node.inputs[kKeys], node.inputs[kValues])) return std::nullopt;
   const auto keys = cache_shape(graph, node.inputs[kKeys], *attention);
   const auto values = cache_shape(graph, node.inputs[kValues], *attention);
   if (!keys || !values) return std::nullopt;
@@ -56,7 +72,7 @@ std::optional<AttentionCaches> caches_of(const ir::Graph& graph, const ir::Node&
 
 std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value) {
   const std::vector<ir::NodeId> readers = graph.consumers(value);
-  if (readers.size() != 1) return std::nullopt;
+  if (readers.empty()) return std::nullopt;
   const ir::Node& reader = graph.node(readers[0]);
   const auto caches = caches_of(graph, reader);
   if (!caches) return std::nullopt;

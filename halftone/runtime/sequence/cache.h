@@ -18,8 +18,8 @@ struct AttentionCaches {
   kernels::CacheShape keys;
   kernels::CacheShape values;
 };
-/// The caches of an Attention: both are states that AppendRows change in place, and nothing else
-/// reads them. Nothing for any other node.
+/// The caches of an Attention: both are states that AppendRows change in place, and nothing but
+/// attentions with the same heads reads them, each both. Nothing for any other node.
 std::optional<AttentionCaches> caches_of(const ir::Graph& graph, const ir::Node& node);
 
 /// How a session stores a value.
