@@ -31,7 +31,8 @@ except ImportError as error:
 TOLERANCE = 1e-4
 # llama.cpp looks GELU up in a table of float16, whose steps are 2^-11 of a value; for bfloat16 it
 # rounds activations to it: 2^-9 of each in each of 3 blocks.
-ROUNDED = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "gpt2": 1e-2, "qwen2_bfloat16": 0.2}
+ROUNDED = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "gemma4": 1e-2, "gemma4_dense": 1e-2,
+           "gemma4_moe": 1e-2, "gpt2": 1e-2, "qwen2_bfloat16": 0.2}
 # llama.cpp has no windows there, so that tokens behind the first one differ.
 WINDOWS = {"mistral": 8, "phi3": 12}
 # llama.cpp rounds contexts up to 256 tokens, for which this model has the long factors.

@@ -226,7 +226,9 @@ def per_block_models() -> dict[str, Tiny]:
     gemma4 = dict(head_dim=16, global_head_dim=32, sliding_window=8, layer_types=kinds,
                   hidden_size_per_layer_input=0, vocab_size_per_layer_input=VOCABULARY)
     config = transformers.Gemma4TextConfig
+    experts = dict(enable_moe_block=True, num_experts=6, top_k_experts=3, moe_intermediate_size=40)
     return {
+        "gemma4_moe": Tiny(config(**sizes, **gemma4, **experts)),
         "gemma4": Tiny(config(**sizes, **{**gemma4, "hidden_size_per_layer_input": 12},
                               num_kv_shared_layers=3, use_double_wide_mlp=True)),
         "gemma4_dense": Tiny(config(**sizes, **gemma4, attention_k_eq_v=True,
@@ -401,7 +403,7 @@ def randomize(model: torch.nn.Module) -> None:
         noise = torch.randn(values.shape, generator=generator)
         is_norm = ("norm" in name or ".ln_" in name) and name.endswith("weight")  # Nemotron's add 1
         with torch.no_grad():
-            if is_norm or "layer_scalar" in name:
+            if is_norm or "layer_scalar" in name or "scale" in name:
                 values.copy_(offset + 0.2 * noise)
             else:
                 values.copy_(noise * (0.15 if values.ndim > 1 else 0.1))

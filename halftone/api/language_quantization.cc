@@ -131,6 +131,7 @@ class LanguageQuantizer {
       if (kind_ != OutputKind::kOwn) {
         lm::check_tensor_types(choice, output_tensors(), is_gguf() && !job_.is_decoded);
       }
+      if (kind_ == OutputKind::kFolder) lm::check_folder_types(model_, choice);
     }
     lm::check_weights(model_);
     open_state();

@@ -62,6 +62,9 @@ void check_differing(const Description& d) {
     check_extent(d, "width of inputs of all blocks", d.block_input_width * d.blocks);
   }
   if (d.sharing_inner != 0) check_extent(d, "feed-forward width", d.sharing_inner);
+  if (d.sharing_inner != 0 && d.experts != 0) {
+    fail_description(d, "experts: blocks that share keys have networks of the same width");
+  }
   if (d.sharing_blocks > d.blocks) {
     fail_description(d, "blocks that share keys: expected 0 to " + std::to_string(d.blocks) +
                             ", found " + std::to_string(d.sharing_blocks));
@@ -123,7 +126,9 @@ void check_experts(const Description& d) {
   check_extent(d, "experts of all blocks", d.blocks * d.experts, 1 << 17);
   check_extent(d, "experts per token", d.active_experts, d.experts);
   if (d.shared_inner != 0) check_extent(d, "width of the shared expert", d.shared_inner);
-  if (d.dense_blocks != 0) check_extent(d, "width of blocks without experts", d.dense_inner);
+  if (d.dense_blocks != 0 || d.has_network_beside) {
+    check_extent(d, "width of networks without experts", d.dense_inner);
+  }
   if (d.dense_blocks > d.blocks) {
     fail_description(d, "blocks without experts: expected 0 to " + std::to_string(d.blocks) +
                             ", found " + std::to_string(d.dense_blocks));

@@ -139,13 +139,16 @@ struct Description {
   std::size_t block_input_width = 0;  ///< 0: none
   bool has_block_factor = false;      ///< a number that the outputs of a block are multiplied by
 
-  std::size_t experts = 0;          ///< feed-forward networks of a block; 0: one, without a choice
-  std::size_t dense_blocks = 0;     ///< leading blocks that have one nevertheless
-  std::size_t dense_inner = 0;      ///< its width
-  std::size_t active_experts = 0;   ///< those of the largest scores that a token passes through
-  bool has_sigmoid_scores = false;  ///< each score is a sigmoid instead of a softmax over all
-  bool has_expert_bias = false;     ///< of the products of experts and of their scores
-  bool has_choice_bias = false;     ///< added to scores for the choice alone
+  std::size_t experts = 0;       ///< feed-forward networks of a block; 0: one, without a choice
+  std::size_t dense_blocks = 0;  ///< leading blocks that have one nevertheless
+  std::size_t dense_inner = 0;   ///< its width
+  /// Blocks have a network beside the experts, of this width too. Each has norms of its own; scores
+  /// come from rows with a norm and a gain of their own, and each expert has a factor.
+  bool has_network_beside = false;
+  std::size_t active_experts = 0;     ///< those of the largest scores that a token passes through
+  bool has_sigmoid_scores = false;    ///< each score is a sigmoid instead of a softmax over all
+  bool has_expert_bias = false;       ///< of the products of experts and of their scores
+  bool has_choice_bias = false;       ///< added to scores for the choice alone
   bool softmax_after_choice = false;  ///< over the chosen scores instead of over all
   bool renormalizes = false;          ///< chosen probabilities are divided by their sum
   std::size_t expert_groups = 1;      ///< of equally many experts

@@ -95,6 +95,7 @@ void visit_experts(D& d, const Visit& visit) {
   visit("active_experts", d.active_experts);
   visit.later("dense_blocks", d.dense_blocks, usual().dense_blocks);
   visit.later("dense_inner", d.dense_inner, usual().dense_inner);
+  visit.later("has_network_beside", d.has_network_beside, usual().has_network_beside);
   visit.later("has_sigmoid_scores", d.has_sigmoid_scores, usual().has_sigmoid_scores);
   visit.later("has_choice_bias", d.has_choice_bias, usual().has_choice_bias);
   visit.later("has_expert_bias", d.has_expert_bias, usual().has_expert_bias);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feed-forward networks and experts of the graphs of a model.
+#include <cmath>
+
 #include "halftone/base/error.h"
 #include "halftone/lm/model/graph_builder.h"
 
@@ -99,6 +101,11 @@ GraphBuilder::Choice GraphBuilder::choose(ValueId x) {
         node("router/sum", ir::Reduce{.kind = ir::ReduceKind::kSum, .axes = {axis}}, {shares});
     shares = binary("router/shares", ir::BinaryKind::kDiv, shares, sum);
   }
+  if (d_.has_network_beside) {
+    const ValueId factors = node("router/factors", ir::Gather{.axis = 0},
+                                 {add_weight(here(WeightRole::kExpertFactors)), chosen});
+    shares = binary("router/factored", ir::BinaryKind::kMul, shares, factors);
+  }
   if (d_.share_factor != 1) {
     shares = binary("router/scaled", ir::BinaryKind::kMul, shares,
                     scalar("share_factor", d_.share_factor));
@@ -118,8 +125,22 @@ ValueId GraphBuilder::expert_product(const std::string& name, ValueId x, ValueId
   return binary(name + "/biased", ir::BinaryKind::kAdd, y, bias, activation);
 }
 
-ValueId GraphBuilder::experts(ValueId x) {
-  const Choice choice = choose(x);
+ValueId GraphBuilder::router_rows(ValueId x) {
+  const ValueId rows = binary("router/gained", ir::BinaryKind::kMul, normalized("router", x, false),
+                              add_weight(here(WeightRole::kRouterGain)));
+  return binary("router/rows", ir::BinaryKind::kMul, rows,
+                scalar("router_factor", 1 / std::sqrt(static_cast<double>(d_.width))));
+}
+
+ValueId GraphBuilder::network_and_experts(ValueId x, ValueId read) {
+  const ValueId beside = norm(feed_forward(read), WeightRole::kNetworkPostNorm);
+  const ValueId chosen = experts(norm(x, WeightRole::kExpertsNorm), router_rows(x));
+  return binary("experts/beside", ir::BinaryKind::kAdd, beside,
+                norm(chosen, WeightRole::kExpertsPostNorm));
+}
+
+ValueId GraphBuilder::experts(ValueId x, ValueId scored) {
+  const Choice choice = choose(scored);
   const ValueId y = network(
       "experts/", x, {WeightRole::kExpertGate, WeightRole::kExpertUp, WeightRole::kExpertDown},
       [&](const std::string& name, ValueId rows, WeightRole role,

@@ -239,9 +239,6 @@ void read_differing(const GgufFile& file, const GgufKeys& keys, Description& d) 
     const std::string value = "blk." + std::to_string(block) + ".attn_v.weight";
     d.keys_are_values = has_keys(block) && is_full(block) && !has_tensor(file, value.c_str());
   }
-  if (keys.whole(gguf_key::kExperts).value_or(0) == 0) return;
-  keys.fail_key(gguf_key::kExperts, "experts beside a network are not described here",
-                ErrorKind::kUnsupported);
 }
 
 std::vector<double> factors_of(const GgufFile& file, const char* name) {
@@ -361,7 +358,9 @@ void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   if (d.experts == 0) return;
   d.active_experts = keys.needed_whole(gguf_key::kActiveExperts);
   d.dense_blocks = keys.whole(gguf_key::kDenseBlocks).value_or(0);
-  if (d.dense_blocks != 0) d.dense_inner = d.inner;
+  d.has_network_beside = d.architecture == "gemma4";
+  if (d.has_network_beside) d.renormalizes = true;
+  if (d.dense_blocks != 0 || d.has_network_beside) d.dense_inner = d.inner;
   d.inner = keys.whole(gguf_key::kExpertInner).value_or(d.inner);
   d.renormalizes = keys.flag(gguf_key::kRenormalizes).value_or(d.renormalizes);
   d.share_factor = keys.number(gguf_key::kShareFactor).value_or(0);

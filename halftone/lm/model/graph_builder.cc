@@ -111,8 +111,11 @@ ValueId GraphBuilder::block(std::size_t index, ValueId x) {
   const ValueId sum = add_branch("attention", x, WeightRole::kAttentionPostNorm, attention(rows));
   const ValueId read =
       d_.shares_pre_norm ? rows : pre_norm(d_.is_parallel ? x : sum, WeightRole::kFeedForwardNorm);
-  ValueId y = add_branch("feed_forward", sum, WeightRole::kFeedForwardPostNorm,
-                         d_.has_experts(block_) ? experts(read) : feed_forward(read));
+  const auto branch = [&] {
+    if (!d_.has_experts(block_)) return feed_forward(read);
+    return d_.has_network_beside ? network_and_experts(sum, read) : experts(read, read);
+  };
+  ValueId y = add_branch("feed_forward", sum, WeightRole::kFeedForwardPostNorm, branch());
   if (d_.block_input_width != 0) {
     y = add_branch("block_input", y, WeightRole::kBlockInputPostNorm, block_input(y));
   }

@@ -230,7 +230,14 @@ class GraphBuilder {
                          const ir::Activation& activation);
   /// The outputs of the chosen experts times their shares, added in the order of the choice; and of
   /// the expert for all rows, if there is one.
-  ValueId experts(ValueId x);
+  /// @param scored  rows that scores come from
+  ValueId experts(ValueId x, ValueId scored);
+  /// The network and the experts of rows, each with its norms, added.
+  /// @param x     without a norm
+  /// @param read  with that of the network
+  ValueId network_and_experts(ValueId x, ValueId read);
+  /// Rows for scores: with a norm and a gain of their own.
+  ValueId router_rows(ValueId x);
   /// Adds the expert for all rows.
   ValueId add_shared_expert(ValueId sum, ValueId x);
 

@@ -33,7 +33,7 @@ void read_expert_sizes(const ConfigReader& config, Description& d) {
   d.dense_blocks = config.whole({"first_k_dense_replace"}).value_or(0);
   if (d.dense_blocks != 0) d.dense_inner = d.inner;
   d.inner = config.whole({"moe_intermediate_size"}).value_or(d.inner);
-  d.active_experts = config.needed_whole({"num_experts_per_tok"});
+  d.active_experts = config.needed_whole({"num_experts_per_tok", "top_k_experts"});
   d.shared_inner = config.whole({"n_shared_experts"}).value_or(0) * d.inner;
   d.shared_inner = config.whole({"shared_expert_intermediate_size"}).value_or(d.shared_inner);
   d.share_factor = config.number({"routed_scaling_factor"}).value_or(1);
@@ -75,9 +75,13 @@ void read_differing(const ConfigReader& config, Description& d) {
   const auto full_heads = full_size(config, d, "num_key_value_heads", "num_global_key_value_heads");
   d.full_kv_heads = d.keys_are_values ? full_heads.value_or(d.kv_heads) : d.kv_heads;
   d.has_block_factor = true;
-  if (config.flag("enable_moe_block", false)) {
-    config.fail_key("enable_moe_block", "experts beside a network are not described here",
-                    ErrorKind::kUnsupported);
+  d.has_network_beside = config.flag("enable_moe_block", false);
+  if (!d.has_network_beside) {
+    d.experts = d.active_experts = 0;
+  } else if (d.experts == 0) {
+    config.fail_key("num_experts", "is missing, though 'enable_moe_block' is true");
+  } else {
+    d.dense_inner = config.needed_whole({"intermediate_size"});
   }
 }
 
@@ -241,7 +245,8 @@ void read_computation(const ConfigReader& config, const Architecture& architectu
   if (config.flag("use_parallel_residual", false)) d.is_parallel = d.shares_pre_norm = true;
   read_biases(config, architecture, d);
   read_factors(config, architecture, d);
-  d.renormalizes = config.flag("norm_topk_prob", architecture.hf == "mixtral");
+  d.renormalizes =
+      config.flag("norm_topk_prob", architecture.hf == "mixtral" || d.has_network_beside);
   d.has_shared_gate = d.architecture == "qwen2moe" && d.shared_inner != 0;
   check_scores(config, d);
 }

@@ -317,7 +317,10 @@ TEST(Config, RefusesWhatItWouldComputeWrongly) {
   refuse(kMistral, R"("hidden_activation": "tanh")", "c: 'hidden_act': 'tanh': known: silu");
   const std::string gemma4 =
       R"({"model_type": "gemma4_text", "num_hidden_layers": 2, "vocab_size": 9})";
-  refuse(gemma4, R"("enable_moe_block": true)", "c: 'enable_moe_block': experts beside a network");
+  expect_error(ErrorKind::kFormat, "c: 'num_experts': is missing, though 'enable_moe_block'", [&] {
+    describe_config(
+        replaced(gemma4, R"("vocab_size")", R"("enable_moe_block": true, "vocab_size")"), "c");
+  });
   refuse(gemma4, R"("vocab_size_per_layer_input": 7)", "c: 'vocab_size_per_layer_input': expected");
   refuse(gemma4, R"("per_layer_config": {"0": {"head_dim": 64}})", "c: 'per_layer_config': '0'");
   refuse(gemma4, R"("use_bidirectional_attention": "all")",

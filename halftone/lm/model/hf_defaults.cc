@@ -83,7 +83,8 @@ constexpr DefaultsRow kDefaults[] = {
       "final_logit_softcapping": null, "use_bidirectional_attention": null,
       "hidden_size_per_layer_input": 256, "vocab_size_per_layer_input": null,
       "attention_k_eq_v": false, "num_kv_shared_layers": 0, "use_double_wide_mlp": false,
-      "enable_moe_block": false, "num_experts": null, "global_head_dim": null,
+      "enable_moe_block": false, "num_experts": null, "top_k_experts": null,
+      "moe_intermediate_size": null, "global_head_dim": null,
       "num_global_key_value_heads": null, "per_layer_config": null, "rope_parameters": {
       "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
       "rope_theta": 1000000.0}, "sliding_attention": {"rope_type": "default",

@@ -70,7 +70,8 @@ void write_sizes(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kContext, d.context);
   keys.whole(gguf_key::kWidth, d.width);
   keys.whole(gguf_key::kBlocks, d.blocks);
-  keys.whole(gguf_key::kInner, d.dense_blocks != 0 ? d.dense_inner : d.inner);
+  const bool has_dense = d.dense_blocks != 0 || d.has_network_beside;
+  keys.whole(gguf_key::kInner, has_dense ? d.dense_inner : d.inner);
   keys.number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon,
               d.norm_epsilon);
 }

@@ -76,12 +76,19 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kFeedForwardSubNorm, Naming::kGguf, "blk.{}.ffn_sub_norm"},
     {WeightRole::kDown, Naming::kGguf, "blk.{}.ffn_down"},
     {WeightRole::kFeedForwardPostNorm, Naming::kGguf, "blk.{}.post_ffw_norm"},
+    {WeightRole::kNetworkPostNorm, Naming::kGguf, "blk.{}.post_ffw_norm_1"},
+    {WeightRole::kExpertsNorm, Naming::kGguf, "blk.{}.pre_ffw_norm_2"},
+    {WeightRole::kExpertsPostNorm, Naming::kGguf, "blk.{}.post_ffw_norm_2"},
+    {WeightRole::kRouterGain, Naming::kGguf, "blk.{}.ffn_gate_inp.scale", Holds::kNamed},
+    {WeightRole::kExpertFactors, Naming::kGguf, "blk.{}.ffn_down_exps.scale", Holds::kNamed},
     {WeightRole::kRouter, Naming::kGguf, "blk.{}.ffn_gate_inp"},
     {WeightRole::kChoiceBias, Naming::kGguf, "blk.{}.exp_probs_b.bias", Holds::kNamed},
     {WeightRole::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate_exps", Holds::kExperts},
     {WeightRole::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate.{e}"},
+    {WeightRole::kExpertGate, Naming::kGguf, "blk.{}.ffn_gate_up_exps", Holds::kExpertsGateUp},
     {WeightRole::kExpertUp, Naming::kGguf, "blk.{}.ffn_up_exps", Holds::kExperts},
     {WeightRole::kExpertUp, Naming::kGguf, "blk.{}.ffn_up.{e}"},
+    {WeightRole::kExpertUp, Naming::kGguf, "blk.{}.ffn_gate_up_exps", Holds::kExpertsGateUp},
     {WeightRole::kExpertDown, Naming::kGguf, "blk.{}.ffn_down_exps", Holds::kExperts},
     {WeightRole::kExpertDown, Naming::kGguf, "blk.{}.ffn_down.{e}"},
     {WeightRole::kSharedGate, Naming::kGguf, "blk.{}.ffn_gate_shexp"},
@@ -146,6 +153,18 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kRouter, Naming::kHf, "layers.{}.mlp.gate"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.gate"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.block_sparse_moe.router.layer"},
+    {WeightRole::kNetworkPostNorm, Naming::kHf, "layers.{}.post_feedforward_layernorm_1"},
+    {WeightRole::kExpertsNorm, Naming::kHf, "layers.{}.pre_feedforward_layernorm_2"},
+    {WeightRole::kExpertsPostNorm, Naming::kHf, "layers.{}.post_feedforward_layernorm_2"},
+    {WeightRole::kRouterGain, Naming::kHf, "layers.{}.router.scale", Holds::kNamed},
+    {WeightRole::kExpertFactors, Naming::kHf, "layers.{}.router.per_expert_scale", Holds::kNamed},
+    {WeightRole::kRouter, Naming::kHf, "layers.{}.router.proj", Holds::kOne, "gemma4"},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.experts.gate_up_proj", Holds::kExpertsGateUp,
+     "gemma4"},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.experts.gate_up_proj", Holds::kExpertsGateUp,
+     "gemma4"},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.experts.down_proj", Holds::kExperts,
+     "gemma4"},
     {WeightRole::kRouter, Naming::kHf, "layers.{}.mlp.router", Holds::kOne, "gpt-oss"},
     {WeightRole::kChoiceBias, Naming::kHf, "layers.{}.mlp.gate.e_score_correction_bias",
      Holds::kNamed},
@@ -267,6 +286,11 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kBlockInputOutput, "output of the block's input", width, block_input},
     {WeightRole::kBlockInputPostNorm, "block input post-norm", width},
     {WeightRole::kBlockFactor, "factor of the block", one},
+    {WeightRole::kNetworkPostNorm, "network post-norm", width},
+    {WeightRole::kExpertsNorm, "experts norm", width},
+    {WeightRole::kExpertsPostNorm, "experts post-norm", width},
+    {WeightRole::kRouterGain, "gain of the router's rows", width},
+    {WeightRole::kExpertFactors, "factors of experts", experts},
     {WeightRole::kRouter, "router", experts, width},
     {WeightRole::kChoiceBias, "bias of the choice of experts", experts},
     {WeightRole::kSharedGate, "gate of the shared expert", shared_inner, width},
@@ -347,12 +371,20 @@ void list_attention(const Description& d, WeightList& list) {
 void list_feed_forward(const Description& d, WeightList& list) {
   if (d.has_pre_norms && !d.shares_pre_norm) list.add_norm(d, WeightRole::kFeedForwardNorm);
   const bool has_experts = d.has_experts(list.block);
-  if (!has_experts) {
+  if (!has_experts || d.has_network_beside) {
     list.add_if(d.is_gated, WeightRole::kGate, d.has_ffn_bias);
     list.add(WeightRole::kUp, d.has_ffn_bias);
     if (d.has_sub_norms) list.add_norm(d, WeightRole::kFeedForwardSubNorm);
     list.add(WeightRole::kDown, d.has_ffn_bias);
-  } else {
+  }
+  if (has_experts && d.has_network_beside) {
+    for (const WeightRole role :
+         {WeightRole::kNetworkPostNorm, WeightRole::kExpertsNorm, WeightRole::kExpertsPostNorm})
+      list.add(role);
+    list.add(WeightRole::kRouterGain);
+    list.add(WeightRole::kExpertFactors);
+  }
+  if (has_experts) {
     list.add(WeightRole::kRouter, d.has_expert_bias);
     list.add_if(d.has_choice_bias, WeightRole::kChoiceBias);
     list.add(WeightRole::kExpertGate, d.has_expert_bias, d.experts);

@@ -47,6 +47,11 @@ enum class WeightRole : std::uint8_t {
   kBlockInputOutput,
   kBlockInputPostNorm,
   kBlockFactor,
+  kNetworkPostNorm,  ///< of the network beside experts, then of these
+  kExpertsNorm,
+  kExpertsPostNorm,
+  kRouterGain,
+  kExpertFactors,
   kRouter,
   kChoiceBias,
   kSharedGate,

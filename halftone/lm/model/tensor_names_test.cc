@@ -46,7 +46,8 @@ TEST(TensorNames, HaveBlocksAndExperts) {
   EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kDown, .block = 11}),
               ElementsAre("blk.11.ffn_down.weight"));
   EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kExpertUp, .block = 1, .expert = 3}),
-              ElementsAre("blk.1.ffn_up_exps.weight", "blk.1.ffn_up.3.weight"));
+              ElementsAre("blk.1.ffn_up_exps.weight", "blk.1.ffn_up.3.weight",
+                          "blk.1.ffn_gate_up_exps.weight"));
   EXPECT_THAT(
       names_of(d, Naming::kHf, {.role = WeightRole::kExpertDown, .block = 1, .expert = 3}),
       ElementsAre("layers.1.mlp.experts.3.down_proj.weight",

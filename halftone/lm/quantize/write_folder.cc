@@ -88,10 +88,10 @@ NewSafetensorsTensor new_tensor(const formats::SafetensorsTensor& tensor, const 
   return {tensor.name, tensor.type, tensor.shape, rounded(fitted.decoded(parts), *type)};
 }
 
-/// Blocks with scales of their own stay as they are, or are no part of a folder any more.
-void check_blocks(const Model& model, const FittedMatrices& fitted) {
-  for (const auto& [id, matrix] : fitted) {
-    if (id.role == WeightRole::kFinalTransform) continue;
+}  // namespace
+
+void check_folder_types(const Model& model, const TypeChoice& choice) {
+  for (const auto& [id, type] : choice) {
     const Weight& weight = model.weights.at(id);
     if (weight.scales.bytes.empty()) continue;
     fail(ErrorKind::kUnsupported, "tensor '" + printable(weight.tensor) +
@@ -100,13 +100,15 @@ void check_blocks(const Model& model, const FittedMatrices& fitted) {
   }
 }
 
-}  // namespace
-
 void write_folder_model(const std::filesystem::path& path, const std::filesystem::path& source,
                         const Folding& folding, const FittedMatrices& fitted, FittedForm form) {
   const auto file = formats::SafetensorsFile::open(weights_file_of(source));
   const TensorParts parts(folding, fitted);
-  check_blocks(folding.model(), fitted);
+  TypeChoice choice;
+  for (const auto& [id, matrix] : fitted) {
+    if (id.role != WeightRole::kFinalTransform) choice.emplace(id, matrix.type);
+  }
+  check_folder_types(folding.model(), choice);
   std::vector<NewSafetensorsTensor> tensors;
   for (const formats::SafetensorsTensor& tensor : file.tensors()) {
     tensors.push_back(new_tensor(tensor, parts, form));

@@ -54,6 +54,40 @@ TEST_F(WriteFolder, KeepsTheBasisAndTheOrderOfTheModel) {
   }
 }
 
+/// Experts of gpt-oss as its folders have them, all zeros.
+TEST_F(WriteFolder, RefusesBlocksOfMxfp4) {
+  (void)make(kGptOss);
+  const std::filesystem::path file = std::filesystem::path(path("model")) / "model.safetensors";
+  const auto old = formats::SafetensorsFile::open(file);
+  std::vector<formats::NewSafetensorsTensor> tensors;
+  const auto add = [&](const std::string& name, const std::vector<std::size_t>& shape) {
+    std::size_t size = 1;
+    for (const std::size_t extent : shape) size *= extent;
+    tensors.push_back({name, formats::SafetensorsType::kU8, shape,
+                       source_of(own_bytes(std::vector<std::byte>(size)))});
+  };
+  for (const formats::SafetensorsTensor& tensor : old.tensors()) {
+    if (!tensor.name.ends_with("experts.gate_up_proj")) {
+      tensors.push_back({tensor.name, tensor.type, tensor.shape, source_of(tensor.bytes)});
+      continue;
+    }
+    add(tensor.name + "_blocks", {3, 128, 2, 16});
+    add(tensor.name + "_scales", {3, 128, 2});
+  }
+  write_file(file,
+             collect([&](const ByteSink& sink) { formats::write_safetensors(sink, {}, tensors); }));
+  const Model model = open_model(path("model"));
+  const char* message = "layers.0.mlp.experts.gate_up_proj_blocks': expected plain numbers";
+  expect_error(ErrorKind::kUnsupported, message,
+               [&] { check_folder_types(model, choose_types(model, {.blocks = "Q8_0"}, true)); });
+  // Those of the attention may change.
+  check_folder_types(model, choose_types(model,
+                                         {.blocks = "Q8_0",
+                                          .rules = {{"blk.*.ffn_gate_exps.weight", "keep"},
+                                                    {"blk.*.ffn_up_exps.weight", "keep"}}},
+                                         true));
+}
+
 TEST_F(WriteFolder, CopiesOtherFiles) {
   const Model model = make(kLlama);
   write_file(path("model/old.bin"), std::string_view("weights"));

@@ -50,6 +50,10 @@ std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
 void write_own_model(const std::filesystem::path& path, const Folding& folding,
                      const FittedMatrices& fitted, const TextFiles& texts, FittedForm form);
 
+/// Checks what write_folder_model() refuses, before matrices are fitted.
+/// @throws Error kUnsupported if a matrix to be fitted comes in blocks of MXFP4
+void check_folder_types(const Model& model, const TypeChoice& choice);
+
 /// Writes a folder of Hugging Face like another one, for programs that know no codes: fitted
 /// matrices in the basis of the model, in one file model.safetensors; other tensors and files as
 /// they are. Decoded, they are the float32 that codes represent, which config.json says; otherwise
