@@ -51,6 +51,26 @@ TEST(NewGguf, SaysAllOfEveryArchitecture) {
   expect_read_back(shared);
 }
 
+TEST(NewGguf, SaysSizesOfBlocksAndTheirExperts) {
+  Description gemma4 = per_block_description();
+  gemma4.rotary.divisors = {1, 1, 1e30, 1e30};
+  expect_read_back(gemma4);
+  gemma4.block_input_width = gemma4.sharing_blocks = gemma4.sharing_inner = 0;
+  gemma4.keys_are_values = false;
+  gemma4.has_network_beside = gemma4.renormalizes = true;
+  gemma4.experts = 4;
+  gemma4.active_experts = 2;
+  gemma4.dense_inner = 20;
+  expect_read_back(gemma4);
+  Description clamped = described("gpt-oss", {.experts = 4});
+  clamped.has_qkv_bias = clamped.has_output_bias = true;
+  clamped.window = 3;
+  complete(clamped, architecture_of_gguf("gpt-oss"));
+  expect_read_back(clamped);
+  clamped.gate_limit = 5;
+  expect_error(ErrorKind::kUnsupported, "gate_limit", [&] { new_gguf_keys(clamped, "tiny"); });
+}
+
 TEST(NewGguf, SaysWhatModelsOfAnArchitectureDifferIn) {
   Description llama = described("llama", {.ties_embeddings = false});
   llama.has_qkv_bias = llama.has_output_bias = llama.has_ffn_bias = true;
