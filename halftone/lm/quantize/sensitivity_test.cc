@@ -47,6 +47,7 @@ ChangingModel small_model(const std::string& architecture, double size = 0.5,
                           std::size_t vocabulary = 11) {
   Description d =
       architecture == "gemma4" ? per_block_description() : small_description(architecture);
+  if (d.block_input_width != 0) d.block_input_width = 12;  // more than tokens of a sample
   d.ties_embeddings = false;
   if (d.window != 0) d.window = 3;
   d.vocabulary = vocabulary;
