@@ -36,8 +36,9 @@ TEST(Tape, OutputsAreTheDefinitions) {
                           ir::test::list(expected[0].cast(ir::ElementType::kFloat32)),
                           tolerance_of(graph), describe(test));
   }
-  // Only products without fast code: of integers, of sequences with lengths, attention with states.
-  EXPECT_LE(num_refused, 5U);
+  // Only products without fast code: of integers, of sequences with lengths, attention with states;
+  // and recurrences of language models, 15 of them.
+  EXPECT_LE(num_refused, 20U);
 }
 
 /// Remainders by random numbers jump too often for differences; the slopes of the table of binary

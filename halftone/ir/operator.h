@@ -18,6 +18,7 @@
 #include "halftone/ir/ops/linear.h"
 #include "halftone/ir/ops/normalize.h"
 #include "halftone/ir/ops/pooling.h"
+#include "halftone/ir/ops/recurrence.h"
 #include "halftone/ir/ops/recurrent.h"
 #include "halftone/ir/ops/reduce.h"
 #include "halftone/ir/ops/resample.h"
@@ -31,7 +32,8 @@ using Operator =
                  QuantizeLinear, DequantizeLinear, Requantize, Lookup, Reduce, ArgReduce, CumSum,
                  Gather, GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
                  BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize,
-                 AppendRows, Attention, Rotary, ExpertProduct>;
+                 AppendRows, Attention, Rotary, ExpertProduct, ShortConvolution, SelectiveScan,
+                 GatedDelta>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);

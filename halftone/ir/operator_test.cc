@@ -74,6 +74,11 @@ std::vector<Row> table() {
       {Rotary{3, 4, RotaryPairing::kNeighbours}, "Rotary", "heads=3 dims=4 neighbours", 4, 4},
       {ExpertProduct{{ActivationKind::kSilu}, Arithmetic::kGroups}, "ExpertProduct",
        "activation=Silu arithmetic=groups", 3, 3},
+      {ShortConvolution{{ActivationKind::kSilu}, RecurrenceForm::kRows}, "ShortConvolution",
+       "activation=Silu form=rows", 2, 6},
+      {SelectiveScan{2, RecurrenceForm::kState}, "SelectiveScan", "channel_groups=2 form=state", 6,
+       9},
+      {GatedDelta{3}, "GatedDelta", "key_heads=3", 5, 8},
   };
 }
 

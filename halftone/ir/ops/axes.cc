@@ -64,6 +64,15 @@ Axes mixed(const AppendRows& /*op*/, std::size_t /*rank*/) { return {0, 1}; }
 Axes mixed(const Attention& /*op*/, std::size_t rank) { return axes_between(1, rank); }
 Axes mixed(const Rotary& /*op*/, std::size_t rank) { return {rank - 1}; }
 Axes mixed(const ExpertProduct& /*op*/, std::size_t rank) { return {rank - 1}; }
+/// Rows of one run see each other through the states.
+Axes mixed_by_recurrence(RecurrenceForm form, std::size_t rank) {
+  return axes_between(form == RecurrenceForm::kSamples ? 1 : 0, rank);
+}
+Axes mixed(const ShortConvolution& op, std::size_t rank) {
+  return mixed_by_recurrence(op.form, rank);
+}
+Axes mixed(const SelectiveScan& op, std::size_t rank) { return mixed_by_recurrence(op.form, rank); }
+Axes mixed(const GatedDelta& op, std::size_t rank) { return mixed_by_recurrence(op.form, rank); }
 
 /// The permutation of the remaining axes.
 /// @param removed  axes after the transpose

@@ -183,6 +183,17 @@ OperatorTraits traits(const ExpertProduct& /*op*/) {
   return {.pattern = Pattern::kProduct,
           .inputs = {InputRole::kData, InputRole::kWeights, InputRole::kIndices}};
 }
+/// That of recurrences, whose states come before what samples have.
+OperatorTraits recurrence_traits(RecurrenceForm form) {
+  OperatorTraits traits{.pattern = Pattern::kProduct};
+  if (state_inputs(form) != 0) {
+    traits.inputs = {InputRole::kState, InputRole::kIndices, InputRole::kIndices};
+  }
+  return traits;
+}
+OperatorTraits traits(const ShortConvolution& op) { return recurrence_traits(op.form); }
+OperatorTraits traits(const SelectiveScan& op) { return recurrence_traits(op.form); }
+OperatorTraits traits(const GatedDelta& op) { return recurrence_traits(op.form); }
 
 /// @tparam A  Activation, const if the operator is
 template <typename A, typename Op>
@@ -209,6 +220,20 @@ E* find_encoding(Op& op) {
           return &held.encoding;
         } else if constexpr (requires { held.state_encoding; }) {
           return &held.state_encoding;
+        } else {
+          return nullptr;
+        }
+      },
+      op);
+}
+
+/// @tparam F  const if the operator is
+template <typename F, typename Op>
+F* find_form(Op& op) {
+  return std::visit(
+      [](auto& held) -> F* {
+        if constexpr (requires { held.form; }) {
+          return &held.form;
         } else {
           return nullptr;
         }
@@ -301,6 +326,12 @@ std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(Operator& o
 
 const std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(const Operator& op) {
   return find_encoding<const std::shared_ptr<const numerics::MatrixEncoding>>(op);
+}
+
+RecurrenceForm* recurrence_form(Operator& op) { return find_form<RecurrenceForm>(op); }
+
+const RecurrenceForm* recurrence_form(const Operator& op) {
+  return find_form<const RecurrenceForm>(op);
 }
 
 Arithmetic* arithmetic(Operator& op) { return find_arithmetic<Arithmetic>(op); }

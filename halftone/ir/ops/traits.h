@@ -115,6 +115,10 @@ std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(Operator& o
 /// The zero points of a product that takes integers; null for any other operator.
 ZeroPoints* zero_points(Operator& op);
 
+/// The form of a recurrence of ops/recurrence.h; null for any other operator.
+RecurrenceForm* recurrence_form(Operator& op);
+const RecurrenceForm* recurrence_form(const Operator& op);
+
 /// The arithmetic of a layer: FullyConnected, Conv, ConvTranspose, Recurrent, ExpertProduct. Null
 /// for any other operator, which has no choice.
 Arithmetic* arithmetic(Operator& op);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that place tokens or choose what multiplies them.
+#include <iterator>
+#include <utility>
+
 #include "halftone/ir/testing/operator_cases.h"
 
 namespace halftone::ir::test {
@@ -46,9 +49,7 @@ OperatorCase experts(std::string name, Shape x, const ExpertProduct& op = {}) {
            integers_input(ElementType::kInt64, {3, 2}, {2, 0, 0, 1, 1, 2})}};
 }
 
-}  // namespace
-
-std::vector<OperatorCase> sequence_cases() {
+std::vector<OperatorCase> placing_cases() {
   return {
       append("AppendRows", CacheNumbers::kFloat32),
       append("AppendRowsHalf", CacheNumbers::kFloat16),
@@ -72,6 +73,65 @@ std::vector<OperatorCase> sequence_cases() {
       experts("ExpertProductOwnRows", {3, 2, 12}),
       experts("ExpertProductSilu", {3, 12}, {{ActivationKind::kSilu}}),
   };
+}
+
+/// A case in its three forms. Rows are of two sequences, one of which begins anew.
+template <typename Op>
+void add_recurrence(std::vector<OperatorCase>& cases, const std::string& name, Op op,
+                    const Shape& state, const std::vector<CaseInput>& inputs) {
+  const auto with_tokens = [&](std::vector<Dim> tokens) {
+    std::vector<CaseInput> result = inputs;
+    for (CaseInput& input : result) {
+      // Those of tokens have the batch as their first axis.
+      if (!is_batch(input.type.shape[0])) continue;
+      std::vector<Dim> dims = tokens;
+      dims.push_back(input.type.shape[1]);
+      input.type.shape = Shape(std::move(dims));
+    }
+    return result;
+  };
+  op.form = RecurrenceForm::kSamples;
+  cases.push_back({name, op, with_tokens({kBatch, 5})});
+  for (const RecurrenceForm form : {RecurrenceForm::kRows, RecurrenceForm::kState}) {
+    op.form = form;
+    std::vector<CaseInput> all = {numbers_input(state, Domain::kSmall), places({0, 1, 0, 0}),
+                                  places({3, 0, 4, 5})};
+    for (CaseInput& input : with_tokens({4})) all.push_back(std::move(input));
+    cases.push_back(
+        {name + (form == RecurrenceForm::kRows ? "Rows" : "State"), op, std::move(all)});
+  }
+}
+
+/// An input with numbers for each token.
+CaseInput of_tokens(Dim width, Domain domain = Domain::kSmall) {
+  return numbers_input({kBatch, width}, domain);
+}
+
+std::vector<OperatorCase> recurrence_cases() {
+  std::vector<OperatorCase> cases;
+  add_recurrence(cases, "ShortConvolution", ShortConvolution{}, {2, 3, 19},
+                 {of_tokens(19), numbers_input({4, 19}), numbers_input({19})});
+  add_recurrence(cases, "ShortConvolutionSilu", ShortConvolution{{ActivationKind::kSilu}},
+                 {2, 2, 8}, {of_tokens(8), numbers_input({3, 8})});
+  add_recurrence(cases, "SelectiveScan", SelectiveScan{2}, {2, 3, 24},
+                 {of_tokens(24), of_tokens(4), numbers_input({4}, Domain::kSmall), of_tokens(6),
+                  of_tokens(6), numbers_input({4})});
+  add_recurrence(cases, "SelectiveScanOfChannels", SelectiveScan{}, {2, 3, 19},
+                 {of_tokens(19), of_tokens(19), numbers_input({3, 19}, Domain::kSmall),
+                  of_tokens(3), of_tokens(3), numbers_input({19})});
+  add_recurrence(cases, "GatedDelta", GatedDelta{2}, {2, 4, 3, 5},
+                 {of_tokens(6), of_tokens(6), of_tokens(20), of_tokens(4), of_tokens(4)});
+  return cases;
+}
+
+}  // namespace
+
+std::vector<OperatorCase> sequence_cases() {
+  std::vector<OperatorCase> cases = recurrence_cases();
+  std::vector<OperatorCase> others = placing_cases();
+  cases.insert(cases.end(), std::make_move_iterator(others.begin()),
+               std::make_move_iterator(others.end()));
+  return cases;
 }
 
 }  // namespace halftone::ir::test

@@ -67,8 +67,9 @@ struct Storage {
 struct PlanState {
   ir::State values;
   std::size_t bytes = 0;
-  /// Whether the run changes the state where it is: an AppendRows alone reads it. If not, a run
-  /// copies it first, since outputs and other states may be what it was, and ends with a copy.
+  /// Whether the run changes the state where it is: an AppendRows or a recurrence alone reads it.
+  /// If not, a run copies it first, since outputs and other states may be what it was, and ends
+  /// with a copy.
   bool in_place = false;
 };
 

@@ -71,6 +71,9 @@ constexpr std::array kAppendRows = {&kAppendToCache, &kReference};
 constexpr std::array kAttention = {&kAttendCaches, &kAttendSamples, &kReference};
 constexpr std::array kRotary = {&kRotateRows, &kReference};
 constexpr std::array kExperts = {&kExpertGroups, &kExpertFloats, &kReference};
+constexpr std::array kConvolutions = {&kShortConvolution, &kKeptState, &kReference};
+constexpr std::array kScans = {&kSelectiveScan, &kKeptState, &kReference};
+constexpr std::array kDeltas = {&kGatedDelta, &kKeptState, &kReference};
 constexpr std::array kOthers = {&kReference};
 
 struct Lists {
@@ -103,6 +106,9 @@ struct Lists {
   List operator()(const ir::Attention&) const { return kAttention; }
   List operator()(const ir::Rotary&) const { return kRotary; }
   List operator()(const ir::ExpertProduct&) const { return kExperts; }
+  List operator()(const ir::ShortConvolution&) const { return kConvolutions; }
+  List operator()(const ir::SelectiveScan&) const { return kScans; }
+  List operator()(const ir::GatedDelta&) const { return kDeltas; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;

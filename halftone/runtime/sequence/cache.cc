@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "halftone/runtime/sequence/recurrence.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -39,7 +40,9 @@ std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::Value
   // The attentions, and the state itself.
   if (graph.num_uses(value) != graph.consumers(value).size() + 1) return std::nullopt;
   const ir::Shape& shape = graph.value(value).type.shape;
-  const auto& append = std::get<ir::AppendRows>(graph.node(*graph.producer(value)).op);
+  const auto* found = std::get_if<ir::AppendRows>(&graph.node(*graph.producer(value)).op);
+  if (found == nullptr) return std::nullopt;
+  const ir::AppendRows& append = *found;
   const bool same_heads = append.heads == reader.kv_heads;
   if (!same_heads && append.numbers == ir::CacheNumbers::kInt8) return std::nullopt;
   return kernels::CacheShape{.sequences = static_cast<std::size_t>(shape[0]),
@@ -53,6 +56,7 @@ std::optional<kernels::CacheShape> cache_shape(const ir::Graph& graph, ir::Value
 
 bool changes_in_place(const ir::Graph& graph, const ir::State& state) {
   if (state.after == ir::kAbsent) return false;
+  if (is_recurrence(graph, state)) return true;
   const auto producer = graph.producer(state.after);
   return producer && std::holds_alternative<ir::AppendRows>(graph.node(*producer).op) &&
          graph.node(*producer).inputs[0] == state.before && graph.num_uses(state.before) == 1;

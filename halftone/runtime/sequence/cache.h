@@ -10,7 +10,8 @@
 
 namespace halftone::runtime {
 
-/// Whether an AppendRows changes a state where it is: nothing else reads the old one.
+/// Whether an AppendRows or a recurrence changes a state where it is: nothing else reads the old
+/// one.
 bool changes_in_place(const ir::Graph& graph, const ir::State& state);
 
 /// The caches of keys and values of an attention.

@@ -14,5 +14,12 @@ extern const Implementation kAttendCaches;
 extern const Implementation kAttendSamples;
 /// Rotary positions.
 extern const Implementation kRotateRows;
+/// Recurrences of samples, and of rows that change a state in place; see recurrence.h. Threads
+/// divide channels.
+extern const Implementation kShortConvolution;
+extern const Implementation kSelectiveScan;
+extern const Implementation kGatedDelta;
+/// The state after rows that change it in place.
+extern const Implementation kKeptState;
 
 }  // namespace halftone::runtime
