@@ -36,6 +36,7 @@ LEFT_OUT = {
     "deepseek_v2": "llama.cpp judges groups of experts by their two best, not by the best",
     "deepseek_v3": "the function of scores is not written: transformers' own files do not name it",
     "exaone4": "llama.cpp has windows in files of 64 blocks only",
+    "falcon_h1_ones": "llama.cpp has the norm of a scan behind its gate",
     "glm": "the epsilon of norms is not written",
     "gpt_oss_limit": "limits, slopes and blocks without windows are not written",
     "llama_yarn_ends": "mscale and truncate are not written",
@@ -56,6 +57,7 @@ def convert(source: pathlib.Path, target: pathlib.Path) -> None:
                                                ModelType.TEXT)
     model = get_model_class(architecture, mmproj=False)
     model.set_vocab = lambda self: None
+    model.no_mtp = True  # blocks that predict further tokens, which these have not
     model(source, gguf.LlamaFileType.ALL_F32, target, eager=True).write()
 
 

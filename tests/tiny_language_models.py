@@ -127,7 +127,8 @@ def models() -> dict[str, Tiny]:
         "bitnet": Tiny(t.BitNetConfig(**SIZES, **rope(500000.0)), "bitnet",
                        lambda w: w.text("hidden_act", "relu2")),
     }
-    return made | scaled_models() | further_models() | clamped_models() | per_block_models()
+    return (made | scaled_models() | further_models() | clamped_models() | per_block_models()
+            | recurrent_models())
 
 
 def scaled_models() -> dict[str, Tiny]:
@@ -233,6 +234,60 @@ def per_block_models() -> dict[str, Tiny]:
                               num_kv_shared_layers=3, use_double_wide_mlp=True)),
         "gemma4_dense": Tiny(config(**sizes, **gemma4, attention_k_eq_v=True,
                                     num_global_key_value_heads=1, final_logit_softcapping=1.5)),
+    }
+
+
+def recurrent_models() -> dict[str, Tiny]:
+    """Architectures whose blocks have a recurrence instead of attention, or beside it."""
+    t = transformers
+    deep = {**SIZES, "num_hidden_layers": 4}
+    conv = ["conv", "conv", "full_attention", "conv"]
+    linear = ["linear_attention", "linear_attention", "full_attention", "linear_attention"]
+    scan = dict(mamba_n_heads=6, mamba_n_groups=2, mamba_d_state=10, mamba_d_head=16)
+    granite = dict(embedding_multiplier=6.0, attention_multiplier=0.2, residual_multiplier=0.4,
+                   logits_scaling=1.5)
+    delta = dict(linear_conv_kernel_dim=4, linear_key_head_dim=8, linear_value_head_dim=8,
+                 linear_num_key_heads=2, linear_num_value_heads=4)
+    experts = dict(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=40,
+                   shared_expert_intermediate_size=56)
+    falcon = dict(head_dim=12, mamba_d_ssm=64, mamba_n_heads=4, mamba_n_groups=2, mamba_d_state=10,
+                  embedding_multiplier=1.5, lm_head_multiplier=0.7, key_multiplier=0.6,
+                  mlp_multipliers=[0.8, 1.2], ssm_multipliers=[0.5, 1.3, 0.9, 1.1, 0.7],
+                  ssm_in_multiplier=1.4, ssm_out_multiplier=0.6, attention_out_multiplier=0.9)
+    return {
+        "lfm2": Tiny(t.Lfm2Config(**deep, layer_types=conv, block_multiple_of=24, **rope(1e6))),
+        "lfm2_plain": Tiny(t.Lfm2Config(**SIZES, layer_types=conv[1:], conv_L_cache=4,
+                                        block_auto_adjust_ff_dim=False, tie_word_embeddings=False,
+                                        **rope(1e6))),
+        "lfm2_moe": Tiny(t.Lfm2MoeConfig(**deep, layer_types=conv, num_experts=6,
+                                         num_experts_per_tok=3, moe_intermediate_size=40,
+                                         num_dense_layers=1, **rope(1e6))),
+        "granite_hybrid": Tiny(t.GraniteMoeHybridConfig(
+            **deep, **scan, **granite, num_local_experts=6, num_experts_per_tok=3,
+            shared_intermediate_size=56, layer_types=linear)),
+        "granite_hybrid_dense": Tiny(t.GraniteMoeHybridConfig(
+            **{**deep, "intermediate_size": 56}, **scan, **granite, num_local_experts=0,
+            shared_intermediate_size=56, attention_bias=True, mamba_conv_bias=False,
+            layer_types=linear)),
+        "granite_dense": Tiny(t.GraniteMoeHybridConfig(
+            **{**SIZES, "intermediate_size": 56}, **scan, **granite, num_local_experts=0,
+            num_experts_per_tok=0, shared_intermediate_size=56, layer_types=["attention"] * 3,
+            position_embedding_type="rope", **rope())),
+        "falcon_h1": Tiny(t.FalconH1Config(**deep, **falcon, mamba_rms_norm=True, mlp_bias=True,
+                                           mamba_norm_before_gate=False, **rope(1e5))),
+        "falcon_h1_plain": Tiny(t.FalconH1Config(**SIZES, **falcon, attention_in_multiplier=0.8,
+                                                 **rope(1e5))),
+        "falcon_h1_ones": Tiny(t.FalconH1Config(
+            **SIZES, mamba_d_ssm=64, mamba_n_heads=4, mamba_n_groups=2, mamba_d_state=10,
+            mamba_rms_norm=True, head_dim=12, **rope(1e5))),
+        "qwen3_next": Tiny(t.Qwen3NextConfig(**deep, **delta, **experts, head_dim=16)),
+        "qwen3_next_heads": Tiny(t.Qwen3NextConfig(**deep, **{
+            **delta, "linear_value_head_dim": 10, "linear_num_key_heads": 4}, **experts,
+            head_dim=16, layer_types=linear)),
+        "qwen3_5": Tiny(t.Qwen3_5TextConfig(**deep, **delta, head_dim=16)),
+        "qwen3_5_moe": Tiny(t.Qwen3_5MoeTextConfig(**{
+            key: value for key, value in deep.items() if key != "intermediate_size"}, **delta,
+            **experts, head_dim=16)),
     }
 
 
@@ -395,10 +450,11 @@ def randomize(model: torch.nn.Module) -> None:
     """Weights whose logits are of order 1, and gains and biases that matter."""
     generator = torch.Generator().manual_seed(5)
     kind = model.config.model_type
-    has_offset = kind.startswith(("gemma", "nemotron")) and kind != "gemma4_text"
+    has_offset = (kind.startswith(("gemma", "nemotron", "qwen3_next", "qwen3_5"))
+                  and kind != "gemma4_text")
     offset = 0.0 if has_offset else 1.0
-    biases = [(name, values) for name, values in model.named_buffers()
-              if "score_correction" in name or "layer_scalar" in name]
+    ends = ("score_correction_bias", "expert_bias", "layer_scalar")
+    biases = [(name, values) for name, values in model.named_buffers() if name.endswith(ends)]
     for name, values in [*model.named_parameters(), *biases]:
         noise = torch.randn(values.shape, generator=generator)
         is_norm = ("norm" in name or ".ln_" in name) and name.endswith("weight")  # Nemotron's add 1
@@ -465,6 +521,15 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
     (model.bfloat16() if tiny.is_bfloat16 else model).save_pretrained(folder / name)
     if tiny.is_mxfp4:
         split_blocks(folder / name, blocks)
+    if model.config.model_type == "granitemoehybrid":
+        name_blocks(folder / name / "config.json")
+
+
+def name_blocks(file: pathlib.Path) -> None:
+    """Writes the kinds of blocks as published files of Granite have them."""
+    text = file.read_text(encoding="utf-8")
+    text = text.replace('"linear_attention"', '"mamba"').replace('"full_attention"', '"attention"')
+    file.write_text(text, encoding="utf-8")
 
 
 def write_models(folder: pathlib.Path) -> list[str]:

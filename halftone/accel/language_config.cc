@@ -37,10 +37,10 @@ void check_shape(const LanguageModel& model) {
 LanguageModel model_of(const lm::Description& sizes, const std::string& name) {
   const bool differ =
       sizes.full_head_width != 0 || sizes.sharing_blocks != 0 || sizes.block_input_width != 0;
-  if (sizes.dense_blocks != 0 || sizes.latent_width != 0 || differ) {
+  if (sizes.dense_blocks != 0 || sizes.latent_width != 0 || !sizes.mixers.empty() || differ) {
     fail(ErrorKind::kUnsupported,
          name + ": architecture '" + sizes.architecture +
-             "': latent attention, and blocks without experts beside those "
+             "': latent attention, recurrences, and blocks without experts beside those "
              "with experts or of other sizes, are not estimated");
   }
   LanguageModel model;

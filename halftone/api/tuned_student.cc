@@ -141,8 +141,7 @@ std::map<std::string, TunedStudent::Place> TunedStudent::places_of(const File& f
     if (std::less<>()(part.data(), all.data())) continue;
     const auto first = static_cast<std::size_t>(part.data() - all.data());
     if (first > all.size() || part.size() > all.size() - first) continue;
-    const bool is_gain = lm::is_norm(id.role) && id.part == lm::Part::kWeight;
-    const double offset = is_gain ? model.description.norm_offset : 0;
+    const double offset = lm::has_norm_offset(id) ? model.description.norm_offset : 0;
     places[weight.name] = {weight.tensor, first, static_cast<float>(offset)};
   }
   return places;

@@ -15,15 +15,18 @@ namespace {
 
 constexpr std::size_t kNumInputs = 3;
 
-/// The type of the first state of a body.
+/// Whether a state has a row for each token: [sequences, context, width].
+bool has_rows(const ir::Graph& body, const ir::State& state) {
+  const auto producer = body.producer(state.after);
+  return producer && std::holds_alternative<ir::AppendRows>(body.node(*producer).op);
+}
+
+/// The type of the first state of a body that has a row for each token.
 const ir::Shape& state_shape(const ir::Graph& body) {
-  if (body.states().empty()) fail(ErrorKind::kFormat, "a decoder without states");
-  const ir::Shape& shape = body.value(body.states()[0].before).type.shape;
-  if (shape.rank() != 3) {
-    fail(ErrorKind::kShape,
-         "states of a decoder: expected [sequences, context, width], found " + shape.to_string());
-  }
-  return shape;
+  const auto found = std::ranges::find_if(
+      body.states(), [&](const ir::State& state) { return has_rows(body, state); });
+  if (found == body.states().end()) fail(ErrorKind::kFormat, "a decoder without states of tokens");
+  return body.value(found->before).type.shape;
 }
 
 std::size_t last_extent(const ir::Graph& graph) {
@@ -48,6 +51,10 @@ Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options)
   vocabulary_ = last_extent(graphs_.head);
   tokens_.resize(static_cast<std::size_t>(state[0]));
   for (std::vector<TokenId>& tokens : tokens_) tokens.reserve(context_);
+  is_stale_.resize(tokens_.size());
+  for (const ir::State& each : graphs_.body.states()) {
+    has_rows_.push_back(has_rows(graphs_.body, each));
+  }
   options_.execution.float_order = runtime::FloatOrder::kFixed;
   if (options_.execution.packed_weights == nullptr) {
     options_.execution.packed_weights = std::make_shared<runtime::PackedWeights>();
@@ -95,6 +102,8 @@ std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId
                                    bool all_logits) {
   if (tokens.empty()) fail(ErrorKind::kUsage, "expected at least one token, found none");
   check_room(sequence, tokens.size());
+  for (const TokenId token : tokens) check_token(token);
+  restore(sequence);
   std::vector<Row> rows;
   rows.reserve(tokens.size());
   for (const TokenId token : tokens) {
@@ -111,11 +120,13 @@ std::vector<float> Decoder::append_each(std::span<const SequenceToken> tokens) {
   std::vector<Row> rows;
   for (const SequenceToken& each : tokens) {
     check_room(each.sequence, 1);
+    check_token(each.token);
     if (!seen.insert(each.sequence).second) {
       fail(ErrorKind::kUsage, "sequence " + std::to_string(each.sequence) + " is named twice");
     }
     rows.push_back({each.token, each.sequence, tokens_[each.sequence].size()});
   }
+  for (const SequenceToken& each : tokens) restore(each.sequence);
   std::vector<float> logits(rows.size() * vocabulary_);
   run(rows, logits);
   for (const SequenceToken& each : tokens) tokens_[each.sequence].push_back(each.token);
@@ -129,23 +140,38 @@ void Decoder::truncate(std::size_t sequence, std::size_t length) {
                                 std::to_string(tokens_[sequence].size()) +
                                 " tokens of the sequence, found " + std::to_string(length));
   }
+  const bool is_shorter = length < tokens_[sequence].size();
   tokens_[sequence].resize(length);
+  const bool is_kept = std::ranges::all_of(has_rows_, [](bool has) { return has; });
+  if (is_shorter && !is_kept) is_stale_[sequence] = true;
+}
+
+void Decoder::restore(std::size_t sequence) {
+  if (!is_stale_[sequence]) return;
+  std::vector<Row> rows;
+  for (const TokenId token : tokens_[sequence]) rows.push_back({token, sequence, rows.size()});
+  run(rows, {});
+  is_stale_[sequence] = false;
 }
 
 std::size_t Decoder::bytes_per_token(std::size_t length) const {
   std::size_t bytes = bodies_.at(1)->plan().weight_bytes_of_run();
   const auto head = heads_.find(1);
   if (head != heads_.end()) bytes += head->second->plan().weight_bytes_of_run();
-  const std::size_t tokens = tokens_.size() * context_;
-  return bytes + states_->size_bytes() / tokens * length;
+  for (std::size_t i = 0; i < has_rows_.size(); ++i) {
+    const std::size_t state = states_->state(i).size() / tokens_.size();
+    bytes += has_rows_[i] ? state / context_ * length : state;
+  }
+  return bytes;
+}
+
+void Decoder::check_token(TokenId token) const {
+  if (token >= 0 && static_cast<std::size_t>(token) < vocabulary_) return;
+  fail(ErrorKind::kUsage, "token: expected 0 to " + std::to_string(vocabulary_ - 1) + ", found " +
+                              std::to_string(token));
 }
 
 void Decoder::run(std::span<const Row> rows, std::span<float> logits) {
-  for (const Row& row : rows) {
-    if (row.token >= 0 && static_cast<std::size_t>(row.token) < vocabulary_) continue;
-    fail(ErrorKind::kUsage, "token: expected 0 to " + std::to_string(vocabulary_ - 1) + ", found " +
-                                std::to_string(row.token));
-  }
   const std::size_t wanted = logits.size() / vocabulary_;
   for (std::size_t first = 0; first < rows.size();) {
     const std::size_t count = next_run(rows.size() - first, options_.rows);

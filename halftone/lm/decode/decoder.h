@@ -62,6 +62,9 @@ class Decoder final : public TokenModel {
     std::size_t position = 0;
   };
   void check_room(std::size_t sequence, std::size_t count) const;
+  void check_token(TokenId token) const;
+  /// Computes the states of a sequence anew if they hold truncated tokens.
+  void restore(std::size_t sequence);
   /// Runs the body on rows, as many at a time as plans have.
   /// @param logits  of the last rows, in their order; empty: none are wanted
   void run(std::span<const Row> rows, std::span<float> logits);
@@ -75,6 +78,10 @@ class Decoder final : public TokenModel {
   std::size_t context_ = 0;
   std::vector<std::vector<TokenId>> tokens_;  ///< by sequence
   std::shared_ptr<runtime::StateMemory> states_;
+  /// By sequence: whether states hold tokens that were truncated. Those of attention may, others
+  /// are computed anew.
+  std::vector<bool> is_stale_;
+  std::vector<bool> has_rows_;  ///< by state: a row for each token, as attention reads them
   std::map<std::size_t, std::unique_ptr<runtime::Session>> bodies_;  ///< by rows
   std::map<std::size_t, std::unique_ptr<runtime::Session>> heads_;   ///< by rows
 };

@@ -19,10 +19,12 @@ constexpr ir::Dim kContext = 64;
 constexpr ir::Dim kWidth = 16;
 constexpr ir::Dim kTokens = 30;
 
-/// Two blocks of attention with a residual, random, and two of some experts if there are any.
+/// Two blocks of attention with a residual, random, and two of some experts if there are any, or
+/// one of each recurrence.
 class Builder {
  public:
-  explicit Builder(ir::Dim experts = 0) : experts_(experts) {}
+  explicit Builder(ir::Dim experts = 0, bool is_recurrent = false)
+      : experts_(experts), is_recurrent_(is_recurrent) {}
 
   DecoderGraphs graphs() {
     DecoderGraphs result{body(), {}};
@@ -47,6 +49,8 @@ class Builder {
         graph.add_node("embedding", ir::Gather{}, {weight(graph, "table", {kTokens, kWidth}), ids});
     std::vector<ir::State> states;
     for (const char* name : {"first", "second"}) x = block(graph, name, x, states);
+    if (is_recurrent_) x = recurrences(graph, x);
+    states.insert(states.end(), recurrent_states_.begin(), recurrent_states_.end());
     graph.add_output(x);
     for (const ir::State& state : states) graph.tie(state.before, state.after);
     return graph;
@@ -89,7 +93,55 @@ class Builder {
     return graph.add_node(name + "/all", ir::test::kAdd, {x, sum});
   }
 
+  static ValueId constant_of(ir::Graph& graph, const std::string& name, float value) {
+    return graph.add_constant(name, ir::Tensor::from<float>({}, {&value, 1}));
+  }
+
+  /// A recurrence with a residual.
+  template <typename Op>
+  ValueId recurrence(ir::Graph& graph, ValueId x, Op op, const ir::Shape& state,
+                     std::vector<ValueId> inputs) {
+    const std::string name(Op::kName);
+    inputs.insert(inputs.begin(), {graph.add_input(name + "/state", ir::test::float_type(state)),
+                                   slots_, positions_});
+    op.form = ir::RecurrenceForm::kRows;
+    const ValueId y = graph.add_node(name, op, inputs);
+    op.form = ir::RecurrenceForm::kState;
+    recurrent_states_.push_back({inputs[0], graph.add_node(name + "/kept", op, inputs)});
+    return graph.add_node(name + "/sum", ir::test::kAdd, {x, y});
+  }
+
+  ValueId recurrences(ir::Graph& graph, ValueId x) {
+    const auto product = [&](const std::string& name, ir::Dim width) {
+      return graph.add_node(name, ir::FullyConnected{},
+                            {x, weight(graph, name + "/w", {width, kWidth})});
+    };
+    const auto constant = [&](const std::string& name, const ir::Shape& shape) {
+      return weight(graph, name, shape);
+    };
+    x = recurrence(graph, x, ir::ShortConvolution{}, {kSequences, 3, kWidth},
+                   {product("convolved", kWidth), constant("taps", {4, kWidth})});
+    const ValueId steps = graph.add_node("steps", ir::Unary{{ir::ActivationKind::kSigmoid}},
+                                         {product("raw_steps", 4)});
+    const ValueId a = graph.add_node("a", ir::Binary{ir::BinaryKind::kSub, {}},
+                                     {constant("raw_a", {4}), constant_of(graph, "one", 1)});
+    x = recurrence(graph, x, ir::SelectiveScan{2}, {kSequences, 3, kWidth},
+                   {product("scanned", kWidth), steps, a, product("b", 6), product("c", 6),
+                    constant("d", {4})});
+    // Decays below one, so that states stay bounded.
+    const ValueId open =
+        graph.add_node("beta", ir::Unary{{ir::ActivationKind::kSigmoid}}, {product("raw_beta", 4)});
+    const ValueId decay = graph.add_node("decay", ir::Binary{ir::BinaryKind::kSub, {}},
+                                         {open, constant_of(graph, "two", 2)});
+    const ValueId k =
+        graph.add_node("k", ir::Unary{{ir::ActivationKind::kTanh}}, {product("raw_k", 6)});
+    return recurrence(graph, x, ir::GatedDelta{2}, {kSequences, 4, 3, kWidth / 4},
+                      {product("q", 6), k, product("v", kWidth), decay, open});
+  }
+
   ir::Dim experts_;
+  bool is_recurrent_;
+  std::vector<ir::State> recurrent_states_;
   Random random_{7};
   ValueId slots_ = ir::kAbsent;
   ValueId positions_ = ir::kAbsent;
@@ -97,6 +149,10 @@ class Builder {
 
 Decoder decoder(std::size_t rows = 8, int threads = 1, ir::Dim experts = 0) {
   return Decoder(Builder(experts).graphs(), {.threads = threads, .rows = rows});
+}
+
+Decoder recurrent_decoder(std::size_t rows = 8, int threads = 1) {
+  return Decoder(Builder(0, true).graphs(), {.threads = threads, .rows = rows});
 }
 
 std::vector<TokenId> some_tokens(std::size_t count, int seed = 1) {
@@ -183,6 +239,68 @@ TEST(Decoder, ForgetsWhatIsTruncated) {
   model.truncate(1, 5);
   const std::vector<TokenId> tokens = some_tokens(6);
   EXPECT_EQ(model.append(1, std::span(tokens).last(1), false), expected);
+}
+
+TEST(RecurrentDecoder, DoesNotDependOnHowAPromptIsDivided) {
+  const std::vector<TokenId> tokens = some_tokens(29);
+  const std::vector<float> all = recurrent_decoder().append(0, tokens, true);
+  for (const std::size_t step : {1U, 3U, 28U}) {
+    Decoder parts = recurrent_decoder(16, 2);
+    std::vector<float> found;
+    for (std::size_t i = 0; i < tokens.size(); i += step) {
+      const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
+      const std::vector<float> logits = parts.append(0, part, true);
+      found.insert(found.end(), logits.begin(), logits.end());
+    }
+    EXPECT_EQ(found, all) << step;
+  }
+}
+
+TEST(RecurrentDecoder, KeepsSequencesApart) {
+  const auto alone = [](int sequence) {
+    Decoder one = recurrent_decoder();
+    one.append(3, some_tokens(5, sequence), false);
+    return one.append(3, std::vector<TokenId>{TokenId{sequence}}, false);
+  };
+  Decoder all = recurrent_decoder();
+  for (const int s : {0, 1, 2}) {
+    all.append(static_cast<std::size_t>(s), some_tokens(5, s), false);
+  }
+  const std::vector<float> found =
+      all.append_each(std::vector<SequenceToken>{{2, 2}, {0, 0}, {1, 1}});
+  std::vector<float> expected = alone(2);
+  for (const int s : {0, 1}) {
+    const std::vector<float> more = alone(s);
+    expected.insert(expected.end(), more.begin(), more.end());
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(RecurrentDecoder, ForgetsWhatIsTruncated) {
+  Decoder model = recurrent_decoder();
+  const std::vector<TokenId> tokens = some_tokens(9);
+  const std::vector<float> expected = model.append(1, tokens, false);
+  for (const std::size_t kept : {8U, 3U, 0U}) {
+    model.append(1, some_tokens(4, 3), false);
+    model.truncate(1, kept);
+    EXPECT_EQ(model.length(1), kept);
+    EXPECT_EQ(model.append(1, std::span(tokens).subspan(kept), false), expected) << kept;
+  }
+  model.truncate(1, 8);
+  EXPECT_EQ(model.append_each(std::vector<SequenceToken>{{1, tokens[8]}}), expected);
+}
+
+/// The states of recurrences are read whole, whatever the length.
+TEST(RecurrentDecoder, ReadsStatesOfOneSizeForEachToken) {
+  const Decoder plain = decoder();
+  const Decoder model = recurrent_decoder();
+  const auto growth = [](const Decoder& each) {
+    return each.bytes_per_token(9) - each.bytes_per_token(8);
+  };
+  EXPECT_EQ(growth(model), growth(plain));
+  const std::size_t states = (3 * kWidth + 3 * kWidth + 4 * 3 * kWidth / 4) * sizeof(float);
+  EXPECT_GE(model.bytes_per_token(0), plain.bytes_per_token(0) + states);
+  EXPECT_EQ(model.state_bytes(), plain.state_bytes() + kSequences * states);
 }
 
 TEST(Decoder, DescribesWhatIsWrong) {

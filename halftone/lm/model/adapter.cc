@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/adapter.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -276,9 +277,10 @@ void check_all_are_used(const AdapterFile& file, const UsedFactors& used) {
 }  // namespace
 
 bool is_changeable(const Description& description, const WeightId& id) {
-  const bool is_table =
-      id.role == WeightRole::kTokenEmbedding || id.role == WeightRole::kPositionEmbedding;
-  return id.part == Part::kWeight && !is_table && id.role < WeightRole::kExpertGate &&
+  constexpr std::array kOthers = {WeightRole::kTokenEmbedding, WeightRole::kPositionEmbedding,
+                                  WeightRole::kBlockInputTable, WeightRole::kMixerKernel};
+  const bool is_other = std::ranges::find(kOthers, id.role) != kOthers.end();
+  return id.part == Part::kWeight && !is_other && id.role < WeightRole::kExpertGate &&
          shape_of(description, id).size() == 2;
 }
 

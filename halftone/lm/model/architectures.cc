@@ -19,6 +19,22 @@ constexpr Architecture with_model_type(Architecture architecture, std::string_vi
   return architecture;
 }
 
+constexpr Architecture kQwen35 = {.gguf = "qwen35",
+                                  .hf = "qwen3_5_text",
+                                  .normalizes_heads = true,
+                                  .gates_attention = true,
+                                  .hf_norm_offset = 1,
+                                  .recurrence = Mixer::kDelta,
+                                  .renormalizes = true};
+
+/// The same blocks by another name of GGUF files, too.
+constexpr Architecture with_names(Architecture architecture, std::string_view gguf,
+                                  std::string_view hf) {
+  architecture.gguf = gguf;
+  architecture.hf = hf;
+  return architecture;
+}
+
 constexpr Architecture kOlmo2 = {.gguf = "olmo2",
                                  .hf = "olmo2",
                                  .normalizes_heads = true,
@@ -181,6 +197,24 @@ constexpr Architecture kArchitectures[] = {
      .normalizes_heads = true,
      .has_sigmoid_scores = true,
      .has_choice_bias = true},
+    {.gguf = "lfm2", .hf = "lfm2", .normalizes_heads = true, .recurrence = Mixer::kConvolution},
+    {.gguf = "lfm2moe",
+     .hf = "lfm2_moe",
+     .normalizes_heads = true,
+     .has_sigmoid_scores = true,
+     .has_choice_bias = true,
+     .recurrence = Mixer::kConvolution,
+     .renormalizes = true},
+    {.gguf = "granitehybrid",
+     .hf = "granitemoehybrid",
+     .gguf_pairing = kNeighbours,
+     .divides_logits = true,
+     .softmax_after_choice = true,
+     .recurrence = Mixer::kScan},
+    {.gguf = "falcon-h1", .hf = "falcon_h1", .recurrence = Mixer::kAttentionAndScan},
+    kQwen35,
+    with_names(kQwen35, "qwen35moe", "qwen3_5_moe_text"),
+    with_names(kQwen35, "qwen3next", "qwen3_next"),
     {.gguf = "exaone4",
      .hf = "exaone4",
      .normalizes_heads = true,
@@ -244,6 +278,7 @@ Description start_description(const Architecture& architecture) {
   d.normalizes_values = architecture.normalizes_values;
   d.has_sinks = architecture.has_sinks;
   d.has_expert_bias = architecture.has_expert_bias;
+  d.gates_attention = architecture.gates_attention;
   d.score_cap = architecture.score_cap;
   d.logit_cap = architecture.logit_cap;
   d.softmax_after_choice = architecture.softmax_after_choice;

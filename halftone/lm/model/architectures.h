@@ -2,6 +2,7 @@
 // What the name of an architecture says that its files do not.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "halftone/lm/model/description.h"
@@ -29,6 +30,7 @@ struct Architecture {
   bool has_sinks = false;
   bool has_expert_bias = false;
   bool truncates_yarn = true;  ///< where a GGUF file does not say
+  bool gates_attention = false;
   bool has_norm_gain = true;
   bool has_norm_bias = true;
   bool has_pre_norms = true;
@@ -43,17 +45,25 @@ struct Architecture {
   bool has_choice_bias = false;
   bool sums_group_scores = false;
   double hf_norm_offset = 0;
-  std::size_t window_period = 0;      ///< blocks of which the last has no window; 0: all have it
-  std::size_t default_window = 0;     ///< of GGUF files that do not say
-  bool scales_windows = true;         ///< scaled positions are those of blocks with a window too
-  bool rotates_windows_only = false;  ///< where there are windows
-  std::size_t unrotated_period = 0;   ///< blocks of which the last has no positions; 0: none
-  double window_base = 0;             ///< of blocks with the window; 0: as the others
-  double score_scale = 0;             ///< of all its models; 0: see complete()
+  Mixer recurrence = Mixer::kAttention;  ///< of the blocks without attention, if there are any
+  std::size_t window_period = 0;         ///< blocks of which the last has no window; 0: all have it
+  std::size_t default_window = 0;        ///< of GGUF files that do not say
+  bool scales_windows = true;            ///< scaled positions are those of blocks with a window too
+  bool rotates_windows_only = false;     ///< where there are windows
+  std::size_t unrotated_period = 0;      ///< blocks of which the last has no positions; 0: none
+  double window_base = 0;                ///< of blocks with the window; 0: as the others
+  double score_scale = 0;                ///< of all its models; 0: see complete()
   bool normalizes_values = false;
-  double score_cap = 0, logit_cap = 0;  ///< where a GGUF file does not say
-  bool renormalizes = false;            ///< where a file does not say
+  double score_cap = 0, logit_cap = 0;   ///< where a GGUF file does not say
+  bool renormalizes = false;             ///< where a file does not say
 };
+
+/// Whether what the shared expert gives has a gate.
+inline bool has_shared_gate(const Description& description) {
+  const std::string& name = description.architecture;
+  const bool has_gate = name == "qwen2moe" || name == "qwen3next" || name == "qwen35moe";
+  return has_gate && description.shared_inner != 0;
+}
 
 /// @throws Error kUnsupported for another name, with those that are known
 const Architecture& architecture_of_gguf(std::string_view name);

@@ -20,6 +20,12 @@ ValueId GraphBuilder::plain_attention(ValueId x) {
     q = rotated("query", normalized_heads("query", q, d_.heads, WeightRole::kQueryNorm), d_.heads);
     return mix(q, seen_.at(d_.key_block(block_)));
   }
+  ValueId gate = ir::kAbsent;
+  if (d_.gates_attention) {
+    const ValueId pairs = heads_of("query/pairs", q, d_.heads, 2 * d_.head_width);
+    gate = part_of_groups("attention/gate", pairs, d_.head_width, d_.head_width);
+    q = part_of_groups("query/plain", pairs, 0, d_.head_width);
+  }
   ValueId k = part("key", WeightRole::kKey);
   const bool has_values = !d_.keys_are_values || d_.is_windowed(block_);
   ValueId v = has_values ? part("value", WeightRole::kValue) : k;
@@ -34,7 +40,10 @@ ValueId GraphBuilder::plain_attention(ValueId x) {
     q = rotated("query", normalized_heads("query", q, d_.heads, WeightRole::kQueryNorm), d_.heads);
     k = rotated("key", normalized_heads("key", k, d_.kv_heads, WeightRole::kKeyNorm), d_.kv_heads);
   }
-  return mix(q, seen_[block_] = kept({k, v}));
+  const ValueId mixed = mix(q, seen_[block_] = kept({k, v}));
+  if (!d_.gates_attention) return mixed;
+  return binary("attention/gated", ir::BinaryKind::kMul, mixed,
+                node("attention/open", ir::Unary{{ir::ActivationKind::kSigmoid}}, {gate}));
 }
 
 ValueId GraphBuilder::heads_of(const std::string& name, ValueId x, std::size_t heads,

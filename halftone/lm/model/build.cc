@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/lm/model/graph_builder.h"
 
 namespace halftone::lm {
@@ -36,6 +37,19 @@ class RowsBuilder : public GraphBuilder {
   }
   ValueId mix(ValueId q, const KeysValues& seen) override {
     return attend({q, seen.keys, seen.values, slots_, positions_});
+  }
+  ValueId recur(const std::string& name, ir::Operator op, std::vector<ir::Dim> state,
+                std::vector<ValueId> inputs) override {
+    state.insert(state.begin(), dim(options_.sequences));
+    const ValueId before =
+        graph_.add_input(prefix_ + name + "/state",
+                         ir::dense_type(ir::ElementType::kFloat32, Shape(std::move(state))));
+    inputs.insert(inputs.begin(), {before, slots_, positions_});
+    *ir::recurrence_form(op) = ir::RecurrenceForm::kRows;
+    const ValueId rows = node(name, op, inputs);
+    *ir::recurrence_form(op) = ir::RecurrenceForm::kState;
+    states_.push_back({before, node(name + "/kept", std::move(op), std::move(inputs))});
+    return rows;
   }
   void finish() override {
     for (const ir::State& state : states_) graph_.tie(state.before, state.after);
@@ -85,6 +99,10 @@ class SamplesBuilder : public GraphBuilder {
   KeysValues kept(const KeysValues& own) override { return own; }
   ValueId mix(ValueId q, const KeysValues& seen) override {
     return attend({q, seen.keys, seen.values});
+  }
+  ValueId recur(const std::string& name, ir::Operator op, std::vector<ir::Dim> /*state*/,
+                std::vector<ValueId> inputs) override {
+    return node(name, std::move(op), std::move(inputs));
   }
 };
 

@@ -85,6 +85,49 @@ void check_latent(const Description& d) {
   if (!is_alone) fail_description(d, "latent attention: expected rotated elements in each head");
 }
 
+/// Of blocks with attention and a scan.
+void check_factors(const Description& d) {
+  check_number(d, "factor of scans", d.scan_factor, 0);
+  check_number(d, "factor of attention", d.attention_factor, 0);
+  check_number(d, "factor of the gate", d.gate_factor, 0);
+  check_number(d, "factor of the last matrix", d.down_factor, 0);
+  if (d.scan_input_factors.empty()) return;
+  if (d.scan_input_factors.size() != 5) {
+    fail_description(d, "factors of the inputs of a scan: expected 5, found " +
+                            std::to_string(d.scan_input_factors.size()));
+  }
+  for (const double factor : d.scan_input_factors) {
+    check_number(d, "factor of the inputs of a scan", factor, 0);
+  }
+}
+
+void check_mixers(const Description& d) {
+  if (d.mixers.empty()) return;
+  if (d.mixers.size() != d.blocks) {
+    fail_description(d, "mixers: expected one entry for each of " + std::to_string(d.blocks) +
+                            " blocks, found " + std::to_string(d.mixers.size()));
+  }
+  if (d.attention_blocks() == 0) {
+    fail_description(d, "mixers: expected a block with attention, found none");
+  }
+  check_extent(d, "tokens of a short convolution", d.taps, 64);
+  if (!d.has_scan() && !d.has_mixer(Mixer::kDelta)) return;
+  check_extent(d, "channels of a recurrence", d.scan_inner);
+  check_extent(d, "heads of a recurrence", d.scan_heads, d.scan_inner);
+  check_extent(d, "groups of a recurrence", d.scan_groups, d.scan_inner);
+  check_extent(d, "states of a channel", d.scan_states, 1 << 16);
+  if (d.has_mixer(Mixer::kDelta) && d.scan_heads % d.scan_groups != 0) {
+    fail_description(d, "heads of values: " + std::to_string(d.scan_heads) +
+                            " are no multiple of " + std::to_string(d.scan_groups) +
+                            " heads of keys");
+  }
+  if (d.scan_inner % d.scan_heads != 0 || d.scan_inner % d.scan_groups != 0) {
+    fail_description(d, "channels of a recurrence: " + std::to_string(d.scan_inner) +
+                            " are no multiple of " + std::to_string(d.scan_heads) + " heads and " +
+                            std::to_string(d.scan_groups) + " groups");
+  }
+}
+
 /// @param dims  elements of a head that they rotate
 void check_angles(const Description& d, const RotaryAngles& angles, std::size_t dims) {
   check_number(d, "base of rotary positions", angles.base, 0);
@@ -198,6 +241,8 @@ void check(const Description& description) {
   check_positions(description);
   check_latent(description);
   check_differing(description);
+  check_mixers(description);
+  check_factors(description);
   check_experts(description);
 }
 

@@ -2,6 +2,7 @@
 // What a language model is made of, whatever file it comes from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,25 @@ enum class Positions : std::uint8_t {
   kRotary,   ///< pairs of elements of queries and keys are rotated
   kLearned,  ///< a row of a table is added to the embedding
 };
+
+/// What mixes the tokens of a block.
+enum class Mixer : std::uint8_t {
+  kAttention,
+  /// out(c * convolution(b * x)) with (b, c, x) = in(rows): LFM2 (Liquid AI, 2025).
+  kConvolution,
+  /// out(norm(scan(silu(convolution(x, b, c)), dt) * silu(z))) with (z, x, b, c, dt) = in(rows):
+  /// Mamba 2 (Dao and Gu, 2024, Figure 6).
+  kScan,
+  /// out(norm(delta(silu(convolution(q, k, v)), decay, beta)) * silu(z)), a gated delta rule (Yang
+  /// et al., 2024, Figure 1).
+  kDelta,
+  kAttentionAndScan,  ///< both read the same rows, and their outputs are added: Falcon-H1
+};
+
+/// Whether blocks remember keys and values.
+constexpr bool has_attention(Mixer mixer) {
+  return mixer == Mixer::kAttention || mixer == Mixer::kAttentionAndScan;
+}
 
 /// Which elements of a head are rotated together.
 using Pairing = ir::RotaryPairing;
@@ -64,7 +84,8 @@ struct RotaryAngles {
   bool operator==(const RotaryAngles&) const = default;
 };
 
-/// A decoder: an embedding, blocks of attention and a feed-forward network, a final norm, a head.
+/// A decoder: an embedding, blocks of attention or a recurrence and a feed-forward network, a final
+/// norm, a head.
 struct Description {
   std::string architecture;  ///< as GGUF files name it: "llama", "qwen2moe", ...
 
@@ -93,6 +114,26 @@ struct Description {
   bool shares_pre_norm = false;      ///< parallel: one norm before both
   bool has_final_transform = false;  ///< a matrix between the final norm and the head
 
+  std::vector<Mixer> mixers{};  ///< [blocks]; empty: attention
+  std::size_t taps = 0;         ///< tokens that a short convolution sees
+  bool has_kernel_bias = false;
+  std::size_t scan_inner = 0;   ///< channels of a scan, or numbers of all values of a delta rule
+  std::size_t scan_heads = 0;   ///< of these; each has a decay
+  std::size_t scan_groups = 0;  ///< of channels that share b and c, or heads of keys
+  std::size_t scan_states = 0;  ///< of a channel: of a delta rule, numbers of a key
+  bool has_log_decays = false;  ///< the file has log(-a) in place of a
+  bool has_scan_norm = true;
+  bool norms_before_gate = false;  ///< the norm of a scan comes before silu(z), not behind it
+  /// Of z, x, b, c and dt, as the input matrix of a scan gives them; empty: 1.
+  std::vector<double> scan_input_factors{};
+  double scan_factor = 1;       ///< of what a scan beside attention gives
+  double attention_factor = 1;  ///< of what that attention gives
+  /// Of a delta rule: one input matrix gives q, k, v and z of each head of keys in turn.
+  bool merges_gate = false;
+  bool merges_steps = false;  ///< and one gives beta and the decay of each
+  bool tiles_heads =
+      false;  ///< value head h belongs to key head h % groups, not h / (heads / groups)
+
   std::size_t heads = 0;
   std::size_t kv_heads = 0;    ///< each serves heads / kv_heads heads
   std::size_t head_width = 0;  ///< of queries and keys
@@ -112,6 +153,7 @@ struct Description {
   std::size_t sharing_inner = 0;    ///< width of their feed-forward networks; 0: as the others
   bool normalizes_values = false;   ///< each head, without gains
   bool has_qkv_bias = false;
+  bool gates_attention = false;  ///< each query is followed by a gate: mixed * sigmoid(gate)
   bool has_output_bias = false;
   bool has_sinks = false;            ///< a number per head is a further score, of no value
   bool normalizes_heads = false;     ///< each head of queries and keys has an RMS norm
@@ -133,6 +175,8 @@ struct Description {
   bool has_ffn_bias = false;
   double gate_slope = 1.702;  ///< of kClampedSwish
   double gate_limit = 7;
+  double gate_factor = 1;  ///< of what the gate's matrix gives, before its function
+  double down_factor = 1;  ///< of what the last matrix gives
 
   /// Each block has an input of its own that follows from the token: a row of a table plus a
   /// product with the embedding. Behind the feed-forward network gate x times it is added.
@@ -174,6 +218,20 @@ struct Description {
   [[nodiscard]] Description of_block(std::size_t block) const;
   [[nodiscard]] bool is_rotated(std::size_t block) const {
     return positions == Positions::kRotary && (unrotated.empty() || !unrotated.at(block));
+  }
+  [[nodiscard]] Mixer mixer(std::size_t block) const {
+    return mixers.empty() ? Mixer::kAttention : mixers.at(block);
+  }
+  /// Blocks that remember keys and values.
+  [[nodiscard]] std::size_t attention_blocks() const {
+    if (mixers.empty()) return blocks;
+    return static_cast<std::size_t>(std::ranges::count_if(mixers, has_attention));
+  }
+  [[nodiscard]] bool has_mixer(Mixer mixer) const {
+    return std::ranges::find(mixers, mixer) != mixers.end();
+  }
+  [[nodiscard]] bool has_scan() const {
+    return has_mixer(Mixer::kScan) || has_mixer(Mixer::kAttentionAndScan);
   }
   [[nodiscard]] bool biases_norms() const { return norm == Norm::kLayer && has_norm_bias; }
   bool operator==(const Description&) const = default;

@@ -28,6 +28,11 @@ std::span<const std::string_view> names_of(Pairing /*of*/) {
   static constexpr std::array<std::string_view, 2> kNames = {"neighbours", "halves"};
   return kNames;
 }
+std::span<const std::string_view> names_of(Mixer /*of*/) {
+  static constexpr std::array<std::string_view, 5> kNames = {"attention", "convolution", "scan",
+                                                             "delta", "attention_and_scan"};
+  return kNames;
+}
 std::span<const std::string_view> names_of(FeedForward /*of*/) {
   static constexpr std::array<std::string_view, 6> kNames = {
       "silu", "gelu", "gelu_tanh", "relu", "relu_squared", "clamped_swish"};
@@ -56,6 +61,28 @@ const Description& usual() {
 }
 
 template <typename D, typename Visit>
+void visit_recurrences(D& d, const Visit& visit) {
+  visit.later("mixers", d.mixers, usual().mixers);
+  visit.later("taps", d.taps, usual().taps);
+  visit.later("has_kernel_bias", d.has_kernel_bias, usual().has_kernel_bias);
+  visit.later("scan_inner", d.scan_inner, usual().scan_inner);
+  visit.later("scan_heads", d.scan_heads, usual().scan_heads);
+  visit.later("scan_groups", d.scan_groups, usual().scan_groups);
+  visit.later("scan_states", d.scan_states, usual().scan_states);
+  visit.later("has_log_decays", d.has_log_decays, usual().has_log_decays);
+  visit.later("has_scan_norm", d.has_scan_norm, usual().has_scan_norm);
+  visit.later("norms_before_gate", d.norms_before_gate, usual().norms_before_gate);
+  visit.later("scan_input_factors", d.scan_input_factors, usual().scan_input_factors);
+  visit.later("scan_factor", d.scan_factor, usual().scan_factor);
+  visit.later("attention_factor", d.attention_factor, usual().attention_factor);
+  visit.later("gate_factor", d.gate_factor, usual().gate_factor);
+  visit.later("down_factor", d.down_factor, usual().down_factor);
+  visit.later("merges_gate", d.merges_gate, usual().merges_gate);
+  visit.later("merges_steps", d.merges_steps, usual().merges_steps);
+  visit.later("tiles_heads", d.tiles_heads, usual().tiles_heads);
+}
+
+template <typename D, typename Visit>
 void visit_attention(D& d, const Visit& visit) {
   visit("heads", d.heads);
   visit("kv_heads", d.kv_heads);
@@ -69,6 +96,7 @@ void visit_attention(D& d, const Visit& visit) {
   visit("windowed", d.windowed);
   visit("has_qkv_bias", d.has_qkv_bias);
   visit("has_output_bias", d.has_output_bias);
+  visit.later("gates_attention", d.gates_attention, usual().gates_attention);
   visit("normalizes_heads", d.normalizes_heads);
   visit.later("normalizes_together", d.normalizes_together, usual().normalizes_together);
   visit.later("normalizes_rotated", d.normalizes_rotated, usual().normalizes_rotated);
@@ -133,6 +161,7 @@ void visit_fields(D& d, const Visit& visit) {
   visit.later("is_parallel", d.is_parallel, usual().is_parallel);
   visit.later("shares_pre_norm", d.shares_pre_norm, usual().shares_pre_norm);
   visit("has_final_transform", d.has_final_transform);
+  visit_recurrences(d, visit);
   visit_attention(d, visit);
   visit("function", d.function);
   visit("is_gated", d.is_gated);
@@ -153,6 +182,12 @@ struct FieldWriter {
   void operator()(const char* name, const T& field) const {
     if constexpr (std::is_enum_v<T>) {
       object[name] = names_of(field)[static_cast<std::size_t>(field)];
+    } else if constexpr (std::is_same_v<T, std::vector<Mixer>>) {
+      json names = json::array();
+      for (const Mixer mixer : field) {
+        names.push_back(names_of(mixer)[static_cast<std::size_t>(mixer)]);
+      }
+      object[name] = std::move(names);
     } else if constexpr (std::is_same_v<T, RotaryAngles>) {
       json part = json::object();
       visit_angles(field, FieldWriter{part});
@@ -182,14 +217,10 @@ struct FieldReader {
     if (found == object.end()) fail_field(name, "is missing");
     ++count;
     if constexpr (std::is_enum_v<T>) {
-      const auto names = names_of(field);
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        if (*found == names[i]) {
-          field = static_cast<T>(i);
-          return;
-        }
-      }
-      fail_field(name, "unknown: " + printable(found->dump()));
+      field = named<T>(name, *found);
+    } else if constexpr (std::is_same_v<T, std::vector<Mixer>>) {
+      if (!found->is_array()) fail_field(name, "expected a list");
+      for (const json& mixer : *found) field.push_back(named<Mixer>(name, mixer));
     } else if constexpr (std::is_same_v<T, RotaryAngles>) {
       if (!found->is_object()) fail_field(name, "expected an object");
       std::size_t inside = 0;
@@ -204,6 +235,15 @@ struct FieldReader {
   }
 
  private:
+  /// The value of an enumeration that has a name.
+  template <typename T>
+  static T named(const char* name, const json& value) {
+    const auto names = names_of(T());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (value == names[i]) return static_cast<T>(i);
+    }
+    fail_field(name, "unknown: " + printable(value.dump()));
+  }
   template <typename T>
   static void read(const char* name, const json& value, T& field) {
     const bool fits = std::is_same_v<T, bool>          ? value.is_boolean()

@@ -43,6 +43,15 @@ inline constexpr const char* kQkvLimit = "attention.clamp_kqv";
 inline constexpr const char* kWindow = "attention.sliding_window";
 inline constexpr const char* kWindowPattern = "attention.sliding_window_pattern";
 
+inline constexpr const char* kTaps = "shortconv.l_cache";
+inline constexpr const char* kRecurrentBlocks = "attention.recurrent_layers";
+inline constexpr const char* kAttentionPeriod = "full_attention_interval";
+inline constexpr const char* kScanTaps = "ssm.conv_kernel";
+inline constexpr const char* kScanInner = "ssm.inner_size";
+inline constexpr const char* kScanStates = "ssm.state_size";
+inline constexpr const char* kScanHeads = "ssm.time_step_rank";
+inline constexpr const char* kScanGroups = "ssm.group_count";
+
 inline constexpr const char* kRotaryDims = "rope.dimension_count";
 inline constexpr const char* kBase = "rope.freq_base";
 inline constexpr const char* kWindowBase = "rope.freq_base_swa";

@@ -134,11 +134,79 @@ void read_latents(const GgufKeys& keys, Description& d) {
   d.kv_heads = d.heads;
 }
 
-void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  d.heads = keys.needed_whole(gguf_key::kHeads);
-  if (d.architecture != "gemma4") {
-    d.kv_heads = keys.whole(gguf_key::kKvHeads).value_or(d.heads);
+/// Qwen's files have a list of the blocks with a recurrence, or a period.
+void read_delta_mixers(const GgufKeys& keys, Description& d) {
+  const GgufArray* list = keys.list(gguf_key::kRecurrentBlocks);
+  const std::size_t period = keys.whole(gguf_key::kAttentionPeriod).value_or(4);
+  if (period == 0) keys.fail_key(gguf_key::kAttentionPeriod, "expected a number above 0, found 0");
+  for (std::size_t i = 0; i < d.blocks && d.blocks <= (1 << 12); ++i) {
+    if (list != nullptr && i >= list->integers.size()) break;
+    const bool is_recurrent = list != nullptr ? list->integers[i] != 0 : (i + 1) % period != 0;
+    d.mixers.push_back(is_recurrent ? Mixer::kDelta : Mixer::kAttention);
   }
+}
+
+/// Blocks with a recurrence are those without heads of keys and values.
+void read_mixers(const GgufKeys& keys, const Architecture& architecture, Description& d) {
+  if (architecture.recurrence == Mixer::kDelta) read_delta_mixers(keys, d);
+  if (architecture.recurrence == Mixer::kAttentionAndScan && d.blocks <= (1 << 12)) {
+    d.mixers.assign(d.blocks, Mixer::kAttentionAndScan);
+  }
+  const GgufArray* list = keys.list(gguf_key::kKvHeads);
+  if (architecture.recurrence == Mixer::kAttention || list == nullptr || !d.mixers.empty()) {
+    d.kv_heads = keys.whole(gguf_key::kKvHeads).value_or(d.heads);
+    return;
+  }
+  d.kv_heads = 0;
+  for (std::size_t i = 0; i < d.blocks && i < list->integers.size(); ++i) {
+    const std::int64_t heads = list->integers[i];
+    d.mixers.push_back(heads == 0 ? architecture.recurrence : Mixer::kAttention);
+    if (heads == 0) continue;
+    const auto found = static_cast<std::size_t>(heads);
+    if (heads < 0 || (d.kv_heads != 0 && d.kv_heads != found)) {
+      keys.fail_key(gguf_key::kKvHeads,
+                    "blocks of different sizes need a description of each block",
+                    ErrorKind::kUnsupported);
+    }
+    d.kv_heads = found;
+  }
+}
+
+void read_recurrences(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
+                      Description& d) {
+  if (architecture.recurrence == Mixer::kConvolution) d.taps = keys.needed_whole(gguf_key::kTaps);
+  if (architecture.recurrence == Mixer::kAttention ||
+      architecture.recurrence == Mixer::kConvolution) {
+    return;
+  }
+  d.taps = keys.needed_whole(gguf_key::kScanTaps);
+  d.scan_inner = keys.needed_whole(gguf_key::kScanInner);
+  d.scan_states = keys.needed_whole(gguf_key::kScanStates);
+  d.scan_heads = keys.needed_whole(gguf_key::kScanHeads);
+  d.scan_groups = keys.needed_whole(gguf_key::kScanGroups);
+  const auto first = std::ranges::find(d.mixers, architecture.recurrence) - d.mixers.begin();
+  const auto has = [&, block = "blk." + std::to_string(first) + "."](const char* name) {
+    return has_tensor(file, (block + name).c_str());
+  };
+  d.has_kernel_bias = has("ssm_conv1d.bias");
+  d.has_scan_norm = architecture.recurrence == Mixer::kDelta || has("ssm_norm.weight");
+  if (architecture.recurrence != Mixer::kDelta) return;
+  d.merges_gate = has("ssm_in.weight");
+  d.merges_steps = has("ssm_ba.weight");
+  // llama.cpp's converter orders value heads so; those of Qwen3-Next it leaves as they are.
+  d.tiles_heads = d.architecture != "qwen3next" && d.scan_heads != d.scan_groups;
+}
+
+/// The tensors of the first block with attention.
+std::string first_attention(const Description& d) {
+  const auto found = std::ranges::find(d.mixers, Mixer::kAttention);
+  return "blk." + std::to_string(found == d.mixers.end() ? 0 : found - d.mixers.begin()) + ".attn_";
+}
+
+void read_attention(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
+                    Description& d) {
+  d.heads = keys.needed_whole(gguf_key::kHeads);
+  if (d.architecture != "gemma4") read_mixers(keys, architecture, d);
   d.head_width = keys.whole(gguf_key::kHeadWidth).value_or(d.heads == 0 ? 0 : d.width / d.heads);
   d.value_width = keys.whole(gguf_key::kValueWidth).value_or(d.head_width);
   read_latents(keys, d);
@@ -149,11 +217,13 @@ void read_attention(const GgufFile& file, const GgufKeys& keys, Description& d) 
     keys.fail_key(gguf_key::kQkvLimit, "bounded queries are not described here",
                   ErrorKind::kUnsupported);
   }
-  d.has_qkv_bias = d.has_qkv_bias || has_tensor(file, "blk.0.attn_q.bias") ||
-                   has_tensor(file, "blk.0.attn_qkv.bias");
-  d.has_output_bias = d.has_output_bias || has_tensor(file, "blk.0.attn_output.bias");
+  const auto has = [&, first = first_attention(d)](const char* name) {
+    return has_tensor(file, (first + name).c_str());
+  };
+  d.has_qkv_bias = d.has_qkv_bias || has("q.bias") || has("qkv.bias");
+  d.has_output_bias = d.has_output_bias || has("output.bias");
   d.has_ffn_bias = d.has_ffn_bias || has_tensor(file, "blk.0.ffn_down.bias");
-  d.normalizes_heads = d.normalizes_heads || has_tensor(file, "blk.0.attn_q_norm.weight");
+  d.normalizes_heads = d.normalizes_heads || has("q_norm.weight");
 }
 
 /// Factors of rows and logits; 0 stands for none.
@@ -314,11 +384,12 @@ void refuse_angles(const GgufKeys& keys, const Description& d) {
     if (keys.number(key).value_or(usual) == usual) continue;
     keys.fail_key(key, "angles of this kind are not described here", ErrorKind::kUnsupported);
   }
-  const bool is_granite = d.architecture.starts_with("granite");
-  if (is_granite && !keys.flag(gguf_key::kFinetuned).value_or(true)) {
-    keys.fail_key(gguf_key::kFinetuned, "blocks without positions are not described here",
-                  ErrorKind::kUnsupported);
-  }
+}
+
+/// Granite's files say so if there are no positions.
+void read_unrotated(const GgufKeys& keys, Description& d) {
+  if (!d.architecture.starts_with("granite") || d.blocks > (1 << 12)) return;
+  if (!keys.flag(gguf_key::kFinetuned).value_or(true)) d.unrotated.assign(d.blocks, true);
 }
 
 void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) {
@@ -338,6 +409,7 @@ void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) 
     d.rotary.long_divisors = factors_of(file, gguf_key::kLongDivisors);
   }
   refuse_angles(keys, d);
+  read_unrotated(keys, d);
   read_scaling(keys, d);
 }
 
@@ -367,7 +439,7 @@ void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   if (d.share_factor == 0) d.share_factor = 1;
   d.shared_inner = d.inner * keys.whole(gguf_key::kSharedExperts).value_or(0);
   d.shared_inner = keys.whole(gguf_key::kSharedInner).value_or(d.shared_inner);
-  d.has_shared_gate = d.architecture == "qwen2moe";
+  d.has_shared_gate = has_shared_gate(d);
   read_scores(keys, d);
   // 0 stands for one. llama.cpp sums the two best scores of each group.
   d.expert_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kExpertGroups).value_or(1));
@@ -402,7 +474,8 @@ Description describe_gguf(const GgufFile& file) {
   Description d = start_description(architecture);
   d.pairing = architecture.gguf_pairing;
   read_sizes(file, keys, d);
-  read_attention(file, keys, d);
+  read_attention(file, keys, architecture, d);
+  read_recurrences(file, keys, architecture, d);
   read_factors(keys, architecture, d);
   read_norms(file, d);
   read_gemma_scale(d);

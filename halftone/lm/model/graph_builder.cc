@@ -108,7 +108,7 @@ ValueId GraphBuilder::block(std::size_t index, ValueId x) {
   d_ = whole_.of_block(index);
   prefix_ = "blk." + std::to_string(index) + "/";
   const ValueId rows = pre_norm(x, WeightRole::kAttentionNorm);
-  const ValueId sum = add_branch("attention", x, WeightRole::kAttentionPostNorm, attention(rows));
+  const ValueId sum = add_branch("attention", x, WeightRole::kAttentionPostNorm, mixer(rows));
   const ValueId read =
       d_.shares_pre_norm ? rows : pre_norm(d_.is_parallel ? x : sum, WeightRole::kFeedForwardNorm);
   const auto branch = [&] {

@@ -68,6 +68,12 @@ class GraphBuilder {
   virtual KeysValues kept(const KeysValues& own) = 0;
   /// @return [..., heads value_width]
   virtual ValueId mix(ValueId q, const KeysValues& seen) = 0;
+  /// Rows through a recurrence.
+  /// @param op      of ir/ops/recurrence.h, in any form
+  /// @param state   the extents of a sequence's state
+  /// @param inputs  those of samples
+  virtual ValueId recur(const std::string& name, ir::Operator op, std::vector<ir::Dim> state,
+                        std::vector<ValueId> inputs) = 0;
   /// After the outputs are set.
   virtual void finish() {}
 
@@ -93,8 +99,7 @@ class GraphBuilder {
   ValueId scalar(const std::string& name, double value);
   /// A weight of the file as a constant: here alone weights enter graphs.
   ValueId add_weight(const WeightId& id) {
-    const bool is_gain = is_norm(id.role) && id.part == Part::kWeight;
-    return add_weight(weights_.at(id), is_gain ? d_.norm_offset : 0);
+    return add_weight(weights_.at(id), has_norm_offset(id) ? d_.norm_offset : 0);
   }
   ValueId add_weight(const Weight& weight, double offset);
   [[nodiscard]] WeightId here(WeightRole role) const { return {.role = role, .block = block_}; }
@@ -150,6 +155,34 @@ class GraphBuilder {
   [[nodiscard]] std::vector<std::size_t> sources_before(std::size_t block) const;
   [[nodiscard]] std::size_t rows_width(std::size_t block) const;
 
+  /// What mixes the tokens of this block.
+  ValueId mixer(ValueId x);
+  ValueId convolution(ValueId x);
+  ValueId scan(ValueId x);
+  ValueId delta(ValueId x);
+  /// What the input matrices of a delta rule give.
+  struct DeltaInputs {
+    ValueId channels;  ///< q, k and v
+    ValueId gate;
+    ValueId steps;
+    ValueId beta;
+  };
+  DeltaInputs delta_inputs(ValueId x);
+  /// Elements [begin, begin + count) of each group, one after the other.
+  ValueId part_of_groups(const std::string& name, ValueId grouped, std::size_t begin,
+                         std::size_t count);
+  /// Keys of length one times a factor.
+  ValueId unit_keys(const std::string& name, ValueId x, double factor);
+  /// What the input matrix of a scan gives: z, x, b, c and dt.
+  ValueId scan_inputs(ValueId x);
+  /// What a scan gives, with its gate and its norm.
+  ValueId gated_scan(ValueId y, ValueId gate);
+  /// The decays of a scan: below zero.
+  ValueId decays();
+  /// An RMS norm of each group of channels, with a gain.
+  ValueId normalized_groups(ValueId x, std::size_t groups, WeightRole role);
+  /// The short convolution of a block. @param x  [..., channels]
+  ValueId short_convolution(ValueId x, ir::Activation activation = {});
   ValueId attention(ValueId x);
   ValueId plain_attention(ValueId x);
   /// Rows [..., heads * width] as [..., heads, width].
@@ -184,6 +217,21 @@ class GraphBuilder {
     WeightRole down = WeightRole::kDown;
   };
   ValueId feed_forward(ValueId x) { return network("", x, {}); }
+  /// A value times a number, unless it is 1.
+  ValueId scaled(const std::string& name, ValueId x, double factor) {
+    return factor == 1 ? x
+                       : binary(name + "/scaled", ir::BinaryKind::kMul, x,
+                                scalar(name + "_factor", factor));
+  }
+  /// The function of what the gate's matrix gives.
+  template <typename Multiply>
+  ValueId open_gate(const std::string& name, const Multiply& multiply, ValueId x, WeightRole role) {
+    const ir::Activation activation = activation_of(d_.function);
+    if (d_.gate_factor == 1) return multiply(name + "gate", x, role, activation);
+    const ValueId y = multiply(name + "gate", x, role, ir::Activation{});
+    return node(name + "gate/open", ir::Unary{activation},
+                {scaled(name + "gate", y, d_.gate_factor)});
+  }
   /// A network that all rows pass through.
   ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles);
   /// down(function(gate x) * (up x)), or down(function(up x)).
@@ -204,14 +252,15 @@ class GraphBuilder {
     };
     ValueId y = ir::kAbsent;
     if (d_.is_gated) {
-      const ValueId open = squared(multiply(name + "gate", x, roles.gate, activation));
+      const ValueId open = squared(open_gate(name, multiply, x, roles.gate));
       y = binary(name + "gated", ir::BinaryKind::kMul, open,
                  multiply(name + "up", x, roles.up, ir::Activation{}));
     } else {
       y = squared(multiply(name + "up", x, roles.up, activation));
     }
     if (d_.has_sub_norms) y = norm(y, WeightRole::kFeedForwardSubNorm);
-    return multiply(name + "down", y, roles.down, ir::Activation{});
+    return scaled(name + "down", multiply(name + "down", y, roles.down, ir::Activation{}),
+                  d_.down_factor);
   }
 
   /// The function kClampedSwish.

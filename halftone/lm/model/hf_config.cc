@@ -11,6 +11,7 @@
 #include "halftone/lm/model/config_reader.h"
 #include "halftone/lm/model/hf_defaults.h"
 #include "halftone/lm/model/hf_positions.h"
+#include "halftone/lm/model/hf_recurrences.h"
 
 namespace halftone::lm {
 namespace {
@@ -30,7 +31,7 @@ void read_expert_sizes(const ConfigReader& config, Description& d) {
   d.experts = config.whole({"num_local_experts", "num_experts", "n_routed_experts"}).value_or(0);
   if (d.experts <= 1) d.experts = 0;
   if (d.experts == 0) return;
-  d.dense_blocks = config.whole({"first_k_dense_replace"}).value_or(0);
+  d.dense_blocks = config.whole({"first_k_dense_replace", "num_dense_layers"}).value_or(0);
   if (d.dense_blocks != 0) d.dense_inner = d.inner;
   d.inner = config.whole({"moe_intermediate_size"}).value_or(d.inner);
   d.active_experts = config.needed_whole({"num_experts_per_tok", "top_k_experts"});
@@ -126,6 +127,7 @@ void read_config_sizes(const ConfigReader& config, const Architecture& architect
   d.ties_embeddings = config.flag("tie_word_embeddings", false);
   read_expert_sizes(config, d);
   read_latents(config, d);
+  read_config_recurrences(config, architecture, d);
   if (config.flag("use_sliding_window", true)) {
     d.window = config.whole({"sliding_window"}).value_or(0);
   }
@@ -231,7 +233,8 @@ void read_factors(const ConfigReader& config, const Architecture& architecture, 
   d.gate_limit = config.number({"swiglu_limit"}).value_or(d.gate_limit);
   d.embedding_factor = config.number({"embedding_multiplier"}).value_or(1);
   d.residual_factor = config.number({"residual_multiplier"}).value_or(1);
-  const double logits = config.number({"logits_scaling", "logit_scale"}).value_or(1);
+  const double logits =
+      config.number({"logits_scaling", "logit_scale", "lm_head_multiplier"}).value_or(1);
   d.logit_factor = architecture.divides_logits ? 1 / logits : logits;
 }
 
@@ -247,7 +250,7 @@ void read_computation(const ConfigReader& config, const Architecture& architectu
   read_factors(config, architecture, d);
   d.renormalizes =
       config.flag("norm_topk_prob", architecture.hf == "mixtral" || d.has_network_beside);
-  d.has_shared_gate = d.architecture == "qwen2moe" && d.shared_inner != 0;
+  d.has_shared_gate = has_shared_gate(d);
   check_scores(config, d);
 }
 

@@ -96,7 +96,10 @@ class Scaling {
                        ErrorKind::kUnsupported);
     }
     for (const std::string& key : keys_.keys()) {
+      // Qwen 3.5 has sections for the axes of pictures, which are one for texts.
+      const bool is_section = key == "mrope_section" || key == "mrope_interleaved";
       const bool is_known = std::ranges::find(kCommonKeys, key) != kCommonKeys.end() ||
+                            (is_section && sizes_.architecture.starts_with("qwen35")) ||
                             std::ranges::find(row->keys, key) != row->keys.end();
       if (is_known) continue;
       config_.fail_key(name_, "'" + printable(key) + "': is no key of type '" + type_ + "'",

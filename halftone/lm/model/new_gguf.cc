@@ -124,10 +124,44 @@ void write_differing(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kBlockInput, d.block_input_width);
 }
 
+void write_scan(const Description& d, KeyWriter& keys) {
+  keys.whole(gguf_key::kScanTaps, d.taps);
+  keys.whole(gguf_key::kScanInner, d.scan_inner);
+  keys.whole(gguf_key::kScanStates, d.scan_states);
+  keys.whole(gguf_key::kScanHeads, d.scan_heads);
+  keys.whole(gguf_key::kScanGroups, d.scan_groups);
+}
+
+void write_delta_mixers(const Description& d, KeyWriter& keys) {
+  std::vector<bool> is_recurrent;
+  for (const Mixer mixer : d.mixers) is_recurrent.push_back(mixer == Mixer::kDelta);
+  keys.other(gguf_key::kRecurrentBlocks, is_recurrent);
+  write_scan(d, keys);
+}
+
+/// Blocks with a recurrence have no heads of keys and values.
+void write_mixers(const Description& d, KeyWriter& keys) {
+  const bool is_plain = d.mixers.empty() || d.has_mixer(Mixer::kAttentionAndScan);
+  if (is_plain || d.has_mixer(Mixer::kDelta)) {
+    keys.whole(gguf_key::kKvHeads, d.kv_heads);
+    if (d.has_mixer(Mixer::kAttentionAndScan)) write_scan(d, keys);
+    if (d.has_mixer(Mixer::kDelta)) write_delta_mixers(d, keys);
+    return;
+  }
+  std::vector<std::int32_t> heads;
+  for (std::size_t block = 0; block < d.blocks; ++block) {
+    const bool is_attention = d.mixer(block) == Mixer::kAttention;
+    heads.push_back(is_attention ? static_cast<std::int32_t>(d.kv_heads) : 0);
+  }
+  keys.other(gguf_key::kKvHeads, heads);
+  if (d.scan_inner == 0) return keys.whole(gguf_key::kTaps, d.taps);
+  write_scan(d, keys);
+}
+
 void write_attention(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kHeads, d.heads);
   if (d.full_head_width == 0) {
-    keys.whole(gguf_key::kKvHeads, d.kv_heads);
+    write_mixers(d, keys);
     keys.whole(gguf_key::kHeadWidth, d.head_width);
     keys.whole(gguf_key::kValueWidth, d.value_width);
   } else {
@@ -175,6 +209,9 @@ void write_positions(const Description& d, KeyWriter& keys) {
   if (d.full_head_width == 0) keys.whole(gguf_key::kRotaryDims, d.rotary_dims);
   keys.number(gguf_key::kBase, d.rotary.base);
   const bool has_window_base = architecture_of_gguf(d.architecture).window_base != 0;
+  const bool has_none = d.architecture.starts_with("granite") && !d.unrotated.empty() &&
+                        std::ranges::all_of(d.unrotated, [](bool is) { return is; });
+  if (has_none) keys.other(gguf_key::kFinetuned, false);
   if (has_window_base) keys.number(gguf_key::kWindowBase, d.window_rotary.base);
   if (scales_by_one_number(d)) {
     keys.other(gguf_key::kScaling, std::string_view("linear"));
@@ -193,7 +230,9 @@ void write_experts(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kExperts, d.experts);
   keys.whole(gguf_key::kActiveExperts, d.active_experts);
   if (d.architecture != "llama") keys.whole(gguf_key::kExpertInner, d.inner);
-  if (d.architecture == "qwen2moe") keys.whole(gguf_key::kSharedInner, d.shared_inner);
+  const bool names_shared = has_shared_gate(d) || d.architecture == "qwen2moe" ||
+                            (d.architecture.starts_with("granite") && d.shared_inner != 0);
+  if (names_shared) keys.whole(gguf_key::kSharedInner, d.shared_inner);
   const bool is_plain = d.dense_blocks == 0 && !d.has_sigmoid_scores && d.share_factor == 1;
   if (is_plain && d.latent_width == 0) return;
   keys.whole(gguf_key::kExpertGroups, d.expert_groups);
@@ -256,6 +295,17 @@ void check_tensors(const Description& d) {
     refuse("factors of rotary positions");
   }
   if (!d.ties_embeddings && d.architecture == "bitnet") refuse("head beside the embedding");
+  if (d.has_mixer(Mixer::kDelta) && d.scan_inner / d.scan_heads != d.scan_states) {
+    refuse("keys and values of different widths");
+  }
+  if (d.has_mixer(Mixer::kDelta) && !d.renormalizes && d.experts != 0) {
+    refuse("shares of experts as they are");
+  }
+  if (d.architecture == "granitehybrid" && d.scan_inner != 2 * d.width) {
+    refuse("recurrence of another width than twice that of rows");
+  }
+  if (!d.renormalizes && d.architecture == "lfm2moe") refuse("shares of experts as they are");
+  if (!d.has_choice_bias && d.architecture == "lfm2moe") refuse("choice of experts without a bias");
 }
 
 }  // namespace
@@ -271,6 +321,13 @@ std::vector<NewGgufPlace> new_gguf_places(const Description& d) {
       shape[0] = place.outputs;
       // llama.cpp has a vector in place of a matrix with one row.
       if (id.role == WeightRole::kSharedRouter) shape.erase(shape.begin());
+      // And matrices in place of vectors.
+      const bool is_scan = d.has_scan();
+      const bool is_column = id.role == WeightRole::kDecay || id.role == WeightRole::kSkip;
+      if (is_scan && is_column) shape.push_back(1);
+      if (is_scan && id.role == WeightRole::kMixerNorm) {
+        shape = {d.scan_groups, d.scan_inner / d.scan_groups};
+      }
       if (place.has_experts) shape.insert(shape.begin(), d.experts);
       places.push_back({place.name, std::move(shape), {}});
     }
@@ -308,6 +365,7 @@ std::vector<NewGgufTensor> new_gguf_divisors(const Description& d) {
 Description described_by_gguf(const Description& description) {
   Description d = description;
   d.norm_offset = 0;
+  d.has_log_decays = false;
   if (d.positions == Positions::kRotary) {
     d.pairing = architecture_of_gguf(d.architecture).gguf_pairing;
   }

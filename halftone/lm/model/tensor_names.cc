@@ -19,6 +19,9 @@ enum class Holds : std::uint8_t {
   kExpertsByTurns,   ///< both, a row of gate, one of up, and so on
   kFeedForwardNorm,  ///< the norm before the feed-forward network, unless there are post-norms
   kOfQueryLatent,    ///< one, if queries come from a latent row
+  kShort,            ///< one, of a short convolution alone
+  kDelta,            ///< queries, keys and values of a delta rule
+  kMergedSteps,      ///< steps that are merged with beta
   kNamed,            ///< one, of which the pattern is the whole name
 };
 
@@ -44,6 +47,23 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kBlockFactor, Naming::kGguf, "blk.{}.layer_output_scale"},
     {WeightRole::kHead, Naming::kGguf, "output"},
     {WeightRole::kAttentionNorm, Naming::kGguf, "blk.{}.attn_norm"},
+    {WeightRole::kFinalNorm, Naming::kGguf, "token_embd_norm", Holds::kOne, "lfm2"},
+    {WeightRole::kFinalNorm, Naming::kGguf, "token_embd_norm", Holds::kOne, "lfm2moe"},
+    {WeightRole::kMixerInput, Naming::kGguf, "blk.{}.shortconv.in_proj", Holds::kShort},
+    {WeightRole::kMixerKernel, Naming::kGguf, "blk.{}.shortconv.conv", Holds::kShort},
+    {WeightRole::kMixerOutput, Naming::kGguf, "blk.{}.shortconv.out_proj", Holds::kShort},
+    {WeightRole::kMixerInput, Naming::kGguf, "blk.{}.ssm_in"},
+    {WeightRole::kMixerKernel, Naming::kGguf, "blk.{}.ssm_conv1d"},
+    {WeightRole::kDecay, Naming::kGguf, "blk.{}.ssm_a", Holds::kNamed},
+    {WeightRole::kStepBias, Naming::kGguf, "blk.{}.ssm_dt.bias", Holds::kNamed},
+    {WeightRole::kSkip, Naming::kGguf, "blk.{}.ssm_d", Holds::kNamed},
+    {WeightRole::kMixerNorm, Naming::kGguf, "blk.{}.ssm_norm"},
+    {WeightRole::kMixerOutput, Naming::kGguf, "blk.{}.ssm_out"},
+    {WeightRole::kMixerInput, Naming::kGguf, "blk.{}.attn_qkv", Holds::kDelta},
+    {WeightRole::kMixerGate, Naming::kGguf, "blk.{}.attn_gate"},
+    {WeightRole::kMixerSteps, Naming::kGguf, "blk.{}.ssm_ba", Holds::kMergedSteps},
+    {WeightRole::kMixerSteps, Naming::kGguf, "blk.{}.ssm_alpha"},
+    {WeightRole::kMixerBeta, Naming::kGguf, "blk.{}.ssm_beta"},
     {WeightRole::kQueryLatent, Naming::kGguf, "blk.{}.attn_q_a"},
     {WeightRole::kQueryLatentNorm, Naming::kGguf, "blk.{}.attn_q_a_norm"},
     {WeightRole::kQuery, Naming::kGguf, "blk.{}.attn_q_b", Holds::kOfQueryLatent},
@@ -69,6 +89,13 @@ constexpr NameRow kGgufNames[] = {
      "glm4moe"},
     {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
      "gpt-oss"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
+     "qwen3next"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
+     "qwen35"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.post_attention_norm", Holds::kOne,
+     "qwen35moe"},
+    {WeightRole::kFeedForwardNorm, Naming::kGguf, "blk.{}.ffn_norm", Holds::kNamed, "falcon-h1"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_gate"},
     {WeightRole::kGate, Naming::kGguf, "blk.{}.ffn_up", Holds::kGateUp},
     {WeightRole::kUp, Naming::kGguf, "blk.{}.ffn_up"},
@@ -108,6 +135,7 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kBlockInputOutput, Naming::kHf, "layers.{}.per_layer_projection"},
     {WeightRole::kBlockInputPostNorm, Naming::kHf, "layers.{}.post_per_layer_input_norm"},
     {WeightRole::kBlockFactor, Naming::kHf, "layers.{}.layer_scalar", Holds::kNamed},
+    {WeightRole::kFinalNorm, Naming::kHf, "final_layernorm", Holds::kOne, "falcon-h1"},
     {WeightRole::kHead, Naming::kHf, "lm_head"},
     {WeightRole::kAttentionNorm, Naming::kHf, "layers.{}.input_layernorm"},
     {WeightRole::kQueryLatent, Naming::kHf, "layers.{}.self_attn.q_a_proj"},
@@ -196,6 +224,62 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kSharedDown, Naming::kHf, "layers.{}.mlp.shared_expert.down_proj"},
     {WeightRole::kSharedDown, Naming::kHf, "layers.{}.mlp.shared_experts.down_proj"},
     {WeightRole::kSharedRouter, Naming::kHf, "layers.{}.mlp.shared_expert_gate"},
+    {WeightRole::kFinalNorm, Naming::kHf, "embedding_norm"},
+    {WeightRole::kAttentionNorm, Naming::kHf, "layers.{}.operator_norm"},
+    {WeightRole::kMixerInput, Naming::kHf, "layers.{}.conv.in_proj"},
+    {WeightRole::kMixerKernel, Naming::kHf, "layers.{}.conv.conv"},
+    {WeightRole::kMixerOutput, Naming::kHf, "layers.{}.conv.out_proj"},
+    {WeightRole::kMixerInput, Naming::kHf, "layers.{}.mamba.in_proj"},
+    {WeightRole::kMixerKernel, Naming::kHf, "layers.{}.mamba.conv1d"},
+    {WeightRole::kDecay, Naming::kHf, "layers.{}.mamba.A_log", Holds::kNamed},
+    {WeightRole::kStepBias, Naming::kHf, "layers.{}.mamba.dt_bias", Holds::kNamed},
+    {WeightRole::kSkip, Naming::kHf, "layers.{}.mamba.D", Holds::kNamed},
+    {WeightRole::kMixerNorm, Naming::kHf, "layers.{}.mamba.norm"},
+    {WeightRole::kMixerOutput, Naming::kHf, "layers.{}.mamba.out_proj"},
+    {WeightRole::kMixerInput, Naming::kHf, "layers.{}.linear_attn.in_proj_qkvz"},
+    {WeightRole::kMixerInput, Naming::kHf, "layers.{}.linear_attn.in_proj_qkv"},
+    {WeightRole::kMixerGate, Naming::kHf, "layers.{}.linear_attn.in_proj_z"},
+    {WeightRole::kMixerSteps, Naming::kHf, "layers.{}.linear_attn.in_proj_ba"},
+    {WeightRole::kMixerSteps, Naming::kHf, "layers.{}.linear_attn.in_proj_a"},
+    {WeightRole::kMixerBeta, Naming::kHf, "layers.{}.linear_attn.in_proj_b"},
+    {WeightRole::kMixerKernel, Naming::kHf, "layers.{}.linear_attn.conv1d"},
+    {WeightRole::kDecay, Naming::kHf, "layers.{}.linear_attn.A_log", Holds::kNamed},
+    {WeightRole::kStepBias, Naming::kHf, "layers.{}.linear_attn.dt_bias", Holds::kNamed},
+    {WeightRole::kMixerNorm, Naming::kHf, "layers.{}.linear_attn.norm"},
+    {WeightRole::kMixerOutput, Naming::kHf, "layers.{}.linear_attn.out_proj"},
+    {WeightRole::kGate, Naming::kHf, "layers.{}.shared_mlp.input_linear", Holds::kGateUp},
+    {WeightRole::kUp, Naming::kHf, "layers.{}.shared_mlp.input_linear", Holds::kGateUp},
+    {WeightRole::kDown, Naming::kHf, "layers.{}.shared_mlp.output_linear"},
+    {WeightRole::kSharedGate, Naming::kHf, "layers.{}.shared_mlp.input_linear", Holds::kGateUp},
+    {WeightRole::kSharedUp, Naming::kHf, "layers.{}.shared_mlp.input_linear", Holds::kGateUp},
+    {WeightRole::kSharedDown, Naming::kHf, "layers.{}.shared_mlp.output_linear"},
+    {WeightRole::kQueryNorm, Naming::kHf, "layers.{}.self_attn.q_layernorm"},
+    {WeightRole::kKeyNorm, Naming::kHf, "layers.{}.self_attn.k_layernorm"},
+    {WeightRole::kAttentionOutput, Naming::kHf, "layers.{}.self_attn.out_proj"},
+    {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.ffn_norm", Holds::kOne, "lfm2"},
+    {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.ffn_norm", Holds::kOne, "lfm2moe"},
+    {WeightRole::kGate, Naming::kHf, "layers.{}.feed_forward.w1"},
+    {WeightRole::kUp, Naming::kHf, "layers.{}.feed_forward.w3"},
+    {WeightRole::kDown, Naming::kHf, "layers.{}.feed_forward.w2"},
+    {WeightRole::kRouter, Naming::kHf, "layers.{}.feed_forward.gate"},
+    {WeightRole::kChoiceBias, Naming::kHf, "layers.{}.feed_forward.expert_bias", Holds::kNamed},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.feed_forward.experts.{e}.w1", Holds::kOne,
+     "lfm2moe"},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.feed_forward.experts.{e}.w3", Holds::kOne,
+     "lfm2moe"},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.feed_forward.experts.{e}.w2", Holds::kOne,
+     "lfm2moe"},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.feed_forward.experts.gate_up_proj",
+     Holds::kExpertsGateUp, "lfm2moe"},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.feed_forward.experts.gate_up_proj",
+     Holds::kExpertsGateUp, "lfm2moe"},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.feed_forward.experts.down_proj",
+     Holds::kExperts, "lfm2moe"},
+    {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.pre_ff_layernorm", Holds::kOne,
+     "falcon-h1"},
+    {WeightRole::kGate, Naming::kHf, "layers.{}.feed_forward.gate_proj"},
+    {WeightRole::kUp, Naming::kHf, "layers.{}.feed_forward.up_proj"},
+    {WeightRole::kDown, Naming::kHf, "layers.{}.feed_forward.down_proj"},
     {WeightRole::kTokenEmbedding, Naming::kHfGpt2, "wte"},
     {WeightRole::kPositionEmbedding, Naming::kHfGpt2, "wpe"},
     {WeightRole::kFinalNorm, Naming::kHfGpt2, "ln_f"},
@@ -214,7 +298,10 @@ std::size_t width(const Description& d) { return d.width; }
 std::size_t vocabulary(const Description& d) { return d.vocabulary; }
 std::size_t context(const Description& d) { return d.context; }
 std::size_t heads(const Description& d) { return d.heads; }
-std::size_t query_width(const Description& d) { return d.heads * d.head_width; }
+/// A gate follows each query if there are gates.
+std::size_t query_width(const Description& d) {
+  return d.heads * d.head_width * (d.gates_attention ? 2 : 1);
+}
 std::size_t key_width(const Description& d) { return d.kv_heads * d.head_width; }
 std::size_t value_width(const Description& d) { return d.kv_heads * d.value_width; }
 std::size_t mixed_width(const Description& d) { return d.heads * d.value_width; }
@@ -242,6 +329,26 @@ std::size_t block_inputs(const Description& d) { return d.blocks * d.block_input
 std::size_t dense_inner(const Description& d) { return d.experts == 0 ? d.inner : d.dense_inner; }
 std::size_t shared_inner(const Description& d) { return d.shared_inner; }
 std::size_t experts(const Description& d) { return d.experts; }
+bool is_scan(const Description& d) { return d.scan_inner != 0; }
+/// Channels of the short convolution of a recurrence.
+std::size_t mixer_channels(const Description& d) {
+  return is_scan(d) ? d.scan_inner + 2 * d.scan_groups * d.scan_states : d.width;
+}
+/// What the input matrix gives.
+std::size_t mixer_inputs(const Description& d) {
+  if (!is_scan(d)) return 3 * d.width;
+  if (d.has_scan()) return d.scan_inner + mixer_channels(d) + d.scan_heads;
+  return mixer_channels(d) + (d.merges_gate ? d.scan_inner : 0);
+}
+std::size_t mixer_steps(const Description& d) { return d.scan_heads * (d.merges_steps ? 2 : 1); }
+/// Gains of a delta rule are those of one head.
+std::size_t mixer_gains(const Description& d) {
+  return d.has_mixer(Mixer::kDelta) ? d.scan_inner / d.scan_heads : d.scan_inner;
+}
+/// Rows that its output matrix reads.
+std::size_t mixer_inner(const Description& d) { return is_scan(d) ? d.scan_inner : d.width; }
+std::size_t scan_heads(const Description& d) { return d.scan_heads; }
+std::size_t taps(const Description& d) { return d.taps; }
 std::size_t one(const Description& /*d*/) { return 1; }
 
 /// @param inputs  null: a vector
@@ -262,6 +369,16 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kBlockInputNorm, "block inputs norm", block_input},
     {WeightRole::kHead, "head", vocabulary, width},
     {WeightRole::kAttentionNorm, "attention norm", width},
+    {WeightRole::kMixerInput, "recurrence input", mixer_inputs, width},
+    {WeightRole::kMixerGate, "gate of a recurrence", mixer_inner, width},
+    {WeightRole::kMixerSteps, "steps of a recurrence", mixer_steps, width},
+    {WeightRole::kMixerBeta, "beta of a recurrence", scan_heads, width},
+    {WeightRole::kMixerKernel, "kernel of the short convolution", mixer_channels, taps},
+    {WeightRole::kDecay, "decay of a recurrence", scan_heads},
+    {WeightRole::kStepBias, "bias of the steps of a recurrence", scan_heads},
+    {WeightRole::kSkip, "factor of the rows of a recurrence", scan_heads},
+    {WeightRole::kMixerNorm, "recurrence norm", mixer_gains},
+    {WeightRole::kMixerOutput, "recurrence output", width, mixer_inner},
     {WeightRole::kQueryLatent, "latent of queries", query_latent, width},
     {WeightRole::kQueryLatentNorm, "latent query norm", query_latent},
     {WeightRole::kQuery, "attention query", query_width, query_inputs},
@@ -312,102 +429,6 @@ static_assert(has_all_roles());
 
 const RoleRow& row_of(WeightRole role) { return kRoles[static_cast<std::size_t>(role)]; }
 
-/// Adds the tensors of one model or block.
-class WeightList {
- public:
-  void add(WeightRole role, bool has_bias = false, std::size_t experts = 1) {
-    for (std::size_t expert = 0; expert < experts; ++expert) {
-      ids_.push_back({role, block, Part::kWeight, expert});
-    }
-    if (!has_bias) return;
-    for (std::size_t expert = 0; expert < experts; ++expert) {
-      ids_.push_back({role, block, Part::kBias, expert});
-    }
-  }
-  void add_if(bool is_there, WeightRole role, bool has_bias = false) {
-    if (is_there) add(role, has_bias);
-  }
-  /// The gain and the bias of a norm of rows.
-  void add_norm(const Description& d, WeightRole role) {
-    if (d.has_norm_gain) add(role, d.biases_norms());
-  }
-  void add_bias(WeightRole role) { ids_.push_back({role, block, Part::kBias, 0}); }
-  std::vector<WeightId> take() { return std::move(ids_); }
-
-  std::size_t block = 0;
-
- private:
-  std::vector<WeightId> ids_;
-};
-
-void list_latents(const Description& d, WeightList& list) {
-  const bool has_query = d.query_latent_width != 0;
-  list.add_if(has_query, WeightRole::kQueryLatent);
-  list.add_if(has_query, WeightRole::kQueryLatentNorm);
-  for (const WeightRole role :
-       {WeightRole::kQuery, WeightRole::kLatent, WeightRole::kLatentNorm, WeightRole::kKeyValue})
-    list.add(role);
-}
-
-void list_attention(const Description& d, WeightList& list) {
-  if (d.has_pre_norms) list.add_norm(d, WeightRole::kAttentionNorm);
-  if (d.latent_width != 0) {
-    list_latents(d, list);
-  } else {
-    list.add(WeightRole::kQuery, d.has_qkv_bias);
-    const bool has_keys = !d.shares_keys(list.block);
-    const bool has_values = has_keys && !(d.keys_are_values && !d.is_windowed(list.block));
-    list.add_if(has_keys, WeightRole::kKey, d.has_qkv_bias);
-    list.add_if(has_values, WeightRole::kValue, d.has_qkv_bias);
-  }
-  list.add_if(d.normalizes_heads, WeightRole::kQueryNorm);
-  list.add_if(d.normalizes_heads && !d.shares_keys(list.block), WeightRole::kKeyNorm);
-  list.add_if(d.has_sinks, WeightRole::kSinks);
-  if (d.has_sub_norms) list.add_norm(d, WeightRole::kAttentionSubNorm);
-  list.add(WeightRole::kAttentionOutput, d.has_output_bias);
-  if (d.has_post_norms) list.add_norm(d, WeightRole::kAttentionPostNorm);
-}
-
-void list_feed_forward(const Description& d, WeightList& list) {
-  if (d.has_pre_norms && !d.shares_pre_norm) list.add_norm(d, WeightRole::kFeedForwardNorm);
-  const bool has_experts = d.has_experts(list.block);
-  if (!has_experts || d.has_network_beside) {
-    list.add_if(d.is_gated, WeightRole::kGate, d.has_ffn_bias);
-    list.add(WeightRole::kUp, d.has_ffn_bias);
-    if (d.has_sub_norms) list.add_norm(d, WeightRole::kFeedForwardSubNorm);
-    list.add(WeightRole::kDown, d.has_ffn_bias);
-  }
-  if (has_experts && d.has_network_beside) {
-    for (const WeightRole role :
-         {WeightRole::kNetworkPostNorm, WeightRole::kExpertsNorm, WeightRole::kExpertsPostNorm})
-      list.add(role);
-    list.add(WeightRole::kRouterGain);
-    list.add(WeightRole::kExpertFactors);
-  }
-  if (has_experts) {
-    list.add(WeightRole::kRouter, d.has_expert_bias);
-    list.add_if(d.has_choice_bias, WeightRole::kChoiceBias);
-    list.add(WeightRole::kExpertGate, d.has_expert_bias, d.experts);
-    list.add(WeightRole::kExpertUp, d.has_expert_bias, d.experts);
-    list.add(WeightRole::kExpertDown, d.has_expert_bias, d.experts);
-  }
-  if (has_experts && d.shared_inner != 0) {
-    for (const WeightRole role :
-         {WeightRole::kSharedGate, WeightRole::kSharedUp, WeightRole::kSharedDown})
-      list.add(role);
-    list.add_if(d.has_shared_gate, WeightRole::kSharedRouter);
-  }
-  if (d.has_post_norms) list.add_norm(d, WeightRole::kFeedForwardPostNorm);
-}
-
-void list_block_input(const Description& d, WeightList& list) {
-  list.add_if(d.has_block_factor, WeightRole::kBlockFactor);
-  if (d.block_input_width == 0) return;
-  list.add(WeightRole::kBlockInputGate);
-  list.add(WeightRole::kBlockInputOutput);
-  list.add_norm(d, WeightRole::kBlockInputPostNorm);
-}
-
 std::string filled(std::string pattern, const WeightId& id) {
   const auto replace = [&](std::string_view sign, std::size_t number) {
     const auto at = pattern.find(sign);
@@ -431,7 +452,9 @@ Place place_in(const Description& d, const WeightId& id, Holds holds) {
     place.outputs = query + key + outputs_of(WeightRole::kValue);
   } else if (holds == Holds::kGateUp || holds == Holds::kExpertsGateUp) {
     const std::size_t one = outputs_of(id.role);
-    place.begin = id.role == WeightRole::kGate || id.role == WeightRole::kExpertGate ? 0 : one;
+    const bool is_first = id.role == WeightRole::kGate || id.role == WeightRole::kExpertGate ||
+                          id.role == WeightRole::kSharedGate;
+    place.begin = is_first ? 0 : one;
     place.outputs = 2 * one;
   } else if (holds == Holds::kExpertsByTurns) {
     place.begin = id.role == WeightRole::kExpertGate ? 0 : 1;
@@ -445,11 +468,30 @@ Place place_in(const Description& d, const WeightId& id, Holds holds) {
   return place;
 }
 
+/// Whether a GGUF file of this recurrence has the name, if it is one of a recurrence.
+bool is_of_mixer(const Description& d, const NameRow& row) {
+  if (row.role == WeightRole::kMixerSteps) {
+    return (row.holds == Holds::kMergedSteps) == d.merges_steps;
+  }
+  if (row.role != WeightRole::kMixerInput && row.role != WeightRole::kMixerKernel &&
+      row.role != WeightRole::kMixerOutput) {
+    return true;
+  }
+  if (row.role == WeightRole::kMixerInput && d.has_mixer(Mixer::kDelta) && !d.merges_gate) {
+    return row.holds == Holds::kDelta;
+  }
+  return row.holds == (d.has_mixer(Mixer::kConvolution) ? Holds::kShort : Holds::kOne);
+}
+
 }  // namespace
 
 std::string_view to_string(WeightRole role) { return row_of(role).name; }
 
 bool is_norm(WeightRole role) { return to_string(role).ends_with("norm"); }
+
+bool has_norm_offset(const WeightId& id) {
+  return is_norm(id.role) && id.role != WeightRole::kMixerNorm && id.part == Part::kWeight;
+}
 
 std::string to_string(const WeightId& id) {
   std::string text(id.part == Part::kBias ? "bias of the " : "");
@@ -457,27 +499,6 @@ std::string to_string(const WeightId& id) {
   if (id.role >= WeightRole::kAttentionNorm) text += " of block " + std::to_string(id.block);
   if (id.role >= WeightRole::kExpertGate) text += ", expert " + std::to_string(id.expert);
   return text;
-}
-
-std::vector<WeightId> needed_weights(const Description& d) {
-  WeightList list;
-  list.add(WeightRole::kTokenEmbedding);
-  list.add_if(d.positions == Positions::kLearned, WeightRole::kPositionEmbedding);
-  list.add_norm(d, WeightRole::kFinalNorm);
-  list.add_if(d.has_final_transform, WeightRole::kFinalTransform);
-  if (d.block_input_width != 0) {
-    list.add(WeightRole::kBlockInputTable);
-    list.add(WeightRole::kBlockInputProjection);
-    list.add_norm(d, WeightRole::kBlockInputNorm);
-  }
-  list.add_if(!d.ties_embeddings, WeightRole::kHead);
-  if (d.has_head_bias) list.add_bias(WeightRole::kHead);
-  for (list.block = 0; list.block < d.blocks; ++list.block) {
-    list_attention(d, list);
-    list_feed_forward(d, list);
-    list_block_input(d, list);
-  }
-  return list.take();
 }
 
 std::vector<std::size_t> shape_of(const Description& whole, const WeightId& id) {
@@ -503,6 +524,7 @@ std::vector<Place> places_of(const Description& whole, Naming naming, const Weig
     const bool has_turns = row.holds == Holds::kExpertsByTurns || row.holds == Holds::kExperts;
     const bool is_expert = id.role >= WeightRole::kExpertGate;
     if (is_expert && (takes_turns ? !has_turns : row.holds == Holds::kExpertsByTurns)) return;
+    if (naming == Naming::kGguf && !is_of_mixer(d, row)) return;
     Place place = place_in(d, id, row.holds);
     place.name = filled(row.pattern, id);
     place.is_transposed = naming == Naming::kHfGpt2 && id.role > WeightRole::kHead &&
@@ -532,7 +554,9 @@ Place new_gguf_place(const Description& d, const WeightId& id) {
       (is_query_key_value && architecture.gguf_merges) ||
       (is_gate_up && (architecture.gguf_merges || architecture.gguf_merges_gates));
   // The merged tensors are the last places; those of one architecture, too.
-  const bool is_own = id.role == WeightRole::kFeedForwardNorm && places.size() > 1;
+  const bool is_own =
+      (id.role == WeightRole::kFeedForwardNorm || id.role == WeightRole::kFinalNorm) &&
+      places.size() > 1;
   return is_merged || is_own ? places.back() : places.front();
 }
 

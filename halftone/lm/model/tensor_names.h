@@ -23,6 +23,16 @@ enum class WeightRole : std::uint8_t {
   kHead,
   // Of a block:
   kAttentionNorm,
+  kMixerInput,
+  kMixerGate,
+  kMixerSteps,
+  kMixerBeta,
+  kMixerKernel,
+  kDecay,
+  kStepBias,
+  kSkip,
+  kMixerNorm,
+  kMixerOutput,
   kQueryLatent,
   kQueryLatentNorm,
   kQuery,
@@ -79,6 +89,8 @@ struct WeightId {
   std::size_t expert = 0;
   auto operator<=>(const WeightId&) const = default;
 };
+/// Whether it is a gain to which Description::norm_offset is added: not those of recurrences.
+bool has_norm_offset(const WeightId& id);
 /// "attention query of block 3", for messages.
 std::string to_string(const WeightId& id);
 

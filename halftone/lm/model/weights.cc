@@ -184,7 +184,7 @@ class WeightFinder {
       // Blocks go along the inputs.
       if (has_scales(found->second)) place.is_transposed = false;
       const Extents stored = stored_shape(place, shape);
-      if (is_same(found->second.shape, stored)) {
+      if (is_same(found->second.shape, stored, id.role)) {
         found->second.is_used = true;
         return part_of(name, found->second, place, id);
       }
@@ -255,9 +255,19 @@ class WeightFinder {
     if (place.has_experts) shape.insert(shape.begin(), description_.experts);
     return shape;
   }
-  /// Files may leave out the first axis of a matrix with one row.
-  static bool is_same(const Extents& found, const Extents& expected) {
+  /// Files may leave out the first axis of a matrix with one row. Those of Hugging Face have
+  /// kernels of short convolutions as [channels, 1, taps], GGUF files vectors of recurrences as
+  /// matrices.
+  static bool is_same(const Extents& found, const Extents& expected, WeightRole role) {
     if (found == expected) return true;
+    if (role >= WeightRole::kMixerInput && role <= WeightRole::kMixerOutput) {
+      const auto size = [](const Extents& of) {
+        return std::accumulate(of.begin(), of.end(), std::size_t{1}, std::multiplies());
+      };
+      const bool is_vector = expected.size() == 1 && found.size() == 2;
+      const bool is_kernel = found.size() == 3 && found[0] == expected[0] && found[1] == 1;
+      return (is_vector || is_kernel) && size(found) == size(expected);
+    }
     return expected.size() == 2 && expected[0] == 1 && found.size() == 1 && found[0] == expected[1];
   }
 

@@ -18,7 +18,11 @@ struct Reader {
   WeightRole norm;
 };
 
-constexpr Reader kReaders[] = {{WeightRole::kQuery, WeightRole::kAttentionNorm},
+constexpr Reader kReaders[] = {{WeightRole::kMixerInput, WeightRole::kAttentionNorm},
+                               {WeightRole::kMixerGate, WeightRole::kAttentionNorm},
+                               {WeightRole::kMixerSteps, WeightRole::kAttentionNorm},
+                               {WeightRole::kMixerBeta, WeightRole::kAttentionNorm},
+                               {WeightRole::kQuery, WeightRole::kAttentionNorm},
                                {WeightRole::kKey, WeightRole::kAttentionNorm},
                                {WeightRole::kValue, WeightRole::kAttentionNorm},
                                {WeightRole::kGate, WeightRole::kFeedForwardNorm},
@@ -44,8 +48,9 @@ bool is_norm_before_matrices(WeightRole role) {
 }
 
 bool writes_rows(WeightRole role) {
-  return role == WeightRole::kAttentionOutput || role == WeightRole::kDown ||
-         role == WeightRole::kSharedDown || role == WeightRole::kExpertDown;
+  return role == WeightRole::kAttentionOutput || role == WeightRole::kMixerOutput ||
+         role == WeightRole::kDown || role == WeightRole::kSharedDown ||
+         role == WeightRole::kExpertDown;
 }
 
 bool is_table_of_rows(WeightRole role) {
@@ -70,7 +75,7 @@ Folding::Folding(const Model& model, const FoldOptions& options)
   const bool has_own_values =
       d.latent_width == 0 && d.full_head_width == 0 && d.sharing_blocks == 0;
   if (!options.rotates || !has_own_values) return;
-  if (!d.has_sub_norms) {
+  if (!d.has_sub_norms && !d.gates_attention) {
     heads_.emplace(d.value_width, d.heads, options.seed + 1);
     values_.emplace(d.value_width, d.kv_heads, options.seed + 1);
   }

@@ -21,7 +21,9 @@ constexpr std::array kFittedRoles = {WeightRole::kTokenEmbedding, WeightRole::kH
                                      WeightRole::kExpertGate,     WeightRole::kExpertUp,
                                      WeightRole::kExpertDown,     WeightRole::kQueryLatent,
                                      WeightRole::kLatent,         WeightRole::kKeyValue,
-                                     WeightRole::kBlockInputGate, WeightRole::kBlockInputOutput};
+                                     WeightRole::kBlockInputGate, WeightRole::kBlockInputOutput,
+                                     WeightRole::kMixerInput,     WeightRole::kMixerGate,
+                                     WeightRole::kMixerOutput};
 
 MatrixView<const float> square(const std::vector<float>& values, std::size_t n) {
   return {std::span(values), n, n};

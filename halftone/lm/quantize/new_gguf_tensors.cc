@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "halftone/base/elementary.h"
 #include "halftone/lm/quantize/tensor_parts.h"
 
 namespace halftone::lm {
@@ -46,7 +47,9 @@ const GgufType* copied_type(const Weight& weight) {
 
 bool needs_float32(const WeightId& id, const Weight& weight) {
   return weight.shape.size() < 2 || is_norm(id.role) || id.role == WeightRole::kRouter ||
-         id.role == WeightRole::kSharedRouter || id.role == WeightRole::kPositionEmbedding;
+         id.role == WeightRole::kSharedRouter || id.role == WeightRole::kMixerKernel ||
+         id.role == WeightRole::kMixerSteps || id.role == WeightRole::kMixerBeta ||
+         id.role == WeightRole::kPositionEmbedding;
 }
 
 /// The type of parts that are not fitted.
@@ -64,7 +67,10 @@ const GgufType& unfitted_type(const Model& model, const NewGgufPlace& place) {
 
 std::vector<float> unfitted_values(const Model& model, const WeightId& id) {
   std::vector<float> values = model.weights.at(id).decode();
-  if (!is_norm(id.role) || id.part == Part::kBias) return values;
+  if (id.role == WeightRole::kDecay && model.description.has_log_decays) {
+    for (float& value : values) value = -static_cast<float>(elementary::exp(value));
+  }
+  if (!has_norm_offset(id)) return values;
   for (float& gain : values) gain += static_cast<float>(model.description.norm_offset);
   return values;
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/lm/model/hf_recurrences.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "halftone/base/printable.h"
+
+namespace halftone::lm {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxBlocks = 1 << 12;
+
+/// Names of blocks in a list.
+constexpr std::array<std::string_view, 2> kAttentionNames = {"full_attention", "attention"};
+constexpr std::array<std::string_view, 3> kRecurrenceNames = {"conv", "linear_attention", "mamba"};
+
+/// A list with the kind of each block.
+void read_list(const ConfigReader& config, const char* key, const json& list, Mixer recurrence,
+               Description& d) {
+  if (!list.is_array()) config.fail_key(key, "expected a list");
+  if (list.size() != d.blocks) {
+    config.fail_key(key, "expected one entry for each of " + std::to_string(d.blocks) +
+                             " blocks, found " + std::to_string(list.size()));
+  }
+  for (const json& name : list) {
+    const auto text = name.is_string() ? name.get<std::string>() : name.dump();
+    const auto is = [&](std::string_view known) { return text == known; };
+    const bool is_attention = std::ranges::any_of(kAttentionNames, is);
+    if (!is_attention && std::ranges::none_of(kRecurrenceNames, is)) {
+      config.fail_key(key, "'" + printable(text) + "': blocks of this kind are not described here",
+                      ErrorKind::kUnsupported);
+    }
+    d.mixers.push_back(is_attention ? Mixer::kAttention : recurrence);
+  }
+}
+
+/// Numbers of the blocks with attention; without a list, all have it.
+void read_numbers(const ConfigReader& config, const char* key, Mixer recurrence, Description& d) {
+  if (!config.has(key)) return;
+  d.mixers.assign(std::min(d.blocks, kMaxBlocks), recurrence);
+  for (const double number : config.needed_numbers(key)) {
+    if (!(number >= 0 && number < static_cast<double>(d.mixers.size()))) {
+      config.fail_key(key, "expected numbers of blocks");
+    }
+    d.mixers[static_cast<std::size_t>(number)] = Mixer::kAttention;
+  }
+}
+
+/// The feed-forward network of LFM2 is two thirds as wide as its key says, and a multiple.
+void read_lfm2_inner(const ConfigReader& config, Description& d) {
+  std::size_t& inner = d.experts == 0 ? d.inner : d.dense_inner;
+  inner = config.whole({"block_ff_dim"}).value_or(inner);
+  if (!config.flag("block_auto_adjust_ff_dim", false)) return;
+  inner = 2 * inner / 3;
+  const auto factor = config.number({"block_ffn_dim_multiplier"});
+  if (!factor) return;
+  inner = static_cast<std::size_t>(*factor * static_cast<double>(inner));
+  const std::size_t multiple = config.needed_whole({"block_multiple_of"});
+  if (multiple == 0) config.fail_key("block_multiple_of", "expected a number above 0");
+  inner = (inner + multiple - 1) / multiple * multiple;
+}
+
+void refuse_bias(const ConfigReader& config, const char* key) {
+  if (!config.flag(key, false)) return;
+  config.fail_key(key, "recurrences with biases are not described here", ErrorKind::kUnsupported);
+}
+
+void read_convolutions(const ConfigReader& config, Description& d) {
+  refuse_bias(config, "conv_bias");
+  d.taps = config.needed_whole({"conv_L_cache"});
+  d.ties_embeddings = config.flag("tie_embedding", d.ties_embeddings);
+  d.has_choice_bias = config.flag("use_expert_bias", d.has_choice_bias);
+  read_lfm2_inner(config, d);
+}
+
+/// Steps may have bounds; usual ones are zero and infinity.
+void refuse_step_bounds(const ConfigReader& config) {
+  const char* key = "time_step_limit";
+  const json* bounds = config.find({key}).value;
+  if (bounds == nullptr) return;
+  if (bounds->dump() == R"([0.0,{"__float__":"Infinity"}])") return;
+  config.fail_key(key, "bounds of the steps of a recurrence are not described here",
+                  ErrorKind::kUnsupported);
+}
+
+/// The sizes of Mamba 2.
+void read_scan(const ConfigReader& config, Description& d) {
+  refuse_bias(config, "mamba_proj_bias");
+  refuse_step_bounds(config);
+  d.taps = config.needed_whole({"mamba_d_conv"});
+  d.has_kernel_bias = config.flag("mamba_conv_bias", true);
+  d.scan_heads = config.needed_whole({"mamba_n_heads"});
+  d.scan_groups = config.needed_whole({"mamba_n_groups"});
+  d.scan_states = config.needed_whole({"mamba_d_state"});
+  d.scan_inner =
+      config.whole({"mamba_d_ssm"}).value_or(config.needed_whole({"mamba_expand"}) * d.width);
+  d.has_log_decays = true;
+  const char* key = "mamba_d_head";
+  const json* head = config.find({key}).value;
+  if (head == nullptr || (head->is_string() && head->get<std::string>() == "auto")) return;
+  if (config.needed_whole({key}) * d.scan_heads != d.scan_inner) {
+    config.fail_key(
+        key, "expected heads that are as wide as all channels, " + std::to_string(d.scan_inner));
+  }
+}
+
+/// The sizes of a gated delta rule.
+void read_delta(const ConfigReader& config, Description& d) {
+  d.taps = config.needed_whole({"linear_conv_kernel_dim"});
+  d.scan_states = config.needed_whole({"linear_key_head_dim"});
+  d.scan_groups = config.needed_whole({"linear_num_key_heads"});
+  d.scan_heads = config.needed_whole({"linear_num_value_heads"});
+  d.scan_inner = config.needed_whole({"linear_value_head_dim"}) * d.scan_heads;
+  d.has_log_decays = true;
+  d.merges_gate = d.merges_steps = d.architecture == "qwen3next";
+}
+
+/// Without a list, every fourth block has attention, or what a key says.
+void read_period(const ConfigReader& config, Description& d) {
+  const char* key = "full_attention_interval";
+  const std::size_t period = config.whole({key}).value_or(4);
+  if (period == 0) config.fail_key(key, "expected a number above 0");
+  for (std::size_t i = 0; i < std::min(d.blocks, kMaxBlocks); ++i) {
+    d.mixers.push_back((i + 1) % period == 0 ? Mixer::kAttention : Mixer::kDelta);
+  }
+}
+
+/// Granite has one network beside experts, or it alone; and positions only if the file says so.
+void read_granite(const ConfigReader& config, Description& d) {
+  const std::size_t shared = config.needed_whole({"shared_intermediate_size"});
+  (d.experts == 0 ? d.inner : d.shared_inner) = shared;
+  const std::string positions = config.text({"position_embedding_type"});
+  if (positions != "rope") d.unrotated.assign(std::min(d.blocks, kMaxBlocks), true);
+  if (!positions.empty() && positions != "rope" && positions != "nope") {
+    config.fail_key("position_embedding_type", "'" + printable(positions) + "': known: rope, nope",
+                    ErrorKind::kUnsupported);
+  }
+}
+
+/// A list of factors; ones if there is none.
+std::vector<double> factors_of(const ConfigReader& config, const char* key, std::size_t count) {
+  if (!config.has(key)) return std::vector<double>(count, 1);
+  std::vector<double> factors = config.needed_numbers(key);
+  if (factors.size() == count) return factors;
+  config.fail_key(key, "expected " + std::to_string(count) + " numbers, found " +
+                           std::to_string(factors.size()));
+}
+
+/// The factors of Falcon-H1. Those of queries and keys are one of scores; that of all inputs of
+/// attention is one of its output, too.
+void read_falcon(const ConfigReader& config, Description& d) {
+  refuse_bias(config, "projectors_bias");
+  const auto factor = [&](const char* key) { return config.number({key}).value_or(1); };
+  const double in = factor("attention_in_multiplier");
+  if (in != 1 && config.flag("attention_bias", false)) {
+    config.fail_key("attention_in_multiplier", "with biases of attention it is not described here",
+                    ErrorKind::kUnsupported);
+  }
+  d.score_scale = in * in * factor("key_multiplier") / std::sqrt(static_cast<double>(d.head_width));
+  d.attention_factor = in * factor("attention_out_multiplier");
+  d.scan_factor = factor("ssm_out_multiplier");
+  d.scan_input_factors = factors_of(config, "ssm_multipliers", 5);
+  for (double& each : d.scan_input_factors) each *= factor("ssm_in_multiplier");
+  const std::vector<double> network = factors_of(config, "mlp_multipliers", 2);
+  d.gate_factor = network[0];
+  d.down_factor = network[1];
+  d.has_scan_norm = config.flag("mamba_rms_norm", false);
+  d.norms_before_gate = d.has_scan_norm && config.flag("mamba_norm_before_gate", true);
+  const auto is_one = [](double each) { return each == 1; };
+  if (std::ranges::all_of(d.scan_input_factors, is_one)) d.scan_input_factors.clear();
+}
+
+/// Files whose blocks all have attention are those of other architectures.
+void forget_recurrence(Description& d) {
+  d.mixers.clear();
+  d.taps = d.scan_inner = d.scan_heads = d.scan_groups = d.scan_states = 0;
+  d.has_kernel_bias = d.has_log_decays = false;
+  if (d.architecture == "granitehybrid") {
+    d.architecture = d.experts == 0 ? "granite" : "granitemoe";
+  }
+}
+
+/// Where there is no list of blocks.
+void read_usual_mixers(const ConfigReader& config, Mixer recurrence, Description& d) {
+  if (recurrence == Mixer::kConvolution) read_numbers(config, "full_attn_idxs", recurrence, d);
+  if (recurrence == Mixer::kDelta) read_period(config, d);
+  const bool is_scan = recurrence == Mixer::kScan || recurrence == Mixer::kAttentionAndScan;
+  if (is_scan) d.mixers.assign(std::min(d.blocks, kMaxBlocks), recurrence);
+}
+
+}  // namespace
+
+void read_config_recurrences(const ConfigReader& config, const Architecture& architecture,
+                             Description& d) {
+  if (architecture.recurrence == Mixer::kAttention) return;
+  const bool has_list = architecture.recurrence != Mixer::kAttentionAndScan;
+  const json* list = config.find({"layer_types"}).value;
+  if (has_list && list != nullptr) {
+    read_list(config, "layer_types", *list, architecture.recurrence, d);
+  } else {
+    read_usual_mixers(config, architecture.recurrence, d);
+  }
+  if (architecture.recurrence == Mixer::kConvolution) read_convolutions(config, d);
+  if (architecture.recurrence == Mixer::kDelta) read_delta(config, d);
+  if (architecture.recurrence == Mixer::kScan) {
+    read_scan(config, d);
+    read_granite(config, d);
+  }
+  if (architecture.recurrence == Mixer::kAttentionAndScan) {
+    read_scan(config, d);
+    read_falcon(config, d);
+  }
+  const bool has_none =
+      std::ranges::all_of(d.mixers, [](Mixer mixer) { return mixer == Mixer::kAttention; });
+  if (has_none && d.architecture == "granitehybrid") forget_recurrence(d);
+}
+
+}  // namespace halftone::lm
