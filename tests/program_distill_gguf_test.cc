@@ -100,7 +100,7 @@ std::size_t changed_codes(const GgufTensor& before, const GgufTensor& after) {
 
 TEST_F(ProgramDistillGguf, MakesAMixtureOfTypesBetter) {
   quantize("student.gguf", kMixture);
-  const json report = distilled("student.gguf", "tuned.gguf", "--steps 24");
+  const json report = distilled("student.gguf", "tuned.gguf", "--steps 80");
   EXPECT_LT(report["held_out"]["kl_divergence"].get<double>(),
             0.95 * report["held_out"]["kl_divergence_before"].get<double>());
   EXPECT_EQ(report["bases"], json::array());
