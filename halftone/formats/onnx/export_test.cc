@@ -498,6 +498,28 @@ TEST(ExportOnnx, TiesStatesInTheMetadata) {
                [&] { import_onnx(std::as_bytes(std::span(text)), {}); });
 }
 
+TEST(ExportOnnx, WritesEqualParametersOnceUnderShortNames) {
+  ValueId x;
+  Graph graph = with_input(x);
+  const ir::AffineParameters one{{0.5F}, {3}, 0};
+  const std::string scope = "a/very/long/scope/that/an/exporter/made";
+  for (const char* layer : {"/first", "/second"}) {
+    const std::string name = scope + layer;
+    x = graph.add_node(name + "/quantize", ir::QuantizeLinear{one, ElementType::kInt8}, {x});
+    x = graph.add_node(name + "/dequantize", ir::DequantizeLinear{one}, {x});
+  }
+  const ir::AffineParameters two{{0.25F}, {3}, 0};
+  x = graph.add_node("q", ir::QuantizeLinear{two, ElementType::kInt8}, {x});
+  graph.add_output(graph.add_node("y", ir::DequantizeLinear{two}, {x}));
+  const ModelProto model = parsed(export_onnx(graph));
+  std::vector<std::string> names;
+  for (const TensorProto& tensor : model.graph().initializer()) {
+    names.push_back(tensor.name());
+  }
+  EXPECT_THAT(names, ElementsAre("scale", "zero", "scale_1"));
+  expect_round_trip(graph);
+}
+
 TEST(OnnxOperatorsPage, NamesOperatorsThatAreReadAndWritten) {
   const auto is_written = [](const ir::Operator& op) { return find_writer(op) != nullptr; };
   ir::test::expect_operator_column("ONNX", is_written);

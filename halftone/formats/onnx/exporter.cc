@@ -229,14 +229,24 @@ bool Exporter::adds_bias_apart(const ir::Node& layer) const {
   }
 }
 
-std::string Exporter::add_scalar(const std::string& wanted, float value) {
-  return add_initializer(wanted, encode_tensor(ir::Tensor::from<float>({}, std::span(&value, 1))));
+std::string Exporter::add_parameter(const std::string& role, onnx_pb::TensorProto proto) {
+  const auto [known, is_new] = parameters_.try_emplace(proto.SerializeAsString());
+  if (is_new) {
+    const std::size_t number = roles_[role]++;
+    known->second =
+        add_initializer(number == 0 ? role : role + "_" + std::to_string(number), std::move(proto));
+  }
+  return known->second;
 }
 
-std::string Exporter::add_integers(const std::string& wanted,
+std::string Exporter::add_scalar(const std::string& role, float value) {
+  return add_parameter(role, encode_tensor(ir::Tensor::from<float>({}, std::span(&value, 1))));
+}
+
+std::string Exporter::add_integers(const std::string& role,
                                    const std::vector<std::int64_t>& values) {
   const ir::Shape shape{static_cast<ir::Dim>(values.size())};
-  return add_initializer(wanted, encode_tensor(ir::Tensor::from<std::int64_t>(shape, values)));
+  return add_parameter(role, encode_tensor(ir::Tensor::from<std::int64_t>(shape, values)));
 }
 
 NodeProto& Exporter::add_node(std::string_view op_type, const std::vector<std::string>& inputs,

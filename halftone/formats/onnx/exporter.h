@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -79,8 +80,11 @@ class Exporter {
 
   /// Adds an initializer and returns its name.
   std::string add_initializer(const std::string& wanted, onnx_pb::TensorProto proto);
-  std::string add_scalar(const std::string& wanted, float value);
-  std::string add_integers(const std::string& wanted, const std::vector<std::int64_t>& values);
+  /// Adds a parameter of an operator, which no reader asks for by name, or finds an equal one.
+  /// @param role  its name, with a number appended if it is taken
+  std::string add_parameter(const std::string& role, onnx_pb::TensorProto proto);
+  std::string add_scalar(const std::string& role, float value);
+  std::string add_integers(const std::string& role, const std::vector<std::int64_t>& values);
 
   /// Adds a node. The caller may set attributes on the returned reference, valid until the next
   /// call.
@@ -139,6 +143,8 @@ class Exporter {
   std::map<std::pair<ir::ValueId, std::size_t>, std::string> constant_images_;  ///< by rank
   std::size_t image_rank_ = 0;  ///< 0: no ImageScope
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, std::string> parameters_;  ///< the names, by their bytes
+  std::unordered_map<std::string, std::size_t> roles_;       ///< the parameters of each
   std::unordered_set<std::string> node_names_;
   std::unordered_set<std::string> initialized_;
   std::string node_name_;

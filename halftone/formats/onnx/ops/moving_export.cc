@@ -35,9 +35,9 @@ void set_reduction(Exporter& exporter, NodeProto& proto, ir::Scatter reduction) 
   set_attribute(proto, "reduction", to_string(reduction));
 }
 
-std::string add_numbers(Exporter& exporter, const Node& node, const char* role,
+std::string add_numbers(Exporter& exporter, const char* role,
                         const std::vector<std::size_t>& numbers) {
-  return exporter.add_integers(exporter.name(node.output) + role, {numbers.begin(), numbers.end()});
+  return exporter.add_integers(role, {numbers.begin(), numbers.end()});
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Where& /*op*/) {
@@ -78,8 +78,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::ScatterND& 
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::OneHot& op) {
-  const std::string depth = exporter.add_integers(exporter.name(node.output) + "/depth",
-                                                  {static_cast<std::int64_t>(op.depth)});
+  const std::string depth = exporter.add_integers("depth", {static_cast<std::int64_t>(op.depth)});
   NodeProto& proto = exporter.add_node(
       "OneHot", {exporter.read(node.inputs[0]), depth, exporter.read(node.inputs[1])},
       exporter.name(node.output));
@@ -91,7 +90,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pad& op) {
   std::vector<std::size_t> pads = op.before;
   pads.insert(pads.end(), op.after.begin(), op.after.end());
   std::vector<std::string> inputs{exporter.read(node.inputs[0]),
-                                  add_numbers(exporter, node, "/pads", pads)};
+                                  add_numbers(exporter, "pads", pads)};
   if (node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent) {
     inputs.push_back(exporter.read(node.inputs[1]));
   }
@@ -124,11 +123,11 @@ std::string add_batch_shape(Exporter& exporter, const std::string& prefix, const
     if (dim == ir::kBatch) {
       extents.push_back(batch);
     } else if (ir::is_batch(dim)) {
-      const std::string factor = exporter.add_integers(prefix + "/multiple", {-dim});
+      const std::string factor = exporter.add_integers("multiple", {-dim});
       extents.push_back(exporter.fresh(prefix + "/extent"));
       exporter.add_node("Mul", {batch, factor}, extents.back());
     } else {
-      extents.push_back(exporter.add_integers(prefix + "/extent", {dim}));
+      extents.push_back(exporter.add_integers("extent", {dim}));
     }
   }
   std::string result = exporter.fresh(prefix + "/shape");
@@ -144,13 +143,13 @@ void export_operator(Exporter& exporter, const Node& node, const ir::BroadcastTo
   const ir::Shape& y = exporter.type(node.output).shape;
   const std::string& prefix = exporter.name(node.output);
   const std::string shape = ir::broadcast(x, ir::Shape(extents)) == y
-                                ? exporter.add_integers(prefix + "/shape", extents)
+                                ? exporter.add_integers("shape", extents)
                                 : add_batch_shape(exporter, prefix, y);
   add_like(exporter, node, "Expand", {shape});
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Tile& op) {
-  add_like(exporter, node, "Tile", {add_numbers(exporter, node, "/repeats", op.repeats)});
+  add_like(exporter, node, "Tile", {add_numbers(exporter, "repeats", op.repeats)});
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::ReverseSequence& op) {

@@ -35,11 +35,11 @@ void export_clip(Exporter& exporter, float low, float high, const std::string& i
   std::vector<std::string> inputs{input};
   const bool has_high = std::isfinite(high);
   if (std::isfinite(low)) {
-    inputs.push_back(exporter.add_scalar(output + "/min", low));
+    inputs.push_back(exporter.add_scalar("min", low));
   } else if (has_high) {
     inputs.emplace_back();
   }
-  if (has_high) inputs.push_back(exporter.add_scalar(output + "/max", high));
+  if (has_high) inputs.push_back(exporter.add_scalar("max", high));
   exporter.add_node("Clip", inputs, output);
 }
 
@@ -97,7 +97,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Reshape& op
   if (std::ranges::count(request, -1) > 1 || (has_zero && !op.shape.is_static())) {
     unsupported("a reshape of " + input.to_string() + " to " + op.shape.to_string());
   }
-  const std::string shape = exporter.add_integers(exporter.name(node.output) + "/shape", request);
+  const std::string shape = exporter.add_integers("shape", request);
   NodeProto& proto = exporter.add_node("Reshape", {exporter.read(node.inputs[0]), shape},
                                        exporter.name(node.output));
   if (has_zero) set_attribute(proto, "allowzero", std::int64_t{1});
@@ -133,10 +133,10 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Slice& op) 
   if (end < 0) end = std::numeric_limits<std::int64_t>::min();
   const std::string& output = exporter.name(node.output);
   std::vector<std::string> inputs{exporter.read(node.inputs[0])};
-  inputs.push_back(exporter.add_integers(output + "/begin", {begin}));
-  inputs.push_back(exporter.add_integers(output + "/end", {end}));
-  inputs.push_back(exporter.add_integers(output + "/axis", {static_cast<std::int64_t>(op.axis)}));
-  inputs.push_back(exporter.add_integers(output + "/step", {op.step}));
+  inputs.push_back(exporter.add_integers("begin", {begin}));
+  inputs.push_back(exporter.add_integers("end", {end}));
+  inputs.push_back(exporter.add_integers("axis", {static_cast<std::int64_t>(op.axis)}));
+  inputs.push_back(exporter.add_integers("step", {op.step}));
   exporter.add_node("Slice", inputs, output);
 }
 
@@ -145,7 +145,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op
   const std::string& output = exporter.name(node.output);
   if (op.beta != 1) {
     const std::string scaled = exporter.fresh(output + "/scaled");
-    exporter.add_node("Mul", {input, exporter.add_scalar(output + "/beta", op.beta)}, scaled);
+    exporter.add_node("Mul", {input, exporter.add_scalar("beta", op.beta)}, scaled);
     input = scaled;
   }
   NodeProto& proto = exporter.add_node(op.log ? "LogSoftmax" : "Softmax", {input}, output);
@@ -175,10 +175,10 @@ void export_affine(Exporter& exporter, const ir::Operator& op, const std::string
   }
   const ir::Tensor scales = ir::Tensor::from<float>(shape, std::span(parameters.scales));
   std::vector<std::string> inputs{input};
-  inputs.push_back(exporter.add_initializer(output + "/scale", encode_tensor(scales)));
+  inputs.push_back(exporter.add_parameter("scale", encode_tensor(scales)));
   // Codes of 32 bits have no zero point in ONNX.
   if (element != ir::ElementType::kInt32) {
-    inputs.push_back(exporter.add_initializer(output + "/zero", encode_tensor(narrow)));
+    inputs.push_back(exporter.add_parameter("zero", encode_tensor(narrow)));
   } else if (std::ranges::any_of(parameters.zero_points, [](auto zero) { return zero != 0; })) {
     unsupported("a zero point of int32 codes");
   }

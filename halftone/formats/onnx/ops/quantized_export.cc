@@ -181,7 +181,7 @@ void export_rounding(Exporter& exporter, const Node& node, const ir::Encode& op)
   const std::int32_t type = float_type(system);
   exporter.require_opset(std::max<std::int64_t>(21, opset_of(type, false)));
   const std::string& output = exporter.name(node.output);
-  const std::string scale = exporter.add_scalar(output + "/scale", op.encoding->scales[0]);
+  const std::string scale = exporter.add_scalar("scale", op.encoding->scales[0]);
   const std::string rounded = exporter.fresh(output + "/codes");
   NodeProto& proto =
       exporter.add_node("QuantizeLinear", {exporter.read(node.inputs[0]), scale}, rounded);

@@ -181,7 +181,7 @@ onnx_pb::TensorProto biases_of(const Exporter& exporter, const Node& node,
 std::string reshaped(Exporter& exporter, std::string_view op_type, const std::string& input,
                      std::int64_t axis, const std::string& wanted) {
   std::string result = exporter.fresh(wanted);
-  exporter.add_node(op_type, {input, exporter.add_integers(result + "/axes", {axis})}, result);
+  exporter.add_node(op_type, {input, exporter.add_integers("axes", {axis})}, result);
   return result;
 }
 

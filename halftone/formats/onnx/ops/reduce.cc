@@ -139,7 +139,7 @@ void add_reduction(Exporter& exporter, const ir::Reduce& op, const std::string& 
     return;
   }
   exporter.require_opset(18);
-  const std::string axes = exporter.add_integers(output + "/axes", signed_axes(op.axes));
+  const std::string axes = exporter.add_integers("axes", signed_axes(op.axes));
   NodeProto& proto =
       exporter.add_node("Reduce" + std::string(to_string(op.kind)), {input, axes}, output);
   set_attribute(proto, "keepdims", std::int64_t{op.keep_dims ? 1 : 0});
@@ -221,7 +221,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::CumSum& op)
 
 void export_operator(Exporter& exporter, const Node& node, const ir::TopK& op) {
   const std::string& output = exporter.name(node.output);
-  const std::string k = exporter.add_integers(output + "/k", {static_cast<std::int64_t>(op.k)});
+  const std::string k = exporter.add_integers("k", {static_cast<std::int64_t>(op.k)});
   NodeProto& proto = exporter.add_node("TopK", {exporter.read(node.inputs[0]), k},
                                        exporter.fresh(output + "/values"));
   proto.add_output(output);
@@ -250,7 +250,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Normalize& 
   };
   if (op.subtract_mean) x = next("/centred", "Sub", {x, mean_of("/mean", x)});
   const std::string variance = mean_of("/variance", next("/square", "Mul", {x, x}));
-  const std::string epsilon = exporter.add_scalar(output + "/epsilon", op.epsilon);
+  const std::string epsilon = exporter.add_scalar("epsilon", op.epsilon);
   const std::string shifted = next("/shifted", "Add", {variance, epsilon});
   exporter.add_node("Div", {x, next("/deviation", "Sqrt", {shifted})}, output);
 }

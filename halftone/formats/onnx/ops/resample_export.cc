@@ -77,7 +77,7 @@ bool runtimes_take(const Resize& op, std::size_t rank) {
 std::string sizes_of(Exporter& exporter, const std::string& image, const ir::Shape& shape,
                      const std::string& output) {
   const auto dims = shape.dims();
-  if (shape.is_static()) return exporter.add_integers(output + "/size", {dims.begin(), dims.end()});
+  if (shape.is_static()) return exporter.add_integers("size", {dims.begin(), dims.end()});
   const auto next =
       [&](const char* role, std::string_view op_type,
           const std::vector<std::string>& inputs) -> std::pair<std::string, NodeProto*> {
@@ -85,11 +85,11 @@ std::string sizes_of(Exporter& exporter, const std::string& image, const ir::Sha
     return {name, &exporter.add_node(op_type, inputs, name)};
   };
   const std::string extents = next("/extents", "Shape", {image}).first;
-  const std::string batch = next("/batch", "Slice",
-                                 {extents, exporter.add_integers(output + "/begin", {0}),
-                                  exporter.add_integers(output + "/end", {1})})
-                                .first;
-  const std::string rest = exporter.add_integers(output + "/size", {dims.begin() + 1, dims.end()});
+  const std::string batch =
+      next("/batch", "Slice",
+           {extents, exporter.add_integers("begin", {0}), exporter.add_integers("end", {1})})
+          .first;
+  const std::string rest = exporter.add_integers("size", {dims.begin() + 1, dims.end()});
   const auto [sizes, concat] = next("/sizes", "Concat", {batch, rest});
   set_attribute(*concat, "axis", std::int64_t{0});
   return sizes;
@@ -189,7 +189,7 @@ void add_taps(Exporter& exporter, const Resize& op, const std::string& x, const 
     return add_matrix_product(exporter, op, x, shape, output);
   }
   const std::string indices =
-      exporter.add_integers(output + "/indices", {taps.indices.begin(), taps.indices.end()});
+      exporter.add_integers("indices", {taps.indices.begin(), taps.indices.end()});
   set_attribute(exporter.add_node("Gather", {x, indices}, output), "axis",
                 static_cast<std::int64_t>(op.axis));
 }
