@@ -6,6 +6,7 @@
 #include "halftone/accel/presets.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/near_names.h"
 
 namespace halftone::accel {
 namespace {
@@ -131,7 +132,8 @@ std::string accelerator_text(const std::string& name_or_path) {
   const bool is_path = name_or_path.find_first_of("./") != std::string::npos;
   if (!is_path) {
     fail(ErrorKind::kUsage, "no accelerator '" + name_or_path + "': known are " +
-                                names_of(presets()) + "; or give a TOML file");
+                                names_of(presets()) + "; or give a TOML file" +
+                                meant_name(name_or_path, shipped_accelerators()));
   }
   const std::vector<std::byte> bytes = read_file(name_or_path);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

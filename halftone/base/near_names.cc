@@ -56,4 +56,9 @@ std::optional<std::string> nearest_name(std::string_view wanted,
   return nearest;
 }
 
+std::string meant_name(std::string_view wanted, std::span<const std::string> names) {
+  const std::optional<std::string> nearest = nearest_name(wanted, names);
+  return nearest ? "; did you mean " + *nearest + "?" : "";
+}
+
 }  // namespace halftone

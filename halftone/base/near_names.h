@@ -21,4 +21,7 @@ std::string near_names(std::string_view wanted, std::span<const std::string> nam
 std::optional<std::string> nearest_name(std::string_view wanted,
                                         std::span<const std::string> names);
 
+/// The same for the end of a message: "; did you mean NAME?", or nothing.
+std::string meant_name(std::string_view wanted, std::span<const std::string> names);
+
 }  // namespace halftone

@@ -20,5 +20,11 @@ TEST(NearNames, AreTheClosestInTheirOrder) {
   EXPECT_EQ(near_names("haed", names, 1), "head and 4 more");
 }
 
+TEST(NearNames, EndAMessageIfOneIsClose) {
+  const std::vector<std::string> names = {"min-max", "mse"};
+  EXPECT_EQ(meant_name("minmax", names), "; did you mean min-max?");
+  EXPECT_EQ(meant_name("entropy", names), "");
+}
+
 }  // namespace
 }  // namespace halftone

@@ -6,6 +6,7 @@
 #include "halftone/accel/accelerator.h"
 #include "halftone/api/estimate.h"
 #include "halftone/api/run_costs.h"
+#include "halftone/cli/one_of.h"
 
 namespace halftone::cli {
 
@@ -18,7 +19,7 @@ void add_choice_options(CLI::App& verb, ChoiceOptions& options) {
       ->default_str("1,2,3,4,5,6,8");
   verb.add_option("--loss", options.loss,
                   "Loss to measure: kl, error or labels (default: kl of classifiers, else error)")
-      ->check(CLI::IsMember({"kl", "error", "labels"}));
+      ->check(OneOf({"kl", "error", "labels"}));
   verb.add_option("--accelerator", options.accelerator,
                   "Estimate time and energy on this hardware instead of measuring time here")
       ->check(read_path("HARDWARE"));

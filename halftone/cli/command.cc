@@ -14,6 +14,7 @@
 #include "halftone/base/byte_count.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/printable.h"
+#include "halftone/cli/one_of.h"
 #include "halftone/kernels/targets.h"
 
 namespace halftone::cli {
@@ -108,7 +109,7 @@ void add_execution_options(CLI::App& verb, runtime::ExecutionOptions& execution)
   verb.add_option_function<std::string>(
           "--float-order", set,
           "Order in which float32 layers add: fastest, or fixed: the same bits on every processor")
-      ->check(CLI::IsMember({"fastest", "fixed"}))
+      ->check(OneOf({"fastest", "fixed"}))
       ->default_str("fastest");
 }
 
@@ -161,7 +162,7 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
       ->allow_extra_args(false)
       ->check(read_path("SAMPLES"));
   verb.add_option("--split", options.split, "Which part of a folder with IDX files")
-      ->check(CLI::IsMember({"train", "test"}))
+      ->check(OneOf({"train", "test"}))
       ->capture_default_str();
   verb.add_option("--limit", options.limit, "Use only so many samples, from the front")
       ->check(whole_from(1));
@@ -221,12 +222,12 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
   verb.add_option("--arithmetic", recipe.arithmetic,
                   "What layers with codes compute, stored in the file: auto (by the bits), bits, "
                   "integers (of 8 bits) or float (default auto)")
-      ->check(CLI::IsMember({"auto", "bits", "integers", "float"}));
+      ->check(OneOf({"auto", "bits", "integers", "float"}));
   verb.add_option("--calibrator", recipe.calibrator,
                   "How levels of activations follow from the samples: fit (the least error of a "
                   "sample), or evenly over a range: min-max, moving-average, percentile, mse, kl "
                   "(default fit)")
-      ->check(CLI::IsMember({"fit", "min-max", "moving-average", "percentile", "mse", "kl"}));
+      ->check(OneOf({"fit", "min-max", "moving-average", "percentile", "mse", "kl"}));
   verb.add_option("--recipe", recipe.recipe,
                   "TOML file with settings per layer and for the fitting")
       ->check(read_path());

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "halftone/cli/one_of.h"
 #include "halftone/cli/training_options.h"
 
 namespace halftone::cli {
@@ -47,7 +48,7 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
   verb.add_option("--loss", options.training.names.loss,
                   "kl: probabilities of classes; mse: squared error of scores; auto: mse for one "
                   "score at each position")
-      ->check(CLI::IsMember({"auto", "kl", "mse"}))
+      ->check(OneOf({"auto", "kl", "mse"}))
       ->capture_default_str();
   verb.add_option("--label-weight", train.loss.label_weight,
                   "Share of the labels in the loss; 0: none are needed")
@@ -63,7 +64,7 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
       ->allow_extra_args(false);
   verb.add_option("--levels", options.training.names.levels,
                   "How bases learn: gradient, or average of closed forms")
-      ->check(CLI::IsMember({"gradient", "average"}))
+      ->check(OneOf({"gradient", "average"}))
       ->capture_default_str();
   verb.add_option("--level-rate-factor", options.training.train.optimizer.level_rate,
                   "Learning rate of levels is --learning-rate times this (--levels gradient)")

@@ -18,6 +18,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/one_of.h"
 #include "halftone/report/estimate.h"
 
 namespace halftone::cli {
@@ -251,13 +252,13 @@ void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
   verb.add_flag("--describe", options.describe, "Show the description of --accelerator");
   verb.add_option("--method", options.method,
                   "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
-      ->check(CLI::IsMember({"roofline", "tiles", "events"}))
+      ->check(OneOf({"roofline", "tiles", "events"}))
       ->capture_default_str();
   verb.add_option("--devices", options.devices, "Chips that share the work")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   verb.add_option("--split", options.split, "What --devices share: data, tensor or pipeline")
-      ->check(CLI::IsMember({"data", "tensor", "pipeline"}))
+      ->check(OneOf({"data", "tensor", "pipeline"}))
       ->capture_default_str();
 }
 

@@ -9,6 +9,7 @@
 #include "halftone/base/file.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/one_of.h"
 #include "halftone/report/explore.h"
 
 namespace halftone::cli {
@@ -87,7 +88,7 @@ void add_search_options(CLI::App& verb, ExploreOptions& options) {
       ->check(read_path());
   verb.add_option("--objective", options.objective,
                   "What is least: time, energy or edp, their product")
-      ->check(CLI::IsMember({"time", "energy", "edp"}))
+      ->check(OneOf({"time", "energy", "edp"}))
       ->capture_default_str();
   verb.add_option(
           "--budget", options.budget,
@@ -96,7 +97,7 @@ void add_search_options(CLI::App& verb, ExploreOptions& options) {
       ->type_name("LIMITS");
   verb.add_option("--method", options.method,
                   "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
-      ->check(CLI::IsMember({"roofline", "tiles", "events"}))
+      ->check(OneOf({"roofline", "tiles", "events"}))
       ->capture_default_str();
   verb.add_option("--samples-per-run", options.samples_per_run,
                   "Samples of an estimated run (default 1)")

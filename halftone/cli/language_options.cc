@@ -8,6 +8,7 @@
 
 #include "halftone/base/printable.h"
 #include "halftone/cli/interruption.h"
+#include "halftone/cli/one_of.h"
 
 namespace halftone::cli {
 namespace {
@@ -58,7 +59,7 @@ CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache) {
   return verb
       .add_option_function<std::string>("--cache", set,
                                         "How a language model keeps keys and values")
-      ->check(CLI::IsMember({"float32", "float16", "int8"}))
+      ->check(OneOf({"float32", "float16", "int8"}))
       ->default_str(std::string(to_string(cache)));
 }
 

@@ -7,6 +7,7 @@
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/error.h"
 #include "halftone/cli/language_options.h"
+#include "halftone/cli/one_of.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/report/language.h"
 
@@ -63,7 +64,7 @@ void add_calibration_options(CLI::App& verb, LanguageQuantizeOptions& options) {
       verb.add_option_function<std::string>(
               "--calibrate", [&job](const std::string&) { job.is_synthetic = true; },
               "synthetic: instead of --text, fit a language model to samples that it writes itself")
-          ->check(CLI::IsMember({"synthetic"}))
+          ->check(OneOf(std::vector<std::string>{"synthetic"}))
           ->excludes(options.text);
 }
 

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "halftone/cli/one_of.h"
+
 namespace halftone::cli {
 namespace {
 
@@ -23,7 +25,7 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
   train::OptimizerOptions& optimizer = options.train.optimizer;
   verb.add_option("--optimizer", options.names.optimizer,
                   "adam (decoupled decay) or sgd (Nesterov's)")
-      ->check(CLI::IsMember({"adam", "sgd"}))
+      ->check(OneOf({"adam", "sgd"}))
       ->capture_default_str();
   verb.add_option("--learning-rate", optimizer.rate, "Learning rate before the schedule's factor")
       ->check(positive_number())
@@ -42,7 +44,7 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
   train::ScheduleOptions& schedule = optimizer.schedule;
   verb.add_option("--schedule", options.names.schedule,
                   "Learning rate schedule: cosine (to 0), step (at milestones) or constant")
-      ->check(CLI::IsMember({"cosine", "step", "constant"}))
+      ->check(OneOf({"cosine", "step", "constant"}))
       ->capture_default_str();
   verb.add_option("--milestones", schedule.milestones,
                   "Fractions of the training at which the learning rate drops (step)")
@@ -71,7 +73,7 @@ void add_precision_options(CLI::App& verb, TrainingOptions& options) {
       ->capture_default_str();
   verb.add_option("--gradient-rounding", options.names.gradient_rounding,
                   "stochastic (right on average) or nearest")
-      ->check(CLI::IsMember({"stochastic", "nearest"}))
+      ->check(OneOf({"stochastic", "nearest"}))
       ->capture_default_str();
   verb.add_option("--loss-scale", options.train.loss_scale,
                   "Power of two that lifts gradients into the range of their format")
@@ -121,7 +123,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_flag("--no-batch-norm{false}", options.normalises,
                 "Do not normalise the outputs of layers while they learn");
   verb.add_option("--device", options.names.device, "cpu, or cuda where libtorch was built for it")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->check(OneOf({"cpu", "cuda"}))
       ->capture_default_str();
   verb.add_option("--freeze-from", train.freeze_from,
                   "Share of the steps after which layers are frozen in turn; 1: no layer is")

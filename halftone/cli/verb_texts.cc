@@ -16,6 +16,7 @@
 #include "halftone/base/file.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/manual_pages.h"
+#include "halftone/cli/one_of.h"
 #include "halftone/cli/shell_completion.h"
 
 namespace halftone::cli {
@@ -147,7 +148,7 @@ void add_text_options(CLI::App& app) {
   };
   app.add_option_function<std::string>("--completion", print_completion,
                                        "Print the completion of a shell, which reads it")
-      ->check(CLI::IsMember({"bash", "zsh"}));
+      ->check(OneOf({"bash", "zsh"}));
   const auto write_pages = [&app](const std::string& folder) {
     NewFiles files;
     for (const ManualPage& page : manual_pages(describe(app), HALFTONE_VERSION)) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "halftone/base/error.h"
+#include "halftone/base/near_names.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/kernels/byte_dot.h"
 #include "halftone/kernels/dispatch.h"
@@ -152,8 +153,8 @@ int simd_setting(std::string_view name) {
   if (found != names.end()) return static_cast<int>(found - names.begin()) + 1;
   std::string choices = "auto";
   for (const std::string& each : names) choices += ", " + each;
-  fail(ErrorKind::kUsage,
-       "SIMD target: expected one of " + choices + ", found '" + std::string(name) + "'");
+  fail(ErrorKind::kUsage, "SIMD target: expected one of " + choices + ", found '" +
+                              std::string(name) + "'" + meant_name(name, names));
 }
 
 void use_simd_target(std::string_view name) { process_setting = std::max(1, simd_setting(name)); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/base/near_names.h"
 #include "halftone/numerics/codebooks.h"
 #include "halftone/numerics/minifloat.h"
 
@@ -371,8 +372,10 @@ const NumberSystem* lookup_system(std::string_view name) {
 
 const NumberSystem& find_system(std::string_view name) {
   if (const NumberSystem* system = lookup_system(name)) return *system;
-  fail(ErrorKind::kUsage,
-       "number system '" + std::string(name) + "': expected one of " + names_by_family());
+  std::vector<std::string> names;
+  for (const NumberSystem& system : kSystems) names.emplace_back(system.name);
+  fail(ErrorKind::kUsage, "number system '" + std::string(name) + "': expected one of " +
+                              names_by_family() + meant_name(name, names));
 }
 
 std::shared_ptr<const Codebook> codebook_of(const NumberSystem& system, int bits) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "halftone/base/near_names.h"
 #include "halftone/base/printable.h"
 
 namespace halftone::keys {
@@ -147,9 +148,13 @@ void read_table(const toml::table& table, const std::vector<Key>& keys, const st
     const auto known = std::ranges::find(keys, name.str(), &Key::name);
     if (known == keys.end()) {
       std::string list;
-      for (const Key& key : keys) list.append(list.empty() ? "" : ", ").append(key.name);
-      fail_at(node,
-              "unknown key '" + std::string(name.str()) + "' in " + where + "; known are: " + list);
+      std::vector<std::string> names;
+      for (const Key& key : keys) {
+        list.append(list.empty() ? "" : ", ").append(key.name);
+        names.emplace_back(key.name);
+      }
+      fail_at(node, "unknown key '" + std::string(name.str()) + "' in " + where +
+                        "; known are: " + list + meant_name(name.str(), names));
     }
     known->read(node);
   }
