@@ -81,7 +81,7 @@ class Explorer {
   Explorer(Network network, const ExploreJob& job)
       : job_(job),
         name_(network.name),
-        network_(prepared(std::move(network), Purpose::kFitOnFloats), name_),
+        network_(prepared(std::move(network), Purpose::kQuantize), name_),
         samples_(job.evaluation ? data::HeldOut{job.data.open(), job.evaluation->open()}
                                 : data::hold_out(job.data.open(), kHeldOutEvery)),
         on_{network_.graph,

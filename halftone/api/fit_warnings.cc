@@ -16,6 +16,7 @@
 #include "halftone/compress/graft.h"
 #include "halftone/compress/screened_data.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
+#include "halftone/passes/decode_codes.h"
 #include "halftone/runtime/plan/plan.h"
 
 namespace halftone {
@@ -203,6 +204,19 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
     if (error.kind() != ErrorKind::kShape && error.kind() != ErrorKind::kUnsupported) throw;
     return {};
   }
+}
+
+std::vector<std::string> kept_layers(const ir::Graph& graph) {
+  const std::vector<std::string> names = passes::layers_in_codes(graph);
+  if (names.empty()) return {};
+  std::string line =
+      names.size() == 1 ? "a layer is" : std::to_string(names.size()) + " layers are";
+  line += " in few bits already: ";
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
+    line += (i == 0 ? "'" : ", '") + names[i] + "'";
+  }
+  if (names.size() > kNamed) line += " and " + std::to_string(names.size() - kNamed) + " more";
+  return {line + "; start from the float network to fit them"};
 }
 
 std::vector<std::string> slow_layers(const ir::Graph& quantized) {

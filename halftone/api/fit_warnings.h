@@ -23,6 +23,9 @@ std::vector<std::string> costly_layers(const ir::Graph& graph,
                                        const data::Dataset& data,
                                        const compress::QuantizeOptions& options);
 
+/// A line if layers of the network to fit are in codes already, which a fit leaves as they are.
+std::vector<std::string> kept_layers(const ir::Graph& graph);
+
 /// A line if layers are estimated to be slower on this processor than in float32.
 std::vector<std::string> slow_layers(const ir::Graph& quantized);
 

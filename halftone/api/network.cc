@@ -10,6 +10,7 @@
 #include "halftone/base/file_uses.h"
 #include "halftone/formats/model.h"
 #include "halftone/ir/symbolic_batch.h"
+#include "halftone/passes/decode_codes.h"
 #include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/runtime/plan/prepare.h"
@@ -79,6 +80,11 @@ ir::Graph prepared(Network network, Purpose purpose) {
     case Purpose::kFitOnFloats:
       passes::give_float_ends(graph);
       passes::simplify(graph, {.widen = true});
+      break;
+    case Purpose::kQuantize:
+      passes::give_float_ends(graph);
+      passes::simplify(graph, {.widen = true});
+      passes::decode_bytes(graph);
       break;
     case Purpose::kRunOnFloats:
       passes::give_float_ends(graph);

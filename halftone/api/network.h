@@ -70,6 +70,7 @@ enum class Purpose : std::uint8_t {
   kConvert,      ///< to be written to a file
   kFit,          ///< to be quantized or trained: integer weights become the floats they represent
   kFitOnFloats,  ///< likewise, and integer inputs and outputs become float32
+  kQuantize,     ///< likewise, and weights of bytes alone become the floats they represent
   kRun,          ///< layers between conversions compute with integers
   kRunOnFloats,  ///< likewise, and integer inputs and outputs become float32
 };

@@ -16,6 +16,7 @@
 #include "halftone/compress/full_integer.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
+#include "halftone/passes/decode_codes.h"
 #include "halftone/passes/float_ends.h"
 
 namespace halftone {
@@ -25,17 +26,25 @@ const passes::CodeForm& codes_of(formats::ModelFormat format) {
   return format == formats::ModelFormat::kOnnx ? passes::kOnnxCodes : passes::kTfliteCodes;
 }
 
+/// The network whose layers an output must hold in one form or another.
+ir::Graph to_check(const Network& network) {
+  ir::Graph graph = prepared(network, Purpose::kFit);
+  passes::decode_bytes(graph);
+  return graph;
+}
+
 /// Fits the float form of a network.
 /// @param fit  fit(graph on floats) returns the result
 /// @return     with the inputs and outputs of the network, and all warnings
 template <typename Fit>
 compress::QuantizeResult fitted(const Network& network, const data::Dataset& data,
                                 const compress::QuantizeOptions& options, const Fit& fit) {
-  const ir::Graph graph = prepared(network, Purpose::kFitOnFloats);
+  const ir::Graph graph = prepared(network, Purpose::kQuantize);
   compress::QuantizeResult result = fit(graph);
   const auto warn = [&](std::vector<std::string> lines) {
     std::ranges::move(lines, std::back_inserter(result.warnings));
   };
+  warn(kept_layers(graph));
   warn(costly_layers(graph, result, data, options));
   warn(slow_layers(result.graph));
   passes::restore_ends(result.graph, network.graph);
@@ -59,13 +68,16 @@ compress::QuantizeResult quantize_to_integers(const Network& network, const data
                                               std::string_view format) {
   const passes::CodeForm& form = codes_of(formats::format_named(format));
   return fitted(network, data, options, [&](const ir::Graph& graph) {
+    for (const std::string& line : kept_layers(graph)) {
+      fail(ErrorKind::kUnsupported, line + "; other runtimes do not know them");
+    }
     return compress::quantize_to_integers(graph, data, recipe, options, form);
   });
 }
 
 void check_quantized(const Network& network, const compress::Recipe& recipe,
                      const std::filesystem::path& output, const formats::ExportOptions& form) {
-  const ir::Graph graph = prepared(network, Purpose::kFit);
+  const ir::Graph graph = to_check(network);
   if (!form.is_standard()) {
     try {
       return formats::check_model(graph, output);
@@ -98,7 +110,7 @@ void check_form(const QuantizeJob& job, const Network& network) {
          "full integers have operators that other runtimes know in any case; leave out standard "
          "or matmul-nbits");
   }
-  formats::check_model(prepared(network, Purpose::kFit), job.output);
+  formats::check_model(to_check(network), job.output);
 }
 
 compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& network,

@@ -126,7 +126,7 @@ std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const std::string name = network.name;
-  const ir::Graph graph = prepared(std::move(network), Purpose::kFitOnFloats);
+  const ir::Graph graph = prepared(std::move(network), Purpose::kQuantize);
   std::optional<StateFile> state;
   const compress::SensitivityOptions options = with_state(name, graph, data, settings, state);
   return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
@@ -174,7 +174,7 @@ bool needs_time(const compress::Budget& budget) {
 compress::BudgetResult quantize_within(const Network& network, const data::Dataset& data,
                                        const BudgetSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
-  const ir::Graph graph = prepared(network, Purpose::kFitOnFloats);
+  const ir::Graph graph = prepared(network, Purpose::kQuantize);
   std::optional<StateFile> state;
   compress::BudgetOptions options;
   options.budget = settings.budget;

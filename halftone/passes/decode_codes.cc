@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/decode_codes.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <variant>
@@ -68,6 +69,21 @@ bool decode_inputs(ir::Graph& graph, NodeId id, std::map<ValueId, ValueId>& deco
   return true;
 }
 
+/// The codes of a layer's weights; null if they are dense, or the node is no layer.
+const ir::EncodedTensor* weight_codes(const ir::Graph& graph, const ir::Node& node) {
+  if (ir::traits_of(node.op).layer == ir::LayerKind::kNone) return nullptr;
+  const ir::Constant* weights = graph.constant(node.inputs[ir::weights_input(node.op)]);
+  return weights == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(weights);
+}
+
+/// Whether a value that a node computes with is in codes.
+bool reads_codes(const ir::Graph& graph, const ir::Node& node) {
+  return std::ranges::any_of(node.inputs, [&](ValueId input) {
+    return input != ir::kAbsent && graph.constant(input) == nullptr &&
+           !graph.value(input).type.encoding.is_dense();
+  });
+}
+
 }  // namespace
 
 bool decode_codes(ir::Graph& graph) {
@@ -94,6 +110,27 @@ bool decode_codes(ir::Graph& graph) {
   graph.remove_unused_nodes();
   ir::verify(graph);
   return changed;
+}
+
+void decode_bytes(ir::Graph& graph) {
+  constexpr int kBits = 8;
+  std::map<ValueId, ValueId> decoded;
+  for (const NodeId id : graph.topological_order()) {
+    const ir::EncodedTensor* weights = weight_codes(graph, graph.node(id));
+    if (weights == nullptr || weights->encoding->bits != kBits) continue;
+    if (reads_codes(graph, graph.node(id))) continue;
+    decode_inputs(graph, id, decoded);
+  }
+  graph.infer_all();
+  ir::verify(graph);
+}
+
+std::vector<std::string> layers_in_codes(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const NodeId id : graph.topological_order()) {
+    if (weight_codes(graph, graph.node(id)) != nullptr) names.push_back(graph.node(id).name);
+  }
+  return names;
 }
 
 }  // namespace halftone::passes

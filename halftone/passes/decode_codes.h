@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "halftone/ir/graph.h"
 
 namespace halftone::passes {
@@ -24,5 +27,13 @@ namespace halftone::passes {
 ///         since no operator rounds within the recurrence; and inputs whose scales share factors
 ///         within a row (int_k, affine_k)
 bool decode_codes(ir::Graph& graph);
+
+/// Replaces weights of 8-bit numbers by the float32 that they represent, in layers whose other
+/// inputs are float32: files of other programs store weights alone in bytes. Layers in fewer bits,
+/// and those whose inputs are in codes, stay.
+void decode_bytes(ir::Graph& graph);
+
+/// The names of layers whose weights are in codes.
+std::vector<std::string> layers_in_codes(const ir::Graph& graph);
 
 }  // namespace halftone::passes

@@ -151,6 +151,30 @@ TEST(DecodeCodes, DecodesWeightsOnceAndForgetsTheArithmetic) {
   ir::test::expect_same_function(graph, before, {.tolerance = 1e-5F});
 }
 
+TEST(DecodeBytes, DecodesWeightsOfEightBitsWhoseLayersReadFloats) {
+  ir::Graph graph;
+  ValueId x = graph.add_input("x", ir::test::float_type({ir::kBatch, 6}));
+  const ir::Tensor values = ir::test::random_tensor({6, 6}, 9);
+  const auto add = [&](const std::string& name, int bits) {
+    numerics::MatrixEncoding encoding = numerics::empty_encoding(
+        numerics::find_system("int"), bits, {numerics::Granularity::kTensor, 0}, 6, 6);
+    encoding.scales.set(0, 1.0F / 64);
+    const auto stored = shared(std::move(encoding));
+    const ValueId w = graph.add_constant(
+        name + "/w",
+        ir::EncodedTensor{{6, 6}, stored, numerics::encode({values.as<float>(), 6, 6}, *stored)});
+    x = graph.add_node(name, ir::FullyConnected{}, {x, w, ir::kAbsent});
+  };
+  add("bytes", 8);
+  add("few", 4);
+  graph.add_output(x);
+  const ir::Graph before = graph;
+  decode_bytes(graph);
+  EXPECT_EQ(layers_in_codes(graph), (std::vector<std::string>{"few"}));
+  EXPECT_EQ(layers_in_codes(before), (std::vector<std::string>{"bytes", "few"}));
+  ir::test::expect_same_function(graph, before, {.tolerance = 1e-5F});
+}
+
 TEST(DecodeCodes, NamesWhatItCannotDecode) {
   const ir::FakeQuantize factors{
       &numerics::find_system("int_k"), 4, {numerics::Granularity::kGroup, 16}};
