@@ -139,6 +139,17 @@ TEST_F(ProgramFiles, HaveOptionsThatUsersOfOtherProgramsKnow) {
            {"quantise m.onnx", "unknown verb 'quantise'; did you mean quantize?"}}) {
     expect_failure(arguments, 2, message);
   }
+  const std::string known = "quantize " + path("m.onnx") + data_ + "-o " + path("q.circle") + " ";
+  for (const auto& [arguments, message] : std::vector<std::array<std::string, 2>>{
+           {known + "--calibrator minmax", "minmax not in {fit,min-max,"},
+           {known + "--calibrator minmax", "; did you mean min-max?; see halftone quantize --help"},
+           {known + "--arithmetic integer", "; did you mean integers?"},
+           {known + "--arithmetic entropy", "float}; see halftone quantize --help"},
+           {known + "--scheme afine", "; did you mean affine?"},
+           {known + "--simd AVX22", "; did you mean AVX2?"},
+           {"estimate " + path("m.onnx") + " --accelerator a1000", "; did you mean a100?"}}) {
+    expect_failure(arguments, 2, message);
+  }
   expect_failure("eval x.gguf", 2, "--text, of a language model, is required");
 }
 

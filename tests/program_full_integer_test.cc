@@ -119,5 +119,35 @@ TEST_F(FullIntegerProgram, QuantizesWithSamplesThatAreAllZeros) {
   }
 }
 
+TEST_F(FullIntegerProgram, FitsLayersOfWhichOtherProgramsStoreTheWeightsInBytes) {
+  ir::Graph graph;
+  const ir::ValueId x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 784}));
+  std::vector<std::int8_t> codes(std::size_t{4} * 784);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = static_cast<std::int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  }
+  const ir::ValueId stored =
+      graph.add_constant("codes", ir::Tensor::from<std::int8_t>({4, 784}, codes));
+  const ir::ValueId w = graph.add_node("w", ir::DequantizeLinear{{{1.0F / 128}, {0}, 0}}, {stored});
+  graph.add_output(graph.add_node("first", ir::FullyConnected{}, {x, w, ir::kAbsent}, "y"));
+  formats::save_model(graph, path("m.onnx"));
+  const std::string fit = "quantize " + path("m.onnx") + " --data " + samples(0.5F, 1) + " --json ";
+  for (const char* options : {"--full-integer", "--weight-bits 8 --activation-bits 8"}) {
+    for (const char* name : {"q.onnx", "q.circle"}) {
+      const Outcome done = run(fit + options + " -o " + path(name));
+      ASSERT_EQ(done.code, 0) << done.err;
+      const json layers = json::parse(done.out)["layers"];
+      ASSERT_EQ(layers.size(), 1) << options << name;
+      EXPECT_EQ(layers[0]["activation_bits"], 8);
+    }
+  }
+  // Halftone's own codes are no weights of another program.
+  ASSERT_EQ(run(fit + "-o " + path("q.onnx")).code, 0);
+  expect_failure("quantize " + path("q.onnx") + " --full-integer -o " + path("r.onnx") +
+                     " --data " + path("x.npy"),
+                 4, "a layer is in few bits already: 'first'; start from the float network");
+}
+
 }  // namespace
 }  // namespace halftone
