@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -125,13 +126,7 @@ class LanguageQuantizer {
       menu.budget = bytes_for_matrices(menu);
       lm::require_size(menu.least, menu.budget);
     } else {
-      if (is_gguf() && !job_.is_decoded) lm::require_gguf_types(job_.recipe);
-      choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
-      if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
-      if (kind_ != OutputKind::kOwn) {
-        lm::check_tensor_types(choice, output_tensors(), is_gguf() && !job_.is_decoded);
-      }
-      if (kind_ == OutputKind::kFolder) lm::check_folder_types(model_, choice);
+      choice = given_types();
     }
     lm::check_weights(model_);
     open_state();
@@ -140,6 +135,8 @@ class LanguageQuantizer {
       lm::BudgetedTypes types = budgeted_types(menu, progress_until(kShareOfCosts));
       report.predicted_loss = types.loss;
       choice = std::move(types.choice);
+    } else if (job_.predicts_loss) {
+      report.predicted_loss = predicted_loss(choice, progress_until(kShareOfCosts));
     }
     fit(choice, progress_until(1));
     NewFiles recipe;  // before the model: a full disk leaves neither
@@ -161,6 +158,16 @@ class LanguageQuantizer {
     ProgressSink sink = part_of(job_.progress, progress_, end);
     progress_ = end;
     return sink;
+  }
+  [[nodiscard]] lm::TypeChoice given_types() const {
+    if (is_gguf() && !job_.is_decoded) lm::require_gguf_types(job_.recipe);
+    lm::TypeChoice choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
+    if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
+    if (kind_ != OutputKind::kOwn) {
+      lm::check_tensor_types(choice, output_tensors(), is_gguf() && !job_.is_decoded);
+    }
+    if (kind_ == OutputKind::kFolder) lm::check_folder_types(model_, choice);
+    return choice;
   }
   void open_state() {
     if (job_.state.empty()) return;
@@ -287,7 +294,9 @@ class LanguageQuantizer {
     }
     return tensors;
   }
-  [[nodiscard]] lm::BudgetedTypes budgeted_types(const Menu& menu, const ProgressSink& progress) {
+  /// Measures what each type costs in state_.costs.
+  void measure_costs(const std::map<lm::WeightId, std::vector<const lm::WeightType*>>& types,
+                     const ProgressSink& progress) {
     constexpr double kShareOfSensitivities = 0.4;
     if (!state_.sensitivities) {
       const std::size_t count =
@@ -306,8 +315,17 @@ class LanguageQuantizer {
                                  .on_block = [&] { save(); },
                                  .on_losses = on_losses()};
     const std::size_t known = state_.costs.size();
-    lm::measure_type_costs(walk, *state_.sensitivities, menu.types, state_.costs);
+    lm::measure_type_costs(walk, *state_.sensitivities, types, state_.costs);
     if (state_.costs.size() > known) save();
+  }
+  [[nodiscard]] double predicted_loss(const lm::TypeChoice& choice, const ProgressSink& progress) {
+    std::map<lm::WeightId, std::vector<const lm::WeightType*>> types;
+    for (const auto& [id, type] : choice) types.emplace(id, std::vector{type});
+    measure_costs(types, progress);
+    return lm::choose_within(state_.costs, std::numeric_limits<std::size_t>::max()).loss;
+  }
+  [[nodiscard]] lm::BudgetedTypes budgeted_types(const Menu& menu, const ProgressSink& progress) {
+    measure_costs(menu.types, progress);
     const auto tensors = is_gguf() ? output_tensors() : std::map<lm::WeightId, std::string>();
     return lm::choose_within(state_.costs, menu.budget, tensors);
   }

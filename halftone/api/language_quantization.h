@@ -36,6 +36,7 @@ struct LanguageQuantizeJob {
   /// so many bits per weight of all matrices. See lm::measure_type_costs(), lm::choose_within().
   std::optional<std::uint64_t> size{};
   std::optional<double> bits_per_weight{};
+  bool predicts_loss = false;             ///< of a recipe's types too
   std::size_t sensitivity_samples = 8;    ///< of those to fit, for the predicted loss
   std::filesystem::path recipe_output{};  ///< a recipe of the types; empty: none
   lm::SampleOptions samples{};            ///< its begin token is that of the model
@@ -63,7 +64,7 @@ struct LanguageQuantizeReport {
   std::uintmax_t output_bytes = 0;
   double seconds = 0;
   double bits = 0;                         ///< mean of all weights that were fitted
-  std::optional<double> predicted_loss{};  ///< divergence in nats per token, if types were chosen
+  std::optional<double> predicted_loss{};  ///< divergence in nats per token, if it was asked for
   std::size_t fit_tokens = 0;
   std::size_t held_out_tokens = 0;
   double fit_loss = 0;                    ///< of the float model: mean of -log p in nats per token

@@ -84,6 +84,8 @@ void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   verb.add_option("--bits-per-weight", job.bits_per_weight,
                   "The same for so many bits per weight of all matrices")
       ->check(positive_number());
+  verb.add_flag("--predict-loss", job.predicts_loss,
+                "Predict the divergence of given types as well, which takes longer");
   verb.add_option("--write-recipe", job.recipe_output,
                   "File to write the types, or with --budget the bits, to, for --recipe")
       ->check(written_path());

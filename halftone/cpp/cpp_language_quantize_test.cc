@@ -152,6 +152,22 @@ TEST_F(CppLanguageQuantize, TellsItsProgressAndStops) {
   EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
 }
 
+TEST_F(CppLanguageQuantize, PredictsTheLossOfGivenTypes) {
+  const auto predicted = [&](const std::string& type) {
+    LanguageQuantizeOptions options = few_samples({type});
+    options.predict_loss = true;
+    const LanguageQuantizeReport report = quantize("predicted.safetensors", options);
+    EXPECT_TRUE(report.predicted_loss.has_value());
+    return report.predicted_loss.value_or(0);
+  };
+  const double few = predicted("4x8");
+  EXPECT_GT(few, predicted("2x6"));
+  EXPECT_GT(predicted("Q8_0"), 0);
+  const std::string with = contents("predicted.safetensors");
+  (void)quantize("predicted.safetensors", few_samples({"Q8_0"}));
+  EXPECT_EQ(contents("predicted.safetensors"), with);
+}
+
 TEST_F(CppLanguageQuantize, ConvertsFoldersAndMergesAdapters) {
   const std::string folder = write_tiny_folder(path("model"));
   const std::string lora = write_tiny_adapter(path("adapter"));

@@ -44,6 +44,7 @@ void set_fit(const halftone_language_quantize_options& options, LanguageQuantize
   job.rotates = options.no_rotation == 0;
   job.is_decoded = options.decoded != 0;
   job.seed = options.seed;
+  job.predicts_loss = options.predict_loss != 0;
   job.is_synthetic = options.synthetic != 0;
   job.state = optional_text(options.state);
 }

@@ -205,6 +205,17 @@ TEST_F(CLanguageQuantize, TakesZeroForDefaultsAndNegativeNumbersForNone) {
       << "without the matrix of rotations before the head";
 }
 
+TEST_F(CLanguageQuantize, PredictsTheLossOfGivenTypes) {
+  halftone_language_quantize_options options = few_samples("4x8");
+  options.predict_loss = 1;
+  halftone_language_report* report = nullptr;
+  ASSERT_OK(quantize("predicted.safetensors", options, &report));
+  auto summary = sized<halftone_language_summary>();
+  EXPECT_OK(halftone_language_report_summary(report, &summary));
+  EXPECT_GT(summary.predicted_loss, 0);
+  halftone_language_report_destroy(report);
+}
+
 TEST_F(CLanguageQuantize, ConvertsFoldersAndMergesAdapters) {
   const std::string folder = halftone::write_tiny_folder(path("model"));
   const std::string lora = halftone::write_tiny_adapter(path("adapter"));

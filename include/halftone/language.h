@@ -394,6 +394,7 @@ typedef struct halftone_language_quantize_options {
   int (*progress)(void* user, double fraction); /**< fraction of the work, 0 to 1, that is done;
                                                      returns 0 to go on. May be NULL */
   void* user;                                   /**< for progress() */
+  int predict_loss; /**< nonzero: predicts the divergence of given types too, which takes longer */
 } halftone_language_quantize_options;
 
 /** What became of a model that was quantized. */
@@ -438,8 +439,8 @@ typedef struct halftone_language_summary {
   uint64_t output_bytes;  /**< of the file written */
   double seconds;         /**< that the work took */
   double bits;            /**< of a weight: the mean over all matrices that were quantized */
-  double predicted_loss;  /**< divergence from the float model in nats per token; negative if types
-                               were not chosen for a size */
+  double predicted_loss;  /**< divergence from the float model in nats per token; negative unless
+                               types were chosen for a size, or options.predict_loss */
   size_t fit_tokens;      /**< tokens that the model was fitted to */
   size_t held_out_tokens; /**< tokens that it was judged by */
   double fit_loss;        /**< of the float model on the samples that it was fitted to: mean of

@@ -59,6 +59,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<std::uint64_t> size_bytes{};
     /// The same for so many bits per weight of all matrices: above 0, 32 at most.
     std::optional<double> bits_per_weight{};
+    bool predict_loss = false;  ///< of given types too, which takes longer
     std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
     std::filesystem::path tokenizer{};      ///< a file, for a model of llama2.c; else empty
     bool synthetic = false;  ///< instead of texts: fit to samples that the model writes itself
@@ -98,7 +99,7 @@ HALFTONE_VERSIONED namespace v0 {
     double seconds = 0;
     double bits = 0;  ///< of a weight: the mean over all matrices that were quantized
     /// Predicted divergence from the float model, in nats per token; if types were chosen for a
-    /// size.
+    /// size, or with predict_loss.
     std::optional<double> predicted_loss{};
     std::size_t fit_tokens = 0;
     std::size_t held_out_tokens = 0;

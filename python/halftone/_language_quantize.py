@@ -47,6 +47,7 @@ def quantize_language_model(
     recipe: Path | None = None,
     size: int | None = None,
     bits_per_weight: float | None = None,
+    predict_loss: bool = False,
     recipe_output: Path | None = None,
     tokenizer: Path | None = None,
     synthetic: bool = False,
@@ -80,6 +81,7 @@ def quantize_language_model(
     size: bytes of the file, for which the types of the least predicted loss are chosen.
     bits_per_weight: the same for so many bits per weight of all matrices.
     recipe_output: a file to write the types to.
+    predict_loss: the predicted divergence of given types as well, which takes longer.
     synthetic: fit to samples that the model writes itself.
     state: a file that keeps what was fitted, so that the same call continues after an interruption
     and writes the same bytes.
@@ -100,6 +102,7 @@ def quantize_language_model(
     how.set_budget(size, bits_per_weight)
     how.samples, how.held_out, how.sample_tokens = samples, held_out, sample_tokens
     how.candidates, how.sweeps, how.damping = candidates, sweeps, damping
+    how.predict_loss = predict_loss
     how.synthetic = synthetic
     if state is not None:
         how.state = os.fsdecode(state)

@@ -81,6 +81,7 @@ void bind_field(LanguageHowClass& bound, const char* name, const Field& field) {
 void bind_types(LanguageHowClass& how) {
   bind_field(how, "type", [](Job& job) -> std::string& { return job.recipe.blocks; });
   bind_field(how, "table_type", [](Job& job) -> std::string& { return job.recipe.tables; });
+  bind_field(how, "predict_loss", [](Job& job) -> bool& { return job.predicts_loss; });
   bind_field(how, "recipe_output", [](Job& job) -> Path& { return job.recipe_output; });
   const auto set_rules = [](LanguageQuantizeHow& h, const Rules& rules) {
     for (const auto& [pattern, type] : rules) {

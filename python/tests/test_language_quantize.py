@@ -81,6 +81,9 @@ def test_the_report(files: Path, tmp_path: Path) -> None:
     assert report.input_bytes == files.stat().st_size
     assert (report.fit_tokens, report.held_out_tokens) == (8 * 32, 2 * 32)
     assert report.predicted_loss is None and report.seconds > 0
+    few, many = (quantized(files, small, type=type, predict_loss=True).predicted_loss
+                 for type in ("4x8", "2x6"))
+    assert few is not None and many is not None and few > many > 0
     assert "does not know such a text" in report.warnings[0]  # the weights are random
     matrix = next(each for each in report.matrices if each.name == "blk.0.attn_q.weight")
     assert matrix.encoded_bytes * 8 == matrix.weight_bits * 64 * 64

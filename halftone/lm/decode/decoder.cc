@@ -110,7 +110,9 @@ std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId
     rows.push_back({token, sequence, tokens_[sequence].size() + rows.size()});
   }
   std::vector<float> logits((all_logits ? rows.size() : 1) * vocabulary_);
+  is_stale_[sequence] = !keeps_all();  // if the run ends early
   run(rows, logits);
+  is_stale_[sequence] = false;
   tokens_[sequence].insert(tokens_[sequence].end(), tokens.begin(), tokens.end());
   return logits;
 }
@@ -128,8 +130,12 @@ std::vector<float> Decoder::append_each(std::span<const SequenceToken> tokens) {
   }
   for (const SequenceToken& each : tokens) restore(each.sequence);
   std::vector<float> logits(rows.size() * vocabulary_);
+  for (const SequenceToken& each : tokens) is_stale_[each.sequence] = !keeps_all();
   run(rows, logits);
-  for (const SequenceToken& each : tokens) tokens_[each.sequence].push_back(each.token);
+  for (const SequenceToken& each : tokens) {
+    is_stale_[each.sequence] = false;
+    tokens_[each.sequence].push_back(each.token);
+  }
   return logits;
 }
 
@@ -142,8 +148,11 @@ void Decoder::truncate(std::size_t sequence, std::size_t length) {
   }
   const bool is_shorter = length < tokens_[sequence].size();
   tokens_[sequence].resize(length);
-  const bool is_kept = std::ranges::all_of(has_rows_, [](bool has) { return has; });
-  if (is_shorter && !is_kept) is_stale_[sequence] = true;
+  if (is_shorter && !keeps_all()) is_stale_[sequence] = true;
+}
+
+bool Decoder::keeps_all() const {
+  return std::ranges::all_of(has_rows_, [](bool has) { return has; });
 }
 
 void Decoder::restore(std::size_t sequence) {

@@ -63,6 +63,8 @@ class Decoder final : public TokenModel {
   };
   void check_room(std::size_t sequence, std::size_t count) const;
   void check_token(TokenId token) const;
+  /// Whether states keep a row for each token, so that truncated ones do no harm.
+  [[nodiscard]] bool keeps_all() const;
   /// Computes the states of a sequence anew if they hold truncated tokens.
   void restore(std::size_t sequence);
   /// Runs the body on rows, as many at a time as plans have.
@@ -78,8 +80,8 @@ class Decoder final : public TokenModel {
   std::size_t context_ = 0;
   std::vector<std::vector<TokenId>> tokens_;  ///< by sequence
   std::shared_ptr<runtime::StateMemory> states_;
-  /// By sequence: whether states hold tokens that were truncated. Those of attention may, others
-  /// are computed anew.
+  /// By sequence: whether states hold tokens that were truncated, or of a run that ended early.
+  /// Those of attention may, others are computed anew.
   std::vector<bool> is_stale_;
   std::vector<bool> has_rows_;  ///< by state: a row for each token, as attention reads them
   std::map<std::size_t, std::unique_ptr<runtime::Session>> bodies_;  ///< by rows

@@ -54,8 +54,8 @@ struct Architecture {
   double window_base = 0;                ///< of blocks with the window; 0: as the others
   double score_scale = 0;                ///< of all its models; 0: see complete()
   bool normalizes_values = false;
-  double score_cap = 0, logit_cap = 0;   ///< where a GGUF file does not say
-  bool renormalizes = false;             ///< where a file does not say
+  double score_cap = 0, logit_cap = 0;  ///< where a GGUF file does not say
+  bool renormalizes = false;            ///< where a file does not say
 };
 
 /// Whether what the shared expert gives has a gate.
