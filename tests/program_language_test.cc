@@ -61,7 +61,11 @@ TEST_F(ProgramStories, AreToldGreedily) {
               StartsWith(", there was a little girl named Lily. She loved to play outside "
                          "in the park."));
   EXPECT_THAT(found.err, HasSubstr("40 tokens, "));
+  EXPECT_THAT(found.err, testing::Not(HasSubstr("warning")));
   EXPECT_EQ(run_well("generate " + model_ + " -q -n 2 " + kOnce).err, "");
+  write_file(path("twice.txt"), std::string_view("\n<s>\nOnce"));
+  EXPECT_THAT(run_well("generate " + model_ + " -n 2 --control-tokens -f " + path("twice.txt")).err,
+              HasSubstr("warning: the prompt begins with two tokens that begin a text"));
 }
 
 TEST_F(ProgramStories, AreTheSameForTheSameSeed) {

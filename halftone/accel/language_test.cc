@@ -87,7 +87,7 @@ TEST(LanguageModel, RefusesArchitecturesThatItDoesNotKnow) {
   };
   // With these keys alone it would be dense, of 38.6e9 parameters; it has 671e9.
   refused(R"("model_type": "deepseek_v3", "n_routed_experts": 256, )",
-          "architecture 'deepseek2': latent attention, and blocks without experts");
+          "architecture 'deepseek2': latent attention, recurrences, and blocks");
   refused(R"("model_type": "jamba", )", "architecture 'jamba'");
   refused(R"("model_type": "llama", "architectures": ["JambaForCausalLM"], )",
           "'JambaForCausalLM' is not the network of model_type 'llama'");

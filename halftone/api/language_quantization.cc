@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -322,7 +321,9 @@ class LanguageQuantizer {
     std::map<lm::WeightId, std::vector<const lm::WeightType*>> types;
     for (const auto& [id, type] : choice) types.emplace(id, std::vector{type});
     measure_costs(types, progress);
-    return lm::choose_within(state_.costs, std::numeric_limits<std::size_t>::max()).loss;
+    double loss = 0;
+    for (const auto& [id, costs] : state_.costs) loss += costs.at(0).loss;
+    return loss;
   }
   [[nodiscard]] lm::BudgetedTypes budgeted_types(const Menu& menu, const ProgressSink& progress) {
     measure_costs(menu.types, progress);

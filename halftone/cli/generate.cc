@@ -44,17 +44,17 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
   generation.generate.on_token = token_output(options.common.json);
   const Interruption interruption;
   const lm::Generation found = generate_text(model, prompt, generation);
-  if (found.begins_twice) {
-    Progress(options.common, machine)
-        .print_line(
-            "warning: the prompt begins with two tokens that begin a text: its own, and the "
-            "one that the model adds; leave yours out");
-  }
   if (options.common.json) {
     std::cout << report::to_json(found);
   } else {
     if (!found.text.ends_with('\n')) std::cout << "\n";
     Progress(options.common, machine).print_line(report::to_line(found));
+  }
+  if (found.begins_twice) {
+    Progress(options.common, machine)
+        .print_line(
+            "warning: the prompt begins with two tokens that begin a text: its own, and the "
+            "one that the model adds; leave yours out");
   }
   if (found.reason == lm::EndReason::kInterrupted)
     fail(ErrorKind::kInterrupted, "the generation was stopped");

@@ -70,7 +70,7 @@ std::vector<Row> table() {
        "axis=1 before=2 after=2 alpha=1.000000 beta=0.500000 bias=1.000000", 1, 1},
       {AppendRows{CacheNumbers::kInt8, 3}, "AppendRows", "int8 heads=3", 4, 4},
       {Attention{6, 2, 0.5F, 30, 8}, "Attention",
-       "heads=6/2 scale=0.500000 softcap=30.000000 window=8", 3, 5},
+       "heads=6/2 scale=0.500000 softcap=30.000000 window=8", 3, 6},
       {Rotary{3, 4, RotaryPairing::kNeighbours}, "Rotary", "heads=3 dims=4 neighbours", 4, 4},
       {ExpertProduct{{ActivationKind::kSilu}, Arithmetic::kGroups}, "ExpertProduct",
        "activation=Silu arithmetic=groups", 3, 3},

@@ -59,7 +59,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<std::uint64_t> size_bytes{};
     /// The same for so many bits per weight of all matrices: above 0, 32 at most.
     std::optional<double> bits_per_weight{};
-    bool predict_loss = false;  ///< of given types too, which takes longer
+    bool predict_loss = false;              ///< of given types too, which takes longer
     std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
     std::filesystem::path tokenizer{};      ///< a file, for a model of llama2.c; else empty
     bool synthetic = false;  ///< instead of texts: fit to samples that the model writes itself

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
@@ -43,6 +42,14 @@ void read_expert_sizes(const ConfigReader& config, Description& d) {
   d.active_groups = config.whole({"topk_group"}).value_or(1);
 }
 
+/// Whether a key is the number of a block without a window.
+bool is_full_block(const Description& d, const std::string& key) {
+  for (std::size_t i = 0; i < d.blocks; ++i) {
+    if (key == std::to_string(i)) return !d.is_windowed(i);
+  }
+  return false;
+}
+
 /// A size of the blocks without a window: `per_layer_config` has it for each of them.
 std::optional<std::size_t> full_size(const ConfigReader& config, const Description& d,
                                      const char* name, const char* old_name) {
@@ -51,9 +58,7 @@ std::optional<std::size_t> full_size(const ConfigReader& config, const Descripti
   std::optional<std::size_t> size;
   for (const std::string& key : blocks->keys()) {
     const auto block = blocks->part(key.c_str());
-    const bool is_full = std::ranges::any_of(
-        std::views::iota(std::size_t{0}, d.blocks),
-        [&](std::size_t i) { return key == std::to_string(i) && !d.is_windowed(i); });
+    const bool is_full = is_full_block(d, key);
     const auto found = block ? block->whole({name}) : std::nullopt;
     if (!is_full || (size && found != size)) {
       config.fail_key("per_layer_config",
