@@ -118,6 +118,7 @@ class LanguageQuantizer {
   LanguageQuantizeReport run() {
     LanguageQuantizeReport report{.input_bytes = bytes_of_files(job_.input)};
     // What is cheap to check comes first.
+    if (has_budget() || job_.predicts_loss) check_gradients();
     lm::TypeChoice choice;
     Menu menu;
     if (has_budget()) {
@@ -157,6 +158,13 @@ class LanguageQuantizer {
     ProgressSink sink = part_of(job_.progress, progress_, end);
     progress_ = end;
     return sink;
+  }
+  /// Sensitivities need them.
+  void check_gradients() const {
+    if (model_.description.mixers.empty()) return;
+    fail(ErrorKind::kUnsupported,
+         "predicted losses, by which a size chooses types: the recurrences of " +
+             model_.description.architecture + " have no gradient yet; give a type");
   }
   [[nodiscard]] lm::TypeChoice given_types() const {
     if (is_gguf() && !job_.is_decoded) lm::require_gguf_types(job_.recipe);
