@@ -79,7 +79,7 @@ std::vector<OperatorCase> placing_cases() {
 template <typename Op>
 void add_recurrence(std::vector<OperatorCase>& cases, const std::string& name, Op op,
                     const Shape& state, const std::vector<CaseInput>& inputs) {
-  const auto with_tokens = [&](std::vector<Dim> tokens) {
+  const auto with_tokens = [&](const std::vector<Dim>& tokens) {
     std::vector<CaseInput> result = inputs;
     for (CaseInput& input : result) {
       // Those of tokens have the batch as their first axis.

@@ -174,7 +174,8 @@ std::vector<double> SampleWalk::losses(const ProgressSink& progress) {
   }
   std::vector<double> losses(num_samples());
   for (std::size_t i = 0; i < each.size(); ++i) losses[predictions[i].sample] += each[i];
-  for (double& loss : losses) loss /= static_cast<double>(each.size() / num_samples());
+  const std::size_t of_sample = each.size() / num_samples();
+  for (double& loss : losses) loss /= static_cast<double>(of_sample);
   return losses;
 }
 
