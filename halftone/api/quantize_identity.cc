@@ -51,7 +51,7 @@ std::string text_of(const LanguageQuantizeJob& job) {
 
 std::string samples_of(const lm::SampleOptions& samples) {
   return std::to_string(samples.fit) + " and " + std::to_string(samples.held_out) +
-         " held out of " + std::to_string(samples.tokens) + " tokens";
+         " held out of " + std::to_string(samples.tokens) + " tokens, by documents";
 }
 
 std::string types_of(const LanguageQuantizeJob& job) {

@@ -356,28 +356,32 @@ class TextDivergence(NamedTuple):
         return cls(facts["kl_divergence_before"], facts["kl_divergence"], facts["tokens"])
 
 
-class LanguageReport(Result):
-    """What a change of a language model has written."""
+class LanguageFileReport(Result):
+    """A language model that was written anew."""
 
     @property
     def input_bytes(self) -> int:
-        """Of the model that was changed, in its files."""
+        """Of the model that was read, in its files."""
         return int(self._facts["input_bytes"])
 
     @property
     def output_bytes(self) -> int:
-        """Of the file written."""
+        """Of what was written."""
         return int(self._facts["output_bytes"])
-
-    @property
-    def fit_tokens(self) -> int:
-        """From which numbers were learned: of the texts, without those held out."""
-        return int(self._facts["fit_tokens"])
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A line each."""
         return tuple(self._facts["warnings"])
+
+
+class LanguageReport(LanguageFileReport):
+    """What a change of a language model has written."""
+
+    @property
+    def fit_tokens(self) -> int:
+        """From which numbers were learned: of the texts, without those held out."""
+        return int(self._facts["fit_tokens"])
 
     @property
     def seconds(self) -> float:
@@ -434,28 +438,13 @@ class LanguageDistillReport(LanguageReport):
         return f"<halftone.LanguageDistillReport: {about}>"
 
 
-class LanguageConvertReport(Result):
+class LanguageConvertReport(LanguageFileReport):
     """Sizes of a language model that was converted."""
-
-    @property
-    def input_bytes(self) -> int:
-        """Of the model, in its files."""
-        return int(self._facts["input_bytes"])
-
-    @property
-    def output_bytes(self) -> int:
-        """Of what was written."""
-        return int(self._facts["output_bytes"])
 
     @property
     def changed_matrices(self) -> int:
         """Of an adapter."""
         return int(self._facts["changed_matrices"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line each."""
-        return tuple(self._facts["warnings"])
 
 
 class LanguageQuantizeReport(LanguageReport):

@@ -39,8 +39,9 @@ TEST(SelectiveScan, ForgetsAndAdds) {
   const Tensor y = evaluate(SelectiveScan{}, floats({1, 2, 1}, {1, 3}), floats({1, 2, 1}, {2, 2}),
                             floats({1}, {a}), floats({1, 2, 1}, {4, 5}), floats({1, 2, 1}, {1, 10}),
                             floats({1}, {100}));
-  EXPECT_NEAR(elements<float>(y)[0], 8 + 100, 1e-4);
-  EXPECT_NEAR(elements<float>(y)[1], 10 * (4 + 30) + 300, 1e-3);
+  constexpr float kRounding = 640 * 0x1p-21F;  // of a, the exponential, the product and the sums
+  EXPECT_EQ(elements<float>(y)[0], 8 + 100);
+  EXPECT_NEAR(elements<float>(y)[1], 10 * (4 + 30) + 300, kRounding);
 }
 
 TEST(SelectiveScan, TakesOneNumberForEachStateOfAChannel) {
@@ -53,7 +54,7 @@ TEST(SelectiveScan, TakesOneNumberForEachStateOfAChannel) {
   EXPECT_THAT(run(floats({1}, {0})), ElementsAre(1, 1));
   const std::vector<float> two = run(floats({2, 1}, {0, -0.6931472F}));
   EXPECT_EQ(two[0], 1);
-  EXPECT_NEAR(two[1], 0.5, 1e-6);
+  EXPECT_NEAR(two[1], 0.5, 0x1p-23);  // the rounding of a and of the exponential
 }
 
 /// Keys of length one: what was stored for a key is replaced.

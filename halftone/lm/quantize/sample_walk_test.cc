@@ -29,6 +29,9 @@ std::vector<float> hidden_rows(const Model& model, const std::vector<TokenId>& s
   return {rows.as<float>().begin(), rows.as<float>().end()};
 }
 
+/// Of sums of at most 12 numbers below 4 behind some thirty operators.
+constexpr float kRounding = 30 * 12 * 0x1p-22F;
+
 TEST(SampleWalk, ComputesTheHiddenRowsOfAllSamples) {
   RandomWeights weights;
   const Model model = tiny_model(small_description("llama", kOddSizes), weights);
@@ -37,9 +40,8 @@ TEST(SampleWalk, ComputesTheHiddenRowsOfAllSamples) {
   while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
   for (std::size_t i = 0; i < 6; ++i) {
     const auto expected = hidden_rows(model, i < 5 ? samples.fit[i] : samples.held_out[0]);
-    // Sums of at most 12 numbers of order 1 behind some thirty operators.
     for (std::size_t k = 0; k < expected.size(); ++k) {
-      EXPECT_NEAR(walk.rows(i)[k], expected[k], 1e-4) << i;
+      EXPECT_NEAR(walk.rows(i)[k], expected[k], kRounding) << i;
     }
   }
 }
@@ -60,9 +62,8 @@ TEST(SampleWalk, CarriesWhatLaterBlocksRead) {
   for (std::size_t i = 0; i < 6; ++i) {
     const auto expected = hidden_rows(model, i < 5 ? samples.fit[i] : samples.held_out[0]);
     ASSERT_EQ(walk.rows(i).size(), expected.size());
-    // As of llama above.
     for (std::size_t k = 0; k < expected.size(); ++k) {
-      EXPECT_NEAR(walk.rows(i)[k], expected[k], 1e-4) << i;
+      EXPECT_NEAR(walk.rows(i)[k], expected[k], kRounding) << i;
     }
   }
 }
@@ -136,7 +137,7 @@ TEST(SampleWalk, MeasuresTheLossOfEachSample) {
   const std::vector<TokenId> tokens = {1, 5, 9, 2, 7, 0};
   const std::vector<double> found = losses({6, {tokens}, {}});
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_NEAR(found[0], expected_loss(model, tokens, 0, 1), 1e-4);  // as the rows
+  EXPECT_NEAR(found[0], expected_loss(model, tokens, 0, 1), kRounding);  // as the rows
   // Of 40 tokens every second one is enough.
   std::vector<TokenId> up;
   std::vector<TokenId> down;
@@ -146,8 +147,8 @@ TEST(SampleWalk, MeasuresTheLossOfEachSample) {
   }
   const std::vector<double> some = losses({40, {up}, {down}});
   ASSERT_EQ(some.size(), 2U);
-  EXPECT_NEAR(some[0], expected_loss(model, up, 1, 2), 1e-4);
-  EXPECT_NEAR(some[1], expected_loss(model, down, 1, 2), 1e-4);
+  EXPECT_NEAR(some[0], expected_loss(model, up, 1, 2), kRounding);
+  EXPECT_NEAR(some[1], expected_loss(model, down, 1, 2), kRounding);
 }
 
 TEST(SampleWalk, HasTheSameBitsForAllThreads) {
