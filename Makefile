@@ -6,7 +6,7 @@ RELEASE := build/release
 PREFIX := /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build train demo test check lint format bench figures docs install deb test-deb setup clean help
+.PHONY: build train demo test test-peers check check-all lint format bench figures docs install deb test-deb setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
@@ -26,9 +26,20 @@ test:  ## Set up, build, and run every test
 	@scripts/setup.sh --training
 	@scripts/test.sh
 
+test-peers:  ## The tests beside other packages, which are installed into build/ (PyPI, 10 GB; an hour)
+	@scripts/setup.sh --training
+	@scripts/peers.sh --all
+	@scripts/test.sh -L peers
+
 check:  ## What a change must pass: both compilers, sanitizers, fuzzers, lint (see CONTRIBUTING.md)
 	@scripts/setup.sh --check-tools
 	@scripts/check.sh
+
+check-all:  ## Every check and test there is, without a limit of time (root, network; some hours)
+	@$(MAKE) check
+	@$(MAKE) test-peers
+	@$(MAKE) test
+	@$(MAKE) test-deb
 
 lint:  ## House rules, layers, format, clang-tidy
 	@scripts/setup.sh --check-tools

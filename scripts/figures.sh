@@ -20,7 +20,7 @@ failed=()
 for page in "${pages[@]}"; do
   say "$page"
   code=0
-  "${HALFTONE_PYTHON:-python3}" tests/page_commands.py "$page" build/release || code=$?
+  scripts/python.sh tests/page_commands.py "$page" build/release || code=$?
   if [ "$code" -ne 0 ] && [ "$code" -ne 77 ]; then failed+=("$page"); fi
 done
 [ "${#failed[@]}" -eq 0 ] || die "these pages differ from what their commands print: ${failed[*]}"

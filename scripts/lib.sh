@@ -24,4 +24,12 @@ sources() {
   done
 }
 
+# Options of CMake for the Python module, where Python has what it is built and tested with.
+python_module() {
+  if scripts/python.sh -c 'import nanobind, numpy, pytest' > /dev/null 2>&1; then
+    echo -DHALFTONE_WITH_PYTHON=ON
+    scripts/python.sh -c 'import sys; print("-DPython_EXECUTABLE=" + sys.executable)'
+  fi
+}
+
 cores() { nproc 2> /dev/null || echo 2; }

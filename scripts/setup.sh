@@ -33,6 +33,7 @@ training_packages=(
 check_packages=(
   clang-14 libclang-rt-14-dev                    # second compiler, sanitizers, libFuzzer
   clang-format-14 clang-tidy-14 git
+  python3-dev python3-venv                       # the Python module and what tests compare with
   doxygen                                        # pages of the public headers
   chromium                                       # test of pages about networks
   glpk-utils                                     # oracle of the knapsack

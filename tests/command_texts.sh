@@ -25,7 +25,7 @@ mapfile -t verbs < <("$program" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z
 [ "${#verbs[@]}" -ge 12 ] || fail "verbs: ${verbs[*]}"
 options() { "$program" "$@" --help | sed -n 's/^  \(-[-a-z,]*\)[ {]*.*/\1/p' | tr ',' '\n' | sort -u; }
 
-# bash: complete WORD ... [CURRENT] prints what can stand for the last word.
+# bash: complete WORD ... [CURRENT] prints what can replace the last word.
 mkdir "$work/files" "$work/files/folder"
 touch "$work/files/my net.onnx"
 complete_bash() {

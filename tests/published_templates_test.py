@@ -4,22 +4,19 @@
 
 usage: published_templates_test.py CHAT_TEXTS
 
-CHAT_TEXTS is the program of chat_texts.cc. The environment variable HALFTONE_CHAT_TEMPLATES names a
-folder with templates, *.jinja, such as vendor/llama.cpp/models/templates in the source package of
-llama-cpp-python. Each is rendered as the package transformers does it, in conversations with system
-messages, tools, calls of tools, thoughts, documents and lists of contents; so are templates with
-random changes. Skips with exit code 77 without the folder, jinja2 or numpy.
+CHAT_TEXTS is the program of chat_texts.cc. The templates are those of llama.cpp's sources. Each is
+rendered as the package transformers does it, in conversations with system messages, tools, calls of
+tools, thoughts, documents and lists of contents; so are templates with random changes. Skips with
+exit code 77 without the sources, jinja2 or numpy (scripts/peers.sh).
 """
 import datetime
 import functools
 import json
-import os
-import pathlib
 import random
 import subprocess
 import sys
 
-from python_test import skip
+from python_test import llama_cpp, skip
 
 try:
     import jinja2.exceptions
@@ -179,11 +176,8 @@ def compare(program, what, templates):
 
 
 def main(program):
-    folder = os.environ.get("HALFTONE_CHAT_TEMPLATES")
-    if not folder:
-        skip("HALFTONE_CHAT_TEMPLATES names no folder with templates")
     published = [(path.name, path.read_text(encoding="utf-8"))
-                 for path in sorted(pathlib.Path(folder).glob("*.jinja"))]
+                 for path in sorted((llama_cpp() / "models" / "templates").glob("*.jinja"))]
     compare(program, "templates", published)
     chance = random.Random(5)
     small = [each for each in published if len(each[1]) < 9000]

@@ -4,17 +4,14 @@
 
 usage: published_vocabularies_test.py TOKEN_IDS
 
-TOKEN_IDS is the program of token_ids.cc. The environment variable HALFTONE_VOCABULARIES names a folder
-with ggml-vocab-*.gguf, *.gguf.inp (texts) and *.gguf.out (their tokens), such as
-vendor/llama.cpp/models in the source package of llama-cpp-python. Skips with exit code 77 without it.
+TOKEN_IDS is the program of token_ids.cc. llama.cpp's sources have ggml-vocab-*.gguf, *.gguf.inp (texts)
+and *.gguf.out (their tokens). Skips with exit code 77 without them (scripts/peers.sh).
 """
 import json
-import os
-import pathlib
 import subprocess
 import sys
 
-from python_test import run_checks, skip
+from python_test import llama_cpp, run_checks
 
 
 def check(program, path):
@@ -33,11 +30,9 @@ def check(program, path):
 
 
 def main(program):
-    folder = pathlib.Path(os.environ.get("HALFTONE_VOCABULARIES", ""))
-    files = [path for path in sorted(folder.glob("ggml-vocab-*.gguf"))
+    files = [path for path in sorted((llama_cpp() / "models").glob("ggml-vocab-*.gguf"))
              if path.with_name(path.name + ".inp").exists()]
-    if "HALFTONE_VOCABULARIES" not in os.environ or not files:
-        skip("HALFTONE_VOCABULARIES names no folder with ggml-vocab-*.gguf and *.gguf.inp")
+    assert files
     sys.exit(run_checks([(path.name, lambda _, path=path: check(program, path)) for path in files]))
 
 

@@ -65,6 +65,14 @@ def networks_of(data):
     return sorted([*models.glob("*.onnx"), *models.glob("*.tflite")])
 
 
+def llama_cpp():
+    """The folder with the sources of llama.cpp, HALFTONE_LLAMA_CPP. Skips without it."""
+    folder = pathlib.Path(os.environ.get("HALFTONE_LLAMA_CPP", ""))
+    if not (folder / "models" / "templates").is_dir():
+        skip("no sources of llama.cpp; scripts/peers.sh")
+    return folder
+
+
 def run_checks(checks):
     """Prints the lines of checks, given as pairs of a name and a check. Returns the exit code.
 

@@ -29,7 +29,7 @@ def options(kind, **fields):
 
 
 class Layer:
-    """A file with one layer, whose weights are codes, or the numbers that they stand for."""
+    """A file with one layer, whose weights are codes, or the numbers that they represent."""
 
     def __init__(self, hybrid):
         self.numbers = np.random.default_rng(10)  # the same for both

@@ -78,7 +78,7 @@ void add_matrices(const lm::Description& description, const lm::FittedMatrices& 
     const std::size_t bytes = matrix.encoded.bytes.bytes.size();
     report.matrices.push_back({lm::canonical_name(description, id), matrix.type->name,
                                matrix.type->bits, bytes, matrix.error});
-    // A final transform stands for the gains of a norm, which are no matrix.
+    // A final transform represents the gains of a norm, which are no matrix.
     if (id.role == lm::WeightRole::kFinalTransform) continue;
     weights += static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);
     bits += 8 * static_cast<double>(bytes);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kSpecial = "*?[\\";
 
-/// The byte that "xHH" at the start of a text stands for; -1 if it is none.
+/// The byte that "xHH" at the start of a text represents; -1 if it is none.
 int byte_of(std::string_view text) {
   constexpr std::size_t kLength = 3;
   if (text.size() < kLength || text[0] != 'x') return -1;

@@ -14,7 +14,7 @@
 namespace halftone::cli {
 namespace {
 
-// In both scripts <file> and <folder> stand for names of the file system.
+// In both scripts <file> and <folder> represent names of the file system.
 constexpr std::string_view kFile = "<file>";
 constexpr std::string_view kFolder = "<folder>";
 

@@ -30,7 +30,7 @@ void check_offset(const numerics::NumberSystem& system, std::optional<bool> want
                               (system.has_offset ? " always has one" : " never has one"));
 }
 
-/// The system that stands for learned levels of seven and eight bits: evenly spaced ones. Layers
+/// The system in place of learned levels of seven and eight bits: evenly spaced ones. Layers
 /// compute with levels on a grid of at most 255 steps, which has room for hardly any others of so
 /// many bits: learned ones would be rounded to it after the fit, and those that are close become
 /// one. Fits keep levels of fewer bits on the grid, see numerics::on_integer_grid().

@@ -159,7 +159,7 @@ std::shared_ptr<const numerics::MatrixEncoding> read_activation_scales(const Low
 ///         finite; kUnsupported if there is no such number system
 std::shared_ptr<const numerics::MatrixEncoding> read_weight_scales(const LowBitFields& fields,
                                                                    const ir::Tensor& scales);
-/// The element type of input 2; float32 stands for float16 too.
+/// The element type of input 2; float32 means float16 too.
 ir::ElementType scale_element(const LowBitFields& fields);
 /// @throws Error kFormat unless this is a valid type of input 3
 void check_planes(const LowBitFields& fields, const ir::ValueType& type);

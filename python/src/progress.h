@@ -36,7 +36,7 @@ class Reporter {
       const nanobind::gil_scoped_release no_gil;
       return work();
     } catch (const Error&) {
-      // The library's own error stands for that of Python.
+      // The library's own error replaces that of Python.
       if (raised_) throw nanobind::python_error(*raised_);
       throw;
     }

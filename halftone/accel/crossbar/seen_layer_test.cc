@@ -80,7 +80,7 @@ TEST(SeenLayer, ShrinksAndSpreadsWithDrift) {
   EXPECT_NE(seen_of(graph, device, 1), seen_of(graph, device, 2));
 }
 
-/// The outputs of the layer with float weights, computed by definition.
+/// The outputs of the layer with float weights, computed with the reference implementation.
 std::vector<float> with_weights(ir::Graph graph, std::span<const float> weights,
                                 const std::vector<float>& samples) {
   const ir::NodeId id = graph.topological_order().back();

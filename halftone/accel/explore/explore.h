@@ -60,7 +60,7 @@ struct Exploration {
   std::vector<std::string> layers;
   std::size_t num_hardware = 0;  ///< all combinations of parameters
   std::size_t num_within = 0;    ///< those within the area that compute the network
-  double num_designs = 0;        ///< combinations of hardware and bits that the front stands for
+  double num_designs = 0;        ///< combinations of hardware and bits that the front represents
   /// Designs within all limits but the accuracy's that no other one beats: in objective, noise and
   /// area. Ascending objective.
   std::vector<Design> front{};

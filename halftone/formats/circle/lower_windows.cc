@@ -93,7 +93,7 @@ class WindowRewrite {
   }
 
   /// Adds the Pad. Between codes it has codes at both ends, so that it is written as an operator on
-  /// codes; the lowest of them stands for the lowest number.
+  /// codes; the lowest of them represents the lowest number.
   ValueId padded(ir::Pad node, float fill) {
     const std::string name = node_.name + "/pad";
     const auto producer = graph_.producer(inputs_[0]);

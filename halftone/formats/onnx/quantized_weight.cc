@@ -131,7 +131,7 @@ std::vector<Dim> encoded_blocks(const ir::EncodedTensor& weights) {
   return blocks;
 }
 
-/// The integer that the quotient of two rounded numbers stands for, if it is next to one.
+/// The integer that the quotient of two rounded numbers represents, if it is next to one.
 float nearly_whole(float x) {
   const float whole = std::round(x);
   return std::abs(x - whole) <= 1e-6F * (1 + std::abs(whole)) ? whole : x;

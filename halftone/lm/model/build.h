@@ -56,7 +56,7 @@ struct SamplePart {
 ir::Graph build_sample_embedding(const Description& description, const Weights& weights,
                                  std::size_t tokens);
 /// One block: rows "rows" to those that the next block reads, output 0: hidden rows [N, tokens, d],
-/// behind them the inputs of the blocks to come and the keys and values that they share. The
+/// behind them the inputs of the remaining blocks and the keys and values that they share. The
 /// matrices of experts
 /// appear as expert 0: those of gate and up have the rows of all experts as input, those of down
 /// [N, tokens, active experts, inner].

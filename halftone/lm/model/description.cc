@@ -233,7 +233,7 @@ void check(const Description& description) {
   check_number(description, "factor of the embedding", description.embedding_factor, 0);
   check_number(description, "factor of the blocks", description.residual_factor, 0);
   check_number(description, "factor of the logits", description.logit_factor, 0);
-  // Zero stands for none.
+  // Zero means none.
   check_number(description, "cap of scores", description.score_cap, -1e-30);
   check_number(description, "cap of logits", description.logit_cap, -1e-30);
   check_number(description, "slope of gates", description.gate_slope, 0);

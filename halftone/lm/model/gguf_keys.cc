@@ -226,7 +226,7 @@ void read_attention(const GgufFile& file, const GgufKeys& keys, const Architectu
   d.normalizes_heads = d.normalizes_heads || has("q_norm.weight");
 }
 
-/// Factors of rows and logits; 0 stands for none.
+/// Factors of rows and logits; 0 means none.
 void read_factors(const GgufKeys& keys, const Architecture& architecture, Description& d) {
   const auto factor = [&](const char* key) {
     const double found = keys.number(key).value_or(0);
@@ -441,7 +441,7 @@ void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.shared_inner = keys.whole(gguf_key::kSharedInner).value_or(d.shared_inner);
   d.has_shared_gate = has_shared_gate(d);
   read_scores(keys, d);
-  // 0 stands for one. llama.cpp sums the two best scores of each group.
+  // 0 means one. llama.cpp sums the two best scores of each group.
   d.expert_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kExpertGroups).value_or(1));
   d.active_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kActiveGroups).value_or(1));
   d.sums_group_scores = true;

@@ -147,7 +147,7 @@ class GraphBuilder {
   ValueId block_input(ValueId x);
 
   /// Adds the input "rows" in front of a block and takes it apart: hidden rows, inputs of the
-  /// blocks to come, keys and values that they share.
+  /// remaining blocks, keys and values that they share.
   ValueId take_rows(std::size_t block);
   /// The output in front of a block, likewise.
   void give_rows(ValueId x, std::size_t block);

@@ -164,7 +164,7 @@ class Scaling {
 
   double read_yarn(Yarn& yarn) const {
     yarn.factor = factor();
-    // 0 stands for none.
+    // 0 means none.
     const auto positive = [&](const char* key, double otherwise) {
       const double found = keys_.number({key}).value_or(0);
       return found == 0 ? otherwise : found;

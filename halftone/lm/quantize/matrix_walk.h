@@ -15,7 +15,7 @@
 namespace halftone::lm {
 
 /// The matrices of a model that may be fitted: those of its blocks except routers, the embedding,
-/// and the head unless it is the embedding's table. Of experts the first stands for all.
+/// and the head unless it is the embedding's table. Of experts the first represents all.
 std::vector<WeightId> matrices_to_fit(const Description& description);
 /// Whether it is an embedding's table or the head.
 bool is_table(const WeightId& id);

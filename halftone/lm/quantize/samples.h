@@ -47,7 +47,7 @@ void check_text(std::size_t tokens, const SampleOptions& options);
 ///
 /// Those to fit and those held out come from different documents. Documents that are shorter than a
 /// sample are joined with the next ones. Of every `step` = fit / held_out + 1 in a row, the longest
-/// is held out that is not above their mean length. Texts of fewer documents are taken together,
+/// is held out that is not above their mean length. Texts of fewer documents are combined,
 /// if they have so many together; if not, every step-th sample of a text is held out.
 /// @throws Error kUsage as check_options() and check_text(), and without a text
 Samples choose_samples(std::span<const TokenizedText> texts, const SampleOptions& options);

@@ -40,12 +40,12 @@ std::uint64_t key_of(TokenId left, TokenId right) {
          static_cast<std::uint32_t>(right);
 }
 
-/// Whether a byte stands for itself.
+/// Whether a byte represents itself.
 bool is_printed(unsigned byte) {
   return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
 }
 
-/// The character that stands for each byte: up to U+0143.
+/// The character that represents each byte: up to U+0143.
 std::array<char32_t, 256> make_character_of_byte() {
   std::array<char32_t, 256> characters{};
   char32_t next = 0x100;

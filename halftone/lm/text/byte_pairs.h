@@ -38,7 +38,7 @@ struct BytePairOptions {
 class BytePairs : public WordModel {
  public:
   /// @param merges  pairs of texts, in the order of their ranks: their bytes, not the characters
-  ///                that stand for them in files
+  ///                that represent them in files
   /// @param vocabulary  is kept by reference
   /// @throws Error kFormat if a part or the result of a merge is no token
   BytePairs(const Vocabulary& vocabulary,
@@ -75,13 +75,13 @@ class BytePairs : public WordModel {
   std::unordered_map<std::uint64_t, Merge> merges_;  ///< by both tokens
 };
 
-/// The characters that stand for bytes in files of byte-level tokens: those of Latin-1 that are
-/// printed stand for themselves, the others are U+0100 and up. Source: GPT-2's encoder.py.
-/// @return  the bytes; nothing if a character stands for none
+/// The characters that represent bytes in files of byte-level tokens: those of Latin-1 that are
+/// printed represent themselves, the others are U+0100 and up. Source: GPT-2's encoder.py.
+/// @return  the bytes; nothing if a character means none
 std::optional<std::string> bytes_named_by(std::string_view text);
 /// The same, or the text itself.
 std::string bytes_from_characters(std::string_view text);
-/// The characters that stand for the bytes of a text.
+/// The characters that represent the bytes of a text.
 std::string characters_from_bytes(std::string_view bytes);
 
 }  // namespace halftone::lm

@@ -57,7 +57,7 @@ TEST(BytePairs, HaveCharactersForBytesInFiles) {
             " a");                                     // U+0120 is a space
   EXPECT_EQ(bytes_from_characters("\xC4\x8A"), "\n");  // U+010A
   EXPECT_EQ(bytes_from_characters("\xC3\x83\xC2\xA4"), "\xC3\xA4");
-  EXPECT_EQ(bytes_from_characters("\xE4\xB8\xAD"), "\xE4\xB8\xAD");  // stands for no byte
+  EXPECT_EQ(bytes_from_characters("\xE4\xB8\xAD"), "\xE4\xB8\xAD");  // represents no byte
   EXPECT_EQ(bytes_from_characters(to_utf8(0x143)), "\xAD");
 }
 

@@ -13,7 +13,7 @@ bool looks_like_mark(std::string_view text) {
   return text.starts_with("<|") || text.ends_with("|>");
 }
 
-/// White space, or the signs that stand for it.
+/// White space, or the signs that represent it.
 bool is_blank(std::string_view text) {
   bool result = true;
   for_each_character(text, [&](char32_t character, std::string_view bytes) {

@@ -35,7 +35,7 @@ std::vector<nlohmann::json> steps_of(const nlohmann::json& step, const char* lis
 /// How steps that this file has read are named in GGUF files, and whether words are bytes.
 struct Steps {
   bool has_bytes = false;       ///< the last step of the pre-tokenizer is ByteLevel
-  bool has_space_sign = false;  ///< U+2581 stands for a space
+  bool has_space_sign = false;  ///< U+2581 represents a space
   bool has_others = false;      ///< steps that GGUF files do not name
   bool adds_space = false;
   std::vector<std::string> patterns{};

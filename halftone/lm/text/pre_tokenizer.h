@@ -67,7 +67,7 @@ namespace pre_tokenizer_step {
 PreTokenizerStep split(Regex pattern, SplitBehavior behavior, bool is_inverted = false);
 /// Every character that meets a condition separates.
 PreTokenizerStep split_at(std::function<bool(char32_t)> is_separator, SplitBehavior behavior);
-/// @param sign  stands for a space
+/// @param sign  represents a space
 PreTokenizerStep metaspace(std::string sign, PrependScheme scheme, bool splits);
 /// A space in front of pieces without one.
 PreTokenizerStep add_space();

@@ -36,7 +36,7 @@ DecoderStep strip_front(std::string content, std::size_t count, bool is_of_whole
 DecoderStep strip_back(std::string content, std::size_t count);
 /// The sign becomes a space. @param drops_first  it has no text in the first token
 DecoderStep metaspace(std::string sign, bool drops_first);
-/// Characters that stand for bytes.
+/// Characters that represent bytes.
 DecoderStep bytes();
 /// A space in front of tokens without the prefix. @param cleans  not in front of punctuation
 DecoderStep word_pieces(std::string prefix, bool cleans);

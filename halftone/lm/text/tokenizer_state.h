@@ -21,7 +21,7 @@
 
 namespace halftone::lm {
 
-/// U+2581, which stands for a space in SentencePiece's tokens.
+/// U+2581, which represents a space in SentencePiece's tokens.
 inline constexpr std::string_view kSpaceSign = "\xE2\x96\x81";
 
 /// How GGUF files name what a tokenizer does.

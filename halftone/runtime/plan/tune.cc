@@ -37,7 +37,7 @@ bool has_ways(Arithmetic arithmetic) {
   return false;
 }
 
-/// Whether every computed input is float32 or codes, which random numbers can stand for. Integers
+/// Whether every computed input is float32 or codes, which random numbers can replace. Integers
 /// may be lengths or positions.
 bool takes_any_inputs(const NodeContext& context) {
   for (std::size_t i = 0; i < context.node.inputs.size(); ++i) {

@@ -74,7 +74,7 @@ constexpr std::array<Plain, 21> kPlain = {{
     {"test", [](const Value& v) { return is_test(to_utf8_text(to_text(v))); }},
 }};
 
-/// Tests that compare, with the operators that they stand for.
+/// Tests that compare, with the operators that they represent.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kCompared = {{
     {"eq", "=="},
     {"equalto", "=="},
