@@ -13,7 +13,7 @@ accuracy() {
   "$halftone" quantize "$data/mnist_mlp_700.onnx" -o "$out/m.circle" --data "$data" --recipe "$1" \
     --weight-bits "$2" --activation-bits "$2" > /dev/null
   "$halftone" eval "$out/m.circle" --data "$data" --json > "$out/eval.json"
-  awk -v path=value -f scripts/json_value.awk "$out/eval.json"
+  value_of "$out/eval.json" value
 }
 
 printf '| recipe | 1 bit | 2 bits | 3 bits |\n|---|---|---|---|\n'

@@ -16,8 +16,6 @@ seeds=3
 [ -x "$halftone" ] || die "$halftone is missing; run 'make' first"
 mkdir -p "$out"
 
-value_of() { awk -v path="$2" -f scripts/json_value.awk "$1"; }
-
 # device LEVELS SIGMA: writes its description. Calibrated converters have a code for each count of 128
 # rows: 8 bits for 2 levels, 11 for 16; a bit doubles their energy.
 device() {

@@ -13,8 +13,6 @@ mkdir -p "$out"
 rm -f "$out"/*.circle "$out"/*.json
 begin=$SECONDS
 
-value_of() { awk -v path="$2" -f scripts/json_value.awk "$1"; }
-
 # measure NAME MODEL: accuracy, agreement with the float network, latency of one image on one thread.
 measure() {
   "$halftone" eval "$2" --data "$data" --split test --reference "$float_model" --json > "$out/eval_$1.json"

@@ -24,6 +24,9 @@ sources() {
   done
 }
 
+# value_of FILE PATH: one value of a JSON document; keys and indices of PATH are joined with dots.
+value_of() { jq -er ".$2" "$1"; }
+
 # Options of CMake for the Python module, where Python has what it is built and tested with.
 python_module() {
   if scripts/python.sh -c 'import nanobind, numpy, pytest' > /dev/null 2>&1; then

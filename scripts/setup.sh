@@ -21,6 +21,7 @@ build_packages=(
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
   libopenmpi-dev openmpi-bin                     # several processes and machines
   libgtest-dev libgmock-dev libonnx-testdata     # tests
+  jq                                             # the demo reads reports
   libcpp-httplib-dev                             # test of the example of a service
   ngspice                                        # test of resistive networks
   verilator                                      # tests of arrays in Verilog

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/report/page/png.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,20 +17,15 @@ std::string big_endian(std::uint32_t value) {
   return bytes;
 }
 
-/// The check sum of chunks: CRC-32 of ISO 3309.
-std::uint32_t crc(std::string_view bytes) {
-  constexpr std::uint32_t kPolynomial = 0xEDB88320;
-  std::uint32_t sum = 0xFFFFFFFF;
-  for (const char byte : bytes) {
-    sum ^= static_cast<unsigned char>(byte);
-    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ ((sum & 1) != 0 ? kPolynomial : 0);
-  }
-  return ~sum;
+const Bytef* bytes_of(const std::string& text) {
+  return reinterpret_cast<const Bytef*>(text.data());
 }
 
 std::string chunk(const std::string& type, const std::string& content) {
-  return big_endian(static_cast<std::uint32_t>(content.size())) + type + content +
-         big_endian(crc(type + content));
+  const std::string body = type + content;
+  const uLong sum = crc32_z(0, bytes_of(body), body.size());
+  return big_endian(static_cast<std::uint32_t>(content.size())) + body +
+         big_endian(static_cast<std::uint32_t>(sum));
 }
 
 /// A zlib stream of stored blocks.
@@ -44,14 +41,8 @@ std::string stored(const std::string& content) {
     }
     stream += content.substr(first, size);
   }
-  std::uint32_t a = 1;  // Adler-32
-  std::uint32_t b = 0;
-  for (const char byte : content) {
-    constexpr std::uint32_t kModulus = 65521;
-    a = (a + static_cast<unsigned char>(byte)) % kModulus;
-    b = (b + a) % kModulus;
-  }
-  return stream + big_endian(b << 16 | a);
+  const uLong sum = adler32_z(adler32_z(0, nullptr, 0), bytes_of(content), content.size());
+  return stream + big_endian(static_cast<std::uint32_t>(sum));
 }
 
 std::string base64(std::string_view bytes) {
