@@ -45,14 +45,11 @@ std::vector<std::byte> random_block(const GgufType& type, std::mt19937& random) 
   std::array<std::int8_t, numerics::kMaxBlock> codes;
   for (std::size_t i = 0; i < type.block; ++i) {
     const int index = pick(0, (1 << type.levels.bits) - 1);
-    codes[i] = type.levels.table != nullptr
-                   ? (*type.levels.table)[static_cast<std::size_t>(index)]
-                   : static_cast<std::int8_t>(type.levels.first +
-                                              (type.levels.bits == 1 ? 2 * index : index));
+    codes[i] = static_cast<std::int8_t>(type.levels.level(static_cast<std::size_t>(index)));
   }
   std::array<float, numerics::kMaxBlock / 16> scales;
   std::array<float, numerics::kMaxBlock / 16> offsets;
-  const bool integers = type.scales == numerics::BlockScales::kHalfTimesByte;
+  const bool integers = type.scales == numerics::GroupScales::kHalfTimesByte;
   for (std::size_t g = 0; g < type.block / type.group; ++g) {
     scales[g] = integers ? static_cast<float>(pick(type.min_scale, type.max_scale)) : half();
     offsets[g] = integers ? static_cast<float>(pick(0, type.max_offset)) : half();

@@ -67,7 +67,7 @@ bool wants_rotations(const LanguageQuantizeJob& job, OutputKind kind) {
   if (!job.rotates) return false;
   if (kind != OutputKind::kGguf) return true;
   return job.is_decoded && !job.recipe.blocks.empty() && job.recipe.blocks != lm::kKeepType &&
-         lm::weight_type(job.recipe.blocks).basis != nullptr;
+         lm::weight_type(job.recipe.blocks).encoding->basis != nullptr;
 }
 
 void add_matrices(const lm::Description& description, const lm::FittedMatrices& fitted,
@@ -77,7 +77,7 @@ void add_matrices(const lm::Description& description, const lm::FittedMatrices& 
   for (const auto& [id, matrix] : fitted) {
     const std::size_t bytes = matrix.encoded.bytes.bytes.size();
     report.matrices.push_back({lm::canonical_name(description, id), matrix.type->name,
-                               matrix.type->bits, bytes, matrix.error});
+                               matrix.type->bits(), bytes, matrix.error});
     // A final transform represents the gains of a norm, which are no matrix.
     if (id.role == lm::WeightRole::kFinalTransform) continue;
     weights += static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);

@@ -195,8 +195,7 @@ TEST(Verify, NeedsMatchingBases) {
 TEST(Verify, NeedsWholeBlocks) {
   const auto unpack = [](const numerics::BlockEncoding& /*encoding*/, const std::byte* /*bytes*/,
                          const numerics::CodeBlock& /*block*/) {};
-  const numerics::BlockEncoding pairs{
-      .name = "pairs", .block = 2, .block_bytes = 3, .group = 2, .unpack = unpack};
+  const numerics::BlockEncoding pairs{{.group = 2}, "pairs", 2, 3, unpack};
   const auto graph_of = [&](const Operator& op, const Shape& weights, std::size_t bytes) {
     Graph graph;
     const ValueId x =

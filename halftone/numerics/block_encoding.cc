@@ -4,33 +4,15 @@
 #include <string>
 
 #include "halftone/base/error.h"
-#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::numerics {
-namespace {
-
-/// Whether both are null, or point to equal objects.
-template <typename T>
-bool same_contents(const T& a, const T& b) {
-  if (a == nullptr || b == nullptr) return a == b;
-  return a == b || *a == *b;
-}
-
-}  // namespace
-
-bool CodeLevels::operator==(const CodeLevels& other) const {
-  return bits == other.bits && first == other.first && same_contents(table, other.table);
-}
-
 bool BlockEncoding::operator==(const BlockEncoding& other) const {
-  return name == other.name && block == other.block && block_bytes == other.block_bytes &&
-         group == other.group && has_offsets == other.has_offsets && unpack == other.unpack &&
-         levels == other.levels && scales == other.scales && number == other.number &&
-         same_contents(basis, other.basis) && factor == other.factor;
+  return GroupCodes::operator==(other) && name == other.name && block == other.block &&
+         block_bytes == other.block_bytes && unpack == other.unpack && number == other.number;
 }
 
 bool are_equal(const SharedBlockEncoding& a, const SharedBlockEncoding& b) {
-  return same_contents(a, b);
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
 void decode_blocks(const BlockEncoding& encoding, std::span<const std::byte> bytes,

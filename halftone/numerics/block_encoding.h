@@ -9,9 +9,9 @@
 #include <span>
 #include <string_view>
 
-namespace halftone::numerics {
+#include "halftone/numerics/group_codes.h"
 
-class VectorBasis;
+namespace halftone::numerics {
 
 /// Elements of the longest block.
 inline constexpr std::size_t kMaxBlock = 256;
@@ -31,7 +31,7 @@ struct CodeBlock {
 ///
 ///     (scale_factor * scales[g]) * codes[i] + offset_factor * offsets[g]
 ///
-/// @see BlockScales for what the type of a block holds
+/// @see GroupScales for what the type of a block holds
 struct BlockNumbers {
   const std::int8_t* codes = nullptr;  ///< [block] levels
   /// [groups] kHalf: float16, without a factor; kHalfTimesByte: integers from min_scale to
@@ -44,51 +44,21 @@ struct BlockNumbers {
   float offset_factor = 1;  ///< likewise; of K types it is at most 0: the opposite of their dmin
 };
 
-/// The levels of codes: level(c) = table[c], or first + c step, where the step of 1 bit is 2 and
-/// that of more bits is 1.
-struct CodeLevels {
-  int bits = 0;
-  int first = 0;
-  const std::array<std::int8_t, 16>* table = nullptr;
-
-  bool operator==(const CodeLevels& other) const;  ///< tables by their levels
-};
-
-/// What the scales and offsets of groups are, beside numbers of a type of 32 bits.
-enum class BlockScales : std::uint8_t {
-  kHalf,           ///< float16
-  kHalfTimesByte,  ///< a float16 that a block shares times a small integer of the group
-  kPowerOfTwo,
-  kE3m5,  ///< a byte of e3m5, times a float32 that a tensor shares
-};
-
 /// How a row of numbers is stored: block after block of `block` elements. Codes have groups; blocks
 /// of one element without a group are numbers, such as float16.
-struct BlockEncoding {
+struct BlockEncoding : GroupCodes {
   std::string_view name;
   std::size_t block = 1;        ///< elements of a block
   std::size_t block_bytes = 0;  ///< with scales
-  std::size_t group = 0;        ///< elements that share a scale; 0: not codes, or not known here
-  bool has_offsets = false;
   /// Unpacks a block of `block_bytes` of this encoding; null where `group` is 0.
   void (*unpack)(const BlockEncoding& encoding, const std::byte* bytes,
                  const CodeBlock& block) = nullptr;
-  CodeLevels levels{};
-  BlockScales scales = BlockScales::kHalf;
   /// A block of one element; null where there is none, or it is no floating-point number.
   float (*number)(const std::byte* bytes) = nullptr;
   /// Packs a block: the inverse of `unpack`. Null where Halftone does not write the type.
   /// @throws Error kInternal if there is a number that the type does not hold
   void (*pack)(const BlockEncoding& encoding, const BlockNumbers& numbers,
                std::byte* bytes) = nullptr;
-  // The integers of kHalfTimesByte.
-  int min_scale = 0;
-  int max_scale = 0;
-  int max_offset = 0;  ///< the least one is 0
-  /// Of codes that neighbouring elements share, which have no levels; else null. See
-  /// VectorEncoding.
-  const VectorBasis* basis = nullptr;
-  float factor = 1;  ///< of the scales of kE3m5
 
   /// Bits of an element, with its share of the scales.
   [[nodiscard]] double bits() const {

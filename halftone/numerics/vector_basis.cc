@@ -186,7 +186,7 @@ VectorEncoding::VectorEncoding(std::shared_ptr<const VectorBasis> shared, float 
   block_bytes = 1 + codes_per_block() * static_cast<std::size_t>(basis_->signs()) / 8;
   group = kBlock;
   unpack = unpack_vectors;
-  scales = BlockScales::kE3m5;
+  scales = GroupScales::kE3m5;
   basis = basis_.get();
   factor = factor_in;
 }

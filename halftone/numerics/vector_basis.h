@@ -21,7 +21,8 @@ namespace halftone::numerics {
 ///
 /// Bit k of a code is set for b_k = +1. Every codeword P b fits int8. The scalar basis is the case
 /// P = [a_1 I | a_2 I | ...], whose numbers share no sign. Extents are those of vector_rates().
-class VectorBasis {
+/// Bases are shared: std::make_shared makes them.
+class VectorBasis : public std::enable_shared_from_this<VectorBasis> {
  public:
   /// @param numbers  d
   /// @param matrix   [d, D] by rows
@@ -86,7 +87,6 @@ class VectorEncoding : public BlockEncoding {
   VectorEncoding& operator=(VectorEncoding&&) = delete;
   ~VectorEncoding() = default;
 
-  [[nodiscard]] const std::shared_ptr<const VectorBasis>& shared_basis() const { return basis_; }
   [[nodiscard]] std::size_t codes_per_block() const {
     return kBlock / static_cast<std::size_t>(basis_->numbers());
   }

@@ -31,25 +31,25 @@ constexpr float kLargestWeight = 1e15F;
 /// What all blocks of rows share.
 struct GroupFitPlan {
   MatrixView<const float> weights;
-  const GroupGrid& grid;
+  const GroupCodes& grid;
   const GroupMetric& metric;
   const GroupFitOptions& options;
   kernels::Codewords codewords;
-  GroupScales scales;
+  GroupScaleFit scales;
   std::vector<GroupTables> groups;
   std::size_t panel;  ///< columns
   float factor;       ///< of the matrix
 
-  GroupFitPlan(MatrixView<const float> matrix, const GroupGrid& what, const GroupMetric& of,
+  GroupFitPlan(MatrixView<const float> matrix, const GroupCodes& what, const GroupMetric& of,
                const GroupFitOptions& how)
       : weights(matrix),
         grid(what),
         metric(of),
         options(how),
-        codewords(what.codewords, what.vector),
+        codewords(what.codewords(), what.vector()),
         scales(what, codewords, how.candidates),
         groups(what.groups_per_row(matrix.cols())),
-        panel(what.scales == GroupGrid::kIntegers
+        panel(what.scales == GroupScales::kHalfTimesByte
                   ? what.share
                   : what.group * std::max<std::size_t>(1, kPanel / what.group)),
         factor(scales.factor_of(matrix)) {
@@ -98,7 +98,7 @@ class RowsFit {
         values_(columns_, lanes_),
         work_(columns_, lanes_),
         deltas_(columns_, lanes_),
-        codes_(columns_ / grid_.vector, lanes_),
+        codes_(columns_ / grid_.vector(), lanes_),
         scales_(plan.groups.size(), lanes_),
         offsets_(plan.groups.size(), lanes_),
         scale_factors_(num_factors(), lanes_),
@@ -124,7 +124,7 @@ class RowsFit {
     return std::max<std::size_t>(1, grid_.factors_per_row(cols_));
   }
   [[nodiscard]] std::size_t factor_of_group(std::size_t group) const {
-    return grid_.scales == GroupGrid::kIntegers ? group * grid_.group / grid_.share : 0;
+    return grid_.scales == GroupScales::kHalfTimesByte ? group * grid_.group / grid_.share : 0;
   }
   [[nodiscard]] GroupOfRows rows_of_group(std::size_t group) const {
     const std::size_t f = factor_of_group(group);
@@ -136,7 +136,7 @@ class RowsFit {
     return first >= cols_ ? 0 : std::min(count, cols_ - first);
   }
   [[nodiscard]] MatrixView<std::int32_t> codes_of_group(std::size_t group) const {
-    const std::size_t count = grid_.group / grid_.vector;
+    const std::size_t count = grid_.group / grid_.vector();
     return codes_.rows(group * count, count);
   }
   void begin_share(std::size_t first);
@@ -148,7 +148,7 @@ class RowsFit {
   void subtract_deltas(std::size_t first, std::size_t count, std::size_t to, std::size_t end);
 
   const GroupFitPlan& plan_;
-  const GroupGrid& grid_;
+  const GroupCodes& grid_;
   std::size_t first_;
   std::size_t count_;
   std::size_t cols_;
@@ -212,7 +212,7 @@ void RowsFit::encode() {
                       work_.view().data_handle());
   for (std::size_t first = 0; first < columns_; first += plan_.panel) {
     const std::size_t end = std::min(first + plan_.panel, columns_);
-    if (grid_.scales == GroupGrid::kIntegers) begin_share(first);
+    if (grid_.scales == GroupScales::kHalfTimesByte) begin_share(first);
     for (std::size_t c = first; c < end; c += grid_.group) {
       encode_group(c / grid_.group);
       spread(c, grid_.group, c + grid_.group, end);
@@ -249,7 +249,7 @@ void RowsFit::sweep_group(std::size_t group) {
   kernels::sum_levels({&plan_.codewords, hessian, work_.rows(first, g), codes_of_group(group)},
                       sums);
   plan_.scales.improve(sums, tables.total, rows);
-  GroupScales::multiply(rows, part(4), part(5));
+  GroupScaleFit::multiply(rows, part(4), part(5));
   kernels::sweep_group({&plan_.codewords, tables.sweeping.gram.data(), tables.sweeping.norms.data(),
                         tables.reciprocals.data(), hessian, work_.rows(first, g), part(4), part(5)},
                        {values_.rows(first, g), deltas_.rows(first, g), codes_of_group(group)});
@@ -301,7 +301,7 @@ void RowsFit::store(GroupFit& fit) const {
   }
   store_rows(scales_, groups, fit.scales);
   store_rows(offsets_, groups, fit.offsets);
-  if (grid_.scales != GroupGrid::kIntegers) return;
+  if (grid_.scales != GroupScales::kHalfTimesByte) return;
   store_rows(scale_factors_, factors, fit.scale_factors);
   store_rows(offset_factors_, factors, fit.offset_factors);
 }
@@ -343,7 +343,7 @@ std::size_t rows_of_block(std::size_t rows) {
 
 /// A fit with room for a matrix.
 GroupFit empty_fit(const GroupFitPlan& plan) {
-  const GroupGrid& grid = plan.grid;
+  const GroupCodes& grid = plan.grid;
   const std::size_t cols = plan.weights.cols();
   GroupFit fit;
   fit.rows = plan.weights.rows();
@@ -353,15 +353,15 @@ GroupFit empty_fit(const GroupFitPlan& plan) {
   if (grid.has_offsets) fit.offsets.resize(fit.scales.size());
   fit.scale_factors.resize(fit.rows * grid.factors_per_row(cols));
   if (grid.has_offsets) fit.offset_factors.resize(fit.scale_factors.size());
-  if (grid.scales == GroupGrid::kE3m5) fit.scale_factors.assign(1, plan.factor);
+  if (grid.scales == GroupScales::kE3m5) fit.scale_factors.assign(1, plan.factor);
   return fit;
 }
 
 }  // namespace
 
-GroupFit fit_groups(MatrixView<const float> weights, const GroupGrid& grid,
+GroupFit fit_groups(MatrixView<const float> weights, const GroupCodes& grid,
                     const GroupMetric& metric, const GroupFitOptions& options) {
-  check_grid(grid);
+  check_codes(grid);
   check_options(options);
   check_weights(weights, metric);
   const GroupFitPlan plan(weights, grid, metric, options);

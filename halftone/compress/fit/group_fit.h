@@ -3,7 +3,7 @@
 #pragma once
 
 #include "halftone/base/view.h"
-#include "halftone/compress/fit/group_grid.h"
+#include "halftone/compress/fit/fitted_groups.h"
 #include "halftone/compress/fit/group_metric.h"
 
 namespace halftone::compress {
@@ -29,11 +29,11 @@ struct GroupFitOptions {
 /// Rows are fitted independently on several threads, see parallel_for(); the result does not depend
 /// on their number, nor on the SIMD target.
 /// @param weights  [o, n]
-/// @throws Error kUsage as check_grid() or if an option is out of range; kShape if the metric has
+/// @throws Error kUsage as check_codes() or if an option is out of range; kShape if the metric has
 ///         another n; kUnsupported if a weight is not finite
 /// Source: step 1, Frantar et al., GPTQ, ICLR 2023 (arXiv:2210.17323), Algorithm 1.
 /// Differs: several columns share a code; scales are judged by the error after feedback; sweeps.
-GroupFit fit_groups(MatrixView<const float> weights, const GroupGrid& grid,
+GroupFit fit_groups(MatrixView<const float> weights, const GroupCodes& grid,
                     const GroupMetric& metric, const GroupFitOptions& options = {});
 
 }  // namespace halftone::compress

@@ -12,7 +12,7 @@
 namespace halftone::compress {
 namespace {
 
-GroupGrid plain_grid() { return half_grid(integer_levels(-8, 7), 32); }
+GroupCodes plain_grid() { return half_codes({4, -8}, 32); }
 
 TEST(GroupFitErrors, NameTheWeightThatIsNotFinite) {
   for (const float bad : {kInfinity, -kInfinity, kNan, 2e15F}) {
@@ -46,52 +46,50 @@ TEST(GroupFitErrors, ReportOptionsOutOfRange) {
 
 /// Expects that a change of a grid makes it one that is refused.
 template <typename Change>
-void expect_refused(GroupGrid grid, ErrorKind kind, const std::string& text, Change&& change) {
-  check_grid(grid);
+void expect_refused(GroupCodes grid, ErrorKind kind, const std::string& text, Change&& change) {
+  check_codes(grid);
   change(grid);
-  expect_error(kind, text, [&] { check_grid(grid); });
+  expect_error(kind, text, [&] { check_codes(grid); });
 }
 
-TEST(GroupGrid, IsRefusedWithCodesThatAreNone) {
-  const auto refuse = [](const std::string& text, const auto& change) {
-    expect_refused(plain_grid(), ErrorKind::kUsage, text, change);
+TEST(GroupCodes, AreRefusedInOtherGroupsThanOfFiles) {
+  const auto refuse = [](const GroupCodes& codes, const std::string& text, const auto& change) {
+    expect_refused(codes, ErrorKind::kUsage, text, change);
   };
-  refuse("1, 2 or 4 weights for a code, found 3", [](GroupGrid& grid) { grid.vector = 3; });
-  refuse("2 to 1024 codewords", [](GroupGrid& grid) { grid.codewords.resize(1); });
-  refuse("2 to 1024 codewords", [](GroupGrid& grid) { grid.codewords.resize(1025); });
-  refuse("codewords of 2 numbers, found 15", [](GroupGrid& grid) {
-    grid.vector = 2;
-    grid.codewords.resize(15);
-  });
-  refuse("at most 256 weights that are whole codes, found 0",
-         [](GroupGrid& grid) { grid.group = 0; });
-  refuse("found 257", [](GroupGrid& grid) { grid.group = 257; });
-  refuse("found 33", [](GroupGrid& grid) {
-    grid.vector = 2;
-    grid.group = 33;
-  });
-  expect_refused(plain_grid(), ErrorKind::kUnsupported, "a codeword is not finite",
-                 [](GroupGrid& grid) { grid.codewords[3] = kNan; });
+  refuse(plain_grid(), "codes of 1 to 10 bits, found 0",
+         [](GroupCodes& codes) { codes.levels.bits = 0; });
+  refuse(plain_grid(), "at most 256 weights that are whole codes, found 0",
+         [](GroupCodes& codes) { codes.group = 0; });
+  refuse(plain_grid(), "found 257", [](GroupCodes& codes) { codes.group = 257; });
+  refuse(vector_codes("2x6"), "found 33", [](GroupCodes& codes) { codes.group = 33; });
+  for (const GroupScales other : {GroupScales::kPowerOfTwo, GroupScales::kFloat}) {
+    refuse(plain_grid(), "scales of float16, integers or e3m5",
+           [other](GroupCodes& codes) { codes.scales = other; });
+  }
 }
 
-TEST(GroupGrid, IsRefusedWithScalesThatNoFileHas) {
-  const auto refuse = [](const GroupGrid& grid, const std::string& text, const auto& change) {
+TEST(GroupCodes, IsRefusedWithScalesThatNoFileHas) {
+  const auto refuse = [](const GroupCodes& grid, const std::string& text, const auto& change) {
     expect_refused(grid, ErrorKind::kUsage, text, change);
   };
-  const GroupGrid vectors = vector_grid(2, 4);
-  refuse(vectors, "neither offsets", [](GroupGrid& grid) { grid.has_offsets = true; });
-  refuse(vectors, "integer scales", [](GroupGrid& grid) { grid.scales = GroupGrid::kIntegers; });
-  refuse(vector_grid(1, 4), "e3m5 scales have no offsets",
-         [](GroupGrid& grid) { grid.has_offsets = true; });
-  const GroupGrid integers = integer_grid(integer_levels(0, 3), 16, 0, 15);
-  refuse(integers, "whole groups of 16, found 0", [](GroupGrid& grid) { grid.share = 0; });
-  refuse(integers, "whole groups of 16, found 40", [](GroupGrid& grid) { grid.share = 40; });
-  refuse(integers, "found 1 to 15", [](GroupGrid& grid) { grid.min_scale = 1; });
-  refuse(integers, "found 0 to 0", [](GroupGrid& grid) { grid.max_scale = 0; });
-  refuse(integers, "integer offset above 0, found 0", [](GroupGrid& grid) { grid.max_offset = 0; });
+  const GroupCodes vectors = vector_codes("2x6");
+  refuse(vectors, "neither offsets", [](GroupCodes& grid) { grid.has_offsets = true; });
+  refuse(vectors, "integer scales",
+         [](GroupCodes& grid) { grid.scales = GroupScales::kHalfTimesByte; });
+  refuse(plain_grid(), "e3m5 scales have no offsets", [](GroupCodes& grid) {
+    grid.scales = GroupScales::kE3m5;
+    grid.has_offsets = true;
+  });
+  const GroupCodes integers = integer_codes({2, 0}, 16, 0, 15);
+  refuse(integers, "whole groups of 16, found 0", [](GroupCodes& grid) { grid.share = 0; });
+  refuse(integers, "whole groups of 16, found 40", [](GroupCodes& grid) { grid.share = 40; });
+  refuse(integers, "found 1 to 15", [](GroupCodes& grid) { grid.min_scale = 1; });
+  refuse(integers, "found 0 to 0", [](GroupCodes& grid) { grid.max_scale = 0; });
+  refuse(integers, "integer offset above 0, found 0",
+         [](GroupCodes& grid) { grid.max_offset = 0; });
 }
 
-TEST(GroupGrid, DecodesOnlyFitsOfItsSizes) {
+TEST(GroupCodes, DecodesOnlyFitsOfItsSizes) {
   const std::vector<float> weights(2 * 40);
   const GroupFit fit = fit_groups({weights, 2, 40}, plain_grid(), GroupMetric::identity(40));
   std::vector<float> values(3 * 41);

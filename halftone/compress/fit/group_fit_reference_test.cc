@@ -75,26 +75,27 @@ class DoubleFit {
   DoubleFit(const TestLayer& layer, const NamedGrid& named, const GroupFitOptions& options)
       : layer_(layer),
         grid_(named.grid),
+        codewords_(named.grid.codewords()),
         metric_(GroupMetric::of(layer.m())),
         fit_(fit_groups(layer.w(), named.grid, metric_, options)) {}
 
-  [[nodiscard]] std::size_t blocks() const { return layer_.inputs / grid_.vector; }
+  [[nodiscard]] std::size_t blocks() const { return layer_.inputs / grid_.vector(); }
   [[nodiscard]] std::size_t code(std::size_t row, std::size_t block) const {
     return fit_.codes[row * blocks() + block];
   }
   /// What codeword k would represent in a block.
   [[nodiscard]] std::vector<double> values(std::size_t row, std::size_t block,
                                            std::size_t k) const {
-    const std::size_t col = block * grid_.vector;
+    const std::size_t col = block * grid_.vector();
     const std::size_t group = row * grid_.groups_per_row(layer_.inputs) + col / grid_.group;
     const double scale =
         factor(fit_.scale_factors, row, col) * static_cast<double>(fit_.scales[group]);
     const double offset = grid_.has_offsets ? factor(fit_.offset_factors, row, col) *
                                                   static_cast<double>(fit_.offsets[group])
                                             : 0;
-    std::vector<double> v(grid_.vector);
+    std::vector<double> v(grid_.vector());
     for (std::size_t p = 0; p < v.size(); ++p) {
-      v[p] = scale * static_cast<double>(grid_.codewords[k * grid_.vector + p]) + offset;
+      v[p] = scale * static_cast<double>(codewords_[k * grid_.vector() + p]) + offset;
     }
     return v;
   }
@@ -102,7 +103,7 @@ class DoubleFit {
   /// Walks over a row as step 1 does, with the codes of the fit, and counts those that are worse
   /// than another by more than rounding.
   [[nodiscard]] int codes_not_nearest(std::size_t row) const {
-    const std::size_t d = grid_.vector;
+    const std::size_t d = grid_.vector();
     std::vector<double> w(layer_.inputs);
     for (std::size_t i = 0; i < w.size(); ++i) {
       w[i] = static_cast<double>(layer_.weights[row * layer_.inputs + i]);
@@ -137,9 +138,9 @@ class DoubleFit {
     const MatrixView<const float> h = metric_.hessian();
     std::vector<double> error(layer_.inputs);
     for (std::size_t i = 0; i < error.size(); ++i) {
-      const std::size_t b = i / grid_.vector;
+      const std::size_t b = i / grid_.vector();
       error[i] = static_cast<double>(layer_.weights[row * layer_.inputs + i]) -
-                 values(row, b, code(row, b))[i % grid_.vector];
+                 values(row, b, code(row, b))[i % grid_.vector()];
     }
     const Rows all = block_of(h, 0, h.rows(), 0, h.rows());
     const double now = quadratic(all, error);
@@ -148,8 +149,8 @@ class DoubleFit {
       bool has_better = false;
       for (std::size_t k = 0; k < grid_.num_codewords(); ++k) {
         std::vector<double> other = error;
-        for (std::size_t p = 0; p < grid_.vector; ++p) {
-          const std::size_t i = b * grid_.vector + p;
+        for (std::size_t p = 0; p < grid_.vector(); ++p) {
+          const std::size_t i = b * grid_.vector() + p;
           other[i] += values(row, b, code(row, b))[p] - values(row, b, k)[p];
         }
         has_better = has_better || quadratic(all, other) < now * (1 - 1e-4);
@@ -162,14 +163,15 @@ class DoubleFit {
  private:
   [[nodiscard]] double factor(const std::vector<float>& factors, std::size_t row,
                               std::size_t col) const {
-    if (grid_.scales == GroupGrid::kHalf) return 1;
-    if (grid_.scales == GroupGrid::kE3m5) return static_cast<double>(factors[0]);
+    if (grid_.scales == GroupScales::kHalf) return 1;
+    if (grid_.scales == GroupScales::kE3m5) return static_cast<double>(factors[0]);
     return static_cast<double>(
         factors[row * grid_.factors_per_row(layer_.inputs) + col / grid_.share]);
   }
 
   const TestLayer& layer_;
-  const GroupGrid& grid_;
+  const GroupCodes& grid_;
+  std::vector<float> codewords_;
   GroupMetric metric_;
   GroupFit fit_;
 };
@@ -184,9 +186,9 @@ struct ReferenceCase {
 std::vector<ReferenceCase> reference_cases() {
   std::vector<ReferenceCase> cases;
   for (const NamedGrid& named : grids_of_files()) cases.push_back({named, 48});
-  cases.push_back({{"Q4_0Long", half_grid(integer_levels(-8, 7), 32)}, 150});
-  cases.push_back({{"VectorLong", vector_grid(4, 6)}, 200});
-  GroupGrid grid = integer_grid(integer_levels(0, 3), 16, 0, 15);
+  cases.push_back({{"Q4_0Long", half_codes({4, -8}, 32)}, 150});
+  cases.push_back({{"VectorLong", vector_codes("4x9")}, 200});
+  GroupCodes grid = integer_codes({2, 0}, 16, 0, 15);
   grid.share = 32;
   cases.push_back({{"IntegersLong", grid}, 80});
   return cases;

@@ -20,7 +20,7 @@ namespace halftone::compress {
 namespace {
 
 /// The relative error of the outputs of a layer.
-double group_error(const TestLayer& layer, const GroupGrid& grid, const GroupFitOptions& options,
+double group_error(const TestLayer& layer, const GroupCodes& grid, const GroupFitOptions& options,
                    const Damping& damping = {}) {
   const GroupMetric metric = GroupMetric::of(layer.m(), damping);
   const auto values = decoded(fit_groups(layer.w(), grid, metric, options), grid);
@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Files, GroupFitOfGrid, testing::ValuesIn(grids_of_files
                          [](const auto& of) { return "Grid" + of.param.name; });
 
 TEST_P(GroupFitOfGrid, EveryStepLowersTheError) {
-  const GroupGrid& grid = GetParam().grid;
+  const GroupCodes& grid = GetParam().grid;
   const TestLayer layer(40, 288);
   const double nearest =
       group_error(layer, grid, {.feedback = false, .candidates = 1, .sweeps = 0});
@@ -48,7 +48,7 @@ TEST_P(GroupFitOfGrid, EveryStepLowersTheError) {
 }
 
 TEST_P(GroupFitOfGrid, StoresWhatAFileCanHold) {
-  const GroupGrid& grid = GetParam().grid;
+  const GroupCodes& grid = GetParam().grid;
   const TestLayer layer(20, 300);
   const GroupFit fit = fit_groups(layer.w(), grid, GroupMetric::of(layer.m()));
   EXPECT_EQ(fit.codes.size(), 20 * grid.codes_per_row(300));
@@ -61,19 +61,22 @@ TEST_P(GroupFitOfGrid, StoresWhatAFileCanHold) {
   };
   for (const float scale : fit.scales) {
     switch (grid.scales) {
-      case GroupGrid::kHalf:
+      case GroupScales::kHalf:
         EXPECT_TRUE(is_half(scale));
         break;
-      case GroupGrid::kIntegers:
+      case GroupScales::kHalfTimesByte:
         EXPECT_TRUE(is_integer(scale, grid.min_scale, grid.max_scale)) << scale;
         break;
-      case GroupGrid::kE3m5:
+      case GroupScales::kE3m5:
         EXPECT_EQ(numerics::round_to(numerics::NumberType::kE3m5, static_cast<double>(scale)),
                   scale);
         break;
+      case GroupScales::kPowerOfTwo:
+      case GroupScales::kFloat:
+        FAIL() << "no fit writes such scales";
     }
   }
-  const bool is_integral = grid.scales == GroupGrid::kIntegers;
+  const bool is_integral = grid.scales == GroupScales::kHalfTimesByte;
   for (const float offset : fit.offsets) {
     EXPECT_TRUE(is_integral ? is_integer(offset, 0, grid.max_offset) : is_half(offset)) << offset;
   }
@@ -86,7 +89,7 @@ TEST_P(GroupFitOfGrid, StoresWhatAFileCanHold) {
 }
 
 TEST_P(GroupFitOfGrid, IsTheSameForAnyNumberOfThreads) {
-  const GroupGrid& grid = GetParam().grid;
+  const GroupCodes& grid = GetParam().grid;
   const TestLayer layer(250, 70);
   const GroupMetric metric = GroupMetric::of(layer.m());
   const auto fit_with = [&](int threads) {
@@ -101,8 +104,8 @@ TEST_P(GroupFitOfGrid, IsTheSameForAnyNumberOfThreads) {
 }
 
 TEST_P(GroupFitOfGrid, DoesNotDependOnOtherRows) {
-  const GroupGrid& grid = GetParam().grid;
-  if (grid.scales == GroupGrid::kE3m5) GTEST_SKIP() << "all rows share a factor";
+  const GroupCodes& grid = GetParam().grid;
+  if (grid.scales == GroupScales::kE3m5) GTEST_SKIP() << "all rows share a factor";
   const TestLayer layer(100, 64);
   const GroupMetric metric = GroupMetric::of(layer.m());
   const GroupFit all = fit_groups(layer.w(), grid, metric);
@@ -113,7 +116,7 @@ TEST_P(GroupFitOfGrid, DoesNotDependOnOtherRows) {
 }
 
 TEST_P(GroupFitOfGrid, StandsAnyFiniteWeights) {
-  const GroupGrid& grid = GetParam().grid;
+  const GroupCodes& grid = GetParam().grid;
   TestLayer layer(33, 75);  // neither whole vectors of rows nor whole groups
   for (std::size_t i = 0; i < 75; ++i) {
     layer.moments[i * 75 + 9] = 0;  // never active
@@ -134,7 +137,7 @@ TEST_P(GroupFitOfGrid, StandsAnyFiniteWeights) {
       const std::vector<float> values = decoded(fit, grid);
       EXPECT_TRUE(std::ranges::all_of(values, [](float x) { return std::isfinite(x); }));
       EXPECT_TRUE(std::ranges::all_of(fit.scales, [](float x) { return std::abs(x) <= 65504; }));
-      if (grid.scales == GroupGrid::kE3m5) continue;
+      if (grid.scales == GroupScales::kE3m5) continue;
       for (std::size_t i = 0; i < 75; ++i) EXPECT_EQ(values[i], 0) << "weights that are all zero";
     }
   }
@@ -150,7 +153,7 @@ TEST(GroupFit, OfZerosIsZero) {
 }
 
 TEST(GroupFit, OfNothingIsEmpty) {
-  const GroupGrid grid = half_grid(integer_levels(-8, 7), 32);
+  const GroupCodes grid = half_codes({4, -8}, 32);
   const GroupFit no_rows = fit_groups({nullptr, 0, 5, 5}, grid, GroupMetric::identity(5));
   EXPECT_TRUE(no_rows.codes.empty());
   const GroupFit no_cols = fit_groups({nullptr, 5, 0, 0}, grid, GroupMetric::identity(0));
@@ -159,7 +162,7 @@ TEST(GroupFit, OfNothingIsEmpty) {
 }
 
 TEST(GroupFit, FindsWeightsThatLieOnTheGrid) {
-  const GroupGrid grid = half_grid(integer_levels(-8, 7), 32);
+  const GroupCodes grid = half_codes({4, -8}, 32);
   TestLayer layer(40, 96);
   Random random(3);
   for (std::size_t i = 0; i < layer.weights.size(); ++i) {
@@ -189,7 +192,7 @@ TEST(GroupFit, InADiagonalMetricIsThatOfTheSameMatrix) {
 }
 
 TEST(GroupFit, WithoutFeedbackOrSweepsIsNearest) {
-  const GroupGrid grid = half_grid(integer_levels(-127, 127), 32);
+  const GroupCodes grid = half_codes({8, -128}, 32);
   const TestLayer layer(20, 64);
   const GroupFit fit = fit_groups(layer.w(), grid, GroupMetric::of(layer.m()),
                                   {.feedback = false, .candidates = 1, .sweeps = 0});

@@ -53,18 +53,19 @@ double farthest(double a, double b) { return std::abs(b) > std::abs(a) ? b : a; 
 
 }  // namespace
 
-GroupScales::GroupScales(const GroupGrid& grid, const kernels::Codewords& codewords, int candidates)
+GroupScaleFit::GroupScaleFit(const GroupCodes& grid, const kernels::Codewords& codewords,
+                             int candidates)
     : grid_(grid),
       codewords_(codewords),
       num_candidates_(static_cast<std::size_t>(candidates)),
-      is_coarse_(grid.vector > 1 || codewords.count() <= 4),
-      both_signs_(grid.scales == GroupGrid::kHalf && grid.vector == 1 &&
+      is_coarse_(grid.vector() > 1 || codewords.count() <= 4),
+      both_signs_(grid.scales == GroupScales::kHalf && grid.vector() == 1 &&
                   codewords.least() != -codewords.largest()),
       bell_scale_(is_coarse_ ? bell_scale_of(codewords) : 1) {}
 
-float GroupScales::stored_scale(double ideal, float factor) const {
-  if (grid_.scales == GroupGrid::kHalf) return to_half(ideal);
-  if (grid_.scales == GroupGrid::kE3m5) {
+float GroupScaleFit::stored_scale(double ideal, float factor) const {
+  if (grid_.scales == GroupScales::kHalf) return to_half(ideal);
+  if (grid_.scales == GroupScales::kE3m5) {
     return numerics::round_to(numerics::NumberType::kE3m5, in_units(ideal, factor));
   }
   return static_cast<float>(std::clamp(std::round(in_units(ideal, factor)),
@@ -72,22 +73,22 @@ float GroupScales::stored_scale(double ideal, float factor) const {
                                        static_cast<double>(grid_.max_scale)));
 }
 
-float GroupScales::stored_offset(double ideal, float factor) const {
+float GroupScaleFit::stored_offset(double ideal, float factor) const {
   if (!grid_.has_offsets) return 0;
-  if (grid_.scales == GroupGrid::kHalf) return to_half(ideal);
+  if (grid_.scales == GroupScales::kHalf) return to_half(ideal);
   return static_cast<float>(
       std::clamp(std::round(in_units(ideal, factor)), 0.0, static_cast<double>(grid_.max_offset)));
 }
 
-void GroupScales::multiply(const GroupOfRows& group, std::span<float> scales,
-                           std::span<float> offsets) {
+void GroupScaleFit::multiply(const GroupOfRows& group, std::span<float> scales,
+                             std::span<float> offsets) {
   for (std::size_t r = 0; r < group.scales.size(); ++r) {
     scales[r] = group.scale_factors[r] * group.scales[r];
     offsets[r] = group.offset_factors[r] * group.offsets[r];
   }
 }
 
-std::vector<double> GroupScales::bell_scales(const WeightedColumns& group) const {
+std::vector<double> GroupScaleFit::bell_scales(const WeightedColumns& group) const {
   std::vector<double> scales(group.weights.cols());
   double total = 0;
   for (std::size_t i = 0; i < group.weights.rows(); ++i) {
@@ -103,7 +104,7 @@ std::vector<double> GroupScales::bell_scales(const WeightedColumns& group) const
   return scales;
 }
 
-GroupScales::Covering GroupScales::covering(double low, double high) const {
+GroupScaleFit::Covering GroupScaleFit::covering(double low, double high) const {
   const double least = static_cast<double>(codewords_.least());
   const double largest = static_cast<double>(codewords_.largest());
   const double up = largest > 0 ? 1 / largest : 0;
@@ -111,7 +112,8 @@ GroupScales::Covering GroupScales::covering(double low, double high) const {
   return {std::max(high * up, low * down), std::min(high * down, low * up)};
 }
 
-std::vector<GroupScales::Covering> GroupScales::coverings(MatrixView<const float> weights) const {
+std::vector<GroupScaleFit::Covering> GroupScaleFit::coverings(
+    MatrixView<const float> weights) const {
   std::vector<float> low(weights.cols());
   std::vector<float> high(weights.cols());
   for (std::size_t i = 0; i < weights.rows(); ++i) {
@@ -128,7 +130,7 @@ std::vector<GroupScales::Covering> GroupScales::coverings(MatrixView<const float
   return all;
 }
 
-double GroupScales::plain_scale(std::span<const float> weights) const {
+double GroupScaleFit::plain_scale(std::span<const float> weights) const {
   double squares = 0, low = 0, high = 0;
   for (const float weight : weights) {
     const double w = static_cast<double>(weight);
@@ -140,8 +142,8 @@ double GroupScales::plain_scale(std::span<const float> weights) const {
   return covering(low, high).positive;
 }
 
-float GroupScales::factor_of(MatrixView<const float> weights) const {
-  if (grid_.scales != GroupGrid::kE3m5) return 1;
+float GroupScaleFit::factor_of(MatrixView<const float> weights) const {
+  if (grid_.scales != GroupScales::kE3m5) return 1;
   constexpr double kRoom = 1.5;  // for errors that are spread to weights
   double largest = 0;
   for (std::size_t r = 0; r < weights.rows(); ++r) {
@@ -154,17 +156,18 @@ float GroupScales::factor_of(MatrixView<const float> weights) const {
   return static_cast<float>(kRoom * largest / static_cast<double>(most));
 }
 
-void GroupScales::search(const WeightedColumns& group, std::span<const float> shares,
-                         std::span<float> scales, std::span<float> offsets) const {
+void GroupScaleFit::search(const WeightedColumns& group, std::span<const float> shares,
+                           std::span<float> scales, std::span<float> offsets) const {
   kernels::ScaleSearch what{&codewords_, group.weights, group.importance, shares};
-  what.has_sign = grid_.scales == GroupGrid::kHalf ? both_signs_ : grid_.min_scale < 0;
+  what.has_sign = grid_.scales == GroupScales::kHalf ? both_signs_ : grid_.min_scale < 0;
   what.has_offsets = grid_.has_offsets;
-  what.largest_offset = grid_.scales == GroupGrid::kHalf ? std::numeric_limits<float>::max() : 0.0F;
+  what.largest_offset =
+      grid_.scales == GroupScales::kHalf ? std::numeric_limits<float>::max() : 0.0F;
   kernels::search_scales(what, scales, offsets);
 }
 
-void GroupScales::choose_factors(const WeightedColumns& columns, std::span<float> scale_factors,
-                                 std::span<float> offset_factors) const {
+void GroupScaleFit::choose_factors(const WeightedColumns& columns, std::span<float> scale_factors,
+                                   std::span<float> offset_factors) const {
   const std::size_t rows = columns.weights.cols();
   std::vector<float> scales(rows);
   std::vector<float> offsets(rows);
@@ -186,11 +189,11 @@ void GroupScales::choose_factors(const WeightedColumns& columns, std::span<float
   }
 }
 
-ScaleCandidates GroupScales::candidates(const WeightedColumns& group,
-                                        const GroupOfRows& factors) const {
+ScaleCandidates GroupScaleFit::candidates(const WeightedColumns& group,
+                                          const GroupOfRows& factors) const {
   ScaleCandidates all;
   all.rows = group.weights.cols();
-  if (grid_.scales == GroupGrid::kIntegers) {
+  if (grid_.scales == GroupScales::kHalfTimesByte) {
     add_integers(group, factors, all);
   } else if (grid_.has_offsets) {
     add_offsets(group, all);
@@ -208,8 +211,8 @@ ScaleCandidates GroupScales::candidates(const WeightedColumns& group,
   return all;
 }
 
-void GroupScales::add_multiples(const WeightedColumns& group, const GroupOfRows& factors,
-                                ScaleCandidates& candidates) const {
+void GroupScaleFit::add_multiples(const WeightedColumns& group, const GroupOfRows& factors,
+                                  ScaleCandidates& candidates) const {
   const std::vector<double> bell = bell_scales(group);
   const std::vector<float> offsets(candidates.rows);
   std::vector<float> scales(candidates.rows);
@@ -227,8 +230,8 @@ void GroupScales::add_multiples(const WeightedColumns& group, const GroupOfRows&
   }
 }
 
-void GroupScales::add_ranges(const WeightedColumns& group, const GroupOfRows& factors,
-                             ScaleCandidates& candidates) const {
+void GroupScaleFit::add_ranges(const WeightedColumns& group, const GroupOfRows& factors,
+                               ScaleCandidates& candidates) const {
   const std::vector<Covering> all = coverings(group.weights);
   const std::vector<float> offsets(candidates.rows);
   std::vector<float> scales(candidates.rows);
@@ -249,7 +252,7 @@ void GroupScales::add_ranges(const WeightedColumns& group, const GroupOfRows& fa
   }
 }
 
-void GroupScales::add_offsets(const WeightedColumns& group, ScaleCandidates& candidates) const {
+void GroupScaleFit::add_offsets(const WeightedColumns& group, ScaleCandidates& candidates) const {
   std::vector<float> scales(candidates.rows);
   std::vector<float> offsets(candidates.rows);
   for (std::size_t i = 0; i < num_candidates_; ++i) {
@@ -262,8 +265,8 @@ void GroupScales::add_offsets(const WeightedColumns& group, ScaleCandidates& can
   }
 }
 
-void GroupScales::add_integers(const WeightedColumns& group, const GroupOfRows& factors,
-                               ScaleCandidates& candidates) const {
+void GroupScaleFit::add_integers(const WeightedColumns& group, const GroupOfRows& factors,
+                                 ScaleCandidates& candidates) const {
   std::vector<float> ideal_scales(candidates.rows);
   std::vector<float> ideal_offsets(candidates.rows);
   search(group, search_shares(codewords_.count()), ideal_scales, ideal_offsets);
@@ -313,8 +316,8 @@ struct ErrorParabola {
 
 }  // namespace
 
-void GroupScales::improve(const kernels::LevelSums& sums, float total,
-                          const GroupOfRows& group) const {
+void GroupScaleFit::improve(const kernels::LevelSums& sums, float total,
+                            const GroupOfRows& group) const {
   for (std::size_t r = 0; r < group.scales.size(); ++r) {
     const float scale_factor = group.scale_factors[r];
     const float offset_factor = group.offset_factors[r];

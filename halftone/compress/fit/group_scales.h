@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "halftone/base/view.h"
-#include "halftone/compress/fit/group_grid.h"
+#include "halftone/compress/fit/fitted_groups.h"
 #include "halftone/kernels/fit/codewords.h"
 #include "halftone/kernels/fit/sweep_group.h"
 
@@ -39,11 +39,11 @@ struct ScaleCandidates {
   [[nodiscard]] std::size_t count() const { return rows == 0 ? 0 : scales.size() / rows; }
 };
 
-class GroupScales {
+class GroupScaleFit {
  public:
   /// @param candidates  how many scales to try for a group
-  /// @pre check_grid() has passed; the codewords are those of the grid and live as long
-  GroupScales(const GroupGrid& grid, const kernels::Codewords& codewords, int candidates);
+  /// @pre check_codes() has passed; the codewords are those of the grid and live as long
+  GroupScaleFit(const GroupCodes& grid, const kernels::Codewords& codewords, int candidates);
 
   /// kE3m5: the factor of a whole matrix; else 1.
   [[nodiscard]] float factor_of(MatrixView<const float> weights) const;
@@ -94,7 +94,7 @@ class GroupScales {
   void add_integers(const WeightedColumns& group, const GroupOfRows& factors,
                     ScaleCandidates& candidates) const;
 
-  const GroupGrid& grid_;
+  const GroupCodes& grid_;
   const kernels::Codewords& codewords_;
   std::size_t num_candidates_;
   bool is_coarse_;     ///< whether the extreme weights do not say what the scale should be

@@ -1,96 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of fits in groups: grids of files, and layers from fixed seeds.
+// For tests of fits in groups: codes of files, and layers from fixed seeds.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halftone/base/random.h"
 #include "halftone/base/view.h"
-#include "halftone/compress/fit/group_grid.h"
+#include "halftone/compress/fit/fitted_groups.h"
 #include "halftone/kernels/dense/matmul.h"
+#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::compress {
 
-/// A grid and the name of the file type that stores it.
+/// Codes and the name of the file type that stores them.
 struct NamedGrid {
   std::string name;
-  GroupGrid grid;
+  GroupCodes grid;
 };
 
-/// Levels first, first + 1, ..., last.
-inline std::vector<float> integer_levels(int first, int last) {
-  std::vector<float> levels;
-  for (int i = first; i <= last; ++i) levels.push_back(static_cast<float>(i));
-  return levels;
-}
-
 /// float16 scales.
-inline GroupGrid half_grid(std::vector<float> levels, std::size_t group, bool has_offsets = false) {
-  GroupGrid grid;
-  grid.codewords = std::move(levels);
-  grid.group = group;
-  grid.has_offsets = has_offsets;
-  return grid;
+inline GroupCodes half_codes(const numerics::CodeLevels& levels, std::size_t group,
+                             bool has_offsets = false) {
+  return {.levels = levels, .group = group, .has_offsets = has_offsets};
 }
 
 /// Integer scales of blocks of 256; with offsets unless scales have a sign.
-inline GroupGrid integer_grid(std::vector<float> levels, std::size_t group, int min_scale,
-                              int max_scale) {
-  GroupGrid grid = half_grid(std::move(levels), group, min_scale == 0);
-  grid.scales = GroupGrid::kIntegers;
-  grid.share = 256;
-  grid.min_scale = min_scale;
-  grid.max_scale = max_scale;
-  grid.max_offset = min_scale == 0 ? max_scale : 0;
-  return grid;
+inline GroupCodes integer_codes(const numerics::CodeLevels& levels, std::size_t group,
+                                int min_scale, int max_scale) {
+  return {.levels = levels,
+          .group = group,
+          .has_offsets = min_scale == 0,
+          .scales = GroupScales::kHalfTimesByte,
+          .share = 256,
+          .min_scale = min_scale,
+          .max_scale = max_scale,
+          .max_offset = min_scale == 0 ? max_scale : 0};
 }
 
-/// d weights that share D signs b: codewords P b for a matrix P of integers.
-inline GroupGrid vector_grid(std::size_t d, std::size_t signs) {
-  Random random(20);
-  std::vector<int> matrix(d * signs);
-  for (int& p : matrix) {
-    p = static_cast<int>(random.below(2 * 127 / signs)) - static_cast<int>(127 / signs);
-  }
-  GroupGrid grid;
-  grid.vector = d;
-  grid.group = 64;
-  grid.scales = GroupGrid::kE3m5;
-  for (std::size_t code = 0; code < std::size_t{1} << signs; ++code) {
-    for (std::size_t i = 0; i < d; ++i) {
-      int sum = 0;
-      for (std::size_t s = 0; s < signs; ++s) {
-        sum += (code >> s & 1) != 0 ? matrix[i * signs + s] : -matrix[i * signs + s];
-      }
-      grid.codewords.push_back(static_cast<float>(sum));
-    }
-  }
-  return grid;
+/// Codes of a shipped vector basis.
+inline GroupCodes vector_codes(std::string_view rate) {
+  return {.group = 64,
+          .scales = GroupScales::kE3m5,
+          .basis = numerics::shipped_vector_basis(rate).get()};
 }
 
 /// One of each kind that files have.
 inline std::vector<NamedGrid> grids_of_files() {
-  const std::vector<float> table = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                    1,    13,   25,  38,  53,  69,  89,  113};
-  return {{"Q4_0", half_grid(integer_levels(-8, 7), 32)},
-          {"Q4_1", half_grid(integer_levels(0, 15), 32, true)},
-          {"Q5_0", half_grid(integer_levels(-16, 15), 32)},
-          {"Q5_1", half_grid(integer_levels(0, 31), 32, true)},
-          {"Q8_0", half_grid(integer_levels(-127, 127), 32)},
-          {"IQ4_NL", half_grid(table, 32)},
-          {"Q1_0", half_grid({-1, 1}, 128)},
-          {"Q2_0", half_grid(integer_levels(-1, 2), 64)},
-          {"TQ2_0", half_grid(integer_levels(-1, 1), 256)},
-          {"Q2_K", integer_grid(integer_levels(0, 3), 16, 0, 15)},
-          {"Q3_K", integer_grid(integer_levels(-4, 3), 16, -32, 31)},
-          {"Q4_K", integer_grid(integer_levels(0, 15), 32, 0, 63)},
-          {"Q5_K", integer_grid(integer_levels(0, 31), 32, 0, 63)},
-          {"Q6_K", integer_grid(integer_levels(-32, 31), 16, -128, 127)},
-          {"4x8", vector_grid(4, 8)},
-          {"2x6", vector_grid(2, 6)},
-          {"1x3", vector_grid(1, 3)}};
+  constexpr std::array<std::int8_t, 16> kCurved = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                                   1,    13,   25,  38,  53,  69,  89,  113};
+  GroupCodes small = half_codes({3, -4}, 64);
+  small.scales = GroupScales::kE3m5;
+  return {{"Q4_0", half_codes({4, -8}, 32)},
+          {"Q4_1", half_codes({4, 0}, 32, true)},
+          {"Q5_0", half_codes({5, -16}, 32)},
+          {"Q5_1", half_codes({5, 0}, 32, true)},
+          {"Q8_0", half_codes({8, -128}, 32)},
+          {"IQ4_NL", half_codes({4, 0, kCurved}, 32)},
+          {"Q1_0", half_codes({1, -1}, 128)},
+          {"Q2_0", half_codes({2, -1}, 64)},
+          {"TQ2_0", half_codes({2, -1}, 256)},
+          {"Q2_K", integer_codes({2, 0}, 16, 0, 15)},
+          {"Q3_K", integer_codes({3, -4}, 16, -32, 31)},
+          {"Q4_K", integer_codes({4, 0}, 32, 0, 63)},
+          {"Q5_K", integer_codes({5, 0}, 32, 0, 63)},
+          {"Q6_K", integer_codes({6, -32}, 16, -128, 127)},
+          {"4x8", vector_codes("4x8")},
+          {"2x6", vector_codes("2x6")},
+          {"ThreeBitsE3m5", small}};
 }
 
 /// Weights [outputs, inputs] with some far from the others, and second moments [inputs, inputs] of
@@ -133,7 +114,7 @@ struct TestLayer {
 };
 
 /// The weights that a fit represents.
-inline std::vector<float> decoded(const GroupFit& fit, const GroupGrid& grid) {
+inline std::vector<float> decoded(const GroupFit& fit, const GroupCodes& grid) {
   std::vector<float> values(fit.rows * fit.cols);
   decode(fit, grid, MatrixView<float>(values, fit.rows, fit.cols));
   return values;

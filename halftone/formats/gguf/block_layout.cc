@@ -35,9 +35,8 @@ void index_codes(const BlockEncoding& encoding, const std::int8_t* codes, std::u
   std::array<std::int16_t, 256> index_of;  // by code + 128
   index_of.fill(-1);
   for (int index = 0; index < 1 << levels.bits; ++index) {
-    const int value = levels.bits == 1 ? 2 * index : index;
-    const int level = levels.table != nullptr ? (*levels.table)[static_cast<std::size_t>(index)]
-                                              : levels.first + value;
+    const int value = levels.step() * index;
+    const int level = levels.level(static_cast<std::size_t>(index));
     index_of[128 + static_cast<std::size_t>(level)] = static_cast<std::int16_t>(value);
   }
   for (std::size_t i = 0; i < encoding.block; ++i) {

@@ -53,20 +53,15 @@ constexpr BitPlanes signed_bytes(std::size_t at, std::size_t bytes) {
 struct BlockLayout {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
+  numerics::GroupCodes codes{};
   std::size_t block = 32;
-  std::size_t group = block;
   std::size_t bytes = 0;
-  numerics::CodeLevels levels{};
-  std::size_t scale_at = 0;          ///< the first byte of a float16
-  std::size_t offset_at = kNone;     ///< likewise
-  std::array<BitPlanes, 2> codes{};  ///< of indices of levels; of 1 bit: of twice the index
+  std::size_t scale_at = 0;                ///< the first byte of a float16
+  std::size_t offset_at = kNone;           ///< likewise
+  std::array<BitPlanes, 2> code_planes{};  ///< of indices of levels; of 1 bit: of twice the index
   std::array<BitPlanes, 6> integers{};
-  int min_scale = 0;
-  int max_scale = 0;
-  int max_offset = 0;
 
-  [[nodiscard]] constexpr std::size_t groups() const { return block / group; }
-  [[nodiscard]] constexpr bool has_offsets() const { return offset_at != kNone; }
+  [[nodiscard]] constexpr std::size_t groups() const { return block / codes.group; }
   [[nodiscard]] constexpr bool has_integers() const { return integers[0].bytes != 0; }
 };
 
@@ -111,14 +106,14 @@ inline float half_at(const std::byte* bytes) {
 
 template <const BlockLayout& kLayout>
 void unpack_codes(const std::byte* bytes, std::int8_t* codes) {
-  constexpr const auto* kTable = kLayout.levels.table;
-  read_bits<kLayout.codes[0]>(bytes, [codes](std::size_t i, int bits) {
-    codes[i] = static_cast<std::int8_t>(kLayout.levels.first + bits);
+  constexpr const auto& kTable = kLayout.codes.levels.table;
+  read_bits<kLayout.code_planes[0]>(bytes, [codes](std::size_t i, int bits) {
+    codes[i] = static_cast<std::int8_t>(kLayout.codes.levels.first + bits);
   });
-  read_bits<kLayout.codes[1]>(bytes, [codes](std::size_t i, int bits) {
+  read_bits<kLayout.code_planes[1]>(bytes, [codes](std::size_t i, int bits) {
     codes[i] = static_cast<std::int8_t>(codes[i] + bits);
   });
-  if constexpr (kTable != nullptr) {
+  if constexpr (kTable.has_value()) {
     for (std::size_t i = 0; i < kLayout.block; ++i) {
       codes[i] = (*kTable)[static_cast<std::size_t>(codes[i])];
     }
@@ -146,18 +141,18 @@ template <const BlockLayout& kLayout>
 void unpack_block(const numerics::BlockEncoding& /*encoding*/, const std::byte* bytes,
                   const numerics::CodeBlock& block) {
   const float scale = half_at(bytes + kLayout.scale_at);
-  const float offset = kLayout.has_offsets() ? half_at(bytes + kLayout.offset_at) : 0;
+  const float offset = kLayout.codes.has_offsets ? half_at(bytes + kLayout.offset_at) : 0;
   if constexpr (kLayout.has_integers()) {
     const BlockIntegers integers = integers_of<kLayout>(bytes);
     for (std::size_t g = 0; g < kLayout.groups(); ++g) {
-      block.scales[g] = scale * static_cast<float>(integers[g] + kLayout.min_scale);
-      if constexpr (kLayout.has_offsets()) {
+      block.scales[g] = scale * static_cast<float>(integers[g] + kLayout.codes.min_scale);
+      if constexpr (kLayout.codes.has_offsets) {
         block.offsets[g] = -offset * static_cast<float>(integers[kLayout.groups() + g]);
       }
     }
   } else {
     block.scales[0] = scale;
-    if constexpr (kLayout.has_offsets()) block.offsets[0] = offset;
+    if constexpr (kLayout.codes.has_offsets) block.offsets[0] = offset;
   }
   unpack_codes<kLayout>(bytes, block.codes);
 }
@@ -181,7 +176,7 @@ void pack_block(const numerics::BlockEncoding& encoding, const numerics::BlockNu
   std::fill_n(bytes, kLayout.bytes, std::byte{});
   put_half(encoding, kIntegers ? numbers.scale_factor : numbers.scales[0],
            bytes + kLayout.scale_at);
-  if constexpr (kLayout.has_offsets()) {
+  if constexpr (kLayout.codes.has_offsets) {
     put_half(encoding, kIntegers ? -numbers.offset_factor : numbers.offsets[0],
              bytes + kLayout.offset_at);
   }
@@ -194,8 +189,8 @@ void pack_block(const numerics::BlockEncoding& encoding, const numerics::BlockNu
   }
   std::array<std::uint8_t, kLayout.block> indices;
   index_codes(encoding, numbers.codes, indices.data());
-  set_bits<kLayout.codes[0]>(indices.data(), bytes);
-  set_bits<kLayout.codes[1]>(indices.data(), bytes);
+  set_bits<kLayout.code_planes[0]>(indices.data(), bytes);
+  set_bits<kLayout.code_planes[1]>(indices.data(), bytes);
 }
 
 }  // namespace halftone::formats

@@ -13,7 +13,7 @@
 namespace halftone::formats {
 namespace {
 
-using numerics::BlockScales;
+using numerics::GroupScales;
 
 /// What a block holds, in memory of its own.
 struct OwnedNumbers {
@@ -54,10 +54,7 @@ std::size_t groups_of(const GgufType& type) { return type.block / type.group; }
 std::vector<std::int8_t> levels_of(const GgufType& type) {
   std::vector<std::int8_t> levels;
   for (int i = 0; i < 1 << type.levels.bits; ++i) {
-    const int level = type.levels.first + (type.levels.bits == 1 ? 2 * i : i);
-    levels.push_back(type.levels.table != nullptr
-                         ? (*type.levels.table)[static_cast<std::size_t>(i)]
-                         : static_cast<std::int8_t>(level));
+    levels.push_back(static_cast<std::int8_t>(type.levels.level(static_cast<std::size_t>(i))));
   }
   return levels;
 }
@@ -82,7 +79,7 @@ OwnedNumbers numbers_of(const GgufType& type, int block) {
     numbers.codes[i] =
         levels[(i * 7 + random() % 2 + static_cast<std::size_t>(block)) % levels.size()];
   }
-  const bool integers = type.scales == BlockScales::kHalfTimesByte;
+  const bool integers = type.scales == GroupScales::kHalfTimesByte;
   for (std::size_t g = 0; g < groups_of(type); ++g) {
     numbers.scales[g] = integers ? integer(type.min_scale, type.max_scale) : half();
     numbers.offsets[g] = integers ? integer(0, type.max_offset) : half();
@@ -104,7 +101,7 @@ TEST(GgufPack, KeepsEveryNumber) {
   for (const GgufType* type : packed_types()) {
     SCOPED_TRACE(type->name);
     std::map<int, int> uses;
-    const bool integers = type->scales == BlockScales::kHalfTimesByte;
+    const bool integers = type->scales == GroupScales::kHalfTimesByte;
     for (int block = 0; block < 300; ++block) {
       const OwnedNumbers numbers = numbers_of(*type, block);
       const OwnedNumbers found = unpacked(*type, packed(*type, numbers));

@@ -8,13 +8,16 @@
 
 #include "halftone/formats/gguf/block_halves.h"
 #include "halftone/formats/gguf/block_layout.h"
+#include "halftone/formats/gguf/grid_blocks.h"
 
 namespace halftone::formats {
 namespace {
 
 using numerics::BlockEncoding;
-using numerics::BlockScales;
 using numerics::CodeBlock;
+using numerics::CodeLevels;
+using numerics::GroupCodes;
+using numerics::GroupScales;
 using Bytes = const std::byte*;
 
 unsigned byte_at(Bytes bytes, std::size_t i) { return std::to_integer<unsigned>(bytes[i]); }
@@ -36,6 +39,16 @@ constexpr std::array<std::int8_t, 16> kCurvedLevels = {-127, -104, -83, -65, -49
 constexpr std::array<std::int8_t, 16> kE2m1Levels = {0, 1,  2,  3,  4,  6,  8,  12,
                                                      0, -1, -2, -3, -4, -6, -8, -12};
 
+/// What the words of grids have, IQ2, IQ3_XXS, IQ3_S and IQ1 in turn.
+constexpr std::array<std::int8_t, 16> kTwoBitLevels = {-43, -25, -8, 8,  25, 43, 43, 43,
+                                                       43,  43,  43, 43, 43, 43, 43, 43};
+constexpr std::array<std::int8_t, 16> kThreeBitLevels = {-62, -52, -44, -36, -28, -20, -12, -4,
+                                                         4,   12,  20,  28,  36,  44,  52,  62};
+constexpr std::array<std::int8_t, 16> kOddLevels = {-15, -13, -11, -9, -7, -5, -3, -1,
+                                                    1,   3,   5,   7,  9,  11, 13, 15};
+constexpr std::array<std::int8_t, 16> kShiftedLevels = {-9, -7, -1, 1, 7, 9, 9, 9,
+                                                        9,  9,  9,  9, 9, 9, 9, 9};
+
 /// The integers of Q4_K and Q5_K: 8 scales and 8 offsets of 6 bits in 12 bytes.
 constexpr std::array<BitPlanes, 6> kSixBitPairs = {
     BitPlanes{.at = 4, .bytes = 4, .chunk = 4, .bits = 6, .planes = 1, .first = 0},
@@ -45,82 +58,101 @@ constexpr std::array<BitPlanes, 6> kSixBitPairs = {
     {.at = 4, .bytes = 4, .chunk = 4, .bits = 2, .shift = 4, .from = 6, .planes = 1, .first = 4},
     {.at = 8, .bytes = 4, .chunk = 4, .bits = 2, .shift = 4, .from = 6, .planes = 1, .first = 12}};
 
-constexpr BlockLayout kQ40 = {.bytes = 18, .levels = {4, -8}, .codes = {planes(2, 16, 16, 4)}};
-constexpr BlockLayout kQ41 = {
-    .bytes = 20, .levels = {4, 0}, .offset_at = 2, .codes = {planes(4, 16, 16, 4)}};
-constexpr BlockLayout kQ50 = {
-    .bytes = 22, .levels = {5, -16}, .codes = {planes(6, 16, 16, 4), planes(2, 4, 1, 1, 4)}};
-constexpr BlockLayout kQ51 = {.bytes = 24,
-                              .levels = {5, 0},
+/// Codes whose groups have a float16 each.
+constexpr GroupCodes halves_of_groups(CodeLevels levels, std::size_t group,
+                                      bool has_offsets = false) {
+  return {.levels = levels, .group = group, .has_offsets = has_offsets};
+}
+
+/// Codes whose groups have integers, which a float16 of the block of 256 multiplies.
+constexpr GroupCodes integers_of_groups(CodeLevels levels, std::size_t group, int min_scale,
+                                        int max_scale, int max_offset = 0) {
+  return {.levels = levels,
+          .group = group,
+          .has_offsets = max_offset != 0,
+          .scales = GroupScales::kHalfTimesByte,
+          .share = 256,
+          .min_scale = min_scale,
+          .max_scale = max_scale,
+          .max_offset = max_offset};
+}
+
+constexpr BlockLayout kQ40 = {
+    .codes = halves_of_groups({4, -8}, 32), .bytes = 18, .code_planes = {planes(2, 16, 16, 4)}};
+constexpr BlockLayout kQ41 = {.codes = halves_of_groups({4, 0}, 32, true),
+                              .bytes = 20,
                               .offset_at = 2,
-                              .codes = {planes(8, 16, 16, 4), planes(4, 4, 1, 1, 4)}};
-constexpr BlockLayout kQ80 = {.bytes = 34, .levels = {8, -128}, .codes = {signed_bytes(2, 32)}};
-constexpr BlockLayout kQ10 = {
-    .block = 128, .bytes = 18, .levels = {1, -1}, .codes = {planes(2, 16, 1, 1, 1)}};
-constexpr BlockLayout kQ20 = {
-    .block = 64, .bytes = 18, .levels = {2, -1}, .codes = {planes(2, 16, 1, 2)}};
-constexpr BlockLayout kQ2K = {.block = 256,
-                              .group = 16,
+                              .code_planes = {planes(4, 16, 16, 4)}};
+constexpr BlockLayout kQ50 = {.codes = halves_of_groups({5, -16}, 32),
+                              .bytes = 22,
+                              .code_planes = {planes(6, 16, 16, 4), planes(2, 4, 1, 1, 4)}};
+constexpr BlockLayout kQ51 = {.codes = halves_of_groups({5, 0}, 32, true),
+                              .bytes = 24,
+                              .offset_at = 2,
+                              .code_planes = {planes(8, 16, 16, 4), planes(4, 4, 1, 1, 4)}};
+constexpr BlockLayout kQ80 = {
+    .codes = halves_of_groups({8, -128}, 32), .bytes = 34, .code_planes = {signed_bytes(2, 32)}};
+constexpr BlockLayout kQ10 = {.codes = halves_of_groups({1, -1}, 128),
+                              .block = 128,
+                              .bytes = 18,
+                              .code_planes = {planes(2, 16, 1, 1, 1)}};
+constexpr BlockLayout kQ20 = {.codes = halves_of_groups({2, -1}, 64),
+                              .block = 64,
+                              .bytes = 18,
+                              .code_planes = {planes(2, 16, 1, 2)}};
+constexpr BlockLayout kQ2K = {.codes = integers_of_groups({2, 0}, 16, 0, 15, 15),
+                              .block = 256,
                               .bytes = 84,
-                              .levels = {2, 0},
                               .scale_at = 80,
                               .offset_at = 82,
-                              .codes = {planes(16, 64, 32, 2)},
-                              .integers = {planes(0, 16, 16, 4)},
-                              .max_scale = 15,
-                              .max_offset = 15};
-constexpr BlockLayout kQ3K = {.block = 256,
-                              .group = 16,
+                              .code_planes = {planes(16, 64, 32, 2)},
+                              .integers = {planes(0, 16, 16, 4)}};
+constexpr BlockLayout kQ3K = {.codes = integers_of_groups({3, -4}, 16, -32, 31),
+                              .block = 256,
                               .bytes = 110,
-                              .levels = {3, -4},
                               .scale_at = 108,
-                              .codes = {planes(32, 64, 32, 2), planes(0, 32, 32, 1, 2)},
-                              .integers = {planes(96, 8, 8, 4), planes(104, 4, 4, 2, 4)},
-                              .min_scale = -32,
-                              .max_scale = 31};
-constexpr BlockLayout kQ4K = {.block = 256,
-                              .group = 32,
+                              .code_planes = {planes(32, 64, 32, 2), planes(0, 32, 32, 1, 2)},
+                              .integers = {planes(96, 8, 8, 4), planes(104, 4, 4, 2, 4)}};
+constexpr BlockLayout kQ4K = {.codes = integers_of_groups({4, 0}, 32, 0, 63, 63),
+                              .block = 256,
                               .bytes = 144,
-                              .levels = {4, 0},
                               .offset_at = 2,
-                              .codes = {planes(16, 128, 32, 4)},
-                              .integers = kSixBitPairs,
-                              .max_scale = 63,
-                              .max_offset = 63};
-constexpr BlockLayout kQ5K = {.block = 256,
-                              .group = 32,
+                              .code_planes = {planes(16, 128, 32, 4)},
+                              .integers = kSixBitPairs};
+constexpr BlockLayout kQ5K = {.codes = integers_of_groups({5, 0}, 32, 0, 63, 63),
+                              .block = 256,
                               .bytes = 176,
-                              .levels = {5, 0},
                               .offset_at = 2,
-                              .codes = {planes(48, 128, 32, 4), planes(16, 32, 32, 1, 4)},
-                              .integers = kSixBitPairs,
-                              .max_scale = 63,
-                              .max_offset = 63};
-constexpr BlockLayout kQ6K = {.block = 256,
-                              .group = 16,
+                              .code_planes = {planes(48, 128, 32, 4), planes(16, 32, 32, 1, 4)},
+                              .integers = kSixBitPairs};
+constexpr BlockLayout kQ6K = {.codes = integers_of_groups({6, -32}, 16, -128, 127),
+                              .block = 256,
                               .bytes = 210,
-                              .levels = {6, -32},
                               .scale_at = 208,
-                              .codes = {planes(0, 128, 64, 4), planes(128, 64, 32, 2, 4)},
-                              .integers = {signed_bytes(192, 16)},
-                              .min_scale = -128,
-                              .max_scale = 127};
-constexpr BlockLayout kIq4Nl = {
-    .bytes = 18, .levels = {4, 0, &kCurvedLevels}, .codes = {planes(2, 16, 16, 4)}};
-constexpr BlockLayout kIq4Xs = {.block = 256,
-                                .group = 32,
+                              .code_planes = {planes(0, 128, 64, 4), planes(128, 64, 32, 2, 4)},
+                              .integers = {signed_bytes(192, 16)}};
+constexpr BlockLayout kIq4Nl = {.codes = halves_of_groups({4, 0, kCurvedLevels}, 32),
+                                .bytes = 18,
+                                .code_planes = {planes(2, 16, 16, 4)}};
+constexpr BlockLayout kIq4Xs = {.codes = integers_of_groups({4, 0, kCurvedLevels}, 32, -32, 31),
+                                .block = 256,
                                 .bytes = 136,
-                                .levels = {4, 0, &kCurvedLevels},
-                                .codes = {planes(8, 128, 16, 4)},
-                                .integers = {planes(4, 4, 1, 4), planes(2, 2, 1, 2, 4)},
-                                .min_scale = -32,
-                                .max_scale = 31};
-constexpr BlockLayout kTq20 = {
-    .block = 256, .bytes = 66, .levels = {2, -1}, .scale_at = 64, .codes = {planes(0, 64, 32, 2)}};
+                                .code_planes = {planes(8, 128, 16, 4)},
+                                .integers = {planes(4, 4, 1, 4), planes(2, 2, 1, 2, 4)}};
+constexpr BlockLayout kTq20 = {.codes = halves_of_groups({2, -1}, 256),
+                               .block = 256,
+                               .bytes = 66,
+                               .scale_at = 64,
+                               .code_planes = {planes(0, 64, 32, 2)}};
 // Of these the codes only: their scales are other numbers.
-constexpr BlockLayout kMxfp4 = {.levels = {4, 0, &kE2m1Levels}, .codes = {planes(1, 16, 16, 4)}};
-constexpr BlockLayout kNvfp4 = {
-    .block = 64, .levels = {4, 0, &kE2m1Levels}, .codes = {planes(4, 32, 8, 4)}};
+constexpr BlockLayout kMxfp4 = {
+    .codes = {.levels = {4, 0, kE2m1Levels}, .group = 32, .scales = GroupScales::kPowerOfTwo},
+    .bytes = 17,
+    .code_planes = {planes(1, 16, 16, 4)}};
+constexpr BlockLayout kNvfp4 = {.codes = halves_of_groups({4, 0, kE2m1Levels}, 16),
+                                .block = 64,
+                                .bytes = 36,
+                                .code_planes = {planes(4, 32, 8, 4)}};
 
 /// Digits to base 3, the highest first: plane k of a byte q is floor(3 (q 3^k mod 256) / 256).
 void unpack_thirds(Bytes bytes, std::size_t chunk, std::size_t planes, std::int8_t* codes) {
@@ -158,23 +190,35 @@ void unpack_nvfp4(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block)
   unpack_codes<kNvfp4>(b, block.codes);
 }
 
+using Unpack = decltype(BlockEncoding::unpack);
+using Number = decltype(BlockEncoding::number);
+
+constexpr GgufType number_type(std::string_view name, std::uint32_t id, std::size_t bytes,
+                               Number number = nullptr) {
+  return {{{}, name, 1, bytes, nullptr, number}, id};
+}
+
+constexpr GgufType read_type(std::string_view name, std::uint32_t id, const GroupCodes& codes,
+                             std::size_t block, std::size_t bytes, Unpack unpack) {
+  return {{codes, name, block, bytes, unpack}, id};
+}
+
 template <const BlockLayout& kLayout>
 constexpr GgufType packed_type(std::string_view name, std::uint32_t id) {
-  GgufType type{{name, kLayout.block, kLayout.bytes, kLayout.group, kLayout.has_offsets(),
-                 unpack_block<kLayout>, kLayout.levels},
-                id};
-  if (kLayout.has_integers()) type.scales = BlockScales::kHalfTimesByte;
+  GgufType type =
+      read_type(name, id, kLayout.codes, kLayout.block, kLayout.bytes, unpack_block<kLayout>);
   type.pack = pack_block<kLayout>;
-  type.min_scale = kLayout.min_scale;
-  type.max_scale = kLayout.max_scale;
-  type.max_offset = kLayout.max_offset;
   return type;
 }
 
-// Those without a group are numbers, or codes that need grids which are not here.
+/// Levels that the words of a grid have; the scales are those of unpack_iq2_xxs() and so on.
+constexpr GroupCodes grid_codes(const std::array<std::int8_t, 16>& levels, std::size_t group) {
+  return integers_of_groups({4, 0, levels}, group, 1, 31);
+}
+
 constexpr std::array kTypes = {
-    GgufType{{"F32", 1, 4, 0, false, nullptr, {}, {}, float_at}, 0},
-    GgufType{{"F16", 1, 2, 0, false, nullptr, {}, {}, half_at}, 1},
+    number_type("F32", 0, 4, float_at),
+    number_type("F16", 1, 2, half_at),
     packed_type<kQ40>("Q4_0", 2),
     packed_type<kQ41>("Q4_1", 3),
     packed_type<kQ50>("Q5_0", 6),
@@ -185,27 +229,25 @@ constexpr std::array kTypes = {
     packed_type<kQ4K>("Q4_K", 12),
     packed_type<kQ5K>("Q5_K", 13),
     packed_type<kQ6K>("Q6_K", 14),
-    GgufType{{"IQ2_XXS", 256, 66}, 16},
-    GgufType{{"IQ2_XS", 256, 74}, 17},
-    GgufType{{"IQ3_XXS", 256, 98}, 18},
-    GgufType{{"IQ1_S", 256, 50}, 19},
+    read_type("IQ2_XXS", 16, grid_codes(kTwoBitLevels, 32), 256, 66, unpack_iq2_xxs),
+    read_type("IQ2_XS", 17, grid_codes(kTwoBitLevels, 16), 256, 74, unpack_iq2_xs),
+    read_type("IQ3_XXS", 18, grid_codes(kThreeBitLevels, 32), 256, 98, unpack_iq3_xxs),
+    read_type("IQ1_S", 19, grid_codes(kShiftedLevels, 32), 256, 50, unpack_iq1_s),
     packed_type<kIq4Nl>("IQ4_NL", 20),
-    GgufType{{"IQ3_S", 256, 110}, 21},
-    GgufType{{"IQ2_S", 256, 82}, 22},
+    read_type("IQ3_S", 21, grid_codes(kOddLevels, 32), 256, 110, unpack_iq3_s),
+    read_type("IQ2_S", 22, grid_codes(kTwoBitLevels, 16), 256, 82, unpack_iq2_s),
     packed_type<kIq4Xs>("IQ4_XS", 23),
-    GgufType{{"I8", 1, 1}, 24},
-    GgufType{{"I16", 1, 2}, 25},
-    GgufType{{"I32", 1, 4}, 26},
-    GgufType{{"I64", 1, 8}, 27},
-    GgufType{{"F64", 1, 8}, 28},
-    GgufType{{"IQ1_M", 256, 56}, 29},
-    GgufType{{"BF16", 1, 2, 0, false, nullptr, {}, {}, bfloat_at}, 30},
-    GgufType{{"TQ1_0", 256, 54, 256, false, unpack_tq1_0, {2, -1}}, 34},
+    number_type("I8", 24, 1),
+    number_type("I16", 25, 2),
+    number_type("I32", 26, 4),
+    number_type("I64", 27, 8),
+    number_type("F64", 28, 8),
+    read_type("IQ1_M", 29, grid_codes(kShiftedLevels, 16), 256, 56, unpack_iq1_m),
+    number_type("BF16", 30, 2, bfloat_at),
+    read_type("TQ1_0", 34, halves_of_groups({2, -1}, 256), 256, 54, unpack_tq1_0),
     packed_type<kTq20>("TQ2_0", 35),
-    GgufType{
-        {"MXFP4", 32, 17, 32, false, unpack_mxfp4, {4, 0, &kE2m1Levels}, BlockScales::kPowerOfTwo},
-        39},
-    GgufType{{"NVFP4", 64, 36, 16, false, unpack_nvfp4, {4, 0, &kE2m1Levels}}, 40},
+    read_type("MXFP4", 39, kMxfp4.codes, kMxfp4.block, kMxfp4.bytes, unpack_mxfp4),
+    read_type("NVFP4", 40, kNvfp4.codes, kNvfp4.block, kNvfp4.bytes, unpack_nvfp4),
     packed_type<kQ10>("Q1_0", 41),
     packed_type<kQ20>("Q2_0", 42),
 };
@@ -219,16 +261,18 @@ struct TypeHalves {
 
 template <const BlockLayout& kLayout>
 constexpr TypeHalves halves(std::string_view name) {
-  if (!kLayout.has_offsets()) return {name, {kLayout.scale_at}};
+  if (!kLayout.codes.has_offsets) return {name, {kLayout.scale_at}};
   return {name, {kLayout.scale_at, kLayout.offset_at}, 2};
 }
 
 constexpr std::array kHalves = {
-    halves<kQ40>("Q4_0"),      halves<kQ41>("Q4_1"),     halves<kQ50>("Q5_0"),
-    halves<kQ51>("Q5_1"),      halves<kQ80>("Q8_0"),     halves<kQ2K>("Q2_K"),
-    halves<kQ3K>("Q3_K"),      halves<kQ4K>("Q4_K"),     halves<kQ5K>("Q5_K"),
-    halves<kQ6K>("Q6_K"),      halves<kIq4Nl>("IQ4_NL"), halves<kIq4Xs>("IQ4_XS"),
-    TypeHalves{"TQ1_0", {52}}, halves<kTq20>("TQ2_0"),   halves<kQ10>("Q1_0"),
+    halves<kQ40>("Q4_0"),       halves<kQ41>("Q4_1"),      halves<kQ50>("Q5_0"),
+    halves<kQ51>("Q5_1"),       halves<kQ80>("Q8_0"),      halves<kQ2K>("Q2_K"),
+    halves<kQ3K>("Q3_K"),       halves<kQ4K>("Q4_K"),      halves<kQ5K>("Q5_K"),
+    halves<kQ6K>("Q6_K"),       halves<kIq4Nl>("IQ4_NL"),  halves<kIq4Xs>("IQ4_XS"),
+    TypeHalves{"IQ2_XXS", {0}}, TypeHalves{"IQ2_XS", {0}}, TypeHalves{"IQ2_S", {0}},
+    TypeHalves{"IQ3_XXS", {0}}, TypeHalves{"IQ3_S", {0}},  TypeHalves{"IQ1_S", {0}},
+    TypeHalves{"TQ1_0", {52}},  halves<kTq20>("TQ2_0"),    halves<kQ10>("Q1_0"),
     halves<kQ20>("Q2_0"),
 };
 

@@ -237,7 +237,7 @@ struct EvenCodes {
   static constexpr bool kSigned = false;
   static constexpr int kStepShift = kBits == 1 ? 1 : 0;
 
-  explicit EvenCodes(const PackedGroups& weights) : bias(weights.format().first_level) {}
+  explicit EvenCodes(const PackedGroups& weights) : bias(weights.format().levels.first) {}
 
   template <PieceQuads kPiece, std::size_t kVectors>
   HALFTONE_VNNI HWY_INLINE void Sum(const std::uint8_t* HWY_RESTRICT planes, std::size_t at,
@@ -291,7 +291,7 @@ struct TableCodes {
   explicit TableCodes(const PackedGroups& weights) {
     alignas(16) std::uint8_t bytes[16];
     for (std::size_t code = 0; code < 16; ++code) {
-      bytes[code] = static_cast<std::uint8_t>(weights.format().level(code) + kLevelBias);
+      bytes[code] = static_cast<std::uint8_t>(weights.format().levels.level(code) + kLevelBias);
     }
     table = hn::LoadDup128(DBytes(), bytes);
   }

@@ -1,59 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels know of weights in groups: their codes, how scales are stored, and extents.
+// What kernels know of weights in groups: their codes and extents.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
 
-#include "halftone/numerics/vector_basis.h"
+#include "halftone/numerics/group_codes.h"
 
 namespace halftone::kernels {
 
-/// How the scales of groups, and their offsets, are stored in packed weights. Every way gives the
-/// float32 back that was packed, except for the sign of zero.
-enum class GroupScales {
-  kHalf,           ///< float16
-  kHalfTimesByte,  ///< float16 of 256 inputs, times int8 of the group
-  kPowerOfTwo,     ///< 2^e, e from -126 to 127, or zero, in a byte
-  kE3m5,           ///< a byte of e3m5, times a float32 of the matrix
-  kFloat,          ///< float32
-};
+using numerics::GroupCodes;
+using numerics::GroupScales;
 
-/// Weights in groups: weight i of a row is, with g = i / group,
-///
-///     scale[g] * level(code[i]) + offset[g]
-///
-/// where level(c) is levels[c] if there are levels, else first_level + c step, of int8. The step is
-/// 2 for codes of one bit and 1 for others. With a basis, neighbouring weights share a code:
-/// `bits`, `first_level` and `levels` are not used, and the levels are the numbers of its codeword.
-struct GroupFormat {
-  int bits = 4;            ///< of a code: 1, 2, 3, 4, 5, 6 or 8
-  std::size_t group = 32;  ///< inputs that share a scale: 16, 32, 64, 128 or 256
-  bool has_offsets = false;
-  int first_level = 0;                                               ///< of code 0
-  std::optional<std::array<std::int8_t, 16>> levels = std::nullopt;  ///< for 4 bits only
-  GroupScales scales = GroupScales::kHalf;  ///< packing takes kFloat if these are not exact
-  std::shared_ptr<const numerics::VectorBasis> basis{};  ///< or null; in groups of 64 inputs
-  float factor = 1;                                      ///< of scales of kE3m5
-
-  /// Weights that share a code.
-  [[nodiscard]] std::size_t vector() const {
-    return basis == nullptr ? 1 : static_cast<std::size_t>(basis->numbers());
-  }
-  [[nodiscard]] int code_bits() const { return basis == nullptr ? bits : basis->signs(); }
-
-  [[nodiscard]] int level_step() const { return bits == 1 ? 2 : 1; }
-  [[nodiscard]] int level(std::size_t code) const {
-    return levels ? (*levels)[code] : first_level + static_cast<int>(code) * level_step();
-  }
-  /// Refuses what no kernel takes.
-  /// @throws Error kUnsupported
-  void check() const;
-};
+/// Refuses what no kernel takes: codes of other than 1, 2, 3, 4, 5, 6 or 8 bits, groups of other
+/// than 16, 32, 64, 128 or 256 inputs, levels beyond int8; with a basis, other groups than of 64
+/// inputs.
+/// @throws Error kUnsupported
+void check_groups(const GroupCodes& codes);
 
 /// Rows of a strip of packed weights, and inputs of its blocks and units.
 inline constexpr std::size_t kStripRows = 64;

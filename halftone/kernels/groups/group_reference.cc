@@ -81,7 +81,7 @@ void encode_group_rows_reference(MatrixView<const float> values, BlockRange rows
   }
 }
 
-void multiply_groups_reference(const GroupFormat& format, const PackedGroups::Unpack& unpack,
+void multiply_groups_reference(const GroupCodes& format, const PackedGroups::Unpack& unpack,
                                const EncodedRows& x, MatrixView<float> y) {
   const GroupExtents& extents = x.extents();
   GroupRow w;

@@ -10,7 +10,7 @@ namespace halftone::kernels {
 /// Reference implementation of multiply_groups() in plain loops over what `unpack` gives.
 /// @param format  scales as `unpack` gives them, however they would be stored
 /// @param y       [x.rows(), rows of the weights]
-void multiply_groups_reference(const GroupFormat& format, const PackedGroups::Unpack& unpack,
+void multiply_groups_reference(const GroupCodes& format, const PackedGroups::Unpack& unpack,
                                const EncodedRows& x, MatrixView<float> y);
 
 }  // namespace halftone::kernels

@@ -67,7 +67,7 @@ inline void DecodeScaleProducts(const std::uint8_t* HWY_RESTRICT from, std::size
 
 /// Scales as store_group_scales() stored them.
 /// @param scales  [groups, 64]
-inline void DecodeGroupScales(const ScaleStorage& storage, const std::uint8_t* HWY_RESTRICT from,
+inline void DecodeGroupScales(const ScaleForm& storage, const std::uint8_t* HWY_RESTRICT from,
                               std::size_t groups, float* HWY_RESTRICT scales) {
   const DGroupFloats d;
   const std::size_t count = groups * kStripRows;

@@ -119,7 +119,7 @@ std::optional<std::uint8_t> e3m5_of(float scale, float factor) {
 }
 
 /// Stores a scale that takes no other one to store. @return whether that is exact
-bool store_scale(const ScaleStorage& storage, float scale, std::size_t row, std::uint8_t* to) {
+bool store_scale(const ScaleForm& storage, float scale, std::size_t row, std::uint8_t* to) {
   if (storage.how == GroupScales::kFloat) {
     store_at(to, row, scale);
     return true;
@@ -157,7 +157,7 @@ std::size_t group_scale_bytes(GroupScales how, std::size_t groups) {
   fail(ErrorKind::kInternal, "group scales: no such storage");
 }
 
-bool store_group_scales(const ScaleStorage& storage, std::span<const float> scales, std::size_t row,
+bool store_group_scales(const ScaleForm& storage, std::span<const float> scales, std::size_t row,
                         std::uint8_t* to) {
   HALFTONE_ASSERT(scales.size() <= kMaxBlockGroups);
   if (storage.how == GroupScales::kHalfTimesByte) {
@@ -176,7 +176,7 @@ bool store_group_scales(const ScaleStorage& storage, std::span<const float> scal
   return true;
 }
 
-void load_group_scales(const ScaleStorage& storage, const std::uint8_t* from, std::size_t row,
+void load_group_scales(const ScaleForm& storage, const std::uint8_t* from, std::size_t row,
                        std::span<float> scales) {
   const GroupScales how = storage.how;
   const std::size_t group_bytes = group_scale_bytes(how, 1) - group_scale_bytes(how, 0);

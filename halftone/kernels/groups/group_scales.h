@@ -11,7 +11,7 @@
 namespace halftone::kernels {
 
 /// How scales are stored, with the factor of those of kE3m5.
-struct ScaleStorage {
+struct ScaleForm {
   GroupScales how = GroupScales::kHalf;
   float factor = 1;
 };
@@ -22,11 +22,11 @@ std::size_t group_scale_bytes(GroupScales how, std::size_t groups);
 /// Stores the scales of row `row` of a strip.
 /// @param to  group_scale_bytes()
 /// @return    whether the stored bytes give all scales exactly
-bool store_group_scales(const ScaleStorage& storage, std::span<const float> scales, std::size_t row,
+bool store_group_scales(const ScaleForm& storage, std::span<const float> scales, std::size_t row,
                         std::uint8_t* to);
 
 /// The scales that store_group_scales() stored.
-void load_group_scales(const ScaleStorage& storage, const std::uint8_t* from, std::size_t row,
+void load_group_scales(const ScaleForm& storage, const std::uint8_t* from, std::size_t row,
                        std::span<float> scales);
 
 }  // namespace halftone::kernels

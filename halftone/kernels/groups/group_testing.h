@@ -23,8 +23,11 @@ namespace halftone::kernels {
 
 struct NamedFormat {
   std::string name;
-  GroupFormat format;
+  GroupCodes format;
 };
+
+/// Codes of 4 bits from 0 on, with a float16 for 32 inputs.
+inline constexpr GroupCodes kFourBits{.levels = {4}, .group = 32};
 
 /// The tensor types of GGUF, and combinations that no file has.
 inline std::vector<NamedFormat> group_formats() {
@@ -33,29 +36,32 @@ inline std::vector<NamedFormat> group_formats() {
                                               1,    13,   25,  38,  53,  69,  89,  113};
   const std::array<std::int8_t, 16> e2m1 = {0, 1,  2,  3,  4,  6,  8,  12,
                                             0, -1, -2, -3, -4, -6, -8, -12};
+  const std::array<std::int8_t, 16> words = {-43, -25, -8, 8,  25, 43, 43, 43,
+                                             43,  43,  43, 43, 43, 43, 43, 43};
   return {
-      {"Q1_0", {1, 128, false, -1, {}, kHalf}},
-      {"Q2_0", {2, 64, false, -1, {}, kHalf}},
-      {"Q4_0", {4, 32, false, -8, {}, kHalf}},
-      {"Q4_1", {4, 32, true, 0, {}, kHalf}},
-      {"Q8_0", {8, 32, false, -128, {}, kHalf}},
-      {"TQ2_0", {2, 256, false, -1, {}, kHalf}},
-      {"Q4_K", {4, 32, true, 0, {}, kHalfTimesByte}},
-      {"Q5_K", {5, 32, true, 0, {}, kHalfTimesByte}},
-      {"Q2_K", {2, 16, true, 0, {}, kHalfTimesByte}},
-      {"Q3_K", {3, 16, false, -4, {}, kHalfTimesByte}},
-      {"Q6_K", {6, 16, false, -32, {}, kHalfTimesByte}},
-      {"Q5_0", {5, 32, false, -16, {}, kHalf}},
-      {"Q5_1", {5, 32, true, 0, {}, kHalf}},
-      {"IQ4_NL", {4, 32, false, 0, curved, kHalf}},
-      {"IQ4_XS", {4, 32, false, 0, curved, kHalfTimesByte}},
-      {"MXFP4", {4, 32, false, 0, e2m1, kPowerOfTwo}},
-      {"NVFP4", {4, 16, false, 0, e2m1, kHalf}},
-      {"3 bits per 64", {3, 64, false, -4, {}, kFloat}},
-      {"6 bits per 128", {6, 128, true, -32, {}, kFloat}},
-      {"8 bits per 16", {8, 16, true, -128, {}, kFloat}},
-      {"1 bit per 16", {1, 16, false, -1, {}, kHalf}},
-      {"table per 64", {4, 64, true, 0, curved, kHalf}},
+      {"Q1_0", {{1, -1}, 128, false, kHalf}},
+      {"Q2_0", {{2, -1}, 64, false, kHalf}},
+      {"Q4_0", {{4, -8}, 32, false, kHalf}},
+      {"Q4_1", {{4, 0}, 32, true, kHalf}},
+      {"Q8_0", {{8, -128}, 32, false, kHalf}},
+      {"TQ2_0", {{2, -1}, 256, false, kHalf}},
+      {"Q4_K", {{4, 0}, 32, true, kHalfTimesByte}},
+      {"Q5_K", {{5, 0}, 32, true, kHalfTimesByte}},
+      {"Q2_K", {{2, 0}, 16, true, kHalfTimesByte}},
+      {"Q3_K", {{3, -4}, 16, false, kHalfTimesByte}},
+      {"Q6_K", {{6, -32}, 16, false, kHalfTimesByte}},
+      {"Q5_0", {{5, -16}, 32, false, kHalf}},
+      {"Q5_1", {{5, 0}, 32, true, kHalf}},
+      {"IQ4_NL", {{4, 0, curved}, 32, false, kHalf}},
+      {"IQ4_XS", {{4, 0, curved}, 32, false, kHalfTimesByte}},
+      {"MXFP4", {{4, 0, e2m1}, 32, false, kPowerOfTwo}},
+      {"NVFP4", {{4, 0, e2m1}, 16, false, kHalf}},
+      {"IQ2_XS", {{4, 0, words}, 16, false, kHalfTimesByte}},
+      {"3 bits per 64", {{3, -4}, 64, false, kFloat}},
+      {"6 bits per 128", {{6, -32}, 128, true, kFloat}},
+      {"8 bits per 16", {{8, -128}, 16, true, kFloat}},
+      {"1 bit per 16", {{1, -1}, 16, false, kHalf}},
+      {"table per 64", {{4, 0, curved}, 64, true, kHalf}},
   };
 }
 
@@ -63,10 +69,10 @@ inline std::vector<NamedFormat> group_formats() {
 inline std::vector<NamedFormat> vector_formats() {
   std::vector<NamedFormat> formats;
   for (const std::string_view rate : numerics::vector_rates()) {
-    GroupFormat format;
+    GroupCodes format;
     format.group = 64;
     format.scales = GroupScales::kE3m5;
-    format.basis = numerics::shipped_vector_basis(rate);
+    format.basis = numerics::shipped_vector_basis(rate).get();  // that of the program
     format.factor = 0.0123F;
     formats.push_back({std::string(rate), format});
   }
@@ -75,7 +81,7 @@ inline std::vector<NamedFormat> vector_formats() {
 
 /// Random weights with scales that the format stores exactly.
 struct RandomGroups {
-  RandomGroups(const GroupFormat& format_in, std::size_t rows_in, std::size_t cols_in,
+  RandomGroups(const GroupCodes& format_in, std::size_t rows_in, std::size_t cols_in,
                std::uint64_t seed)
       : format(format_in), rows(rows_in), extents{cols_in, format_in.group, format_in.vector()} {
     Random random(seed);
@@ -84,8 +90,8 @@ struct RandomGroups {
       levels.insert(levels.end(), codeword.begin(), codeword.end());
     }
     for (std::size_t i = levels.size(); i < rows * cols_in; ++i) {
-      levels.push_back(
-          static_cast<std::int8_t>(format.level(random.below(std::uint64_t{1} << format.bits))));
+      levels.push_back(static_cast<std::int8_t>(
+          format.levels.level(random.below(std::uint64_t{1} << format.levels.bits))));
     }
     for (std::vector<float>* all : {&scales, &offsets}) {
       for (std::size_t row = 0; row < rows; ++row) add_scales(random, *all);
@@ -137,7 +143,7 @@ struct RandomGroups {
     return PackedGroups::pack(rows, extents.cols, format, unpacker());
   }
 
-  GroupFormat format;
+  GroupCodes format;
   std::size_t rows;
   GroupExtents extents;
   std::vector<std::int8_t> levels;

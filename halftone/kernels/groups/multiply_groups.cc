@@ -318,12 +318,12 @@ void MultiplyGroups(const PackedGroups& w, const EncodedRows& x, BlockRange stri
                     MatrixView<float> y) {
   if (w.format().basis != nullptr) return MultiplyVectors(w, x, strips, y);
 #if HWY_TARGET == HWY_AVX3_DL
-  if (w.format().bits == 1 && w.extents().piece() == 64 && x.rows() < kMinTileRows) {
+  if (w.format().levels.bits == 1 && w.extents().piece() == 64 && x.rows() < kMinTileRows) {
     return MultiplyRowsByTables<SignCodes>(w, x, strips, y);
   }
 #endif
-  if (w.format().levels) return MultiplyCodes<TableCodes>(w, x, strips, y);
-  switch (w.format().bits) {
+  if (w.format().levels.table) return MultiplyCodes<TableCodes>(w, x, strips, y);
+  switch (w.format().levels.bits) {
     case 1:
       return MultiplyCodes<EvenCodes<1, 0> >(w, x, strips, y);
     case 2:

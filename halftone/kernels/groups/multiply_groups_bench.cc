@@ -26,7 +26,7 @@ std::vector<NamedFormat> measured_formats() {
 }
 
 /// Copies of a matrix; all rows are alike in strips, which saves the time to make them.
-std::vector<PackedGroups> copies_of(const GroupFormat& format, std::size_t extent, bool cold) {
+std::vector<PackedGroups> copies_of(const GroupCodes& format, std::size_t extent, bool cold) {
   const RandomGroups w(format, kStripRows, extent, 1);
   const auto unpack = [&](std::size_t row, std::span<std::int8_t> codes, std::span<float> scales,
                           std::span<float> offsets) {

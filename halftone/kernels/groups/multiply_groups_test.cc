@@ -110,8 +110,8 @@ TEST_P(MultiplyGroups, AddsPartsOfVectorsWithoutOverflow) {
       for (std::size_t j = 0; j < d; ++j) {
         matrix[j * signs + (largest + j) % signs] = static_cast<std::int8_t>(128 - signs);
       }
-      named.format.basis =
-          std::make_shared<const numerics::VectorBasis>(static_cast<int>(d), matrix);
+      const auto basis = std::make_shared<const numerics::VectorBasis>(static_cast<int>(d), matrix);
+      named.format.basis = basis.get();
       for (const std::size_t code : {std::size_t{0}, named.format.basis->num_codes() - 1}) {
         RandomGroups w(named.format, 64, 128, 14);
         for (std::size_t i = 0; i < w.levels.size() / 2; ++i) {
@@ -141,7 +141,8 @@ TEST_P(MultiplyGroups, MatchesReferenceForCodewordsInManyStrips) {
   for (const int first : {15, 120}) {
     std::vector<std::int8_t> matrix(32, first == 15 ? 16 : 1);
     for (std::size_t j = 0; j < 4; ++j) matrix[8 * j] = static_cast<std::int8_t>(first);
-    named.format.basis = std::make_shared<const numerics::VectorBasis>(4, matrix);
+    const auto basis = std::make_shared<const numerics::VectorBasis>(4, matrix);
+    named.format.basis = basis.get();
     EXPECT_EQ(VectorTables(*named.format.basis).halves_fit, first == 15);
     for (const std::size_t code : {0x00U, 0x0FU, 0xF0U, 0xFFU}) {
       RandomGroups w(named.format, 768, 128, 17);
@@ -167,9 +168,10 @@ TEST_P(MultiplyGroups, MatchesReferenceForLongRows) {
 TEST_P(MultiplyGroups, DoesNotOverflow) {
   for (const NamedFormat& named : group_formats()) {
     SCOPED_TRACE(named.name);
-    for (const std::size_t code : {std::size_t{0}, (std::size_t{1} << named.format.bits) - 1}) {
+    for (const std::size_t code :
+         {std::size_t{0}, (std::size_t{1} << named.format.levels.bits) - 1}) {
       RandomGroups w(named.format, 64, 256, 7);
-      std::ranges::fill(w.levels, static_cast<std::int8_t>(w.format.level(code)));
+      std::ranges::fill(w.levels, static_cast<std::int8_t>(w.format.levels.level(code)));
       for (const float sign : {1.0F, -1.0F}) {
         for (const std::size_t rows : {1U, 8U}) {
           const std::vector<float> values(rows * 256, sign);

@@ -28,13 +28,13 @@ struct PlaneBits {
   unsigned signs = 0;
 };
 
-PlaneBits plane_bits(const GroupFormat& format) {
+PlaneBits plane_bits(const GroupCodes& format) {
   if (format.basis != nullptr) {
     const CodePlanes bits{format.basis->signs()};
     const auto signs = static_cast<unsigned>(bits.sign_planes());
     return bits.field_bits() == 6 ? PlaneBits{4, 2, signs} : PlaneBits{8, 0, signs};
   }
-  switch (format.bits) {
+  switch (format.levels.bits) {
     case 3:
       return {2, 1};
     case 5:
@@ -42,7 +42,7 @@ PlaneBits plane_bits(const GroupFormat& format) {
     case 6:
       return {4, 2};
     default:
-      return {static_cast<unsigned>(format.bits), 0};
+      return {static_cast<unsigned>(format.levels.bits), 0};
   }
 }
 
@@ -124,25 +124,25 @@ unsigned load_field(const std::uint8_t* plane, std::size_t input, unsigned bits)
 
 /// Of each level, as an unsigned byte, the code; kNoCode where there is none. Of codes with equal
 /// levels the lowest.
-std::array<std::uint8_t, 256> codes_of_levels(const GroupFormat& format) {
+std::array<std::uint8_t, 256> codes_of_levels(const GroupCodes& format) {
   std::array<std::uint8_t, 256> codes;
   codes.fill(kNoCode);
-  for (std::size_t code = std::size_t{1} << format.bits; code-- > 0;) {
-    codes[static_cast<std::uint8_t>(format.level(code))] = static_cast<std::uint8_t>(code);
+  for (std::size_t code = std::size_t{1} << format.levels.bits; code-- > 0;) {
+    codes[static_cast<std::uint8_t>(format.levels.level(code))] = static_cast<std::uint8_t>(code);
   }
   return codes;
 }
 
 /// The codes of levels one apart. @return whether all are levels
-bool code_even_levels(std::span<const std::int8_t> levels, const GroupFormat& format,
+bool code_even_levels(std::span<const std::int8_t> levels, const GroupCodes& format,
                       std::span<std::uint8_t> codes) {
-  const auto first = static_cast<std::uint8_t>(format.first_level);
+  const auto first = static_cast<std::uint8_t>(format.levels.first);
   std::uint8_t bits = 0;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     codes[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(levels[i]) - first);
     bits |= codes[i];
   }
-  return bits >> format.bits == 0;
+  return bits >> format.levels.bits == 0;
 }
 
 /// The codes of codewords: their fields, and the signs above.
@@ -162,9 +162,9 @@ void code_vectors(std::span<const std::int8_t> levels, const numerics::VectorBas
   }
 }
 
-void code_row(std::span<const std::int8_t> levels, const GroupFormat& format, std::size_t row,
+void code_row(std::span<const std::int8_t> levels, const GroupCodes& format, std::size_t row,
               std::span<std::uint8_t> codes) {
-  const bool is_even = !format.levels && format.level_step() == 1;
+  const bool is_even = !format.levels.table && format.levels.step() == 1;
   if (is_even && code_even_levels(levels, format, codes)) return;
   const auto table = codes_of_levels(format);
   for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -172,7 +172,7 @@ void code_row(std::span<const std::int8_t> levels, const GroupFormat& format, st
     if (codes[i] == kNoCode) {
       fail(ErrorKind::kFormat, "packed weights: row " + std::to_string(row) + ", input " +
                                    std::to_string(i) + ": expected a level of a code of " +
-                                   std::to_string(format.bits) + " bits, found " +
+                                   std::to_string(format.levels.bits) + " bits, found " +
                                    std::to_string(levels[i]));
     }
   }
@@ -186,33 +186,35 @@ struct PackedGroups::RowCodes {
   std::vector<std::uint8_t> signs;  ///< empty without a basis
 };
 
-void GroupFormat::check() const {
-  if (basis != nullptr) {
-    if (group == 64 && !has_offsets) return;
+void check_groups(const GroupCodes& codes) {
+  if (codes.basis != nullptr) {
+    if (codes.group == 64 && !codes.has_offsets) return;
     fail(ErrorKind::kUnsupported,
          "weights of a vector basis: expected groups of 64 inputs without "
          "offsets, found groups of " +
-             std::to_string(group));
+             std::to_string(codes.group));
   }
+  const std::size_t group = codes.group;
+  const auto& [bits, first_level, table] = codes.levels;
   const bool has_bits = bits >= 1 && bits <= 8 && bits != 7;
   const bool has_group = group == 16 || group == 32 || group == 64 || group == 128 || group == 256;
   if (!has_bits || !has_group) {
     fail(ErrorKind::kUnsupported,
          "weights in groups: expected codes of 1 to 6 or 8 bits and groups of 16, 32, 64, 128 or "
          "256 inputs, found " +
-             std::to_string(bits) + " bits and groups of " + std::to_string(group));
+             std::to_string(bits) + " bits and groups of " + std::to_string(codes.group));
   }
-  const int last = first_level + ((1 << bits) - 1) * level_step();
-  if (levels ? bits != 4 : first_level < -128 || last > 127) {
+  const int last = first_level + ((1 << bits) - 1) * codes.levels.step();
+  if (table ? bits != 4 : first_level < -128 || last > 127) {
     fail(ErrorKind::kUnsupported,
          "weights in groups: expected levels of int8, in a table only for 4 bits, found " +
              std::to_string(bits) + " bits from level " + std::to_string(first_level));
   }
 }
 
-PackedGroups::PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format)
+PackedGroups::PackedGroups(std::size_t rows, std::size_t cols, const GroupCodes& format)
     : rows_(rows), format_(format), extents_{cols, format.group, format.vector()} {
-  format.check();
+  check_groups(format);
   if (format.basis != nullptr) {
     if (cols % format.group != 0) {
       fail(ErrorKind::kShape,
@@ -220,7 +222,8 @@ PackedGroups::PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat
            "found " +
                std::to_string(cols));
     }
-    tables_ = VectorTables(*format.basis);
+    basis_ = format.basis->shared_from_this();
+    tables_ = VectorTables(*basis_);
   }
   num_blocks_ = extents_.num_blocks();
   full_ = layout_of(kGroupBlockInputs);
@@ -306,12 +309,12 @@ bool PackedGroups::pack_strips(BlockRange strips, const Unpack& unpack) {
   return true;
 }
 
-PackedGroups PackedGroups::pack(std::size_t rows, std::size_t cols, const GroupFormat& format,
+PackedGroups PackedGroups::pack(std::size_t rows, std::size_t cols, const GroupCodes& format,
                                 const Unpack& unpack) {
   PackedGroups packed(rows, cols, format);
   const BlockRange all{0, packed.num_strips()};
   if (packed.pack_strips(all, unpack)) return packed;
-  GroupFormat exact = format;
+  GroupCodes exact = format;
   exact.scales = GroupScales::kFloat;
   packed = PackedGroups(rows, cols, exact);
   if (!packed.pack_strips(all, unpack)) fail(ErrorKind::kInternal, "float32 scales are not exact");
@@ -342,7 +345,7 @@ void PackedGroups::unpack_block(std::size_t row, std::size_t block, GroupBlock& 
     if (bits.high != 0) code |= load_field(plane + in_strip * 4, index, bits.high) << bits.low;
     plane += plane_bytes(unit_codes, bits.high);
     if (format_.basis == nullptr) {
-      to.levels[i] = static_cast<std::int8_t>(format_.level(code));
+      to.levels[i] = static_cast<std::int8_t>(format_.levels.level(code));
       continue;
     }
     for (unsigned sign = 0; sign < bits.signs; ++sign) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "halftone/base/buffer.h"
@@ -63,9 +64,9 @@ class PackedGroups {
 
   PackedGroups() = default;
   /// Weights whose strips are packed next, all scales 0 until then.
-  /// @throws Error kUnsupported as GroupFormat::check(); kShape unless a basis has whole groups;
+  /// @throws Error kUnsupported as check_groups(); kShape unless a basis has whole groups;
   ///         kMemory as AlignedBuffer
-  PackedGroups(std::size_t rows, std::size_t cols, const GroupFormat& format);
+  PackedGroups(std::size_t rows, std::size_t cols, const GroupCodes& format);
   /// Packs strips that are not packed yet. Threads may pack different strips at the same time.
   /// @return false if a scale or offset is not exact as the format stores them: then all strips
   ///         must be packed anew, in weights with GroupScales::kFloat
@@ -73,16 +74,16 @@ class PackedGroups {
   [[nodiscard]] bool pack_strips(BlockRange strips, const Unpack& unpack);
   /// Packs all rows. Where a scale or offset is not exact as the format stores them, all are stored
   /// as float32.
-  /// @throws Error kUnsupported as GroupFormat::check(); kFormat if a level is none of the
+  /// @throws Error kUnsupported as check_groups(); kFormat if a level is none of the
   ///         format's; kMemory as AlignedBuffer
-  static PackedGroups pack(std::size_t rows, std::size_t cols, const GroupFormat& format,
+  static PackedGroups pack(std::size_t rows, std::size_t cols, const GroupCodes& format,
                            const Unpack& unpack);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t cols() const { return extents_.cols; }
   [[nodiscard]] const GroupExtents& extents() const { return extents_; }
   /// As given, except that `scales` is how they are stored.
-  [[nodiscard]] const GroupFormat& format() const { return format_; }
+  [[nodiscard]] const GroupCodes& format() const { return format_; }
   [[nodiscard]] std::size_t num_strips() const { return (rows_ + kStripRows - 1) / kStripRows; }
   [[nodiscard]] std::size_t size_bytes() const { return bytes_.size_bytes(); }
 
@@ -97,7 +98,7 @@ class PackedGroups {
   }
   /// Of the basis, if there is one.
   [[nodiscard]] const VectorTables& tables() const { return tables_; }
-  [[nodiscard]] ScaleStorage scale_storage() const { return {format_.scales, format_.factor}; }
+  [[nodiscard]] ScaleForm scale_storage() const { return {format_.scales, format_.factor}; }
   [[nodiscard]] std::size_t num_blocks() const { return num_blocks_; }
   [[nodiscard]] const GroupBlockLayout& layout(std::size_t block) const {
     return block + 1 == num_blocks_ ? last_ : full_;
@@ -116,7 +117,8 @@ class PackedGroups {
   void pack_codes(std::size_t row, const RowCodes& codes);
 
   std::size_t rows_ = 0;
-  GroupFormat format_;
+  GroupCodes format_;
+  std::shared_ptr<const numerics::VectorBasis> basis_;  ///< keeps that of the format
   GroupExtents extents_;
   std::size_t num_blocks_ = 0;
   GroupBlockLayout full_;

@@ -79,7 +79,7 @@ TEST(PackedGroups, KeepScalesThatTheirStorageWouldRound) {
   for (const GroupScales how : {GroupScales::kHalf, GroupScales::kHalfTimesByte,
                                 GroupScales::kPowerOfTwo, GroupScales::kE3m5}) {
     for (const float odd : {0.1F, 1e-30F, 3e38F, 1.00001F}) {
-      GroupFormat format;
+      GroupCodes format = kFourBits;
       format.scales = how;
       RandomGroups w(format, 3, 256, 3);
       w.scales[9] = odd;
@@ -97,7 +97,7 @@ TEST(PackedGroups, KeepScalesThatTheirStorageWouldRound) {
 /// A float16 that is negative, times -128: as a positive one times 128 it would not fit.
 TEST(PackedGroups, FactorScalesOfEitherSign) {
   for (const float half : {0.37109375F, -0.37109375F, 65504.0F, 0x1p-24F}) {
-    GroupFormat format;
+    GroupCodes format = kFourBits;
     format.scales = GroupScales::kHalfTimesByte;
     RandomGroups w(format, 1, 256, 4);
     w.scales = {-128 * half, 127 * half, 0, half, -half, 64 * half, 32 * half, -1 * half};
@@ -108,7 +108,7 @@ TEST(PackedGroups, FactorScalesOfEitherSign) {
 }
 
 TEST(PackedGroups, RefuseWhatTheyCannotHold) {
-  const auto packing = [](const GroupFormat& format) {
+  const auto packing = [](const GroupCodes& format) {
     return [format] {
       return PackedGroups::pack(1, 32, format, [](auto, auto codes, auto scales, auto) {
         std::ranges::fill(codes, std::int8_t{9});
@@ -117,24 +117,24 @@ TEST(PackedGroups, RefuseWhatTheyCannotHold) {
     };
   };
   expect_error(ErrorKind::kFormat, "row 0, input 0: expected a level of a code of 4 bits, found 9",
-               packing({4, 32, false, -8}));
-  expect_error(ErrorKind::kUnsupported, "found 7 bits and groups of 32", packing({7, 32}));
-  expect_error(ErrorKind::kUnsupported, "found 4 bits and groups of 48", packing({4, 48}));
-  expect_error(ErrorKind::kUnsupported, "found 8 bits from level 0", packing({8, 32}));
-  GroupFormat table{2, 32};
-  table.levels.emplace();
+               packing({{4, -8}, 32}));
+  expect_error(ErrorKind::kUnsupported, "found 7 bits and groups of 32", packing({{7}, 32}));
+  expect_error(ErrorKind::kUnsupported, "found 4 bits and groups of 48", packing({{4}, 48}));
+  expect_error(ErrorKind::kUnsupported, "found 8 bits from level 0", packing({{8}, 32}));
+  GroupCodes table{{2}, 32};
+  table.levels.table.emplace();
   expect_error(ErrorKind::kUnsupported, "in a table only for 4 bits", packing(table));
 }
 
 TEST(PackedGroups, RefuseVectorsThatTheyCannotHold) {
-  const auto packing = [](const GroupFormat& format, std::size_t cols) {
+  const auto packing = [](const GroupCodes& format, std::size_t cols) {
     return [=] {
       return PackedGroups::pack(1, cols, format, [](auto, auto codes, auto, auto) {
         std::ranges::fill(codes, std::int8_t{1});
       });
     };
   };
-  GroupFormat format = vector_formats().front().format;
+  GroupCodes format = vector_formats().front().format;
   expect_error(ErrorKind::kFormat, "row 0, input 0: expected a codeword of a basis 4x8",
                packing(format, 64));
   expect_error(ErrorKind::kShape, "expected inputs in whole groups of 64, found 96",
@@ -152,18 +152,17 @@ TEST(PackedGroups, PackStripsInAnyOrder) {
   const PackedGroups all = w.packed();
   ASSERT_EQ(parts.size_bytes(), all.size_bytes());
   EXPECT_TRUE(std::equal(all.strip(0), all.strip(0) + all.size_bytes(), parts.strip(0)));
-  GroupFormat halves;
-  RandomGroups odd(halves, 70, 256, 6);
+  RandomGroups odd(kFourBits, 70, 256, 6);
   odd.scales.back() = 0.1F;
-  PackedGroups rounded(70, 256, halves);
+  PackedGroups rounded(70, 256, kFourBits);
   EXPECT_TRUE(rounded.pack_strips({0, 1}, odd.unpacker()));
   EXPECT_FALSE(rounded.pack_strips({1, 2}, odd.unpacker()));
 }
 
 TEST(PackedGroups, MayBeEmpty) {
   const auto none = [](auto...) {};
-  EXPECT_EQ(PackedGroups::pack(0, 64, {}, none).size_bytes(), 0U);
-  EXPECT_EQ(PackedGroups::pack(0, 64, {}, none).num_strips(), 0U);
+  EXPECT_EQ(PackedGroups::pack(0, 64, kFourBits, none).size_bytes(), 0U);
+  EXPECT_EQ(PackedGroups::pack(0, 64, kFourBits, none).num_strips(), 0U);
 }
 
 }  // namespace

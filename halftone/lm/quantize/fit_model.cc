@@ -11,7 +11,7 @@ namespace {
 
 FittedMatrix fit_matrix(const VisitedMatrix& matrix, const WeightType& type,
                         const compress::GroupFitOptions& options) {
-  const auto fit = compress::fit_groups(matrix.values, type.grid, matrix.metric, options);
+  const auto fit = compress::fit_groups(matrix.values, *type.encoding, matrix.metric, options);
   FittedMatrix fitted{&type, matrix.values.rows(), matrix.values.cols(), encode_fit(fit, type)};
   const std::span<const float> weights(matrix.values.data_handle(), matrix.values.size());
   if (std::ranges::all_of(weights, [](float w) { return w == 0; })) return fitted;

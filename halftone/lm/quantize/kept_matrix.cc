@@ -50,7 +50,7 @@ EncodedMatrix encoded_anew(const Folding& folding, const WeightId& id) {
   const std::vector<float> values = folding.weight(id);
   const auto fit =
       compress::fit_groups(MatrixView<const float>(values, weight.outputs(), weight.inputs()),
-                           eight_bits().grid, compress::GroupMetric::identity(weight.inputs()),
+                           *eight_bits().encoding, compress::GroupMetric::identity(weight.inputs()),
                            {.feedback = false, .candidates = 1, .sweeps = 0});
   return encode_fit(fit, eight_bits());
 }

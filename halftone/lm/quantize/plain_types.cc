@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <string>
 
 #include "halftone/base/half.h"
 #include "halftone/base/parallel.h"
@@ -14,13 +15,7 @@ namespace {
 
 WeightType plain_type_of(const char* name) {
   const formats::GgufType& type = *formats::gguf_type(name);
-  WeightType plain;
-  plain.name = type.name;
-  plain.gguf = &type;
-  plain.block = 1;
-  plain.block_bytes = type.block_bytes;
-  plain.bits = 8 * static_cast<double>(type.block_bytes);
-  return plain;
+  return {std::string(type.name), &type, numerics::without_owner(type)};
 }
 
 template <typename Bits>

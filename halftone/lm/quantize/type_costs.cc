@@ -177,8 +177,8 @@ void measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivi
         const MatrixView<const float> w = matrix.values;
         std::vector<float> errors(w.size());
         for (const WeightType* type : types.at(matrix.id)) {
-          const auto fit = compress::fit_groups(w, type->grid, matrix.metric, kQuickFit);
-          compress::decode(fit, type->grid,
+          const auto fit = compress::fit_groups(w, *type->encoding, matrix.metric, kQuickFit);
+          compress::decode(fit, *type->encoding,
                            MatrixView<float>(errors.data(), w.rows(), w.cols(), w.cols()));
           for (std::size_t i = 0; i < errors.size(); ++i) {
             errors[i] = w.data_handle()[i] - errors[i];

@@ -24,9 +24,9 @@ void check_rows(const std::string& name, const WeightType& type, std::size_t col
   for (const WeightType& other : weight_types()) {
     if (other.can_hold(cols)) names += other.name + ", ";
   }
-  fail(ErrorKind::kUsage, name + ": " + type.name + " has blocks of " + std::to_string(type.block) +
-                              " weights, rows have " + std::to_string(cols) +
-                              "; types for such rows: " + names + "keep");
+  fail(ErrorKind::kUsage, name + ": " + type.name + " has blocks of " +
+                              std::to_string(type.encoding->block) + " weights, rows have " +
+                              std::to_string(cols) + "; types for such rows: " + names + "keep");
 }
 
 TypeRule read_rule(const toml::table& table) {
@@ -81,8 +81,8 @@ void check_rules(const TypeRecipe& recipe, const std::vector<std::string>& names
 }  // namespace
 
 const WeightType& default_table_type(const WeightType& blocks, std::size_t width) {
-  if (blocks.bits >= kTableBits && blocks.can_hold(width)) return blocks;
-  if (blocks.basis != nullptr) return weight_type("2x8");
+  if (blocks.bits() >= kTableBits && blocks.can_hold(width)) return blocks;
+  if (blocks.encoding->basis != nullptr) return weight_type("2x8");
   const WeightType& k_type = weight_type("Q4_K");
   return k_type.can_hold(width) ? k_type : weight_type("Q4_0");
 }

@@ -6,70 +6,29 @@
 #include <cctype>
 #include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::lm {
 namespace {
 
 using compress::GroupFit;
-using compress::GroupGrid;
 using numerics::BlockEncoding;
-using numerics::BlockScales;
-
-GroupGrid grid_of(const BlockEncoding& encoding) {
-  GroupGrid grid;
-  const numerics::CodeLevels& levels = encoding.levels;
-  const int step = levels.bits == 1 ? 2 : 1;
-  for (int code = 0; code < 1 << levels.bits; ++code) {
-    const int level = levels.table != nullptr ? (*levels.table)[static_cast<std::size_t>(code)]
-                                              : levels.first + code * step;
-    grid.codewords.push_back(static_cast<float>(level));
-  }
-  grid.group = encoding.group;
-  grid.has_offsets = encoding.has_offsets;
-  if (encoding.scales == BlockScales::kHalfTimesByte) {
-    grid.scales = GroupGrid::kIntegers;
-    grid.share = encoding.block;
-    grid.min_scale = encoding.min_scale;
-    grid.max_scale = encoding.max_scale;
-    grid.max_offset = encoding.max_offset;
-  }
-  return grid;
-}
-
-WeightType type_of(const formats::GgufType& gguf) {
-  return {.name = std::string(gguf.name),
-          .gguf = &gguf,
-          .grid = grid_of(gguf),
-          .block = gguf.block,
-          .block_bytes = gguf.block_bytes,
-          .bits = gguf.bits()};
-}
-
-WeightType type_of(const std::shared_ptr<const numerics::VectorBasis>& basis) {
-  const numerics::VectorEncoding encoding(basis, 1);
-  GroupGrid grid;
-  grid.vector = static_cast<std::size_t>(basis->numbers());
-  grid.codewords.assign(basis->codewords().begin(), basis->codewords().end());
-  grid.group = encoding.group;
-  grid.scales = GroupGrid::kE3m5;
-  return {.name = basis->rate(),
-          .basis = basis,
-          .grid = std::move(grid),
-          .block = encoding.block,
-          .block_bytes = encoding.block_bytes,
-          .bits = encoding.bits()};
-}
+using numerics::GroupScales;
 
 std::vector<WeightType> all_types() {
   std::vector<WeightType> types;
   for (const formats::GgufType& gguf : formats::gguf_types()) {
-    if (gguf.pack != nullptr) types.push_back(type_of(gguf));
+    if (gguf.pack != nullptr)
+      types.push_back({std::string(gguf.name), &gguf, numerics::without_owner(gguf)});
   }
   for (const std::string_view rate : numerics::vector_rates()) {
-    types.push_back(type_of(numerics::shipped_vector_basis(rate)));
+    types.push_back({std::string(rate), nullptr,
+                     std::make_shared<const numerics::VectorEncoding>(
+                         numerics::shipped_vector_basis(rate), 1.0F)});
   }
   std::ranges::stable_sort(types, {}, &WeightType::bits);
   return types;
@@ -91,7 +50,7 @@ class RowPacker {
   void pack(std::size_t row, std::byte* bytes) const {
     const std::size_t blocks = type_.blocks_per_row(fit_.cols);
     for (std::size_t b = 0; b < blocks; ++b) {
-      std::byte* to = bytes + b * type_.block_bytes;
+      std::byte* to = bytes + b * encoding_.block_bytes;
       if (type_.gguf != nullptr) {
         pack_levels(row, b, to);
       } else {
@@ -103,7 +62,7 @@ class RowPacker {
  private:
   /// The codes of a block: [block / d].
   void take_codes(std::size_t row, std::size_t b, std::span<std::uint16_t> codes) const {
-    const std::size_t per_row = type_.grid.codes_per_row(fit_.cols);
+    const std::size_t per_row = encoding_.codes_per_row(fit_.cols);
     const std::size_t first = b * codes.size();
     const std::size_t count = std::min(codes.size(), per_row - first);
     const auto from = fit_.codes.begin() + static_cast<std::ptrdiff_t>(row * per_row + first);
@@ -122,9 +81,9 @@ class RowPacker {
     take_codes(row, b, std::span(codes).first(encoding_.block));
     std::array<std::int8_t, numerics::kMaxBlock> levels;
     for (std::size_t i = 0; i < encoding_.block; ++i) {
-      levels[i] = static_cast<std::int8_t>(type_.grid.codewords[codes[i]]);
+      levels[i] = static_cast<std::int8_t>(encoding_.levels.level(codes[i]));
     }
-    const std::size_t per_row = type_.grid.groups_per_row(fit_.cols);
+    const std::size_t per_row = encoding_.groups_per_row(fit_.cols);
     const std::size_t groups = encoding_.block / encoding_.group;
     std::array<float, numerics::kMaxBlock / 16> scales;
     std::array<float, numerics::kMaxBlock / 16> offsets;
@@ -135,8 +94,8 @@ class RowPacker {
       take_groups(fit_.offsets, first, (row + 1) * per_row, std::span(offsets).first(groups));
       numbers.offsets = offsets.data();
     }
-    if (type_.grid.scales == GroupGrid::kIntegers) {
-      const std::size_t factor = row * type_.grid.factors_per_row(fit_.cols) + b;
+    if (encoding_.scales == GroupScales::kHalfTimesByte) {
+      const std::size_t factor = row * encoding_.factors_per_row(fit_.cols) + b;
       numbers.scale_factor = fit_.scale_factors[factor];
       if (encoding_.has_offsets) numbers.offset_factor = fit_.offset_factors[factor];
     }
@@ -147,7 +106,7 @@ class RowPacker {
     std::array<std::uint16_t, numerics::VectorEncoding::kBlock> codes;
     const auto used = std::span(codes).first(encoding.codes_per_block());
     take_codes(row, b, used);
-    const float scale = fit_.scales[row * type_.grid.groups_per_row(fit_.cols) + b];
+    const float scale = fit_.scales[row * encoding_.groups_per_row(fit_.cols) + b];
     encoding.pack_codes(used, fit_.scale_factors[0] > 0 ? scale : 1, to);
   }
 
@@ -184,7 +143,8 @@ const WeightType& weight_type(std::string_view name) {
 
 numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) {
   if (type.gguf != nullptr) return numerics::without_owner(*type.gguf);
-  return std::make_shared<const numerics::VectorEncoding>(type.basis, factor);
+  return std::make_shared<const numerics::VectorEncoding>(type.encoding->basis->shared_from_this(),
+                                                          factor);
 }
 
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {

@@ -3,36 +3,34 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "halftone/compress/fit/group_grid.h"
+#include "halftone/compress/fit/fitted_groups.h"
 #include "halftone/formats/gguf/block_types.h"
 #include "halftone/lm/model/model_file.h"
-#include "halftone/numerics/vector_basis.h"
+#include "halftone/numerics/block_encoding.h"
 
 namespace halftone::lm {
 
 /// A type of matrices: that of a GGUF file such as "Q4_K", or a vector basis such as "4x8".
 struct WeightType {
   std::string name;
-  const formats::GgufType* gguf = nullptr;                       ///< null for a vector basis
-  std::shared_ptr<const numerics::VectorBasis> basis = nullptr;  ///< null for a type of GGUF
-  compress::GroupGrid grid;
-  std::size_t block = 0;        ///< rows in a file are multiples of it
-  std::size_t block_bytes = 0;  ///< with scales
-  double bits = 0;              ///< of a weight, with its share of the scales
+  const formats::GgufType* gguf = nullptr;  ///< null for a vector basis
+  /// What its codes mean and where they lie; of a vector basis with a factor of 1.
+  numerics::SharedBlockEncoding encoding;
 
-  [[nodiscard]] bool can_hold(std::size_t cols) const { return cols % block == 0; }
+  [[nodiscard]] double bits() const { return encoding->bits(); }
+  /// Whether rows are whole blocks, as files have them.
+  [[nodiscard]] bool can_hold(std::size_t cols) const { return cols % encoding->block == 0; }
   [[nodiscard]] std::size_t blocks_per_row(std::size_t cols) const {
-    return (cols + block - 1) / block;
+    return (cols + encoding->block - 1) / encoding->block;
   }
   /// Bytes of a matrix, whose rows end with a whole block.
   [[nodiscard]] std::size_t size_bytes(std::size_t rows, std::size_t cols) const {
-    return rows * blocks_per_row(cols) * block_bytes;
+    return rows * blocks_per_row(cols) * encoding->block_bytes;
   }
 };
 

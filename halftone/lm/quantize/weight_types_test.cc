@@ -27,15 +27,16 @@ std::vector<float> decoded(const EncodedMatrix& matrix, std::size_t elements) {
 TEST(WeightTypes, StoreWhatWasFitted) {
   constexpr std::size_t kOutputs = 5;
   for (const WeightType& type : weight_types()) {
-    for (const std::size_t cols : {2 * type.block, type.block + type.grid.group}) {
+    for (const std::size_t cols :
+         {2 * type.encoding->block, type.encoding->block + type.encoding->group}) {
       const std::vector<float> values = waves(kOutputs * cols);
       const auto fit = compress::fit_groups(MatrixView<const float>(values, kOutputs, cols),
-                                            type.grid, compress::GroupMetric::identity(cols));
+                                            *type.encoding, compress::GroupMetric::identity(cols));
       std::vector<float> expected(values.size());
-      compress::decode(fit, type.grid, MatrixView<float>(expected, kOutputs, cols));
+      compress::decode(fit, *type.encoding, MatrixView<float>(expected, kOutputs, cols));
       const EncodedMatrix matrix = encode_fit(fit, type);
       ASSERT_EQ(matrix.bytes.bytes.size(), type.size_bytes(kOutputs, cols)) << type.name;
-      const std::size_t padded = type.blocks_per_row(cols) * type.block;
+      const std::size_t padded = type.blocks_per_row(cols) * type.encoding->block;
       const std::vector<float> found = decoded(matrix, kOutputs * padded);
       for (std::size_t r = 0; r < kOutputs; ++r) {
         for (std::size_t c = 0; c < cols; ++c) {
@@ -48,8 +49,8 @@ TEST(WeightTypes, StoreWhatWasFitted) {
 
 TEST(WeightTypes, HaveNamesBitsAndBlocks) {
   EXPECT_EQ(weight_type("q4_k").name, "Q4_K");
-  EXPECT_EQ(weight_type("Q4_K").bits, 4.5);
-  EXPECT_EQ(weight_type("4x8").bits, 2.125);
+  EXPECT_EQ(weight_type("Q4_K").bits(), 4.5);
+  EXPECT_EQ(weight_type("4x8").bits(), 2.125);
   EXPECT_TRUE(weight_type("Q4_K").can_hold(512));
   EXPECT_FALSE(weight_type("Q4_K").can_hold(576));
   EXPECT_TRUE(weight_type("4x8").can_hold(576));

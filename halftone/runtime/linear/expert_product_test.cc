@@ -44,13 +44,13 @@ template <int kBits, std::size_t kGroup, bool kOffsets>
 const numerics::BlockEncoding& plain_blocks() {
   constexpr std::size_t kBlock = std::max<std::size_t>(kGroup, 32);
   static const numerics::BlockEncoding encoding{
-      .name = "plain",
-      .block = kBlock,
-      .block_bytes = kBlock + 2 * (kOffsets ? 2 : 1) * (kBlock / kGroup),
-      .group = kGroup,
-      .has_offsets = kOffsets,
-      .unpack = unpack_plain<kBits, kGroup, kOffsets>,
-      .levels = {kBits, kBits == 1 ? -1 : -(1 << (kBits - 1)), nullptr}};
+      {.levels = {kBits, kBits == 1 ? -1 : -(1 << (kBits - 1))},
+       .group = kGroup,
+       .has_offsets = kOffsets},
+      "plain",
+      kBlock,
+      kBlock + 2 * (kOffsets ? 2 : 1) * (kBlock / kGroup),
+      unpack_plain<kBits, kGroup, kOffsets>};
   return encoding;
 }
 

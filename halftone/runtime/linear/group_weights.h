@@ -8,7 +8,7 @@
 namespace halftone::runtime {
 
 /// The groups of a matrix in blocks. Threads divide its strips.
-/// @throws Error kUnsupported as kernels::GroupFormat::check(); kMemory as AlignedBuffer
+/// @throws Error kUnsupported as kernels::check_groups(); kMemory as AlignedBuffer
 kernels::PackedGroups pack_groups(const ir::BlockTensor& weights, int threads);
 
 }  // namespace halftone::runtime

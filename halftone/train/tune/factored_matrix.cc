@@ -44,7 +44,7 @@ void write_e3m5(double factor, std::byte* to) {
 }
 
 FactorType type_of(const numerics::BlockEncoding& encoding) {
-  if (encoding.scales != numerics::BlockScales::kE3m5) {
+  if (encoding.scales != numerics::GroupScales::kE3m5) {
     return {2, 0x1p-24, 65504, read_half, write_half};
   }
   return {1, static_cast<double>(numerics::e3m5_number(0)),
@@ -54,7 +54,7 @@ FactorType type_of(const numerics::BlockEncoding& encoding) {
 /// Where the factors of a block begin.
 std::span<const std::size_t> places_of(const numerics::BlockEncoding& encoding) {
   static constexpr std::size_t kFirst = 0;
-  if (encoding.scales == numerics::BlockScales::kE3m5) return {&kFirst, 1};
+  if (encoding.scales == numerics::GroupScales::kE3m5) return {&kFirst, 1};
   return formats::halves_of(encoding);
 }
 

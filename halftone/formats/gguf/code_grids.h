@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The published grids of GGUF's types IQ1, IQ2 and IQ3: what their codes are indices of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace halftone::formats {
+
+/// Words of `length` levels each. In IQ2 and IQ3 levels are magnitudes, whose signs are beside the
+/// codes; in IQ1 they are -1, 0 and 1.
+struct CodeGrid {
+  std::size_t length = 0;
+  std::vector<std::int8_t> levels;  ///< [words, length]
+
+  [[nodiscard]] std::span<const std::int8_t> word(std::size_t index) const {
+    return std::span(levels).subspan(index * length, length);
+  }
+};
+
+const CodeGrid& iq2_xxs_grid();  ///< 256 words of 8
+const CodeGrid& iq2_xs_grid();   ///< 512 words of 8
+const CodeGrid& iq2_s_grid();    ///< 1024 words of 8
+const CodeGrid& iq3_xxs_grid();  ///< 256 words of 4
+const CodeGrid& iq3_s_grid();    ///< 512 words of 4
+const CodeGrid& iq1_grid();      ///< 2048 words of 8
+
+}  // namespace halftone::formats
