@@ -37,6 +37,8 @@ LEFT_OUT = {
     "gpt_oss_limit": "limits, slopes and blocks without windows are not written",
     "llama_yarn_ends": "mscale and truncate are not written",
     "mistral": "windows are not written",
+    "nemotron_h_biases": "llama.cpp has squared ReLU alone; lists of networks are not written",
+    "nemotron_h_mixed": "llama.cpp has experts in all networks or in none",
     "smollm3_list": "llama.cpp leaves out the positions of every fourth block",
     "starcoder2": "windows are not written",
 }
@@ -54,7 +56,10 @@ def convert(source: pathlib.Path, target: pathlib.Path) -> None:
     model = get_model_class(architecture, mmproj=False)
     model.set_vocab = lambda self: None
     model.no_mtp = True  # blocks that predict further tokens, which these have not
-    model(source, gguf.LlamaFileType.ALL_F32, target, eager=True).write()
+    more = {}
+    if architecture.startswith("NemotronH"):  # where transformers names experts in any case
+        more["hparams"] = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    model(source, gguf.LlamaFileType.ALL_F32, target, eager=True, **more).write()
 
 
 def write_vocabulary(folder: pathlib.Path) -> None:

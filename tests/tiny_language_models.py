@@ -254,6 +254,11 @@ def recurrent_models() -> dict[str, Tiny]:
                   embedding_multiplier=1.5, lm_head_multiplier=0.7, key_multiplier=0.6,
                   mlp_multipliers=[0.8, 1.2], ssm_multipliers=[0.5, 1.3, 0.9, 1.1, 0.7],
                   ssm_in_multiplier=1.4, ssm_out_multiplier=0.6, attention_out_multiplier=0.9)
+    nemotron = dict(mamba_num_heads=8, mamba_head_dim=16, n_groups=2, ssm_state_size=10,
+                    head_dim=16)
+    routed = dict(n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=40,
+                  moe_shared_expert_intermediate_size=56, routed_scaling_factor=1.8,
+                  norm_topk_prob=True)
     return {
         "lfm2": Tiny(t.Lfm2Config(**deep, layer_types=conv, block_multiple_of=24, **rope(1e6))),
         "lfm2_plain": Tiny(t.Lfm2Config(**SIZES, layer_types=conv[1:], conv_L_cache=4,
@@ -285,6 +290,16 @@ def recurrent_models() -> dict[str, Tiny]:
             **delta, "linear_value_head_dim": 10, "linear_num_key_heads": 4}, **experts,
             head_dim=16, layer_types=linear)),
         "qwen3_5": Tiny(t.Qwen3_5TextConfig(**deep, **delta, head_dim=16)),
+        "nemotron_h": Tiny(t.NemotronHConfig(**SIZES, **nemotron, hybrid_override_pattern="M-M*-M")),
+        "nemotron_h_moe": Tiny(t.NemotronHConfig(
+            **SIZES, **nemotron, **routed, n_group=4, topk_group=2,
+            hybrid_override_pattern="ME*EM")),
+        "nemotron_h_mixed": Tiny(t.NemotronHConfig(
+            **SIZES, **nemotron, **{**routed, "norm_topk_prob": False},
+            hybrid_override_pattern="*EM-")),
+        "nemotron_h_biases": Tiny(t.NemotronHConfig(
+            **SIZES, **{**nemotron, "n_groups": 1}, mlp_bias=True, use_conv_bias=False,
+            mlp_hidden_act="silu", layers_block_type=["mlp", "full_attention", "linear_attention"])),
         "qwen3_5_moe": Tiny(t.Qwen3_5MoeTextConfig(**{
             key: value for key, value in deep.items() if key != "intermediate_size"}, **delta,
             **experts, head_dim=16)),
@@ -523,12 +538,28 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
         split_blocks(folder / name, blocks)
     if model.config.model_type == "granitemoehybrid":
         name_blocks(folder / name / "config.json")
+    if name in ("nemotron_h", "nemotron_h_moe"):
+        write_pattern(folder / name / "config.json")
 
 
 def name_blocks(file: pathlib.Path) -> None:
     """Writes the kinds of blocks as published files of Granite have them."""
     text = file.read_text(encoding="utf-8")
     text = text.replace('"linear_attention"', '"mamba"').replace('"full_attention"', '"attention"')
+    file.write_text(text, encoding="utf-8")
+
+
+def write_pattern(file: pathlib.Path) -> None:
+    """Writes the kinds of blocks as published files of Nemotron-H have them, which name experts only
+    where there are some."""
+    config = json.loads(file.read_text(encoding="utf-8"))
+    letters = {"linear_attention": "M", "full_attention": "*", "mlp": "-", "moe": "E"}
+    pattern = "".join(letters[kind] for kind in config.pop("layers_block_type"))
+    config |= {"hybrid_override_pattern": pattern, "num_hidden_layers": len(pattern)}
+    if "E" not in pattern:
+        for key in ("n_routed_experts", "num_experts_per_tok"):
+            del config[key]
+    text = json.dumps(config | {"time_step_limit": [0.0, float("inf")]})
     file.write_text(text, encoding="utf-8")
 
 

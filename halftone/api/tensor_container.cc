@@ -78,8 +78,7 @@ void add_tensors(ContainerInspection& result, const Tensors& tensors) {
 std::size_t idle_parameters(const lm::Description& d) {
   if (d.experts == 0) return 0;
   const std::size_t matrices = d.is_gated ? 3 : 2;
-  const std::size_t blocks = d.blocks - d.dense_blocks;
-  return blocks * (d.experts - d.active_experts) * matrices * d.inner * d.width;
+  return d.expert_blocks() * (d.experts - d.active_experts) * matrices * d.inner * d.width;
 }
 
 LanguageModelSummary summary_of(const lm::Description& d) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/json/json_text.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
@@ -70,6 +72,30 @@ class Checker : public nlohmann::json_sax<json> {
 void check_json(std::string_view text, const JsonBounds& bounds) {
   Checker checker(bounds);
   (void)json::sax_parse(text, &checker);
+}
+
+std::string json_of_python(std::string_view text) {
+  constexpr std::string_view kNumbers[] = {"-Infinity", "Infinity", "NaN"};
+  std::string json;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_in_string && text[i] == '\\') {
+      json += text.substr(i++, 2);
+      continue;
+    }
+    if (text[i] == '"') is_in_string = !is_in_string;
+    const auto is_here = [&](std::string_view number) {
+      return text.substr(i).starts_with(number);
+    };
+    const auto* const found = std::ranges::find_if(kNumbers, is_here);
+    if (is_in_string || found == std::end(kNumbers)) {
+      json += text[i];
+      continue;
+    }
+    json += R"({"__float__": ")" + std::string(*found) + R"("})";
+    i += found->size() - 1;
+  }
+  return json;
 }
 
 }  // namespace halftone

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace halftone {
@@ -16,5 +17,9 @@ struct JsonBounds {
 /// quadratic time in an object of objects.)
 /// @throws Error kFormat "expected JSON, found ...", or that says which bound was broken
 void check_json(std::string_view text, const JsonBounds& bounds = {});
+
+/// The text with numbers that Python writes and JSON lacks, Infinity, -Infinity and NaN, as the
+/// objects {"__float__": "Infinity"} that the package transformers writes since version 5.
+std::string json_of_python(std::string_view text);
 
 }  // namespace halftone

@@ -27,5 +27,14 @@ TEST(JsonText, SaysWhatIsWrong) {
   check_json(R"({"c": 1, "c": 2})");
 }
 
+TEST(JsonText, HasNumbersOfPythonAsObjects) {
+  EXPECT_EQ(json_of_python(R"({"a": [0.0, Infinity, -Infinity], "b": NaN})"),
+            R"({"a": [0.0, {"__float__": "Infinity"}, {"__float__": "-Infinity"}], )"
+            R"("b": {"__float__": "NaN"}})");
+  const std::string strings = R"({"Infinity": "NaN \\" , "b": "\"NaN", "c": "\\\"NaN"})";
+  EXPECT_EQ(json_of_python(strings), strings);
+  EXPECT_EQ(json_of_python("\"NaN\\"), "\"NaN\\");
+}
+
 }  // namespace
 }  // namespace halftone

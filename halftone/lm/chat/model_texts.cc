@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/json/json_text.h"
 #include "halftone/base/paths.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/formats/gguf/gguf_writer.h"
@@ -35,7 +36,7 @@ std::string_view text_of(const SharedBytes& bytes) {
 json object_in(const TextFiles& files, const char* name) {
   const auto file = files.find(name);
   if (file == files.end()) return json::object();
-  json object = json::parse(text_of(file->second), nullptr, false);
+  json object = json::parse(json_of_python(text_of(file->second)), nullptr, false);
   if (!object.is_object()) {
     fail(ErrorKind::kFormat, std::string(name) + ": expected an object in JSON");
   }

@@ -115,6 +115,10 @@ AdapterFile read_folder(const std::filesystem::path& folder, const Description& 
     formats::decode_safetensors(tensor, factor.values);
     file.factors.emplace(tensor.name, std::move(factor));
   }
+  // Of classes of Nemotron-H that are older than those of transformers.
+  constexpr const char* kOlder = "base_model.model.backbone.";
+  const auto first = file.factors.lower_bound(kOlder);
+  if (first != file.factors.end() && first->first.starts_with(kOlder)) file.prefix = kOlder;
   return file;
 }
 

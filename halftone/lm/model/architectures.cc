@@ -44,6 +44,19 @@ constexpr Architecture kOlmo2 = {.gguf = "olmo2",
                                  .window_period = 4,
                                  .scales_windows = false};
 
+/// Its experts have GGUF files of another name.
+constexpr Architecture kNemotronH = {.gguf = "nemotron_h",
+                                     .hf = "nemotron_h",
+                                     .function = FeedForward::kReluSquared,
+                                     .is_gated = false,
+                                     .has_sigmoid_scores = true,
+                                     .has_choice_bias = true,
+                                     .sums_group_scores = true,
+                                     .recurrence = Mixer::kScan,
+                                     .has_single_branches = true,
+                                     .unrotated_period = 1,
+                                     .renormalizes = true};
+
 constexpr Architecture kArchitectures[] = {
     {.gguf = "llama", .hf = "llama", .gguf_pairing = kNeighbours, .renormalizes = true},
     {.gguf = "llama", .hf = "mistral", .gguf_pairing = kNeighbours},
@@ -211,6 +224,8 @@ constexpr Architecture kArchitectures[] = {
      .divides_logits = true,
      .softmax_after_choice = true,
      .recurrence = Mixer::kScan},
+    kNemotronH,
+    with_names(kNemotronH, "nemotron_h_moe", "nemotron_h"),
     {.gguf = "falcon-h1", .hf = "falcon_h1", .recurrence = Mixer::kAttentionAndScan},
     kQwen35,
     with_names(kQwen35, "qwen35moe", "qwen3_5_moe_text"),
@@ -279,6 +294,7 @@ Description start_description(const Architecture& architecture) {
   d.has_sinks = architecture.has_sinks;
   d.has_expert_bias = architecture.has_expert_bias;
   d.gates_attention = architecture.gates_attention;
+  d.has_single_branches = architecture.has_single_branches;
   d.score_cap = architecture.score_cap;
   d.logit_cap = architecture.logit_cap;
   d.softmax_after_choice = architecture.softmax_after_choice;

@@ -46,17 +46,23 @@ struct Architecture {
   bool sums_group_scores = false;
   double hf_norm_offset = 0;
   Mixer recurrence = Mixer::kAttention;  ///< of the blocks without attention, if there are any
-  std::size_t window_period = 0;         ///< blocks of which the last has no window; 0: all have it
-  std::size_t default_window = 0;        ///< of GGUF files that do not say
-  bool scales_windows = true;            ///< scaled positions are those of blocks with a window too
-  bool rotates_windows_only = false;     ///< where there are windows
-  std::size_t unrotated_period = 0;      ///< blocks of which the last has no positions; 0: none
-  double window_base = 0;                ///< of blocks with the window; 0: as the others
-  double score_scale = 0;                ///< of all its models; 0: see complete()
+  bool has_single_branches = false;
+  std::size_t window_period = 0;      ///< blocks of which the last has no window; 0: all have it
+  std::size_t default_window = 0;     ///< of GGUF files that do not say
+  bool scales_windows = true;         ///< scaled positions are those of blocks with a window too
+  bool rotates_windows_only = false;  ///< where there are windows
+  std::size_t unrotated_period = 0;   ///< blocks of which the last has no positions; 0: none
+  double window_base = 0;             ///< of blocks with the window; 0: as the others
+  double score_scale = 0;             ///< of all its models; 0: see complete()
   bool normalizes_values = false;
   double score_cap = 0, logit_cap = 0;  ///< where a GGUF file does not say
   bool renormalizes = false;            ///< where a file does not say
 };
+
+/// Whether no block has positions: files may have keys of them nevertheless, which nobody reads.
+constexpr bool rotates_nothing(const Architecture& architecture) {
+  return architecture.unrotated_period == 1;
+}
 
 /// Whether what the shared expert gives has a gate.
 inline bool has_shared_gate(const Description& description) {

@@ -102,6 +102,9 @@ void check_factors(const Description& d) {
 }
 
 void check_mixers(const Description& d) {
+  if (d.has_single_branches && (d.is_parallel || d.mixers.empty())) {
+    fail_description(d, "blocks of one branch: expected mixers, and no parallel branches");
+  }
   if (d.mixers.empty()) return;
   if (d.mixers.size() != d.blocks) {
     fail_description(d, "mixers: expected one entry for each of " + std::to_string(d.blocks) +
@@ -109,6 +112,9 @@ void check_mixers(const Description& d) {
   }
   if (d.attention_blocks() == 0) {
     fail_description(d, "mixers: expected a block with attention, found none");
+  }
+  if (d.has_mixer(Mixer::kNone) && !d.has_single_branches) {
+    fail_description(d, "mixers: expected one in each block, found a block without");
   }
   check_extent(d, "tokens of a short convolution", d.taps, 64);
   if (!d.has_scan() && !d.has_mixer(Mixer::kDelta)) return;
@@ -169,8 +175,13 @@ void check_experts(const Description& d) {
   check_extent(d, "experts of all blocks", d.blocks * d.experts, 1 << 17);
   check_extent(d, "experts per token", d.active_experts, d.experts);
   if (d.shared_inner != 0) check_extent(d, "width of the shared expert", d.shared_inner);
-  if (d.dense_blocks != 0 || d.has_network_beside) {
+  if (d.dense_blocks != 0 || !d.dense.empty() || d.has_network_beside) {
     check_extent(d, "width of networks without experts", d.dense_inner);
+  }
+  if (!d.dense.empty() && (d.dense.size() != d.blocks || d.dense_blocks != 0)) {
+    fail_description(d, "blocks without experts: expected one entry for each of " +
+                            std::to_string(d.blocks) + " blocks, found " +
+                            std::to_string(d.dense.size()));
   }
   if (d.dense_blocks > d.blocks) {
     fail_description(d, "blocks without experts: expected 0 to " + std::to_string(d.blocks) +
@@ -214,6 +225,12 @@ std::size_t Description::key_block(std::size_t block) const {
     if (is_windowed(other) == is_windowed(block)) return other;
   }
   return block;
+}
+
+std::size_t Description::expert_blocks() const {
+  std::size_t count = 0;
+  for (std::size_t block = 0; block < blocks; ++block) count += has_experts(block) ? 1U : 0U;
+  return count;
 }
 
 Description Description::of_block(std::size_t block) const {

@@ -36,6 +36,7 @@ enum class Mixer : std::uint8_t {
   /// et al., 2024, Figure 1).
   kDelta,
   kAttentionAndScan,  ///< both read the same rows, and their outputs are added: Falcon-H1
+  kNone,              ///< the block is a feed-forward network alone: Nemotron-H
 };
 
 /// Whether blocks remember keys and values.
@@ -114,8 +115,9 @@ struct Description {
   bool shares_pre_norm = false;      ///< parallel: one norm before both
   bool has_final_transform = false;  ///< a matrix between the final norm and the head
 
-  std::vector<Mixer> mixers{};  ///< [blocks]; empty: attention
-  std::size_t taps = 0;         ///< tokens that a short convolution sees
+  std::vector<Mixer> mixers{};       ///< [blocks]; empty: attention
+  bool has_single_branches = false;  ///< a block has a mixer or a feed-forward network, not both
+  std::size_t taps = 0;              ///< tokens that a short convolution sees
   bool has_kernel_bias = false;
   std::size_t scan_inner = 0;   ///< channels of a scan, or numbers of all values of a delta rule
   std::size_t scan_heads = 0;   ///< of these; each has a decay
@@ -185,6 +187,7 @@ struct Description {
 
   std::size_t experts = 0;       ///< feed-forward networks of a block; 0: one, without a choice
   std::size_t dense_blocks = 0;  ///< leading blocks that have one nevertheless
+  std::vector<bool> dense{};     ///< [blocks] whether a block has one; empty: as dense_blocks says
   std::size_t dense_inner = 0;   ///< its width
   /// Blocks have a network beside the experts, of this width too. Each has norms of its own; scores
   /// come from rows with a norm and a gain of their own, and each expert has a factor.
@@ -203,7 +206,12 @@ struct Description {
   bool has_shared_gate = false;       ///< whose output is multiplied by sigmoid(w x)
 
   [[nodiscard]] bool has_experts(std::size_t block) const {
-    return experts != 0 && block >= dense_blocks;
+    return experts != 0 && has_network(block) && block >= dense_blocks &&
+           (dense.empty() || !dense.at(block));
+  }
+  [[nodiscard]] std::size_t expert_blocks() const;
+  [[nodiscard]] bool has_network(std::size_t block) const {
+    return !has_single_branches || mixer(block) == Mixer::kNone;
   }
   [[nodiscard]] bool is_windowed(std::size_t block) const {
     return window != 0 && windowed.at(block);

@@ -29,8 +29,8 @@ std::span<const std::string_view> names_of(Pairing /*of*/) {
   return kNames;
 }
 std::span<const std::string_view> names_of(Mixer /*of*/) {
-  static constexpr std::array<std::string_view, 5> kNames = {"attention", "convolution", "scan",
-                                                             "delta", "attention_and_scan"};
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "attention", "convolution", "scan", "delta", "attention_and_scan", "none"};
   return kNames;
 }
 std::span<const std::string_view> names_of(FeedForward /*of*/) {
@@ -63,6 +63,7 @@ const Description& usual() {
 template <typename D, typename Visit>
 void visit_recurrences(D& d, const Visit& visit) {
   visit.later("mixers", d.mixers, usual().mixers);
+  visit.later("has_single_branches", d.has_single_branches, usual().has_single_branches);
   visit.later("taps", d.taps, usual().taps);
   visit.later("has_kernel_bias", d.has_kernel_bias, usual().has_kernel_bias);
   visit.later("scan_inner", d.scan_inner, usual().scan_inner);
@@ -122,6 +123,7 @@ void visit_experts(D& d, const Visit& visit) {
   visit("experts", d.experts);
   visit("active_experts", d.active_experts);
   visit.later("dense_blocks", d.dense_blocks, usual().dense_blocks);
+  visit.later("dense", d.dense, usual().dense);
   visit.later("dense_inner", d.dense_inner, usual().dense_inner);
   visit.later("has_network_beside", d.has_network_beside, usual().has_network_beside);
   visit.later("has_sigmoid_scores", d.has_sigmoid_scores, usual().has_sigmoid_scores);

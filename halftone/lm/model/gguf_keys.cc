@@ -113,15 +113,19 @@ void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.blocks -= d.unused_blocks;
   d.context = keys.needed_whole(gguf_key::kContext);
   d.width = keys.needed_whole(gguf_key::kWidth);
-  if (d.architecture != "gemma4") d.inner = keys.whole(gguf_key::kInner).value_or(0);
+  const bool differs = d.architecture == "gemma4" || d.has_single_branches;
+  if (!differs) d.inner = keys.whole(gguf_key::kInner).value_or(0);
   const GgufTensor* table = file.tensor("token_embd.weight");
   d.vocabulary = table != nullptr && table->shape.size() == 2
                      ? table->shape[0]
                      : keys.whole(gguf_key::kVocabulary).value_or(0);
   d.ties_embeddings = !has_tensor(file, "output.weight");
   d.has_head_bias = has_tensor(file, "output.bias");
-  d.norm_epsilon =
-      keys.needed_number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon);
+  // llama.cpp's converter names the epsilon of Nemotron-H as that of layer norms.
+  const bool has_layer_key =
+      d.has_single_branches && !keys.number(gguf_key::kRmsEpsilon).has_value();
+  d.norm_epsilon = keys.needed_number(
+      d.norm == Norm::kRms && !has_layer_key ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon);
 }
 
 /// Latent attention. Newer files have the widths of its rows as key_length, and one head of them.
@@ -172,6 +176,25 @@ void read_mixers(const GgufKeys& keys, const Architecture& architecture, Descrip
   }
 }
 
+/// A block without heads of keys and values is a feed-forward network if it has a width.
+void read_single_branches(const GgufKeys& keys, Description& d) {
+  if (!d.has_single_branches) return;
+  const std::vector<std::size_t> widths = keys.of_blocks(gguf_key::kInner, d.mixers.size());
+  for (std::size_t block = 0; block < d.mixers.size(); ++block) {
+    if (widths[block] == 0) continue;
+    if (d.mixers[block] == Mixer::kAttention) {
+      keys.fail_key(gguf_key::kInner,
+                    "block " + std::to_string(block) + " has attention and a width",
+                    ErrorKind::kUnsupported);
+    }
+    if (d.inner != 0 && d.inner != widths[block]) {
+      keys.fail_key(gguf_key::kInner, "blocks of one kind differ", ErrorKind::kUnsupported);
+    }
+    d.mixers[block] = Mixer::kNone;
+    d.inner = widths[block];
+  }
+}
+
 void read_recurrences(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
                       Description& d) {
   if (architecture.recurrence == Mixer::kConvolution) d.taps = keys.needed_whole(gguf_key::kTaps);
@@ -203,10 +226,18 @@ std::string first_attention(const Description& d) {
   return "blk." + std::to_string(found == d.mixers.end() ? 0 : found - d.mixers.begin()) + ".attn_";
 }
 
+/// The tensors of the first block with a feed-forward network.
+std::string first_network(const Description& d) {
+  std::size_t block = 0;
+  while (block < d.mixers.size() && !d.has_network(block)) ++block;
+  return "blk." + std::to_string(block) + ".ffn_";
+}
+
 void read_attention(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
                     Description& d) {
   d.heads = keys.needed_whole(gguf_key::kHeads);
   if (d.architecture != "gemma4") read_mixers(keys, architecture, d);
+  read_single_branches(keys, d);
   d.head_width = keys.whole(gguf_key::kHeadWidth).value_or(d.heads == 0 ? 0 : d.width / d.heads);
   d.value_width = keys.whole(gguf_key::kValueWidth).value_or(d.head_width);
   read_latents(keys, d);
@@ -222,7 +253,7 @@ void read_attention(const GgufFile& file, const GgufKeys& keys, const Architectu
   };
   d.has_qkv_bias = d.has_qkv_bias || has("q.bias") || has("qkv.bias");
   d.has_output_bias = d.has_output_bias || has("output.bias");
-  d.has_ffn_bias = d.has_ffn_bias || has_tensor(file, "blk.0.ffn_down.bias");
+  d.has_ffn_bias = d.has_ffn_bias || has_tensor(file, (first_network(d) + "down.bias").c_str());
   d.normalizes_heads = d.normalizes_heads || has("q_norm.weight");
 }
 
@@ -394,6 +425,7 @@ void read_unrotated(const GgufKeys& keys, Description& d) {
 
 void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) {
   if (d.positions != Positions::kRotary) return;
+  if (rotates_nothing(architecture_of_gguf(d.architecture))) return;
   const bool differs = d.full_head_width != 0;  // then that of blocks with a window is here
   d.rotary_dims = keys.whole(differs ? gguf_key::kWindowRotaryDims : gguf_key::kRotaryDims)
                       .value_or(d.head_width);
@@ -445,7 +477,9 @@ void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.expert_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kExpertGroups).value_or(1));
   d.active_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kActiveGroups).value_or(1));
   d.sums_group_scores = true;
-  const std::string bias = "blk." + std::to_string(d.dense_blocks) + ".exp_probs_b.bias";
+  std::size_t first = d.dense_blocks;
+  while (first < d.blocks && !d.has_experts(first)) ++first;
+  const std::string bias = "blk." + std::to_string(first) + ".exp_probs_b.bias";
   d.has_choice_bias = has_tensor(file, bias.c_str());
 }
 

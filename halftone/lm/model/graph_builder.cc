@@ -107,20 +107,36 @@ ValueId GraphBuilder::block(std::size_t index, ValueId x) {
   block_ = index;
   d_ = whole_.of_block(index);
   prefix_ = "blk." + std::to_string(index) + "/";
-  const ValueId rows = pre_norm(x, WeightRole::kAttentionNorm);
-  const ValueId sum = add_branch("attention", x, WeightRole::kAttentionPostNorm, mixer(rows));
-  const ValueId read =
-      d_.shares_pre_norm ? rows : pre_norm(d_.is_parallel ? x : sum, WeightRole::kFeedForwardNorm);
-  const auto branch = [&] {
-    if (!d_.has_experts(block_)) return feed_forward(read);
-    return d_.has_network_beside ? network_and_experts(sum, read) : experts(read, read);
-  };
-  ValueId y = add_branch("feed_forward", sum, WeightRole::kFeedForwardPostNorm, branch());
+  ValueId y = d_.has_single_branches ? single_branch(x) : both_branches(x);
   if (d_.block_input_width != 0) {
     y = add_branch("block_input", y, WeightRole::kBlockInputPostNorm, block_input(y));
   }
   if (!d_.has_block_factor) return y;
   return binary("scaled", ir::BinaryKind::kMul, y, add_weight(here(WeightRole::kBlockFactor)));
+}
+
+ValueId GraphBuilder::single_branch(ValueId x) {
+  if (d_.has_network(block_)) return add_network(x, pre_norm(x, WeightRole::kFeedForwardNorm));
+  return add_mixer(x, pre_norm(x, WeightRole::kAttentionNorm));
+}
+
+ValueId GraphBuilder::both_branches(ValueId x) {
+  const ValueId rows = pre_norm(x, WeightRole::kAttentionNorm);
+  const ValueId sum = add_mixer(x, rows);
+  if (d_.shares_pre_norm) return add_network(sum, rows);
+  return add_network(sum, pre_norm(d_.is_parallel ? x : sum, WeightRole::kFeedForwardNorm));
+}
+
+ValueId GraphBuilder::add_mixer(ValueId x, ValueId rows) {
+  return add_branch("attention", x, WeightRole::kAttentionPostNorm, mixer(rows));
+}
+
+ValueId GraphBuilder::add_network(ValueId x, ValueId rows) {
+  const auto branch = [&] {
+    if (!d_.has_experts(block_)) return feed_forward(rows);
+    return d_.has_network_beside ? network_and_experts(x, rows) : experts(rows, rows);
+  };
+  return add_branch("feed_forward", x, WeightRole::kFeedForwardPostNorm, branch());
 }
 
 ValueId GraphBuilder::block_input(ValueId x) {

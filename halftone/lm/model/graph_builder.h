@@ -108,6 +108,12 @@ class GraphBuilder {
   ValueId head_input();
   ValueId logits();
   ValueId block(std::size_t index, ValueId x);
+  /// A block's mixer or its feed-forward network, and both, added to x.
+  ValueId single_branch(ValueId x);
+  ValueId both_branches(ValueId x);
+  /// x plus what the mixer, or the feed-forward network, gives for rows with a norm.
+  ValueId add_mixer(ValueId x, ValueId rows);
+  ValueId add_network(ValueId x, ValueId rows);
   ValueId pre_norm(ValueId x, WeightRole role) { return d_.has_pre_norms ? norm(x, role) : x; }
   ValueId product(const std::string& name, ValueId x, const WeightId& id, bool has_bias = false,
                   ir::Activation activation = {});

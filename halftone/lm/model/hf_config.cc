@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "halftone/base/json/json_text.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/config_reader.h"
@@ -19,19 +20,29 @@ using nlohmann::json;
 
 /// The object about the decoder: of models that see pictures too, a part.
 json decoder_object(std::string_view text, const std::string& name) {
-  json parsed = json::parse(text, nullptr, false);
+  json parsed = json::parse(json_of_python(text), nullptr, false);
   if (!parsed.is_object()) fail(ErrorKind::kFormat, name + ": is no JSON object");
   const auto decoder = parsed.find("text_config");
   if (decoder != parsed.end() && decoder->is_object()) return *decoder;
   return parsed;
 }
 
+/// Whether a list of blocks, if there is one, leaves networks for experts.
+bool may_have_experts(const Description& d) {
+  for (std::size_t block = 0; block < d.dense.size(); ++block) {
+    if (d.has_network(block) && !d.dense[block]) return true;
+  }
+  return d.dense.empty();
+}
+
 void read_expert_sizes(const ConfigReader& config, Description& d) {
   d.experts = config.whole({"num_local_experts", "num_experts", "n_routed_experts"}).value_or(0);
-  if (d.experts <= 1) d.experts = 0;
+  if (d.experts <= 1 || !may_have_experts(d)) d.experts = 0;
+  const bool has_dense = std::ranges::any_of(d.dense, [](bool is) { return is; });
+  if (d.experts == 0 || !has_dense) d.dense.clear();
   if (d.experts == 0) return;
   d.dense_blocks = config.whole({"first_k_dense_replace", "num_dense_layers"}).value_or(0);
-  if (d.dense_blocks != 0) d.dense_inner = d.inner;
+  if (d.dense_blocks != 0 || !d.dense.empty()) d.dense_inner = d.inner;
   d.inner = config.whole({"moe_intermediate_size"}).value_or(d.inner);
   d.active_experts = config.needed_whole({"num_experts_per_tok", "top_k_experts"});
   d.shared_inner = config.whole({"n_shared_experts"}).value_or(0) * d.inner;
@@ -118,7 +129,11 @@ void read_latents(const ConfigReader& config, Description& d) {
 
 void read_config_sizes(const ConfigReader& config, const Architecture& architecture,
                        Description& d) {
-  d.blocks = config.needed_whole({"num_hidden_layers", "n_layer"});
+  if (architecture.has_single_branches) {
+    read_config_branches(config, d);
+  } else {
+    d.blocks = config.needed_whole({"num_hidden_layers", "n_layer"});
+  }
   d.unused_blocks = config.whole({"num_nextn_predict_layers", "num_mtp_layers"}).value_or(0);
   d.width = config.needed_whole({"hidden_size", "n_embd"});
   d.heads = config.needed_whole({"num_attention_heads", "n_head"});
@@ -139,7 +154,8 @@ void read_config_sizes(const ConfigReader& config, const Architecture& architect
 }
 
 FeedForward function_of(const ConfigReader& config, const Architecture& architecture) {
-  const std::string name = config.text({"hidden_activation", "hidden_act", "activation_function"});
+  const std::string name =
+      config.text({"mlp_hidden_act", "hidden_activation", "hidden_act", "activation_function"});
   // gpt-oss has one function, whatever its files say.
   if (architecture.function == FeedForward::kClampedSwish) return architecture.function;
   // Files of the first Gemma say "gelu" and mean the approximation.
@@ -247,8 +263,10 @@ void read_computation(const ConfigReader& config, const Architecture& architectu
                       Description& d) {
   d.function = function_of(config, architecture);
   d.norm_offset = architecture.hf_norm_offset;
-  d.norm_epsilon = config.needed_number(
-      {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps"});
+  d.norm_epsilon = d.has_single_branches
+                       ? config.needed_number({"layer_norm_epsilon"})
+                       : config.needed_number({"rms_norm_eps", "layer_norm_epsilon",
+                                               "layer_norm_eps", "norm_epsilon", "norm_eps"});
   if (config.flag("use_qk_norm", false)) d.normalizes_heads = true;
   if (config.flag("use_parallel_residual", false)) d.is_parallel = d.shares_pre_norm = true;
   read_biases(config, architecture, d);

@@ -278,6 +278,7 @@ void read_window_positions(const ConfigReader& config, const ConfigReader& keys,
 
 void read_config_positions(const ConfigReader& config, const Architecture& architecture,
                            Description& d) {
+  if (rotates_nothing(architecture)) return;
   const auto [full, windowed] = scalings_of(config);
   if (d.positions != Positions::kRotary) {
     if (!full.keys) return;

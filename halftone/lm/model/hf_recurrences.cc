@@ -20,6 +20,19 @@ constexpr std::size_t kMaxBlocks = 1 << 12;
 constexpr std::array<std::string_view, 2> kAttentionNames = {"full_attention", "attention"};
 constexpr std::array<std::string_view, 3> kRecurrenceNames = {"conv", "linear_attention", "mamba"};
 
+bool is_network(std::string_view name) { return name == "mlp" || name == "moe"; }
+
+/// The mixer of a block whose kind has a name.
+Mixer mixer_of(const ConfigReader& config, const char* key, const std::string& name,
+               Mixer recurrence, const Description& d) {
+  const auto is = [&](std::string_view known) { return name == known; };
+  if (std::ranges::any_of(kAttentionNames, is)) return Mixer::kAttention;
+  if (std::ranges::any_of(kRecurrenceNames, is)) return recurrence;
+  if (d.has_single_branches && is_network(name)) return Mixer::kNone;
+  config.fail_key(key, "'" + printable(name) + "': blocks of this kind are not described here",
+                  ErrorKind::kUnsupported);
+}
+
 /// A list with the kind of each block.
 void read_list(const ConfigReader& config, const char* key, const json& list, Mixer recurrence,
                Description& d) {
@@ -30,13 +43,8 @@ void read_list(const ConfigReader& config, const char* key, const json& list, Mi
   }
   for (const json& name : list) {
     const auto text = name.is_string() ? name.get<std::string>() : name.dump();
-    const auto is = [&](std::string_view known) { return text == known; };
-    const bool is_attention = std::ranges::any_of(kAttentionNames, is);
-    if (!is_attention && std::ranges::none_of(kRecurrenceNames, is)) {
-      config.fail_key(key, "'" + printable(text) + "': blocks of this kind are not described here",
-                      ErrorKind::kUnsupported);
-    }
-    d.mixers.push_back(is_attention ? Mixer::kAttention : recurrence);
+    d.mixers.push_back(mixer_of(config, key, text, recurrence, d));
+    if (d.has_single_branches) d.dense.push_back(text == "mlp");
   }
 }
 
@@ -50,6 +58,23 @@ void read_numbers(const ConfigReader& config, const char* key, Mixer recurrence,
     }
     d.mixers[static_cast<std::size_t>(number)] = Mixer::kAttention;
   }
+}
+
+constexpr const char* kPattern = "hybrid_override_pattern";
+
+/// Letters of older files of Nemotron-H as a list.
+json list_of_pattern(const ConfigReader& config) {
+  json list = json::array();
+  for (const char letter : config.text({kPattern})) {
+    const char* name = letter == 'M'   ? "mamba"
+                       : letter == '*' ? "attention"
+                       : letter == '-' ? "mlp"
+                       : letter == 'E' ? "moe"
+                                       : nullptr;
+    if (name == nullptr) config.fail_key(kPattern, "expected the letters M, *, - and E");
+    list.push_back(name);
+  }
+  return list;
 }
 
 /// The feed-forward network of LFM2 is two thirds as wide as its key says, and a multiple.
@@ -81,8 +106,7 @@ void read_convolutions(const ConfigReader& config, Description& d) {
 
 /// Steps may have bounds; usual ones are zero and infinity.
 void refuse_step_bounds(const ConfigReader& config) {
-  const char* key = "time_step_limit";
-  const json* bounds = config.find({key}).value;
+  const auto [key, bounds] = config.find({"mamba_dt_limit", "time_step_limit"});
   if (bounds == nullptr) return;
   if (bounds->dump() == R"([0.0,{"__float__":"Infinity"}])") return;
   config.fail_key(key, "bounds of the steps of a recurrence are not described here",
@@ -108,6 +132,42 @@ void read_scan(const ConfigReader& config, Description& d) {
     config.fail_key(
         key, "expected heads that are as wide as all channels, " + std::to_string(d.scan_inner));
   }
+}
+
+/// Experts without gates in some blocks.
+void read_nemotron_experts(const ConfigReader& config, Description& d) {
+  d.architecture = "nemotron_h_moe";
+  d.shared_inner = config.needed_whole({"moe_shared_expert_intermediate_size"});
+  for (const char* key : {"moe_latent_size", "mlp_bias"}) {
+    const json* value = config.find({key}).value;
+    if (value == nullptr || *value == false) continue;
+    config.fail_key(key, "experts of this kind are not described here", ErrorKind::kUnsupported);
+  }
+}
+
+/// Nemotron-H. Steps have no lower bound, time_step_min: the published models were trained without,
+/// and transformers applies it to whole texts alone, not to the tokens that follow.
+void read_nemotron(const ConfigReader& config, Description& d) {
+  for (const char* key : {"use_bias", "mamba_proj_bias"}) refuse_bias(config, key);
+  refuse_step_bounds(config);
+  const auto refuse = [&](const char* key, const std::string& what) {
+    config.fail_key(key, what + " not described here", ErrorKind::kUnsupported);
+  };
+  if (config.flag("attention_bias", false)) refuse("attention_bias", "biases of attention are");
+  if (config.has("sliding_window")) refuse("sliding_window", "windows of this model_type are");
+  const std::string function = config.text({"mamba_hidden_act"});
+  if (!function.empty() && function != "silu") {
+    refuse("mamba_hidden_act", "'" + printable(function) + "': recurrences with it are");
+  }
+  d.head_width = d.value_width = config.whole({"head_dim", "attention_head_dim"}).value_or(128);
+  d.taps = config.needed_whole({"mamba_d_conv", "conv_kernel"});
+  d.has_kernel_bias = config.flag("mamba_conv_bias", config.flag("use_conv_bias", true));
+  d.scan_heads = config.needed_whole({"mamba_num_heads"});
+  d.scan_groups = config.needed_whole({"mamba_n_groups", "n_groups"});
+  d.scan_states = config.needed_whole({"ssm_state_size"});
+  d.scan_inner = d.scan_heads * config.needed_whole({"mamba_head_dim"});
+  d.has_log_decays = true;
+  if (d.experts != 0) read_nemotron_experts(config, d);
 }
 
 /// The sizes of a gated delta rule.
@@ -196,9 +256,20 @@ void read_usual_mixers(const ConfigReader& config, Mixer recurrence, Description
 
 }  // namespace
 
+void read_config_branches(const ConfigReader& config, Description& d) {
+  const auto [key, list] = config.find({"layers_block_type", "layer_types"});
+  if (list == nullptr && !config.has(kPattern)) {
+    config.fail_key("layers_block_type", "is missing: it says which blocks have attention");
+  }
+  const json kinds = list == nullptr ? list_of_pattern(config) : *list;
+  d.blocks = kinds.is_array() ? kinds.size() : 0;
+  read_list(config, list == nullptr ? kPattern : key, kinds, Mixer::kScan, d);
+}
+
 void read_config_recurrences(const ConfigReader& config, const Architecture& architecture,
                              Description& d) {
   if (architecture.recurrence == Mixer::kAttention) return;
+  if (architecture.has_single_branches) return read_nemotron(config, d);
   const bool has_list = architecture.recurrence != Mixer::kAttentionAndScan;
   const json* list = config.find({"layer_types"}).value;
   if (has_list && list != nullptr) {

@@ -87,6 +87,7 @@ void list_delta(const Description& d, WeightList& list) {
 }
 
 void list_mixer(const Description& d, WeightList& list) {
+  if (d.mixer(list.block) == Mixer::kNone) return;
   if (d.has_pre_norms) list.add_norm(d, WeightRole::kAttentionNorm);
   switch (d.mixer(list.block)) {
     case Mixer::kAttention:
@@ -105,11 +106,14 @@ void list_mixer(const Description& d, WeightList& list) {
       list_attention(d, list);
       list_scan(d, list);
       break;
+    case Mixer::kNone:
+      break;
   }
   if (d.has_post_norms) list.add_norm(d, WeightRole::kAttentionPostNorm);
 }
 
 void list_feed_forward(const Description& d, WeightList& list) {
+  if (!d.has_network(list.block)) return;
   if (d.has_pre_norms && !d.shares_pre_norm) list.add_norm(d, WeightRole::kFeedForwardNorm);
   const bool has_experts = d.has_experts(list.block);
   if (!has_experts || d.has_network_beside) {
@@ -127,14 +131,14 @@ void list_feed_forward(const Description& d, WeightList& list) {
   if (has_experts) {
     list.add(WeightRole::kRouter, d.has_expert_bias);
     list.add_if(d.has_choice_bias, WeightRole::kChoiceBias);
-    list.add(WeightRole::kExpertGate, d.has_expert_bias, d.experts);
+    if (d.is_gated) list.add(WeightRole::kExpertGate, d.has_expert_bias, d.experts);
     list.add(WeightRole::kExpertUp, d.has_expert_bias, d.experts);
     list.add(WeightRole::kExpertDown, d.has_expert_bias, d.experts);
   }
   if (has_experts && d.shared_inner != 0) {
-    for (const WeightRole role :
-         {WeightRole::kSharedGate, WeightRole::kSharedUp, WeightRole::kSharedDown})
-      list.add(role);
+    list.add_if(d.is_gated, WeightRole::kSharedGate);
+    list.add(WeightRole::kSharedUp);
+    list.add(WeightRole::kSharedDown);
     list.add_if(d.has_shared_gate, WeightRole::kSharedRouter);
   }
   if (d.has_post_norms) list.add_norm(d, WeightRole::kFeedForwardPostNorm);

@@ -65,6 +65,16 @@ class KeyWriter {
   std::string prefix_;
 };
 
+/// Blocks without a network have no width. llama.cpp needs an epsilon of layer norms, too.
+void write_single_branches(const Description& d, KeyWriter& keys) {
+  std::vector<std::int32_t> widths;
+  for (std::size_t block = 0; block < d.blocks; ++block) {
+    widths.push_back(d.has_network(block) ? static_cast<std::int32_t>(d.inner) : 0);
+  }
+  keys.other(gguf_key::kInner, widths);
+  keys.number(gguf_key::kLayerEpsilon, d.norm_epsilon);
+}
+
 void write_sizes(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kVocabulary, d.vocabulary);
   keys.whole(gguf_key::kContext, d.context);
@@ -74,6 +84,7 @@ void write_sizes(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kInner, has_dense ? d.dense_inner : d.inner);
   keys.number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon,
               d.norm_epsilon);
+  if (d.has_single_branches) write_single_branches(d, keys);
 }
 
 /// Blocks with a window where the architecture does not say which.
@@ -206,6 +217,7 @@ void write_yarn(const Description& d, KeyWriter& keys) {
 
 void write_positions(const Description& d, KeyWriter& keys) {
   if (d.positions != Positions::kRotary) return;
+  if (rotates_nothing(architecture_of_gguf(d.architecture))) return;
   if (d.full_head_width == 0) keys.whole(gguf_key::kRotaryDims, d.rotary_dims);
   keys.number(gguf_key::kBase, d.rotary.base);
   const bool has_window_base = architecture_of_gguf(d.architecture).window_base != 0;
@@ -231,6 +243,7 @@ void write_experts(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kActiveExperts, d.active_experts);
   if (d.architecture != "llama") keys.whole(gguf_key::kExpertInner, d.inner);
   const bool names_shared = has_shared_gate(d) || d.architecture == "qwen2moe" ||
+                            d.has_single_branches ||
                             (d.architecture.starts_with("granite") && d.shared_inner != 0);
   if (names_shared) keys.whole(gguf_key::kSharedInner, d.shared_inner);
   const bool is_plain = d.dense_blocks == 0 && !d.has_sigmoid_scores && d.share_factor == 1;
@@ -301,6 +314,7 @@ void check_tensors(const Description& d) {
   if (d.has_mixer(Mixer::kDelta) && !d.renormalizes && d.experts != 0) {
     refuse("shares of experts as they are");
   }
+  if (d.has_single_branches && !d.dense.empty()) refuse("networks beside those with experts");
   if (d.architecture == "granitehybrid" && d.scan_inner != 2 * d.width) {
     refuse("recurrence of another width than twice that of rows");
   }

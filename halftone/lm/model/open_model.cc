@@ -55,6 +55,7 @@ bool has_own_head(const formats::SafetensorsFile& file) {
   const auto* head = find("lm_head.weight");
   const auto* table = find("embed_tokens.weight");
   if (table == nullptr) table = find("wte.weight");
+  if (table == nullptr) table = find(".embeddings.weight");
   if (head == nullptr || table == nullptr) return false;
   return head->type != table->type || head->shape != table->shape ||
          !std::ranges::equal(head->bytes.bytes, table->bytes.bytes);

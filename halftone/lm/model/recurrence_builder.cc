@@ -22,6 +22,8 @@ ValueId GraphBuilder::mixer(ValueId x) {
     case Mixer::kAttentionAndScan:
       return binary("mixer/sum", ir::BinaryKind::kAdd, scaled("scan", scan(x), d_.scan_factor),
                     scaled("attention", attention(x), d_.attention_factor));
+    case Mixer::kNone:
+      break;
   }
   fail(ErrorKind::kInternal, "a block without a mixer");
 }

@@ -2,6 +2,8 @@
 // Descriptions of models with recurrences. Keys and numbers are those of published models.
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "halftone/base/testing.h"
 #include "halftone/lm/model/description_json.h"
 #include "halftone/lm/model/gguf_keys.h"
@@ -42,6 +44,25 @@ constexpr std::string_view kQwen3Next = R"({"architectures": ["Qwen3NextForCausa
   "num_experts_per_tok": 10, "num_hidden_layers": 8, "num_key_value_heads": 2,
   "partial_rotary_factor": 0.25, "rms_norm_eps": 1e-06, "rope_theta": 10000000,
   "shared_expert_intermediate_size": 512, "tie_word_embeddings": false, "vocab_size": 151936})";
+
+constexpr std::string_view kNemotronH = R"({"architectures": ["NemotronHForCausalLM"],
+  "attention_bias": false, "attention_head_dim": 128, "conv_kernel": 4, "expand": 2,
+  "hidden_size": 4096, "hybrid_override_pattern": "M-M*-M", "intermediate_size": 21504,
+  "layer_norm_epsilon": 1e-05, "mamba_head_dim": 64, "mamba_hidden_act": "silu",
+  "mamba_num_heads": 128, "mamba_proj_bias": false, "max_position_embeddings": 8192,
+  "mlp_bias": false, "mlp_hidden_act": "relu2", "model_type": "nemotron_h", "n_groups": 8,
+  "num_attention_heads": 32, "num_hidden_layers": 6, "num_key_value_heads": 8,
+  "rms_norm_eps": 1e-06, "rope_theta": 5000, "sliding_window": null, "ssm_state_size": 128,
+  "tie_word_embeddings": false, "time_step_limit": [0.0, Infinity], "time_step_min": 0.001,
+  "use_bias": false, "use_conv_bias": true, "vocab_size": 131072})";
+constexpr std::string_view kNemotron3 = R"({"architectures": ["NemotronHForCausalLM"],
+  "head_dim": 128, "hidden_size": 2688, "hybrid_override_pattern": "ME*EM",
+  "intermediate_size": 1856, "mamba_head_dim": 64, "mamba_num_heads": 64,
+  "model_type": "nemotron_h", "moe_intermediate_size": 1856,
+  "moe_shared_expert_intermediate_size": 3712, "n_group": 1, "n_groups": 8,
+  "n_routed_experts": 128, "n_shared_experts": 1, "norm_topk_prob": true,
+  "num_attention_heads": 32, "num_experts_per_tok": 6, "num_hidden_layers": 5,
+  "num_key_value_heads": 2, "routed_scaling_factor": 2.5, "topk_group": 1, "vocab_size": 131072})";
 
 /// The text with a part replaced, which must be there.
 std::string with(std::string_view json, const std::string& part, const std::string& other) {
@@ -109,15 +130,59 @@ TEST(Recurrences, OfQwenAreDeltaRules) {
   EXPECT_EQ(shape_of(d, {.role = WeightRole::kMixerNorm}), (std::vector<std::size_t>{128}));
 }
 
+TEST(Recurrences, OfNemotronAreBlocksOfTheirOwn) {
+  const Description d = describe_config(kNemotronH, "config.json");
+  EXPECT_EQ(d.architecture, "nemotron_h");
+  EXPECT_THAT(d.mixers, ElementsAre(Mixer::kScan, Mixer::kNone, Mixer::kScan, Mixer::kAttention,
+                                    Mixer::kNone, Mixer::kScan));
+  EXPECT_TRUE(d.has_network(1));
+  EXPECT_FALSE(d.has_network(3));
+  EXPECT_FALSE(d.is_rotated(3));
+  EXPECT_EQ(d.head_width, 128U);
+  EXPECT_EQ(d.scan_inner, 8192U);
+  EXPECT_EQ(d.experts, 0U);
+  EXPECT_EQ(d.norm_epsilon, 1e-05);
+  EXPECT_EQ(d.function, FeedForward::kReluSquared);
+  std::set<WeightRole> of_network;
+  for (const WeightId& id : needed_weights(d)) {
+    if (id.block == 1) of_network.insert(id.role);
+  }
+  EXPECT_THAT(of_network,
+              ElementsAre(WeightRole::kFeedForwardNorm, WeightRole::kUp, WeightRole::kDown));
+  const std::string list = R"("layers_block_type": ["mlp", "attention", "mamba"])";
+  const Description listed = describe_config(
+      with(kNemotronH, R"("num_hidden_layers": 6)", R"("num_hidden_layers": 6, )" + list),
+      "config.json");
+  EXPECT_THAT(listed.mixers, ElementsAre(Mixer::kNone, Mixer::kAttention, Mixer::kScan));
+}
+
+TEST(Recurrences, OfNemotronMayHaveExpertsBesideThem) {
+  const Description d = describe_config(kNemotron3, "config.json");
+  EXPECT_EQ(d.architecture, "nemotron_h_moe");
+  EXPECT_EQ(d.expert_blocks(), 2U);
+  EXPECT_TRUE(d.has_experts(1));
+  EXPECT_FALSE(d.has_experts(2));
+  EXPECT_TRUE(d.dense.empty());
+  EXPECT_TRUE(d.has_sigmoid_scores && d.has_choice_bias && d.renormalizes);
+  EXPECT_EQ(d.shared_inner, 3712U);
+  EXPECT_EQ(d.share_factor, 2.5);
+  const Description mixed =
+      describe_config(with(kNemotron3, R"("ME*EM")", R"("-E*EM")"), "config.json");
+  EXPECT_FALSE(mixed.has_experts(0));
+  EXPECT_EQ(shape_of(mixed, {.role = WeightRole::kUp}), (std::vector<std::size_t>{1856, 2688}));
+  expect_error(ErrorKind::kUnsupported, "have no networks beside those with experts",
+               [&] { new_gguf_keys(mixed, "model"); });
+}
+
 TEST(Recurrences, SurviveJson) {
-  for (const std::string_view config : {kLfm2, kGranite4, kQwen3Next}) {
+  for (const std::string_view config : {kLfm2, kGranite4, kQwen3Next, kNemotronH, kNemotron3}) {
     const Description d = describe_config(config, "config.json");
     EXPECT_EQ(description_from_json(description_to_json(d)), d);
   }
 }
 
 TEST(Recurrences, SurviveKeysOfGguf) {
-  for (const std::string_view config : {kLfm2, kGranite4, kQwen3Next}) {
+  for (const std::string_view config : {kLfm2, kGranite4, kQwen3Next, kNemotronH, kNemotron3}) {
     const Description d = describe_config(config, "config.json");
     EXPECT_NO_THROW(new_gguf_keys(d, "model")) << d.architecture;
     const std::vector<NewGgufPlace> places = new_gguf_places(d);
@@ -129,7 +194,10 @@ TEST(Recurrences, SurviveKeysOfGguf) {
     EXPECT_EQ(has("blk.0.ssm_in.weight"), d.architecture != "lfm2");
     EXPECT_EQ(has("blk.0.post_attention_norm.weight"), d.architecture == "qwen3next");
     EXPECT_EQ(has("blk.0.ssm_ba.weight"), d.architecture == "qwen3next");
-    EXPECT_EQ(has("blk.0.ssm_d"), d.architecture == "granitehybrid");
+    EXPECT_EQ(has("blk.0.ssm_d"), d.has_scan());
+    EXPECT_EQ(has("blk.1.ffn_norm.weight"),
+              d.architecture.starts_with("lfm2") || d.architecture.starts_with("granite"));
+    EXPECT_TRUE(has("blk.1.attn_norm.weight"));
   }
 }
 
@@ -176,6 +244,32 @@ TEST(Recurrences, NameKeysThatAreNotFollowed) {
       with(kQwen3Next, R"("full_attention_interval": 4)", R"("full_attention_interval": 0)"));
 }
 
+TEST(Recurrences, OfNemotronNameKeysThatAreNotFollowed) {
+  const auto expect_key = [](ErrorKind kind, const char* message, const std::string& config) {
+    expect_error(kind, message, [&] { describe_config(config, "config.json"); });
+  };
+  const auto unsupported = ErrorKind::kUnsupported;
+  const auto turned_on = [&](const std::string& key) {
+    return with(kNemotronH, '"' + key + R"(": false)", '"' + key + R"(": true)");
+  };
+  expect_key(unsupported, "'use_bias': recurrences with biases", turned_on("use_bias"));
+  expect_key(unsupported, "'attention_bias': biases of attention", turned_on("attention_bias"));
+  expect_key(unsupported, "'mamba_hidden_act': 'gelu': recurrences with it",
+             with(kNemotronH, R"("mamba_hidden_act": "silu")", R"("mamba_hidden_act": "gelu")"));
+  expect_key(unsupported, "'sliding_window': windows of this model_type",
+             with(kNemotronH, R"("sliding_window": null)", R"("sliding_window": 64)"));
+  expect_key(unsupported, "'time_step_limit': bounds of the steps",
+             with(kNemotronH, "[0.0, Infinity]", "[0.001, Infinity]"));
+  expect_key(ErrorKind::kFormat, "'hybrid_override_pattern': expected the letters M, *, - and E",
+             with(kNemotronH, "M-M*-M", "M-M*-A"));
+  expect_key(ErrorKind::kFormat, "'layers_block_type': is missing",
+             with(kNemotronH, "hybrid_override_pattern", "pattern"));
+  expect_key(unsupported, "'moe_latent_size': experts of this kind",
+             with(kNemotron3, R"("n_group": 1)", R"("n_group": 1, "moe_latent_size": 64)"));
+  expect_key(unsupported, "'mlp_bias': experts of this kind",
+             with(kNemotron3, R"("n_group": 1)", R"("n_group": 1, "mlp_bias": true)"));
+}
+
 TEST(Recurrences, FitTogether) {
   const auto check_with = [](auto change) {
     return [change] {
@@ -192,6 +286,26 @@ TEST(Recurrences, FitTogether) {
                check_with([](Description& d) { d.scan_groups = 5; }));
   expect_error(ErrorKind::kFormat, "channels of a recurrence: 4095 are no multiple of 32 heads",
                check_with([](Description& d) { d.scan_inner = 4095; }));
+}
+
+TEST(Recurrences, FitTogetherWithNetworks) {
+  const auto check_with = [](auto change) {
+    return [change] {
+      Description d = describe_config(kNemotronH, "config.json");
+      change(d);
+      check(d);
+    };
+  };
+  expect_error(ErrorKind::kFormat, "mixers: expected one in each block",
+               check_with([](Description& d) { d.has_single_branches = false; }));
+  expect_error(ErrorKind::kFormat, "blocks of one branch: expected mixers",
+               check_with([](Description& d) { d.mixers.clear(); }));
+  expect_error(ErrorKind::kFormat, "blocks without experts: expected one entry for each of 5", [] {
+    Description d = describe_config(kNemotron3, "config.json");
+    d.dense = {true, false};
+    d.dense_inner = 8;
+    check(d);
+  });
 }
 
 /// Keys of a small GGUF file of LFM2, with heads of keys and values by block.
@@ -215,6 +329,36 @@ TEST(Recurrences, AreBlocksWithoutHeadsOfKeysInGguf) {
                });
   expect_error(ErrorKind::kFormat, "mixers: expected one entry for each of 3 blocks, found 2", [] {
     describe_gguf(lfm2_keys({2, 0}).file());
+  });
+}
+
+/// Keys of a small GGUF file of Nemotron-H, with widths of networks by block.
+GgufModel nemotron_keys(const std::vector<std::int32_t>& widths) {
+  GgufModel model("nemotron_h");
+  model.whole("block_count", 3).whole("context_length", 16).whole("embedding_length", 8);
+  model.whole("attention.head_count", 4).whole("vocab_size", 11).whole("ssm.conv_kernel", 4);
+  model.whole("ssm.inner_size", 16).whole("ssm.state_size", 4).whole("ssm.time_step_rank", 4);
+  model.whole("ssm.group_count", 1).number("attention.layer_norm_epsilon", 1e-5F);
+  model.set("attention.head_count_kv", std::vector<std::int32_t>{0, 2, 0});
+  model.set("feed_forward_length", widths);
+  return model;
+}
+
+TEST(Recurrences, AreBlocksWithoutKeysAndNetworksInGguf) {
+  const Description d = describe_gguf(nemotron_keys({12, 0, 0}).file());
+  EXPECT_THAT(d.mixers, ElementsAre(Mixer::kNone, Mixer::kAttention, Mixer::kScan));
+  EXPECT_EQ(d.inner, 12U);
+  EXPECT_FALSE(d.is_rotated(1));
+  expect_error(ErrorKind::kUnsupported,
+               "key 'nemotron_h.feed_forward_length': block 1 has attention and a width", [] {
+                 describe_gguf(nemotron_keys({12, 12, 0}).file());
+               });
+  expect_error(ErrorKind::kUnsupported, "key 'nemotron_h.feed_forward_length': blocks of one kind",
+               [] {
+                 describe_gguf(nemotron_keys({12, 0, 16}).file());
+               });
+  expect_error(ErrorKind::kFormat, "key 'nemotron_h.feed_forward_length': expected 3 numbers", [] {
+    describe_gguf(nemotron_keys({12, 0}).file());
   });
 }
 

@@ -136,16 +136,22 @@ Container container_of(const formats::SafetensorsFile& file, bool is_gpt2) {
     container.add(tensor.name, {tensor.shape, tensor.type, tensor.bytes});
   }
   join_scales(container);
-  const std::string table = is_gpt2 ? "wte.weight" : "embed_tokens.weight";
+  const std::vector<std::string> tables =
+      is_gpt2 ? std::vector<std::string>{"wte.weight"}
+              : std::vector<std::string>{"embed_tokens.weight", "embeddings.weight"};
   // The second is the head's.
   constexpr std::pair<const char*, const char*> kPrefixes[] = {
       {"model.", ""},
       {"transformer.", ""},
+      {"backbone.", ""},
       {"", ""},
       {"language_model.model.", "language_model."},
       {"model.language_model.", ""}};
   for (const auto& [prefix, head_prefix] : kPrefixes) {
-    if (!container.tensors.contains(prefix + table)) continue;
+    const auto has = [&, start = std::string(prefix)](const std::string& table) {
+      return container.tensors.contains(start + table);
+    };
+    if (std::ranges::none_of(tables, has)) continue;
     container.prefix = prefix;
     container.head_prefix = head_prefix;
     return container;

@@ -12,6 +12,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/folder.h"
+#include "halftone/base/json/json_text.h"
 #include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
@@ -52,7 +53,7 @@ std::string text_of(const std::filesystem::path& path) {
 
 /// A config.json whose weights are float32.
 std::string float32_config(const std::filesystem::path& path) {
-  auto config = nlohmann::ordered_json::parse(text_of(path), nullptr, false);
+  auto config = nlohmann::ordered_json::parse(json_of_python(text_of(path)), nullptr, false);
   if (!config.is_object()) fail(ErrorKind::kFormat, path.string() + ": is no JSON object");
   for (const char* key : {"torch_dtype", "dtype"}) {
     if (config.contains(key)) config[key] = "float32";
