@@ -38,7 +38,7 @@ WINDOWS = {"mistral": 8, "phi3": 12}
 # llama.cpp rounds contexts up to 256 tokens, for which this model has the long factors.
 LONG_CONTEXT = "phi3_short"
 REFUSED = {"bitnet": "have no head beside the embedding", "gpt_oss_limit": "gate_limit",
-           "nemotron_h_biases": "function is", "nemotron_h_mixed": "beside those with experts"}
+           "jamba_experts": "recurrence of another width", "nemotron_h_biases": "function is", "nemotron_h_mixed": "beside those with experts"}
 # llama.cpp rounds the ends of YaRN's interpolation, and rounds what multiplies MXFP4.
 NOT_RUN = ("gpt_oss", "gpt_oss_mxfp4")
 

@@ -30,6 +30,7 @@ TARGETS = {
     "phi3": ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"],
     "gpt2": ["c_attn", "c_proj", "c_fc"],
     "gemma2": ["q_proj", "down_proj"],
+    "jamba_dense": ["in_proj", "x_proj", "v_proj", "gate_proj", "down_proj"],
     "nemotron_h": ["in_proj", "q_proj", "o_proj", "up_proj", "down_proj"],
 }
 # Of a perplexity: logits differ by up to 1e-4 (language_models_test.py), its logarithm by twice that.

@@ -254,6 +254,8 @@ def recurrent_models() -> dict[str, Tiny]:
                   embedding_multiplier=1.5, lm_head_multiplier=0.7, key_multiplier=0.6,
                   mlp_multipliers=[0.8, 1.2], ssm_multipliers=[0.5, 1.3, 0.9, 1.1, 0.7],
                   ssm_in_multiplier=1.4, ssm_out_multiplier=0.6, attention_out_multiplier=0.9)
+    jamba = dict(mamba_d_state=10, mamba_dt_rank=5, attn_layer_period=3, attn_layer_offset=1,
+                 expert_layer_period=2, expert_layer_offset=1)
     nemotron = dict(mamba_num_heads=8, mamba_head_dim=16, n_groups=2, ssm_state_size=10,
                     head_dim=16)
     routed = dict(n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=40,
@@ -290,6 +292,12 @@ def recurrent_models() -> dict[str, Tiny]:
             **delta, "linear_value_head_dim": 10, "linear_num_key_heads": 4}, **experts,
             head_dim=16, layer_types=linear)),
         "qwen3_5": Tiny(t.Qwen3_5TextConfig(**deep, **delta, head_dim=16)),
+        "jamba": Tiny(t.JambaConfig(**deep, **jamba, num_experts=6, num_experts_per_tok=3)),
+        "jamba_dense": Tiny(t.JambaConfig(**SIZES, **{**jamba, "mamba_dt_rank": "auto"},
+                                          num_experts=1, tie_word_embeddings=True)),
+        "jamba_experts": Tiny(t.JambaConfig(
+            **SIZES, **{**jamba, "expert_layer_period": 1, "expert_layer_offset": 0},
+            num_experts=6, num_experts_per_tok=1, mamba_expand=1, mamba_conv_bias=False)),
         "nemotron_h": Tiny(t.NemotronHConfig(**SIZES, **nemotron, hybrid_override_pattern="M-M*-M")),
         "nemotron_h_moe": Tiny(t.NemotronHConfig(
             **SIZES, **nemotron, **routed, n_group=4, topk_group=2,

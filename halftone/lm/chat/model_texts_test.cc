@@ -119,7 +119,7 @@ TEST_F(ModelTextsTest, OfLlama2c) {
 
 TEST_F(ModelTextsTest, EndAsTheConfigurationSays) {
   write_tokenizer();
-  write("config.json", R"({"eos_token_id": [0, 3]})");
+  write("config.json", R"({"eos_token_id": [0, 3], "time_step_limit": [0, Infinity]})");
   EXPECT_THAT(folder().end_tokens, ElementsAre(0, 3));
   write("config.json", R"({"text_config": {"eos_token_id": 3}})");
   EXPECT_THAT(folder().end_tokens, ElementsAre(3));

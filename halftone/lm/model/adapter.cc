@@ -282,7 +282,8 @@ void check_all_are_used(const AdapterFile& file, const UsedFactors& used) {
 
 bool is_changeable(const Description& description, const WeightId& id) {
   constexpr std::array kOthers = {WeightRole::kTokenEmbedding, WeightRole::kPositionEmbedding,
-                                  WeightRole::kBlockInputTable, WeightRole::kMixerKernel};
+                                  WeightRole::kBlockInputTable, WeightRole::kMixerKernel,
+                                  WeightRole::kChannelDecay};
   const bool is_other = std::ranges::find(kOthers, id.role) != kOthers.end();
   return id.part == Part::kWeight && !is_other && id.role < WeightRole::kExpertGate &&
          shape_of(description, id).size() == 2;

@@ -226,6 +226,7 @@ constexpr Architecture kArchitectures[] = {
      .recurrence = Mixer::kScan},
     kNemotronH,
     with_names(kNemotronH, "nemotron_h_moe", "nemotron_h"),
+    {.gguf = "jamba", .hf = "jamba", .recurrence = Mixer::kChannelScan, .unrotated_period = 1},
     {.gguf = "falcon-h1", .hf = "falcon_h1", .recurrence = Mixer::kAttentionAndScan},
     kQwen35,
     with_names(kQwen35, "qwen35moe", "qwen3_5_moe_text"),

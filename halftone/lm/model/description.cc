@@ -117,11 +117,17 @@ void check_mixers(const Description& d) {
     fail_description(d, "mixers: expected one in each block, found a block without");
   }
   check_extent(d, "tokens of a short convolution", d.taps, 64);
-  if (!d.has_scan() && !d.has_mixer(Mixer::kDelta)) return;
+  if (!d.has_scan() && !d.has_mixer(Mixer::kDelta) && !d.has_mixer(Mixer::kChannelScan)) return;
   check_extent(d, "channels of a recurrence", d.scan_inner);
   check_extent(d, "heads of a recurrence", d.scan_heads, d.scan_inner);
   check_extent(d, "groups of a recurrence", d.scan_groups, d.scan_inner);
   check_extent(d, "states of a channel", d.scan_states, 1 << 16);
+  if (d.has_mixer(Mixer::kChannelScan)) {
+    check_extent(d, "numbers of the steps of a recurrence", d.scan_rank);
+    if (d.scan_heads != d.scan_inner || d.scan_groups != 1) {
+      fail_description(d, "channels of a recurrence: expected a head each, in one group");
+    }
+  }
   if (d.has_mixer(Mixer::kDelta) && d.scan_heads % d.scan_groups != 0) {
     fail_description(d, "heads of values: " + std::to_string(d.scan_heads) +
                             " are no multiple of " + std::to_string(d.scan_groups) +

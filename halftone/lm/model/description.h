@@ -37,6 +37,10 @@ enum class Mixer : std::uint8_t {
   kDelta,
   kAttentionAndScan,  ///< both read the same rows, and their outputs are added: Falcon-H1
   kNone,              ///< the block is a feed-forward network alone: Nemotron-H
+  /// out(scan(y, dt) * silu(z)) with (x, z) = in(rows), y = silu(convolution(x)), dt from a product
+  /// with one of three parts of a product with y, b and c the others, each part with a norm: Mamba
+  /// (Gu and Dao, 2023, Section 3) as Jamba has it.
+  kChannelScan,
 };
 
 /// Whether blocks remember keys and values.
@@ -123,6 +127,7 @@ struct Description {
   std::size_t scan_heads = 0;   ///< of these; each has a decay
   std::size_t scan_groups = 0;  ///< of channels that share b and c, or heads of keys
   std::size_t scan_states = 0;  ///< of a channel: of a delta rule, numbers of a key
+  std::size_t scan_rank = 0;  ///< of kChannelScan: numbers that the steps of all channels come from
   bool has_log_decays = false;  ///< the file has log(-a) in place of a
   bool has_scan_norm = true;
   bool norms_before_gate = false;  ///< the norm of a scan comes before silu(z), not behind it

@@ -29,8 +29,8 @@ std::span<const std::string_view> names_of(Pairing /*of*/) {
   return kNames;
 }
 std::span<const std::string_view> names_of(Mixer /*of*/) {
-  static constexpr std::array<std::string_view, 6> kNames = {
-      "attention", "convolution", "scan", "delta", "attention_and_scan", "none"};
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "attention", "convolution", "scan", "delta", "attention_and_scan", "none", "channel_scan"};
   return kNames;
 }
 std::span<const std::string_view> names_of(FeedForward /*of*/) {
@@ -70,6 +70,7 @@ void visit_recurrences(D& d, const Visit& visit) {
   visit.later("scan_heads", d.scan_heads, usual().scan_heads);
   visit.later("scan_groups", d.scan_groups, usual().scan_groups);
   visit.later("scan_states", d.scan_states, usual().scan_states);
+  visit.later("scan_rank", d.scan_rank, usual().scan_rank);
   visit.later("has_log_decays", d.has_log_decays, usual().has_log_decays);
   visit.later("has_scan_norm", d.has_scan_norm, usual().has_scan_norm);
   visit.later("norms_before_gate", d.norms_before_gate, usual().norms_before_gate);

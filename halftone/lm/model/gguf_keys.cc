@@ -205,8 +205,10 @@ void read_recurrences(const GgufFile& file, const GgufKeys& keys, const Architec
   d.taps = keys.needed_whole(gguf_key::kScanTaps);
   d.scan_inner = keys.needed_whole(gguf_key::kScanInner);
   d.scan_states = keys.needed_whole(gguf_key::kScanStates);
-  d.scan_heads = keys.needed_whole(gguf_key::kScanHeads);
-  d.scan_groups = keys.needed_whole(gguf_key::kScanGroups);
+  const bool is_of_channels = architecture.recurrence == Mixer::kChannelScan;
+  if (is_of_channels) d.scan_rank = keys.needed_whole(gguf_key::kScanHeads);
+  d.scan_heads = is_of_channels ? d.scan_inner : keys.needed_whole(gguf_key::kScanHeads);
+  d.scan_groups = is_of_channels ? 1 : keys.needed_whole(gguf_key::kScanGroups);
   const auto first = std::ranges::find(d.mixers, architecture.recurrence) - d.mixers.begin();
   const auto has = [&, block = "blk." + std::to_string(first) + "."](const char* name) {
     return has_tensor(file, (block + name).c_str());
@@ -457,14 +459,28 @@ void read_scores(const GgufKeys& keys, Description& d) {
   d.softmax_after_choice = function == 3;
 }
 
+/// Blocks of Jamba have experts if they have a router.
+void read_dense(const GgufFile& file, Description& d) {
+  if (d.architecture != "jamba" || d.blocks > (1 << 12)) return;
+  std::size_t routers = 0;
+  for (std::size_t block = 0; block < d.blocks; ++block) {
+    const std::string router = "blk." + std::to_string(block) + ".ffn_gate_inp.weight";
+    d.dense.push_back(!has_tensor(file, router.c_str()));
+    routers += d.dense.back() ? 0U : 1U;
+  }
+  if (routers == 0) d.experts = 0;
+  if (routers == 0 || routers == d.blocks) d.dense.clear();
+}
+
 void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.experts = keys.whole(gguf_key::kExperts).value_or(0);
+  read_dense(file, d);
   if (d.experts == 0) return;
   d.active_experts = keys.needed_whole(gguf_key::kActiveExperts);
   d.dense_blocks = keys.whole(gguf_key::kDenseBlocks).value_or(0);
   d.has_network_beside = d.architecture == "gemma4";
   if (d.has_network_beside) d.renormalizes = true;
-  if (d.dense_blocks != 0 || d.has_network_beside) d.dense_inner = d.inner;
+  if (d.dense_blocks != 0 || !d.dense.empty() || d.has_network_beside) d.dense_inner = d.inner;
   d.inner = keys.whole(gguf_key::kExpertInner).value_or(d.inner);
   d.renormalizes = keys.flag(gguf_key::kRenormalizes).value_or(d.renormalizes);
   d.share_factor = keys.number(gguf_key::kShareFactor).value_or(0);

@@ -165,6 +165,7 @@ class GraphBuilder {
   ValueId mixer(ValueId x);
   ValueId convolution(ValueId x);
   ValueId scan(ValueId x);
+  ValueId channel_scan(ValueId x);
   ValueId delta(ValueId x);
   /// What the input matrices of a delta rule give.
   struct DeltaInputs {
@@ -185,6 +186,8 @@ class GraphBuilder {
   ValueId gated_scan(ValueId y, ValueId gate);
   /// The decays of a scan: below zero.
   ValueId decays();
+  /// Those of each state and channel: [states, channels].
+  ValueId channel_decays();
   /// An RMS norm of each group of channels, with a gain.
   ValueId normalized_groups(ValueId x, std::size_t groups, WeightRole role);
   /// The short convolution of a block. @param x  [..., channels]

@@ -170,6 +170,65 @@ void read_nemotron(const ConfigReader& config, Description& d) {
   if (d.experts != 0) read_nemotron_experts(config, d);
 }
 
+/// Whether a block's number divided by a period leaves an offset, for each block.
+std::vector<bool> read_period(const ConfigReader& config, const Description& d,
+                              const char* period_key, const char* offset_key) {
+  const std::size_t period = config.needed_whole({period_key});
+  const std::size_t offset = config.needed_whole({offset_key});
+  if (offset >= period) {
+    config.fail_key(offset_key, "expected a number below that of '" + std::string(period_key) +
+                                    "', " + std::to_string(period));
+  }
+  std::vector<bool> is_there;
+  for (std::size_t i = 0; i < std::min(d.blocks, kMaxBlocks); ++i) {
+    is_there.push_back(i % period == offset);
+  }
+  return is_there;
+}
+
+/// Which blocks of Jamba have experts.
+void read_jamba_experts(const ConfigReader& config, Description& d) {
+  if (d.experts == 0) return;
+  d.dense = read_period(config, d, "expert_layer_period", "expert_layer_offset");
+  d.dense.flip();
+  d.dense_inner = d.inner;
+  if (std::ranges::all_of(d.dense, [](bool is) { return is; })) d.experts = d.active_experts = 0;
+  const bool has_dense = std::ranges::any_of(d.dense, [](bool is) { return is; });
+  if (d.experts == 0 || !has_dense) {
+    d.dense.clear();
+    d.dense_inner = 0;
+  }
+}
+
+/// The sizes of Mamba as Jamba has it.
+void read_jamba(const ConfigReader& config, Description& d) {
+  refuse_bias(config, "mamba_proj_bias");
+  const std::string function = config.text({"hidden_act"});
+  if (function != "silu") {
+    config.fail_key("hidden_act",
+                    "'" + printable(function) +
+                        "': recurrences with it are not "
+                        "described here",
+                    ErrorKind::kUnsupported);
+  }
+  for (const bool has_attention :
+       read_period(config, d, "attn_layer_period", "attn_layer_offset")) {
+    d.mixers.push_back(has_attention ? Mixer::kAttention : Mixer::kChannelScan);
+  }
+  d.taps = config.needed_whole({"mamba_d_conv"});
+  d.has_kernel_bias = config.flag("mamba_conv_bias", true);
+  d.has_scan_norm = false;
+  d.scan_inner = d.scan_heads = config.needed_whole({"mamba_expand"}) * d.width;
+  d.scan_groups = 1;
+  d.scan_states = config.needed_whole({"mamba_d_state"});
+  const char* key = "mamba_dt_rank";
+  const json* rank = config.find({key}).value;
+  const bool is_auto = rank == nullptr || *rank == "auto";
+  d.scan_rank = is_auto ? (d.width + 15) / 16 : config.needed_whole({key});
+  d.has_log_decays = true;
+  read_jamba_experts(config, d);
+}
+
 /// The sizes of a gated delta rule.
 void read_delta(const ConfigReader& config, Description& d) {
   d.taps = config.needed_whole({"linear_conv_kernel_dim"});
@@ -182,7 +241,7 @@ void read_delta(const ConfigReader& config, Description& d) {
 }
 
 /// Without a list, every fourth block has attention, or what a key says.
-void read_period(const ConfigReader& config, Description& d) {
+void read_interval(const ConfigReader& config, Description& d) {
   const char* key = "full_attention_interval";
   const std::size_t period = config.whole({key}).value_or(4);
   if (period == 0) config.fail_key(key, "expected a number above 0");
@@ -249,7 +308,7 @@ void forget_recurrence(Description& d) {
 /// Where there is no list of blocks.
 void read_usual_mixers(const ConfigReader& config, Mixer recurrence, Description& d) {
   if (recurrence == Mixer::kConvolution) read_numbers(config, "full_attn_idxs", recurrence, d);
-  if (recurrence == Mixer::kDelta) read_period(config, d);
+  if (recurrence == Mixer::kDelta) read_interval(config, d);
   const bool is_scan = recurrence == Mixer::kScan || recurrence == Mixer::kAttentionAndScan;
   if (is_scan) d.mixers.assign(std::min(d.blocks, kMaxBlocks), recurrence);
 }
@@ -270,6 +329,7 @@ void read_config_recurrences(const ConfigReader& config, const Architecture& arc
                              Description& d) {
   if (architecture.recurrence == Mixer::kAttention) return;
   if (architecture.has_single_branches) return read_nemotron(config, d);
+  if (architecture.recurrence == Mixer::kChannelScan) return read_jamba(config, d);
   const bool has_list = architecture.recurrence != Mixer::kAttentionAndScan;
   const json* list = config.find({"layer_types"}).value;
   if (has_list && list != nullptr) {

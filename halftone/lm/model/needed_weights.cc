@@ -76,6 +76,16 @@ void list_scan(const Description& d, WeightList& list) {
   list.add(WeightRole::kMixerOutput);
 }
 
+void list_channel_scan(const Description& d, WeightList& list) {
+  list.add(WeightRole::kMixerInput);
+  list.add(WeightRole::kMixerKernel, d.has_kernel_bias);
+  for (const WeightRole role :
+       {WeightRole::kSelection, WeightRole::kStepNorm, WeightRole::kScanInputNorm,
+        WeightRole::kScanOutputNorm, WeightRole::kStepProjection, WeightRole::kStepBias,
+        WeightRole::kChannelDecay, WeightRole::kSkip, WeightRole::kMixerOutput})
+    list.add(role);
+}
+
 void list_delta(const Description& d, WeightList& list) {
   list.add(WeightRole::kMixerInput);
   list.add_if(!d.merges_gate, WeightRole::kMixerGate);
@@ -105,6 +115,9 @@ void list_mixer(const Description& d, WeightList& list) {
     case Mixer::kAttentionAndScan:
       list_attention(d, list);
       list_scan(d, list);
+      break;
+    case Mixer::kChannelScan:
+      list_channel_scan(d, list);
       break;
     case Mixer::kNone:
       break;

@@ -80,7 +80,7 @@ void write_sizes(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kContext, d.context);
   keys.whole(gguf_key::kWidth, d.width);
   keys.whole(gguf_key::kBlocks, d.blocks);
-  const bool has_dense = d.dense_blocks != 0 || d.has_network_beside;
+  const bool has_dense = d.dense_blocks != 0 || !d.dense.empty() || d.has_network_beside;
   keys.whole(gguf_key::kInner, has_dense ? d.dense_inner : d.inner);
   keys.number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon,
               d.norm_epsilon);
@@ -139,8 +139,9 @@ void write_scan(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kScanTaps, d.taps);
   keys.whole(gguf_key::kScanInner, d.scan_inner);
   keys.whole(gguf_key::kScanStates, d.scan_states);
-  keys.whole(gguf_key::kScanHeads, d.scan_heads);
-  keys.whole(gguf_key::kScanGroups, d.scan_groups);
+  const bool is_of_channels = d.has_mixer(Mixer::kChannelScan);
+  keys.whole(gguf_key::kScanHeads, is_of_channels ? d.scan_rank : d.scan_heads);
+  if (!is_of_channels) keys.whole(gguf_key::kScanGroups, d.scan_groups);
 }
 
 void write_delta_mixers(const Description& d, KeyWriter& keys) {
@@ -315,9 +316,11 @@ void check_tensors(const Description& d) {
     refuse("shares of experts as they are");
   }
   if (d.has_single_branches && !d.dense.empty()) refuse("networks beside those with experts");
-  if (d.architecture == "granitehybrid" && d.scan_inner != 2 * d.width) {
+  const bool is_wide = d.architecture == "granitehybrid" || d.architecture == "jamba";
+  if (is_wide && d.scan_inner != 2 * d.width) {
     refuse("recurrence of another width than twice that of rows");
   }
+  if (!d.has_kernel_bias && d.architecture == "jamba") refuse("recurrence without biases");
   if (!d.renormalizes && d.architecture == "lfm2moe") refuse("shares of experts as they are");
   if (!d.has_choice_bias && d.architecture == "lfm2moe") refuse("choice of experts without a bias");
 }

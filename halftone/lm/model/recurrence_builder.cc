@@ -22,6 +22,8 @@ ValueId GraphBuilder::mixer(ValueId x) {
     case Mixer::kAttentionAndScan:
       return binary("mixer/sum", ir::BinaryKind::kAdd, scaled("scan", scan(x), d_.scan_factor),
                     scaled("attention", attention(x), d_.attention_factor));
+    case Mixer::kChannelScan:
+      return channel_scan(x);
     case Mixer::kNone:
       break;
   }
@@ -152,6 +154,20 @@ ValueId GraphBuilder::decays() {
   });
 }
 
+ValueId GraphBuilder::channel_decays() {
+  const Weight& weight = weights_.at(here(WeightRole::kChannelDecay));
+  return shared_constant(weight.name + "/decays", [&] {
+    const std::vector<float> values = weight.decode();
+    const std::size_t states = weight.inputs();
+    ir::Tensor by_states(ir::ElementType::kFloat32, {dim(states), dim(weight.outputs())});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      by_states.as<float>()[i % states * weight.outputs() + i / states] =
+          d_.has_log_decays ? -static_cast<float>(elementary::exp(values[i])) : values[i];
+    }
+    return by_states;
+  });
+}
+
 ValueId GraphBuilder::normalized_groups(ValueId x, std::size_t groups, WeightRole role) {
   const auto width = static_cast<std::size_t>(graph_.value(x).type.shape.back());
   const std::string name(to_string(role));
@@ -204,6 +220,34 @@ ValueId GraphBuilder::scan(ValueId x) {
   const ValueId gate = node("mixer/gate", ir::Unary{{ir::ActivationKind::kSilu}},
                             {part_of("mixer/raw_gate", all, 0, inner)});
   return product("mixer/output", gated_scan(y, gate), here(WeightRole::kMixerOutput));
+}
+
+ValueId GraphBuilder::channel_scan(ValueId x) {
+  const std::size_t inner = d_.scan_inner;
+  const ValueId all = product("mixer/input", x, here(WeightRole::kMixerInput));
+  const ValueId rows =
+      short_convolution(part_of("mixer/channels", all, 0, inner), {ir::ActivationKind::kSilu});
+  const ValueId selection = product("mixer/selection", rows, here(WeightRole::kSelection));
+  std::size_t begin = 0;
+  const auto normed = [&](const char* name, std::size_t count, WeightRole role) {
+    const ValueId part = part_of(name, selection, begin, count);
+    begin += count;
+    return normalized_groups(part, 1, role);
+  };
+  const ValueId low = normed("mixer/low_step", d_.scan_rank, WeightRole::kStepNorm);
+  const ValueId b = normed("mixer/b", d_.scan_states, WeightRole::kScanInputNorm);
+  const ValueId c = normed("mixer/c", d_.scan_states, WeightRole::kScanOutputNorm);
+  const ValueId step =
+      binary("mixer/step", ir::BinaryKind::kAdd,
+             product("mixer/raw_step", low, here(WeightRole::kStepProjection)),
+             add_weight(here(WeightRole::kStepBias)), {ir::ActivationKind::kSoftplus});
+  const ValueId y =
+      recur("mixer/scan", ir::SelectiveScan{}, {dim(d_.scan_states), dim(inner)},
+            {rows, step, channel_decays(), b, c, add_weight(here(WeightRole::kSkip))});
+  const ValueId gate = node("mixer/gate", ir::Unary{{ir::ActivationKind::kSilu}},
+                            {part_of("mixer/raw_gate", all, inner, inner)});
+  return product("mixer/output", binary("mixer/gated", ir::BinaryKind::kMul, y, gate),
+                 here(WeightRole::kMixerOutput));
 }
 
 }  // namespace halftone::lm

@@ -64,6 +64,15 @@ constexpr std::string_view kNemotron3 = R"({"architectures": ["NemotronHForCausa
   "num_attention_heads": 32, "num_experts_per_tok": 6, "num_hidden_layers": 5,
   "num_key_value_heads": 2, "routed_scaling_factor": 2.5, "topk_group": 1, "vocab_size": 131072})";
 
+constexpr std::string_view kJamba = R"({"architectures": ["JambaForCausalLM"],
+  "attn_layer_offset": 4, "attn_layer_period": 8, "expert_layer_offset": 1,
+  "expert_layer_period": 2, "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+  "mamba_conv_bias": true, "mamba_d_conv": 4, "mamba_d_state": 16, "mamba_dt_rank": 256,
+  "mamba_expand": 2, "mamba_proj_bias": false, "max_position_embeddings": 262144,
+  "model_type": "jamba", "num_attention_heads": 32, "num_experts": 16, "num_experts_per_tok": 2,
+  "num_hidden_layers": 16, "num_key_value_heads": 8, "rms_norm_eps": 1e-06,
+  "tie_word_embeddings": false, "vocab_size": 65536})";
+
 /// The text with a part replaced, which must be there.
 std::string with(std::string_view json, const std::string& part, const std::string& other) {
   std::string text(json);
@@ -174,15 +183,59 @@ TEST(Recurrences, OfNemotronMayHaveExpertsBesideThem) {
                [&] { new_gguf_keys(mixed, "model"); });
 }
 
+TEST(Recurrences, OfJambaAreScansOfChannels) {
+  const Description d = describe_config(kJamba, "config.json");
+  EXPECT_EQ(d.architecture, "jamba");
+  EXPECT_EQ(d.attention_blocks(), 2U);
+  EXPECT_EQ(d.mixer(4), Mixer::kAttention);
+  EXPECT_EQ(d.mixer(5), Mixer::kChannelScan);
+  EXPECT_FALSE(d.is_rotated(4));
+  EXPECT_EQ(d.expert_blocks(), 8U);
+  EXPECT_FALSE(d.has_experts(0));
+  EXPECT_TRUE(d.has_experts(1));
+  EXPECT_FALSE(d.renormalizes);
+  const auto shape = [&](WeightRole role) { return shape_of(d, {.role = role}); };
+  EXPECT_THAT(shape(WeightRole::kMixerInput), ElementsAre(16384, 4096));
+  EXPECT_THAT(shape(WeightRole::kMixerKernel), ElementsAre(8192, 4));
+  EXPECT_THAT(shape(WeightRole::kSelection), ElementsAre(288, 8192));
+  EXPECT_THAT(shape(WeightRole::kStepProjection), ElementsAre(8192, 256));
+  EXPECT_THAT(shape(WeightRole::kChannelDecay), ElementsAre(8192, 16));
+  EXPECT_FALSE(has_norm_offset({.role = WeightRole::kStepNorm}));
+  const Description usual = describe_config(
+      with(kJamba, R"("mamba_dt_rank": 256)", R"("mamba_dt_rank": "auto")"), "config.json");
+  EXPECT_EQ(usual.scan_rank, 256U);
+}
+
+TEST(Recurrences, OfJambaMayHaveNoExpertsOrThemAlone) {
+  const Description none =
+      describe_config(with(kJamba, R"("num_experts": 16)", R"("num_experts": 1)"), "config.json");
+  EXPECT_EQ(none.experts, 0U);
+  EXPECT_TRUE(none.dense.empty());
+  const Description all = describe_config(
+      with(with(kJamba, R"("expert_layer_offset": 1)", R"("expert_layer_offset": 0)"),
+           R"("expert_layer_period": 2)", R"("expert_layer_period": 1)"),
+      "config.json");
+  EXPECT_EQ(all.expert_blocks(), 16U);
+  EXPECT_TRUE(all.dense.empty());
+  const Description behind = describe_config(
+      with(with(kJamba, R"("expert_layer_offset": 1)", R"("expert_layer_offset": 20)"),
+           R"("expert_layer_period": 2)", R"("expert_layer_period": 32)"),
+      "config.json");
+  EXPECT_EQ(behind.experts, 0U);
+  for (const Description& d : {none, all, behind}) EXPECT_NO_THROW(new_gguf_keys(d, "model"));
+}
+
+constexpr std::string_view kAll[] = {kLfm2, kGranite4, kQwen3Next, kNemotronH, kNemotron3, kJamba};
+
 TEST(Recurrences, SurviveJson) {
-  for (const std::string_view config : {kLfm2, kGranite4, kQwen3Next, kNemotronH, kNemotron3}) {
+  for (const std::string_view config : kAll) {
     const Description d = describe_config(config, "config.json");
     EXPECT_EQ(description_from_json(description_to_json(d)), d);
   }
 }
 
 TEST(Recurrences, SurviveKeysOfGguf) {
-  for (const std::string_view config : {kLfm2, kGranite4, kQwen3Next, kNemotronH, kNemotron3}) {
+  for (const std::string_view config : kAll) {
     const Description d = describe_config(config, "config.json");
     EXPECT_NO_THROW(new_gguf_keys(d, "model")) << d.architecture;
     const std::vector<NewGgufPlace> places = new_gguf_places(d);
@@ -194,9 +247,10 @@ TEST(Recurrences, SurviveKeysOfGguf) {
     EXPECT_EQ(has("blk.0.ssm_in.weight"), d.architecture != "lfm2");
     EXPECT_EQ(has("blk.0.post_attention_norm.weight"), d.architecture == "qwen3next");
     EXPECT_EQ(has("blk.0.ssm_ba.weight"), d.architecture == "qwen3next");
-    EXPECT_EQ(has("blk.0.ssm_d"), d.has_scan());
+    EXPECT_EQ(has("blk.0.ssm_d"), d.has_scan() || d.architecture == "jamba");
+    EXPECT_EQ(has("blk.0.ssm_x.weight"), d.architecture == "jamba");
     EXPECT_EQ(has("blk.1.ffn_norm.weight"),
-              d.architecture.starts_with("lfm2") || d.architecture.starts_with("granite"));
+              !d.has_single_branches && d.architecture != "qwen3next");
     EXPECT_TRUE(has("blk.1.attn_norm.weight"));
   }
 }
@@ -209,6 +263,10 @@ TEST(Recurrences, ThatGgufFilesCannotSayAreRefused) {
   refuse("GGUF files of granitehybrid have no recurrence of another width than twice",
          with(with(kGranite4, R"("mamba_expand": 2)", R"("mamba_expand": 1)"),
               R"("mamba_d_head": 64)", R"("mamba_d_head": "auto")"));
+  refuse("GGUF files of jamba have no recurrence of another width than twice",
+         with(kJamba, R"("mamba_expand": 2)", R"("mamba_expand": 1)"));
+  refuse("GGUF files of jamba have no recurrence without biases",
+         with(kJamba, R"("mamba_conv_bias": true)", R"("mamba_conv_bias": false)"));
   refuse("GGUF files of qwen3next have no keys and values of different widths",
          with(kQwen3Next, R"("linear_value_head_dim": 128)", R"("linear_value_head_dim": 64)"));
 }
@@ -270,6 +328,24 @@ TEST(Recurrences, OfNemotronNameKeysThatAreNotFollowed) {
              with(kNemotron3, R"("n_group": 1)", R"("n_group": 1, "mlp_bias": true)"));
 }
 
+TEST(Recurrences, OfJambaNameKeysThatAreNotFollowed) {
+  const auto expect_key = [](ErrorKind kind, const char* message, const std::string& config) {
+    expect_error(kind, message, [&] { describe_config(config, "config.json"); });
+  };
+  expect_key(ErrorKind::kUnsupported, "'mamba_proj_bias': recurrences with biases",
+             with(kJamba, R"("mamba_proj_bias": false)", R"("mamba_proj_bias": true)"));
+  expect_key(ErrorKind::kUnsupported, "'hidden_act': 'gelu': recurrences with it",
+             with(kJamba, R"("silu")", R"("gelu")"));
+  expect_key(ErrorKind::kFormat,
+             "'attn_layer_offset': expected a number below that of 'attn_layer_period', 8",
+             with(kJamba, R"("attn_layer_offset": 4)", R"("attn_layer_offset": 8)"));
+  expect_key(ErrorKind::kFormat,
+             "'expert_layer_offset': expected a number below that of 'expert_layer_period', 0",
+             with(kJamba, R"("expert_layer_period": 2)", R"("expert_layer_period": 0)"));
+  expect_key(ErrorKind::kFormat, "'mamba_dt_rank': expected a whole number",
+             with(kJamba, R"("mamba_dt_rank": 256)", R"("mamba_dt_rank": "half")"));
+}
+
 TEST(Recurrences, FitTogether) {
   const auto check_with = [](auto change) {
     return [change] {
@@ -300,6 +376,16 @@ TEST(Recurrences, FitTogetherWithNetworks) {
                check_with([](Description& d) { d.has_single_branches = false; }));
   expect_error(ErrorKind::kFormat, "blocks of one branch: expected mixers",
                check_with([](Description& d) { d.mixers.clear(); }));
+  expect_error(ErrorKind::kFormat, "channels of a recurrence: expected a head each", [] {
+    Description d = describe_config(kJamba, "config.json");
+    d.scan_heads = 64;
+    check(d);
+  });
+  expect_error(ErrorKind::kFormat, "numbers of the steps of a recurrence: expected 1 to", [] {
+    Description d = describe_config(kJamba, "config.json");
+    d.scan_rank = 0;
+    check(d);
+  });
   expect_error(ErrorKind::kFormat, "blocks without experts: expected one entry for each of 5", [] {
     Description d = describe_config(kNemotron3, "config.json");
     d.dense = {true, false};

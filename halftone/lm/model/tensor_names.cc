@@ -2,7 +2,6 @@
 #include "halftone/lm/model/tensor_names.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "halftone/lm/model/architectures.h"
 
@@ -54,6 +53,12 @@ constexpr NameRow kGgufNames[] = {
     {WeightRole::kMixerOutput, Naming::kGguf, "blk.{}.shortconv.out_proj", Holds::kShort},
     {WeightRole::kMixerInput, Naming::kGguf, "blk.{}.ssm_in"},
     {WeightRole::kMixerKernel, Naming::kGguf, "blk.{}.ssm_conv1d"},
+    {WeightRole::kSelection, Naming::kGguf, "blk.{}.ssm_x"},
+    {WeightRole::kStepNorm, Naming::kGguf, "blk.{}.ssm_dt_norm"},
+    {WeightRole::kScanInputNorm, Naming::kGguf, "blk.{}.ssm_b_norm"},
+    {WeightRole::kScanOutputNorm, Naming::kGguf, "blk.{}.ssm_c_norm"},
+    {WeightRole::kStepProjection, Naming::kGguf, "blk.{}.ssm_dt"},
+    {WeightRole::kChannelDecay, Naming::kGguf, "blk.{}.ssm_a", Holds::kNamed},
     {WeightRole::kDecay, Naming::kGguf, "blk.{}.ssm_a", Holds::kNamed},
     {WeightRole::kStepBias, Naming::kGguf, "blk.{}.ssm_dt.bias", Holds::kNamed},
     {WeightRole::kSkip, Naming::kGguf, "blk.{}.ssm_d", Holds::kNamed},
@@ -239,6 +244,28 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kSkip, Naming::kHf, "layers.{}.mamba.D", Holds::kNamed},
     {WeightRole::kMixerNorm, Naming::kHf, "layers.{}.mamba.norm"},
     {WeightRole::kMixerOutput, Naming::kHf, "layers.{}.mamba.out_proj"},
+    {WeightRole::kSelection, Naming::kHf, "layers.{}.mamba.x_proj"},
+    {WeightRole::kStepNorm, Naming::kHf, "layers.{}.mamba.dt_layernorm"},
+    {WeightRole::kScanInputNorm, Naming::kHf, "layers.{}.mamba.b_layernorm"},
+    {WeightRole::kScanOutputNorm, Naming::kHf, "layers.{}.mamba.c_layernorm"},
+    {WeightRole::kStepProjection, Naming::kHf, "layers.{}.mamba.dt_proj"},
+    {WeightRole::kStepBias, Naming::kHf, "layers.{}.mamba.dt_proj.bias", Holds::kNamed, "jamba"},
+    {WeightRole::kChannelDecay, Naming::kHf, "layers.{}.mamba.A_log", Holds::kNamed},
+    {WeightRole::kFinalNorm, Naming::kHf, "final_layernorm", Holds::kOne, "jamba"},
+    {WeightRole::kFeedForwardNorm, Naming::kHf, "layers.{}.pre_ff_layernorm", Holds::kOne, "jamba"},
+    {WeightRole::kRouter, Naming::kHf, "layers.{}.feed_forward.router"},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.feed_forward.experts.{e}.gate_proj",
+     Holds::kOne, "jamba"},
+    {WeightRole::kExpertGate, Naming::kHf, "layers.{}.feed_forward.experts.gate_up_proj",
+     Holds::kExpertsGateUp, "jamba"},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.feed_forward.experts.{e}.up_proj", Holds::kOne,
+     "jamba"},
+    {WeightRole::kExpertUp, Naming::kHf, "layers.{}.feed_forward.experts.gate_up_proj",
+     Holds::kExpertsGateUp, "jamba"},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.feed_forward.experts.{e}.down_proj",
+     Holds::kOne, "jamba"},
+    {WeightRole::kExpertDown, Naming::kHf, "layers.{}.feed_forward.experts.down_proj",
+     Holds::kExperts, "jamba"},
     {WeightRole::kTokenEmbedding, Naming::kHf, "embeddings"},
     {WeightRole::kFinalNorm, Naming::kHf, "norm_f"},
     {WeightRole::kAttentionNorm, Naming::kHf, "layers.{}.norm"},
@@ -328,141 +355,6 @@ constexpr NameRow kHfNames[] = {
     {WeightRole::kDown, Naming::kHfGpt2, "h.{}.mlp.c_proj"},
 };
 
-std::size_t width(const Description& d) { return d.width; }
-std::size_t vocabulary(const Description& d) { return d.vocabulary; }
-std::size_t context(const Description& d) { return d.context; }
-std::size_t heads(const Description& d) { return d.heads; }
-/// A gate follows each query if there are gates.
-std::size_t query_width(const Description& d) {
-  return d.heads * d.head_width * (d.gates_attention ? 2 : 1);
-}
-std::size_t key_width(const Description& d) { return d.kv_heads * d.head_width; }
-std::size_t value_width(const Description& d) { return d.kv_heads * d.value_width; }
-std::size_t mixed_width(const Description& d) { return d.heads * d.value_width; }
-std::size_t query_inputs(const Description& d) {
-  return d.query_latent_width == 0 ? d.width : d.query_latent_width;
-}
-std::size_t query_latent(const Description& d) { return d.query_latent_width; }
-std::size_t latent(const Description& d) { return d.latent_width; }
-/// With the elements that all heads rotate.
-std::size_t whole_latent(const Description& d) { return d.latent_width + d.rotary_dims; }
-/// Of each head the key but for rotated elements, then the value.
-std::size_t key_value_width(const Description& d) {
-  return d.heads * (d.head_width - d.rotary_dims + d.value_width);
-}
-std::size_t query_norm_width(const Description& d) {
-  return d.normalizes_together ? d.heads * d.head_width : d.head_width;
-}
-std::size_t key_norm_width(const Description& d) {
-  return d.normalizes_together ? d.kv_heads * d.head_width : d.head_width;
-}
-std::size_t inner(const Description& d) { return d.inner; }
-std::size_t block_input(const Description& d) { return d.block_input_width; }
-std::size_t block_inputs(const Description& d) { return d.blocks * d.block_input_width; }
-/// Of blocks without experts.
-std::size_t dense_inner(const Description& d) { return d.experts == 0 ? d.inner : d.dense_inner; }
-std::size_t shared_inner(const Description& d) { return d.shared_inner; }
-std::size_t experts(const Description& d) { return d.experts; }
-bool is_scan(const Description& d) { return d.scan_inner != 0; }
-/// Channels of the short convolution of a recurrence.
-std::size_t mixer_channels(const Description& d) {
-  return is_scan(d) ? d.scan_inner + 2 * d.scan_groups * d.scan_states : d.width;
-}
-/// What the input matrix gives.
-std::size_t mixer_inputs(const Description& d) {
-  if (!is_scan(d)) return 3 * d.width;
-  if (d.has_scan()) return d.scan_inner + mixer_channels(d) + d.scan_heads;
-  return mixer_channels(d) + (d.merges_gate ? d.scan_inner : 0);
-}
-std::size_t mixer_steps(const Description& d) { return d.scan_heads * (d.merges_steps ? 2 : 1); }
-/// Gains of a delta rule are those of one head.
-std::size_t mixer_gains(const Description& d) {
-  return d.has_mixer(Mixer::kDelta) ? d.scan_inner / d.scan_heads : d.scan_inner;
-}
-/// Rows that its output matrix reads.
-std::size_t mixer_inner(const Description& d) { return is_scan(d) ? d.scan_inner : d.width; }
-std::size_t scan_heads(const Description& d) { return d.scan_heads; }
-std::size_t taps(const Description& d) { return d.taps; }
-std::size_t one(const Description& /*d*/) { return 1; }
-
-/// @param inputs  null: a vector
-struct RoleRow {
-  WeightRole role;
-  std::string_view name;
-  std::size_t (*outputs)(const Description&);
-  std::size_t (*inputs)(const Description&) = nullptr;
-};
-
-constexpr RoleRow kRoles[] = {
-    {WeightRole::kTokenEmbedding, "token embedding", vocabulary, width},
-    {WeightRole::kPositionEmbedding, "position embedding", context, width},
-    {WeightRole::kFinalNorm, "final norm", width},
-    {WeightRole::kFinalTransform, "final transform", width, width},
-    {WeightRole::kBlockInputTable, "embedding of blocks", vocabulary, block_inputs},
-    {WeightRole::kBlockInputProjection, "projection to inputs of blocks", block_inputs, width},
-    {WeightRole::kBlockInputNorm, "block inputs norm", block_input},
-    {WeightRole::kHead, "head", vocabulary, width},
-    {WeightRole::kAttentionNorm, "attention norm", width},
-    {WeightRole::kMixerInput, "recurrence input", mixer_inputs, width},
-    {WeightRole::kMixerGate, "gate of a recurrence", mixer_inner, width},
-    {WeightRole::kMixerSteps, "steps of a recurrence", mixer_steps, width},
-    {WeightRole::kMixerBeta, "beta of a recurrence", scan_heads, width},
-    {WeightRole::kMixerKernel, "kernel of the short convolution", mixer_channels, taps},
-    {WeightRole::kDecay, "decay of a recurrence", scan_heads},
-    {WeightRole::kStepBias, "bias of the steps of a recurrence", scan_heads},
-    {WeightRole::kSkip, "factor of the rows of a recurrence", scan_heads},
-    {WeightRole::kMixerNorm, "recurrence norm", mixer_gains},
-    {WeightRole::kMixerOutput, "recurrence output", width, mixer_inner},
-    {WeightRole::kQueryLatent, "latent of queries", query_latent, width},
-    {WeightRole::kQueryLatentNorm, "latent query norm", query_latent},
-    {WeightRole::kQuery, "attention query", query_width, query_inputs},
-    {WeightRole::kKey, "attention key", key_width, width},
-    {WeightRole::kValue, "attention value", value_width, width},
-    {WeightRole::kLatent, "latent of keys and values", whole_latent, width},
-    {WeightRole::kLatentNorm, "latent norm", latent},
-    {WeightRole::kKeyValue, "attention key and value", key_value_width, latent},
-    {WeightRole::kQueryNorm, "query norm", query_norm_width},
-    {WeightRole::kKeyNorm, "key norm", key_norm_width},
-    {WeightRole::kSinks, "attention sinks", heads},
-    {WeightRole::kAttentionSubNorm, "attention sub-norm", mixed_width},
-    {WeightRole::kAttentionOutput, "attention output", width, mixed_width},
-    {WeightRole::kAttentionPostNorm, "attention post-norm", width},
-    {WeightRole::kFeedForwardNorm, "feed-forward norm", width},
-    {WeightRole::kGate, "feed-forward gate", dense_inner, width},
-    {WeightRole::kUp, "feed-forward up", dense_inner, width},
-    {WeightRole::kFeedForwardSubNorm, "feed-forward sub-norm", dense_inner},
-    {WeightRole::kDown, "feed-forward down", width, dense_inner},
-    {WeightRole::kFeedForwardPostNorm, "feed-forward post-norm", width},
-    {WeightRole::kBlockInputGate, "gate of the block's input", block_input, width},
-    {WeightRole::kBlockInputOutput, "output of the block's input", width, block_input},
-    {WeightRole::kBlockInputPostNorm, "block input post-norm", width},
-    {WeightRole::kBlockFactor, "factor of the block", one},
-    {WeightRole::kNetworkPostNorm, "network post-norm", width},
-    {WeightRole::kExpertsNorm, "experts norm", width},
-    {WeightRole::kExpertsPostNorm, "experts post-norm", width},
-    {WeightRole::kRouterGain, "gain of the router's rows", width},
-    {WeightRole::kExpertFactors, "factors of experts", experts},
-    {WeightRole::kRouter, "router", experts, width},
-    {WeightRole::kChoiceBias, "bias of the choice of experts", experts},
-    {WeightRole::kSharedGate, "gate of the shared expert", shared_inner, width},
-    {WeightRole::kSharedUp, "up of the shared expert", shared_inner, width},
-    {WeightRole::kSharedDown, "down of the shared expert", width, shared_inner},
-    {WeightRole::kSharedRouter, "router of the shared expert", one, width},
-    {WeightRole::kExpertGate, "gate of an expert", inner, width},
-    {WeightRole::kExpertUp, "up of an expert", inner, width},
-    {WeightRole::kExpertDown, "down of an expert", width, inner},
-};
-
-constexpr bool has_all_roles() {
-  for (std::size_t i = 0; i < std::size(kRoles); ++i) {
-    if (kRoles[i].role != static_cast<WeightRole>(i)) return false;
-  }
-  return std::size(kRoles) == static_cast<std::size_t>(WeightRole::kCount);
-}
-static_assert(has_all_roles());
-
-const RoleRow& row_of(WeightRole role) { return kRoles[static_cast<std::size_t>(role)]; }
-
 std::string filled(std::string pattern, const WeightId& id) {
   const auto replace = [&](std::string_view sign, std::size_t number) {
     const auto at = pattern.find(sign);
@@ -475,7 +367,9 @@ std::string filled(std::string pattern, const WeightId& id) {
 
 /// The outputs of a role within a tensor that holds several.
 Place place_in(const Description& d, const WeightId& id, Holds holds) {
-  const auto outputs_of = [&](WeightRole role) { return row_of(role).outputs(d); };
+  const auto outputs_of = [&](WeightRole role) {
+    return shape_of(d, {.role = role, .block = id.block})[0];
+  };
   Place place;
   if (holds == Holds::kQueryKeyValue) {
     const std::size_t query = outputs_of(WeightRole::kQuery);
@@ -518,31 +412,6 @@ bool is_of_mixer(const Description& d, const NameRow& row) {
 }
 
 }  // namespace
-
-std::string_view to_string(WeightRole role) { return row_of(role).name; }
-
-bool is_norm(WeightRole role) { return to_string(role).ends_with("norm"); }
-
-bool has_norm_offset(const WeightId& id) {
-  return is_norm(id.role) && id.role != WeightRole::kMixerNorm && id.part == Part::kWeight;
-}
-
-std::string to_string(const WeightId& id) {
-  std::string text(id.part == Part::kBias ? "bias of the " : "");
-  text += to_string(id.role);
-  if (id.role >= WeightRole::kAttentionNorm) text += " of block " + std::to_string(id.block);
-  if (id.role >= WeightRole::kExpertGate) text += ", expert " + std::to_string(id.expert);
-  return text;
-}
-
-std::vector<std::size_t> shape_of(const Description& whole, const WeightId& id) {
-  const RoleRow& row = row_of(id.role);
-  const Description description =
-      id.role >= WeightRole::kAttentionNorm ? whole.of_block(id.block) : whole;
-  std::vector<std::size_t> shape = {row.outputs(description)};
-  if (row.inputs != nullptr && id.part == Part::kWeight) shape.push_back(row.inputs(description));
-  return shape;
-}
 
 std::vector<Place> places_of(const Description& whole, Naming naming, const WeightId& id) {
   const Description d = id.role >= WeightRole::kAttentionNorm ? whole.of_block(id.block) : whole;

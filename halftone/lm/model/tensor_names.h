@@ -28,6 +28,12 @@ enum class WeightRole : std::uint8_t {
   kMixerSteps,
   kMixerBeta,
   kMixerKernel,
+  kSelection,  ///< gives what steps come from, and b and c
+  kStepNorm,   ///< of these three
+  kScanInputNorm,
+  kScanOutputNorm,
+  kStepProjection,
+  kChannelDecay,  ///< of each state
   kDecay,
   kStepBias,
   kSkip,

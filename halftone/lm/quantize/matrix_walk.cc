@@ -23,7 +23,7 @@ constexpr std::array kFittedRoles = {WeightRole::kTokenEmbedding, WeightRole::kH
                                      WeightRole::kLatent,         WeightRole::kKeyValue,
                                      WeightRole::kBlockInputGate, WeightRole::kBlockInputOutput,
                                      WeightRole::kMixerInput,     WeightRole::kMixerGate,
-                                     WeightRole::kMixerOutput};
+                                     WeightRole::kMixerOutput,    WeightRole::kSelection};
 
 MatrixView<const float> square(const std::vector<float>& values, std::size_t n) {
   return {std::span(values), n, n};

@@ -48,8 +48,8 @@ const GgufType* copied_type(const Weight& weight) {
 bool needs_float32(const WeightId& id, const Weight& weight) {
   return weight.shape.size() < 2 || is_norm(id.role) || id.role == WeightRole::kRouter ||
          id.role == WeightRole::kSharedRouter || id.role == WeightRole::kMixerKernel ||
-         id.role == WeightRole::kMixerSteps || id.role == WeightRole::kMixerBeta ||
-         id.role == WeightRole::kPositionEmbedding;
+         id.role == WeightRole::kChannelDecay || id.role == WeightRole::kMixerSteps ||
+         id.role == WeightRole::kMixerBeta || id.role == WeightRole::kPositionEmbedding;
 }
 
 /// The type of parts that are not fitted.
@@ -67,7 +67,8 @@ const GgufType& unfitted_type(const Model& model, const NewGgufPlace& place) {
 
 std::vector<float> unfitted_values(const Model& model, const WeightId& id) {
   std::vector<float> values = model.weights.at(id).decode();
-  if (id.role == WeightRole::kDecay && model.description.has_log_decays) {
+  const bool is_decay = id.role == WeightRole::kDecay || id.role == WeightRole::kChannelDecay;
+  if (is_decay && model.description.has_log_decays) {
     for (float& value : values) value = -static_cast<float>(elementary::exp(value));
   }
   if (!has_norm_offset(id)) return values;
