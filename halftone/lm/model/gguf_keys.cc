@@ -494,7 +494,7 @@ void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.active_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kActiveGroups).value_or(1));
   d.sums_group_scores = true;
   std::size_t first = d.dense_blocks;
-  while (first < d.blocks && !d.has_experts(first)) ++first;
+  while (first < d.mixers.size() && !d.has_network(first)) ++first;
   const std::string bias = "blk." + std::to_string(first) + ".exp_probs_b.bias";
   d.has_choice_bias = has_tensor(file, bias.c_str());
 }

@@ -448,5 +448,18 @@ TEST(Recurrences, AreBlocksWithoutKeysAndNetworksInGguf) {
   });
 }
 
+TEST(Recurrences, AreOnePerBlockInGguf) {
+  const auto read = [](std::uint32_t blocks) {
+    return [blocks] {
+      GgufModel model = nemotron_keys({12, 0, 0});
+      model.whole("block_count", blocks).whole("expert_count", 4).whole("expert_used_count", 2);
+      describe_gguf(model.file());
+    };
+  };
+  expect_error(ErrorKind::kFormat, "blocks: expected 1 to 4096", read(std::uint32_t{1} << 31));
+  expect_error(ErrorKind::kFormat, "mixers: expected one entry for each of 4 blocks, found 3",
+               read(4));
+}
+
 }  // namespace
 }  // namespace halftone::lm
