@@ -37,8 +37,12 @@ ROUNDED = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "gemma4": 1e-2, "gemma
 WINDOWS = {"mistral": 8, "phi3": 12}
 # llama.cpp rounds contexts up to 256 tokens, for which this model has the long factors.
 LONG_CONTEXT = "phi3_short"
-REFUSED = {"bitnet": "have no head beside the embedding", "gpt_oss_limit": "gate_limit",
-           "jamba_experts": "recurrence of another width", "nemotron_h_biases": "function is", "nemotron_h_mixed": "beside those with experts"}
+REFUSED = {"bitnet": "have no head beside the embedding", "falcon_h1": "attention_factor is",
+           "falcon_h1_ones": "norms_before_gate is", "falcon_h1_plain": "attention_factor is",
+           "gpt_oss_limit": "gate_limit", "granite_hybrid_dense": "convolution has no bias",
+           "jamba_experts": "recurrence of another width", "nemotron_h_biases": "function is",
+           "nemotron_h_mixed": "beside those with experts", "qwen3_5": "tiles_heads is",
+           "qwen3_5_moe": "tiles_heads is", "qwen3_next_heads": "values of different widths"}
 # llama.cpp rounds the ends of YaRN's interpolation, and rounds what multiplies MXFP4.
 NOT_RUN = ("gpt_oss", "gpt_oss_mxfp4")
 

@@ -320,7 +320,8 @@ void check_tensors(const Description& d) {
   if (is_wide && d.scan_inner != 2 * d.width) {
     refuse("recurrence of another width than twice that of rows");
   }
-  if (!d.has_kernel_bias && d.architecture == "jamba") refuse("recurrence without biases");
+  const bool has_scan = d.has_scan() || d.has_mixer(Mixer::kChannelScan);
+  if (has_scan && !d.has_kernel_bias) refuse("recurrence whose convolution has no bias");
   if (!d.renormalizes && d.architecture == "lfm2moe") refuse("shares of experts as they are");
   if (!d.has_choice_bias && d.architecture == "lfm2moe") refuse("choice of experts without a bias");
 }

@@ -265,7 +265,9 @@ TEST(Recurrences, ThatGgufFilesCannotSayAreRefused) {
               R"("mamba_d_head": 64)", R"("mamba_d_head": "auto")"));
   refuse("GGUF files of jamba have no recurrence of another width than twice",
          with(kJamba, R"("mamba_expand": 2)", R"("mamba_expand": 1)"));
-  refuse("GGUF files of jamba have no recurrence without biases",
+  refuse("GGUF files of granitehybrid have no recurrence whose convolution has no bias",
+         with(kGranite4, R"("mamba_conv_bias": true)", R"("mamba_conv_bias": false)"));
+  refuse("GGUF files of jamba have no recurrence whose convolution has no bias",
          with(kJamba, R"("mamba_conv_bias": true)", R"("mamba_conv_bias": false)"));
   refuse("GGUF files of qwen3next have no keys and values of different widths",
          with(kQwen3Next, R"("linear_value_head_dim": 128)", R"("linear_value_head_dim": 64)"));
