@@ -30,21 +30,33 @@ except ImportError as error:
 # language_models_test.py).
 TOLERANCE = 1e-4
 # llama.cpp looks GELU up in a table of float16, whose steps are 2^-11 of a value; for bfloat16 it
-# rounds activations to it: 2^-9 of each in each of 3 blocks.
-ROUNDED = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "gemma4": 1e-2, "gemma4_dense": 1e-2,
-           "gemma4_moe": 1e-2, "gpt2": 1e-2, "qwen2_bfloat16": 0.2}
+# rounds activations to it: 2^-9 of each in each of 3 blocks. What it computes of the experts of
+# gemma4_moe is up to 0.04 off, with the numbers of its own converter too; GELU explains 0.002.
+ROUNDED = {"gemma": 1e-2, "gemma2": 1e-2, "gemma3": 1e-2, "gemma4_dense": 1e-2,
+           "gemma4_moe": 0.1, "gpt2": 1e-2, "phi2": 1e-2, "qwen2_bfloat16": 0.2,
+           "starcoder2": 1e-2}
 # llama.cpp has no windows there, so that tokens behind the first one differ.
-WINDOWS = {"mistral": 8, "phi3": 12}
+WINDOWS = {"mistral": 8, "phi3": 12, "starcoder2": 8}
 # llama.cpp rounds contexts up to 256 tokens, for which this model has the long factors.
 LONG_CONTEXT = "phi3_short"
-REFUSED = {"bitnet": "have no head beside the embedding", "falcon_h1": "attention_factor is",
-           "falcon_h1_ones": "norms_before_gate is", "falcon_h1_plain": "attention_factor is",
-           "gpt_oss_limit": "gate_limit", "granite_hybrid_dense": "convolution has no bias",
-           "jamba_experts": "recurrence of another width", "nemotron_h_biases": "function is",
+REFUSED = {"bitnet": "have no head beside the embedding",
+           "deepseek_v2": "sums_group_scores is", "exaone4": "unrotated is",
+           "falcon_h1": "attention_factor is", "falcon_h1_ones": "norms_before_gate is",
+           "falcon_h1_plain": "attention_factor is", "gpt_oss_limit": "gate_limit",
+           "granite_hybrid_dense": "convolution has no bias",
+           "jamba_experts": "recurrence of another width", "llama_dynamic": "original_context is",
+           "llama_yarn_ends": "yarn_truncates", "nemotron_h_biases": "convolution has no bias",
            "nemotron_h_mixed": "beside those with experts", "qwen3_5": "tiles_heads is",
-           "qwen3_5_moe": "tiles_heads is", "qwen3_next_heads": "values of different widths"}
-# llama.cpp rounds the ends of YaRN's interpolation, and rounds what multiplies MXFP4.
-NOT_RUN = ("gpt_oss", "gpt_oss_mxfp4")
+           "qwen3_5_moe": "tiles_heads is", "qwen3_next_heads": "values of different widths",
+           "smollm3_list": "unrotated is"}
+NOT_RUN = (
+    "gpt_oss", "gpt_oss_mxfp4",  # llama.cpp rounds YaRN's ends, and rounds what multiplies MXFP4
+    "deepseek_v2_lite",          # it knows queries without a latent row by 27 blocks
+    "dots1", "olmoe",            # it expects as many heads of keys as of queries
+    "ernie4_5",                  # and no biases
+    "exaone4_small",             # and heads that are together as wide as rows
+    "gemma4",                    # and keys shared from the last two blocks with their own
+)
 
 
 def write_tokenizer(folder: pathlib.Path) -> None:
