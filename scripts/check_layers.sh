@@ -45,3 +45,11 @@ awk '
   }
   END { exit bad }
 ' $files >&2 || die "a layer reaches up or sideways; see docs/architecture.md"
+
+# The map in docs/architecture.md has every module, and no other.
+if [ "$#" -eq 0 ]; then
+  map=$(sed -n '/^halftone\/$/,/^tests\//p' docs/architecture.md | grep -oE '^  ([a-z]+/ ?)+' |
+    tr -s ' ' '\n' | grep . | sort)
+  modules=$(for folder in halftone/*/; do basename "$folder" | sed 's|$|/|'; done | sort)
+  diff <(echo "$map") <(echo "$modules") >&2 || die "the map in docs/architecture.md is not that of halftone/"
+fi
