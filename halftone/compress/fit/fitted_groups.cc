@@ -61,7 +61,7 @@ class DecodedRows {
  private:
   [[nodiscard]] float factor(const std::vector<float>& factors, std::size_t row,
                              std::size_t col) const {
-    if (codes_.scales == GroupScales::kHalf) return 1;
+    if (codes_.scales == GroupScales::kHalf || codes_.scales == GroupScales::kPowerOfTwo) return 1;
     if (codes_.scales == GroupScales::kE3m5) return factors[0];
     return factors[row * codes_.factors_per_row(fit_.cols) + col / codes_.share];
   }
@@ -84,12 +84,12 @@ void check_codes(const GroupCodes& codes) {
     fail(ErrorKind::kUsage,
          "codes of weights: those of several weights have neither offsets nor integer scales");
   }
-  if (codes.scales == GroupScales::kE3m5 && codes.has_offsets) {
-    fail(ErrorKind::kUsage, "codes of weights: e3m5 scales have no offsets");
+  if (codes.has_offsets &&
+      (codes.scales == GroupScales::kE3m5 || codes.scales == GroupScales::kPowerOfTwo)) {
+    fail(ErrorKind::kUsage, "codes of weights: scales of e3m5 and powers of two have no offsets");
   }
-  if (codes.scales == GroupScales::kPowerOfTwo || codes.scales == GroupScales::kFloat) {
-    fail(ErrorKind::kUsage,
-         "codes of weights: expected scales of float16, integers or e3m5, found others");
+  if (codes.scales == GroupScales::kFloat) {
+    fail(ErrorKind::kUsage, "codes of weights: no fit writes scales of float32");
   }
   if (codes.scales == GroupScales::kHalfTimesByte) check_integers(codes);
 }

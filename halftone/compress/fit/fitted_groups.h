@@ -15,7 +15,7 @@ using numerics::GroupCodes;
 using numerics::GroupScales;
 
 /// Fails unless codes are some that fits write: those of a file, in groups of whole codes of at
-/// most 256 weights, with scales as kHalf, kHalfTimesByte or kE3m5. Offsets are float16 with kHalf,
+/// most 256 weights, with other scales than kFloat. Offsets are float16 with kHalf,
 /// and integers times a float16 <= 0 with kHalfTimesByte. Groups, and weights that share a factor,
 /// begin anew in each row; the last ones of a row may be shorter.
 /// @throws Error kUsage
@@ -26,7 +26,7 @@ struct GroupFit {
   std::size_t rows = 0;
   std::size_t cols = 0;
   std::vector<std::uint16_t> codes;  ///< [rows, codes_per_row] indices of codewords
-  std::vector<float> scales;         ///< [rows, groups_per_row] float16, integers or e3m5
+  std::vector<float> scales;         ///< [rows, groups_per_row] float16, integers, powers or e3m5
   std::vector<float> offsets;        ///< likewise; empty without offsets
   std::vector<float>
       scale_factors;  ///< kHalfTimesByte [rows, factors_per_row]; kE3m5 [1]; kHalf empty

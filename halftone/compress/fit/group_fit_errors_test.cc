@@ -62,10 +62,8 @@ TEST(GroupCodes, AreRefusedInOtherGroupsThanOfFiles) {
          [](GroupCodes& codes) { codes.group = 0; });
   refuse(plain_grid(), "found 257", [](GroupCodes& codes) { codes.group = 257; });
   refuse(vector_codes("2x6"), "found 33", [](GroupCodes& codes) { codes.group = 33; });
-  for (const GroupScales other : {GroupScales::kPowerOfTwo, GroupScales::kFloat}) {
-    refuse(plain_grid(), "scales of float16, integers or e3m5",
-           [other](GroupCodes& codes) { codes.scales = other; });
-  }
+  refuse(plain_grid(), "no fit writes scales of float32",
+         [](GroupCodes& codes) { codes.scales = GroupScales::kFloat; });
 }
 
 TEST(GroupCodes, IsRefusedWithScalesThatNoFileHas) {
@@ -76,7 +74,7 @@ TEST(GroupCodes, IsRefusedWithScalesThatNoFileHas) {
   refuse(vectors, "neither offsets", [](GroupCodes& grid) { grid.has_offsets = true; });
   refuse(vectors, "integer scales",
          [](GroupCodes& grid) { grid.scales = GroupScales::kHalfTimesByte; });
-  refuse(plain_grid(), "e3m5 scales have no offsets", [](GroupCodes& grid) {
+  refuse(plain_grid(), "scales of e3m5 and powers of two have no offsets", [](GroupCodes& grid) {
     grid.scales = GroupScales::kE3m5;
     grid.has_offsets = true;
   });

@@ -72,6 +72,9 @@ TEST_P(GroupFitOfGrid, StoresWhatAFileCanHold) {
                   scale);
         break;
       case GroupScales::kPowerOfTwo:
+        EXPECT_EQ(numerics::round_to(numerics::NumberType::kE8m0, static_cast<double>(scale)),
+                  scale);
+        break;
       case GroupScales::kFloat:
         FAIL() << "no fit writes such scales";
     }

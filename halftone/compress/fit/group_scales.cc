@@ -14,6 +14,9 @@ namespace halftone::compress {
 namespace {
 
 constexpr double kLargestHalf = 65504;
+// Powers that kernels store in a byte.
+constexpr double kLeastPower = 0x1p-126;
+constexpr double kLargestPower = 0x1p127;
 
 /// The binary16 nearest to x within its finite numbers.
 float to_half(double x) {
@@ -67,6 +70,10 @@ float GroupScaleFit::stored_scale(double ideal, float factor) const {
   if (grid_.scales == GroupScales::kHalf) return to_half(ideal);
   if (grid_.scales == GroupScales::kE3m5) {
     return numerics::round_to(numerics::NumberType::kE3m5, in_units(ideal, factor));
+  }
+  if (grid_.scales == GroupScales::kPowerOfTwo) {
+    const double within = std::clamp(std::abs(ideal), kLeastPower, kLargestPower);
+    return numerics::round_to(numerics::NumberType::kE8m0, within);
   }
   return static_cast<float>(std::clamp(std::round(in_units(ideal, factor)),
                                        static_cast<double>(grid_.min_scale),
@@ -197,6 +204,8 @@ ScaleCandidates GroupScaleFit::candidates(const WeightedColumns& group,
     add_integers(group, factors, all);
   } else if (grid_.has_offsets) {
     add_offsets(group, all);
+  } else if (grid_.scales == GroupScales::kPowerOfTwo) {
+    add_powers(group, all);
   } else if (is_coarse_) {
     add_multiples(group, factors, all);
   } else {
@@ -225,6 +234,19 @@ void GroupScaleFit::add_multiples(const WeightedColumns& group, const GroupOfRow
         (is_negative ? -1 : 1) * (count == 1 ? 1 : spaced(0.82, 1.17, at, count));
     for (std::size_t r = 0; r < scales.size(); ++r) {
       scales[r] = stored_scale(bell[r] * multiple, factors.scale_factors[r]);
+    }
+    append_candidate(candidates, scales, offsets);
+  }
+}
+
+void GroupScaleFit::add_powers(const WeightedColumns& group, ScaleCandidates& candidates) const {
+  const std::vector<Covering> all = coverings(group.weights);
+  const std::vector<float> offsets(candidates.rows);
+  std::vector<float> scales(candidates.rows);
+  constexpr double kSteps[] = {1, 0.5, 2};
+  for (const double step : std::span(kSteps).first(num_candidates_ < 3 ? 1 : 3)) {
+    for (std::size_t r = 0; r < scales.size(); ++r) {
+      scales[r] = stored_scale(all[r].positive * step, 1);
     }
     append_candidate(candidates, scales, offsets);
   }

@@ -59,6 +59,7 @@ class GroupScaleFit {
   ///  - More levels: from those that reach the extreme weights to shorter ones, of both signs where
   ///    the grid has them and they differ.
   ///  - With float16 offsets: least squares from several ranges.
+  ///  - Powers of two: those next to the least one that reaches the extreme weights.
   ///  - Integers: those next to the least weighted squared error.
   [[nodiscard]] ScaleCandidates candidates(const WeightedColumns& group,
                                            const GroupOfRows& factors) const;
@@ -88,6 +89,7 @@ class GroupScaleFit {
   [[nodiscard]] std::vector<double> bell_scales(const WeightedColumns& group) const;
   void add_multiples(const WeightedColumns& group, const GroupOfRows& factors,
                      ScaleCandidates& candidates) const;
+  void add_powers(const WeightedColumns& group, ScaleCandidates& candidates) const;
   void add_ranges(const WeightedColumns& group, const GroupOfRows& factors,
                   ScaleCandidates& candidates) const;
   void add_offsets(const WeightedColumns& group, ScaleCandidates& candidates) const;

@@ -53,8 +53,12 @@ inline GroupCodes vector_codes(std::string_view rate) {
 inline std::vector<NamedGrid> grids_of_files() {
   constexpr std::array<std::int8_t, 16> kCurved = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                    1,    13,   25,  38,  53,  69,  89,  113};
+  constexpr std::array<std::int8_t, 16> kE2m1 = {0, 1,  2,  3,  4,  6,  8,  12,
+                                                 0, -1, -2, -3, -4, -6, -8, -12};
   GroupCodes small = half_codes({3, -4}, 64);
   small.scales = GroupScales::kE3m5;
+  GroupCodes powers = half_codes({4, 0, kE2m1}, 32);
+  powers.scales = GroupScales::kPowerOfTwo;
   return {{"Q4_0", half_codes({4, -8}, 32)},
           {"Q4_1", half_codes({4, 0}, 32, true)},
           {"Q5_0", half_codes({5, -16}, 32)},
@@ -71,7 +75,8 @@ inline std::vector<NamedGrid> grids_of_files() {
           {"Q6_K", integer_codes({6, -32}, 16, -128, 127)},
           {"4x8", vector_codes("4x8")},
           {"2x6", vector_codes("2x6")},
-          {"ThreeBitsE3m5", small}};
+          {"ThreeBitsE3m5", small},
+          {"MXFP4", powers}};
 }
 
 /// Weights [outputs, inputs] with some far from the others, and second moments [inputs, inputs] of

@@ -34,7 +34,8 @@ void index_codes(const BlockEncoding& encoding, const std::int8_t* codes, std::u
   const numerics::CodeLevels& levels = encoding.levels;
   std::array<std::int16_t, 256> index_of;  // by code + 128
   index_of.fill(-1);
-  for (int index = 0; index < 1 << levels.bits; ++index) {
+  // Of equal levels the lowest index.
+  for (int index = 1 << levels.bits; index-- > 0;) {
     const int value = levels.step() * index;
     const int level = levels.level(static_cast<std::size_t>(index));
     index_of[128 + static_cast<std::size_t>(level)] = static_cast<std::int16_t>(value);

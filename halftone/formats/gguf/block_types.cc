@@ -5,7 +5,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <string>
 
+#include "halftone/base/error.h"
 #include "halftone/formats/gguf/block_halves.h"
 #include "halftone/formats/gguf/block_layout.h"
 #include "halftone/formats/gguf/grid_blocks.h"
@@ -177,6 +179,20 @@ void unpack_mxfp4(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block)
   unpack_codes<kMxfp4>(b, block.codes);
 }
 
+void pack_mxfp4(const BlockEncoding& encoding, const numerics::BlockNumbers& numbers,
+                std::byte* bytes) {
+  std::fill_n(bytes, kMxfp4.bytes, std::byte{});
+  int exponent = 0;
+  if (!(numbers.scales[0] > 0) || std::frexp(numbers.scales[0], &exponent) != 0.5F) {
+    fail(ErrorKind::kInternal, "block of MXFP4: expected a power of two as its scale, found " +
+                                   std::to_string(numbers.scales[0]));
+  }
+  bytes[0] = static_cast<std::byte>(exponent - 1 + 128);
+  std::array<std::uint8_t, kMxfp4.block> indices;
+  index_codes(encoding, numbers.codes, indices.data());
+  set_bits<kMxfp4.code_planes[0]>(indices.data(), bytes);
+}
+
 /// Half of an unsigned E4M3, whose NaN counts as 0.
 float half_of_e4m3(unsigned bits) {
   if (bits == 0x7F) return 0;
@@ -216,6 +232,12 @@ constexpr GroupCodes grid_codes(const std::array<std::int8_t, 16>& levels, std::
   return integers_of_groups({4, 0, levels}, group, 1, 31);
 }
 
+constexpr GgufType mxfp4_type() {
+  GgufType type = read_type("MXFP4", 39, kMxfp4.codes, kMxfp4.block, kMxfp4.bytes, unpack_mxfp4);
+  type.pack = pack_mxfp4;
+  return type;
+}
+
 constexpr std::array kTypes = {
     number_type("F32", 0, 4, float_at),
     number_type("F16", 1, 2, half_at),
@@ -246,7 +268,7 @@ constexpr std::array kTypes = {
     number_type("BF16", 30, 2, bfloat_at),
     read_type("TQ1_0", 34, halves_of_groups({2, -1}, 256), 256, 54, unpack_tq1_0),
     packed_type<kTq20>("TQ2_0", 35),
-    read_type("MXFP4", 39, kMxfp4.codes, kMxfp4.block, kMxfp4.bytes, unpack_mxfp4),
+    mxfp4_type(),
     read_type("NVFP4", 40, kNvfp4.codes, kNvfp4.block, kNvfp4.bytes, unpack_nvfp4),
     packed_type<kQ10>("Q1_0", 41),
     packed_type<kQ20>("Q2_0", 42),

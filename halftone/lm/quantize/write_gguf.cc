@@ -31,10 +31,10 @@ struct FileType {
   std::string_view type;
   std::uint32_t number;
 };
-constexpr FileType kFileTypes[] = {{"F32", 0},   {"F16", 1},     {"BF16", 32}, {"Q4_0", 2},
-                                   {"Q4_1", 3},  {"Q8_0", 7},    {"Q5_0", 8},  {"Q5_1", 9},
-                                   {"Q2_K", 10}, {"Q3_K", 12},   {"Q4_K", 15}, {"Q5_K", 17},
-                                   {"Q6_K", 18}, {"IQ4_NL", 25}, {"TQ2_0", 37}};
+constexpr FileType kFileTypes[] = {{"F32", 0},   {"F16", 1},     {"BF16", 32},  {"Q4_0", 2},
+                                   {"Q4_1", 3},  {"Q8_0", 7},    {"Q5_0", 8},   {"Q5_1", 9},
+                                   {"Q2_K", 10}, {"Q3_K", 12},   {"Q4_K", 15},  {"Q5_K", 17},
+                                   {"Q6_K", 18}, {"IQ4_NL", 25}, {"TQ2_0", 37}, {"MXFP4", 38}};
 
 /// The codes of all parts, one after another.
 ByteSource codes_of(const std::vector<FittedPart>& parts) {
