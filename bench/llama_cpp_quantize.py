@@ -5,7 +5,8 @@
 Usage: llama_cpp_quantize.py MODEL.gguf OUTPUT TYPE [TYPE ...] [--folder FOLDER --text TEXT] [options]
 
 Writes OUTPUT/TYPE.gguf: all matrices in blocks get TYPE, such as Q3_K, embedding and head the
-table's. With a folder of Hugging Face of the same model and a text, the importance of an input is
+table's. With a folder of Hugging Face of the same model (or the GGUF file, where transformers
+reads it) and a text, the importance of an input is
 the mean of its squares, as llama.cpp's tool takes it, over windows of 512 tokens of the text. Needs
 llama-cpp-python, and torch and transformers for importance data.
 
@@ -39,8 +40,9 @@ def importance(folder: pathlib.Path, text: str, samples: int, threads: int) -> d
     import torch
     import transformers
     torch.set_num_threads(threads)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    place, more = (folder.parent, {"gguf_file": folder.name}) if folder.is_file() else (folder, {})
+    tokenizer = transformers.AutoTokenizer.from_pretrained(place, **more)
+    model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32, **more)
     ids = torch.tensor(tokenizer(text)["input_ids"])
     windows = ids[:len(ids) // TOKENS * TOKENS].reshape(-1, TOKENS)[:samples]
     squares = {}
