@@ -50,9 +50,11 @@ std::vector<std::byte> random_block(const GgufType& type, std::mt19937& random) 
   std::array<float, numerics::kMaxBlock / 16> scales;
   std::array<float, numerics::kMaxBlock / 16> offsets;
   const bool integers = type.scales == numerics::GroupScales::kHalfTimesByte;
+  const bool powers = type.scales == numerics::GroupScales::kPowerOfTwo;
   for (std::size_t g = 0; g < type.block / type.group; ++g) {
     scales[g] = integers ? static_cast<float>(pick(type.min_scale, type.max_scale)) : half();
     offsets[g] = integers ? static_cast<float>(pick(0, type.max_offset)) : half();
+    if (powers) scales[g] = std::ldexp(1.0F, pick(-20, 5));
   }
   std::vector<std::byte> bytes(type.block_bytes);
   type.pack(type, {codes.data(), scales.data(), offsets.data(), half(), half()}, bytes.data());

@@ -135,9 +135,8 @@ TEST_F(Program, EstimatesLanguageModelsByTheirShape) {
   EXPECT_LT(found["batches"][0]["tokens_per_second"], found["batches"][3]["tokens_per_second"]);
   write_text(path("config.json"), "{}");
   expect_failure(command, 3, "needs 'model_type'");
-  write_text(path("config.json"), R"({"model_type": "jamba", "hidden_size": 4096})");
-  expect_failure(command, 4,
-                 "architecture 'jamba' (model_type): its blocks are not described here");
+  write_text(path("config.json"), R"({"model_type": "rwkv", "hidden_size": 4096})");
+  expect_failure(command, 4, "architecture 'rwkv' (model_type): its blocks are not described here");
 }
 
 TEST_F(Program, EstimatesTrainingAndSeveralDevices) {

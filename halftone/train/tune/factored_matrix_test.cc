@@ -104,10 +104,11 @@ Parts parts_of(const ir::BlockTensor& blocks) {
 }
 
 TEST(FactoredMatrix, KnowsTheTypesThatHaveFactors) {
-  EXPECT_THAT(factored_types(),
-              testing::ElementsAre("4x8", "2x6", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K",
-                                   "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0",
-                                   "TQ2_0", "Q1_0", "Q2_0"));
+  EXPECT_THAT(
+      factored_types(),
+      testing::ElementsAre("4x8", "2x6", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K",
+                           "Q4_K", "Q5_K", "Q6_K", "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S",
+                           "IQ4_NL", "IQ3_S", "IQ2_S", "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "Q2_0"));
 }
 
 TEST(FactoredMatrix, StartsAsTheFile) {
