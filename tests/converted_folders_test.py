@@ -43,7 +43,8 @@ LEFT_OUT = {
     "starcoder2": "windows are not written",
 }
 # What the converter refuses, or needs a published tokenizer for.
-NOT_CONVERTED = ("bitnet", "cohere2", "gemma3", "gpt2", "hunyuan_alpha")
+NOT_CONVERTED = ("bitnet", "cohere2", "gemma3", "gemma3n_differing", "gpt2",
+                 "hunyuan_alpha")
 # It writes yarn_attn_factor, which llama.cpp does not read and Halftone refuses.
 REFUSED = ("qwen2_yarn",)
 

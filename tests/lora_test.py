@@ -32,6 +32,8 @@ TARGETS = {
     "gemma2": ["q_proj", "down_proj"],
     "jamba_dense": ["in_proj", "x_proj", "v_proj", "gate_proj", "down_proj"],
     "nemotron_h": ["in_proj", "q_proj", "o_proj", "up_proj", "down_proj"],
+    "gemma3n": ["q_proj", "down_proj", "linear_left", "modality_router", "prediction_coefs",
+                "per_layer_projection", "altup_projections.1", "altup_unembed_projections.0"],
 }
 # Of a perplexity: logits differ by up to 1e-4 (language_models_test.py), its logarithm by twice that.
 TOLERANCE = 2e-4

@@ -37,6 +37,8 @@ class Tiny:
     keys: Callable[["Writer"], None] = lambda writer: None  # beside the common ones
     is_bfloat16: bool = False  # the matrices of both files
     is_mxfp4: bool = False  # the experts of the folder
+    is_calm: bool = False  # blocks add little, so that many do not amplify rounding
+    whole: str = ""  # model_type of a model that sees and hears, of which the folder has the decoder
 
 
 class Writer:
@@ -128,7 +130,7 @@ def models() -> dict[str, Tiny]:
                        lambda w: w.text("hidden_act", "relu2")),
     }
     return (made | scaled_models() | further_models() | clamped_models() | per_block_models()
-            | recurrent_models())
+            | stream_models() | recurrent_models())
 
 
 def scaled_models() -> dict[str, Tiny]:
@@ -235,6 +237,33 @@ def per_block_models() -> dict[str, Tiny]:
         "gemma4_dense": Tiny(config(**sizes, **gemma4, attention_k_eq_v=True,
                                     num_global_key_value_heads=1, final_logit_softcapping=1.5)),
     }
+
+
+def stream_models() -> dict[str, Tiny]:
+    """Gemma 3n: blocks that work on one of several streams, with sparse gates."""
+    kinds = ["sliding_attention", "full_attention"] * 3
+    sizes = {**SIZES, "num_hidden_layers": 6}
+    gemma3n = dict(head_dim=16, sliding_window=8, layer_types=kinds, laurel_rank=10,
+                   hidden_size_per_layer_input=12, vocab_size_per_layer_input=VOCABULARY,
+                   activation_sparsity_pattern=[0.95, 0.5, 0.0, 0.3, 0.0, 0.0])
+    config = transformers.Gemma3nTextConfig
+    return {
+        "gemma3n": Tiny(config(**sizes, **gemma3n, num_kv_shared_layers=2)),
+        "gemma3n_whole": Tiny(config(**sizes, **gemma3n, num_kv_shared_layers=0), whole="gemma3n"),
+        "gemma3n_differing": Tiny(config(**{
+            **sizes, **gemma3n, "intermediate_size": [80, 96, 64, 80, 72, 80],
+            "vocab_size_per_layer_input": 70, "activation_sparsity_pattern": None},
+            num_kv_shared_layers=0, altup_num_inputs=3, altup_correct_scale=False,
+            attention_bias=True, final_logit_softcapping=1.5)),
+    }
+
+
+def published_models() -> dict[str, Tiny]:
+    """Gemma 3n with the sizes that llama.cpp has in its program, in more blocks than models()."""
+    sizes = {**SIZES, "hidden_size": 64, "num_hidden_layers": 22, "intermediate_size": 1024}
+    return {"gemma3n_published": Tiny(transformers.Gemma3nTextConfig(
+        **sizes, head_dim=16, sliding_window=8, hidden_size_per_layer_input=256, laurel_rank=64,
+        vocab_size_per_layer_input=90, num_kv_shared_layers=2), is_calm=True)}
 
 
 def recurrent_models() -> dict[str, Tiny]:
@@ -474,7 +503,7 @@ def randomize(model: torch.nn.Module) -> None:
     generator = torch.Generator().manual_seed(5)
     kind = model.config.model_type
     has_offset = (kind.startswith(("gemma", "nemotron", "qwen3_next", "qwen3_5"))
-                  and kind != "gemma4_text")
+                  and kind not in ("gemma3n_text", "gemma4_text"))
     offset = 0.0 if has_offset else 1.0
     ends = ("score_correction_bias", "expert_bias", "layer_scalar")
     biases = [(name, values) for name, values in model.named_buffers() if name.endswith(ends)]
@@ -486,8 +515,19 @@ def randomize(model: torch.nn.Module) -> None:
                 values.copy_(offset + 0.2 * noise)
             else:
                 values.copy_(noise * (0.15 if values.ndim > 1 else 0.1))
-            if kind == "gemma4_text" and name.endswith("q_norm.weight"):
+            if kind in ("gemma3n_text", "gemma4_text") and name.endswith("q_norm.weight"):
                 values.mul_(0.2)  # scores have no factor: keeps rounding of float32 small
+            if name.endswith("modality_router.weight"):
+                values.mul_(model.config.hidden_size)  # that their inputs are divided by
+
+
+def calm_down(model: torch.nn.Module) -> None:
+    """Makes what blocks add small."""
+    for name, values in model.named_parameters():
+        if "post_" in name and name.endswith("norm.weight"):
+            values.data.mul_(0.1)
+        if name.endswith(("prediction_coefs.weight", "correction_coefs.weight")):
+            values.data.mul_(0.2)
 
 
 def round_to_mxfp4(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -526,6 +566,8 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
     model = transformers.AutoModelForCausalLM.from_config(tiny.config, attn_implementation="eager")
     model = model.float().eval()
     randomize(model)
+    if tiny.is_calm:
+        calm_down(model)
     if tiny.is_bfloat16:
         for values in model.parameters():  # and no tables of angles
             values.data = values.data.bfloat16().float()
@@ -548,6 +590,21 @@ def write_model(folder: pathlib.Path, name: str, tiny: Tiny) -> None:
         name_blocks(folder / name / "config.json")
     if name in ("nemotron_h", "nemotron_h_moe"):
         write_pattern(folder / name / "config.json")
+    if tiny.whole:
+        make_whole(folder / name, tiny.whole)
+
+
+def make_whole(folder: pathlib.Path, kind: str) -> None:
+    """Names the tensors and keys of a decoder as files of a model have them that sees and hears."""
+    file = folder / "model.safetensors"
+    tensors = {name.replace("model.", "model.language_model.", 1): values
+               for name, values in safetensors.torch.load_file(file).items()}
+    safetensors.torch.save_file(tensors, file, {"format": "pt"})
+    text = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    name = text.pop("architectures")[0].replace("CausalLM", "ConditionalGeneration")
+    config = {"architectures": [name], "model_type": kind, "text_config": text,
+              "vision_config": {}, "audio_config": {}}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
 def name_blocks(file: pathlib.Path) -> None:

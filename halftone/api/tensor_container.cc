@@ -93,8 +93,7 @@ LanguageModelSummary summary_of(const lm::Description& d) {
           .idle_parameters = idle_parameters(d),
           .vocabulary = d.vocabulary,
           .context = d.context,
-          .cache_bytes =
-              d.attention_blocks() * d.kv_heads * (d.head_width + d.value_width) * kHalfBytes};
+          .cache_bytes = d.cache_width() * kHalfBytes};
 }
 
 /// Adds what a file says of a language model.

@@ -33,8 +33,7 @@ std::size_t context_bytes(const lm::Description& d, std::size_t context,
                              : options.cache == ir::CacheNumbers::kFloat16 ? 2
                                                                            : 1;
   const std::size_t tables = d.positions == lm::Positions::kRotary ? d.rotary_dims * 4 : 0;
-  const std::size_t kept =
-      d.attention_blocks() * d.kv_heads * (d.head_width + d.value_width) * number;
+  const std::size_t kept = d.cache_width() * number;
   return context * (tables + kept * options.sequences);
 }
 

@@ -73,7 +73,7 @@ void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   verb.add_option("--type", job.recipe.blocks,
                   "Type of the matrices in blocks: of GGUF as Q3_K, or a vector basis as 2x6");
   verb.add_option("--table-type", job.recipe.tables,
-                  "Type of embedding and head (default: the same, or one of 4 bits)");
+                  "Type of embeddings and head (default: the same, or one of 4 bits)");
   verb.add_option("--tensor", options.rules,
                   "PATTERN=TYPE: another type for some matrices, as 'blk.*.attn_v.weight=Q5_K'; "
                   "keep leaves them as they are");

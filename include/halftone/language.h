@@ -368,7 +368,7 @@ typedef struct halftone_language_quantize_options {
   const char* tokenizer;    /**< a file, for a model of llama2.c; else NULL */
   const char* recipe;       /**< a TOML file of types; NULL: none */
   const char* type;         /**< of the matrices in blocks; NULL: of the recipe, or as they are */
-  const char* table_type;   /**< of embedding and head; NULL: of the recipe, or the same as type or
+  const char* table_type;   /**< of embeddings and head; NULL: of the recipe, or the same as type or
                                  one of 4 bits */
   const halftone_type_rule* rules; /**< [num_rules] of single matrices; a later one wins */
   size_t num_rules;                /**< number of them */

@@ -28,7 +28,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// leaves matrices as they are.
   struct TypeRecipe {
     std::string type{};             ///< of the matrices in blocks; empty: they stay as they are
-    std::string table_type{};       ///< of embedding and head; empty: the same, or one of 4 bits
+    std::string table_type{};       ///< of embeddings and head; empty: the same, or one of 4 bits
     std::vector<TypeRule> rules{};  ///< of single matrices; a later one wins
 
     bool operator==(const TypeRecipe& other) const = default;

@@ -74,7 +74,7 @@ def quantize_language_model(
     output: NAME.safetensors, or NAME.gguf but for a model of llama2.c; decoded weights of a folder
     of Hugging Face may go to a new folder.
     type: of the matrices in blocks: of GGUF such as "Q3_K", or a vector basis such as "4x8".
-    table_type: of embedding and head; None: the same, or one of 4 bits.
+    table_type: of embeddings and head; None: the same, or one of 4 bits.
     rules: types of the matrices whose name matches a pattern, such as {"blk.*.attn_v.weight":
     "2x8"}; a later one wins. "keep" leaves matrices as they are.
     recipe: the path of a TOML file of types, or its text; type, table_type and rules override it.

@@ -17,8 +17,8 @@ constexpr std::size_t kErrorRows = 96;
 void check_same_shape(MatrixView<const float> weights, MatrixView<const float> values,
                       MatrixView<const float> moments) {
   const std::size_t n = weights.cols();
-  if (values.rows() != weights.rows() || values.cols() != n || moments.rows() != n ||
-      moments.cols() != n) {
+  const bool fits = moments.size() == 0 || (moments.rows() == n && moments.cols() == n);
+  if (values.rows() != weights.rows() || values.cols() != n || !fits) {
     const auto text = [](MatrixView<const float> matrix) {
       return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols());
     };
@@ -30,9 +30,13 @@ void check_same_shape(MatrixView<const float> weights, MatrixView<const float> v
 /// x' M x for each of up to kErrorRows rows.
 void squared_norms(MatrixView<const float> x, MatrixView<const float> moments,
                    std::span<double> norms) {
-  AlignedBuffer products(x.rows() * x.cols() * sizeof(float));
-  const MatrixView<float> y(products.as<float>().data(), x.rows(), x.cols(), x.cols());
-  kernels::matmul(x, moments, y);
+  AlignedBuffer products(moments.size() == 0 ? 0 : x.rows() * x.cols() * sizeof(float));
+  MatrixView<const float> y = x;
+  if (moments.size() != 0) {
+    const MatrixView<float> to(products.as<float>().data(), x.rows(), x.cols(), x.cols());
+    kernels::matmul(x, moments, to);
+    y = to;
+  }
   for (std::size_t r = 0; r < x.rows(); ++r) {
     double sum = 0;
     for (std::size_t c = 0; c < x.cols(); ++c) {
@@ -44,10 +48,9 @@ void squared_norms(MatrixView<const float> x, MatrixView<const float> moments,
 
 /// x' M x for each row of a matrix [rows, n] whose blocks `fill(first, block)` computes.
 template <typename Fill>
-std::vector<double> squared_norms_of(std::size_t rows, MatrixView<const float> moments,
-                                     const Fill& fill) {
+std::vector<double> squared_norms_of(std::size_t rows, std::size_t n,
+                                     MatrixView<const float> moments, const Fill& fill) {
   std::vector<double> norms(rows);
-  const std::size_t n = moments.cols();
   parallel_for((rows + kErrorRows - 1) / kErrorRows, [&](std::size_t b) {
     const std::size_t first = b * kErrorRows;
     const std::size_t count = std::min(kErrorRows, rows - first);
@@ -70,18 +73,20 @@ double sum_of_all(const std::vector<double>& numbers) {
 std::vector<double> output_errors(MatrixView<const float> weights, MatrixView<const float> values,
                                   MatrixView<const float> moments) {
   check_same_shape(weights, values, moments);
-  return squared_norms_of(weights.rows(), moments, [&](std::size_t r, std::span<float> error) {
-    for (std::size_t c = 0; c < error.size(); ++c) error[c] = weights(r, c) - values(r, c);
-  });
+  return squared_norms_of(weights.rows(), weights.cols(), moments,
+                          [&](std::size_t r, std::span<float> error) {
+                            for (std::size_t c = 0; c < error.size(); ++c)
+                              error[c] = weights(r, c) - values(r, c);
+                          });
 }
 
 double relative_output_error(MatrixView<const float> weights, MatrixView<const float> values,
                              MatrixView<const float> moments) {
   const double error = sum_of_all(output_errors(weights, values, moments));
-  const double size = sum_of_all(
-      squared_norms_of(weights.rows(), moments, [&](std::size_t r, std::span<float> row) {
-        std::ranges::copy(weights.row(r), row.begin());
-      }));
+  const double size = sum_of_all(squared_norms_of(weights.rows(), weights.cols(), moments,
+                                                  [&](std::size_t r, std::span<float> row) {
+                                                    std::ranges::copy(weights.row(r), row.begin());
+                                                  }));
   return error == 0 ? 0 : error / size;
 }
 

@@ -13,7 +13,8 @@ namespace halftone::compress {
 /// the number of threads.
 /// @param weights  [o, n] W
 /// @param values   [o, n] Q
-/// @param moments  [n, n] M = E[x x'], not damped; best of data that the fit has not seen
+/// @param moments  [n, n] M = E[x x'], not damped; best of data that the fit has not seen; empty:
+///                 the identity
 /// @return         [o]
 /// @throws Error kShape if the sizes differ
 std::vector<double> output_errors(MatrixView<const float> weights, MatrixView<const float> values,

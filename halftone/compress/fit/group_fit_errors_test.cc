@@ -132,6 +132,21 @@ TEST(GroupMetric, RefusesDampingBelowZero) {
   }
 }
 
+TEST(GroupErrors, AreThoseOfTheIdentityWithoutMoments) {
+  std::vector<float> weights;
+  std::vector<float> values;
+  for (int i = 0; i < 6; ++i) {
+    weights.push_back(0.3F * static_cast<float>(i * i - 7));
+    values.push_back(0.25F * static_cast<float>(i - 3));
+  }
+  const std::vector<float> identity = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const MatrixView<const float> w(weights, 2, 3);
+  const MatrixView<const float> q(values, 2, 3);
+  const MatrixView<const float> one(identity, 3, 3);
+  EXPECT_EQ(output_errors(w, q, {}), output_errors(w, q, one));
+  EXPECT_EQ(relative_output_error(w, q, {}), relative_output_error(w, q, one));
+}
+
 TEST(GroupErrors, ReportShapesThatDiffer) {
   const std::vector<float> numbers(36);
   const auto matrix = [&](std::size_t rows, std::size_t cols) {

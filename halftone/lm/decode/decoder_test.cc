@@ -6,6 +6,8 @@
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/test_data.h"
 #include "halftone/ir/testing.h"
+#include "halftone/lm/model/build.h"
+#include "halftone/lm/model/testing.h"
 
 namespace halftone::lm {
 namespace {
@@ -246,6 +248,26 @@ TEST(RecurrentDecoder, DoesNotDependOnHowAPromptIsDivided) {
   const std::vector<float> all = recurrent_decoder().append(0, tokens, true);
   for (const std::size_t step : {1U, 3U, 28U}) {
     Decoder parts = recurrent_decoder(16, 2);
+    std::vector<float> found;
+    for (std::size_t i = 0; i < tokens.size(); i += step) {
+      const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));
+      const std::vector<float> logits = parts.append(0, part, true);
+      found.insert(found.end(), logits.begin(), logits.end());
+    }
+    EXPECT_EQ(found, all) << step;
+  }
+}
+
+TEST(StreamDecoder, DoesNotDependOnHowAPromptIsDivided) {
+  const Description d = stream_description();
+  const Weights weights = small_weights(d);
+  const auto stream_decoder = [&](std::size_t rows, int threads) {
+    return Decoder(build_decoder(d, weights, {.context = 16}), {.threads = threads, .rows = rows});
+  };
+  const std::vector<TokenId> tokens = {1, 5, 9, 2, 7, 0, 3, 3, 10, 4, 6, 8, 1};
+  const std::vector<float> all = stream_decoder(8, 1).append(0, tokens, true);
+  for (const std::size_t step : {1U, 3U, 12U}) {
+    Decoder parts = stream_decoder(16, 2);
     std::vector<float> found;
     for (std::size_t i = 0; i < tokens.size(); i += step) {
       const auto part = std::span(tokens).subspan(i, std::min(step, tokens.size() - i));

@@ -161,7 +161,7 @@ std::vector<ChangedPlace> changed_places(const AdapterFile& file, const Descript
   constexpr std::string_view kEnd = ".weight";
   std::vector<ChangedPlace> places;
   for (const Place& place : places_of(d, file.naming, id)) {
-    if (place.has_experts || !place.name.ends_with(kEnd)) continue;
+    if (place.stacked != 0 || !place.name.ends_with(kEnd)) continue;
     const std::string& prefix = id.role == WeightRole::kHead ? file.head : file.prefix;
     places.push_back({prefix + place.name.substr(0, place.name.size() - kEnd.size()), place.begin,
                       place.outputs});

@@ -142,6 +142,13 @@ ir::Graph build_sample_embedding(const Description& description, const Weights& 
   return SamplesBuilder(description, weights, constants, tokens).embedding_part();
 }
 
+SamplePart build_sample_start(const Description& description, const Weights& weights,
+                              std::size_t tokens) {
+  check_context(description, tokens);
+  SharedConstants constants;
+  return SamplesBuilder(description, weights, constants, tokens).start_part();
+}
+
 SamplePart build_sample_block(const Description& description, const Weights& weights,
                               std::size_t tokens, std::size_t block) {
   check_context(description, tokens);

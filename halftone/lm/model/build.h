@@ -55,6 +55,12 @@ struct SamplePart {
 /// @throws Error as build_samples()
 ir::Graph build_sample_embedding(const Description& description, const Weights& weights,
                                  std::size_t tokens);
+/// What follows from rows of the embedding, as build_sample_embedding() gives it, but for what
+/// tables add to the inputs of blocks: hidden rows "rows" [N, tokens, d] to the rows that the first
+/// block reads.
+/// @throws Error as build_samples()
+SamplePart build_sample_start(const Description& description, const Weights& weights,
+                              std::size_t tokens);
 /// One block: rows "rows" to those that the next block reads, output 0: hidden rows [N, tokens, d],
 /// behind them the inputs of the remaining blocks and the keys and values that they share. The
 /// matrices of experts

@@ -59,8 +59,9 @@ std::vector<ir::Tensor> evaluate(const ir::Graph& graph, ir::Tensor input) {
 
 TEST(Build, PartsOfSamplesFollowEachOther) {
   const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
-  for (const char* name : {"llama", "gemma2", "gpt2", "qwen2moe"}) {
+  for (const char* name : {"llama", "gemma2", "gpt2", "qwen2moe", "gemma3n"}) {
     Description d = small_description(name);
+    if (std::string_view(name) == "gemma3n") d = stream_description();
     if (std::string_view(name) == "qwen2moe") {
       d.experts = 4;
       d.active_experts = 2;
@@ -173,8 +174,10 @@ TEST(Build, OffsetsCountForGainsOfNormsOnly) {
 /// some thirty operators. 2^-23 * 16 * 30 is 6e-5.
 TEST(Build, StatesGiveWhatWholeSamplesGive) {
   const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
-  for (const char* name : {"llama", "qwen2", "qwen3", "gemma2", "gemma3", "gpt2", "bitnet"}) {
+  for (const char* name :
+       {"llama", "qwen2", "qwen3", "gemma2", "gemma3", "gpt2", "bitnet", "gemma3n"}) {
     Description d = small_description(name);
+    if (std::string_view(name) == "gemma3n") d = stream_description();
     d.window = 3;
     complete(d, architecture_of_gguf(name));
     const std::vector<float> all = hidden_of_samples(d, ids);

@@ -76,6 +76,36 @@ void check_differing(const Description& d) {
   }
 }
 
+/// Lists with an entry for each block are empty or whole.
+void check_listed(const Description& d, const char* what, std::size_t entries) {
+  if (entries == 0 || entries == d.blocks) return;
+  fail_description(d, std::string(what) + ": expected one entry for each of " +
+                          std::to_string(d.blocks) + " blocks, found " + std::to_string(entries));
+}
+
+void check_streams(const Description& d) {
+  check_extent(d, "streams", d.streams, 64);
+  if (d.streams != 1 && (d.is_parallel || d.has_block_factor || d.experts != 0)) {
+    fail_description(d, "streams: expected blocks with a network behind attention");
+  }
+  if (d.bypass_rank != 0) check_extent(d, "rank of matrices past attention", d.bypass_rank);
+  check_listed(d, "feed-forward widths", d.inners.size());
+  for (const std::size_t inner : d.inners) check_extent(d, "feed-forward width", inner);
+  if (!d.inners.empty() && (d.sharing_inner != 0 || d.experts != 0)) {
+    fail_description(d, "feed-forward widths: expected no others beside those of each block");
+  }
+  check_listed(d, "cutoffs of gates", d.gate_cutoffs.size());
+  for (const double cutoff : d.gate_cutoffs) {
+    if (cutoff != Description::kNoCutoff) check_number(d, "cutoff of gates", cutoff, -100);
+  }
+  if (!d.gate_cutoffs.empty() && (!d.is_gated || d.experts != 0)) {
+    fail_description(d, "cutoffs of gates: expected networks with a gate");
+  }
+  if (d.block_input_rows != 0) {
+    check_extent(d, "rows of the embedding of blocks", d.block_input_rows, d.vocabulary);
+  }
+}
+
 void check_latent(const Description& d) {
   if (d.latent_width == 0) return;
   check_extent(d, "latent width", d.latent_width);
@@ -246,7 +276,18 @@ Description Description::of_block(std::size_t block) const {
     one.kv_heads = full_kv_heads;
   }
   if (sharing_inner != 0 && shares_keys(block)) one.inner = sharing_inner;
+  if (!inners.empty()) one.inner = inners.at(block);
   return one;
+}
+
+std::size_t Description::cache_width() const {
+  std::size_t kept = 0;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    if (!has_attention(mixer(block)) || shares_keys(block)) continue;
+    const bool is_full = full_head_width != 0 && !is_windowed(block);
+    kept += is_full ? 2 * full_kv_heads * full_head_width : kv_heads * (head_width + value_width);
+  }
+  return kept;
 }
 
 void check(const Description& description) {
@@ -264,6 +305,7 @@ void check(const Description& description) {
   check_positions(description);
   check_latent(description);
   check_differing(description);
+  check_streams(description);
   check_mixers(description);
   check_factors(description);
   check_experts(description);

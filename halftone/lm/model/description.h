@@ -179,7 +179,12 @@ struct Description {
   FeedForward function = FeedForward::kSilu;
   bool is_gated = true;   ///< down(function(gate x) * (up x)); otherwise down(function(up x))
   std::size_t inner = 0;  ///< width of the feed-forward network, or of one expert
+  std::vector<std::size_t> inners{};  ///< [blocks] the width of each; empty: the same
   bool has_ffn_bias = false;
+  /// [blocks] Of a gate only what is above its mean by so many standard deviations is left, less
+  /// that bound; kNoCutoff: all. Empty: all of all blocks.
+  std::vector<double> gate_cutoffs{};
+  static constexpr double kNoCutoff = -1e30;
   double gate_slope = 1.702;  ///< of kClampedSwish
   double gate_limit = 7;
   double gate_factor = 1;  ///< of what the gate's matrix gives, before its function
@@ -188,7 +193,18 @@ struct Description {
   /// Each block has an input of its own that follows from the token: a row of a table plus a
   /// product with the embedding. Behind the feed-forward network gate x times it is added.
   std::size_t block_input_width = 0;  ///< 0: none
+  std::size_t block_input_rows = 0;   ///< of the table; tokens behind them have row 0. 0: all
   bool has_block_factor = false;      ///< a number that the outputs of a block are multiplied by
+
+  /// Rows between blocks are several streams, each `width` wide. A block predicts all from all,
+  /// works on the first, and corrects all by what it made of that one, by coefficients that follow
+  /// from the rows (alternating updates: Baykal et al., 2023). What the input of the block adds
+  /// goes to the others.
+  std::size_t streams = 1;
+  bool scales_first_stream = false;  ///< before the gate of the input of a block reads it
+  /// Rank of two matrices past attention: what they give, with a norm, and their rows are added to
+  /// its output, and the sum is divided by sqrt 2 (Menghani et al., 2024); 0: none.
+  std::size_t bypass_rank = 0;
 
   std::size_t experts = 0;       ///< feed-forward networks of a block; 0: one, without a choice
   std::size_t dense_blocks = 0;  ///< leading blocks that have one nevertheless
@@ -229,6 +245,9 @@ struct Description {
   [[nodiscard]] std::size_t key_block(std::size_t block) const;
   /// The same with the sizes of one block in place of those that blocks differ in.
   [[nodiscard]] Description of_block(std::size_t block) const;
+  [[nodiscard]] bool has_cutoff(std::size_t block) const {
+    return !gate_cutoffs.empty() && gate_cutoffs.at(block) != kNoCutoff;
+  }
   [[nodiscard]] bool is_rotated(std::size_t block) const {
     return positions == Positions::kRotary && (unrotated.empty() || !unrotated.at(block));
   }
@@ -240,6 +259,8 @@ struct Description {
     if (mixers.empty()) return blocks;
     return static_cast<std::size_t>(std::ranges::count_if(mixers, has_attention));
   }
+  /// Numbers of keys and values that a token leaves in all blocks.
+  [[nodiscard]] std::size_t cache_width() const;
   [[nodiscard]] bool has_mixer(Mixer mixer) const {
     return std::ranges::find(mixers, mixer) != mixers.end();
   }

@@ -141,6 +141,16 @@ void visit_experts(D& d, const Visit& visit) {
 }
 
 template <typename D, typename Visit>
+void visit_streams(D& d, const Visit& visit) {
+  visit.later("inners", d.inners, usual().inners);
+  visit.later("gate_cutoffs", d.gate_cutoffs, usual().gate_cutoffs);
+  visit.later("block_input_rows", d.block_input_rows, usual().block_input_rows);
+  visit.later("streams", d.streams, usual().streams);
+  visit.later("scales_first_stream", d.scales_first_stream, usual().scales_first_stream);
+  visit.later("bypass_rank", d.bypass_rank, usual().bypass_rank);
+}
+
+template <typename D, typename Visit>
 void visit_fields(D& d, const Visit& visit) {
   visit("architecture", d.architecture);
   visit("blocks", d.blocks);
@@ -172,6 +182,7 @@ void visit_fields(D& d, const Visit& visit) {
   visit("has_ffn_bias", d.has_ffn_bias);
   visit.later("block_input_width", d.block_input_width, usual().block_input_width);
   visit.later("has_block_factor", d.has_block_factor, usual().has_block_factor);
+  visit_streams(d, visit);
   visit.later("gate_slope", d.gate_slope, usual().gate_slope);
   visit.later("gate_limit", d.gate_limit, usual().gate_limit);
   visit_experts(d, visit);

@@ -5,6 +5,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/testing.h"
 
 namespace halftone::lm {
 namespace {
@@ -91,6 +92,12 @@ TEST(Description, NamesArchitecturesThatAreKnown) {
                [] { static_cast<void>(architecture_of_gguf("mamba")); });
   expect_error(ErrorKind::kUnsupported, "architecture 'bert' (model_type)",
                [] { static_cast<void>(architecture_of_hf("bert")); });
+}
+
+TEST(Description, CountsTheKeysThatBlocksKeep) {
+  EXPECT_EQ(small_description("llama").cache_width(), 2U * 2 * (4 + 4));
+  EXPECT_EQ(per_block_description().cache_width(), 2U * (4 + 4) + 1U * (8 + 8));
+  EXPECT_EQ(stream_description().cache_width(), 2U * 2 * (4 + 4));
 }
 
 TEST(Description, NamesFunctions) {

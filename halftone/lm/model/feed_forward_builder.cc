@@ -32,6 +32,21 @@ ValueId GraphBuilder::network(const std::string& name, ValueId x, const NetworkR
                  });
 }
 
+ValueId GraphBuilder::above_cutoff(const std::string& name, ValueId gate) {
+  const ir::Shape& shape = graph_.value(gate).type.shape;
+  const std::size_t axis = shape.rank() - 1;
+  const auto count = static_cast<double>(shape.back());
+  const ValueId mean =
+      node(name + "/mean", ir::Reduce{.kind = ir::ReduceKind::kMean, .axes = {axis}}, {gate});
+  const ValueId centered = binary(name + "/centered", ir::BinaryKind::kSub, gate, mean);
+  // The length of centered numbers is the standard deviation times the root of their count.
+  const ValueId bound =
+      binary(name + "/bound", ir::BinaryKind::kMul, length_of(name + "/length", centered),
+             scalar(prefix_ + name + "_cutoff", d_.gate_cutoffs.at(block_) / std::sqrt(count)));
+  return binary(name + "/above", ir::BinaryKind::kSub, centered, bound,
+                {ir::ActivationKind::kRelu});
+}
+
 ValueId GraphBuilder::clamped_gate(const std::string& name, ValueId gate, ValueId up) {
   const auto at_most = [&](const std::string& part, ValueId x) {
     return binary(name + part + "/at_most", ir::BinaryKind::kMin, x,

@@ -71,8 +71,8 @@ inline void add_random_weight(const WeightId& id, const Place& place, const Desc
     std::vector<std::size_t> extents = {all};
     if (shape.size() > 1) extents.push_back(inputs);
     if (place.is_transposed) std::swap(extents[0], extents[1]);
-    const std::size_t experts = place.has_experts ? d.experts : 1;
-    if (place.has_experts) extents.insert(extents.begin(), experts);
+    const std::size_t experts = place.stacked != 0 ? place.stacked : 1;
+    if (place.stacked != 0) extents.insert(extents.begin(), experts);
     tensor = {(is_head ? "" : "model.") + place.name, extents,
               std::vector<float>(experts * all * inputs)};
   }
@@ -80,7 +80,7 @@ inline void add_random_weight(const WeightId& id, const Place& place, const Desc
   if (is_norm(id.role)) {
     for (float& gain : values) gain = 1 + gain / 4;  // 0.5 to 1.5
   }
-  const std::size_t first = place.has_experts ? id.expert * all * inputs : 0;
+  const std::size_t first = place.stacked != 0 ? id.expert * all * inputs : 0;
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t i = 0; i < inputs; ++i) {
       const std::size_t row = place.begin + o * place.step;

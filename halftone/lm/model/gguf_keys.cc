@@ -113,8 +113,9 @@ void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.blocks -= d.unused_blocks;
   d.context = keys.needed_whole(gguf_key::kContext);
   d.width = keys.needed_whole(gguf_key::kWidth);
-  const bool differs = d.architecture == "gemma4" || d.has_single_branches;
-  if (!differs) d.inner = keys.whole(gguf_key::kInner).value_or(0);
+  const bool may_differ =
+      d.architecture == "gemma4" || d.architecture == "gemma3n" || d.has_single_branches;
+  if (!may_differ) d.inner = keys.whole(gguf_key::kInner).value_or(0);
   const GgufTensor* table = file.tensor("token_embd.weight");
   d.vocabulary = table != nullptr && table->shape.size() == 2
                      ? table->shape[0]
@@ -228,11 +229,10 @@ std::string first_attention(const Description& d) {
   return "blk." + std::to_string(found == d.mixers.end() ? 0 : found - d.mixers.begin()) + ".attn_";
 }
 
-/// The tensors of the first block with a feed-forward network.
-std::string first_network(const Description& d) {
-  std::size_t block = 0;
+/// The names of tensors of the first block with a feed-forward network, from one on, begin so.
+std::string first_network(const Description& d, std::size_t block) {
   while (block < d.mixers.size() && !d.has_network(block)) ++block;
-  return "blk." + std::to_string(block) + ".ffn_";
+  return "blk." + std::to_string(block) + ".";
 }
 
 void read_attention(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
@@ -255,7 +255,8 @@ void read_attention(const GgufFile& file, const GgufKeys& keys, const Architectu
   };
   d.has_qkv_bias = d.has_qkv_bias || has("q.bias") || has("qkv.bias");
   d.has_output_bias = d.has_output_bias || has("output.bias");
-  d.has_ffn_bias = d.has_ffn_bias || has_tensor(file, (first_network(d) + "down.bias").c_str());
+  d.has_ffn_bias =
+      d.has_ffn_bias || has_tensor(file, (first_network(d, 0) + "ffn_down.bias").c_str());
   d.normalizes_heads = d.normalizes_heads || has("q_norm.weight");
 }
 
@@ -342,6 +343,63 @@ void read_differing(const GgufFile& file, const GgufKeys& keys, Description& d) 
     const std::string value = "blk." + std::to_string(block) + ".attn_v.weight";
     d.keys_are_values = has_keys(block) && is_full(block) && !has_tensor(file, value.c_str());
   }
+}
+
+/// Widths of feed-forward networks, which may differ.
+void read_inners(const GgufKeys& keys, Description& d) {
+  d.inners = keys.of_blocks(gguf_key::kInner, d.blocks);
+  d.inners.resize(d.blocks);
+  d.inner = d.inners.empty() ? 0 : d.inners[0];
+  const auto is_first = [&](std::size_t inner) { return inner == d.inner; };
+  if (std::ranges::all_of(d.inners, is_first)) d.inners.clear();
+}
+
+/// Cutoffs of gates: minus infinity means none. Without the key they are those of the
+/// published models, as llama.cpp has them.
+void read_cutoffs(const GgufKeys& keys, Description& d) {
+  constexpr std::size_t kUsualBlocks = 10;
+  constexpr double kUsual = 1.6448533535003662;
+  const GgufArray* list = keys.list(gguf_key::kCutoffs);
+  std::vector<double> cutoffs(d.blocks, -INFINITY);
+  if (list == nullptr) {
+    std::fill_n(cutoffs.begin(), std::min(kUsualBlocks, d.blocks), kUsual);
+  } else if (list->numbers.size() != d.blocks) {
+    keys.fail_key(gguf_key::kCutoffs, "expected one number for each of " +
+                                          std::to_string(d.blocks) + " blocks, found " +
+                                          std::to_string(list->numbers.size()));
+  } else {
+    cutoffs = list->numbers;
+  }
+  const auto is_none = [](double cutoff) { return cutoff == -INFINITY; };
+  if (std::ranges::all_of(cutoffs, is_none)) return;
+  std::ranges::replace_if(cutoffs, is_none, Description::kNoCutoff);
+  d.gate_cutoffs = std::move(cutoffs);
+}
+
+/// Gemma 3n: streams, matrices past attention, sparse gates.
+void read_streams(const GgufFile& file, const GgufKeys& keys, Description& d) {
+  constexpr std::size_t kUsualStreams = 4;  // where a file does not say, as in llama.cpp
+  constexpr std::size_t kUsualInputs = 256;
+  constexpr std::size_t kUsualKeyBlocks = 20;
+  if (d.architecture != "gemma3n") return;
+  d.streams = keys.whole(gguf_key::kStreams).value_or(kUsualStreams);
+  if (d.streams < 2) keys.fail_key(gguf_key::kStreams, "expected 2 or more");
+  if (keys.whole(gguf_key::kActiveStream).value_or(0) != 0) {
+    keys.fail_key(gguf_key::kActiveStream,
+                  "blocks that work on another stream than the first are not described here",
+                  ErrorKind::kUnsupported);
+  }
+  d.scales_first_stream = true;
+  const GgufTensor* left = file.tensor("blk.0.laurel_l.weight");
+  d.bypass_rank = left == nullptr || left->shape.empty() ? 0 : left->shape[0];
+  if (d.bypass_rank == 0) fail(ErrorKind::kFormat, "tensor 'blk.0.laurel_l.weight': is missing");
+  const std::size_t usual_sharing = d.blocks - std::min(d.blocks, kUsualKeyBlocks);
+  d.sharing_blocks =
+      std::min(d.blocks, keys.whole(gguf_key::kSharingBlocks).value_or(usual_sharing));
+  d.block_input_width = keys.whole(gguf_key::kBlockInput).value_or(kUsualInputs);
+  if (d.blocks > (1 << 12)) return;
+  read_inners(keys, d);
+  read_cutoffs(keys, d);
 }
 
 std::vector<double> factors_of(const GgufFile& file, const char* name) {
@@ -493,9 +551,7 @@ void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
   d.expert_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kExpertGroups).value_or(1));
   d.active_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kActiveGroups).value_or(1));
   d.sums_group_scores = true;
-  std::size_t first = d.dense_blocks;
-  while (first < d.mixers.size() && !d.has_network(first)) ++first;
-  const std::string bias = "blk." + std::to_string(first) + ".exp_probs_b.bias";
+  const std::string bias = first_network(d, d.dense_blocks) + "exp_probs_b.bias";
   d.has_choice_bias = has_tensor(file, bias.c_str());
 }
 
@@ -531,6 +587,7 @@ Description describe_gguf(const GgufFile& file) {
   read_gemma_scale(d);
   read_window(keys, architecture, d);
   read_differing(file, keys, d);
+  read_streams(file, keys, d);
   read_positions(file, keys, d);
   read_experts(file, keys, d);
   read_function(keys, d);

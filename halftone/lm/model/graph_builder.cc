@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace halftone::lm {
 
@@ -11,7 +12,7 @@ ir::Graph GraphBuilder::body() {
   add_tokens();
   ValueId x = embedding();
   for (std::size_t index = 0; index < d_.blocks; ++index) x = block(index, x);
-  graph_.add_output(x);
+  graph_.add_output(ended_streams(x));
   finish();
   return std::move(graph_);
 }
@@ -23,10 +24,17 @@ ir::Graph GraphBuilder::embedding_part() {
   return std::move(graph_);
 }
 
+SamplePart GraphBuilder::start_part() {
+  is_part_ = true;
+  give_rows(started(graph_.add_input("rows", float_type(d_.width)), false), 0);
+  return part_with_products();
+}
+
 SamplePart GraphBuilder::block_part(std::size_t index) {
   is_part_ = true;
   add_tokens();
-  give_rows(block(index, take_rows(index)), index + 1);
+  const ValueId x = block(index, take_rows(index));
+  give_rows(index + 1 == whole_.blocks ? ended_streams(x) : x, index + 1);
   return part_with_products();
 }
 
@@ -107,6 +115,7 @@ ValueId GraphBuilder::block(std::size_t index, ValueId x) {
   block_ = index;
   d_ = whole_.of_block(index);
   prefix_ = "blk." + std::to_string(index) + "/";
+  if (d_.streams != 1) return block_of_streams(x);
   ValueId y = d_.has_single_branches ? single_branch(x) : both_branches(x);
   if (d_.block_input_width != 0) {
     y = add_branch("block_input", y, WeightRole::kBlockInputPostNorm, block_input(y));
@@ -122,7 +131,8 @@ ValueId GraphBuilder::single_branch(ValueId x) {
 
 ValueId GraphBuilder::both_branches(ValueId x) {
   const ValueId rows = pre_norm(x, WeightRole::kAttentionNorm);
-  const ValueId sum = add_mixer(x, rows);
+  ValueId sum = add_mixer(x, rows);
+  if (d_.bypass_rank != 0) sum = add_bypass(sum, rows);
   if (d_.shares_pre_norm) return add_network(sum, rows);
   return add_network(sum, pre_norm(d_.is_parallel ? x : sum, WeightRole::kFeedForwardNorm));
 }
@@ -162,7 +172,8 @@ std::vector<std::size_t> GraphBuilder::sources_before(std::size_t block) const {
 }
 
 std::size_t GraphBuilder::rows_width(std::size_t block) const {
-  std::size_t width = whole_.width + (whole_.blocks - block) * whole_.block_input_width;
+  const std::size_t streams = block == whole_.blocks ? 1 : whole_.streams;
+  std::size_t width = streams * whole_.width + (whole_.blocks - block) * whole_.block_input_width;
   for (const std::size_t source : sources_before(block)) {
     const Description d = whole_.of_block(source);
     width += d.kv_heads * (d.head_width + d.value_width);
@@ -172,13 +183,13 @@ std::size_t GraphBuilder::rows_width(std::size_t block) const {
 
 ValueId GraphBuilder::take_rows(std::size_t block) {
   const ValueId rows = graph_.add_input("rows", float_type(rows_width(block)));
-  if (rows_width(block) == whole_.width) return rows;
+  if (rows_width(block) == whole_.streams * whole_.width) return rows;
   std::size_t begin = 0;
   const auto take = [&](const std::string& name, std::size_t width) {
     begin += width;
     return part_of("rows/" + name, rows, begin - width, width);
   };
-  const ValueId x = take("hidden", whole_.width);
+  const ValueId x = take("hidden", whole_.streams * whole_.width);
   block_inputs_begin_ = block;
   const std::size_t inputs = (whole_.blocks - block) * whole_.block_input_width;
   if (inputs != 0) block_inputs_ = take("block_inputs", inputs);
@@ -269,27 +280,46 @@ ValueId GraphBuilder::embedding() {
                         {add_weight({.role = WeightRole::kPositionEmbedding}), positions_});
     x = binary("embedding/placed", ir::BinaryKind::kAdd, x, rows);
   }
-  if (d_.block_input_width != 0) block_inputs_ = block_inputs(x);
-  return x;
+  return started(x, true);
 }
 
-ValueId GraphBuilder::block_inputs(ValueId x) {
-  const auto scaled = [&](const std::string& name, ValueId y, double factor) {
+ValueId GraphBuilder::started(ValueId x, bool has_tables) {
+  if (d_.block_input_width != 0) block_inputs_ = block_inputs(x, has_tables);
+  return started_streams(x);
+}
+
+ValueId GraphBuilder::block_input_ids() {
+  if (d_.block_input_rows == 0) return ids_;
+  const auto number = [&](const std::string& name, std::size_t value) {
+    return shared_constant(name, [&] {
+      const auto integer = static_cast<std::int32_t>(value);
+      return ir::Tensor::from<std::int32_t>({}, {&integer, 1});
+    });
+  };
+  const ValueId is_row = binary("block_inputs/is_row", ir::BinaryKind::kLess, ids_,
+                                number("block_inputs/num_rows", d_.block_input_rows));
+  return node("block_inputs/ids", ir::Where{}, {is_row, ids_, number("block_inputs/first", 0)});
+}
+
+ValueId GraphBuilder::block_inputs(ValueId x, bool has_tables) {
+  const auto scaled_by = [&](const std::string& name, ValueId y, double factor) {
     return binary(name + "/scaled", ir::BinaryKind::kMul, y, scalar(name + "_factor", factor));
   };
-  const auto width = static_cast<double>(d_.block_input_width);
-  const ValueId rows = node("block_inputs/rows", ir::Gather{.axis = 0},
-                            {add_weight({.role = WeightRole::kBlockInputTable}), ids_});
-  const ValueId table = scaled("block_inputs/table", rows, std::sqrt(width));
+  const std::size_t width = d_.block_input_width;
   ValueId y = product("block_inputs/projection", x, {.role = WeightRole::kBlockInputProjection});
-  y = scaled("block_inputs/projection", y, 1 / std::sqrt(static_cast<double>(d_.width)));
-  y = normalized("block_inputs",
-                 heads_of("block_inputs/blocks", y, d_.blocks, d_.block_input_width), false);
+  y = scaled_by("block_inputs/projection", y, 1 / std::sqrt(static_cast<double>(d_.width)));
+  y = normalized("block_inputs", heads_of("block_inputs/blocks", y, d_.blocks, width), false);
   y = binary("block_inputs/norm", ir::BinaryKind::kMul, y,
              add_weight({.role = WeightRole::kBlockInputNorm}));
-  y = rows_of("block_inputs/all", y, d_.blocks * d_.block_input_width);
-  y = binary("block_inputs/sum", ir::BinaryKind::kAdd, y, table);
-  return scaled("block_inputs/sum", y, 1 / std::sqrt(2.0));
+  y = rows_of("block_inputs/all", y, d_.blocks * width);
+  if (has_tables) {
+    const ValueId rows =
+        node("block_inputs/rows", ir::Gather{.axis = 0},
+             {add_weight({.role = WeightRole::kBlockInputTable}), block_input_ids()});
+    y = binary("block_inputs/sum", ir::BinaryKind::kAdd, y,
+               scaled_by("block_inputs/table", rows, std::sqrt(static_cast<double>(width))));
+  }
+  return scaled_by("block_inputs/sum", y, 1 / std::sqrt(2.0));
 }
 
 }  // namespace halftone::lm

@@ -49,6 +49,8 @@ class GraphBuilder {
 
   ir::Graph embedding_part();
 
+  SamplePart start_part();
+
   SamplePart block_part(std::size_t index);
 
   SamplePart head_part();
@@ -147,10 +149,44 @@ class GraphBuilder {
   ValueId add_branch(const std::string& name, ValueId x, WeightRole post_norm, ValueId branch);
 
   ValueId embedding();
+  /// What the first block reads beside rows of the embedding: starts their streams.
+  /// @param has_tables  false: inputs of blocks are without the rows of their table
+  ValueId started(ValueId x, bool has_tables);
   /// The inputs of all blocks: [..., blocks block_input_width]. @param x  embeddings
-  ValueId block_inputs(ValueId x);
+  ValueId block_inputs(ValueId x, bool has_tables);
+  /// Tokens as rows of the table of blocks' inputs, which may have fewer.
+  ValueId block_input_ids();
   /// What the input of the block adds to x.
   ValueId block_input(ValueId x);
+
+  /// All streams of embeddings: [..., streams width].
+  ValueId started_streams(ValueId x);
+  /// Hidden rows of all streams.
+  ValueId ended_streams(ValueId streams);
+  /// One block on all streams.
+  ValueId block_of_streams(ValueId streams);
+  ValueId predicted_streams(ValueId streams);
+  /// @param predicted  all streams
+  /// @param worked     what the layers of the block made of the first
+  /// @return [..., streams, width]
+  ValueId corrected_streams(ValueId predicted, ValueId worked);
+  /// Adds the input of the block to all streams but the first. @param corrected  as above
+  ValueId add_to_others(ValueId corrected);
+  /// How much of each stream a row has: numbers from -1 to 1, [..., streams].
+  ValueId shares_of_streams(const std::string& name, ValueId x);
+  /// y in the length of other rows.
+  /// @param length  of these
+  ValueId in_length(const std::string& name, ValueId y, ValueId length);
+  ValueId length_of(const std::string& name, ValueId x) {
+    const std::size_t axis = graph_.value(x).type.shape.rank() - 1;
+    return node(name, ir::Reduce{.kind = ir::ReduceKind::kL2, .axes = {axis}}, {x});
+  }
+  /// Stream `index` of [..., streams width].
+  ValueId stream(const std::string& name, ValueId streams, std::size_t index) {
+    return part_of(name, streams, index * d_.width, d_.width);
+  }
+  /// Adds what the matrices past attention give. @param rows  that they and attention read
+  ValueId add_bypass(ValueId sum, ValueId rows);
 
   /// Adds the input "rows" in front of a block and takes it apart: hidden rows, inputs of the
   /// remaining blocks, keys and values that they share.
@@ -232,14 +268,18 @@ class GraphBuilder {
                        : binary(name + "/scaled", ir::BinaryKind::kMul, x,
                                 scalar(name + "_factor", factor));
   }
+  /// What a gate's matrix gives, less the cutoff of the block, where that is above 0.
+  ValueId above_cutoff(const std::string& name, ValueId gate);
   /// The function of what the gate's matrix gives.
   template <typename Multiply>
   ValueId open_gate(const std::string& name, const Multiply& multiply, ValueId x, WeightRole role) {
     const ir::Activation activation = activation_of(d_.function);
-    if (d_.gate_factor == 1) return multiply(name + "gate", x, role, activation);
-    const ValueId y = multiply(name + "gate", x, role, ir::Activation{});
+    const bool has_cutoff = d_.has_cutoff(block_);
+    if (d_.gate_factor == 1 && !has_cutoff) return multiply(name + "gate", x, role, activation);
+    const ValueId y =
+        scaled(name + "gate", multiply(name + "gate", x, role, ir::Activation{}), d_.gate_factor);
     return node(name + "gate/open", ir::Unary{activation},
-                {scaled(name + "gate", y, d_.gate_factor)});
+                {has_cutoff ? above_cutoff(name + "gate", y) : y});
   }
   /// A network that all rows pass through.
   ValueId network(const std::string& name, ValueId x, const NetworkRoles& roles);

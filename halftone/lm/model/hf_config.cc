@@ -12,6 +12,7 @@
 #include "halftone/lm/model/hf_defaults.h"
 #include "halftone/lm/model/hf_positions.h"
 #include "halftone/lm/model/hf_recurrences.h"
+#include "halftone/lm/model/hf_streams.h"
 
 namespace halftone::lm {
 namespace {
@@ -110,6 +111,10 @@ void read_sharing(const ConfigReader& config, Description& d) {
   d.block_input_width = config.whole({"hidden_size_per_layer_input"}).value_or(0);
   const auto rows = config.whole({"vocab_size_per_layer_input"});
   if (d.block_input_width == 0 || !rows || *rows == d.vocabulary) return;
+  if (d.architecture == "gemma3n" && *rows != 0 && *rows < d.vocabulary) {
+    d.block_input_rows = *rows;
+    return;
+  }
   config.fail_key("vocab_size_per_layer_input",
                   "expected " + std::to_string(d.vocabulary) + ", as vocab_size, found " +
                       std::to_string(*rows),
@@ -142,7 +147,11 @@ void read_config_sizes(const ConfigReader& config, const Architecture& architect
   d.head_width = d.value_width = config.whole({"head_dim"}).value_or(divided);
   d.vocabulary = config.needed_whole({"vocab_size"});
   d.context = config.whole({"max_position_embeddings", "n_positions"}).value_or(0);
-  d.inner = config.whole({"intermediate_size", "n_inner"}).value_or(4 * d.width);
+  if (d.architecture == "gemma3n") {
+    read_config_inners(config, d);
+  } else {
+    d.inner = config.whole({"intermediate_size", "n_inner"}).value_or(4 * d.width);
+  }
   d.is_gated = architecture.is_gated;
   d.ties_embeddings = config.flag("tie_word_embeddings", false);
   read_expert_sizes(config, d);
@@ -245,9 +254,9 @@ void read_biases(const ConfigReader& config, const Architecture& architecture, D
 void read_factors(const ConfigReader& config, const Architecture& architecture, Description& d) {
   d.score_cap = config.number({"attn_logit_softcapping"}).value_or(0);
   d.logit_cap = config.number({"final_logit_softcapping"}).value_or(0);
-  if (const auto scalar = config.number({"query_pre_attn_scalar"})) {
-    d.score_scale = 1 / std::sqrt(*scalar);
-  }
+  // Files of Gemma 3n may have it, which nothing reads there.
+  const auto scalar = config.number({"query_pre_attn_scalar"});
+  if (scalar && architecture.score_scale == 0) d.score_scale = 1 / std::sqrt(*scalar);
   d.score_scale = config.number({"attention_multiplier"}).value_or(d.score_scale);
   if (!config.flag("scale_attn_weights", true)) d.score_scale = 1;
   d.gate_slope = config.number({"swiglu_alpha"}).value_or(d.gate_slope);
@@ -301,7 +310,9 @@ void read_window_layers(const ConfigReader& config, Description& d) {
 constexpr const char* kExpertNames[] = {"num_experts", "num_local_experts", "n_routed_experts"};
 
 /// Keys that change what a class computes that knows them.
-constexpr const char* kEffects[] = {"alibi",
+constexpr const char* kEffects[] = {"activation_sparsity_pattern",
+                                    "alibi",
+                                    "altup_num_inputs",
                                     "attention_bias",
                                     "attention_k_eq_v",
                                     "attention_multiplier",
@@ -313,6 +324,7 @@ constexpr const char* kEffects[] = {"alibi",
                                     "final_logit_softcapping",
                                     "global_head_dim",
                                     "hidden_size_per_layer_input",
+                                    "laurel_rank",
                                     "logit_scale",
                                     "logits_scaling",
                                     "mlp_bias",
@@ -426,6 +438,7 @@ Description sizes_of(const ConfigReader& config, const Architecture& architectur
   read_config_sizes(config, architecture, d);
   read_window_layers(config, d);
   read_sharing(config, d);
+  if (d.architecture == "gemma3n") read_config_streams(config, d);
   if (d.architecture == "gemma4") {
     // The last block sees all, whatever a file says.
     if (d.windowed.empty()) complete(d, architecture);

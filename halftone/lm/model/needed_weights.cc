@@ -157,6 +157,19 @@ void list_feed_forward(const Description& d, WeightList& list) {
   if (d.has_post_norms) list.add_norm(d, WeightRole::kFeedForwardPostNorm);
 }
 
+void list_streams(const Description& d, WeightList& list) {
+  if (d.bypass_rank != 0) {
+    list.add(WeightRole::kBypassLeft);
+    list.add(WeightRole::kBypassRight);
+    list.add_norm(d, WeightRole::kBypassNorm);
+  }
+  if (d.streams == 1) return;
+  list.add_norm(d, WeightRole::kStreamRouterNorm);
+  for (const WeightRole role : {WeightRole::kStreamRouter, WeightRole::kStreamPrediction,
+                                WeightRole::kStreamCorrection, WeightRole::kStreamScale})
+    list.add(role);
+}
+
 void list_block_input(const Description& d, WeightList& list) {
   list.add_if(d.has_block_factor, WeightRole::kBlockFactor);
   if (d.block_input_width == 0) return;
@@ -178,12 +191,15 @@ std::vector<WeightId> needed_weights(const Description& d) {
     list.add(WeightRole::kBlockInputProjection);
     list.add_norm(d, WeightRole::kBlockInputNorm);
   }
+  list.add(WeightRole::kStreamStart, false, d.streams - 1);
+  list.add(WeightRole::kStreamEnd, false, d.streams - 1);
   list.add_if(!d.ties_embeddings, WeightRole::kHead);
   if (d.has_head_bias) list.add_bias(WeightRole::kHead);
   for (list.block = 0; list.block < d.blocks; ++list.block) {
     list_mixer(d, list);
     list_feed_forward(d, list);
     list_block_input(d, list);
+    list_streams(d, list);
   }
   return list.take();
 }

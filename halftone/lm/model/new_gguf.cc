@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -135,6 +136,23 @@ void write_differing(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kBlockInput, d.block_input_width);
 }
 
+/// Streams, matrices past attention, sparse gates.
+void write_streams(const Description& d, KeyWriter& keys) {
+  if (d.streams == 1) return;
+  keys.whole(gguf_key::kStreams, d.streams);
+  keys.whole(gguf_key::kActiveStream, 0);
+  keys.whole(gguf_key::kBlockInput, d.block_input_width);
+  keys.whole(gguf_key::kSharingBlocks, d.sharing_blocks);
+  std::vector<float> cutoffs;
+  std::vector<std::uint32_t> inner;
+  for (std::size_t block = 0; block < d.blocks; ++block) {
+    cutoffs.push_back(d.has_cutoff(block) ? static_cast<float>(d.gate_cutoffs[block]) : -INFINITY);
+    inner.push_back(static_cast<std::uint32_t>(d.of_block(block).inner));
+  }
+  keys.other(gguf_key::kCutoffs, cutoffs);
+  if (!d.inners.empty()) keys.other(gguf_key::kInner, inner);
+}
+
 void write_scan(const Description& d, KeyWriter& keys) {
   keys.whole(gguf_key::kScanTaps, d.taps);
   keys.whole(gguf_key::kScanInner, d.scan_inner);
@@ -179,6 +197,7 @@ void write_attention(const Description& d, KeyWriter& keys) {
   } else {
     write_differing(d, keys);
   }
+  write_streams(d, keys);
   if (d.latent_width != 0) keys.whole(gguf_key::kLatentWidth, d.latent_width);
   if (d.query_latent_width != 0) keys.whole(gguf_key::kQueryLatentWidth, d.query_latent_width);
   if (d.score_cap != 0) keys.number(gguf_key::kScoreCap, d.score_cap);
@@ -271,7 +290,10 @@ void round_all(RotaryAngles& angles) {
 Description read_back(const Description& d, const formats::GgufKeys& keys) {
   std::vector<NewGgufTensor> tensors = new_gguf_divisors(d);
   for (const NewGgufPlace& place : new_gguf_places(d)) {
-    tensors.push_back(float_tensor(place.name.c_str(), {0}));
+    // Of one tensor the extent says what no key does.
+    const bool tells_rank = place.parts[0].role == WeightRole::kBypassLeft;
+    tensors.push_back(
+        float_tensor(place.name.c_str(), std::vector<double>(tells_rank ? d.bypass_rank : 1)));
   }
   return describe_gguf(formats::GgufFile::parse(
       own_bytes(collect([&](const ByteSink& sink) { formats::write_gguf(sink, keys, tensors); }))));
@@ -326,6 +348,18 @@ void check_tensors(const Description& d) {
   if (!d.has_choice_bias && d.architecture == "lfm2moe") refuse("choice of experts without a bias");
 }
 
+/// llama.cpp has these numbers in its program, whatever a file says.
+bool is_published_gemma3n(const Description& d) {
+  constexpr std::size_t kSparse = 10;
+  const auto is_cut = [](double cutoff) { return std::abs(cutoff - 1.6448536) < 1e-4; };
+  bool are_cut = d.gate_cutoffs.size() >= kSparse;
+  for (std::size_t block = 0; are_cut && block < d.blocks; ++block) {
+    are_cut = block < kSparse ? is_cut(d.gate_cutoffs[block]) : !d.has_cutoff(block);
+  }
+  return are_cut && d.streams == 4 && d.bypass_rank == 64 && d.block_input_width == 256 &&
+         d.blocks - d.sharing_blocks == 20;
+}
+
 }  // namespace
 
 std::vector<NewGgufPlace> new_gguf_places(const Description& d) {
@@ -336,7 +370,7 @@ std::vector<NewGgufPlace> new_gguf_places(const Description& d) {
     const auto [found, is_new] = known.emplace(place.name, places.size());
     if (is_new) {
       std::vector<std::size_t> shape = shape_of(d, id);
-      shape[0] = place.outputs;
+      shape[0] = id.role == WeightRole::kBlockInputTable ? d.vocabulary : place.outputs;
       // llama.cpp has a vector in place of a matrix with one row.
       if (id.role == WeightRole::kSharedRouter) shape.erase(shape.begin());
       // And matrices in place of vectors.
@@ -346,7 +380,7 @@ std::vector<NewGgufPlace> new_gguf_places(const Description& d) {
       if (is_scan && id.role == WeightRole::kMixerNorm) {
         shape = {d.scan_groups, d.scan_inner / d.scan_groups};
       }
-      if (place.has_experts) shape.insert(shape.begin(), d.experts);
+      if (place.stacked != 0) shape.insert(shape.begin(), place.stacked);
       places.push_back({place.name, std::move(shape), {}});
     }
     places[found->second].parts.push_back(id);
@@ -355,6 +389,12 @@ std::vector<NewGgufPlace> new_gguf_places(const Description& d) {
 }
 
 std::vector<std::size_t> new_gguf_rows(const Description& d, const WeightId& id) {
+  if (id.role == WeightRole::kBlockInputTable && d.block_input_rows != 0) {
+    std::vector<std::size_t> rows(d.vocabulary, 0);
+    std::iota(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(d.block_input_rows),
+              std::size_t{0});
+    return rows;
+  }
   const bool is_rotated = id.role == WeightRole::kQuery || id.role == WeightRole::kKey;
   const Pairing pairing = architecture_of_gguf(d.architecture).gguf_pairing;
   if (!is_rotated || d.positions != Positions::kRotary || d.pairing == pairing) return {};
@@ -378,6 +418,26 @@ std::vector<NewGgufTensor> new_gguf_divisors(const Description& d) {
   }
   if (d.rotary.divisors.empty()) return {};
   return {float_tensor(gguf_key::kDivisors, d.rotary.divisors)};
+}
+
+std::vector<NewGgufTensor> new_gguf_unread(const Description& d) {
+  std::vector<NewGgufTensor> tensors;
+  if (d.architecture != "gemma3n") return tensors;
+  const formats::GgufType& small = *formats::gguf_type("Q4_0");
+  const auto add = [&](const WeightId& id) {
+    const std::vector<std::size_t> shape = shape_of(d, id);
+    const bool is_small = shape.size() == 2 && shape.back() % small.block == 0;
+    const formats::GgufType& type = is_small ? small : formats::gguf_float32();
+    const std::size_t elements =
+        std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies());
+    tensors.push_back({new_gguf_place(d, id).name, shape, &type,
+                       source_of(own_bytes(std::vector<std::byte>(type.bytes_of(elements))))});
+  };
+  for (std::size_t block = d.blocks - d.sharing_blocks; block < d.blocks; ++block) {
+    for (const WeightRole role : {WeightRole::kKey, WeightRole::kValue, WeightRole::kKeyNorm})
+      add({.role = role, .block = block});
+  }
+  return tensors;
 }
 
 Description described_by_gguf(const Description& description) {
@@ -406,6 +466,11 @@ Description described_by_gguf(const Description& description) {
   }
   round_all(d.rotary);
   round_all(d.window_rotary);
+  d.scales_first_stream = d.streams != 1;
+  d.block_input_rows = 0;
+  for (double& cutoff : d.gate_cutoffs) {
+    if (cutoff != Description::kNoCutoff) cutoff = rounded(cutoff);
+  }
   return d;
 }
 
@@ -428,7 +493,11 @@ std::string new_gguf_warning(const Description& d) {
   const bool has_windows = d.architecture == "gemma2" || d.architecture == "gemma3" ||
                            d.architecture == "olmo2" || d.architecture == "cohere2" ||
                            d.architecture == "exaone4" || d.architecture == "gpt-oss" ||
-                           d.architecture == "gemma4";
+                           d.architecture == "gemma4" || d.architecture == "gemma3n";
+  if (d.architecture == "gemma3n" && !is_published_gemma3n(d)) {
+    return "llama.cpp knows gemma3n with 4 streams, a rank of 64, inputs of blocks of 256, keys in "
+           "20 blocks and 10 sparse ones alone: it does not compute what this model does";
+  }
   if (d.window == 0 || has_windows) return "";
   const std::string window = std::to_string(d.window);
   return "llama.cpp has no windows in the attention of " + d.architecture +

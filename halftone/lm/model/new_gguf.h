@@ -27,11 +27,15 @@ std::vector<NewGgufPlace> new_gguf_places(const Description& description);
 
 /// The rows of a weight in the order in which a file of this architecture has them: element i is
 /// the row of the model that comes i-th. Files of llama have neighbours in place of halves, see
-/// Description::pairing. Empty: as they are.
+/// Description::pairing; tables of blocks' inputs have a row for each token. Empty: as they are.
 std::vector<std::size_t> new_gguf_rows(const Description& description, const WeightId& id);
 
 /// The factors of rotary positions, as tensors of float32; none for most models.
 std::vector<formats::NewGgufTensor> new_gguf_divisors(const Description& description);
+
+/// Tensors of zeros that llama.cpp wants and nothing reads: keys and values of the blocks of Gemma
+/// 3n that read those of others.
+std::vector<formats::NewGgufTensor> new_gguf_unread(const Description& description);
 
 /// What describe_gguf() says of a file with these keys and tensors: the description with numbers
 /// rounded to float32, gains that are whole and rows in the order of new_gguf_rows().

@@ -20,6 +20,8 @@ enum class WeightRole : std::uint8_t {
   kBlockInputTable,  ///< of all blocks, as the next two
   kBlockInputProjection,
   kBlockInputNorm,
+  kStreamStart,  ///< of each stream but the first, as the next
+  kStreamEnd,
   kHead,
   // Of a block:
   kAttentionNorm,
@@ -63,6 +65,14 @@ enum class WeightRole : std::uint8_t {
   kBlockInputOutput,
   kBlockInputPostNorm,
   kBlockFactor,
+  kBypassLeft,
+  kBypassRight,
+  kBypassNorm,
+  kStreamRouter,
+  kStreamRouterNorm,
+  kStreamPrediction,
+  kStreamCorrection,
+  kStreamScale,
   kNetworkPostNorm,  ///< of the network beside experts, then of these
   kExpertsNorm,
   kExpertsPostNorm,
@@ -84,6 +94,10 @@ enum class WeightRole : std::uint8_t {
 std::string_view to_string(WeightRole role);
 /// Whether it is the gain or bias of a norm.
 bool is_norm(WeightRole role);
+/// Whether it is a matrix of few outputs that choose or mix: files have it as float32.
+bool is_router(WeightRole role);
+/// Matrices of one name: those of all experts of a block, of all streams but the first, else one.
+std::size_t stack_of(const Description& description, WeightRole role);
 
 enum class Part : std::uint8_t { kWeight, kBias };
 
@@ -92,7 +106,7 @@ struct WeightId {
   WeightRole role = WeightRole::kTokenEmbedding;
   std::size_t block = 0;
   Part part = Part::kWeight;
-  std::size_t expert = 0;
+  std::size_t expert = 0;  ///< or stream, from the second on
   auto operator<=>(const WeightId&) const = default;
 };
 /// Whether it is a gain to which Description::norm_offset is added: not those of recurrences.
@@ -119,8 +133,8 @@ struct Place {
   std::size_t begin = 0;    ///< first output of the part
   std::size_t step = 1;     ///< from one output of the part to the next
   std::size_t outputs = 0;  ///< of the whole tensor, of one expert
-  /// The tensor is [experts, outputs, inputs].
-  bool has_experts = false;
+  /// The tensor is [stacked, outputs, inputs]: a matrix of each expert or stream; 0: one matrix.
+  std::size_t stacked = 0;
   /// The tensor is [inputs, outputs].
   bool is_transposed = false;
 };

@@ -42,7 +42,8 @@ TEST(TensorNames, EveryRoleHasNamesInBothKindsOfFiles) {
 }
 
 TEST(TensorNames, HaveBlocksAndExperts) {
-  const Description d = of_sizes();
+  Description d = of_sizes();
+  d.experts = 4;
   EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kDown, .block = 11}),
               ElementsAre("blk.11.ffn_down.weight"));
   EXPECT_THAT(names_of(d, Naming::kGguf, {.role = WeightRole::kExpertUp, .block = 1, .expert = 3}),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tensors of a model are called in messages, and their shapes.
+#include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "halftone/lm/model/tensor_names.h"
@@ -38,6 +40,12 @@ std::size_t key_norm_width(const Description& d) {
 std::size_t inner(const Description& d) { return d.inner; }
 std::size_t block_input(const Description& d) { return d.block_input_width; }
 std::size_t block_inputs(const Description& d) { return d.blocks * d.block_input_width; }
+std::size_t block_input_rows(const Description& d) {
+  return d.block_input_rows == 0 ? d.vocabulary : d.block_input_rows;
+}
+std::size_t streams(const Description& d) { return d.streams; }
+std::size_t pairs_of_streams(const Description& d) { return d.streams * d.streams; }
+std::size_t bypass_rank(const Description& d) { return d.bypass_rank; }
 /// Of blocks without experts.
 std::size_t dense_inner(const Description& d) { return d.experts == 0 ? d.inner : d.dense_inner; }
 std::size_t shared_inner(const Description& d) { return d.shared_inner; }
@@ -82,9 +90,11 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kPositionEmbedding, "position embedding", context, width},
     {WeightRole::kFinalNorm, "final norm", width},
     {WeightRole::kFinalTransform, "final transform", width, width},
-    {WeightRole::kBlockInputTable, "embedding of blocks", vocabulary, block_inputs},
+    {WeightRole::kBlockInputTable, "embedding of blocks", block_input_rows, block_inputs},
     {WeightRole::kBlockInputProjection, "projection to inputs of blocks", block_inputs, width},
     {WeightRole::kBlockInputNorm, "block inputs norm", block_input},
+    {WeightRole::kStreamStart, "start of a stream", width, width},
+    {WeightRole::kStreamEnd, "end of a stream", width, width},
     {WeightRole::kHead, "head", vocabulary, width},
     {WeightRole::kAttentionNorm, "attention norm", width},
     {WeightRole::kMixerInput, "recurrence input", mixer_inputs, width},
@@ -127,6 +137,14 @@ constexpr RoleRow kRoles[] = {
     {WeightRole::kBlockInputOutput, "output of the block's input", width, block_input},
     {WeightRole::kBlockInputPostNorm, "block input post-norm", width},
     {WeightRole::kBlockFactor, "factor of the block", one},
+    {WeightRole::kBypassLeft, "left matrix past attention", bypass_rank, width},
+    {WeightRole::kBypassRight, "right matrix past attention", width, bypass_rank},
+    {WeightRole::kBypassNorm, "bypass norm", width},
+    {WeightRole::kStreamRouter, "router of streams", streams, width},
+    {WeightRole::kStreamRouterNorm, "stream router norm", width},
+    {WeightRole::kStreamPrediction, "prediction of streams", pairs_of_streams, streams},
+    {WeightRole::kStreamCorrection, "correction of streams", streams, streams},
+    {WeightRole::kStreamScale, "scale of the first stream", width},
     {WeightRole::kNetworkPostNorm, "network post-norm", width},
     {WeightRole::kExpertsNorm, "experts norm", width},
     {WeightRole::kExpertsPostNorm, "experts post-norm", width},
@@ -159,6 +177,19 @@ std::string_view to_string(WeightRole role) { return row_of(role).name; }
 
 bool is_norm(WeightRole role) { return to_string(role).ends_with("norm"); }
 
+bool is_router(WeightRole role) {
+  constexpr std::array kRouters = {WeightRole::kRouter, WeightRole::kSharedRouter,
+                                   WeightRole::kStreamRouter, WeightRole::kStreamPrediction,
+                                   WeightRole::kStreamCorrection};
+  return std::ranges::find(kRouters, role) != kRouters.end();
+}
+
+std::size_t stack_of(const Description& description, WeightRole role) {
+  if (role >= WeightRole::kExpertGate) return description.experts;
+  const bool is_of_stream = role == WeightRole::kStreamStart || role == WeightRole::kStreamEnd;
+  return is_of_stream ? description.streams - 1 : 1;
+}
+
 bool has_norm_offset(const WeightId& id) {
   const bool is_of_mixer =
       id.role >= WeightRole::kMixerInput && id.role <= WeightRole::kMixerOutput;
@@ -170,6 +201,9 @@ std::string to_string(const WeightId& id) {
   text += to_string(id.role);
   if (id.role >= WeightRole::kAttentionNorm) text += " of block " + std::to_string(id.block);
   if (id.role >= WeightRole::kExpertGate) text += ", expert " + std::to_string(id.expert);
+  const bool is_of_stream =
+      id.role == WeightRole::kStreamStart || id.role == WeightRole::kStreamEnd;
+  if (is_of_stream) text += ", stream " + std::to_string(id.expert + 1);
   return text;
 }
 

@@ -150,15 +150,32 @@ inline Description per_block_description() {
   return d;
 }
 
+/// Blocks with streams and sparse gates, of which the last two read keys of the first two.
+inline Description stream_description(const SmallSizes& sizes = {}) {
+  Description d = small_description("gemma3n", sizes);
+  d.blocks = 4;
+  d.window = 2;
+  d.windowed = {true, false, true, false};
+  d.sharing_blocks = 2;
+  d.block_input_width = 3;
+  d.streams = 3;
+  d.scales_first_stream = true;
+  d.bypass_rank = 5;
+  d.gate_cutoffs = {0.5, Description::kNoCutoff, -0.25, Description::kNoCutoff};
+  d.inners = {sizes.inner, 2 * sizes.inner, sizes.inner, sizes.inner};
+  check(d);
+  return d;
+}
+
 /// A tensor for each that a description needs, as GGUF files have them, with numbers from -1 to 1.
 inline std::vector<NamedTensor> small_tensors(const Description& d) {
   std::vector<NamedTensor> tensors;
   for (const WeightId& id : needed_weights(d)) {
     const Place place = places_of(d, Naming::kGguf, id)[0];
     auto shape = shape_of(d, id);
-    if (place.has_experts) {
+    if (place.stacked != 0) {
       if (id.expert != 0) continue;
-      shape.insert(shape.begin(), d.experts);
+      shape.insert(shape.begin(), place.stacked);
     }
     tensors.push_back(counting(place.name, shape));
     for (float& value : tensors.back().values) {

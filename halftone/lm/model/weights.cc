@@ -255,10 +255,10 @@ class WeightFinder {
     return id.role == WeightRole::kHead ? container_.head_prefix : container_.prefix;
   }
   /// The shape that the tensor of a place has in the file.
-  [[nodiscard]] Extents stored_shape(const Place& place, Extents shape) const {
+  static Extents stored_shape(const Place& place, Extents shape) {
     shape[0] = place.outputs;
     if (place.is_transposed) std::swap(shape[0], shape[1]);
-    if (place.has_experts) shape.insert(shape.begin(), description_.experts);
+    if (place.stacked != 0) shape.insert(shape.begin(), place.stacked);
     return shape;
   }
   /// Files may leave out the first axis of a matrix with one row. Those of Hugging Face have
@@ -287,7 +287,7 @@ class WeightFinder {
                   .bytes = tensor.bytes};
     const std::size_t outputs = weight.shape[0];
     const std::size_t end = place.begin + outputs;
-    if (place.has_experts) weight.name += "[" + std::to_string(id.expert) + "]";
+    if (place.stacked != 0) weight.name += "[" + std::to_string(id.expert) + "]";
     if (place.step != 1) {
       weight.name += "[" + std::to_string(place.begin) + "::" + std::to_string(place.step) + "]";
     } else if (outputs != place.outputs) {
@@ -300,7 +300,7 @@ class WeightFinder {
       return weight;
     }
     const std::size_t inputs = weight.shape.size() == 1 ? 1 : weight.shape[1];
-    const std::size_t first = (place.has_experts ? id.expert * place.outputs : 0) + place.begin;
+    const std::size_t first = (place.stacked != 0 ? id.expert * place.outputs : 0) + place.begin;
     if (!is_whole_blocks(weight.type, first * inputs) ||
         !is_whole_blocks(weight.type, outputs * inputs)) {
       fail(ErrorKind::kUnsupported,
@@ -318,7 +318,7 @@ class WeightFinder {
     weight.begin = place.begin;
     weight.step = place.step;
     weight.stored_outputs = place.outputs;
-    if (!place.has_experts) return;
+    if (place.stacked == 0) return;
     const std::size_t inputs = weight.shape.size() == 1 ? 1 : weight.shape[1];
     const std::size_t size = inputs * place.outputs;
     weight.first_row = expert * (place.is_transposed ? inputs : place.outputs);

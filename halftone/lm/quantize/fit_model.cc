@@ -2,6 +2,8 @@
 #include "halftone/lm/quantize/fit_model.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "halftone/base/parallel.h"
 #include "halftone/compress/fit/group_error.h"
@@ -20,6 +22,48 @@ FittedMatrix fit_matrix(const VisitedMatrix& matrix, const WeightType& type,
       matrix.values, MatrixView<const float>(decoded, fitted.rows, fitted.cols), matrix.moments);
   return fitted;
 }
+
+/// The sum of the squares of a piece.
+double size_of(MatrixView<const float> values) {
+  double sum = 0;
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    for (const float value : values.row(r)) sum += double{value} * double{value};
+  }
+  return sum;
+}
+
+/// Matrices whose pieces come one after the other.
+class FittedPieces {
+ public:
+  explicit FittedPieces(const Model& model) : model_(model) {}
+
+  /// @return the matrix with the last of its pieces
+  std::optional<FittedMatrix> add(const VisitedMatrix& matrix, FittedMatrix piece) {
+    const std::size_t rows = model_.weights.at(matrix.id).outputs();
+    if (matrix.first_row == 0) {
+      bytes_.clear();
+      bytes_.reserve(piece.type->size_bytes(rows, piece.cols));
+      error_ = size_ = 0;
+    }
+    const std::span<const std::byte> more = piece.encoded.bytes.bytes;
+    bytes_.insert(bytes_.end(), more.begin(), more.end());
+    const double size = size_of(matrix.values);
+    error_ += piece.error * size;
+    size_ += size;
+    if (matrix.first_row + piece.rows < rows) return std::nullopt;
+    piece.rows = rows;
+    piece.error = size_ == 0 ? 0 : error_ / size_;
+    piece.encoded.bytes = own_bytes(std::move(bytes_));
+    bytes_ = {};
+    return piece;
+  }
+
+ private:
+  const Model& model_;
+  std::vector<std::byte> bytes_;
+  double error_ = 0;
+  double size_ = 0;
+};
 
 }  // namespace
 
@@ -55,12 +99,19 @@ FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeC
     return type.can_hold(model.description.width) ? &type : nullptr;
   };
   MatrixWalkJob job{model,           folding,          samples, options.damping,
-                    options.threads, options.progress, {},      options.on_losses};
+                    options.threads, options.progress, {},      options.on_losses,
+                    options.piece};
   if (options.on_block) job.on_block = [&] { options.on_block(fitted); };
+  FittedPieces pieces(model);
   walk_matrices(
       job, [&](const WeightId& id) { return type_of(id) != nullptr && !fitted.contains(id); },
       [&](const VisitedMatrix& matrix) {
-        fitted.emplace(matrix.id, fit_matrix(matrix, *type_of(matrix.id), options.groups));
+        FittedMatrix one = fit_matrix(matrix, *type_of(matrix.id), options.groups);
+        if (matrix.id.role != WeightRole::kBlockInputTable) {
+          fitted.emplace(matrix.id, std::move(one));
+        } else if (auto whole = pieces.add(matrix, std::move(one))) {
+          fitted.emplace(matrix.id, std::move(*whole));
+        }
       });
   return fitted;
 }

@@ -37,6 +37,7 @@ struct ModelFitOptions {
   /// Called with all matrices so far, after each block that has new ones; may be empty.
   std::function<void(const FittedMatrices& fitted)> on_block{};
   std::function<void(std::vector<double> losses)> on_losses{};  ///< see MatrixWalkJob
+  std::size_t piece = kTablePiece;                              ///< likewise
 };
 
 /// The numbers that codes represent, [rows, cols].

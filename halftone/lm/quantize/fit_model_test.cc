@@ -92,6 +92,33 @@ TEST_F(FitModel, WritesItsOwnFile) {
   expect_weights(fitted(small_description("llama", sizes), {.blocks = "2x10"}, true));
 }
 
+/// Rows are fitted on their own, so that pieces make no difference.
+TEST_F(FitModel, FitsTheTableOfBlockInputsInPieces) {
+  Description d = stream_description(kFitSizes);
+  d.block_input_width = 16;
+  RandomWeights weights;
+  const Model model = tiny_model(d, weights);
+  const Folding folding(model, {});
+  const TypeRecipe recipe{.blocks = "keep", .tables = "Q4_0"};
+  const auto fitted_in = [&](std::size_t piece) {
+    ModelFitOptions options;
+    options.piece = piece;
+    return fit_model(model, folding, choose_types(model, recipe), some_samples(), options);
+  };
+  const WeightId table{.role = WeightRole::kBlockInputTable};
+  const FittedMatrices whole = fitted_in(kTablePiece);
+  const FittedMatrices pieces = fitted_in(64 * 7);
+  ASSERT_EQ(whole.size(), 2U);
+  const FittedMatrix& matrix = whole.at(table);
+  EXPECT_EQ(matrix.rows, 40U);
+  EXPECT_EQ(matrix.cols, 64U);
+  EXPECT_EQ(decode(pieces.at(table)), decode(matrix));
+  EXPECT_DOUBLE_EQ(pieces.at(table).error, matrix.error);
+  const double distance = relative_distance(decode(matrix), model.weights.at(table).decode());
+  EXPECT_NEAR(std::sqrt(matrix.error), distance, 1e-6);
+  EXPECT_LT(distance, 0.12);  // sixteen steps for numbers of each sign
+}
+
 TEST_F(FitModel, FitsExperts) {
   SmallSizes sizes = kFitSizes;
   sizes.experts = 4;

@@ -88,8 +88,7 @@ std::size_t kept_bytes(const Folding& folding, const WeightId& id) {
     case KeptForm::kFloat32:
       break;
   }
-  const bool is_expert = id.role >= WeightRole::kExpertGate;
-  const std::size_t copies = is_expert ? folding.model().description.experts : 1;
+  const std::size_t copies = stack_of(folding.model().description, id.role);
   return copies * weight.num_elements() * sizeof(float);
 }
 

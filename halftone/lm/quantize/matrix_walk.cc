@@ -23,7 +23,8 @@ constexpr std::array kFittedRoles = {WeightRole::kTokenEmbedding, WeightRole::kH
                                      WeightRole::kLatent,         WeightRole::kKeyValue,
                                      WeightRole::kBlockInputGate, WeightRole::kBlockInputOutput,
                                      WeightRole::kMixerInput,     WeightRole::kMixerGate,
-                                     WeightRole::kMixerOutput,    WeightRole::kSelection};
+                                     WeightRole::kMixerOutput,    WeightRole::kSelection,
+                                     WeightRole::kBlockInputTable};
 
 MatrixView<const float> square(const std::vector<float>& values, std::size_t n) {
   return {std::span(values), n, n};
@@ -36,6 +37,7 @@ constexpr WeightId kFinalTransformId{.role = WeightRole::kFinalTransform};
 constexpr double kFitWork = 16;
 constexpr double kLossWork = 3;
 constexpr double kTokensPerLoss = 8;  // see SampleWalk::losses()
+constexpr double kLookUpWork = 64;    // of a fit without a metric, in inputs
 
 class MatrixWalker {
  public:
@@ -57,6 +59,7 @@ class MatrixWalker {
       if (needs_head()) visit_head(walk);
     }
     visit_embedding();
+    visit_block_inputs();
   }
 
  private:
@@ -89,7 +92,9 @@ class MatrixWalker {
     const Weight& weight = job_.model.weights.at(id);
     const std::size_t copies = id.role >= WeightRole::kExpertGate ? d.experts : std::size_t{1};
     const auto elements = static_cast<double>(copies * weight.num_elements());
-    const double fit = wanted_(id) ? kFitWork * static_cast<double>(weight.inputs()) : 0;
+    const bool is_looked_up = id.role == WeightRole::kBlockInputTable;
+    const double inputs = is_looked_up ? kLookUpWork : static_cast<double>(weight.inputs());
+    const double fit = wanted_(id) ? kFitWork * inputs : 0;
     return elements * (fit + (is_table(id) ? 0 : num_tokens()));
   }
   [[nodiscard]] double num_tokens() const {
@@ -154,9 +159,25 @@ class MatrixWalker {
     const WeightId id{.role = WeightRole::kTokenEmbedding};
     if (job_.model.description.ties_embeddings || !wanted_(id)) return;
     const std::size_t n = job_.model.description.width;
-    std::vector<float> identity(n * n);
-    for (std::size_t i = 0; i < n; ++i) identity[i * n + i] = 1;
-    visit(id, compress::GroupMetric::identity(n), square(identity, n));
+    visit(id, compress::GroupMetric::identity(n), {});
+  }
+  /// Visits the table of the inputs of blocks, which no folding changes, in pieces.
+  void visit_block_inputs() const {
+    const WeightId id{.role = WeightRole::kBlockInputTable};
+    if (job_.model.description.block_input_width == 0 || !wanted_(id)) return;
+    report("inputs of blocks");
+    const Weight& table = job_.model.weights.at(id);
+    const std::size_t cols = table.inputs();
+    const std::size_t most = std::max<std::size_t>(1, job_.piece / cols);
+    const auto metric = compress::GroupMetric::identity(cols);
+    with_context(name_of(id), [&] {
+      for (std::size_t first = 0; first < table.outputs(); first += most) {
+        std::vector<float> values(std::min(most, table.outputs() - first) * cols);
+        table.decode(first, values);
+        visit_(
+            {id, MatrixView<const float>(values, values.size() / cols, cols), metric, {}, first});
+      }
+    });
   }
   [[nodiscard]] std::string name_of(const WeightId& id) const {
     return canonical_name(job_.folding.description(), id);
@@ -165,8 +186,8 @@ class MatrixWalker {
              MatrixView<const float> moments) const {
     with_context(name_of(id), [&] {
       const std::vector<float> values = folded_matrix(job_.folding, id);
-      const std::size_t cols = moments.cols();
-      visit_({id, MatrixView<const float>(values, values.size() / cols, cols), metric, moments});
+      const std::size_t cols = metric.inputs();
+      visit_({id, MatrixView<const float>(values, values.size() / cols, cols), metric, moments, 0});
     });
   }
 
@@ -192,7 +213,8 @@ std::vector<WeightId> matrices_to_fit(const Description& description) {
 }
 
 bool is_table(const WeightId& id) {
-  return id.role == WeightRole::kTokenEmbedding || id.role == WeightRole::kHead;
+  return id.role == WeightRole::kTokenEmbedding || id.role == WeightRole::kHead ||
+         id.role == WeightRole::kBlockInputTable;
 }
 
 std::string canonical_name(const Description& description, const WeightId& id) {
@@ -200,11 +222,12 @@ std::string canonical_name(const Description& description, const WeightId& id) {
 }
 
 std::vector<float> folded_matrix(const Folding& folding, const WeightId& id) {
-  if (id.role < WeightRole::kExpertGate) return folding.weight(id);
+  const std::size_t count = stack_of(folding.description(), id.role);
+  if (count == 1) return folding.weight(id);
   std::vector<float> all;
-  WeightId expert = id;
-  for (expert.expert = 0; expert.expert < folding.description().experts; ++expert.expert) {
-    const std::vector<float> one = folding.weight(expert);
+  WeightId each = id;
+  for (each.expert = 0; each.expert < count; ++each.expert) {
+    const std::vector<float> one = folding.weight(each);
     all.insert(all.end(), one.begin(), one.end());
   }
   return all;

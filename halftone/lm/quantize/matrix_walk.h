@@ -17,13 +17,13 @@ namespace halftone::lm {
 /// The matrices of a model that may be fitted: those of its blocks except routers, the embedding,
 /// and the head unless it is the embedding's table. Of experts the first represents all.
 std::vector<WeightId> matrices_to_fit(const Description& description);
-/// Whether it is an embedding's table or the head.
+/// Whether it is the table of an embedding, or the head.
 bool is_table(const WeightId& id);
 
 /// The name of a matrix in GGUF files, whatever its file calls it. Experts of a block share one.
 std::string canonical_name(const Description& description, const WeightId& id);
 
-/// A matrix of a folded model, row by row: of experts all, one below the other.
+/// A matrix of a folded model, row by row: of experts and streams all, one below the other.
 std::vector<float> folded_matrix(const Folding& folding, const WeightId& id);
 
 /// A matrix on the way.
@@ -31,8 +31,13 @@ struct VisitedMatrix {
   WeightId id;
   MatrixView<const float> values;       ///< [outputs, n], folded
   const compress::GroupMetric& metric;  ///< in which it is to be fitted
-  MatrixView<const float> moments;      ///< [n, n] by which errors are judged
+  MatrixView<const float> moments;      ///< [n, n] by which errors are judged; empty: the identity
+  /// Of the matrix: the table of blocks' inputs, which may be larger than memory, comes in pieces
+  /// of whole rows.
+  std::size_t first_row = 0;
 };
+
+inline constexpr std::size_t kTablePiece = std::size_t{1} << 24;
 
 struct MatrixWalkJob {
   const Model& model;
@@ -44,15 +49,16 @@ struct MatrixWalkJob {
   std::function<void()> on_block{};  ///< called after each block of which matrices were visited
   /// Called at the end with SampleWalk::losses(); empty: they are not measured.
   std::function<void(std::vector<double> losses)> on_losses{};
+  std::size_t piece = kTablePiece;  ///< numbers of the table of blocks' inputs that come at once
 };
 
 /// Calls visit(matrix) for each matrix_to_fit() that is wanted, block by block, as the samples of
 /// the float model reach them: see SampleWalk. It ends after the last block with one. Matrices that
 /// read the same rows share their metric, experts that of all rows of their block. The table of an
 /// embedding has the metric of the head's input if it is the head's too; otherwise that of inputs
-/// which are all alike. A final transform of the folding, kFinalTransform, may be wanted too, and
-/// is visited before the head. Errors are judged by the samples held out or, without them, by those
-/// to fit.
+/// which are all alike, as the table of blocks' inputs has it. A final transform of the folding,
+/// kFinalTransform, may be wanted too, and is visited before the head. Errors are judged by the
+/// samples held out or, without them, by those to fit.
 /// @throws Error as SampleWalk and compress::GroupMetric::of(); messages name the matrix
 void walk_matrices(const MatrixWalkJob& job, const WantedMatrix& wanted,
                    const std::function<void(const VisitedMatrix&)>& visit);

@@ -19,9 +19,7 @@ namespace halftone::lm {
 namespace {
 
 const WeightType& type_of_merged(WeightRole role, const Weight& weight) {
-  if (role == WeightRole::kRouter || role == WeightRole::kSharedRouter) {
-    return *plain_type("F32");
-  }
+  if (is_router(role)) return *plain_type("F32");
   const auto* plain = std::get_if<formats::SafetensorsType>(&weight.type);
   const std::string_view name = plain != nullptr
                                     ? formats::to_string(*plain)

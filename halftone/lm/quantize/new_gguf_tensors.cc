@@ -18,22 +18,23 @@ namespace {
 using formats::GgufType;
 using formats::NewGgufTensor;
 
-/// Gives rows of a weight one after the other, in the order of the file.
-void pour_rows(std::span<const std::byte> bytes, const std::vector<std::size_t>& rows,
-               const ByteSink& sink) {
+/// Gives rows of a weight one after the other, in the order of the file: those that follow each
+/// other in both at once.
+void pour_rows(std::span<const std::byte> bytes, std::size_t row_bytes,
+               const std::vector<std::size_t>& rows, const ByteSink& sink) {
   if (rows.empty()) return sink(bytes);
-  const std::size_t row_bytes = bytes.size() / rows.size();
-  std::vector<std::byte> ordered;
-  ordered.reserve(bytes.size());
-  for (const std::size_t row : rows) {
-    const auto from = bytes.subspan(row * row_bytes, row_bytes);
-    ordered.insert(ordered.end(), from.begin(), from.end());
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    end = first + 1;
+    while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
+    sink(bytes.subspan(rows[first] * row_bytes, (end - first) * row_bytes));
   }
-  sink(ordered);
 }
 
 /// The rows of a fitted matrix, of experts all.
-WeightId matrix_of_part(const WeightId& part) { return {part.role, part.block, part.part, 0}; }
+WeightId matrix_of_part(const WeightId& part) {
+  const bool is_expert = part.role >= WeightRole::kExpertGate;
+  return {part.role, part.block, part.part, is_expert ? 0 : part.expert};
+}
 
 /// Plain numbers whose bytes may be copied; null for others.
 const GgufType* copied_type(const Weight& weight) {
@@ -46,10 +47,10 @@ const GgufType* copied_type(const Weight& weight) {
 }
 
 bool needs_float32(const WeightId& id, const Weight& weight) {
-  return weight.shape.size() < 2 || is_norm(id.role) || id.role == WeightRole::kRouter ||
-         id.role == WeightRole::kSharedRouter || id.role == WeightRole::kMixerKernel ||
-         id.role == WeightRole::kChannelDecay || id.role == WeightRole::kMixerSteps ||
-         id.role == WeightRole::kMixerBeta || id.role == WeightRole::kPositionEmbedding;
+  return weight.shape.size() < 2 || is_norm(id.role) || is_router(id.role) ||
+         id.role == WeightRole::kMixerKernel || id.role == WeightRole::kChannelDecay ||
+         id.role == WeightRole::kMixerSteps || id.role == WeightRole::kMixerBeta ||
+         id.role == WeightRole::kPositionEmbedding;
 }
 
 /// The type of parts that are not fitted.
@@ -67,6 +68,9 @@ const GgufType& unfitted_type(const Model& model, const NewGgufPlace& place) {
 
 std::vector<float> unfitted_values(const Model& model, const WeightId& id) {
   std::vector<float> values = model.weights.at(id).decode();
+  const bool is_unused_scale =
+      id.role == WeightRole::kStreamScale && !model.description.scales_first_stream;
+  if (is_unused_scale) std::ranges::fill(values, 1.0F);
   const bool is_decay = id.role == WeightRole::kDecay || id.role == WeightRole::kChannelDecay;
   if (is_decay && model.description.has_log_decays) {
     for (float& value : values) value = -static_cast<float>(elementary::exp(value));
@@ -81,11 +85,15 @@ ByteSource unfitted_source(const Model& model, const NewGgufPlace& place, const 
   return [&model, parts = place.parts, is_float32 = type.name == "F32"](const ByteSink& sink) {
     for (const WeightId& id : parts) {
       const std::vector<std::size_t> rows = new_gguf_rows(model.description, id);
+      const std::size_t count = model.weights.at(id).shape[0];
+      const auto give = [&](std::span<const std::byte> bytes) {
+        pour_rows(bytes, bytes.size() / count, rows, sink);
+      };
       if (is_float32) {
         const std::vector<float> values = unfitted_values(model, id);
-        pour_rows(std::as_bytes(std::span(values)), rows, sink);
+        give(std::as_bytes(std::span(values)));
       } else {
-        pour_rows(model.weights.at(id).packed().bytes, rows, sink);
+        give(model.weights.at(id).packed().bytes);
       }
     }
   };
@@ -129,12 +137,13 @@ class FittedPlaces {
                                                    const WeightId& id,
                                                    std::size_t row_bytes) const {
     const std::size_t rows = folding_.model().weights.at(id).outputs();
-    return matrix.subspan(id.expert * rows * row_bytes, rows * row_bytes);
+    const std::size_t expert = id.role >= WeightRole::kExpertGate ? id.expert : 0;
+    return matrix.subspan(expert * rows * row_bytes, rows * row_bytes);
   }
   void pour(const WeightId& id, std::span<const std::byte> matrix, std::size_t row_bytes,
             const ByteSink& sink) const {
-    pour_rows(part_of(matrix, id, row_bytes), new_gguf_rows(folding_.model().description, id),
-              sink);
+    pour_rows(part_of(matrix, id, row_bytes), row_bytes,
+              new_gguf_rows(folding_.model().description, id), sink);
   }
   [[nodiscard]] ByteSource codes(const NewGgufPlace& place) const {
     return [self = *this, parts = place.parts](const ByteSink& sink) {
@@ -172,6 +181,7 @@ std::vector<NewGgufTensor> new_gguf_tensors(const Folding& folding, const Fitted
     tensors.push_back(places.tensor(place, form));
   }
   for (NewGgufTensor& divisors : new_gguf_divisors(d)) tensors.push_back(std::move(divisors));
+  for (NewGgufTensor& unread : new_gguf_unread(d)) tensors.push_back(std::move(unread));
   return tensors;
 }
 

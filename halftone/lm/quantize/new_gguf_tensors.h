@@ -12,11 +12,11 @@
 
 namespace halftone::lm {
 
-/// The tensors of new_gguf_places() in their order, and new_gguf_divisors() behind them. Fitted
-/// matrices have their codes, or the float32 that these represent in the basis of the model. Other
-/// matrices stay in their type if it is F32, F16 or BF16, so that no number changes. Norms, biases,
-/// routers and tables of positions are F32, as llama.cpp needs them, and so is what the model's
-/// files have in another order or type.
+/// The tensors of new_gguf_places() in their order, and new_gguf_divisors() and
+/// new_gguf_unread() behind them. Fitted matrices have their codes, or the float32 that these
+/// represent in the basis of the model. Other matrices stay in their type if it is F32, F16 or
+/// BF16, so that no number changes. Norms, biases, routers and tables of positions are F32, as
+/// llama.cpp needs them, and so is what the model's files have in another order or type.
 /// @param folding, fitted  must outlive the tensors; for codes without rotations
 /// @throws Error kUsage if a tensor holds matrices of which not all are fitted, or, for codes, to
 ///         several types or one that GGUF does not have

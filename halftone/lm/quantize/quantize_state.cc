@@ -25,20 +25,23 @@ constexpr const char* kStateKey = "halftone.quantize_state";
 constexpr const char* kCheckKey = "halftone.quantize_state.check";
 constexpr const char* kNotAState = "expected a state of a quantization, found something else";
 
-Json id_json(const WeightId& id) { return {static_cast<int>(id.role), id.block}; }
+constexpr const char* kBlockInputs = "sensitivities.block_inputs";
+
+/// Roles by their names: numbers of an enumeration change from version to version.
+Json id_json(const WeightId& id) { return {to_string(id.role), id.block}; }
 
 WeightId id_from(const Json& json) {
-  const int role = json.at(0).get<int>();
-  if (role < 0 || role >= static_cast<int>(WeightRole::kCount)) {
-    fail(ErrorKind::kFormat, kNotAState);
+  const auto name = json.at(0).get<std::string>();
+  for (int i = 0; i < static_cast<int>(WeightRole::kCount); ++i) {
+    const auto role = static_cast<WeightRole>(i);
+    if (to_string(role) == name) return {.role = role, .block = json.at(1).get<std::size_t>()};
   }
-  return {.role = static_cast<WeightRole>(role), .block = json.at(1).get<std::size_t>()};
+  fail(ErrorKind::kFormat, kNotAState);
 }
 
-/// "codes.4.12"
+/// "codes.attention query.12"
 std::string tensor_name(const char* what, const WeightId& id) {
-  return std::string(what) + "." + std::to_string(static_cast<int>(id.role)) + "." +
-         std::to_string(id.block);
+  return std::string(what) + "." + std::string(to_string(id.role)) + "." + std::to_string(id.block);
 }
 
 /// Tensors to write, with their checksums by name.
@@ -134,6 +137,10 @@ Json sensitivities_json(const std::optional<Sensitivities>& sensitivities, NewTe
   }
   tensors.add("sensitivities.embedding", SafetensorsType::kF64,
               std::span<const double>(sensitivities->embedding));
+  if (!sensitivities->block_inputs.empty()) {
+    tensors.add(kBlockInputs, SafetensorsType::kF64,
+                std::span<const double>(sensitivities->block_inputs));
+  }
   return {{"tokens", sensitivities->tokens}, {"loss", sensitivities->loss}, {"outputs", ids}};
 }
 
@@ -147,6 +154,9 @@ std::optional<Sensitivities> sensitivities_from(const Json& json, const Safetens
     sensitivities.outputs[id] = values_in<double>(file, tensor_name("sensitivities", id));
   }
   sensitivities.embedding = values_in<double>(file, "sensitivities.embedding");
+  if (file.tensor(kBlockInputs) != nullptr) {
+    sensitivities.block_inputs = values_in<double>(file, kBlockInputs);
+  }
   return sensitivities;
 }
 

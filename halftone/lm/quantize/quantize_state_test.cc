@@ -35,7 +35,8 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   EXPECT_TRUE(read_quantize_state(path("state"), kJob).fitted.empty());  // there is none
   QuantizeState state;
   state.written = {{1, 2, 3}, {4, 5, 6}};
-  state.sensitivities = Sensitivities{{{kUpId, {0.1, 1e-30, 3}}}, {0.5, 1.0 / 3}, 77, 1.25};
+  state.sensitivities =
+      Sensitivities{{{kUpId, {0.1, 1e-30, 3}}}, {0.5, 1.0 / 3}, 77, 1.25, {0.25, 9}};
   state.costs[kUpId] = {{&weight_type("2x6"), 1.0 / 3, 99}, {&weight_type("Q4_0"), 1e-9, 7}};
   const Model small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
@@ -49,6 +50,7 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   EXPECT_EQ(found.losses, state.losses);
   EXPECT_EQ(found.sensitivities->outputs, state.sensitivities->outputs);
   EXPECT_EQ(found.sensitivities->embedding, state.sensitivities->embedding);
+  EXPECT_EQ(found.sensitivities->block_inputs, state.sensitivities->block_inputs);
   EXPECT_EQ(found.sensitivities->tokens, 77U);
   EXPECT_EQ(found.sensitivities->loss, 1.25);
   ASSERT_EQ(found.costs.at(kUpId).size(), 2U);
@@ -134,16 +136,19 @@ TEST_F(QuantizeStates, AreNotOtherFiles) {
   expect_refused({{key, R"({"job": {}})"}});
   const std::string front =
       R"({"job": {}, "written": [], "sensitivities": null, "costs": [], "losses": [], "fitted": )";
-  expect_refused({{key, front + R"([{"id": [99, 0]}]})"}});
-  expect_refused({{key, front + R"([{"id": [6, 0], "type": "2x8", "rows": 1, "cols": 64,)" +
-                            R"("factor": 1, "error": 0}]})"}});  // without the tensor
+  expect_refused({{key, front + R"([{"id": ["no role", 0]}]})"}});
+  expect_refused(
+      {{key, front + R"([{"id": ["attention query", 0], "type": "2x8", "rows": 1, "cols": 64,)" +
+                 R"("factor": 1, "error": 0}]})"}});  // without the tensor
   const std::vector<std::byte> nothing;
   formats::write_safetensors(
       path("state"),
-      {{key, front + R"([{"id": [6, 0], "type": "2x8", "rows": 1, "cols": 64,)" +
+      {{key, front + R"([{"id": ["attention query", 0], "type": "2x8", "rows": 1, "cols": 64,)" +
                  R"("factor": 1, "error": 0}]})"}},
-      std::vector<formats::NewSafetensorsTensor>{
-          {"codes.6.0", formats::SafetensorsType::kU8, {0}, source_of(own_bytes(nothing))}});
+      std::vector<formats::NewSafetensorsTensor>{{"codes.attention query.0",
+                                                  formats::SafetensorsType::kU8,
+                                                  {0},
+                                                  source_of(own_bytes(nothing))}});
   expect_error(ErrorKind::kFormat, "expected a state of a quantization",
                [&] { (void)read_quantize_state(path("state"), {}); });
   write_file(path("state"), std::string_view("text"));

@@ -68,6 +68,25 @@ TEST(SampleWalk, CarriesWhatLaterBlocksRead) {
   }
 }
 
+TEST(SampleWalk, CarriesAllStreams) {
+  RandomWeights weights;
+  const Model model = tiny_model(stream_description(), weights);
+  const Samples samples = six_samples();
+  SampleWalk walk(model.description, model.weights, samples, 2);
+  EXPECT_EQ(walk.rows(0).size(), 3U * (3 * 8 + 4 * 3));
+  (void)walk.next_block();
+  EXPECT_EQ(walk.rows(0).size(), 3U * (3 * 8 + 3 * 3 + 2 * 8));
+  while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto expected = hidden_rows(model, i < 5 ? samples.fit[i] : samples.held_out[0]);
+    ASSERT_EQ(walk.rows(i).size(), expected.size());
+    // As of llama above.
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      EXPECT_NEAR(walk.rows(i)[k], expected[k], 1e-4) << i;
+    }
+  }
+}
+
 TEST(SampleWalk, MeasuresWhatMatricesRead) {
   RandomWeights weights;
   const Model model = tiny_model(small_description("llama", kOddSizes), weights);

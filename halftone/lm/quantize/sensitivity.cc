@@ -196,6 +196,13 @@ class SensitivityWalk {
     const std::vector<ir::Tensor> outputs = ir::evaluate_graph(graph, inputs);
     const std::span<const float> rows = outputs[0].as<float>();
     borders_.emplace_back(rows.begin(), rows.end());
+    const std::size_t all = rows.size() / result_.tokens;
+    const std::size_t width = description_.width;
+    if (all == width) return;
+    embedded_.resize(result_.tokens * width);
+    for (std::size_t i = 0; i < embedded_.size(); ++i) {
+      embedded_[i] = rows[i / width * all + i % width];
+    }
   }
 
   void run_block(std::size_t block) {
@@ -300,18 +307,51 @@ class SensitivityWalk {
     }
   }
 
-  /// The rows of the table are multiplied by a factor before the first block. Inputs of blocks
-  /// behind hidden rows, which follow from them too, are left out.
-  void sum_embedding() {
-    const std::size_t width = description_.width;
+  /// Means of squares of the gradients in `count` columns from `begin` on, times a factor.
+  [[nodiscard]] std::vector<double> column_squares(std::size_t begin, std::size_t count,
+                                                   double factor) const {
     const std::size_t all = gradients_.size() / result_.tokens;
-    result_.embedding.assign(width, 0);
+    std::vector<double> means(count);
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      if (i % all >= width) continue;
-      const double g = description_.embedding_factor * static_cast<double>(gradients_[i]);
-      result_.embedding[i % all] += g * g;
+      if (i % all < begin || i % all >= begin + count) continue;
+      const double g = factor * static_cast<double>(gradients_[i]);
+      means[i % all - begin] += g * g;
     }
-    for (double& mean : result_.embedding) mean /= static_cast<double>(result_.tokens);
+    for (double& mean : means) mean /= static_cast<double>(result_.tokens);
+    return means;
+  }
+
+  /// Half of the inputs of blocks is the table's row times the root of their width.
+  void sum_block_inputs() {
+    const Description& d = description_;
+    if (d.block_input_width == 0) return;
+    result_.block_inputs = column_squares(d.streams * d.width, d.blocks * d.block_input_width,
+                                          std::sqrt(static_cast<double>(d.block_input_width) / 2));
+  }
+
+  /// Streams and inputs of blocks follow from rows of the embedding: takes the gradient back to
+  /// these.
+  void run_start_back() {
+    if (description_.streams == 1 && description_.block_input_width == 0) return;
+    TapedPart part(build_sample_start(description_, weights_, tokens_));
+    std::vector<float> before(embedded_.size());
+    parallel_for(samples_, [&](std::size_t n) {
+      part.with_tape([&](gradient::Tape& tape) {
+        std::ranges::copy(sample_of(embedded_, n), tape.data(part.input()).begin());
+        tape.forward({});
+        std::ranges::copy(sample_of(gradients_, n), tape.gradient(part.output()).begin());
+        tape.backward(part.output());
+        std::ranges::copy(tape.gradient(part.input()), sample_of(before, n).begin());
+      });
+    });
+    gradients_ = std::move(before);
+  }
+
+  /// The rows of the table are multiplied by a factor before all else.
+  void sum_embedding() {
+    sum_block_inputs();
+    run_start_back();
+    result_.embedding = column_squares(0, description_.width, description_.embedding_factor);
   }
 
   /// @param work  of the next step, about: that of a block forward is 1
@@ -330,6 +370,7 @@ class SensitivityWalk {
   std::size_t tokens_;                       ///< of a sample
   std::vector<std::vector<float>> borders_;  ///< rows of all samples before each block
   std::vector<float> gradients_;             ///< likewise, after the block that comes next
+  std::vector<float> embedded_;              ///< rows of the embedding, unless borders are these
   std::size_t work_done_ = 0;
   Sensitivities result_;
 };

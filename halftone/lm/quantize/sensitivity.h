@@ -28,6 +28,8 @@ struct Sensitivities {
   std::vector<double> embedding;  ///< [width] the same of the rows that the table gives
   std::size_t tokens = 0;         ///< over which means were taken
   double loss = 0;                ///< mean of -log p of the sampled tokens, in nats
+  /// The same of the rows that the table of blocks' inputs gives; empty without one.
+  std::vector<double> block_inputs{};
 };
 
 /// For each output o of a matrix, s_o = E[g_o^2]: the mean over the rows of all samples of the

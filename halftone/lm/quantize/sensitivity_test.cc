@@ -45,8 +45,9 @@ struct ChangingModel {
 
 ChangingModel small_model(const std::string& architecture, double size = 0.5,
                           std::size_t vocabulary = 11) {
-  Description d =
-      architecture == "gemma4" ? per_block_description() : small_description(architecture);
+  Description d = architecture == "gemma4"    ? per_block_description()
+                  : architecture == "gemma3n" ? stream_description()
+                                              : small_description(architecture);
   if (d.block_input_width != 0) d.block_input_width = 12;  // more than tokens of a sample
   d.ties_embeddings = false;
   if (d.window != 0) d.window = 3;
@@ -156,7 +157,8 @@ void expect_squares(ChangingModel& model, const Sample& sample, double found, co
 /// Tokens differ, so that a row of the table moves the first rows of one token.
 TEST(Sensitivity, OfAnEmbeddingIsTheSquaredSlope) {
   const Sample sample = {1, 5, 9, 2};
-  for (const char* name : {"llama", "gemma2", "gemma3", "qwen3", "gpt2", "bitnet"}) {
+  for (const char* name :
+       {"llama", "gemma2", "gemma3", "gemma3n", "gemma4", "qwen3", "gpt2", "bitnet"}) {
     SCOPED_TRACE(name);
     ChangingModel model = small_model(name);
     const Sensitivities result = measured(model, {sample});
@@ -169,6 +171,24 @@ TEST(Sensitivity, OfAnEmbeddingIsTheSquaredSlope) {
       });
     }
   }
+}
+
+TEST(Sensitivity, OfInputsOfBlocksIsTheSquaredSlope) {
+  const Sample sample = {1, 5, 9, 2};
+  for (const char* name : {"gemma3n", "gemma4"}) {
+    SCOPED_TRACE(name);
+    ChangingModel model = small_model(name);
+    const Sensitivities result = measured(model, {sample});
+    const std::size_t width = model.d.blocks * model.d.block_input_width;
+    ASSERT_EQ(result.block_inputs.size(), width);
+    NamedTensor& table = model.tensor({.role = WeightRole::kBlockInputTable});
+    for (std::size_t c = 0; c < width; c += 7) {
+      expect_squares(model, sample, result.block_inputs[c], [&](std::size_t t, double step) {
+        table.values[static_cast<std::size_t>(sample[t]) * width + c] += static_cast<float>(step);
+      });
+    }
+  }
+  EXPECT_TRUE(measured(small_model("llama"), {sample}).block_inputs.empty());
 }
 
 /// Rows d_t with d_t x_u = [t = u] for the given rows x_u: (X X')^-1 X, by elimination.
@@ -200,11 +220,13 @@ std::vector<std::vector<double>> dual_rows(std::span<const float> x, std::size_t
 /// A change of a row of a matrix that moves its output for one token alone.
 TEST(Sensitivity, OfMatricesIsTheSquaredSlope) {
   const Sample sample = {3, 7, 1};
-  for (const char* name : {"llama", "gemma2", "gemma4", "qwen3", "gpt2"}) {
+  for (const char* name : {"llama", "gemma2", "gemma4", "gemma3n", "qwen3", "gpt2"}) {
     ChangingModel model = small_model(name);
     const Sensitivities result = measured(model, {sample});
     for (std::size_t block = 0; block < model.d.blocks; ++block) {
       for (const auto& [id, rows] : inputs_of_block(model, {sample}, block)) {
+        // One reads two kinds of rows, the others are in one tensor.
+        if (id.role == WeightRole::kStreamRouter || id.role == WeightRole::kStreamEnd) continue;
         SCOPED_TRACE(std::string(name) + ", " + to_string(id));
         const auto directions = dual_rows(rows, sample.size());
         NamedTensor& matrix = model.tensor(id);

@@ -75,7 +75,7 @@ TensorParts::TensorParts(const Folding& folding, const FittedMatrices& fitted) :
     const bool is_expert = id.role >= WeightRole::kExpertGate;
     const std::size_t count = is_expert ? model.description.experts : 1;
     for (std::size_t e = 0; e < count; ++e) {
-      const WeightId part{id.role, id.block, id.part, e};
+      const WeightId part{id.role, id.block, id.part, is_expert ? e : id.expert};
       const Weight& weight = model.weights.at(part);
       parts_[weight.tensor].push_back({part, &weight, &matrix, e * weight.outputs()});
       if (weight.factor != 1) factors_.insert(name_of_factor(weight.tensor));

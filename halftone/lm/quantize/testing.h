@@ -68,11 +68,11 @@ GgufModel tiny_file(const Description& d, Make&& make) {
     std::size_t size = 1;
     for (const std::size_t extent : shape) size *= extent;
     std::vector<float> values = make(id, size);
-    if (place.has_experts) {
+    if (place.stacked != 0) {
       if (id.expert == 0) experts.clear();
       experts.insert(experts.end(), values.begin(), values.end());
-      if (id.expert + 1 < d.experts) continue;
-      shape.insert(shape.begin(), d.experts);
+      if (id.expert + 1 < place.stacked) continue;
+      shape.insert(shape.begin(), place.stacked);
       values = experts;
     }
     file.tensor({place.name, shape, std::move(values)});

@@ -41,6 +41,14 @@ class LossPredictor {
       }
     }
     for (double& frequency : frequencies_) frequency /= static_cast<double>(count);
+    row_frequencies_ = frequencies_;
+    const std::size_t rows = job.model.description.block_input_rows;
+    if (rows == 0) return;
+    // Tokens behind the table have row 0.
+    for (std::size_t token = rows; token < frequencies_.size(); ++token) {
+      row_frequencies_[0] += frequencies_[token];
+    }
+    row_frequencies_.resize(rows);
   }
 
   /// @param errors  [outputs, n] W - Q, folded; changed
@@ -55,9 +63,31 @@ class LossPredictor {
     }
     if (matrix.id.role == WeightRole::kTokenEmbedding) {
       job_.folding.unfold_inputs(matrix.id, view);
-      sum += embedding_loss(view);
+      sum += table_loss(view, sensitivities_.embedding, frequencies_);
     }
     return sum;
+  }
+
+  /// Rows of a piece of the table of blocks' inputs that the samples look up.
+  struct LookedUpRows {
+    std::vector<float> values;
+    std::vector<double> frequencies;
+  };
+  [[nodiscard]] LookedUpRows looked_up(const VisitedMatrix& piece) const {
+    LookedUpRows rows;
+    for (std::size_t r = 0; r < piece.values.rows(); ++r) {
+      const double frequency = row_frequencies_[piece.first_row + r];
+      if (frequency == 0) continue;
+      const auto row = piece.values.row(r);
+      rows.values.insert(rows.values.end(), row.begin(), row.end());
+      rows.frequencies.push_back(frequency);
+    }
+    return rows;
+  }
+  /// @param errors  of looked_up()
+  [[nodiscard]] double block_input_loss(MatrixView<const float> errors,
+                                        const std::vector<double>& frequencies) const {
+    return table_loss(errors, sensitivities_.block_inputs, frequencies);
   }
 
  private:
@@ -81,22 +111,25 @@ class LossPredictor {
     const Description& d = job_.model.description;
     return sum / 2 * static_cast<double>(d.active_experts) / static_cast<double>(d.experts);
   }
-  [[nodiscard]] double embedding_loss(MatrixView<const float> errors) const {
+  /// Of errors of rows that tokens look up.
+  static double table_loss(MatrixView<const float> errors, const std::vector<double>& sensitivities,
+                           const std::vector<double>& frequencies) {
     double sum = 0;
-    for (std::size_t token = 0; token < errors.rows(); ++token) {
-      if (frequencies_[token] == 0) continue;
+    for (std::size_t r = 0; r < errors.rows(); ++r) {
+      if (frequencies[r] == 0) continue;
       double row = 0;
       for (std::size_t c = 0; c < errors.cols(); ++c) {
-        row += sensitivities_.embedding[c] * double{errors(token, c)} * double{errors(token, c)};
+        row += sensitivities[c] * double{errors(r, c)} * double{errors(r, c)};
       }
-      sum += frequencies_[token] * row;
+      sum += frequencies[r] * row;
     }
     return sum / 2;
   }
 
   const MatrixWalkJob& job_;
   const Sensitivities& sensitivities_;
-  std::vector<double> frequencies_;  ///< of tokens
+  std::vector<double> frequencies_;      ///< of tokens
+  std::vector<double> row_frequencies_;  ///< of rows of the table of blocks' inputs
 };
 
 /// Matrices that get one type.
@@ -128,6 +161,45 @@ std::vector<TypeGroup> groups_of(const TypeCosts& costs,
   return groups;
 }
 
+/// W - Q of a quick fit.
+std::vector<float> quick_errors(MatrixView<const float> w, const WeightType& type,
+                                const compress::GroupMetric& metric) {
+  std::vector<float> errors(w.size());
+  const auto fit = compress::fit_groups(w, *type.encoding, metric, kQuickFit);
+  compress::decode(fit, *type.encoding,
+                   MatrixView<float>(errors.data(), w.rows(), w.cols(), w.cols()));
+  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = w.data_handle()[i] - errors[i];
+  return errors;
+}
+
+double matrix_loss(const LossPredictor& predictor, const VisitedMatrix& matrix,
+                   const WeightType& type) {
+  std::vector<float> errors = quick_errors(matrix.values, type, matrix.metric);
+  return predictor.loss(matrix, errors);
+}
+
+double block_input_loss(const LossPredictor& predictor, const VisitedMatrix& piece,
+                        const WeightType& type) {
+  const auto rows = predictor.looked_up(piece);
+  if (rows.frequencies.empty()) return 0;
+  const std::size_t cols = piece.values.cols();
+  const MatrixView<const float> values(rows.values, rows.frequencies.size(), cols);
+  const std::vector<float> errors = quick_errors(values, type, piece.metric);
+  return predictor.block_input_loss(MatrixView<const float>(errors, values.rows(), cols),
+                                    rows.frequencies);
+}
+
+/// Adds the cost of a type for a matrix or a piece of one.
+void add_cost(const VisitedMatrix& matrix, const TypeCost& cost, std::vector<TypeCost>& costs) {
+  if (matrix.first_row == 0) {
+    costs.push_back(cost);
+    return;
+  }
+  TypeCost& all = *std::ranges::find(costs, cost.type, &TypeCost::type);
+  all.loss += cost.loss;
+  all.bytes += cost.bytes;
+}
+
 void check_budget(const std::vector<TypeGroup>& groups, std::size_t bytes) {
   std::size_t least = 0;
   for (const TypeGroup& group : groups) {
@@ -146,6 +218,7 @@ void require_size(std::size_t least, std::size_t bytes) {
 }
 
 std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id, std::size_t cols) {
+  if (id.role == WeightRole::kBlockInputTable) is_gguf = true;  // see block_input_type()
   if (!is_gguf && is_table(id)) {
     return types_that_hold({"2x6", "2x7", "2x8", "2x10", "Q8_0"}, cols);
   }
@@ -174,17 +247,12 @@ void measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivi
         return found != types.end() && !found->second.empty() && !costs.contains(id);
       },
       [&](const VisitedMatrix& matrix) {
-        const MatrixView<const float> w = matrix.values;
-        std::vector<float> errors(w.size());
         for (const WeightType* type : types.at(matrix.id)) {
-          const auto fit = compress::fit_groups(w, *type->encoding, matrix.metric, kQuickFit);
-          compress::decode(fit, *type->encoding,
-                           MatrixView<float>(errors.data(), w.rows(), w.cols(), w.cols()));
-          for (std::size_t i = 0; i < errors.size(); ++i) {
-            errors[i] = w.data_handle()[i] - errors[i];
-          }
-          costs[matrix.id].push_back(
-              {type, predictor.loss(matrix, errors), type->size_bytes(w.rows(), w.cols())});
+          const double loss = matrix.id.role == WeightRole::kBlockInputTable
+                                  ? block_input_loss(predictor, matrix, *type)
+                                  : matrix_loss(predictor, matrix, *type);
+          const std::size_t bytes = type->size_bytes(matrix.values.rows(), matrix.values.cols());
+          add_cost(matrix, {type, loss, bytes}, costs[matrix.id]);
         }
       });
 }

@@ -93,5 +93,40 @@ TEST(TypeCosts, FallWithMoreBits) {
   }
 }
 
+/// Half of the squared errors of the rows that tokens look up, times their sensitivities. Tokens
+/// behind the table have row 0.
+TEST(TypeCosts, OfTheTableOfBlockInputsAreThoseOfItsRows) {
+  Description d = stream_description({.width = 64, .inner = 64, .vocabulary = 11});
+  d.block_input_width = 16;
+  d.block_input_rows = 7;
+  RandomWeights weights;
+  const Model model = tiny_model(d, weights);
+  const Samples samples{4, {{0, 9, 3, 3}}, {}};
+  const Folding folding(model, {});
+  Sensitivities sensitivities;
+  for (int i = 0; i < 64; ++i) sensitivities.block_inputs.push_back(1 + i % 5);
+  const WeightId table{.role = WeightRole::kBlockInputTable};
+  const WeightType& type = weight_type("Q4_0");
+  const TypeCosts costs =
+      measure_type_costs({.model = model, .folding = folding, .samples = samples, .piece = 2 * 64},
+                         sensitivities, {{table, {&type}}});
+  const std::vector<float> values = model.weights.at(table).decode();
+  const compress::GroupFitOptions quick = {.feedback = true, .candidates = 2, .sweeps = 0};
+  const auto fit = compress::fit_groups(MatrixView<const float>(values, 7, 64), *type.encoding,
+                                        compress::GroupMetric::identity(64), quick);
+  std::vector<float> fitted(values.size());
+  compress::decode(fit, *type.encoding, MatrixView<float>(fitted.data(), 7, 64, 64));
+  double expected = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double frequency = i / 64 == 0 || i / 64 == 3 ? 0.5 : 0;
+    const double error = double{values[i]} - double{fitted[i]};
+    expected += frequency / 2 * sensitivities.block_inputs[i % 64] * error * error;
+  }
+  ASSERT_EQ(costs.at(table).size(), 1U);
+  EXPECT_NEAR(costs.at(table)[0].loss, expected, 1e-6 * expected);
+  EXPECT_EQ(costs.at(table)[0].bytes, type.size_bytes(7, 64));
+  EXPECT_EQ(types_to_choose(false, table, 64).back()->name, "Q8_0");
+}
+
 }  // namespace
 }  // namespace halftone::lm

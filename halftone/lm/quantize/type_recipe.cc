@@ -29,6 +29,11 @@ void check_rows(const std::string& name, const WeightType& type, std::size_t col
                               std::to_string(cols) + "; types for such rows: " + names + "keep");
 }
 
+void check_looked_up(const std::string& name, const WeightType& type) {
+  if (type.gguf != nullptr) return;
+  fail(ErrorKind::kUsage, name + ": expected a type of GGUF, found the vector basis " + type.name);
+}
+
 TypeRule read_rule(const toml::table& table) {
   TypeRule rule;
   keys::read_table(
@@ -87,6 +92,12 @@ const WeightType& default_table_type(const WeightType& blocks, std::size_t width
   return k_type.can_hold(width) ? k_type : weight_type("Q4_0");
 }
 
+const WeightType& block_input_type(const WeightType& tables, std::size_t width) {
+  if (tables.gguf != nullptr) return tables;
+  const WeightType& large = weight_type("Q4_K");
+  return large.can_hold(width) ? large : weight_type("Q4_0");
+}
+
 TypeRecipe parse_type_recipe(std::string_view toml, const std::string& name) {
   TypeRecipe recipe;
   keys::read_document(toml, name,
@@ -132,10 +143,15 @@ TypeChoice choose_types(const Model& model, const TypeRecipe& recipe, bool takes
   TypeChoice choice;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const WeightType* type = is_table(ids[i]) ? tables : blocks;
+    const bool is_looked_up = ids[i].role == WeightRole::kBlockInputTable;
+    if (is_looked_up && type != nullptr) {
+      type = &block_input_type(*type, model.weights.at(ids[i]).inputs());
+    }
     for (const TypeRule& rule : recipe.rules) {
       if (matches_pattern(rule.pattern, names[i])) type = type_or_keep(rule.type);
     }
     if (type == nullptr) continue;
+    if (is_looked_up) check_looked_up(names[i], *type);
     if (!takes_any_rows) check_rows(names[i], *type, model.weights.at(ids[i]).inputs());
     choice.emplace(ids[i], type);
   }

@@ -28,14 +28,18 @@ struct TypeRule {
 /// Types for the matrices of a model. A later rule overrides the types before it.
 struct TypeRecipe {
   std::string blocks{};  ///< of the matrices of blocks; empty: they stay as they are
-  std::string tables{};  ///< of the embedding and the head; empty: default_table_type()
+  std::string tables{};  ///< of embeddings and the head; empty: default_table_type()
   std::vector<TypeRule> rules{};
 };
 
-/// What embedding and head get beside blocks of a type: the type itself from 4 bits on, else one of
-/// 4 bits of its family that holds the rows: "2x8"; "Q4_K" or "Q4_0". They are read for every
+/// What embeddings and head get beside blocks of a type: the type itself from 4 bits on, else one
+/// of 4 bits of its family that holds the rows: "2x8"; "Q4_K" or "Q4_0". They are read for every
 /// token, and the next word is chosen by them.
 const WeightType& default_table_type(const WeightType& blocks, std::size_t width);
+
+/// What the table of blocks' inputs gets where tables get a type: the type itself, or in place of a
+/// vector basis, whose scales need the whole table at once, "Q4_K" or "Q4_0".
+const WeightType& block_input_type(const WeightType& tables, std::size_t width);
 
 /// Reads a recipe:
 ///

@@ -53,6 +53,28 @@ TEST(TypeRecipe, TablesHaveFourBitsAtLeast) {
   EXPECT_EQ(table_of("Q5_K", 512), "Q5_K");
 }
 
+/// Scales of a vector basis need the whole table at once.
+TEST(TypeRecipe, TablesOfBlockInputsHaveTypesOfGguf) {
+  EXPECT_EQ(block_input_type(weight_type("Q8_0"), 512).name, "Q8_0");
+  EXPECT_EQ(block_input_type(weight_type("2x8"), 512).name, "Q4_K");
+  EXPECT_EQ(block_input_type(weight_type("2x8"), 576).name, "Q4_0");
+  Description d = stream_description(kWide);
+  d.block_input_width = 64;
+  RandomWeights weights;
+  const Model model = tiny_model(d, weights);
+  const auto type = [&](const TypeRecipe& recipe) {
+    return type_of(choose_types(model, recipe), WeightRole::kBlockInputTable);
+  };
+  EXPECT_EQ(type({.blocks = "2x6"}), "Q4_K");
+  EXPECT_EQ(type({.blocks = "keep", .tables = "Q8_0"}), "Q8_0");
+  EXPECT_EQ(type({.blocks = "2x6", .rules = {{"per_layer_token_embd.weight", "Q5_0"}}}), "Q5_0");
+  expect_error(ErrorKind::kUsage,
+               "per_layer_token_embd.weight: expected a type of GGUF, found the vector basis 2x8",
+               [&] {
+                 type({.blocks = "2x6", .rules = {{"per_layer*", "2x8"}}});
+               });
+}
+
 TEST(TypeRecipe, ExpertsShareAType) {
   SmallSizes sizes = kWide;
   sizes.experts = 4;

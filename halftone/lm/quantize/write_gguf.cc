@@ -2,7 +2,9 @@
 // Writes quantized models to GGUF files.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
@@ -132,6 +134,17 @@ std::size_t gguf_bytes_without(const formats::GgufKeys& keys, const Model& model
                                       }).size();
   for (const NewGgufTensor& tensor : new_gguf_divisors(model.description)) {
     bytes += kEntry + kAlignment + tensor.shape[0] * sizeof(float);
+  }
+  for (const NewGgufTensor& tensor : new_gguf_unread(model.description)) {
+    const std::size_t elements = std::accumulate(tensor.shape.begin(), tensor.shape.end(),
+                                                 std::size_t{1}, std::multiplies());
+    bytes += kEntry + kAlignment + tensor.type->bytes_of(elements);
+  }
+  const Description& d = model.description;
+  if (d.block_input_rows != 0) {
+    // Rows that the model's table lacks.
+    const WeightType& largest = weight_type("Q8_0");
+    bytes += largest.size_bytes(d.vocabulary - d.block_input_rows, d.blocks * d.block_input_width);
   }
   for (const NewGgufPlace& place : new_gguf_places(model.description)) {
     bytes += kEntry + kAlignment;

@@ -15,7 +15,8 @@ namespace {
 
 std::vector<std::size_t> shape_in_file(const Description& d, const WeightId& id) {
   std::vector<std::size_t> shape = shape_of(d, id);
-  if (id.role >= WeightRole::kExpertGate) shape.insert(shape.begin(), d.experts);
+  const std::size_t stacked = places_of(d, Naming::kGguf, id)[0].stacked;
+  if (stacked != 0) shape.insert(shape.begin(), stacked);
   return shape;
 }
 
