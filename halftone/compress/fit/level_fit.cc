@@ -408,12 +408,14 @@ void cover_range(Alternation& alternation, const ParameterSpace& space,
 
 /// Evenly spaced levels over the range and parts of it. With seven bits and more, narrower ones
 /// lose more at the ends than they gain between them, unless few values are far from the others.
-void try_ranges(Alternation& alternation, const ParameterSpace& space, const SortedSample& sample) {
-  for (const double part : {1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6}) {
+void start_from_best_range(Alternation& alternation, const ParameterSpace& space,
+                           const SortedSample& sample) {
+  for (const double part : {1.0, 0.95, 0.9, 0.8, 0.65}) {
     const double cut = (double{sample.high()} - double{sample.low()}) / 2 * (1 - part);
     alternation.try_levels(
         space.to_levels(space.covering(sample.low() + cut, sample.high() - cut, false)));
   }
+  alternation.run_from(Levels(alternation.best().levels));
 }
 
 /// fit_levels() of values that are sorted already.
@@ -429,8 +431,8 @@ LevelFit fit_sorted(const ParameterSpace& space, const SortedSample& sample,
     return alternation.best();
   }
   const bool is_even = space.codebook() != nullptr && space.codebook()->is_even();
-  if (options.tries_ranges_only && is_even) {
-    try_ranges(alternation, space, sample);
+  if (options.has_one_start && is_even) {
+    start_from_best_range(alternation, space, sample);
     return alternation.best();
   }
   if (has_ordered_codes(space)) {

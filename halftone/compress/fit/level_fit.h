@@ -19,8 +19,8 @@ struct LevelFitOptions {
   int iterations = 50;          ///< maximum; stops earlier at a fixed point
   double learning_rate = 0.05;  ///< for kGradient, of the mean squared error
   double l2_penalty = 1e-4;     ///< for kGradient: lambda |p|^2 is added to the mean squared error
-  /// Evenly spaced levels: the best of those over the range and parts of it, without iterations.
-  bool tries_ranges_only = false;
+  /// Evenly spaced levels: iterates from the best of those over the range and parts of it alone.
+  bool has_one_start = false;
 };
 
 struct LevelFit {
