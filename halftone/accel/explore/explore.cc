@@ -5,17 +5,22 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
-#include "halftone/accel/explore/allocation.h"
 #include "halftone/accel/explore/layer_costs.h"
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
 #include "halftone/compress/budget/nondominated.h"
+#include "halftone/compress/budget/sum_front.h"
 
 namespace halftone::accel {
 namespace {
+
+using compress::Criteria;
+using compress::FrontProblem;
+using compress::FrontSum;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -26,7 +31,7 @@ struct Search {
   const ExploreOptions& options;
   std::vector<BitPair> pairs;                       ///< of any layer
   std::vector<std::vector<std::uint16_t>> allowed;  ///< for each layer, indices of pairs
-  std::vector<std::size_t> ties;
+  std::vector<std::size_t> items;                   ///< for each layer; tied ones are one item
   LayerWork work;
   DropCurve curve;
 
@@ -67,7 +72,7 @@ Search search_over(const Space& space, std::span<const LayerSensitivity> layers,
                 options,
                 space.pairs_of(names),
                 {},
-                space.ties_of(names),
+                {},
                 LayerWork(by_pair, names),
                 DropCurve(all_losses(layers))};
   for (const LayerSensitivity& layer : layers) {
@@ -77,6 +82,10 @@ Search search_over(const Space& space, std::span<const LayerSensitivity> layers,
       indices.push_back(static_cast<std::uint16_t>(found - search.pairs.begin()));
     }
     search.allowed.push_back(std::move(indices));
+  }
+  std::map<std::size_t, std::size_t> item_of;
+  for (const std::size_t tie : space.ties_of(names)) {
+    search.items.push_back(item_of.try_emplace(tie, item_of.size()).first->second);
   }
   return search;
 }
@@ -137,15 +146,15 @@ class HardwarePoint {
   /// Its own front.
   std::vector<Design> front() {
     std::vector<Design> designs;
-    for (const AllocationProblem& problem : problems()) {
-      for (const Allocation& each : pareto_front(problem)) add(each, designs);
+    for (const FrontProblem& problem : problems()) {
+      for (const FrontSum& each : compress::sum_front(problem)) add(each, designs);
     }
     return front_of(std::move(designs), search_.options.objective);
   }
 
  private:
   /// The distinct problems at the weights of each uniform network.
-  std::vector<AllocationProblem> problems() {
+  std::vector<FrontProblem> problems() {
     std::set<double> weights;
     for (std::size_t pair = 0; pair < search_.pairs.size(); ++pair) {
       double sum = 0;
@@ -154,19 +163,18 @@ class HardwarePoint {
       }
       weights.insert(sum);
     }
-    std::vector<AllocationProblem> list;
+    std::vector<FrontProblem> list;
     for (const double bytes : weights) {
-      AllocationProblem problem = problem_with(bytes);
-      const auto is_equal = [&](const AllocationProblem& other) {
-        return other.layers == problem.layers;
-      };
+      FrontProblem problem = problem_with(bytes);
+      const auto is_equal = [&](const FrontProblem& other) { return other.items == problem.items; };
       if (std::ranges::none_of(list, is_equal)) list.push_back(std::move(problem));
     }
     return list;
   }
 
-  AllocationProblem problem_with(double weight_bytes) {
-    AllocationProblem problem{{}, search_.ties, limits_of(search_)};
+  FrontProblem problem_with(double weight_bytes) {
+    FrontProblem problem{{}, limits_of(search_)};
+    problem.items.resize(1 + std::ranges::max(search_.items));
     for (std::size_t layer = 0; layer < search_.layers.size(); ++layer) {
       std::vector<Criteria> options;
       for (std::size_t i = 0; i < search_.allowed[layer].size(); ++i) {
@@ -180,16 +188,24 @@ class HardwarePoint {
       if (is_refused && refusal_.empty()) {
         refusal_ = "'" + search_.layers[layer].name + "': " + costs_.refusal();
       }
-      problem.layers.push_back(std::move(options));
+      add(options, problem.items[search_.items[layer]]);
     }
     return problem;
   }
 
-  void add(const Allocation& allocation, std::vector<Design>& designs) {
+  /// Adds what a layer takes to the item that it belongs to.
+  static void add(const std::vector<Criteria>& options, std::vector<Criteria>& item) {
+    item.resize(options.size());
+    for (std::size_t i = 0; i < item.size(); ++i) {
+      for (std::size_t c = 0; c < item[i].size(); ++c) item[i][c] += options[i][c];
+    }
+  }
+
+  void add(const FrontSum& sum, std::vector<Design>& designs) {
     std::vector<std::uint16_t> pairs;
     Design design{.hardware = index_, .area_mm2 = accelerator_.area_mm2};
-    for (std::size_t layer = 0; layer < allocation.options.size(); ++layer) {
-      const std::uint16_t pair = search_.allowed[layer][allocation.options[layer]];
+    for (std::size_t layer = 0; layer < search_.items.size(); ++layer) {
+      const std::uint16_t pair = search_.allowed[layer][sum.choices[search_.items[layer]]];
       pairs.push_back(pair);
       design.bits.push_back(search_.pairs[pair]);
     }
@@ -197,7 +213,7 @@ class HardwarePoint {
     if (!cost || !is_within(search_.options.budget, *cost) || !costs_.has_room(pairs)) return;
     design.seconds = cost->seconds;
     design.energy_j = cost->energy_j;
-    design.noise = allocation.sums[1];
+    design.noise = sum.sums[1];
     design.drop = search_.curve.drop(design.noise);
     designs.push_back(std::move(design));
   }
@@ -291,8 +307,10 @@ Exploration explore(const Space& space, std::span<const LayerSensitivity> layers
   }
   if (result.front.empty()) fail_empty(refusal);
   result.num_designs = static_cast<double>(result.num_within);
-  for (std::size_t i = 0; i < search.ties.size(); ++i) {
-    if (search.ties[i] == i) result.num_designs *= static_cast<double>(search.allowed[i].size());
+  std::set<std::size_t> counted;
+  for (std::size_t i = 0; i < search.items.size(); ++i) {
+    const auto choices = static_cast<double>(search.allowed[i].size());
+    if (counted.insert(search.items[i]).second) result.num_designs *= choices;
   }
   return result;
 }

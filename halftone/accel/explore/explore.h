@@ -77,12 +77,12 @@ void check_hardware(const Space& space, const Budget& budget);
 /// The Pareto front of all designs.
 ///
 /// For each combination of parameters every layer is estimated at each pair of bits, in the network
-/// that has this pair everywhere: a layer's outputs have the bits of its own inputs. pareto_front()
-/// then chooses bits, exactly. What the weights take of the memories depends on all layers
-/// together. Where that changes the cost of a layer, the choice is made once for the weights of
-/// each uniform network, and the designs found are estimated again with the weights that they have;
-/// then a better design may exist beside them. With kEdp, time and energy are criteria of their
-/// own, so that their product is least over all designs too.
+/// that has this pair everywhere: a layer's outputs have the bits of its own inputs.
+/// compress::sum_front() then chooses bits, exactly. What the weights take of the memories depends
+/// on all layers together. Where that changes the cost of a layer, the choice is made once for the
+/// weights of each uniform network, and the designs found are estimated again with the weights that
+/// they have; then a better design may exist beside them. With kEdp, time and energy are criteria
+/// of their own, so that their product is least over all designs too.
 /// @param by_pair  the network with each pair of space.pairs_of(layers) in all layers, in this
 ///                 order
 /// @throws Error kUnsupported if no hardware within the budget computes the network and has room
