@@ -115,6 +115,15 @@ TEST_F(ProgramExplore, GivesTheSameBytesForAnyThreadsAndAfterAnInterruption) {
   ASSERT_EQ(two.code, 0) << two.err;
   EXPECT_EQ(one.out, two.out);
   EXPECT_EQ(json::parse(text_of(path("state.json")))["measured"].size(), 2U);
+  expect_failure(arguments() + "--seed 1 --state " + path("state.json"), 3,
+                 "state.json: has losses of single layers of another job: expected seed '1', found "
+                 "'0'; name another file");
+  // Of the command sensitivity, which measures more.
+  const Outcome other = run("sensitivity " + kModel + " --data " + kExample +
+                            " --limit 60 --choices 1 --no-time --state " + path("other.json"));
+  ASSERT_EQ(other.code, 0) << other.err;
+  expect_failure(arguments() + "--state " + path("other.json"), 3,
+                 "other.json: expected measured losses of single layers");
 }
 
 TEST_F(ProgramExplore, WritesNamesThatAreNotUtf8AsTheyAreRead) {

@@ -6,10 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "halftone/accel/explore/searched_layers.h"
 #include "halftone/api/estimate.h"
+#include "halftone/api/sensitivity_state.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/file_uses.h"
+#include "halftone/compress/screened_data.h"
 #include "halftone/data/hold_out.h"
 
 namespace halftone {
@@ -84,12 +87,10 @@ class Explorer {
         network_(prepared(std::move(network), Purpose::kQuantize), name_),
         samples_(job.evaluation ? data::HeldOut{job.data.open(), job.evaluation->open()}
                                 : data::hold_out(job.data.open(), kHeldOutEvery)),
-        on_{network_.graph,
-            samples_.fit,
-            samples_.judged,
-            job.recipe,
-            {job.seed, job.options.progress, job.devices, job.memory_bytes},
-            job.evaluation_batch} {}
+        judged_(compress::with_masked_gaps(network_.graph, samples_.judged, job.devices)),
+        fit_{job.seed, job.options.progress, job.devices, job.memory_bytes},
+        meter_(network_.graph, judged_, compress::LossKind::kError, job.devices,
+               job.evaluation_batch) {}
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
 
@@ -106,8 +107,9 @@ class Explorer {
     const accel::SearchedLayers layers = accel::searched_layers(network_.graph, job_.recipe);
     accel::Space space = job_.space;
     space.ties.insert(space.ties.end(), layers.shared.begin(), layers.shared.end());
+    static_cast<void>(space.ties_of(layers.names));  // mistakes are found before the long work
     const auto workloads = uniform_workloads(network_, job_, layers.names);
-    report.sensitivities = measure_sensitivities(on_, layers, space, job_.state);
+    report.sensitivities = measured(space, layers.names);
     report.search = explore(space, report.sensitivities, workloads, job_.options);
     verify(report);
     choose(report);
@@ -115,6 +117,23 @@ class Explorer {
   }
 
  private:
+  /// The losses of each layer at each pair of bits. All layers are measured at all pairs, so that
+  /// a state serves other bits of single layers too.
+  [[nodiscard]] compress::Sensitivity measured(const accel::Space& space,
+                                               const std::vector<std::string>& layers) const {
+    std::vector<compress::LayerChoice> choices;
+    for (const BitPair& pair : space.pairs_of(layers)) choices.push_back(accel::choice_of(pair));
+    std::optional<StateFile> state;
+    SensitivitySettings settings{.recipe = job_.recipe, .choices = choices, .state = job_.state};
+    settings.options.loss = compress::LossKind::kError;
+    settings.options.evaluation = &judged_;
+    settings.options.batch = job_.evaluation_batch;
+    settings.options.fit = fit_;
+    const ir::Graph& graph = network_.graph;
+    const auto how = with_state("losses of single layers", graph, samples_.fit, settings, state);
+    return compress::losses_alone(graph, samples_.fit, job_.recipe, choices, how);
+  }
+
   /// The best step by its predicted drop.
   [[nodiscard]] std::size_t first_step(const std::vector<const Design*>& ladder) const {
     const double budget = job_.options.budget.accuracy_drop;
@@ -134,7 +153,8 @@ class Explorer {
     while (step && report.verified.size() < job_.tries) {
       const Design& design = *ladder[*step];
       const compress::Recipe recipe = with_bits(job_.recipe, report.search.layers, design.bits);
-      const accel::Loss loss = measure_loss(on_, recipe, job_.options.progress);
+      const compress::LossAndDrop loss = meter_.loss_and_drop(
+          compress::quantize(network_.graph, samples_.fit, recipe, fit_).graph);
       report.verified.push_back(
           {design, loss, drop_standard_error(loss.drop, samples_.judged.size())});
       step = search.next(*step, report.verified.back().drop_bound());
@@ -165,7 +185,9 @@ class Explorer {
   std::string name_;
   Network network_;
   data::HeldOut samples_;
-  accel::Measurement on_;
+  data::Dataset judged_;
+  compress::QuantizeOptions fit_;
+  compress::LossMeter meter_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "halftone/accel/explore/explore.h"
 #include "halftone/api/data_source.h"
 #include "halftone/api/network.h"
+#include "halftone/compress/sensitivity/loss_meter.h"
 
 namespace halftone {
 
@@ -25,7 +26,7 @@ struct ExploreJob {
   std::optional<DataSource> evaluation{};
   compress::Recipe recipe{};  ///< how layers are fitted
   accel::ExploreOptions options{};
-  std::filesystem::path state{};  ///< keeps measured sensitivities, see measure_sensitivities()
+  std::filesystem::path state{};       ///< keeps measured sensitivities, by pairs of bits
   std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateJob
   std::size_t tries = 6;               ///< designs that are quantized to verify them, >= 1
   std::uint64_t seed = 0;
@@ -37,7 +38,7 @@ struct ExploreJob {
 /// A design and what it really loses.
 struct VerifiedDesign {
   accel::Design design;
-  accel::Loss measured;
+  compress::LossAndDrop measured;
   double drop_error = 0;  ///< the standard error of the drop, see drop_standard_error()
   /// What has to be within the budget.
   [[nodiscard]] double drop_bound() const { return measured.drop + drop_error; }
@@ -57,9 +58,9 @@ struct ExploreReport {
   accel::ExploreOptions options{};
   bool has_labels = false;
   std::size_t fit_samples = 0;
-  std::size_t judged_samples = 0;  ///< on which losses were measured
-  std::string judged_on{};         ///< where they are from
-  std::vector<accel::LayerSensitivity> sensitivities{};
+  std::size_t judged_samples = 0;         ///< on which losses were measured
+  std::string judged_on{};                ///< where they are from
+  compress::Sensitivity sensitivities{};  ///< losses_alone() at all pairs of bits of the space
   accel::Exploration search{};
   std::vector<VerifiedDesign> verified{};  ///< in the order in which they were tried
   std::size_t chosen = 0;                  ///< index in `verified`
@@ -76,7 +77,7 @@ struct ExploreReport {
 /// until no design lies between one that keeps the budget and one that does not. The best verified
 /// design that keeps the budget is chosen, or, if none does, the one with the least drop.
 /// @throws Error kUnsupported if no design has a predicted drop within the budget; as prepared(),
-///         DataSource::open(), accel::measure_sensitivities(), accel::explore() and
+///         DataSource::open(), compress::losses_alone(), accel::explore() and
 ///         accel::estimate()
 ExploreReport explore(Network network, const ExploreJob& job);
 

@@ -17,10 +17,8 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/file_uses.h"
-#include "halftone/base/hash.h"
 #include "halftone/base/paths.h"
 #include "halftone/compress/graft.h"
-#include "halftone/compress/input_hash.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/float_ends.h"
 
@@ -29,27 +27,8 @@ namespace {
 
 using compress::Measure;
 
-template <typename Part>
-std::string hash_of(const Part& part) {
-  Hash hash;
-  compress::add_to_hash(hash, part);
-  return hash_text(hash.value());
-}
-
-JobIdentity identity_of(const ir::Graph& graph, const data::Dataset& data,
-                        const SensitivitySettings& settings) {
-  const compress::SensitivityOptions& options = settings.options;
-  Hash recipe;
-  recipe.add(compress::to_toml(settings.recipe));
-  const auto loss = options.loss.value_or(compress::default_loss(graph, data));
-  return {{"network", hash_of(graph)},
-          {"data", hash_of(data)},
-          {"test data", options.evaluation ? hash_of(*options.evaluation) : "none"},
-          {"recipe", hash_text(recipe.value())},
-          {"seed", std::to_string(options.fit.seed)},
-          {"loss", std::string(to_string(loss))},
-          {"costs", options.costs ? options.costs_name : "none"}};
-}
+/// What a state file keeps.
+constexpr const char* kStateKind = "sensitivities";
 
 std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
   return source ? std::optional(source->open()) : std::nullopt;
@@ -57,30 +36,15 @@ std::optional<data::Dataset> opened(const std::optional<DataSource>& source) {
 
 bool is_first(const spmd::Devices& devices) { return devices.empty() || devices.rank() == 0; }
 
-/// Options with the hooks of a state, if there is one.
-/// @param name   of the network
-/// @param state  outlives the result
-compress::SensitivityOptions with_state(const std::string& name, const ir::Graph& graph,
-                                        const data::Dataset& data,
-                                        const SensitivitySettings& settings,
-                                        std::optional<StateFile>& state) {
-  compress::SensitivityOptions options = settings.options;
-  if (settings.state.empty()) return options;
+/// @param name  of the network
+void check_state(const std::string& name, const data::Dataset& data,
+                 const SensitivitySettings& settings) {
+  if (settings.state.empty()) return;
   FileUses uses;
   uses.read("model", name);
   uses.read_samples("data", data.name());
   uses.write("state", settings.state);
   uses.check();
-  state.emplace(settings.state, "sensitivities", identity_of(graph, data, settings),
-                is_first(settings.options.fit.devices));
-  options.known = [&state](const std::string& choice) {
-    return state->find(choice,
-                       [&](const StateFile::Json& json) { return from_state(choice, json); });
-  };
-  options.measured = [&state](const compress::ChoiceSensitivity& choice) {
-    state->add(choice.name, to_state(choice));
-  };
-  return options;
 }
 
 std::optional<double> number(std::string_view text) {
@@ -128,7 +92,8 @@ compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
   const std::string name = network.name;
   const ir::Graph graph = prepared(std::move(network), Purpose::kQuantize);
   std::optional<StateFile> state;
-  const compress::SensitivityOptions options = with_state(name, graph, data, settings, state);
+  check_state(name, data, settings);
+  const auto options = with_state(kStateKind, graph, data, settings, state);
   return compress::sensitivity(graph, data, settings.recipe, settings.choices, options);
 }
 
@@ -179,7 +144,8 @@ compress::BudgetResult quantize_within(const Network& network, const data::Datas
   compress::BudgetOptions options;
   options.budget = settings.budget;
   options.tries = settings.tries;
-  options.sensitivity = with_state(network.name, graph, data, settings.sensitivity, state);
+  check_state(network.name, data, settings.sensitivity);
+  options.sensitivity = with_state(kStateKind, graph, data, settings.sensitivity, state);
   options.file_bytes = [&](ir::Graph result) {
     passes::restore_ends(result, network.graph);
     return static_cast<double>(

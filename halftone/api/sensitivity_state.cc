@@ -5,8 +5,33 @@
 #include <limits>
 #include <optional>
 
+#include "halftone/base/hash.h"
+#include "halftone/compress/input_hash.h"
+
 namespace halftone {
 namespace {
+
+template <typename Part>
+std::string hash_of(const Part& part) {
+  Hash hash;
+  compress::add_to_hash(hash, part);
+  return hash_text(hash.value());
+}
+
+JobIdentity identity_of(const ir::Graph& graph, const data::Dataset& data,
+                        const compress::Recipe& rules,
+                        const compress::SensitivityOptions& options) {
+  Hash recipe;
+  recipe.add(compress::to_toml(rules));
+  const auto loss = options.loss.value_or(compress::default_loss(graph, data));
+  return {{"network", hash_of(graph)},
+          {"data", hash_of(data)},
+          {"test data", options.evaluation ? hash_of(*options.evaluation) : "none"},
+          {"recipe", hash_text(recipe.value())},
+          {"seed", std::to_string(options.fit.seed)},
+          {"loss", std::string(to_string(loss))},
+          {"costs", options.costs ? options.costs_name : "none"}};
+}
 
 using StateJson = StateFile::Json;
 using compress::ChoiceSensitivity;
@@ -31,8 +56,6 @@ std::optional<double> optional_of(const StateJson& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
 
-}  // namespace
-
 StateJson to_state(const ChoiceSensitivity& choice) {
   StateJson layers = StateJson::array();
   for (const LayerSensitivity& layer : choice.layers) {
@@ -43,6 +66,7 @@ StateJson to_state(const ChoiceSensitivity& choice) {
   StateJson units = StateJson::array();
   for (const compress::UnitSensitivity& unit : choice.units) {
     units.push_back({unit.bytes, unit.loss, unit.accumulated_loss});
+    if (unit.drop) units.back().push_back(*unit.drop);
   }
   return {{"layers", layers},
           {"units", units},
@@ -67,8 +91,29 @@ ChoiceSensitivity from_state(const std::string& name, const StateJson& json) {
   for (const StateJson& each : json.at("units")) {
     choice.units.push_back(
         {each.at(0).get<std::size_t>(), each.at(1).get<double>(), each.at(2).get<double>()});
+    if (each.size() > 3) choice.units.back().drop = each.at(3).get<double>();
   }
   return choice;
+}
+
+}  // namespace
+
+compress::SensitivityOptions with_state(const std::string& what, const ir::Graph& graph,
+                                        const data::Dataset& data,
+                                        const SensitivitySettings& settings,
+                                        std::optional<StateFile>& state) {
+  compress::SensitivityOptions result = settings.options;
+  if (settings.state.empty()) return result;
+  const spmd::Devices& devices = result.fit.devices;
+  state.emplace(settings.state, what, identity_of(graph, data, settings.recipe, result),
+                devices.empty() || devices.rank() == 0);
+  result.known = [&state](const std::string& choice) {
+    return state->find(choice, [&](const StateJson& json) { return from_state(choice, json); });
+  };
+  result.measured = [&state](const ChoiceSensitivity& choice) {
+    state->add(choice.name, to_state(choice));
+  };
+  return result;
 }
 
 }  // namespace halftone

@@ -9,6 +9,7 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
+#include "halftone/compress/evaluate.h"
 #include "halftone/numerics/distortion.h"
 
 namespace halftone::compress {
@@ -125,9 +126,11 @@ void OutputLoss::log_probabilities(std::span<const float> scores, std::span<doub
 
 std::size_t OutputLoss::label(std::size_t sample) const {
   const std::int64_t label = data_.label(sample);
-  if (label < 0 || label >= static_cast<std::int64_t>(classes_)) {
+  // A single score tells two classes apart.
+  const auto classes = static_cast<std::int64_t>(std::max<std::size_t>(scores_, 2));
+  if (label < 0 || label >= classes) {
     fail(ErrorKind::kFormat, data_.name() + ": label of sample " + std::to_string(sample) +
-                                 ": expected 0 to " + std::to_string(classes_ - 1) + ", found " +
+                                 ": expected 0 to " + std::to_string(classes - 1) + ", found " +
                                  std::to_string(label));
   }
   return static_cast<std::size_t>(label);
@@ -156,6 +159,15 @@ LossSum OutputLoss::of(std::size_t sample, std::span<const float> reference,
     }
   }
   return sum;
+}
+
+int OutputLoss::answers_lost(std::size_t sample, std::span<const float> reference,
+                             std::span<const float> scores) const {
+  const std::int64_t found = predicted_class(scores);
+  const std::int64_t expected = predicted_class(reference);
+  const std::int64_t right =
+      data_.has_labels() ? static_cast<std::int64_t>(label(sample)) : expected;
+  return (expected == right ? 1 : 0) - (found == right ? 1 : 0);
 }
 
 void OutputLoss::draw_gradient(std::span<const float> reference, Random& random,

@@ -69,6 +69,12 @@ class OutputLoss {
   [[nodiscard]] LossSum of(std::size_t sample, std::span<const float> reference,
                            std::span<const float> scores) const;
 
+  /// 1 if the reference has the right class and the scores have another one, -1 if it is the other
+  /// way round, else 0. Without labels, the class of the reference is the right one.
+  /// @throws Error kFormat if a label is no class
+  [[nodiscard]] int answers_lost(std::size_t sample, std::span<const float> reference,
+                                 std::span<const float> scores) const;
+
   /// A random gradient g of the scores whose mean square measures small changes d of them: over
   /// many draws, curvature() mean((g d)^2) is the loss that d causes, to second order. With random
   /// signs v and the reference's probabilities p, g is sqrt(p) (v - sqrt(p) sum(sqrt(p) v)) for

@@ -34,21 +34,25 @@ Json design_json(const accel::Design& design) {
 
 Json verified_json(const VerifiedDesign& each) {
   Json json = design_json(each.design);
-  json["measured_noise"] = each.measured.noise;
+  json["measured_noise"] = each.measured.loss;
   json["measured_drop"] = each.measured.drop;
   json["drop_standard_error"] = each.drop_error;
   return json;
 }
 
-Json sensitivity_json(const accel::LayerSensitivity& layer) {
-  Json measured = Json::array();
-  for (std::size_t i = 0; i < layer.pairs.size(); ++i) {
-    measured.push_back({{"weight_bits", layer.pairs[i].weights},
-                        {"activation_bits", layer.pairs[i].inputs},
-                        {"noise", layer.losses[i].noise},
-                        {"drop", layer.losses[i].drop}});
+Json sensitivities_json(const compress::Sensitivity& losses) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < losses.layers.size(); ++i) {
+    Json measured = Json::array();
+    for (const compress::ChoiceSensitivity& choice : losses.choices) {
+      measured.push_back({{"weight_bits", choice.layers[i].weight_bits},
+                          {"activation_bits", choice.layers[i].activation_bits},
+                          {"noise", choice.units[i].loss},
+                          {"drop", or_null(choice.units[i].drop)}});
+    }
+    json.push_back({{"layer", losses.layers[i].name}, {"measured", measured}});
   }
-  return {{"layer", layer.name}, {"measured", measured}};
+  return json;
 }
 
 Json chosen_json(const ExploreReport& report) {
@@ -98,7 +102,7 @@ std::string to_json(const ExploreReport& report) {
                {"chosen", chosen_json(report)},
                {"verified", json_list(report.verified, verified_json)},
                {"front", json_list(search.front, design_json)},
-               {"sensitivities", json_list(report.sensitivities, sensitivity_json)}});
+               {"sensitivities", sensitivities_json(report.sensitivities)}});
 }
 
 }  // namespace halftone::report

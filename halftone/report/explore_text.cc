@@ -84,7 +84,7 @@ std::string verified_table(const ExploreReport& report) {
     const VerifiedDesign& each = report.verified[i];
     std::vector<std::string> cells = costs_of(each.design);
     cells.push_back(drop_text(each.measured.drop));
-    cells.push_back(fmt::format("{:.3g}", each.measured.noise));
+    cells.push_back(fmt::format("{:.3g}", each.measured.loss));
     cells.push_back(i == report.chosen ? "chosen" : "");
     table.add_row(std::move(cells));
   }

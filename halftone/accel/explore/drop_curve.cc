@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/explore/drop_curve.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "halftone/accel/explore/sensitivity.h"
-
 namespace halftone::accel {
 namespace {
+
+using compress::LossAndDrop;
 
 /// Neighbours with one drop: their mean.
 struct Pool {
   double noise_sum;
   double drop_sum;
   double count;
-  [[nodiscard]] Loss mean() const { return {noise_sum / count, drop_sum / count}; }
+  [[nodiscard]] LossAndDrop mean() const { return {noise_sum / count, drop_sum / count}; }
 };
 
 }  // namespace
 
-DropCurve::DropCurve(std::vector<Loss> measured) {
-  std::ranges::sort(measured, [](const Loss& a, const Loss& b) {
-    return std::pair(a.noise, a.drop) < std::pair(b.noise, b.drop);
+DropCurve::DropCurve(std::vector<LossAndDrop> measured) {
+  std::ranges::sort(measured, [](const LossAndDrop& a, const LossAndDrop& b) {
+    return std::pair(a.loss, a.drop) < std::pair(b.loss, b.drop);
   });
   std::vector<Pool> pools;
-  for (const Loss& each : measured) {
-    Pool pool{each.noise, std::max(0.0, each.drop), 1};
+  for (const LossAndDrop& each : measured) {
+    Pool pool{each.loss, std::max(0.0, each.drop), 1};
     while (!pools.empty() && pools.back().mean().drop >= pool.mean().drop) {
       const Pool& last = pools.back();
       pool = {last.noise_sum + pool.noise_sum, last.drop_sum + pool.drop_sum,
@@ -34,19 +36,19 @@ DropCurve::DropCurve(std::vector<Loss> measured) {
   }
   points_.push_back({0, 0});
   for (const Pool& each : pools) {
-    const Loss mean = each.mean();
-    if (mean.noise > points_.back().noise) points_.push_back(mean);
+    const LossAndDrop mean = each.mean();
+    if (mean.loss > points_.back().loss) points_.push_back(mean);
   }
 }
 
 double DropCurve::drop(double noise) const {
-  const auto above = std::ranges::upper_bound(points_, noise, {}, &Loss::noise);
+  const auto above = std::ranges::upper_bound(points_, noise, {}, &LossAndDrop::loss);
   if (above == points_.begin()) return 0;
-  const Loss& low = *std::prev(above);
+  const LossAndDrop& low = *std::prev(above);
   if (above != points_.end()) {
-    return low.drop + (above->drop - low.drop) * (noise - low.noise) / (above->noise - low.noise);
+    return low.drop + (above->drop - low.drop) * (noise - low.loss) / (above->loss - low.loss);
   }
-  return low.noise > 0 ? std::min(1.0, low.drop * noise / low.noise) : low.drop;
+  return low.loss > 0 ? std::min(1.0, low.drop * noise / low.loss) : low.drop;
 }
 
 }  // namespace halftone::accel

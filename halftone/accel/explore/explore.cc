@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "halftone/accel/explore/drop_curve.h"
 #include "halftone/accel/explore/layer_costs.h"
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
@@ -27,13 +28,19 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// What is the same for all hardware.
 struct Search {
   const Space& space;
-  std::span<const LayerSensitivity> layers;
+  const compress::Sensitivity& losses;
   const ExploreOptions& options;
   std::vector<BitPair> pairs;                       ///< of any layer
   std::vector<std::vector<std::uint16_t>> allowed;  ///< for each layer, indices of pairs
   std::vector<std::size_t> items;                   ///< for each layer; tied ones are one item
   LayerWork work;
-  DropCurve curve;
+  DropCurve curve{{}};
+
+  /// What a layer loses with the pair of this index.
+  [[nodiscard]] compress::LossAndDrop loss(std::size_t layer, std::size_t pair) const {
+    const compress::UnitSensitivity& found = losses.choices[pair].units[layer];
+    return {found.loss, found.drop.value_or(0)};
+  }
 
   /// Whether time and energy both decide.
   [[nodiscard]] bool needs_both() const {
@@ -50,39 +57,27 @@ struct Search {
   }
 };
 
-std::vector<std::string> names_of(std::span<const LayerSensitivity> layers) {
+std::vector<std::string> names_of(const compress::Sensitivity& losses) {
   std::vector<std::string> names;
-  for (const LayerSensitivity& each : layers) names.push_back(each.name);
+  for (const compress::SensitiveLayer& each : losses.layers) names.push_back(each.name);
   return names;
 }
 
-std::vector<Loss> all_losses(std::span<const LayerSensitivity> layers) {
-  std::vector<Loss> all;
-  for (const LayerSensitivity& each : layers) {
-    all.insert(all.end(), each.losses.begin(), each.losses.end());
-  }
-  return all;
-}
-
-Search search_over(const Space& space, std::span<const LayerSensitivity> layers,
+Search search_over(const Space& space, const compress::Sensitivity& losses,
                    std::span<const Workload> by_pair, const ExploreOptions& options) {
-  const std::vector<std::string> names = names_of(layers);
-  Search search{space,
-                layers,
-                options,
-                space.pairs_of(names),
-                {},
-                {},
-                LayerWork(by_pair, names),
-                DropCurve(all_losses(layers))};
-  for (const LayerSensitivity& layer : layers) {
+  const std::vector<std::string> names = names_of(losses);
+  Search search{space, losses, options, space.pairs_of(names), {}, {}, LayerWork(by_pair, names)};
+  std::vector<compress::LossAndDrop> measured;
+  for (std::size_t layer = 0; layer < names.size(); ++layer) {
     std::vector<std::uint16_t> indices;
-    for (const BitPair& pair : layer.pairs) {
+    for (const BitPair& pair : space.pairs_of(names[layer])) {
       const auto found = std::ranges::find(search.pairs, pair);
       indices.push_back(static_cast<std::uint16_t>(found - search.pairs.begin()));
+      measured.push_back(search.loss(layer, indices.back()));
     }
     search.allowed.push_back(std::move(indices));
   }
+  search.curve = DropCurve(std::move(measured));
   std::map<std::size_t, std::size_t> item_of;
   for (const std::size_t tie : space.ties_of(names)) {
     search.items.push_back(item_of.try_emplace(tie, item_of.size()).first->second);
@@ -158,7 +153,7 @@ class HardwarePoint {
     std::set<double> weights;
     for (std::size_t pair = 0; pair < search_.pairs.size(); ++pair) {
       double sum = 0;
-      for (std::size_t layer = 0; layer < search_.layers.size(); ++layer) {
+      for (std::size_t layer = 0; layer < search_.items.size(); ++layer) {
         sum += search_.work.weight_bytes(layer, pair);
       }
       weights.insert(sum);
@@ -175,18 +170,17 @@ class HardwarePoint {
   FrontProblem problem_with(double weight_bytes) {
     FrontProblem problem{{}, limits_of(search_)};
     problem.items.resize(1 + std::ranges::max(search_.items));
-    for (std::size_t layer = 0; layer < search_.layers.size(); ++layer) {
+    for (std::size_t layer = 0; layer < search_.items.size(); ++layer) {
       std::vector<Criteria> options;
-      for (std::size_t i = 0; i < search_.allowed[layer].size(); ++i) {
-        const std::optional<Cost> cost =
-            costs_.cost(layer, search_.allowed[layer][i], weight_bytes);
-        const double noise = search_.layers[layer].losses[i].noise;
+      for (const std::uint16_t pair : search_.allowed[layer]) {
+        const std::optional<Cost> cost = costs_.cost(layer, pair, weight_bytes);
+        const double noise = search_.loss(layer, pair).loss;
         options.push_back(criteria_of(search_, cost.value_or(Cost{kInfinite, kInfinite}), noise));
       }
       const bool is_refused =
           std::ranges::all_of(options, [](const Criteria& each) { return each[0] == kInfinite; });
       if (is_refused && refusal_.empty()) {
-        refusal_ = "'" + search_.layers[layer].name + "': " + costs_.refusal();
+        refusal_ = "'" + search_.losses.layers[layer].name + "': " + costs_.refusal();
       }
       add(options, problem.items[search_.items[layer]]);
     }
@@ -282,12 +276,12 @@ std::vector<const Design*> Exploration::ladder() const {
   return steps;
 }
 
-Exploration explore(const Space& space, std::span<const LayerSensitivity> layers,
+Exploration explore(const Space& space, const compress::Sensitivity& losses,
                     std::span<const Workload> by_pair, const ExploreOptions& options) {
   constexpr std::size_t kBlock = 64;  // fronts that memory holds beside the common one
   check_hardware(space, options.budget);
-  const Search search = search_over(space, layers, by_pair, options);
-  Exploration result{.layers = names_of(layers)};
+  const Search search = search_over(space, losses, by_pair, options);
+  Exploration result{.layers = names_of(losses)};
   result.num_hardware = space.num_hardware();
   std::string refusal;
   for (std::size_t first = 0; first < result.num_hardware; first += kBlock) {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "halftone/accel/estimate.h"
-#include "halftone/accel/explore/sensitivity.h"
 #include "halftone/accel/explore/space.h"
 #include "halftone/base/progress.h"
+#include "halftone/compress/sensitivity/sensitivity.h"
 
 namespace halftone::accel {
 
@@ -78,17 +78,25 @@ void check_hardware(const Space& space, const Budget& budget);
 ///
 /// For each combination of parameters every layer is estimated at each pair of bits, in the network
 /// that has this pair everywhere: a layer's outputs have the bits of its own inputs.
-/// compress::sum_front() then chooses bits, exactly. What the weights take of the memories depends
+/// compress::sum_front() then chooses bits, exactly. Noise adds up over layers as far as their
+/// errors are small and independent:
+///
+///     noise(b_1, ..., b_L) = noise_1(b_1) + ... + noise_L(b_L)
+///
+/// Source: Zhou et al., Adaptive quantization for deep neural network, AAAI 2018, section 3.
+/// What the weights take of the memories depends
 /// on all layers together. Where that changes the cost of a layer, the choice is made once for the
 /// weights of each uniform network, and the designs found are estimated again with the weights that
 /// they have; then a better design may exist beside them. With kEdp, time and energy are criteria
 /// of their own, so that their product is least over all designs too.
+/// @param losses   compress::losses_alone() of LossKind::kError, with choice_of() each pair of
+///                 space.pairs_of(layers) in this order
 /// @param by_pair  the network with each pair of space.pairs_of(layers) in all layers, in this
 ///                 order
 /// @throws Error kUnsupported if no hardware within the budget computes the network and has room
 /// for
 ///         it; as check_hardware()
-Exploration explore(const Space& space, std::span<const LayerSensitivity> layers,
+Exploration explore(const Space& space, const compress::Sensitivity& losses,
                     std::span<const Workload> by_pair, const ExploreOptions& options);
 
 }  // namespace halftone::accel

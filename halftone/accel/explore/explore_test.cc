@@ -71,25 +71,25 @@ mm2 = 1e-6
 struct Problem {
   Space space;
   std::vector<Workload> by_pair;
-  std::vector<LayerSensitivity> layers;
+  compress::Sensitivity losses;
 
   explicit Problem(const std::string& text) : space(parse_space(text, "s.toml")) {
     Random random(3);
     for (const BitPair& pair : space.pairs_of(kLayers)) {
       by_pair.push_back(workload_with({pair, pair, pair}));
+      losses.choices.push_back({std::to_string(pair.weights), {}, {}});
     }
     for (const std::string& name : kLayers) {
-      LayerSensitivity layer{name, space.pairs_of(name), {}};
-      for (const BitPair& pair : layer.pairs) {
-        const double noise = random.uniform() * std::pow(4, -pair.weights);
-        layer.losses.push_back({noise, noise / 2});
+      losses.layers.push_back({name, "FullyConnected"});
+      for (compress::ChoiceSensitivity& choice : losses.choices) {
+        const double noise = random.uniform() * std::pow(4, -std::stoi(choice.name));
+        choice.units.push_back({0, noise, 0, noise / 2});
       }
-      layers.push_back(layer);
     }
   }
 
   Exploration explore(const ExploreOptions& options) const {
-    return accel::explore(space, layers, by_pair, options);
+    return accel::explore(space, losses, by_pair, options);
   }
 
   /// All designs, each estimated as a whole network.
@@ -101,9 +101,10 @@ struct Problem {
         for (const std::size_t b : {0U, 1U, 2U}) {
           for (const std::size_t c : {0U, 1U, 2U}) {
             Design design{.hardware = hardware, .area_mm2 = chip.area_mm2};
-            design.bits = {layers[0].pairs[a], layers[1].pairs[b], layers[2].pairs[c]};
-            design.noise =
-                layers[0].losses[a].noise + layers[1].losses[b].noise + layers[2].losses[c].noise;
+            const std::vector<BitPair> pairs = space.pairs_of(kLayers);
+            design.bits = {pairs[a], pairs[b], pairs[c]};
+            design.noise = losses.choices[a].units[0].loss + losses.choices[b].units[1].loss +
+                           losses.choices[c].units[2].loss;
             const Estimate whole = estimate(workload_with(design.bits), chip);
             design.seconds = whole.seconds;
             design.energy_j = whole.energy_j;

@@ -18,13 +18,12 @@ namespace {
 
 using ir::ValueId;
 
-/// Samples per run. Those of gradients are few, because a tape keeps all values of a run.
-constexpr std::size_t kBatch = 64;
+/// Samples per run: few, because a tape keeps all values of a run.
 constexpr std::size_t kGradientBatch = 16;
 
 /// A tree of arrays, so that batches can be added.
 struct LossSums {
-  spmd::Array sums;  ///< float64: weight, then losses
+  spmd::Array sums;  ///< float64: weight, then losses or what else is counted
 
   static auto members(auto& self) { return std::tie(self.sums); }
 };
@@ -129,13 +128,14 @@ std::vector<double> squared_products(gradient::Tape& tape, std::span<const Value
 }  // namespace
 
 LossMeter::LossMeter(const ir::Graph& reference, const data::Dataset& data, LossKind kind,
-                     spmd::Devices devices)
+                     spmd::Devices devices, std::size_t batch)
     : reference_(reference),
       data_(data),
       feed_(make_feed(data, reference)),
       loss_(reference, data, kind,
             scores_per_sample(reference, feed_.fixed_batch.value_or(1), "network")),
-      devices_(std::move(devices)) {}
+      devices_(std::move(devices)),
+      batch_(batch) {}
 
 runtime::Stream LossMeter::stream(const ir::Graph& graph, std::size_t batch,
                                   const ProgressSink& progress) const {
@@ -157,39 +157,58 @@ runtime::Stream LossMeter::stream(const ir::Graph& graph, std::size_t batch,
   return {graph, std::move(options), fill};
 }
 
-double LossMeter::loss_of_outputs(ir::Graph both, ir::ValueId output, ir::ValueId other,
-                                  const ProgressSink& progress) const {
-  both.set_outputs({output, other});
-  both.remove_unused_nodes();
+LossAndDrop LossMeter::compare(Outputs both, bool with_drop) const {
+  both.graph.set_outputs({both.reference, both.other});
+  both.graph.remove_unused_nodes();
   const auto sum_batch = [&](const runtime::Batch& batch) {
-    double loss = 0;
-    double weight = 0;
+    LossSum total;
+    double lost = 0;
     for (std::size_t i = 0; i < batch.count; ++i) {
-      const LossSum sample =
-          loss_.of(batch.first + i, sample_of(batch, 0, i), sample_of(batch, 1, i));
-      loss += sample.loss;
-      weight += sample.weight;
+      const std::size_t sample = batch.first + i;
+      const std::span<const float> reference = sample_of(batch, 0, i);
+      const std::span<const float> scores = sample_of(batch, 1, i);
+      const LossSum each = loss_.of(sample, reference, scores);
+      total.loss += each.loss;
+      total.weight += each.weight;
+      if (with_drop) lost += loss_.answers_lost(sample, reference, scores);
     }
-    return LossSums{spmd::Array::of({weight, loss})};
+    return LossSums{spmd::Array::of({total.weight, total.loss, lost})};
   };
-  const LossSums total = stream(both, kBatch, progress).sum(sum_batch);
+  const LossSums total = stream(both.graph, batch_, {}).sum(sum_batch);
   const auto sums = total.sums.as<double>();
-  return sums[0] == 0 ? 0 : sums[1] / sums[0];
+  return {sums[0] == 0 ? 0 : sums[1] / sums[0], sums[2] / static_cast<double>(data_.size())};
 }
 
-double LossMeter::loss(const ir::Graph& quantized, std::span<const LayerPair> pairs,
-                       const ProgressSink& progress) const {
+LossMeter::Outputs LossMeter::outputs_of(const ir::Graph& quantized,
+                                         std::span<const LayerPair> pairs) const {
   TwoNetworks both = beside(reference_, quantized, pairs);
   const ValueId output = reference_.outputs()[0];
   const ValueId twin = both.twin(output);
-  return loss_of_outputs(std::move(both.graph), output, twin, progress);
+  return {std::move(both.graph), output, twin};
 }
 
-double LossMeter::loss(const ir::Graph& network, const ProgressSink& progress) const {
+LossMeter::Outputs LossMeter::outputs_of(const ir::Graph& network) const {
   ir::Graph both = reference_;
   both.append(network);
   const ValueId other = both.outputs()[reference_.outputs().size()];
-  return loss_of_outputs(std::move(both), reference_.outputs()[0], other, progress);
+  return {std::move(both), reference_.outputs()[0], other};
+}
+
+double LossMeter::loss(const ir::Graph& quantized, std::span<const LayerPair> pairs) const {
+  return compare(outputs_of(quantized, pairs), false).loss;
+}
+
+double LossMeter::loss(const ir::Graph& network) const {
+  return compare(outputs_of(network), false).loss;
+}
+
+LossAndDrop LossMeter::loss_and_drop(const ir::Graph& quantized,
+                                     std::span<const LayerPair> pairs) const {
+  return compare(outputs_of(quantized, pairs), true);
+}
+
+LossAndDrop LossMeter::loss_and_drop(const ir::Graph& network) const {
+  return compare(outputs_of(network), true);
 }
 
 bool LossMeter::has_gradients(std::span<const LayerPair> pairs) const {

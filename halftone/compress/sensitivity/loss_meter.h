@@ -15,24 +15,37 @@
 
 namespace halftone::compress {
 
+/// What a network loses against its reference.
+struct LossAndDrop {
+  double loss = 0;  ///< of the kind of the meter; LossKind::kError is the noise 10^(-SQNR / 10)
+  /// Accuracy lost, in [-1, 1]; without labels the fraction of samples that get another class,
+  /// which is at least the accuracy lost.
+  double drop = 0;
+};
+
 /// Runs a float network beside itself with some layers quantized. Float layers sum in a fixed
 /// order: the same bits on every processor, for any number of devices.
 class LossMeter {
  public:
   /// `reference` and `data` must outlive this.
+  /// @param batch   samples per run
   /// @throws Error as make_feed(), scores_per_sample() and OutputLoss
   LossMeter(const ir::Graph& reference, const data::Dataset& data, LossKind kind,
-            spmd::Devices devices = {});
+            spmd::Devices devices = {}, std::size_t batch = 64);
 
   [[nodiscard]] const ir::Graph& reference() const { return reference_; }
   [[nodiscard]] const OutputLoss& output_loss() const { return loss_; }
 
   /// The loss of the reference with these layers replaced by those of a quantized network.
-  [[nodiscard]] double loss(const ir::Graph& quantized, std::span<const LayerPair> pairs,
-                            const ProgressSink& progress = {}) const;
+  [[nodiscard]] double loss(const ir::Graph& quantized, std::span<const LayerPair> pairs) const;
 
   /// The loss of another network with the same inputs.
-  [[nodiscard]] double loss(const ir::Graph& network, const ProgressSink& progress = {}) const;
+  [[nodiscard]] double loss(const ir::Graph& network) const;
+
+  /// loss(), and the drop of accuracy. @throws Error kFormat if a label is no class
+  [[nodiscard]] LossAndDrop loss_and_drop(const ir::Graph& quantized,
+                                          std::span<const LayerPair> pairs) const;
+  [[nodiscard]] LossAndDrop loss_and_drop(const ir::Graph& network) const;
 
   /// Whether weighted_errors() can be computed: all operators have a gradient (a QuantizeLinear has
   /// none), and samples of a fixed batch lie along the first axis of layer outputs.
@@ -56,8 +69,16 @@ class LossMeter {
                                                     const ProgressSink& progress = {}) const;
 
  private:
-  [[nodiscard]] double loss_of_outputs(ir::Graph both, ir::ValueId output, ir::ValueId other,
-                                       const ProgressSink& progress) const;
+  /// A graph, and two of its values to compare.
+  struct Outputs {
+    ir::Graph graph;
+    ir::ValueId reference;
+    ir::ValueId other;
+  };
+  [[nodiscard]] Outputs outputs_of(const ir::Graph& quantized,
+                                   std::span<const LayerPair> pairs) const;
+  [[nodiscard]] Outputs outputs_of(const ir::Graph& network) const;
+  [[nodiscard]] LossAndDrop compare(Outputs both, bool with_drop) const;
   /// @param graph  its inputs are those of the reference, once or twice
   [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::size_t batch,
                                        const ProgressSink& progress) const;
@@ -67,6 +88,7 @@ class LossMeter {
   Feed feed_;
   OutputLoss loss_;
   spmd::Devices devices_;
+  std::size_t batch_;
 };
 
 }  // namespace halftone::compress

@@ -101,7 +101,7 @@ class SensitivityRun {
         layers_(std::move(layers)),
         options_(options),
         meter_(reference, data, options.loss.value_or(default_loss(reference, data)),
-               options.fit.devices) {
+               options.fit.devices, options.batch) {
     result = described(reference, layers_);
     result.loss = meter_.output_loss().kind();
     result.samples = data.size();
@@ -254,6 +254,110 @@ void check_choices(const std::vector<LayerChoice>& choices) {
   if (choices.empty()) fail(ErrorKind::kUsage, "choices: expected one or more, found none");
 }
 
+/// All choices: those that a run before has measured, and those that `measure` measures now.
+/// @param measure  of a choice and its part of the progress
+template <typename Measure>
+std::vector<ChoiceSensitivity> measured_choices(const std::vector<LayerChoice>& choices,
+                                                const SensitivityOptions& options,
+                                                const Measure& measure) {
+  std::vector<ChoiceSensitivity> result;
+  for (const LayerChoice& choice : choices) {
+    auto known = options.known ? options.known(choice.name) : std::nullopt;
+    if (known) {
+      result.push_back(std::move(*known));
+      continue;
+    }
+    const auto count = static_cast<double>(choices.size());
+    const auto done = static_cast<double>(result.size());
+    result.push_back(
+        measure(choice, part_of(options.fit.progress, done / count, (done + 1) / count)));
+    if (options.measured) options.measured(result.back());
+  }
+  return result;
+}
+
+/// Whether a layer that is quantized alone has the same codes as with Schedule::kIndependent.
+bool is_fitted_alone(const FitOptions& fit) {
+  return fit.schedule == Schedule::kIndependent ||
+         (fit.schedule == Schedule::kLayerwise && fit.reconstruct.steps == 0);
+}
+
+/// Measures losses_alone().
+class SingleLayers {
+ public:
+  SingleLayers(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+               const SensitivityOptions& options)
+      : network_(with_layers(graph, recipe)),
+        data_(data),
+        samples_(options.evaluation != nullptr ? *options.evaluation : data),
+        recipe_(recipe),
+        options_(options),
+        meter_(network_, samples_, options.loss.value_or(default_loss(network_, samples_)),
+               options.fit.devices, options.batch) {
+    recipe_.fit.equalize = false;  // which needs two quantized layers
+    for (const ir::NodeId id : quantizable_layers(network_)) {
+      const LayerRecipe layer = recipe.for_layer(network_.node(id).name);
+      if (layer.weights || layer.activations) layers_.push_back(id);
+    }
+  }
+
+  [[nodiscard]] Sensitivity description() const {
+    Sensitivity result = described(network_, layers_);
+    result.units.clear();
+    for (std::size_t i = 0; i < layers_.size(); ++i) result.units.push_back({{i}});
+    result.loss = meter_.output_loss().kind();
+    result.samples = samples_.size();
+    result.on_fit_samples = options_.evaluation == nullptr;
+    return result;
+  }
+
+  [[nodiscard]] ChoiceSensitivity measure(const LayerChoice& choice,
+                                          const ProgressSink& progress) const {
+    ChoiceSensitivity result{choice.name, {}, {}};
+    const double each = 1 / static_cast<double>(layers_.size());
+    const bool together = is_fitted_alone(recipe_.fit);
+    ir::Graph fitted;
+    if (together) fitted = fit(layers_, choice, part_of(progress, 0, 0.5));
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const std::string& name = network_.node(layers_[i]).name;
+      const double done = each * static_cast<double>(i);
+      if (!together) fitted = fit({&layers_[i], 1}, choice, part_of(progress, done, done + each));
+      if (together && progress) progress(0.5 + 0.5 * done, choice.name + ": " + name);
+      const LayerPair pair = pairs_of_layers(network_, fitted, layers_)[i];
+      const LayerReport report = report_layer(network_, pair.original, fitted, pair.quantized);
+      const LossAndDrop found = meter_.loss_and_drop(fitted, {&pair, 1});
+      result.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes});
+      result.units.push_back({report.encoded_bytes, found.loss, 0, found.drop});
+    }
+    return result;
+  }
+
+ private:
+  /// The network with these layers quantized, each as if it were the only one.
+  [[nodiscard]] ir::Graph fit(std::span<const ir::NodeId> layers, const LayerChoice& choice,
+                              const ProgressSink& progress) const {
+    Recipe recipe = recipe_;
+    if (layers.size() > 1) recipe.fit.schedule = Schedule::kIndependent;
+    LayerSettings skipped;
+    skipped.skip = true;
+    for (const ir::NodeId id : quantizable_layers(network_)) {
+      recipe.overrides.push_back({literal_pattern(network_.node(id).name),
+                                  std::ranges::count(layers, id) > 0 ? choice.settings : skipped});
+    }
+    QuantizeOptions options = options_.fit;
+    options.progress = progress;
+    return quantize(network_, data_, recipe, options).graph;
+  }
+
+  ir::Graph network_;
+  const data::Dataset& data_;
+  const data::Dataset& samples_;
+  Recipe recipe_;
+  const SensitivityOptions& options_;
+  LossMeter meter_;
+  std::vector<ir::NodeId> layers_;
+};
+
 /// The network with layers for all products that a choice wants encoded, equalized if the recipe
 /// says so.
 ir::Graph layers_for_all(const ir::Graph& graph, Recipe& recipe,
@@ -283,24 +387,28 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
   run.result.warnings = std::move(samples.warnings);
   mark_units(run.result, rules, choices);
   run.result.on_fit_samples = !is_apart;
-  for (std::size_t c = 0; c < choices.size(); ++c) {
-    auto known = options.known ? options.known(choices[c].name) : std::nullopt;
-    if (known) {
-      run.result.choices.push_back(std::move(*known));
-      continue;
-    }
-    const auto count = static_cast<double>(choices.size());
-    const auto done = static_cast<double>(c);
-    const ProgressSink own = part_of(options.fit.progress, done / count, (done + 1) / count);
+  run.result.choices = measured_choices(choices, options, [&](const LayerChoice& choice, auto own) {
     QuantizeOptions fit = options.fit;
     fit.progress = part_of(own, 0, 0.6);
-    const FittedChoice fitted = with_context("choice '" + choices[c].name + "'", [&] {
-      return fit_choice(network, data, with_choice(rules, choices[c]), fit);
+    const FittedChoice fitted = with_context("choice '" + choice.name + "'", [&] {
+      return fit_choice(network, data, with_choice(rules, choice), fit);
     });
-    run.result.choices.push_back(run.measure(choices[c].name, fitted, part_of(own, 0.6, 1)));
-    if (options.measured) options.measured(run.result.choices.back());
-  }
+    return run.measure(choice.name, fitted, part_of(own, 0.6, 1));
+  });
   return std::move(run.result);
+}
+
+Sensitivity losses_alone(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                         const std::vector<LayerChoice>& choices,
+                         const SensitivityOptions& options) {
+  check_choices(choices);
+  const SingleLayers single(graph, data, recipe, options);
+  Sensitivity result = single.description();
+  result.choices = measured_choices(choices, options, [&](const LayerChoice& choice, auto own) {
+    return with_context("choice '" + choice.name + "'",
+                        [&] { return single.measure(choice, own); });
+  });
+  return result;
 }
 
 Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,

@@ -35,9 +35,10 @@ struct LayerSensitivity {
 
 /// Layers that get one choice together, in a choice.
 struct UnitSensitivity {
-  std::size_t bytes = 0;        ///< of their weights and levels; shared weights count once
-  double loss = 0;              ///< if these are the only quantized layers
-  double accumulated_loss = 0;  ///< if these and all layers before them are quantized
+  std::size_t bytes = 0;         ///< of their weights and levels; shared weights count once
+  double loss = 0;               ///< if these are the only quantized layers
+  double accumulated_loss = 0;   ///< if these and all layers before them are quantized
+  std::optional<double> drop{};  ///< of accuracy, with `loss`: see LossAndDrop; of losses_alone()
 };
 
 /// All layers in one choice.
@@ -86,7 +87,8 @@ struct SensitivityOptions {
   /// Samples that losses and errors are measured on; null: those of the fit. Fits adapt to few
   /// samples, so that the loss on these is less than on others.
   const data::Dataset* evaluation = nullptr;
-  QuantizeOptions fit{};  ///< its seed is also that of the weights of errors
+  std::size_t batch = 64;  ///< samples per run that measures losses
+  QuantizeOptions fit{};   ///< its seed is also that of the weights of errors
   /// Measures or estimates a network with layers of these names; empty: neither time nor energy.
   /// Called on all ranks.
   std::function<RunCosts(const ir::Graph& network, const std::vector<std::string>& layers)> costs{};
@@ -110,6 +112,17 @@ struct SensitivityOptions {
 Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const std::vector<LayerChoice>& choices,
                         const SensitivityOptions& options = {});
+
+/// What single layers lose: of sensitivity() only bits, bytes, `loss` and `drop`, in less time.
+///
+/// Each layer is a unit of its own, and all other ones are float. Where the recipe reconstructs
+/// blocks or fits in phases, each layer is quantized so, not with Schedule::kIndependent.
+/// @param recipe   the layers that it quantizes get each choice, whatever it says of them
+/// @param options  its evaluation is taken as it is; without costs
+/// @throws Error as quantize(), with the name of the choice; kUsage if there are no choices
+Sensitivity losses_alone(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                         const std::vector<LayerChoice>& choices,
+                         const SensitivityOptions& options);
 
 /// What is known without data: layers, units, bits, and the bytes of codes by rule
 /// (with_rule_codes()). Losses and errors are 0.

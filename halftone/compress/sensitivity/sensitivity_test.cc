@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "halftone/base/parallel.h"
@@ -182,6 +183,88 @@ TEST(Sensitivity, IsMeasuredOfAQuantizedNetworkToo) {
   EXPECT_EQ(found.choices[0].layers[1].weight_bits, 2);
   expect_error(ErrorKind::kShape, "layers do not match",
                [&] { sensitivity_of(perceptron(20, 12, 4, 2), graph, data); });
+}
+
+const std::vector<std::string> kBothLayers = {"first", "second"};
+
+Sensitivity alone_with(const std::string& fit, const SensitivityOptions& options = {}) {
+  return losses_alone(perceptron(20, 16, 4, 2), labelled(96, 3),
+                      parse_recipe("[fit]\n" + fit, "r.toml"), choices_of({"1/2", "3/4"}), options);
+}
+
+TEST(LossesAlone, AreThoseOfALayerAlone) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = labelled(96, 3);
+  const LossMeter meter(graph, data, LossKind::kError);
+  SensitivityOptions options;
+  options.loss = LossKind::kError;
+  for (const char* fit : {"", "equalize = true", "schedule = \"phases\"",
+                          "schedule = \"independent\"", "reconstruct_steps = 3"}) {
+    const Sensitivity found = alone_with(fit, options);
+    ASSERT_EQ(found.layers.size(), 2U);
+    ASSERT_EQ(found.units.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(found.layers[i].name, kBothLayers[i]);
+      for (const ChoiceSensitivity& choice : found.choices) {
+        Recipe alone = with_choice(parse_recipe("[fit]\n" + std::string(fit), "r.toml"),
+                                   choice_named(choice.name));
+        alone.overrides.push_back({kBothLayers[1 - i], {}});
+        alone.overrides[0].settings.skip = true;
+        const LossAndDrop single = meter.loss_and_drop(quantize(graph, data, alone).graph);
+        EXPECT_EQ(choice.units[i].loss, single.loss) << fit << i << choice.name;
+        EXPECT_EQ(choice.units[i].drop, single.drop) << fit << i << choice.name;
+      }
+      EXPECT_EQ(found.choices[0].layers[i].weight_bits, 1);
+      EXPECT_EQ(found.choices[0].layers[i].activation_bits, 2);
+      EXPECT_GT(found.choices[0].units[i].loss, found.choices[1].units[i].loss) << fit << i;
+      EXPECT_GT(found.choices[1].units[i].loss, 0) << fit << i;
+    }
+  }
+}
+
+TEST(LossesAlone, DoNotDependOnThreadsOrInterruptions) {
+  set_num_threads(1);
+  const Sensitivity expected = alone_with("");
+  set_num_threads(3);
+  std::vector<ChoiceSensitivity> kept;
+  SensitivityOptions options;
+  options.measured = [&](const ChoiceSensitivity& choice) { kept.push_back(choice); };
+  options.known = [&](const std::string& name) -> std::optional<ChoiceSensitivity> {
+    const auto found = std::ranges::find(kept, name, &ChoiceSensitivity::name);
+    return found == kept.end() ? std::nullopt : std::optional(*found);
+  };
+  options.fit.progress = [](double fraction, std::string_view) {
+    if (fraction >= 0.5) fail(ErrorKind::kInterrupted, "stopped");
+  };
+  expect_error(ErrorKind::kInterrupted, "stopped", [&] { alone_with("", options); });
+  ASSERT_EQ(kept.size(), 1U) << "it ended after the first choice";
+  options.fit.progress = [](double fraction, std::string_view) { EXPECT_GE(fraction, 0.5); };
+  const Sensitivity found = alone_with("", options);
+  options.fit.progress = [](double, std::string_view activity) { FAIL() << activity; };
+  alone_with("", options);
+  set_num_threads(0);
+  for (std::size_t c = 0; c < 2; ++c) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(found.choices[c].units[i].loss, expected.choices[c].units[i].loss);
+      EXPECT_EQ(found.choices[c].units[i].drop, expected.choices[c].units[i].drop);
+    }
+  }
+}
+
+TEST(LossMeter, MeasuresWhatEvaluateDoes) {
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  for (const data::Dataset& data : {labelled(100, 3), random_dataset(100, 20, 3)}) {
+    const ir::Graph few = quantize(graph, data, with_choice({}, choice_named("1"))).graph;
+    const LossAndDrop found = LossMeter(graph, data, LossKind::kError).loss_and_drop(few);
+    EvaluateOptions options;
+    options.execution.float_order = runtime::FloatOrder::kFixed;
+    const Evaluation expected = evaluate(few, data, &graph, options);
+    const double noise = std::pow(10, -expected.reference->sqnr_db / 10);
+    EXPECT_NEAR(found.loss, noise, 1e-13 * noise);
+    const double drop = data.has_labels() ? *expected.reference->value - expected.value
+                                          : 1 - expected.reference->agreement;
+    EXPECT_NEAR(found.drop, drop, 1e-15);
+  }
 }
 
 TEST(Sensitivity, NeedsChoices) {
