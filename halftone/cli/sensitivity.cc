@@ -37,6 +37,7 @@ void run(const SensitivityVerbOptions& options, const Machine& machine) {
     job.import = options.model_options.parse();
     job.settings = sensitivity_settings(options.choices, load_recipe(options.recipe));
     job.settings.state = options.state;
+    job.settings.options.batch = options.data.batch;
     job.settings.options.fit = {options.common.seed, progress.sink(),
                                 machine.devices(options.data.devices), options.memory_bytes};
     add_costs(job.settings.options, options.choices, !options.no_time);
