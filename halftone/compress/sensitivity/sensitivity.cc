@@ -317,13 +317,20 @@ class SingleLayers {
     const double each = 1 / static_cast<double>(layers_.size());
     const bool together = is_fitted_alone(recipe_.fit);
     ir::Graph fitted;
-    if (together) fitted = fit(layers_, choice, part_of(progress, 0, 0.5));
+    std::vector<LayerPair> pairs;
+    if (together) {
+      fitted = fit(layers_, choice, part_of(progress, 0, 0.5));
+      pairs = pairs_of_layers(network_, fitted, layers_);
+    }
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const std::string& name = network_.node(layers_[i]).name;
       const double done = each * static_cast<double>(i);
-      if (!together) fitted = fit({&layers_[i], 1}, choice, part_of(progress, done, done + each));
+      if (!together) {
+        fitted = fit({&layers_[i], 1}, choice, part_of(progress, done, done + each));
+        pairs = pairs_of_layers(network_, fitted, layers_);
+      }
       if (together && progress) progress(0.5 + 0.5 * done, choice.name + ": " + name);
-      const LayerPair pair = pairs_of_layers(network_, fitted, layers_)[i];
+      const LayerPair& pair = pairs[i];
       const LayerReport report = report_layer(network_, pair.original, fitted, pair.quantized);
       const LossAndDrop found = meter_.loss_and_drop(fitted, {&pair, 1});
       result.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes});

@@ -153,25 +153,19 @@ constexpr std::array<std::uint64_t, 103> kTernary2048 = {
     0x20BA0A280AAA0000, 0x280948820002A2EA, 0x0051454B110014E9, 0x5142145002A80145,
     0x400A288808248808, 0x02A0051401450008, 0x0000000145085140};
 
-/// Where a grid comes from.
-struct GridTable {
-  std::span<const std::uint64_t> bits;
-  std::span<const std::int8_t> levels;
-  std::size_t length;  ///< levels of a word
-};
-
 constexpr std::array<std::int8_t, 3> kTwoBitMagnitudes = {8, 25, 43};
 constexpr std::array<std::int8_t, 8> kThreeBitMagnitudes = {4, 12, 20, 28, 36, 44, 52, 62};
 constexpr std::array<std::int8_t, 8> kOddMagnitudes = {1, 3, 5, 7, 9, 11, 13, 15};
 constexpr std::array<std::int8_t, 3> kTernaryLevels = {-1, 0, 1};
 
-CodeGrid grid_of(const GridTable& table) {
-  CodeGrid grid{table.length, {}};
-  for (std::size_t at = 0; at < table.bits.size(); ++at) {
-    for (std::uint64_t rest = table.bits[at]; rest != 0; rest &= rest - 1) {
+CodeGrid made(std::span<const std::uint64_t> bits, std::span<const std::int8_t> levels,
+              std::size_t length) {
+  CodeGrid grid{length, {}};
+  for (std::size_t at = 0; at < bits.size(); ++at) {
+    for (std::uint64_t rest = bits[at]; rest != 0; rest &= rest - 1) {
       std::size_t number = 64 * at + static_cast<std::size_t>(std::countr_zero(rest));
-      for (std::size_t i = 0; i < table.length; ++i, number /= table.levels.size()) {
-        grid.levels.push_back(table.levels[number % table.levels.size()]);
+      for (std::size_t i = 0; i < length; ++i, number /= levels.size()) {
+        grid.levels.push_back(levels[number % levels.size()]);
       }
     }
   }
@@ -180,34 +174,12 @@ CodeGrid grid_of(const GridTable& table) {
 
 }  // namespace
 
-const CodeGrid& iq2_xxs_grid() {
-  static const CodeGrid grid = grid_of({kTwoBits256, kTwoBitMagnitudes, 8});
-  return grid;
-}
-
-const CodeGrid& iq2_xs_grid() {
-  static const CodeGrid grid = grid_of({kTwoBits512, kTwoBitMagnitudes, 8});
-  return grid;
-}
-
-const CodeGrid& iq2_s_grid() {
-  static const CodeGrid grid = grid_of({kTwoBits1024, kTwoBitMagnitudes, 8});
-  return grid;
-}
-
-const CodeGrid& iq3_xxs_grid() {
-  static const CodeGrid grid = grid_of({kThreeBits256, kThreeBitMagnitudes, 4});
-  return grid;
-}
-
-const CodeGrid& iq3_s_grid() {
-  static const CodeGrid grid = grid_of({kThreeBits512, kOddMagnitudes, 4});
-  return grid;
-}
-
-const CodeGrid& iq1_grid() {
-  static const CodeGrid grid = grid_of({kTernary2048, kTernaryLevels, 8});
-  return grid;
+const CodeGrid& code_grid(GridName name) {
+  static const std::array grids = {
+      made(kTwoBits256, kTwoBitMagnitudes, 8),  made(kTwoBits512, kTwoBitMagnitudes, 8),
+      made(kTwoBits1024, kTwoBitMagnitudes, 8), made(kThreeBits256, kThreeBitMagnitudes, 4),
+      made(kThreeBits512, kOddMagnitudes, 4),   made(kTernary2048, kTernaryLevels, 8)};
+  return grids.at(static_cast<std::size_t>(name));
 }
 
 }  // namespace halftone::formats

@@ -20,11 +20,15 @@ struct CodeGrid {
   }
 };
 
-const CodeGrid& iq2_xxs_grid();  ///< 256 words of 8
-const CodeGrid& iq2_xs_grid();   ///< 512 words of 8
-const CodeGrid& iq2_s_grid();    ///< 1024 words of 8
-const CodeGrid& iq3_xxs_grid();  ///< 256 words of 4
-const CodeGrid& iq3_s_grid();    ///< 512 words of 4
-const CodeGrid& iq1_grid();      ///< 2048 words of 8
+enum class GridName : std::uint8_t {
+  kIq2Xxs,  ///< 256 words of 8
+  kIq2Xs,   ///< 512 words of 8
+  kIq2S,    ///< 1024 words of 8
+  kIq3Xxs,  ///< 256 words of 4
+  kIq3S,    ///< 512 words of 4
+  kIq1,     ///< 2048 words of 8
+};
+
+const CodeGrid& code_grid(GridName name);
 
 }  // namespace halftone::formats

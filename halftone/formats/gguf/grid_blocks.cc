@@ -69,7 +69,7 @@ void put_shifted(std::span<const std::int8_t> word, bool is_below, std::int8_t* 
 }  // namespace
 
 void unpack_iq2_xxs(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
-  const CodeGrid& grid = iq2_xxs_grid();
+  const CodeGrid& grid = code_grid(GridName::kIq2Xxs);
   for (std::size_t g = 0; g < kBlock / 32; ++g) {
     const Bytes from = b + 2 + 8 * g;
     const SignsAndScale rest(from + 4);
@@ -81,7 +81,7 @@ void unpack_iq2_xxs(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& bloc
 }
 
 void unpack_iq2_xs(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
-  const CodeGrid& grid = iq2_xs_grid();
+  const CodeGrid& grid = code_grid(GridName::kIq2Xs);
   put_scales(half_at(b), b + 66, kBlock / 16, 8, block.scales);
   for (std::size_t i = 0; i < kBlock / 8; ++i) {
     const unsigned code = word_of(b + 2, i);
@@ -90,7 +90,7 @@ void unpack_iq2_xs(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block
 }
 
 void unpack_iq2_s(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
-  const CodeGrid& grid = iq2_s_grid();
+  const CodeGrid& grid = code_grid(GridName::kIq2S);
   put_scales(half_at(b), b + 74, kBlock / 16, 8, block.scales);
   for (std::size_t i = 0; i < kBlock / 8; ++i) {
     const unsigned code = byte_of(b + 2, i) | bits_of(b + 66, i, 2) << 8;
@@ -99,7 +99,7 @@ void unpack_iq2_s(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block)
 }
 
 void unpack_iq3_xxs(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
-  const CodeGrid& grid = iq3_xxs_grid();
+  const CodeGrid& grid = code_grid(GridName::kIq3Xxs);
   for (std::size_t g = 0; g < kBlock / 32; ++g) {
     const SignsAndScale rest(b + 66 + 4 * g);
     block.scales[g] = odd_scale(half_at(b), rest.scale(), 4);
@@ -111,7 +111,7 @@ void unpack_iq3_xxs(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& bloc
 }
 
 void unpack_iq3_s(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
-  const CodeGrid& grid = iq3_s_grid();
+  const CodeGrid& grid = code_grid(GridName::kIq3S);
   put_scales(half_at(b), b + 106, kBlock / 32, 1, block.scales);
   for (std::size_t i = 0; i < kBlock / 4; ++i) {
     const unsigned code = byte_of(b + 2, i) | bits_of(b + 66, i, 1) << 8;
@@ -120,7 +120,7 @@ void unpack_iq3_s(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block)
 }
 
 void unpack_iq1_s(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
-  const CodeGrid& grid = iq1_grid();
+  const CodeGrid& grid = code_grid(GridName::kIq1);
   for (std::size_t g = 0; g < kBlock / 32; ++g) {
     const unsigned high = word_of(b + 34, g);
     block.scales[g] = odd_scale(half_at(b), high >> 12 & 7, 8);
@@ -132,7 +132,7 @@ void unpack_iq1_s(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block)
 }
 
 void unpack_iq1_m(const BlockEncoding& /*how*/, Bytes b, const CodeBlock& block) {
-  const CodeGrid& grid = iq1_grid();
+  const CodeGrid& grid = code_grid(GridName::kIq1);
   const Bytes words = b + 48;  // of 16 bits: four scales, then four bits of d
   unsigned bits = 0;
   for (std::size_t i = 0; i < 4; ++i) bits |= word_of(words, i) >> 12 << (4 * i);
