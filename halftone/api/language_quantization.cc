@@ -67,7 +67,7 @@ bool wants_rotations(const LanguageQuantizeJob& job, OutputKind kind) {
   if (!job.rotates) return false;
   if (kind != OutputKind::kGguf) return true;
   return job.is_decoded && !job.recipe.blocks.empty() && job.recipe.blocks != lm::kKeepType &&
-         lm::weight_type(job.recipe.blocks).encoding->basis != nullptr;
+         lm::weight_type(job.recipe.blocks).is_vector();
 }
 
 void add_matrices(const lm::Description& description, const lm::FittedMatrices& fitted,

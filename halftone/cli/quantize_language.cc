@@ -70,8 +70,10 @@ void add_calibration_options(CLI::App& verb, LanguageQuantizeOptions& options) {
 
 void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   LanguageQuantizeJob& job = options.job;
-  verb.add_option("--type", job.recipe.blocks,
-                  "Type of the matrices in blocks: of GGUF as Q3_K, or a vector basis as 2x6");
+  verb.add_option(
+      "--type", job.recipe.blocks,
+      "Type of the matrices in blocks: of GGUF as Q3_K, a vector basis as 2x6, or a number "
+      "system as nvfp4 or int3/64");
   verb.add_option("--table-type", job.recipe.tables,
                   "Type of embeddings and head (default: the same, or one of 4 bits)");
   verb.add_option("--tensor", options.rules,

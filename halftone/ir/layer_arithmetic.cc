@@ -50,7 +50,8 @@ std::string stored_in_blocks(const LayerCodes& codes) {
 
 std::optional<std::string> why_no_groups(const LayerCodes& codes) {
   if (codes.blocks == nullptr) return "the weights are not stored in blocks";
-  if (codes.blocks->group == 0) return std::string(codes.blocks->name) + " has no codes";
+  if (codes.blocks->unpack == nullptr)
+    return std::string(codes.blocks->name) + " has no codes of 8-bit integers";
   if (codes.input_bits != 0) return "the input is encoded";
   return std::nullopt;
 }

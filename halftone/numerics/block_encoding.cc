@@ -8,7 +8,8 @@
 namespace halftone::numerics {
 bool BlockEncoding::operator==(const BlockEncoding& other) const {
   return GroupCodes::operator==(other) && name == other.name && block == other.block &&
-         block_bytes == other.block_bytes && unpack == other.unpack && number == other.number;
+         block_bytes == other.block_bytes && unpack == other.unpack && number == other.number &&
+         decode == other.decode;
 }
 
 bool are_equal(const SharedBlockEncoding& a, const SharedBlockEncoding& b) {
@@ -34,6 +35,8 @@ void decode_blocks(const BlockEncoding& encoding, std::span<const std::byte> byt
   for (std::size_t first = 0; first < values.size(); first += encoding.block) {
     if (encoding.number != nullptr) {
       values[first] = encoding.number(from);
+    } else if (encoding.decode != nullptr) {
+      encoding.decode(encoding, from, values.data() + first);
     } else {
       encoding.unpack(encoding, from, {codes.data(), scales.data(), offsets.data()});
       for (std::size_t i = 0; i < encoding.block; ++i) {

@@ -55,6 +55,8 @@ struct BlockEncoding : GroupCodes {
                  const CodeBlock& block) = nullptr;
   /// A block of one element; null where there is none, or it is no floating-point number.
   float (*number)(const std::byte* bytes) = nullptr;
+  /// The elements of a block whose codes mean other numbers than int8; else null.
+  void (*decode)(const BlockEncoding& encoding, const std::byte* bytes, float* values) = nullptr;
   /// Packs a block: the inverse of `unpack`. Null where Halftone does not write the type.
   /// @throws Error kInternal if there is a number that the type does not hold
   void (*pack)(const BlockEncoding& encoding, const BlockNumbers& numbers,
@@ -68,7 +70,9 @@ struct BlockEncoding : GroupCodes {
   [[nodiscard]] std::size_t bytes_of(std::size_t elements) const {
     return elements / block * block_bytes;
   }
-  [[nodiscard]] bool can_decode() const { return unpack != nullptr || number != nullptr; }
+  [[nodiscard]] bool can_decode() const {
+    return unpack != nullptr || number != nullptr || decode != nullptr;
+  }
   /// Whether the same bytes mean the same: compares what the encodings hold, not where they are.
   bool operator==(const BlockEncoding& other) const;
 };

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
+
+#include "halftone/numerics/stored_numbers.h"
 
 namespace halftone::numerics {
 
@@ -32,8 +35,18 @@ enum class GroupScales : std::uint8_t {
   kHalfTimesByte,  ///< a float16 that `share` weights have in common, times an integer of the group
   kPowerOfTwo,     ///< 2^e, e from -126 to 127, or zero, in a byte
   kE3m5,           ///< a byte of e3m5, times a float32 that a tensor shares
+  kE4m3,           ///< a byte of e4m3 without its sign, times a float32 that a tensor shares
   kFloat,          ///< float32
 };
+
+/// Whether all scales of a tensor share a factor: kE3m5 and kE4m3.
+constexpr bool has_tensor_factor(GroupScales scales) {
+  return scales == GroupScales::kE3m5 || scales == GroupScales::kE4m3;
+}
+/// The numbers that the factor of a tensor multiplies. @pre has_tensor_factor()
+constexpr NumberType factored_type(GroupScales scales) {
+  return scales == GroupScales::kE3m5 ? NumberType::kE3m5 : NumberType::kE4m3;
+}
 
 /// What the codes of a row mean. Weight i is, with g = i / group,
 ///
@@ -51,15 +64,21 @@ struct GroupCodes {
   int min_scale = 0;      ///< below zero if scales have a sign
   int max_scale = 0;
   int max_offset = 0;  ///< the least one is 0
-  float factor = 1;    ///< of the scales of kE3m5
+  float factor = 1;    ///< of the scales of kE3m5 and kE4m3
+  /// What fits choose from in place of `levels`, ascending; empty: the same. Where codes have
+  /// levels of int8, `levels` has all of these, and kernels store the codes of `levels`. Who holds
+  /// the codes keeps them: SystemEncoding.
+  std::span<const float> numbers{};
   /// Or null. Who holds the codes keeps it: VectorEncoding, kernels::PackedGroups.
   const VectorBasis* basis = nullptr;
 
   /// Weights that share a code: 1, or d.
   [[nodiscard]] std::size_t vector() const;
   [[nodiscard]] int code_bits() const;
-  [[nodiscard]] std::size_t num_codewords() const { return std::size_t{1} << code_bits(); }
-  /// The levels of all codes, [2^code_bits, vector].
+  [[nodiscard]] std::size_t num_codewords() const {
+    return numbers.empty() ? std::size_t{1} << code_bits() : numbers.size();
+  }
+  /// The levels of all codes, [num_codewords, vector].
   [[nodiscard]] std::vector<float> codewords() const;
   [[nodiscard]] std::size_t codes_per_row(std::size_t cols) const {
     return (cols + vector() - 1) / vector();
@@ -71,7 +90,7 @@ struct GroupCodes {
   [[nodiscard]] std::size_t factors_per_row(std::size_t cols) const {
     return scales == GroupScales::kHalfTimesByte ? (cols + share - 1) / share : 0;
   }
-  /// Whether the same codes mean the same: compares bases by what they hold.
+  /// Whether the same codes mean the same: compares bases and numbers by what they hold.
   bool operator==(const GroupCodes& other) const;
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "halftone/base/error.h"
+#include "halftone/numerics/packed_bits.h"
 #include "halftone/numerics/stored_numbers.h"
 
 namespace halftone::numerics {
@@ -89,27 +90,13 @@ std::size_t hash_of(std::span<const std::int8_t> numbers, int bits) {
 constexpr int kPlaceBits = 2;
 constexpr std::uint16_t kNoCode = 0xFFFF;
 
-/// Unpacks a block of a VectorEncoding. Codes of up to 16 bits lie within three bytes.
-struct VectorBits {
-  const std::byte* bytes;
-  unsigned width;
-  [[nodiscard]] std::uint16_t code(std::size_t index) const {
-    const std::size_t bit = index * width;
-    std::uint32_t word = 0;
-    for (std::size_t i = 0; i <= (bit % 8 + width - 1) / 8; ++i) {
-      word |= std::to_integer<std::uint32_t>(bytes[bit / 8 + i]) << (8 * i);
-    }
-    return static_cast<std::uint16_t>(word >> bit % 8 & ((1U << width) - 1));
-  }
-};
-
 void unpack_vectors(const BlockEncoding& encoding, const std::byte* bytes, const CodeBlock& block) {
   const VectorBasis& basis = *encoding.basis;
   const auto d = static_cast<std::size_t>(basis.numbers());
   block.scales[0] = encoding.factor * e3m5_number(std::to_integer<std::uint8_t>(bytes[0]));
-  const VectorBits bits{bytes + 1, static_cast<unsigned>(basis.signs())};
+  BitReader codes(bytes + 1);
   for (std::size_t i = 0; i < encoding.block / d; ++i) {
-    std::memcpy(block.codes + i * d, basis.codeword(bits.code(i)).data(), d);
+    std::memcpy(block.codes + i * d, basis.codeword(codes.take(basis.signs())).data(), d);
   }
 }
 
@@ -195,20 +182,19 @@ void VectorEncoding::pack_codes(std::span<const std::uint16_t> codes, float scal
                                 std::byte* bytes) const {
   HALFTONE_ASSERT(codes.size() == codes_per_block());
   bytes[0] = static_cast<std::byte>(e3m5_code(scale));
-  std::uint32_t bits = 0;
-  int count = 0;
+  BitWriter writer(bytes + 1);
   for (const std::uint16_t code : codes) {
     HALFTONE_ASSERT(code < basis_->num_codes());
-    bits |= std::uint32_t{code} << count;
-    count += basis_->signs();
-    for (; count >= 8; count -= 8, bits >>= 8) *++bytes = static_cast<std::byte>(bits & 255);
+    writer.put(code, basis_->signs());
   }
 }
 
 float VectorEncoding::unpack_codes(const std::byte* bytes, std::span<std::uint16_t> codes) const {
   HALFTONE_ASSERT(codes.size() == codes_per_block());
-  const VectorBits bits{bytes + 1, static_cast<unsigned>(basis_->signs())};
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = bits.code(i);
+  BitReader reader(bytes + 1);
+  for (std::uint16_t& code : codes) {
+    code = static_cast<std::uint16_t>(reader.take(basis_->signs()));
+  }
   return e3m5_number(std::to_integer<std::uint8_t>(bytes[0]));
 }
 

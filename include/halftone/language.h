@@ -354,8 +354,8 @@ HALFTONE_API halftone_status halftone_language_model_evaluate(
 /** A type for the matrices whose name matches a shell pattern: * ? [...]. */
 typedef struct halftone_type_rule {
   const char* pattern; /**< of the name in GGUF files: "blk.*.attn_v.weight" */
-  const char* type;    /**< of GGUF such as "Q3_K", or a vector basis such as "4x8"; "keep" leaves
-                            the matrices as they are */
+  const char* type;    /**< of GGUF such as "Q3_K", a vector basis such as "4x8", or a number
+                            system such as "nvfp4"; "keep" leaves the matrices as they are */
 } halftone_type_rule;
 
 /** For halftone_language_quantize(). Types (of a recipe or given here), size_bytes and

@@ -24,8 +24,8 @@ HALFTONE_VERSIONED namespace v0 {
     bool operator==(const TypeRule& other) const = default;
   };
 
-  /// The types of a model's matrices: of GGUF such as "Q3_K", vector bases such as "4x8"; "keep"
-  /// leaves matrices as they are.
+  /// The types of a model's matrices: of GGUF such as "Q3_K", vector bases such as "4x8", number
+  /// systems such as "nvfp4"; "keep" leaves matrices as they are.
   struct TypeRecipe {
     std::string type{};             ///< of the matrices in blocks; empty: they stay as they are
     std::string table_type{};       ///< of embeddings and head; empty: the same, or one of 4 bits

@@ -73,7 +73,8 @@ def quantize_language_model(
     texts: a file in UTF-8, such as the model will read, or several; None if synthetic.
     output: NAME.safetensors, or NAME.gguf but for a model of llama2.c; decoded weights of a folder
     of Hugging Face may go to a new folder.
-    type: of the matrices in blocks: of GGUF such as "Q3_K", or a vector basis such as "4x8".
+    type: of the matrices in blocks: of GGUF such as "Q3_K", a vector basis such as "4x8", or
+    a number system such as "nvfp4" or "int3/64".
     table_type: of embeddings and head; None: the same, or one of 4 bits.
     rules: types of the matrices whose name matches a pattern, such as {"blk.*.attn_v.weight":
     "2x8"}; a later one wins. "keep" leaves matrices as they are.

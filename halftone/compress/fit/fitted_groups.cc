@@ -62,7 +62,7 @@ class DecodedRows {
   [[nodiscard]] float factor(const std::vector<float>& factors, std::size_t row,
                              std::size_t col) const {
     if (codes_.scales == GroupScales::kHalf || codes_.scales == GroupScales::kPowerOfTwo) return 1;
-    if (codes_.scales == GroupScales::kE3m5) return factors[0];
+    if (numerics::has_tensor_factor(codes_.scales)) return factors[0];
     return factors[row * codes_.factors_per_row(fit_.cols) + col / codes_.share];
   }
 
@@ -85,8 +85,9 @@ void check_codes(const GroupCodes& codes) {
          "codes of weights: those of several weights have neither offsets nor integer scales");
   }
   if (codes.has_offsets &&
-      (codes.scales == GroupScales::kE3m5 || codes.scales == GroupScales::kPowerOfTwo)) {
-    fail(ErrorKind::kUsage, "codes of weights: scales of e3m5 and powers of two have no offsets");
+      (numerics::has_tensor_factor(codes.scales) || codes.scales == GroupScales::kPowerOfTwo)) {
+    fail(ErrorKind::kUsage,
+         "codes of weights: scales of e3m5, e4m3 and powers of two have no offsets");
   }
   if (codes.scales == GroupScales::kFloat) {
     fail(ErrorKind::kUsage, "codes of weights: no fit writes scales of float32");

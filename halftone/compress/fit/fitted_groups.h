@@ -26,10 +26,10 @@ struct GroupFit {
   std::size_t rows = 0;
   std::size_t cols = 0;
   std::vector<std::uint16_t> codes;  ///< [rows, codes_per_row] indices of codewords
-  std::vector<float> scales;         ///< [rows, groups_per_row] float16, integers, powers or e3m5
-  std::vector<float> offsets;        ///< likewise; empty without offsets
+  std::vector<float> scales;   ///< [rows, groups_per_row] float16, integers, powers, e3m5 or e4m3
+  std::vector<float> offsets;  ///< likewise; empty without offsets
   std::vector<float>
-      scale_factors;  ///< kHalfTimesByte [rows, factors_per_row]; kE3m5 [1]; kHalf empty
+      scale_factors;  ///< kHalfTimesByte [rows, factors_per_row]; of a tensor [1]; else empty
   std::vector<float> offset_factors;  ///< kHalfTimesByte with offsets [rows, factors_per_row]; <= 0
 
   bool operator==(const GroupFit&) const = default;

@@ -353,7 +353,7 @@ GroupFit empty_fit(const GroupFitPlan& plan) {
   if (grid.has_offsets) fit.offsets.resize(fit.scales.size());
   fit.scale_factors.resize(fit.rows * grid.factors_per_row(cols));
   if (grid.has_offsets) fit.offset_factors.resize(fit.scale_factors.size());
-  if (grid.scales == GroupScales::kE3m5) fit.scale_factors.assign(1, plan.factor);
+  if (numerics::has_tensor_factor(grid.scales)) fit.scale_factors.assign(1, plan.factor);
   return fit;
 }
 

@@ -74,10 +74,11 @@ TEST(GroupCodes, IsRefusedWithScalesThatNoFileHas) {
   refuse(vectors, "neither offsets", [](GroupCodes& grid) { grid.has_offsets = true; });
   refuse(vectors, "integer scales",
          [](GroupCodes& grid) { grid.scales = GroupScales::kHalfTimesByte; });
-  refuse(plain_grid(), "scales of e3m5 and powers of two have no offsets", [](GroupCodes& grid) {
-    grid.scales = GroupScales::kE3m5;
-    grid.has_offsets = true;
-  });
+  refuse(plain_grid(), "scales of e3m5, e4m3 and powers of two have no offsets",
+         [](GroupCodes& grid) {
+           grid.scales = GroupScales::kE3m5;
+           grid.has_offsets = true;
+         });
   const GroupCodes integers = integer_codes({2, 0}, 16, 0, 15);
   refuse(integers, "whole groups of 16, found 0", [](GroupCodes& grid) { grid.share = 0; });
   refuse(integers, "whole groups of 16, found 40", [](GroupCodes& grid) { grid.share = 40; });

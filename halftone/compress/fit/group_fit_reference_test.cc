@@ -164,7 +164,7 @@ class DoubleFit {
   [[nodiscard]] double factor(const std::vector<float>& factors, std::size_t row,
                               std::size_t col) const {
     if (grid_.scales == GroupScales::kHalf || grid_.scales == GroupScales::kPowerOfTwo) return 1;
-    if (grid_.scales == GroupScales::kE3m5) return static_cast<double>(factors[0]);
+    if (numerics::has_tensor_factor(grid_.scales)) return static_cast<double>(factors[0]);
     return static_cast<double>(
         factors[row * grid_.factors_per_row(layer_.inputs) + col / grid_.share]);
   }

@@ -68,8 +68,10 @@ TEST_P(GroupFitOfGrid, StoresWhatAFileCanHold) {
         EXPECT_TRUE(is_integer(scale, grid.min_scale, grid.max_scale)) << scale;
         break;
       case GroupScales::kE3m5:
-        EXPECT_EQ(numerics::round_to(numerics::NumberType::kE3m5, static_cast<double>(scale)),
-                  scale);
+      case GroupScales::kE4m3:
+        EXPECT_EQ(
+            numerics::round_to(numerics::factored_type(grid.scales), static_cast<double>(scale)),
+            scale);
         break;
       case GroupScales::kPowerOfTwo:
         EXPECT_EQ(numerics::round_to(numerics::NumberType::kE8m0, static_cast<double>(scale)),

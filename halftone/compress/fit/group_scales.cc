@@ -68,8 +68,8 @@ GroupScaleFit::GroupScaleFit(const GroupCodes& grid, const kernels::Codewords& c
 
 float GroupScaleFit::stored_scale(double ideal, float factor) const {
   if (grid_.scales == GroupScales::kHalf) return to_half(ideal);
-  if (grid_.scales == GroupScales::kE3m5) {
-    return numerics::round_to(numerics::NumberType::kE3m5, in_units(ideal, factor));
+  if (numerics::has_tensor_factor(grid_.scales)) {
+    return numerics::round_to(numerics::factored_type(grid_.scales), in_units(ideal, factor));
   }
   if (grid_.scales == GroupScales::kPowerOfTwo) {
     const double within = std::clamp(std::abs(ideal), kLeastPower, kLargestPower);
@@ -150,7 +150,7 @@ double GroupScaleFit::plain_scale(std::span<const float> weights) const {
 }
 
 float GroupScaleFit::factor_of(MatrixView<const float> weights) const {
-  if (grid_.scales != GroupScales::kE3m5) return 1;
+  if (!numerics::has_tensor_factor(grid_.scales)) return 1;
   constexpr double kRoom = 1.5;  // for errors that are spread to weights
   double largest = 0;
   for (std::size_t r = 0; r < weights.rows(); ++r) {
@@ -159,7 +159,7 @@ float GroupScaleFit::factor_of(MatrixView<const float> weights) const {
       largest = std::max(largest, plain_scale(weights.row(r).subspan(first, count)));
     }
   }
-  const float most = numerics::largest(numerics::NumberType::kE3m5);
+  const float most = numerics::largest(numerics::factored_type(grid_.scales));
   return static_cast<float>(kRoom * largest / static_cast<double>(most));
 }
 

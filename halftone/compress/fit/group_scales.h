@@ -45,7 +45,7 @@ class GroupScaleFit {
   /// @pre check_codes() has passed; the codewords are those of the grid and live as long
   GroupScaleFit(const GroupCodes& grid, const kernels::Codewords& codewords, int candidates);
 
-  /// kE3m5: the factor of a whole matrix; else 1.
+  /// The factor of a whole matrix where scales have one: see numerics::has_tensor_factor(); else 1.
   [[nodiscard]] float factor_of(MatrixView<const float> weights) const;
 
   /// kIntegers: the factors of the groups in the first columns, which share them.

@@ -13,6 +13,7 @@
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/fitted_groups.h"
 #include "halftone/kernels/dense/matmul.h"
+#include "halftone/numerics/system_encoding.h"
 #include "halftone/numerics/vector_basis.h"
 
 namespace halftone::compress {
@@ -76,7 +77,12 @@ inline std::vector<NamedGrid> grids_of_files() {
           {"4x8", vector_codes("4x8")},
           {"2x6", vector_codes("2x6")},
           {"ThreeBitsE3m5", small},
-          {"MXFP4", powers}};
+          {"MXFP4", powers},
+          {"nvfp4", *numerics::system_encoding("nvfp4")},
+          {"nf4", *numerics::system_encoding("nf4")},
+          {"e4m3", *numerics::system_encoding("e4m3")},
+          {"affine3", *numerics::system_encoding("affine3")},
+          {"affine_k2", *numerics::system_encoding("affine_k2")}};
 }
 
 /// Weights [outputs, inputs] with some far from the others, and second moments [inputs, inputs] of

@@ -53,6 +53,15 @@ HWY_INLINE VGroupFloats LoadE3m5(const std::uint8_t* HWY_RESTRICT from) {
   return hn::BitCast(DGroupFloats(), hn::Add(hn::ShiftLeft<18>(code), hn::Set(d, 127 << 23)));
 }
 
+/// Numbers of e4m3 without a sign. As float32 with 2^-120 of their exponents, subnormal ones too.
+HWY_INLINE VGroupFloats LoadE4m3(const std::uint8_t* HWY_RESTRICT from) {
+  const DInts d;
+  const hn::Rebind<std::uint8_t, DInts> d8;
+  const VInts code = hn::PromoteTo(d, hn::LoadU(d8, from));
+  return hn::Mul(hn::BitCast(DGroupFloats(), hn::ShiftLeft<20>(code)),
+                 hn::Set(DGroupFloats(), 0x1p120F));
+}
+
 /// Of groups with a float16 for all.
 inline void DecodeScaleProducts(const std::uint8_t* HWY_RESTRICT from, std::size_t groups,
                                 float* HWY_RESTRICT scales) {
@@ -89,6 +98,11 @@ inline void DecodeGroupScales(const ScaleForm& storage, const std::uint8_t* HWY_
         hn::Store(hn::Mul(hn::Set(d, storage.factor), LoadE3m5(from + i)), d, scales + i);
       }
       return;
+    case GroupScales::kE4m3:
+      for (std::size_t i = 0; i < count; i += kGroupLanes) {
+        hn::Store(hn::Mul(hn::Set(d, storage.factor), LoadE4m3(from + i)), d, scales + i);
+      }
+      return;
     case GroupScales::kFloat:
       break;
   }
@@ -113,9 +127,11 @@ struct DecodedScales {
 struct StoredScales {
   GroupScales how;
   const std::uint8_t* from;
+  float factor;                          ///< of kE4m3
   alignas(64) float halves[kStripRows];  ///< of kHalfTimesByte
 
-  StoredScales(GroupScales stored, const std::uint8_t* bytes) : how(stored), from(bytes) {
+  StoredScales(const ScaleForm& stored, const std::uint8_t* bytes)
+      : how(stored.how), from(bytes), factor(stored.factor) {
     if (how == GroupScales::kHalfTimesByte) {
       DecodeGroupScales({GroupScales::kHalf}, from, 1, halves);
     }
@@ -137,6 +153,10 @@ struct StoredScales {
     } else if (how == GroupScales::kPowerOfTwo) {
       HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
         to[i] = LoadExponents(from + at + i * kGroupLanes);
+      }
+    } else if (how == GroupScales::kE4m3) {
+      HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {
+        to[i] = hn::Mul(hn::Set(d, factor), LoadE4m3(from + at + i * kGroupLanes));
       }
     } else {
       HALFTONE_UNROLL for (std::size_t i = 0; i < kVectors; ++i) {

@@ -12,6 +12,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
+#include "halftone/numerics/minifloat.h"
 #include "halftone/numerics/stored_numbers.h"
 
 namespace halftone::kernels {
@@ -110,12 +111,22 @@ float power_of(std::uint8_t exponent) {
   return std::bit_cast<float>(std::uint32_t{exponent} << 23);
 }
 
-/// The code of e3m5 whose number times the factor is the scale, if there is one.
-std::optional<std::uint8_t> e3m5_of(float scale, float factor) {
-  const double quotient = static_cast<double>(scale) / factor;
-  if (!std::isfinite(quotient)) return std::nullopt;
-  const std::uint8_t code = numerics::e3m5_code(quotient);
-  return factor * numerics::e3m5_number(code) == scale ? std::optional(code) : std::nullopt;
+/// The number of a code of kE3m5 or kE4m3.
+float factored_number(GroupScales how, std::uint8_t code) {
+  return how == GroupScales::kE3m5 ? numerics::e3m5_number(code)
+                                   : numerics::decode(numerics::kE4M3, code);
+}
+
+/// The code whose number times the factor is the scale, if there is one.
+std::optional<std::uint8_t> factored_code(const ScaleForm& storage, float scale) {
+  const double quotient = static_cast<double>(scale) / static_cast<double>(storage.factor);
+  if (!std::isfinite(quotient) || quotient < 0) return std::nullopt;
+  const auto code = storage.how == GroupScales::kE3m5
+                        ? numerics::e3m5_code(quotient)
+                        : static_cast<std::uint8_t>(
+                              numerics::encode(numerics::kE4M3, static_cast<float>(quotient)));
+  const bool is_exact = storage.factor * factored_number(storage.how, code) == scale;
+  return is_exact ? std::optional(code) : std::nullopt;
 }
 
 /// Stores a scale that takes no other one to store. @return whether that is exact
@@ -130,8 +141,8 @@ bool store_scale(const ScaleForm& storage, float scale, std::size_t row, std::ui
     store_at(to, row, half);
     return float_from_half(half) == scale;
   }
-  if (storage.how == GroupScales::kE3m5) {
-    const auto code = e3m5_of(scale, storage.factor);
+  if (numerics::has_tensor_factor(storage.how)) {
+    const auto code = factored_code(storage, scale);
     if (code) store_at(to, row, *code);
     return code.has_value();
   }
@@ -150,6 +161,7 @@ std::size_t group_scale_bytes(GroupScales how, std::size_t groups) {
       return (2 + groups) * kStripRows;
     case GroupScales::kPowerOfTwo:
     case GroupScales::kE3m5:
+    case GroupScales::kE4m3:
       return groups * kStripRows;
     case GroupScales::kFloat:
       return groups * kStripRows * 4;
@@ -193,7 +205,8 @@ void load_group_scales(const ScaleForm& storage, const std::uint8_t* from, std::
         scales[g] = power_of(load_at<std::uint8_t>(at, row));
         break;
       case GroupScales::kE3m5:
-        scales[g] = storage.factor * numerics::e3m5_number(load_at<std::uint8_t>(at, row));
+      case GroupScales::kE4m3:
+        scales[g] = storage.factor * factored_number(how, load_at<std::uint8_t>(at, row));
         break;
       case GroupScales::kHalfTimesByte:
         scales[g] = float_from_half(load_at<std::uint16_t>(from, row)) *

@@ -10,7 +10,7 @@
 
 namespace halftone::kernels {
 
-/// How scales are stored, with the factor of those of kE3m5.
+/// How scales are stored, with the factor of those that a tensor multiplies.
 struct ScaleForm {
   GroupScales how = GroupScales::kHalf;
   float factor = 1;

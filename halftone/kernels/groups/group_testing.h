@@ -16,6 +16,7 @@
 #include "halftone/base/random.h"
 #include "halftone/kernels/groups/encoded_rows.h"
 #include "halftone/kernels/groups/packed_groups.h"
+#include "halftone/numerics/minifloat.h"
 #include "halftone/numerics/stored_numbers.h"
 #include "halftone/numerics/vector_basis.h"
 
@@ -38,6 +39,8 @@ inline std::vector<NamedFormat> group_formats() {
                                             0, -1, -2, -3, -4, -6, -8, -12};
   const std::array<std::int8_t, 16> words = {-43, -25, -8, 8,  25, 43, 43, 43,
                                              43,  43,  43, 43, 43, 43, 43, 43};
+  GroupCodes of_tensor{{4, 0, e2m1}, 16, false, kE4m3};
+  of_tensor.factor = 0.0123F;
   return {
       {"Q1_0", {{1, -1}, 128, false, kHalf}},
       {"Q2_0", {{2, -1}, 64, false, kHalf}},
@@ -56,6 +59,7 @@ inline std::vector<NamedFormat> group_formats() {
       {"IQ4_XS", {{4, 0, curved}, 32, false, kHalfTimesByte}},
       {"MXFP4", {{4, 0, e2m1}, 32, false, kPowerOfTwo}},
       {"NVFP4", {{4, 0, e2m1}, 16, false, kHalf}},
+      {"NVFP4 of a tensor", of_tensor},
       {"IQ2_XS", {{4, 0, words}, 16, false, kHalfTimesByte}},
       {"3 bits per 64", {{3, -4}, 64, false, kFloat}},
       {"6 bits per 128", {{6, -32}, 128, true, kFloat}},
@@ -118,6 +122,10 @@ struct RandomGroups {
         case GroupScales::kE3m5:
           to.push_back(format.factor *
                        numerics::e3m5_number(static_cast<std::uint8_t>(random.below(256))));
+          break;
+        case GroupScales::kE4m3:
+          to.push_back(format.factor * numerics::decode(numerics::kE4M3, static_cast<std::uint32_t>(
+                                                                             random.below(127))));
           break;
         case GroupScales::kFloat:
           to.push_back(static_cast<float>(random.normal()));

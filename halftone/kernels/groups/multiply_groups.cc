@@ -127,8 +127,8 @@ HWY_INLINE void AddStoredBlock(const PackedGroups& w, std::size_t b, const std::
                          layout.inputs / kPiece,
                          0,
                          static_cast<unsigned>(std::countr_zero(w.format().group / kPiece))};
-  const StoredScales scales(w.format().scales, block);
-  const StoredScales offsets(w.format().scales, has_offsets ? block + layout.scale_bytes : block);
+  const StoredScales scales(w.scale_storage(), block);
+  const StoredScales offsets(w.scale_storage(), has_offsets ? block + layout.scale_bytes : block);
   const GroupOf<StoredScales> first{&scales, has_offsets ? &offsets : nullptr, 0};
   AddStripBlock<Codes, kPiece>(Codes(w), strip, first, x, sums);
 }

@@ -67,6 +67,7 @@ TEST(PackedGroups, TakeAboutTheBitsOfAFile) {
   EXPECT_EQ(bits_per_weight("Q4_0"), 4.5);
   EXPECT_EQ(bits_per_weight("Q8_0"), 8.5);
   EXPECT_EQ(bits_per_weight("MXFP4"), 4.25);
+  EXPECT_EQ(bits_per_weight("NVFP4 of a tensor"), 4.5);
   EXPECT_EQ(bits_per_weight("Q4_K"), 4.625);   // 4.5 in a file
   EXPECT_EQ(bits_per_weight("Q6_K"), 6.5625);  // the same in a file
   for (const std::string_view rate : numerics::vector_rates()) {
@@ -77,7 +78,7 @@ TEST(PackedGroups, TakeAboutTheBitsOfAFile) {
 
 TEST(PackedGroups, KeepScalesThatTheirStorageWouldRound) {
   for (const GroupScales how : {GroupScales::kHalf, GroupScales::kHalfTimesByte,
-                                GroupScales::kPowerOfTwo, GroupScales::kE3m5}) {
+                                GroupScales::kPowerOfTwo, GroupScales::kE3m5, GroupScales::kE4m3}) {
     for (const float odd : {0.1F, 1e-30F, 3e38F, 1.00001F}) {
       GroupCodes format = kFourBits;
       format.scales = how;

@@ -14,6 +14,7 @@
 #include "halftone/formats/gguf/block_types.h"
 #include "halftone/formats/safetensors/safetensors_writer.h"
 #include "halftone/lm/model/description_json.h"
+#include "halftone/numerics/system_encoding.h"
 #include "halftone/numerics/vector_basis.h"
 
 namespace halftone::lm {
@@ -76,21 +77,37 @@ class Bases {
   std::map<std::string, std::shared_ptr<const VectorBasis>> bases_;
 };
 
+/// The number system of this name; null if there is none that blocks have.
+const numerics::SystemEncoding* system_named(const std::string& name) {
+  try {
+    return numerics::system_encoding(name);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 SharedBlockEncoding encoding_named(const std::string& tensor, const json& entry, Bases& bases) {
   const auto name = entry.find("type");
   if (name == entry.end() || !name->is_string()) fail_tensor(tensor, "expected a type as a text");
   const auto type = name->get<std::string>();
   const auto* gguf = formats::gguf_type(type);
   if (gguf != nullptr && gguf->group > 0) return numerics::without_owner(*gguf);
+  const auto factor_of = [&] {
+    const auto factor = entry.find("factor");
+    if (factor == entry.end() || !factor->is_number()) fail_tensor(tensor, "has no factor");
+    return factor->get<float>();
+  };
+  if (const numerics::SystemEncoding* system = system_named(type)) {
+    if (!numerics::has_tensor_factor(system->scales)) return numerics::without_owner(*system);
+    return with_context("tensor '" + printable(tensor) + "'",
+                        [&] { return system->with_factor(factor_of()); });
+  }
   const auto basis = bases.find(type);
   if (basis == nullptr) {
     fail_tensor(tensor, "unknown type '" + printable(type) + "'", ErrorKind::kUnsupported);
   }
-  const auto factor = entry.find("factor");
-  if (factor == entry.end() || !factor->is_number()) fail_tensor(tensor, "has no factor");
-  return with_context("tensor '" + printable(tensor) + "'", [&] {
-    return std::make_shared<const VectorEncoding>(basis, factor->get<float>());
-  });
+  return with_context("tensor '" + printable(tensor) + "'",
+                      [&] { return std::make_shared<const VectorEncoding>(basis, factor_of()); });
 }
 
 std::vector<std::size_t> extents_of(const std::string& tensor, const json& entry) {
@@ -124,7 +141,7 @@ json encodings_to_json(const std::vector<ModelTensor>& tensors) {
     json& entry = encodings[tensor.name] = {{"shape", tensor.shape}};
     const numerics::BlockEncoding& encoding = *matrix->encoding;
     entry["type"] = encoding.basis != nullptr ? encoding.basis->rate() : std::string(encoding.name);
-    if (encoding.basis != nullptr) entry["factor"] = encoding.factor;
+    if (numerics::has_tensor_factor(encoding.scales)) entry["factor"] = encoding.factor;
   }
   return encodings;
 }

@@ -44,8 +44,9 @@ using TextFiles = std::map<std::string, SharedBytes, std::less<>>;
 ///     halftone.description   description_to_json()
 ///     halftone.encodings     {"NAME": {"type": "4x8", "shape": [576, 576], "factor": 0.012}, ...}
 ///
-/// Tensors in blocks are U8 [rows, bytes of a row]; "type" is that of a GGUF file or a vector
-/// basis, whose matrix is the tensor halftone.basis.TYPE, I8 [d, D]. Others are F32.
+/// Tensors in blocks are U8 [rows, bytes of a row]; "type" is that of a GGUF file, a number
+/// system of numerics::system_encoding(), or a vector basis, whose matrix is the tensor
+/// halftone.basis.TYPE, I8 [d, D]. Others are F32.
 /// halftone.text.NAME are text files as gzip packs them, U8.
 class ModelFile {
  public:

@@ -30,8 +30,11 @@ void check_rows(const std::string& name, const WeightType& type, std::size_t col
 }
 
 void check_looked_up(const std::string& name, const WeightType& type) {
-  if (type.gguf != nullptr) return;
-  fail(ErrorKind::kUsage, name + ": expected a type of GGUF, found the vector basis " + type.name);
+  if (!numerics::has_tensor_factor(type.encoding->scales)) return;
+  fail(ErrorKind::kUsage, name +
+                              ": expected a type without a factor of the whole table, such as "
+                              "Q4_0, found " +
+                              type.name);
 }
 
 TypeRule read_rule(const toml::table& table) {
@@ -87,13 +90,13 @@ void check_rules(const TypeRecipe& recipe, const std::vector<std::string>& names
 
 const WeightType& default_table_type(const WeightType& blocks, std::size_t width) {
   if (blocks.bits() >= kTableBits && blocks.can_hold(width)) return blocks;
-  if (blocks.encoding->basis != nullptr) return weight_type("2x8");
+  if (blocks.is_vector()) return weight_type("2x8");
   const WeightType& k_type = weight_type("Q4_K");
   return k_type.can_hold(width) ? k_type : weight_type("Q4_0");
 }
 
 const WeightType& block_input_type(const WeightType& tables, std::size_t width) {
-  if (tables.gguf != nullptr) return tables;
+  if (!numerics::has_tensor_factor(tables.encoding->scales)) return tables;
   const WeightType& large = weight_type("Q4_K");
   return large.can_hold(width) ? large : weight_type("Q4_0");
 }

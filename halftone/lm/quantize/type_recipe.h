@@ -37,8 +37,8 @@ struct TypeRecipe {
 /// token, and the next word is chosen by them.
 const WeightType& default_table_type(const WeightType& blocks, std::size_t width);
 
-/// What the table of blocks' inputs gets where tables get a type: the type itself, or in place of a
-/// vector basis, whose scales need the whole table at once, "Q4_K" or "Q4_0".
+/// What the table of blocks' inputs gets where tables get a type: the type itself, or in place of
+/// one whose scales share a factor of the whole table, "Q4_K" or "Q4_0".
 const WeightType& block_input_type(const WeightType& tables, std::size_t width);
 
 /// Reads a recipe:

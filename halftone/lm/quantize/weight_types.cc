@@ -6,10 +6,13 @@
 #include <cctype>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/numerics/system_encoding.h"
 #include "halftone/numerics/vector_basis.h"
 
 namespace halftone::lm {
@@ -41,6 +44,25 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+/// Of weight_types(), or null.
+const WeightType* listed_type(std::string_view name) {
+  for (const WeightType& type : weight_types()) {
+    if (upper(type.name) == upper(name)) return &type;
+  }
+  return nullptr;
+}
+
+const WeightType& system_type(const numerics::SystemEncoding& encoding) {
+  static std::mutex mutex;
+  static std::map<const numerics::SystemEncoding*, WeightType> types;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = types.try_emplace(&encoding);
+  if (is_new) {
+    at->second = {std::string(encoding.name), nullptr, numerics::without_owner(encoding)};
+  }
+  return at->second;
+}
+
 /// Packs the rows of a fit. What is missing of the last block of a row has the first codeword.
 class RowPacker {
  public:
@@ -53,8 +75,10 @@ class RowPacker {
       std::byte* to = bytes + b * encoding_.block_bytes;
       if (type_.gguf != nullptr) {
         pack_levels(row, b, to);
+      } else if (type_.is_vector()) {
+        pack_vectors(row, b, to);
       } else {
-        pack_codes(row, b, to);
+        pack_numbers(row, b, to);
       }
     }
   }
@@ -76,32 +100,53 @@ class RowPacker {
       numbers[g] = first + g < end ? all[first + g] : 0;
     }
   }
-  void pack_levels(std::size_t row, std::size_t b, std::byte* to) const {
+  /// What a block of a fit has.
+  struct Block {
     std::array<std::uint16_t, numerics::kMaxBlock> codes;
-    take_codes(row, b, std::span(codes).first(encoding_.block));
-    std::array<std::int8_t, numerics::kMaxBlock> levels;
-    for (std::size_t i = 0; i < encoding_.block; ++i) {
-      levels[i] = static_cast<std::int8_t>(encoding_.levels.level(codes[i]));
-    }
-    const std::size_t per_row = encoding_.groups_per_row(fit_.cols);
-    const std::size_t groups = encoding_.block / encoding_.group;
     std::array<float, numerics::kMaxBlock / 16> scales;
     std::array<float, numerics::kMaxBlock / 16> offsets;
-    const std::size_t first = row * per_row + b * groups;
-    take_groups(fit_.scales, first, (row + 1) * per_row, std::span(scales).first(groups));
-    numerics::BlockNumbers numbers{.codes = levels.data(), .scales = scales.data()};
+    std::size_t groups = 0;
+    float scale_factor = 1;
+    float offset_factor = 1;
+  };
+  void take_block(std::size_t row, std::size_t b, Block& to) const {
+    take_codes(row, b, std::span(to.codes).first(encoding_.block));
+    const std::size_t per_row = encoding_.groups_per_row(fit_.cols);
+    to.groups = encoding_.block / encoding_.group;
+    const std::size_t first = row * per_row + b * to.groups;
+    take_groups(fit_.scales, first, (row + 1) * per_row, std::span(to.scales).first(to.groups));
     if (encoding_.has_offsets) {
-      take_groups(fit_.offsets, first, (row + 1) * per_row, std::span(offsets).first(groups));
-      numbers.offsets = offsets.data();
+      take_groups(fit_.offsets, first, (row + 1) * per_row, std::span(to.offsets).first(to.groups));
     }
     if (encoding_.scales == GroupScales::kHalfTimesByte) {
       const std::size_t factor = row * encoding_.factors_per_row(fit_.cols) + b;
-      numbers.scale_factor = fit_.scale_factors[factor];
-      if (encoding_.has_offsets) numbers.offset_factor = fit_.offset_factors[factor];
+      to.scale_factor = fit_.scale_factors[factor];
+      if (encoding_.has_offsets) to.offset_factor = fit_.offset_factors[factor];
     }
-    encoding_.pack(encoding_, numbers, to);
   }
-  void pack_codes(std::size_t row, std::size_t b, std::byte* to) const {
+  void pack_levels(std::size_t row, std::size_t b, std::byte* to) const {
+    Block block;
+    take_block(row, b, block);
+    std::array<std::int8_t, numerics::kMaxBlock> levels;
+    for (std::size_t i = 0; i < encoding_.block; ++i) {
+      levels[i] = static_cast<std::int8_t>(encoding_.levels.level(block.codes[i]));
+    }
+    encoding_.pack(
+        encoding_,
+        {levels.data(), block.scales.data(), encoding_.has_offsets ? block.offsets.data() : nullptr,
+         block.scale_factor, block.offset_factor},
+        to);
+  }
+  void pack_numbers(std::size_t row, std::size_t b, std::byte* to) const {
+    Block block;
+    take_block(row, b, block);
+    const std::size_t offsets = encoding_.has_offsets ? block.groups : 0;
+    static_cast<const numerics::SystemEncoding&>(encoding_).pack_codes(
+        {std::span(block.codes).first(encoding_.block), std::span(block.scales).first(block.groups),
+         std::span(block.offsets).first(offsets), block.scale_factor, block.offset_factor},
+        to);
+  }
+  void pack_vectors(std::size_t row, std::size_t b, std::byte* to) const {
     const auto& encoding = static_cast<const numerics::VectorEncoding&>(encoding_);
     std::array<std::uint16_t, numerics::VectorEncoding::kBlock> codes;
     const auto used = std::span(codes).first(encoding.codes_per_block());
@@ -123,11 +168,12 @@ std::span<const WeightType> weight_types() {
 }
 
 const WeightType& weight_type(std::string_view name) {
-  std::string names;
-  for (const WeightType& type : weight_types()) {
-    if (upper(type.name) == upper(name)) return type;
-    names += (names.empty() ? "" : ", ") + type.name;
+  if (const WeightType* type = listed_type(name)) return *type;
+  if (const numerics::SystemEncoding* encoding = numerics::system_encoding(name)) {
+    return system_type(*encoding);
   }
+  std::string names;
+  for (const WeightType& type : weight_types()) names += type.name + ", ";
   // llama.cpp's names of mixtures: Q4_K_M is mostly Q4_K.
   const std::string own = upper(name);
   const std::string mostly = own.substr(0, own.rfind('_'));
@@ -138,11 +184,16 @@ const WeightType& weight_type(std::string_view name) {
   fail(ErrorKind::kUsage,
        "type of weights '" + std::string(name) +
            "': " + (is_known ? "a mixture of types; did you mean " + mostly + "? " : "") +
-           "expected one of " + names);
+           "expected one of " + names +
+           "or a number system of up to 8 bits, such as nvfp4, nf4, int3 or int4/64 (halftone "
+           "systems lists them)");
 }
 
 numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) {
-  if (type.gguf != nullptr) return numerics::without_owner(*type.gguf);
+  if (!numerics::has_tensor_factor(type.encoding->scales)) return type.encoding;
+  if (!type.is_vector()) {
+    return static_cast<const numerics::SystemEncoding&>(*type.encoding).with_factor(factor);
+  }
   return std::make_shared<const numerics::VectorEncoding>(type.encoding->basis->shared_from_this(),
                                                           factor);
 }
@@ -150,8 +201,9 @@ numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor) 
 EncodedMatrix encode_fit(const GroupFit& fit, const WeightType& type) {
   // A vector basis has no zero. A matrix of zeros, whose factor is 0, becomes numbers of 1e-36 and
   // below: with anything that a layer reads, their sums are no different from 0 in float32.
-  const float factor =
-      type.gguf != nullptr ? 1 : std::max(fit.scale_factors[0], std::numeric_limits<float>::min());
+  const float factor = numerics::has_tensor_factor(type.encoding->scales)
+                           ? std::max(fit.scale_factors[0], std::numeric_limits<float>::min())
+                           : 1;
   numerics::SharedBlockEncoding encoding = encoding_of(type, factor);
   const std::size_t row_bytes = type.size_bytes(1, fit.cols);
   std::vector<std::byte> bytes(fit.rows * row_bytes);

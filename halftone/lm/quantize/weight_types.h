@@ -15,14 +15,16 @@
 
 namespace halftone::lm {
 
-/// A type of matrices: that of a GGUF file such as "Q4_K", or a vector basis such as "4x8".
+/// A type of matrices: that of a GGUF file such as "Q4_K", a vector basis such as "4x8", or a
+/// number system such as "nvfp4".
 struct WeightType {
   std::string name;
-  const formats::GgufType* gguf = nullptr;  ///< null for a vector basis
-  /// What its codes mean and where they lie; of a vector basis with a factor of 1.
+  const formats::GgufType* gguf = nullptr;  ///< null for others
+  /// What its codes mean and where they lie; with a factor of 1 where a tensor has one.
   numerics::SharedBlockEncoding encoding;
 
   [[nodiscard]] double bits() const { return encoding->bits(); }
+  [[nodiscard]] bool is_vector() const { return encoding->basis != nullptr; }
   /// Whether rows are whole blocks, as files have them.
   [[nodiscard]] bool can_hold(std::size_t cols) const { return cols % encoding->block == 0; }
   [[nodiscard]] std::size_t blocks_per_row(std::size_t cols) const {
@@ -34,14 +36,16 @@ struct WeightType {
   }
 };
 
-/// All types that fits write, by rising bits; those of GGUF before vector bases of as many bits.
+/// The types of GGUF that fits write and vector bases, by rising bits; those of GGUF before vector
+/// bases of as many bits.
 std::span<const WeightType> weight_types();
-/// The type of this name, whatever the case of its letters.
-/// @throws Error kUsage that lists the names
+/// One of weight_types() by its name, whatever the case of its letters, or a number system: see
+/// numerics::system_encoding(). Types live as long as the program.
+/// @throws Error kUsage that lists the names, or as numerics::system_encoding()
 const WeightType& weight_type(std::string_view name);
 
 /// How a file stores a matrix of a type.
-/// @param factor  of all scales of a vector basis; types of GGUF have none
+/// @param factor  of all scales of a tensor, where they have one
 numerics::SharedBlockEncoding encoding_of(const WeightType& type, float factor);
 
 /// What a file stores of a fit on the grid of a type. Rows end with a whole block: where fit.cols

@@ -24,9 +24,22 @@ std::vector<float> decoded(const EncodedMatrix& matrix, std::size_t elements) {
   return values;
 }
 
+/// All that a fit may be stored as: weight_types(), and the systems of each kind of scales and
+/// levels.
+std::vector<WeightType> types_to_store() {
+  std::vector<WeightType> types(weight_types().begin(), weight_types().end());
+  for (const char* name :
+       {"int3",       "int8/64", "affine1", "affine8", "symmetric2", "ternary", "fixed4",
+        "pot4",       "log4",    "nf4",     "e4m3",    "e5m2",       "bfp5",    "mxfp8_e4m3",
+        "mxfp6_e2m3", "mxint8",  "nvfp4",   "int_k5",  "affine_k3",  "posit6"}) {
+    types.push_back(weight_type(name));
+  }
+  return types;
+}
+
 TEST(WeightTypes, StoreWhatWasFitted) {
   constexpr std::size_t kOutputs = 5;
-  for (const WeightType& type : weight_types()) {
+  for (const WeightType& type : types_to_store()) {
     for (const std::size_t cols :
          {2 * type.encoding->block, type.encoding->block + type.encoding->group}) {
       const std::vector<float> values = waves(kOutputs * cols);
@@ -58,6 +71,10 @@ TEST(WeightTypes, HaveNamesBitsAndBlocks) {
                            "TQ2_0", "4x9", "4x10", "2x6", "2x7", "2x8", "2x10"}) {
     EXPECT_EQ(weight_type(name).name, name);
   }
+  EXPECT_EQ(weight_type("NVFP4").name, "nvfp4");
+  EXPECT_EQ(weight_type("mxfp4").name, "MXFP4");  // that of GGUF
+  EXPECT_EQ(&weight_type("int4"), &weight_type("int4/32"));
+  expect_error(ErrorKind::kUsage, "as in int4", [] { (void)weight_type("int"); });
   expect_error(ErrorKind::kUsage, "expected one of Q1_0, TQ2_0", [] { (void)weight_type("Q9"); });
 }
 

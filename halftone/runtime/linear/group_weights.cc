@@ -26,11 +26,18 @@ struct BlockRows {
   }
 };
 
+/// What kernels store: codes of all levels where they have no others.
+numerics::GroupCodes kernel_codes(const numerics::BlockEncoding& encoding) {
+  numerics::GroupCodes codes = encoding;
+  codes.numbers = {};
+  return codes;
+}
+
 }  // namespace
 
 kernels::PackedGroups pack_groups(const ir::BlockTensor& weights, int threads) {
   const auto [rows, cols] = ir::matrix_extent(weights.shape);
-  numerics::GroupCodes codes = *weights.encoding;
+  numerics::GroupCodes codes = kernel_codes(*weights.encoding);
   for (;;) {
     kernels::PackedGroups packed(rows, cols, codes);
     std::vector<std::uint8_t> is_exact(static_cast<std::size_t>(threads), 1);
