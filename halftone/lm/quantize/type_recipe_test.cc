@@ -69,7 +69,8 @@ TEST(TypeRecipe, TablesOfBlockInputsHaveTypesOfGguf) {
   EXPECT_EQ(type({.blocks = "keep", .tables = "Q8_0"}), "Q8_0");
   EXPECT_EQ(type({.blocks = "2x6", .rules = {{"per_layer_token_embd.weight", "Q5_0"}}}), "Q5_0");
   expect_error(ErrorKind::kUsage,
-               "per_layer_token_embd.weight: expected a type of GGUF, found the vector basis 2x8",
+               "per_layer_token_embd.weight: expected a type without a factor of the whole table, "
+               "such as Q4_0, found 2x8",
                [&] {
                  type({.blocks = "2x6", .rules = {{"per_layer*", "2x8"}}});
                });
