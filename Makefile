@@ -18,16 +18,17 @@ train:  ## Set up, and build the program that trains too: build/release/halftone
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target halftone halftone-train
 
-demo: setup  ## Set up, build, and take the bundled network to 3, 2 and 1 bits
+demo:  ## Set up, build, and take the bundled network to 3, 2 and 1 bits
+	@scripts/setup.sh
 	@$(MAKE) build
 	@scripts/demo.sh
 
 test:  ## Set up, build, and run every test
-	@scripts/setup.sh --training
+	@scripts/setup.sh --tests --training
 	@scripts/test.sh
 
 test-peers:  ## The tests beside other packages, which are installed into build/ (PyPI, 10 GB; an hour)
-	@scripts/setup.sh --training
+	@scripts/setup.sh --tests --training
 	@scripts/peers.sh --all
 	@scripts/test.sh -L peers
 
@@ -50,7 +51,7 @@ format:  ## Rewrite the sources in the house format
 	@scripts/format.sh --write
 
 bench:  ## Measure Halftone beside its peers (FILTER=regex, BASELINE=earlier.json, ARGS='--simd AVX2 ...')
-	@scripts/setup.sh
+	@scripts/setup.sh --tests
 	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(if $(BASELINE),--baseline '$(BASELINE)') $(ARGS)
 
 figures:  ## Compare the figures in documents with what their commands print, in half an hour (HOURS=1: all)
@@ -66,15 +67,15 @@ install: build  ## Install the program and the libraries (PREFIX=/usr/local, DES
 	@cmake --install $(RELEASE) --prefix '$(PREFIX)'
 
 deb:  ## Make Debian packages: build/release/packages/*.deb
-	@scripts/setup.sh --training --package-tools
+	@scripts/setup.sh --tests --training --package-tools
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target deb
 
 test-deb: deb  ## Install the packages in a new Debian system and try them (root, network, ten minutes)
 	@ctest --test-dir $(RELEASE) -L packages --output-on-failure
 
-setup:  ## Install the Debian packages that are missing
-	@scripts/setup.sh
+setup:  ## Install the Debian packages that are missing, those of most tests and MPI too
+	@scripts/setup.sh --tests
 
 clean:  ## Remove everything that was built
 	rm -rf build

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages Halftone needs, those only that are missing.
-#   scripts/setup.sh                what building and running need, and most tests
+#   scripts/setup.sh                what building and running the program needs
+#   scripts/setup.sh --tests        also what most tests and benchmarks need, and MPI
 #   scripts/setup.sh --training     also what training needs
 #   scripts/setup.sh --check-tools  also what `make check` needs
 #   scripts/setup.sh --package-tools  also what `make deb` and its test need
@@ -19,9 +20,11 @@ build_packages=(
   libhdf5-dev zlib1g-dev                         # data sets
   libpcre2-dev libutf8proc-dev                   # text of language models
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
+  jq                                             # the demo reads reports
+)
+test_packages=(
   libopenmpi-dev openmpi-bin                     # several processes and machines
   libgtest-dev libgmock-dev libonnx-testdata     # tests
-  jq                                             # the demo reads reports
   libcpp-httplib-dev                             # test of the example of a service
   ngspice                                        # test of resistive networks
   verilator                                      # tests of arrays in Verilog
@@ -55,7 +58,11 @@ verify=0
 for argument in "$@"; do
   case "$argument" in
     --training) packages+=("${training_packages[@]}") ;;
-    --check-tools) packages+=("${training_packages[@]}" "${check_packages[@]}") ;;
+    --tests)
+      packages+=("${test_packages[@]}")
+      options+=" $argument"
+      ;;
+    --check-tools) packages+=("${test_packages[@]}" "${training_packages[@]}" "${check_packages[@]}") ;;
     --package-tools)
       packages+=("${package_packages[@]}")
       options+=" $argument"
