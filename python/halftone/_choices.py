@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from . import _halftone as native
 from ._data import Data, DataOptions, samples_of
@@ -13,7 +14,7 @@ from ._data import Data, DataOptions, samples_of
 Path: TypeAlias = str | os.PathLike[str]
 Choices: TypeAlias = Sequence[str | int] | str
 Loss: TypeAlias = Literal["kl", "error", "labels"]
-Budget: TypeAlias = Mapping[str, float] | str
+Budget: TypeAlias = Annotated[Mapping[str, float] | str, '{"bytes": 60_000} or "bytes=60k"']
 
 
 class Measuring(NamedTuple):
@@ -44,16 +45,27 @@ class Measuring(NamedTuple):
 def _names(choices: Choices | None) -> list[str] | None:
     if choices is None:
         return None
-    return choices.split(",") if isinstance(choices, str) else [str(each) for each in choices]
+    if isinstance(choices, str):
+        return choices.split(",")
+    for each in choices:
+        if isinstance(each, bool) or not isinstance(each, (str, int)):
+            raise TypeError(f"choices: expected bits such as 4 or '4/8', found {each!r}")
+    return [str(each) for each in choices]
+
+
+@contextmanager
+def impossible_budgets() -> Iterator[None]:
+    """A budget that cannot be met is a wrong value."""
+    try:
+        yield
+    except NotImplementedError as error:
+        if "cannot be met" in str(error):
+            raise ValueError(str(error)) from None
+        raise
 
 
 def limits_of(budget: Budget) -> list[str]:
     """A budget as the program takes it: "bytes=60000"."""
     if isinstance(budget, str):
         return budget.split(",")
-    if not isinstance(budget, Mapping):
-        raise TypeError(
-            'budget: expected {"bytes": 60_000} or "bytes=60k", found '
-            f"{type(budget).__name__}"
-        )
     return [f"{name}={float(limit)!r}" for name, limit in budget.items()]

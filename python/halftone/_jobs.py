@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from . import _halftone as native
-from ._choices import Budget, Choices, Loss, Measuring, limits_of
+from ._arguments import checked
+from ._choices import Budget, Choices, Loss, Measuring, impossible_budgets, limits_of
 from ._data import Data, DataOptions, samples_of
 from ._model import FloatOrder, Model, as_model, execution
 from ._progress import Progress, ProgressCallback
+from ._recipes import Bits, Recipe, recipe_of
 from ._reports import Evaluation, Inspection, Measurement, QuantizeReport
 from ._sensitivity_reports import BudgetReport
 from ._sources import Constants, Shapes, Source, read
@@ -35,35 +37,17 @@ def _settings(
     ends: int | None = None,
 ) -> native.Settings:
     settings = native.Settings()
+    for name, bits in (
+        ("weight_bits", weight_bits), ("activation_bits", activation_bits), ("ends", ends)
+    ):  # fmt: skip
+        if isinstance(bits, int) and bits < 1:
+            raise ValueError(f"{name}: expected at least 1, found {bits}")
     settings.ends = ends
     settings.weight_bits = weight_bits
     settings.activation_bits = "" if activation_bits is None else str(activation_bits)
     for key, value in names.items():
         setattr(settings, key, value or "")
     return settings
-
-
-def is_recipe_text(recipe: Path) -> bool:
-    """Whether a recipe is TOML text, which has a line feed or an equals sign, and no path."""
-    if not isinstance(recipe, str):
-        return False
-    return "\n" in recipe or ("=" in recipe and not os.path.exists(recipe))
-
-
-def recipe_of(recipe: Path | None, settings: native.Settings | None = None) -> native.Recipe:
-    """The recipe of a file, or of TOML text."""
-    settings = settings or native.Settings()
-    if recipe is None:
-        return native.Recipe.parse("", settings)
-    text = os.fspath(recipe)
-    if is_recipe_text(recipe):
-        return native.Recipe.parse(text, settings)
-    try:
-        return native.Recipe.load(text, settings)
-    except OSError as error:
-        if os.path.exists(text):
-            raise
-        raise FileNotFoundError(str(error)) from None
 
 
 def check_threads(threads: int | None) -> int:
@@ -108,6 +92,7 @@ def _check_budget_alone(
             raise ValueError(f"{name}: expected none beside budget=, which chooses it")
 
 
+@checked
 def quantize(
     model: Source,
     data: Data,
@@ -120,7 +105,9 @@ def quantize(
     activation_scheme: str | None = None,
     arithmetic: Arithmetic | None = None,
     calibrator: Calibrator | None = None,
-    recipe: Path | None = None,
+    recipe: Recipe | None = None,
+    skip: str | Sequence[str] | None = None,
+    bits: Bits | None = None,
     budget: Budget | None = None,
     choices: Choices | None = None,
     loss: Loss | None = None,
@@ -150,7 +137,10 @@ def quantize(
     activation_bits: "none" leaves activations float32. scheme: a number system, or "float".
     ends: bits of weights and activations in the first and last layers; 8 keeps most of what few
     bits lose.
-    recipe: the path of a TOML file, or its text.
+    recipe: the path of a TOML file, its text, or the same as a dict.
+    skip: names or patterns of layers that stay as they are. bits: those of layers by name or
+    pattern, as {"stem*": 8, "block?/*": "4/8"}: weights, or weights and inputs. Both come behind
+    the rules of the recipe.
     budget: limits within which each layer gets its bits, in place of bits and number systems: one
     or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
     {"bytes": 60_000} or "bytes=60k". The report is a BudgetReport then, and the file that of
@@ -176,7 +166,7 @@ def quantize(
         "arithmetic": arithmetic,
         "calibrator": calibrator,
     }
-    wanted = recipe_of(recipe, _settings(weight_bits, activation_bits, names, ends))
+    wanted = recipe_of(recipe, _settings(weight_bits, activation_bits, names, ends), skip, bits)
     workers = check_threads(threads)
     measuring = Measuring(choices, loss, test_data, test_limit, state)
     if budget is None:
@@ -201,7 +191,8 @@ def quantize(
             file = "" if output is None else os.fsdecode(output)
             allowed = measuring.native(inputs, scale)
             limits = native.Limits(limits_of(budget), 4 if tries is None else tries, file, allowed)
-            quantized = native.quantize_within(network._network, samples, wanted, limits, how)
+            with impossible_budgets():
+                quantized = native.quantize_within(network._network, samples, wanted, limits, how)
     result = Model(quantized.network, "memory", network._options)
     if output is not None:
         result.save(output)
@@ -211,6 +202,7 @@ def quantize(
     return Quantized(result, BudgetReport(texts, quantized.sensitivity))
 
 
+@checked
 def evaluate(
     model: Source,
     data: Data,
@@ -245,6 +237,7 @@ def evaluate(
         return Evaluation(native.evaluate(network._network, samples, other, batch, how))
 
 
+@checked
 def bench(
     model: Source,
     *,
@@ -271,6 +264,7 @@ def bench(
         return Measurement(native.bench(network, batch, seconds, explain, how))
 
 
+@checked
 def inspect(
     model: Source,
     *,
@@ -290,6 +284,7 @@ def inspect(
     return as_model(model, example).inspect(simplified=simplified, work=work, batch=batch)
 
 
+@checked
 def convert(
     model: Source,
     output: Path,

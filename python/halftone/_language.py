@@ -9,12 +9,13 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _halftone as native
+from ._arguments import check, checked
 from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
 from ._reports import Generation, TextEvaluation
@@ -84,9 +85,11 @@ def _how(
     how = native.GenerateHow()
     how.max_tokens = max_tokens
     sampling = native.Sampling()
+    hints = get_type_hints(GenerateOptions)
     for name, value in options.items():
-        if name not in GenerateOptions.__annotations__:
+        if name not in hints:
             raise TypeError(f"unexpected option {name!r}")
+        check(name, value, hints[name])
         if name in _SAMPLING:
             setattr(sampling, name, value)
         elif name != "stop":
@@ -125,9 +128,12 @@ class LanguageModel:
     """
 
     def __init__(self, model: native.LanguageModel):
+        if not isinstance(model, native.LanguageModel):
+            raise TypeError("a language model is opened by LanguageModel.open(path)")
         self._model = model
 
     @classmethod
+    @checked
     def open(
         cls,
         path: Path,
@@ -193,10 +199,12 @@ class LanguageModel:
         token = self._model.begin_token
         return None if token < 0 else token
 
+    @checked
     def is_end_token(self, token: int) -> bool:
         """Whether a text or an answer ends with the token."""
         return self._model.is_end_token(token)
 
+    @checked
     def tokenize(self, text: str, *, begin: bool = True, control: bool = False) -> list[int]:
         """The tokens of a text.
 
@@ -205,14 +213,17 @@ class LanguageModel:
         """
         return self._model.tokenize(text, begin, control)
 
+    @checked
     def detokenize(self, tokens: Sequence[int]) -> str:
         """The text of tokens. Control tokens have none; bytes that are no UTF-8 become U+FFFD."""
         return self._model.detokenize(_ids(tokens)).decode(errors="replace")
 
+    @checked
     def token_bytes(self, token: int) -> bytes:
         """The bytes of one token in the middle of a text; of a control token its name."""
         return self._model.token_bytes(token)
 
+    @checked
     def append(
         self, tokens: Sequence[int], *, sequence: int = 0, all: bool = False
     ) -> npt.NDArray[np.float32]:
@@ -227,18 +238,22 @@ class LanguageModel:
         self._model.append(ids, sequence, all, logits)
         return logits
 
+    @checked
     def tokens(self, sequence: int = 0) -> list[int]:
         """The tokens of a sequence."""
         return self._model.tokens(sequence)
 
+    @checked
     def truncate(self, length: int, *, sequence: int = 0) -> None:
         """Forgets all tokens of a sequence from `length` on."""
         self._model.truncate(length, sequence)
 
+    @checked
     def bytes_per_token(self, length: int = 0) -> int:
         """Bytes of weights, keys and values that one more token reads behind `length` tokens."""
         return self._model.bytes_per_token(length)
 
+    @checked
     def generate(
         self,
         prompt: str | Sequence[int] | None,
@@ -266,6 +281,7 @@ class LanguageModel:
         """The pieces of generate() as they are written, by a thread that ends with the iterator."""
         yield from _stream(lambda on_text: self.generate(prompt, on_text=on_text, **options))
 
+    @checked
     def answer(
         self,
         messages: Sequence[Message],
@@ -303,6 +319,7 @@ class LanguageModel:
         """A conversation. system: a message that tells the model what it is."""
         return Chat(self, system, template, inputs, options)
 
+    @checked
     def chat_prompt(
         self,
         messages: Sequence[Message],
@@ -318,6 +335,7 @@ class LanguageModel:
         more = {**(inputs or {}), "add_generation_prompt": add_generation_prompt}
         return self._model.chat_prompt(_request(messages, more), template or "")
 
+    @checked
     def evaluate_text(
         self,
         text: str,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TypeAlias
 
+from ._arguments import checked
 from ._jobs import check_threads
 from ._language_quantize import paths_of
 from ._progress import Progress, ProgressCallback
@@ -28,6 +29,7 @@ def _native() -> ModuleType:
         ) from None
 
 
+@checked
 def distill_language_model(
     teacher: Path,
     student: Path,

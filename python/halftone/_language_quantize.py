@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from . import _halftone as native
-from ._jobs import check_threads, is_recipe_text
+from ._arguments import checked
+from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
+from ._recipes import is_recipe_text
 from ._reports import LanguageConvertReport, LanguageQuantizeReport
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -36,6 +38,7 @@ def missing_files(paths: Sequence[str]) -> Iterator[None]:
         raise FileNotFoundError(str(error)) from None
 
 
+@checked
 def quantize_language_model(
     model: Path,
     texts: Path | Sequence[Path] | None,
@@ -128,6 +131,7 @@ def quantize_language_model(
         return LanguageQuantizeReport(found)
 
 
+@checked
 def convert_language_model(
     model: Path, output: Path, *, lora: Path | None = None
 ) -> LanguageConvertReport:

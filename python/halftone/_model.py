@@ -7,12 +7,13 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from . import _halftone as native
 from . import _html, _sources
+from ._arguments import checked
 from ._arrays import Array, ArrayLike, Shape, Spec, as_array, type_text
 from ._reports import Inspection, Layer, layer_table
 
@@ -169,12 +170,14 @@ class Model:
         """The layers with weights, in the order of computation."""
         return self.inspect().layers
 
+    @checked
     def inspect(
         self, *, simplified: bool = False, work: bool = False, batch: int | None = None
     ) -> Inspection:
         """Inputs, outputs, operators and layers; see halftone.inspect()."""
         return Inspection(self._network.inspect(self._format, simplified, work, batch))
 
+    @checked
     def session(self, batch: int = 1) -> Session:
         """A session of its own, for one thread that runs the same batch again and again."""
         return Session(self._plan(batch), (self.inputs, self.outputs))
@@ -204,22 +207,43 @@ class Model:
         finally:
             self._keep(batch, session)
 
+    @overload
     def run(
         self, inputs: Mapping[str, ArrayLike], *, out: Mapping[str, ArrayLike] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any]: ...
+    @overload
+    def run(
+        self, outputs: Sequence[str] | None, inputs: Mapping[str, ArrayLike], /
+    ) -> list[Any]: ...
+    def run(
+        self,
+        inputs: Any,
+        feed: Mapping[str, ArrayLike] | None = None,
+        *,
+        out: Mapping[str, ArrayLike] | None = None,
+    ) -> dict[str, Any] | list[Any]:
         """Runs once on inputs by their names, and returns the outputs by theirs.
+
+        run(outputs, inputs) returns a list of the outputs of these names, None for all, as a
+        session of ONNX Runtime does.
 
         >>> import halftone as ht, numpy as np
         >>> model = ht.load("examples/mnist/mnist_mlp_700.onnx")
         >>> list(model.run({"pixels": np.zeros((1, 784), np.float32)}))
         ['probabilities']
+        >>> [scores] = model.run(None, {"pixels": np.zeros((1, 784), np.float32)})
+        >>> scores.shape
+        (1, 10)
         """
+        if feed is not None:
+            return self._run_named(inputs, feed)
         names = [port.name for port in self.outputs]
         arrays = _by_name(inputs, [port.name for port in self.inputs], "inputs")
         outs = None if out is None else tuple(_by_name(out, names, "out="))
         results = self(*arrays, out=outs)
         return dict(zip(names, results if isinstance(results, tuple) else (results,)))
 
+    @checked
     def save(
         self, path: str | os.PathLike[str], *, standard: bool = False, matmul_nbits: bool = False
     ) -> None:
@@ -230,6 +254,7 @@ class Model:
         """
         self._network.save(os.fsdecode(path), native.Form(standard, matmul_nbits))
 
+    @checked
     def to_bytes(
         self, format: Format = "circle", *, standard: bool = False, matmul_nbits: bool = False
     ) -> bytes:
@@ -241,6 +266,26 @@ class Model:
         True
         """
         return self._network.to_bytes(format, native.Form(standard, matmul_nbits))
+
+    def _run_named(
+        self, wanted: Sequence[str] | None, inputs: Mapping[str, ArrayLike]
+    ) -> list[Any]:
+        found = self.run(inputs)
+        if wanted is None:
+            return list(found.values())
+        names = [wanted] if isinstance(wanted, str) else list(wanted)
+        unknown = [name for name in names if name not in found]
+        if unknown:
+            raise ValueError(f"outputs: expected names of {list(found)}, found {unknown}")
+        return [found[name] for name in names]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A model is copied and pickled as the bytes of a file."""
+        try:
+            file = self.to_bytes("circle")
+        except NotImplementedError:
+            file = self.to_bytes("onnx")
+        return _restored, (file, self.name, self._format, self._options)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
@@ -293,6 +338,10 @@ class Model:
             idle.append(session)
 
 
+def _restored(file: bytes, name: str, format: str, options: RunOptions) -> Model:
+    return Model(native.Network.from_bytes(file, name, [], []), format, options)
+
+
 def _by_name(arrays: Mapping[str, ArrayLike], names: list[str], what: str) -> list[ArrayLike]:
     if not isinstance(arrays, Mapping):
         raise TypeError(f"{what}: expected arrays by name, found {type(arrays).__name__}")
@@ -301,6 +350,7 @@ def _by_name(arrays: Mapping[str, ArrayLike], names: list[str], what: str) -> li
     return [arrays[name] for name in names]
 
 
+@checked
 def load(
     source: _sources.Source,
     *,

@@ -11,6 +11,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from . import _halftone as native
+from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
 from ._jobs import check_threads, input_names
@@ -81,6 +82,7 @@ def _printed(results: Printed | Sequence[Printed]) -> list[tuple[str, str]]:
     return found
 
 
+@checked
 def report(
     model: Source,
     data: Data = None,

@@ -39,6 +39,10 @@ class Result:
         facts: dict[str, Any] = json.loads(self._texts[1])
         return facts
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: the texts."""
+        return {**self.__dict__, "_source": self._texts}
+
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 

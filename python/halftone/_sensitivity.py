@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import _halftone as native
+from ._arguments import checked
 from ._choices import Choices, Loss, Measuring, Path
 from ._data import Data, DataOptions, samples_of
-from ._jobs import check_threads, input_names, recipe_of
+from ._jobs import check_threads, input_names
 from ._model import as_model
 from ._progress import Progress, ProgressCallback
+from ._recipes import Bits, Recipe, recipe_of
 from ._sensitivity_reports import Sensitivity
 from ._sources import Source
 
 
+@checked
 def sensitivity(
     model: Source,
     data: Data,
     *,
     choices: Choices | None = None,
-    recipe: Path | None = None,
+    recipe: Recipe | None = None,
+    skip: str | Sequence[str] | None = None,
+    bits: Bits | None = None,
     loss: Loss | None = None,
     test_data: Data = None,
     test_limit: int | None = None,
@@ -42,7 +49,8 @@ def sensitivity(
     model: a float network, as load() takes it. data: as in quantize(), to which layers are fitted.
     choices: what layers may get, as [2, "4/8", "3/none", "symmetric:8", "float"]: the bits of
     weights and inputs; None: 1 to 6 and 8.
-    recipe: how layers are fitted, and which have no choice; the path of a TOML file, or its text.
+    recipe: how layers are fitted, and which have no choice; the path of a TOML file, its text, or
+    a dict. skip, bits: as in quantize(): layers without a choice.
     loss: "kl" (divergence of the probabilities), "error" (of the outputs, squared and relative) or
     "labels" (cross entropy, which needs labels); None: "kl" of classifiers, else "error".
     test_data: samples on which losses and errors are measured; None: those of the fit. test_limit:
@@ -61,12 +69,12 @@ def sensitivity(
     True
     """
     measuring = Measuring(choices, loss, test_data, test_limit, state)
-    if reference is not None and (choices, recipe, state) != (None, None, None):
+    if reference is not None and (choices, recipe, skip, bits, state) != (None,) * 5:
         raise ValueError(
             "reference: the layers of the model are measured as they are; expected no choices, "
             "recipe and state beside it"
         )
-    rules = recipe_of(recipe)
+    rules = recipe_of(recipe, None, skip, bits)
     workers = check_threads(threads)
     network = as_model(model, example)
     other = None if reference is None else as_model(reference)._network

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _halftone as native
+from ._arguments import checked
 from ._arrays import Array, ArrayLike, as_array
 
 Granularity: TypeAlias = Literal["tensor", "channel", "group"]
@@ -41,6 +42,7 @@ def number_systems() -> list[NumberSystem]:
     return [NumberSystem(**{key: row[key] for key in NumberSystem._fields}) for row in rows]
 
 
+@checked
 def levels(name: str, bits: int = 0) -> npt.NDArray[np.float32]:
     """The level of every code, before scale and offset; NaN for codes of no number.
 
@@ -148,6 +150,7 @@ class Encoding:
         return f"<halftone.Encoding: {self.system}, {self.bits} bits, {self.num_blocks} blocks>"
 
 
+@checked
 def fit(
     values: ArrayLike,
     system: str = "basis",

@@ -94,7 +94,7 @@ def test_levels_of_fixed_systems() -> None:
         (lambda x: ht.fit(x[:0]), ValueError, "expected numbers, found shape"),
         (lambda x: ht.fit(x.astype(complex)), TypeError, "complex128"),
         (lambda x: ht.fit([1.0, 2.0]), TypeError, "found list"),
-        (lambda x: ht.fit(x, granularity="row"), ValueError, "expected tensor, channel or group"),
+        (lambda x: ht.fit(x, granularity="row"), ValueError, "expected 'tensor', 'channel', 'group'"),
         (lambda x: ht.fit(x, granularity="tensor", group_size=4), ValueError, "group"),
         (lambda x: ht.fit(x, "basis", 2).encode(x[:3]), ValueError, r"expected shape \[6, 64\]"),
         (lambda x: ht.fit(x, "basis", 2).decode(x), TypeError, "expected integers"),
