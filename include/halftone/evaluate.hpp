@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 
 #include "halftone/data.hpp"
 #include "halftone/export.hpp"
 #include "halftone/model.hpp"
 #include "halftone/options.hpp"
 #include "halftone/run.hpp"
+#include "halftone/types/evaluate.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -21,25 +21,6 @@ HALFTONE_VERSIONED namespace v0 {
     Resources resources{};
     Execution execution{};
     Progress progress{};  ///< may be empty
-  };
-
-  /// A network and its reference on the same samples.
-  struct Comparison {
-    std::optional<double> value{};  ///< accuracy of the reference, if there are labels
-    double agreement = 0;           ///< share of samples with the same predicted class
-    double sqnr_db = 0;             ///< of the first output; that of the reference is the signal
-    /// Kullback-Leibler divergence of the predicted probabilities from those of the reference, in
-    /// nats per sample; only if that is a classifier: its first output has a row of scores for each
-    /// sample, and there are labels or the row comes from a Softmax.
-    std::optional<double> divergence{};
-  };
-
-  /// What evaluate() returns.
-  struct Evaluation {
-    std::string metric;  ///< "accuracy" with labels, else "agreement"
-    double value = 0;    ///< in [0, 1]
-    std::size_t samples = 0;
-    std::optional<Comparison> reference{};
   };
 
   /// Runs a classifier over samples. The predicted class is the index of the largest element of the

@@ -13,6 +13,7 @@
 
 #include "halftone/export.hpp"
 #include "halftone/options.hpp"
+#include "halftone/types/language_quantize.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -81,34 +82,6 @@ HALFTONE_VERSIONED namespace v0 {
     Progress progress{};  ///< may be empty
   };
 
-  /// A matrix of a quantized model.
-  struct QuantizedMatrix {
-    std::string name;  ///< as in GGUF files; of experts with their number
-    std::string type;
-    double bits = 0;        ///< of a weight, with its share of the scales
-    std::size_t bytes = 0;  ///< of codes and scales
-    /// Of the outputs, relative: sum of E[(w x - q x)^2] / sum of E[(w x)^2], on the samples held
-    /// out or, without them, on those of the fit.
-    double error = 0;
-  };
-
-  /// What quantize_language_model() returns.
-  struct LanguageQuantizeReport {
-    std::uint64_t input_bytes = 0;   ///< of the model, in its files
-    std::uint64_t output_bytes = 0;  ///< of the file written
-    double seconds = 0;
-    double bits = 0;  ///< of a weight: the mean over all matrices that were quantized
-    /// Predicted divergence from the float model, in nats per token; if types were chosen for a
-    /// size, or with predict_loss.
-    std::optional<double> predicted_loss{};
-    std::size_t fit_tokens = 0;
-    std::size_t held_out_tokens = 0;
-    double fit_loss = 0;  ///< of the float model on the samples: mean of -log p in nats per token
-    std::optional<double> held_out_loss{};  ///< likewise
-    std::vector<QuantizedMatrix> matrices{};
-    std::vector<std::string> warnings{};  ///< a line each
-  };
-
   /// Quantizes a language model, fitted to texts. The file depends on model, texts, options and
   /// seed alone: it is the same bytes for any number of threads and any processor, and those of
   /// `halftone quantize --text`. LanguageModel::open() reads it.
@@ -123,14 +96,6 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API LanguageQuantizeReport quantize_language_model(
       const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
       const std::filesystem::path& output, const LanguageQuantizeOptions& options);
-
-  /// What convert_language_model() returns.
-  struct LanguageConvertReport {
-    std::uint64_t input_bytes = 0;        ///< of the model, in its files
-    std::uint64_t output_bytes = 0;       ///< of what was written
-    std::size_t changed = 0;              ///< matrices that an adapter changes
-    std::vector<std::string> warnings{};  ///< a line each
-  };
 
   /// Writes a language model in another form, without a fit: a GGUF file of a folder of Hugging
   /// Face, with the numbers that it has; or a model with the changes of an adapter, W + alpha/r B A

@@ -2,8 +2,6 @@
 // The number systems, on arrays.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,19 +9,10 @@
 
 #include "halftone/export.hpp"
 #include "halftone/tensor.hpp"
+#include "halftone/types/number_systems.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
-  /// A row of the table of number systems: docs/number_systems.md.
-  struct NumberSystem {
-    std::string name;    ///< as recipes name it
-    std::string family;  ///< "learned", "integer", "float", ...
-    int min_bits = 0;
-    int max_bits = 0;
-    std::string formula;  ///< of a level
-    std::string source;
-  };
-
   /// All of them, by family.
   HALFTONE_CPP_API std::vector<NumberSystem> number_systems();
 
@@ -32,15 +21,6 @@ HALFTONE_VERSIONED namespace v0 {
   /// @return      [2^bits] by code; empty if levels are learned
   /// @throws Error kUsage if there is no such system or it does not have so many bits
   HALFTONE_CPP_API std::vector<float> levels_of(std::string_view system, int bits = 0);
-
-  /// How an array becomes codes.
-  struct ArrayFormat {
-    std::string system = "basis";
-    int bits = 0;               ///< 0: the most that the system has, up to 8
-    bool offset = true;         ///< of learned levels
-    std::string granularity{};  ///< "tensor", "channel" (a row) or "group"; empty: the system's own
-    std::size_t group_size = 0;  ///< of "group"; 0: that of the system, or 32
-  };
 
   class Encoding;
 

@@ -13,6 +13,7 @@
 #include "halftone/model.hpp"
 #include "halftone/options.hpp"
 #include "halftone/recipe.hpp"
+#include "halftone/types/quantize.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -27,24 +28,6 @@ HALFTONE_VERSIONED namespace v0 {
     /// as in this format. Empty: by the recipe.
     std::string integers_for{};
     Progress progress{};  ///< may be empty
-  };
-
-  /// What became of a layer.
-  struct LayerReport {
-    std::string name;
-    std::string op;
-    int weight_bits = 32;
-    int activation_bits = 32;
-    std::size_t float_bytes = 0;    ///< of the float weights
-    std::size_t encoded_bytes = 0;  ///< of codes and bases
-    double weight_sqnr_db = 0;      ///< of the weights; infinite if they stay float
-    double sqnr_db = 0;             ///< of the layer's output on the samples, in the new network
-  };
-
-  /// A block that was not reconstructed and keeps its fit.
-  struct SkippedBlock {
-    std::string block;  ///< the name of its last layer
-    std::string reason;
   };
 
   /// What quantize() returns.

@@ -15,6 +15,7 @@
 #include "halftone/model.hpp"
 #include "halftone/options.hpp"
 #include "halftone/recipe.hpp"
+#include "halftone/types/train.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -25,15 +26,6 @@ HALFTONE_VERSIONED namespace v0 {
                                    0.75};  ///< of "step": rising shares of the steps, in (0, 1)
     double decay = 0.1;                    ///< of "step", in (0, 1]
     double warm_up = 0;                    ///< epochs of linear increase from 0
-  };
-
-  /// A finished epoch.
-  struct EpochResult {
-    double loss = 0;       ///< mean over the samples
-    double agreement = 0;  ///< share of samples that agree with the teachers, or else the labels
-    std::optional<double> validation_accuracy{};
-    double rate = 0;  ///< learning rate of the last step
-    double seconds = 0;
   };
 
   /// Options that training and distilling share: those of `halftone train`, see docs/training.md.
@@ -89,19 +81,6 @@ HALFTONE_VERSIONED namespace v0 {
   ///         do not fit; kUnsupported for operators without a gradient; kDevice without the device
   HALFTONE_CPP_API TrainResult train(const Model& model, const Data& samples,
                                      const TrainOptions& options = {}, bool keeps_values = false);
-
-  /// A stage in more bits, before those of the recipe.
-  struct Stage {
-    int bits = 8;
-    std::size_t epochs = 1;
-  };
-
-  /// A value of the first teacher and the student's value that should match it, by name.
-  struct FeatureMatch {
-    std::string teacher;
-    std::string student;
-    double weight = 1;  ///< in the loss; above 0
-  };
 
   /// For distill().
   struct DistillOptions {
