@@ -83,6 +83,28 @@ std::vector<std::optional<compress::StoredWeights>> stored_weights(const Network
   return stored;
 }
 
+/// What was measured of these values.
+v0::NetworkCosts costs_of(const compress::PerMeasure<double>& values,
+                          const compress::Sensitivity& found) {
+  v0::NetworkCosts costs{values[Measure::kLoss], values[Measure::kBytes], {}, {}};
+  const compress::ChoiceSensitivity& any = found.choices.front();
+  if (any.us) costs.us = values[Measure::kTime];
+  if (any.pj) costs.pj = values[Measure::kEnergy];
+  return costs;
+}
+
+std::vector<v0::ChosenLayer> chosen_layers(const compress::Sensitivity& costs,
+                                           const std::vector<std::size_t>& choices) {
+  std::vector<v0::ChosenLayer> chosen;
+  for (std::size_t u = 0; u < costs.units.size(); ++u) {
+    const compress::SensitiveUnit& unit = costs.units[u];
+    for (const std::size_t layer : unit.layers) {
+      chosen.push_back({costs.layers[layer].name, costs.choices[choices[u]].name, unit.may_change});
+    }
+  }
+  return chosen;
+}
+
 }  // namespace
 
 std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6", "8"}; }
@@ -136,12 +158,12 @@ bool needs_time(const compress::Budget& budget) {
   return budget[Measure::kTime] || compress::objective_of(budget) == Measure::kTime;
 }
 
-compress::BudgetResult quantize_within(const Network& network, const data::Dataset& data,
+compress::SearchResult quantize_within(const Network& network, const data::Dataset& data,
                                        const BudgetSettings& settings) {
   if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
   const ir::Graph graph = prepared(network, Purpose::kQuantize);
   std::optional<StateFile> state;
-  compress::BudgetOptions options;
+  compress::SearchOptions options;
   options.budget = settings.budget;
   options.tries = settings.tries;
   check_state(network.name, data, settings.sensitivity);
@@ -151,21 +173,28 @@ compress::BudgetResult quantize_within(const Network& network, const data::Datas
     return static_cast<double>(
         to_bytes(Network(std::move(result)), settings.format, settings.form).bytes.size());
   };
-  compress::BudgetResult result = compress::quantize_within(
+  compress::SearchResult result = compress::quantize_within(
       graph, data, settings.sensitivity.recipe, settings.sensitivity.choices, options);
   passes::restore_ends(result.quantized.graph, network.graph);
   result.quantized.input_weight_bytes = compress::constant_bytes(network.graph);
   return result;
 }
 
-BudgetReport report_of(compress::BudgetResult result, const compress::Budget& budget) {
+BudgetReport report_of(const compress::SearchResult& result, const compress::Budget& budget) {
   BudgetReport report;
   report.quantized = report_of(result.quantized);
   report.budget = budget;
-  report.costs = std::move(result.costs);
-  report.tries = std::move(result.tries);
+  report.costs = result.costs;
+  report.choices = chosen_layers(result.costs, result.tries[result.chosen].predicted.choices);
+  for (const compress::TriedAllocation& each : result.tries) {
+    report.tries.push_back({costs_of(each.predicted.values, result.costs),
+                            costs_of(each.values, result.costs), each.is_within,
+                            each.predicted.is_optimal});
+  }
   report.chosen = result.chosen;
-  report.front = std::move(result.front);
+  for (const compress::Allocation& each : result.front) {
+    report.front.push_back(costs_of(each.values, result.costs));
+  }
   report.recipe = compress::to_toml(result.recipe);
   return report;
 }
@@ -193,14 +222,14 @@ BudgetReport quantize_file_within(const BudgetJob& job) {
   const data::Dataset data = job.data.open();
   const std::optional<data::Dataset> evaluation = opened(job.evaluation);
   if (evaluation) settings.sensitivity.options.evaluation = &*evaluation;
-  compress::BudgetResult result = quantize_within(network, data, settings);
-  const ir::Graph quantized = result.quantized.graph;
-  BudgetReport report = report_of(std::move(result), settings.budget);
+  const compress::SearchResult result = quantize_within(network, data, settings);
+  BudgetReport report = report_of(result, settings.budget);
   report.quantized.input_bytes = network.file_bytes;
   if (is_first(settings.sensitivity.options.fit.devices)) {
     NewFiles recipe;  // before the network: a full disk leaves neither
     recipe.add(job.recipe_output, report.recipe);
-    report.quantized.output_bytes = save_checked(quantized, job.output, settings.form, data);
+    report.quantized.output_bytes =
+        save_checked(result.quantized.graph, job.output, settings.form, data);
     recipe.finish();
   }
   report.quantized.seconds = elapsed.seconds();

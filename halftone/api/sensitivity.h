@@ -52,7 +52,7 @@ bool needs_time(const compress::Budget& budget);
 struct BudgetSettings {
   compress::Budget budget;
   SensitivitySettings sensitivity{};
-  std::size_t tries = 4;          ///< networks that are quantized, at most; at least 1
+  std::size_t tries = v0::kBudgetTries;  ///< networks that are quantized, at most; at least 1
   std::string format = "circle";  ///< of the file whose bytes count: "onnx", "tflite" or "circle"
   formats::ExportOptions form{};
 };
@@ -60,7 +60,7 @@ struct BudgetSettings {
 /// Quantizes a network within a budget.
 /// @throws Error as prepared(), sensitivity(), to_bytes() and compress::quantize_within(); kUsage
 ///         without a try
-compress::BudgetResult quantize_within(const Network& network, const data::Dataset& data,
+compress::SearchResult quantize_within(const Network& network, const data::Dataset& data,
                                        const BudgetSettings& settings);
 
 /// A file to quantize within a budget, and the file to write.
@@ -78,14 +78,15 @@ struct BudgetReport {
   QuantizeReport quantized;
   compress::Budget budget;
   compress::Sensitivity costs;
-  std::vector<compress::BudgetTry> tries;
-  std::size_t chosen = 0;
-  std::vector<compress::Allocation> front;
-  std::string recipe;  ///< in TOML
+  std::vector<v0::ChosenLayer> choices;
+  std::vector<v0::BudgetTry> tries;
+  std::size_t chosen = 0;               ///< index in `tries`
+  std::vector<v0::NetworkCosts> front;  ///< predicted
+  std::string recipe;                   ///< in TOML
 };
 
 /// What a search has found, without sizes of files and seconds.
-BudgetReport report_of(compress::BudgetResult result, const compress::Budget& budget);
+BudgetReport report_of(const compress::SearchResult& result, const compress::Budget& budget);
 
 /// @throws Error as check_output(), load(), DataSource::open(), quantize_within() and save()
 BudgetReport quantize_file_within(const BudgetJob& job);

@@ -24,7 +24,7 @@ struct ChoiceOptions {
 struct BudgetOptions {
   std::vector<std::string> limits;  ///< "bytes=60k"; empty: no budget
   ChoiceOptions choices;
-  std::size_t tries = 4;
+  std::size_t tries = v0::kBudgetTries;
   CLI::Option* option = nullptr;
   std::vector<CLI::Option*> others;  ///< that need the budget
 };

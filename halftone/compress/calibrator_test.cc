@@ -155,7 +155,7 @@ TEST(Calibrators, SeeTheQuantizedNetworkOnlyIfActivationsAreRefitted) {
   Recipe recipe = recipe_with(Calibrator::kMinMax, 3);
   recipe.defaults.weight_bits = 3;
   const auto range = [&] { return *quantize(graph, data, recipe).layers[1].activation_range; };
-  const numerics::ValueRange actual = range();
+  const v0::LevelRange actual = range();
   recipe.fit.refit_activations = false;
   // Scale and offset are rounded to 11 bits each.
   const float tolerance = 2 * original.values.range().magnitude() * 0x1p-11F;

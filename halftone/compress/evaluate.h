@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/execution_options.h"
 #include "halftone/spmd/devices.h"
+#include "halftone/types/evaluate.hpp"
 
 namespace halftone::compress {
 
@@ -38,22 +38,8 @@ struct EvaluateOptions {
 /// several are equal). Of a single score: 1 if it exceeds 1/2, else 0.
 std::int64_t predicted_class(std::span<const float> scores);
 
-/// Results of a network and its reference on the same samples.
-struct Comparison {
-  std::optional<double> value;  ///< accuracy of the reference, if there are labels
-  double agreement = 0;         ///< fraction of samples with the same predicted class
-  double sqnr_db = 0;           ///< of the first output; the reference output is the signal
-  /// Of the predicted probabilities from those of the reference, if that is a classifier: see
-  /// default_loss(). In nats per sample.
-  std::optional<double> divergence{};
-};
-
-struct Evaluation {
-  std::string metric;  ///< "accuracy" with labels, else "agreement"
-  double value = 0;    ///< in [0, 1]
-  std::size_t samples = 0;
-  std::optional<Comparison> reference;
-};
+using v0::Comparison;
+using v0::Evaluation;
 
 /// Runs a classifier over a data set and counts correctly classified samples: those whose
 /// predicted_class() by the first output is the label.

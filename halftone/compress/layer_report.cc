@@ -12,7 +12,7 @@
 namespace halftone::compress {
 namespace {
 
-numerics::ValueRange range_of_levels(const numerics::MatrixEncoding& encoding) {
+v0::LevelRange range_of_levels(const numerics::MatrixEncoding& encoding) {
   const numerics::LevelTable table(encoding.levels(0));
   return {table.levels().front(), table.levels().back()};
 }

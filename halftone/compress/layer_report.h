@@ -2,33 +2,15 @@
 // Size and error of a quantized layer.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "halftone/ir/graph.h"
-#include "halftone/numerics/scale_rule.h"
+#include "halftone/types/quantize.hpp"
 
 namespace halftone::compress {
 
-/// Result of quantizing one layer.
-struct LayerReport {
-  std::string name;
-  std::string_view op;
-  int weight_bits = 32;
-  int activation_bits = 32;  ///< always 32 for a table, whose input is indices
-  /// The lowest and the highest level of its input or states, if their scale is stored.
-  std::optional<numerics::ValueRange> activation_range{};
-  std::size_t float_bytes = 0;  ///< of the float weights
-  std::size_t encoded_bytes =
-      0;                      ///< of codes and bases, or of the float weights if they stay float
-  double weight_sqnr_db = 0;  ///< of the weights; +infinity if they stay float
-  /// Of the layer's output, on the calibration data, in the quantized network; with
-  /// Schedule::kIndependent if the layer is the only quantized one.
-  double sqnr_db = 0;
-};
+/// With Schedule::kIndependent, sqnr_db is of a layer that is the only quantized one.
+using v0::LayerReport;
 
 /// The report of a layer and its quantized twin, which may be the layer itself. Leaves `sqnr_db`
 /// unset, which needs data.

@@ -14,6 +14,7 @@
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/spmd/devices.h"
+#include "halftone/types/quantize.hpp"
 
 namespace halftone::compress {
 
@@ -26,11 +27,7 @@ struct QuantizeOptions {
   std::optional<std::uint64_t> memory_bytes{};
 };
 
-/// A block that was not reconstructed and keeps its fit.
-struct SkippedBlock {
-  std::string block;   ///< the name of its last layer
-  std::string reason;  ///< why, such as an operator without a gradient
-};
+using v0::SkippedBlock;
 
 struct QuantizeResult {
   ir::Graph graph;

@@ -18,14 +18,8 @@ Evaluation evaluate(const Model& model, const Data& samples, const EvaluateOptio
         how.execution = execution_options(options.execution);
         const Network* reference =
             options.reference ? &Internals::network(*options.reference) : nullptr;
-        const compress::Evaluation found = halftone::evaluate(
-            Internals::network(model), Internals::dataset(samples), reference, how);
-        Evaluation result{found.metric, found.value, found.samples, {}};
-        if (found.reference) {
-          result.reference = {found.reference->value, found.reference->agreement,
-                              found.reference->sqnr_db, found.reference->divergence};
-        }
-        return result;
+        return halftone::evaluate(Internals::network(model), Internals::dataset(samples), reference,
+                                  how);
       },
       {&raised, Internals::raised(samples)});
 }

@@ -8,32 +8,14 @@
 #include "halftone/cpp/internals.h"
 
 namespace halftone::v0 {
-namespace {
-
-LayerReport report_of(const compress::LayerReport& from) {
-  LayerReport report;
-  report.name = from.name;
-  report.op = from.op;
-  report.weight_bits = from.weight_bits;
-  report.activation_bits = from.activation_bits;
-  report.float_bytes = from.float_bytes;
-  report.encoded_bytes = from.encoded_bytes;
-  report.weight_sqnr_db = from.weight_sqnr_db;
-  report.sqnr_db = from.sqnr_db;
-  return report;
-}
-
-}  // namespace
 
 QuantizeResult to_public(compress::QuantizeResult result, const std::string& name) {
-  QuantizeResult found{
-      Internals::model(Network(std::move(result.graph), name)), {}, {}, result.equalized_pairs, 0};
-  for (const compress::LayerReport& layer : result.layers) found.layers.push_back(report_of(layer));
-  for (compress::SkippedBlock& block : result.skipped_blocks) {
-    found.skipped_blocks.push_back({std::move(block.block), std::move(block.reason)});
-  }
-  found.warnings = std::move(result.warnings);
-  return found;
+  return {Internals::model(Network(std::move(result.graph), name)),
+          std::move(result.layers),
+          std::move(result.skipped_blocks),
+          result.equalized_pairs,
+          0,
+          std::move(result.warnings)};
 }
 
 QuantizeResult quantize(const Model& model, const Data& samples, const Recipe& recipe,

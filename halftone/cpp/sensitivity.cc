@@ -40,43 +40,6 @@ void check_reference(const SensitivityOptions& options) {
        "choices and no state beside it");
 }
 
-ChoiceSensitivity outside(const compress::ChoiceSensitivity& found) {
-  ChoiceSensitivity choice{found.name, {}, {}, found.us};
-  for (const compress::LayerSensitivity& layer : found.layers) {
-    choice.layers.push_back({layer.weight_bits, layer.activation_bits, layer.bytes, layer.sqnr_db,
-                             layer.accumulated_sqnr_db, layer.weighted_error, layer.us});
-  }
-  for (const compress::UnitSensitivity& unit : found.units) {
-    choice.units.push_back({unit.bytes, unit.loss, unit.accumulated_loss});
-  }
-  return choice;
-}
-
-Sensitivity outside(const compress::Sensitivity& found) {
-  Sensitivity result;
-  result.loss = to_string(found.loss);
-  result.weighted_by = found.by_gradients ? "gradients" : "noise";
-  result.samples = found.samples;
-  result.on_fit_samples = found.on_fit_samples;
-  result.warnings = found.warnings;
-  for (const compress::SensitiveLayer& layer : found.layers) {
-    result.layers.push_back({layer.name, layer.op, layer.float_bytes});
-  }
-  for (const compress::SensitiveUnit& unit : found.units) {
-    result.units.push_back({unit.layers, unit.may_change});
-  }
-  for (const compress::ChoiceSensitivity& choice : found.choices) {
-    result.choices.push_back(outside(choice));
-  }
-  return result;
-}
-
-NetworkCosts outside(const compress::PerMeasure<double>& values, bool is_timed) {
-  NetworkCosts costs{values[Measure::kLoss], values[Measure::kBytes], {}};
-  if (is_timed) costs.us = values[Measure::kTime];
-  return costs;
-}
-
 compress::Budget inside(const Budget& budget) {
   compress::Budget limits;
   limits[Measure::kLoss] = budget.loss;
@@ -96,40 +59,6 @@ BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options, R
   return settings;
 }
 
-std::vector<ChosenLayer> chosen_layers(const Sensitivity& costs,
-                                       const std::vector<std::size_t>& choices) {
-  std::vector<ChosenLayer> chosen;
-  for (std::size_t u = 0; u < costs.units.size(); ++u) {
-    const SensitiveUnit& unit = costs.units[u];
-    for (const std::size_t layer : unit.layers) {
-      chosen.push_back({costs.layers[layer].name, costs.choices[choices[u]].name, unit.may_change});
-    }
-  }
-  return chosen;
-}
-
-/// @param name  of the network
-BudgetResult outside(compress::BudgetResult found, const std::string& name) {
-  BudgetResult result{to_public(std::move(found.quantized), name),
-                      {},
-                      {},
-                      found.chosen,
-                      {},
-                      compress::to_toml(found.recipe),
-                      outside(found.costs)};
-  const bool is_timed = found.costs.choices.front().us.has_value();
-  for (const compress::BudgetTry& each : found.tries) {
-    result.tries.push_back({outside(each.predicted.values, is_timed),
-                            outside(each.values, is_timed), each.is_within,
-                            each.predicted.is_optimal});
-  }
-  for (const compress::Allocation& each : found.front) {
-    result.front.push_back(outside(each.values, is_timed));
-  }
-  result.choices = chosen_layers(result.sensitivity, found.tries[found.chosen].predicted.choices);
-  return result;
-}
-
 }  // namespace
 
 Sensitivity sensitivity(const Model& model, const Data& samples,
@@ -143,10 +72,9 @@ Sensitivity sensitivity(const Model& model, const Data& samples,
         if (options.measure_time) measure_time(settings.options);
         const Network& network = Internals::network(model);
         const data::Dataset& data = Internals::dataset(samples);
-        return outside(options.reference
-                           ? sensitivity_of(network, Internals::network(*options.reference), data,
-                                            settings.options)
-                           : halftone::sensitivity(network, data, settings));
+        return options.reference ? sensitivity_of(network, Internals::network(*options.reference),
+                                                  data, settings.options)
+                                 : halftone::sensitivity(network, data, settings);
       },
       {&raised, Internals::raised(samples), raised_by(options.test_data)});
 }
@@ -160,9 +88,16 @@ BudgetResult quantize_within(const Model& model, const Data& samples, const Budg
         const Elapsed elapsed;
         const BudgetSettings settings = settings_of(budget, options, raised);
         const Network& network = Internals::network(model);
-        BudgetResult result =
-            outside(halftone::quantize_within(network, Internals::dataset(samples), settings),
-                    network.name);
+        compress::SearchResult found =
+            halftone::quantize_within(network, Internals::dataset(samples), settings);
+        BudgetReport report = report_of(found, settings.budget);
+        BudgetResult result{to_public(std::move(found.quantized), network.name),
+                            std::move(report.choices),
+                            std::move(report.tries),
+                            report.chosen,
+                            std::move(report.front),
+                            std::move(report.recipe),
+                            std::move(report.costs)};
         result.seconds = elapsed.seconds();
         return result;
       },

@@ -35,8 +35,8 @@ std::string cost_text(const std::optional<double>& cost) {
   return cost ? fmt::format("{:.4g}", *cost) : "-";
 }
 
-std::string loss_meaning(compress::LossKind kind) {
-  switch (kind) {
+std::string loss_meaning(std::string_view loss) {
+  switch (compress::loss_named(loss)) {
     case compress::LossKind::kDivergence:
       return "KL divergence from the float network, nats per sample";
     case compress::LossKind::kError:
@@ -129,6 +129,13 @@ std::vector<Measure> known_measures(const Sensitivity& found) {
   return known;
 }
 
+std::string value_text(Measure measure, const v0::NetworkCosts& costs) {
+  return value_text(measure, measure == Measure::kLoss    ? costs.loss
+                             : measure == Measure::kBytes ? costs.bytes
+                             : measure == Measure::kTime  ? costs.us.value_or(0)
+                                                          : costs.pj.value_or(0));
+}
+
 std::string budget_text(const compress::Budget& budget) {
   std::string text;
   for (const Measure measure : compress::kMeasures) {
@@ -149,13 +156,13 @@ std::string tries_table(const BudgetReport& report) {
   columns.push_back({"", Align::kLeft});
   Table table(std::move(columns));
   for (std::size_t i = 0; i < report.tries.size(); ++i) {
-    const compress::BudgetTry& each = report.tries[i];
+    const v0::BudgetTry& each = report.tries[i];
     std::vector<std::string> row = {std::to_string(i + 1)};
     for (const Measure measure : measures) {
-      row.push_back(value_text(measure, each.predicted.values[measure]));
-      row.push_back(value_text(measure, each.values[measure]));
+      row.push_back(value_text(measure, each.predicted));
+      row.push_back(value_text(measure, each.measured));
     }
-    row.push_back(i == report.chosen ? "chosen" : each.is_within ? "" : "beyond the budget");
+    row.push_back(i == report.chosen ? "chosen" : each.within ? "" : "beyond the budget");
     table.add_row(std::move(row));
   }
   return table.to_text();
@@ -167,9 +174,9 @@ std::string front_table(const BudgetReport& report) {
   const std::vector<Measure> measures = known_measures(report.costs);
   for (const Measure measure : measures) columns.push_back({std::string(to_string(measure))});
   Table table(std::move(columns));
-  for (const compress::Allocation& each : report.front) {
+  for (const v0::NetworkCosts& each : report.front) {
     std::vector<std::string> row;
-    for (const Measure measure : measures) row.push_back(value_text(measure, each.values[measure]));
+    for (const Measure measure : measures) row.push_back(value_text(measure, each));
     table.add_row(std::move(row));
   }
   return "\nPareto front, predicted:\n\n" + table.to_text();
@@ -184,7 +191,7 @@ std::string to_text(const Sensitivity& found) {
   for (const ChoiceSensitivity& choice : found.choices) text += choice_table(found, choice);
   return text +
          fmt::format("\nestimated: the loss of the layer alone, from its error and {}\n",
-                     found.by_gradients ? "gradients" : "noise on its weights") +
+                     found.weighted_by == "gradients" ? "gradients" : "noise on its weights") +
          samples_note(found);
 }
 

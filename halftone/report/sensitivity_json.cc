@@ -15,13 +15,11 @@ using compress::Sensitivity;
 
 Json number_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-/// What was measured of these, by name.
-Json values_json(const compress::PerMeasure<double>& values, const Sensitivity& costs) {
-  const auto& any = costs.choices.front();
-  Json json = {{"loss", values[Measure::kLoss]}, {"bytes", values[Measure::kBytes]}};
-  json["us"] = any.us ? Json(values[Measure::kTime]) : Json();
-  json["pj"] = any.pj ? Json(values[Measure::kEnergy]) : Json();
-  return json;
+Json costs_json(const v0::NetworkCosts& costs) {
+  return {{"loss", costs.loss},
+          {"bytes", costs.bytes},
+          {"us", number_json(costs.us)},
+          {"pj", number_json(costs.pj)}};
 }
 
 Json choice_json(const compress::ChoiceSensitivity& choice) {
@@ -62,27 +60,14 @@ Json sensitivity_json(const Sensitivity& found) {
   for (const compress::ChoiceSensitivity& choice : found.choices) {
     choices.push_back(choice_json(choice));
   }
-  return {{"loss", to_string(found.loss)},
-          {"weighted_by", found.by_gradients ? "gradients" : "noise"},
+  return {{"loss", found.loss},
+          {"weighted_by", found.weighted_by},
           {"samples", found.samples},
           {"on_fit_samples", found.on_fit_samples},
           {"warnings", found.warnings},
           {"layers", layers},
           {"units", units},
           {"choices", choices}};
-}
-
-/// The choice of each layer.
-Json chosen_json(const Sensitivity& costs, const compress::Allocation& allocation) {
-  Json choices = Json::array();
-  for (std::size_t u = 0; u < costs.units.size(); ++u) {
-    for (const std::size_t layer : costs.units[u].layers) {
-      choices.push_back({{"layer", costs.layers[layer].name},
-                         {"choice", costs.choices[allocation.choices[u]].name},
-                         {"may_change", costs.units[u].may_change}});
-    }
-  }
-  return choices;
 }
 
 }  // namespace
@@ -96,20 +81,22 @@ std::string to_json(const BudgetReport& report) {
     if (report.budget[measure]) budget[std::string(to_string(measure))] = *report.budget[measure];
   }
   Json tries = Json::array();
-  for (const compress::BudgetTry& each : report.tries) {
-    tries.push_back({{"predicted", values_json(each.predicted.values, report.costs)},
-                     {"measured", values_json(each.values, report.costs)},
-                     {"within", each.is_within},
-                     {"optimal", each.predicted.is_optimal}});
+  for (const v0::BudgetTry& each : report.tries) {
+    tries.push_back({{"predicted", costs_json(each.predicted)},
+                     {"measured", costs_json(each.measured)},
+                     {"within", each.within},
+                     {"optimal", each.optimal}});
   }
   Json front = Json::array();
-  for (const compress::Allocation& each : report.front) {
-    front.push_back(values_json(each.values, report.costs));
+  for (const v0::NetworkCosts& each : report.front) front.push_back(costs_json(each));
+  Json choices = Json::array();
+  for (const v0::ChosenLayer& layer : report.choices) {
+    choices.push_back(
+        {{"layer", layer.name}, {"choice", layer.choice}, {"may_change", layer.may_change}});
   }
-  const compress::BudgetTry& chosen = report.tries[report.chosen];
   json["budget"] = budget;
-  json["chosen"] = values_json(chosen.values, report.costs);
-  json["choices"] = chosen_json(report.costs, chosen.predicted);
+  json["chosen"] = costs_json(report.tries[report.chosen].measured);
+  json["choices"] = choices;
   json["tries"] = tries;
   json["front"] = front;
   json["sensitivity"] = sensitivity_json(report.costs);

@@ -104,7 +104,7 @@ std::string to_text(const QuantizeReport& report) {
                {"weights dB"},
                {"output dB"}});
   for (const compress::LayerReport& layer : report.layers) {
-    table.add_row({layer.name, std::string(layer.op), bits_text(layer.weight_bits),
+    table.add_row({layer.name, layer.op, bits_text(layer.weight_bits),
                    bits_text(layer.activation_bits), format_bytes(layer.float_bytes),
                    format_bytes(layer.encoded_bytes), format_number(layer.weight_sqnr_db, 1),
                    format_number(layer.sqnr_db, 1)});

@@ -35,7 +35,7 @@ struct Choices {
 /// What a network must keep to.
 struct Limits {
   std::vector<std::string> texts{};  ///< as those of budget_named()
-  std::size_t tries = 4;
+  std::size_t tries = v0::kBudgetTries;
   std::filesystem::path output{};  ///< whose bytes count; empty: a .circle file
   Choices choices{};
 };
@@ -107,9 +107,10 @@ QuantizedWithin quantize_network_within(const Network& network, const Samples& s
     settings.tries = limits.tries;
     if (!limits.output.empty()) settings.format = to_string(formats::model_format(limits.output));
     if (needs_time(settings.budget)) measure_time(settings.sensitivity.options);
-    compress::BudgetResult result = quantize_within(network, samples.dataset, settings);
-    QuantizedWithin found{Network(result.quantized.graph, network.name), {}};
-    found.report = report_of(std::move(result), settings.budget);
+    compress::SearchResult result = quantize_within(network, samples.dataset, settings);
+    BudgetReport report = report_of(result, settings.budget);
+    QuantizedWithin found{Network(std::move(result.quantized.graph), network.name),
+                          std::move(report)};
     found.report.quantized.input_bytes = network.file_bytes;
     found.report.quantized.seconds = elapsed.seconds();
     return found;

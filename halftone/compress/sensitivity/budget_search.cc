@@ -35,10 +35,10 @@ Corrections between(const Corrections& a, const Corrections& b) {
 class BudgetSearch {
  public:
   BudgetSearch(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-               const std::vector<LayerChoice>& choices, const BudgetOptions& options)
+               const std::vector<LayerChoice>& choices, const SearchOptions& options)
       : graph_(graph), data_(data), recipe_(recipe), choices_(choices), options_(options) {}
 
-  BudgetResult run() {
+  SearchResult run() {
     check_early();
     SensitivityOptions how = options_.sensitivity;
     how.fit.progress = part_of(options_.sensitivity.fit.progress, 0, 0.7);
@@ -132,8 +132,8 @@ class BudgetSearch {
   [[nodiscard]] double offset_of_bytes() const { return corrections_.offset[Measure::kBytes]; }
 
   /// The earlier try of the same choices; null if there is none.
-  [[nodiscard]] const BudgetTry* tried(const Allocation& next) const {
-    const auto found = std::ranges::find_if(result_.tries, [&](const BudgetTry& done) {
+  [[nodiscard]] const TriedAllocation* tried(const Allocation& next) const {
+    const auto found = std::ranges::find_if(result_.tries, [&](const TriedAllocation& done) {
       return done.predicted.choices == next.choices;
     });
     return found == result_.tries.end() ? nullptr : &*found;
@@ -145,7 +145,7 @@ class BudgetSearch {
   std::optional<Allocation> next_allocation() {
     for (int i = 0; i < kMaxBisections; ++i) {
       Allocation next = sized_allocation();
-      const BudgetTry* earlier = tried(next);
+      const TriedAllocation* earlier = tried(next);
       if (earlier == nullptr) return next;
       keep_corrections(earlier->is_within);
       if (!within_ || !beyond_) break;
@@ -164,7 +164,7 @@ class BudgetSearch {
     how.progress = part_of(options_.sensitivity.fit.progress, begin, begin + 0.3 / tries);
     Recipe recipe = recipe_of(next.choices);
     QuantizeResult quantized = quantize(graph_, data_, recipe, how);
-    BudgetTry done{next};
+    TriedAllocation done{next};
     measure(done, quantized.graph);
     done.is_within = is_within(done);
     keep_corrections(done.is_within);
@@ -177,10 +177,10 @@ class BudgetSearch {
     result_.tries.push_back(std::move(done));
   }
 
-  void measure(BudgetTry& done, const ir::Graph& network) const {
+  void measure(TriedAllocation& done, const ir::Graph& network) const {
     const SensitivityOptions& how = options_.sensitivity;
     const data::Dataset& samples = how.evaluation != nullptr ? *how.evaluation : data_;
-    const LossMeter meter(graph_, samples, result_.costs.loss, how.fit.devices);
+    const LossMeter meter(graph_, samples, loss_named(result_.costs.loss), how.fit.devices);
     done.values[Measure::kLoss] = meter.loss(network);
     done.values[Measure::kBytes] = options_.file_bytes(network);
     if (!how.costs) return;
@@ -190,7 +190,7 @@ class BudgetSearch {
   }
 
   /// How much of the limits is used, the most of them.
-  [[nodiscard]] double used(const BudgetTry& done) const {
+  [[nodiscard]] double used(const TriedAllocation& done) const {
     double most = 0;
     for (const Measure measure : kMeasures) {
       const std::optional<double> limit = options_.budget[measure];
@@ -199,27 +199,27 @@ class BudgetSearch {
     return most;
   }
 
-  [[nodiscard]] bool is_within(const BudgetTry& done) const { return used(done) <= 1; }
+  [[nodiscard]] bool is_within(const TriedAllocation& done) const { return used(done) <= 1; }
 
-  [[nodiscard]] double objective(const BudgetTry& done) const {
+  [[nodiscard]] double objective(const TriedAllocation& done) const {
     return done.values[objective_of(options_.budget)];
   }
 
   /// Within the budget before outside, then by the objective, or by what is used of the budget.
-  [[nodiscard]] bool is_better(const BudgetTry& a, const BudgetTry& b) const {
+  [[nodiscard]] bool is_better(const TriedAllocation& a, const TriedAllocation& b) const {
     if (a.is_within != b.is_within) return a.is_within;
     return a.is_within ? objective(a) < objective(b) : used(a) < used(b);
   }
 
   /// Whether another try may be better: this one is beyond the budget, or sums of loss and time
   /// left more of a limit than they should.
-  [[nodiscard]] bool is_wanting(const BudgetTry& done) const {
+  [[nodiscard]] bool is_wanting(const TriedAllocation& done) const {
     return !done.is_within || used(done) < 1 - kSlack;
   }
 
   /// Sums are to give what was measured: files have something beside layers, the rest has a
   /// factor.
-  void correct(const BudgetTry& done) {
+  void correct(const TriedAllocation& done) {
     for (const Measure measure : kMeasures) {
       const double expected = done.predicted.values[measure];
       if (measure == Measure::kBytes) {
@@ -234,7 +234,7 @@ class BudgetSearch {
   }
 
   void check_met() const {
-    const BudgetTry& best = result_.tries[result_.chosen];
+    const TriedAllocation& best = result_.tries[result_.chosen];
     if (best.is_within) return;
     std::ostringstream text;
     text.precision(4);
@@ -251,30 +251,30 @@ class BudgetSearch {
   const data::Dataset& data_;
   const Recipe& recipe_;
   const std::vector<LayerChoice>& choices_;
-  const BudgetOptions& options_;
+  const SearchOptions& options_;
   Sensitivity sizes_;  ///< by rule
   Corrections corrections_;
   std::optional<Corrections> within_;  ///< those that gave a network within the budget
   std::optional<Corrections> beyond_;  ///< those that gave one beyond it
   double missed_bytes_ = 0;            ///< what files had beside their predictions
-  BudgetResult result_;
+  SearchResult result_;
 };
 
 }  // namespace
 
-BudgetResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
+SearchResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
                              const Recipe& recipe, const std::vector<LayerChoice>& choices,
-                             const BudgetOptions& options) {
+                             const SearchOptions& options) {
   const spmd::Devices& devices = options.sensitivity.fit.devices;
   ScreenedData samples = screened(graph, data, devices);
-  BudgetOptions how = options;
+  SearchOptions how = options;
   std::optional<ScreenedData> evaluation;
   if (how.sensitivity.evaluation != nullptr) {
     evaluation = screened(graph, *how.sensitivity.evaluation, devices);
     how.sensitivity.evaluation = &evaluation->data;
     std::ranges::move(evaluation->warnings, std::back_inserter(samples.warnings));
   }
-  BudgetResult result = BudgetSearch(graph, samples.data, recipe, choices, how).run();
+  SearchResult result = BudgetSearch(graph, samples.data, recipe, choices, how).run();
   result.quantized.warnings = std::move(samples.warnings);
   return result;
 }

@@ -13,25 +13,25 @@
 
 namespace halftone::compress {
 
-struct BudgetOptions {
+struct SearchOptions {
   Budget budget;
   SensitivityOptions sensitivity{};  ///< its `costs` also measure whole networks
   /// Bytes of the file of a network.
   std::function<double(const ir::Graph& network)> file_bytes{};
-  std::size_t tries = 4;   ///< networks that are quantized, at most
-  std::size_t front = 24;  ///< budgets of the front, at most; 0: no front
+  std::size_t tries = v0::kBudgetTries;  ///< networks that are quantized, at most
+  std::size_t front = 24;                ///< budgets of the front, at most; 0: no front
 };
 
 /// A network that was quantized, and what it has.
-struct BudgetTry {
+struct TriedAllocation {
   Allocation predicted;
   PerMeasure<double> values{};  ///< measured; 0 of what was not
   bool is_within = false;
 };
 
-struct BudgetResult {
+struct SearchResult {
   Sensitivity costs;
-  std::vector<BudgetTry> tries;
+  std::vector<TriedAllocation> tries;
   std::size_t chosen = 0;         ///< index in `tries`
   Recipe recipe;                  ///< of the chosen one: an override for each layer that may change
   QuantizeResult quantized;       ///< the chosen one
@@ -46,8 +46,8 @@ struct BudgetResult {
 /// within the budget is the result, so a budget is never exceeded by what was measured.
 /// @throws Error as sensitivity(), allocate() and quantize(); kUnsupported if no try is within the
 ///         budget: what the nearest had
-BudgetResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
+SearchResult quantize_within(const ir::Graph& graph, const data::Dataset& data,
                              const Recipe& recipe, const std::vector<LayerChoice>& choices,
-                             const BudgetOptions& options);
+                             const SearchOptions& options);
 
 }  // namespace halftone::compress

@@ -41,8 +41,8 @@ RunCosts time_by_bits(const ir::Graph& graph, const std::vector<std::string>& la
   return costs;
 }
 
-BudgetOptions options_for(Measure measure, double limit) {
-  BudgetOptions options;
+SearchOptions options_for(Measure measure, double limit) {
+  SearchOptions options;
   options.budget[measure] = limit;
   options.file_bytes = bytes_of_constants;
   return options;
@@ -61,9 +61,9 @@ TEST(BudgetSearch, NeverExceedsBytes) {
   const data::Dataset data = random_dataset(100, 20, 3);
   double last = std::numeric_limits<double>::infinity();
   for (const double limit : {1500.0, 1600.0, 1800.0, 2100.0}) {
-    const BudgetResult result = quantize_within(searched_network(), data, {}, all_bits(),
+    const SearchResult result = quantize_within(searched_network(), data, {}, all_bits(),
                                                 options_for(Measure::kBytes, limit));
-    const BudgetTry& chosen = result.tries[result.chosen];
+    const TriedAllocation& chosen = result.tries[result.chosen];
     EXPECT_TRUE(chosen.is_within);
     EXPECT_LE(bytes_of_constants(result.quantized.graph), limit);
     EXPECT_EQ(bytes_of_constants(result.quantized.graph), chosen.values[Measure::kBytes]);
@@ -75,7 +75,7 @@ TEST(BudgetSearch, NeverExceedsBytes) {
 
 TEST(BudgetSearch, KeepsTheLossAndWritesARecipeThatGivesTheSameNetwork) {
   const data::Dataset data = random_dataset(100, 20, 3);
-  const BudgetResult result =
+  const SearchResult result =
       quantize_within(searched_network(), data, {}, all_bits(), options_for(Measure::kLoss, 0.01));
   EXPECT_LE(result.tries[result.chosen].values[Measure::kLoss], 0.01);
   const Recipe again = parse_recipe(to_toml(result.recipe), "written");
@@ -89,12 +89,12 @@ TEST(BudgetSearch, KeepsTheLossAndWritesARecipeThatGivesTheSameNetwork) {
 
 TEST(BudgetSearch, LimitsTimeAndTwoMeasures) {
   const data::Dataset data = random_dataset(100, 20, 3);
-  BudgetOptions options = options_for(Measure::kTime, 17);
+  SearchOptions options = options_for(Measure::kTime, 17);
   options.sensitivity.costs = time_by_bits;
-  const BudgetResult fast = quantize_within(searched_network(), data, {}, all_bits(), options);
+  const SearchResult fast = quantize_within(searched_network(), data, {}, all_bits(), options);
   EXPECT_EQ(fast.tries[fast.chosen].values[Measure::kTime], 17) << "all of the time is used";
   options.budget[Measure::kBytes] = 2200;
-  const BudgetResult both = quantize_within(searched_network(), data, {}, all_bits(), options);
+  const SearchResult both = quantize_within(searched_network(), data, {}, all_bits(), options);
   EXPECT_LE(both.tries[both.chosen].values[Measure::kTime], 17);
   EXPECT_LE(both.tries[both.chosen].values[Measure::kBytes], 2200);
 }
@@ -117,9 +117,9 @@ RunCosts time_with_a_jump(const ir::Graph& graph, const std::vector<std::string>
 TEST(BudgetSearch, LooksBetweenATryThatLeavesMuchAndOneBeyondTheBudget) {
   const data::Dataset data = random_dataset(100, 20, 3);
   for (const double limit : {21.0, 22.0, 23.0}) {
-    BudgetOptions options = options_for(Measure::kTime, limit);
+    SearchOptions options = options_for(Measure::kTime, limit);
     options.sensitivity.costs = time_with_a_jump;
-    const BudgetResult result = quantize_within(searched_network(), data, {}, all_bits(), options);
+    const SearchResult result = quantize_within(searched_network(), data, {}, all_bits(), options);
     EXPECT_GT(result.tries[0].values[Measure::kTime], limit);
     EXPECT_LT(result.tries[1].values[Measure::kTime], 0.85 * limit);
     EXPECT_EQ(result.tries[result.chosen].values[Measure::kTime], 20);
@@ -141,7 +141,7 @@ TEST(BudgetSearch, IsTheSameForAnyNumberOfThreads) {
 
 TEST(BudgetSearch, SaysWhatTheNearestHadIfNothingIsWithin) {
   const data::Dataset data = random_dataset(100, 20, 3);
-  BudgetOptions options = options_for(Measure::kTime, 13);
+  SearchOptions options = options_for(Measure::kTime, 13);
   options.tries = 1;
   // Each network takes longer than its layers.
   options.sensitivity.costs = [](const ir::Graph& graph, const std::vector<std::string>& layers) {

@@ -63,7 +63,7 @@ Sensitivity described(const ir::Graph& network, const std::vector<ir::NodeId>& l
   Sensitivity result;
   for (const ir::NodeId id : layers) {
     const LayerReport report = report_layer(network, id, network, id);
-    result.layers.push_back({report.name, std::string(report.op), report.float_bytes});
+    result.layers.push_back({report.name, report.op, report.float_bytes});
   }
   for (auto& unit : tied_layers(network, layers)) result.units.push_back({std::move(unit)});
   return result;
@@ -103,9 +103,10 @@ class SensitivityRun {
         meter_(reference, data, options.loss.value_or(default_loss(reference, data)),
                options.fit.devices, options.batch) {
     result = described(reference, layers_);
-    result.loss = meter_.output_loss().kind();
+    result.loss = to_string(meter_.output_loss().kind());
     result.samples = data.size();
-    result.by_gradients = meter_.has_gradients(pairs_of(reference));
+    by_gradients_ = meter_.has_gradients(pairs_of(reference));
+    result.weighted_by = by_gradients_ ? "gradients" : "noise";
   }
 
   ChoiceSensitivity measure(const std::string& name, const FittedChoice& fitted,
@@ -176,7 +177,7 @@ class SensitivityRun {
   [[nodiscard]] std::vector<double> weighted_errors(
       const ir::Graph& alone, const std::vector<LayerPair>& pairs,
       const std::vector<numerics::Distortion>& errors) {
-    if (result.by_gradients) return meter_.weighted_errors(alone, pairs, options_.fit.seed);
+    if (by_gradients_) return meter_.weighted_errors(alone, pairs, options_.fit.seed);
     measure_noise();
     std::vector<double> weighted;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -216,6 +217,7 @@ class SensitivityRun {
   std::vector<ir::NodeId> layers_;
   const SensitivityOptions& options_;
   LossMeter meter_;
+  bool by_gradients_ = true;            ///< how errors are weighted; else by noise
   std::vector<double> loss_per_noise_;  ///< by layer; empty until needed
 };
 
@@ -305,7 +307,7 @@ class SingleLayers {
     Sensitivity result = described(network_, layers_);
     result.units.clear();
     for (std::size_t i = 0; i < layers_.size(); ++i) result.units.push_back({{i}});
-    result.loss = meter_.output_loss().kind();
+    result.loss = to_string(meter_.output_loss().kind());
     result.samples = samples_.size();
     result.on_fit_samples = options_.evaluation == nullptr;
     return result;

@@ -14,65 +14,16 @@
 #include "halftone/compress/sensitivity/layer_choice.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/types/sensitivity.hpp"
 
 namespace halftone::compress {
 
-/// A layer in a choice.
-struct LayerSensitivity {
-  int weight_bits = 32;
-  int activation_bits = 32;
-  std::size_t bytes = 0;  ///< of its weights and their levels
-  /// Of the layer's output in decibels if it is the only quantized layer; infinite without error.
-  double sqnr_db = 0;
-  /// The same if all layers have this choice.
-  double accumulated_sqnr_db = 0;
-  /// Estimate of the loss if it is the only quantized layer: LossMeter::weighted_errors(), or by
-  /// noise.
-  double weighted_error = 0;
-  std::optional<double> us{};  ///< of one sample, with the encoding of its input
-  std::optional<double> pj{};  ///< likewise, of described hardware
-};
-
-/// Layers that get one choice together, in a choice.
-struct UnitSensitivity {
-  std::size_t bytes = 0;         ///< of their weights and levels; shared weights count once
-  double loss = 0;               ///< if these are the only quantized layers
-  double accumulated_loss = 0;   ///< if these and all layers before them are quantized
-  std::optional<double> drop{};  ///< of accuracy, with `loss`: see LossAndDrop; of losses_alone()
-};
-
-/// All layers in one choice.
-struct ChoiceSensitivity {
-  std::string name;
-  std::vector<LayerSensitivity> layers;  ///< as Sensitivity::layers
-  std::vector<UnitSensitivity> units;    ///< as Sensitivity::units
-  std::optional<double> us{};            ///< of the whole network
-  std::optional<double> pj{};
-};
-
-struct SensitiveLayer {
-  std::string name;
-  std::string op;
-  std::size_t float_bytes = 0;
-};
-
-struct SensitiveUnit {
-  std::vector<std::size_t> layers;  ///< indices, ascending
-  /// Whether the recipe leaves it a choice: not all choices give its layers the same.
-  bool may_change = true;
-};
-
-struct Sensitivity {
-  LossKind loss = LossKind::kDivergence;
-  bool by_gradients = true;  ///< how errors are weighted; else by noise
-  std::size_t samples = 0;
-  /// Whether these are the samples of the fit, on which losses are lower than on others.
-  bool on_fit_samples = true;
-  std::vector<SensitiveLayer> layers;  ///< in order of execution
-  std::vector<SensitiveUnit> units;
-  std::vector<ChoiceSensitivity> choices;
-  std::vector<std::string> warnings{};  ///< a line each: what screened() finds in the samples
-};
+using v0::ChoiceSensitivity;
+using v0::LayerSensitivity;
+using v0::SensitiveLayer;
+using v0::SensitiveUnit;
+using v0::Sensitivity;
+using v0::UnitSensitivity;
 
 /// What a run of a network takes for one sample.
 struct RunCosts {
