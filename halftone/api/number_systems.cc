@@ -12,9 +12,7 @@
 namespace halftone {
 namespace {
 
-using numerics::NumberSystem;
-
-std::string computed(const NumberSystem& system, int bits) {
+std::string computed(const numerics::NumberSystem& system, int bits) {
   numerics::MatrixEncoding encoding;
   encoding.bits = bits;
   encoding.codebook = codebook_of(system, bits);
@@ -29,7 +27,7 @@ std::string blocks_text(const numerics::BlockShape& blocks) {
   return "groups of " + std::to_string(blocks.group_size);
 }
 
-std::string scales_text(const NumberSystem& system) {
+std::string scales_text(const numerics::NumberSystem& system) {
   if (system.rule == numerics::ScaleRule::kUnit) return "none";
   const numerics::ScaleStorage storage = scale_storage(system, system.blocks.granularity);
   std::string text(to_string(storage.type));
@@ -39,12 +37,12 @@ std::string scales_text(const NumberSystem& system) {
 }
 
 /// The most bits up to 8.
-int usual_bits(const NumberSystem& system) {
+int usual_bits(const numerics::NumberSystem& system) {
   return std::clamp(numerics::kMaxBits, system.min_bits, system.max_bits);
 }
 
 struct SystemAndBits {
-  const NumberSystem& system;
+  const numerics::NumberSystem& system;
   int bits = 0;
 };
 
@@ -60,20 +58,16 @@ SystemAndBits system_and_bits(std::string_view name, int bits) {
   return {*named.system, bits};
 }
 
-NumberSystemInfo info_of(const NumberSystem& system) {
-  return {std::string(system.name),
-          std::string(system.family),
-          system.min_bits,
-          system.max_bits,
+NumberSystemInfo info_of(const numerics::NumberSystem& system) {
+  return {{std::string(system.name), std::string(system.family), system.min_bits, system.max_bits,
+           std::string(system.formula), std::string(system.source)},
           blocks_text(system.blocks),
           scales_text(system),
           computed(system, usual_bits(system)),
-          system.saturating == nullptr ? "saturate" : "nan",
-          std::string(system.formula),
-          std::string(system.source)};
+          system.saturating == nullptr ? "saturate" : "nan"};
 }
 
-numerics::BlockShape blocks_of(const NumberSystem& system, const ArrayFormat& format) {
+numerics::BlockShape blocks_of(const numerics::NumberSystem& system, const ArrayFormat& format) {
   constexpr std::size_t kUsualGroup = 32;
   numerics::BlockShape blocks = system.blocks;
   if (format.granularity == "tensor") {
@@ -110,7 +104,8 @@ void check_finite(MatrixView<const float> values) {
 
 std::vector<NumberSystemInfo> list_number_systems() {
   std::vector<NumberSystemInfo> all;
-  for (const NumberSystem& system : numerics::number_systems()) all.push_back(info_of(system));
+  for (const numerics::NumberSystem& system : numerics::number_systems())
+    all.push_back(info_of(system));
   return all;
 }
 

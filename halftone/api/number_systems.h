@@ -9,15 +9,12 @@
 #include <vector>
 
 #include "halftone/numerics/systems.h"
+#include "halftone/types/number_systems.hpp"
 
 namespace halftone {
 
 /// A row of the table of number systems.
-struct NumberSystemInfo {
-  std::string name;
-  std::string family;
-  int min_bits = 0;
-  int max_bits = 0;
+struct NumberSystemInfo : v0::NumberSystem {
   std::string blocks;  ///< which weights share a scale unless the recipe says: "groups of 32"
   std::string scales;  ///< how these are stored: "e8m0", "float32 with offset"
   /// How layers are computed with codes of the most bits up to 8: "bits or 8-bit integers", "8-bit
@@ -25,8 +22,6 @@ struct NumberSystemInfo {
   std::string computed;
   /// What numbers beyond the largest become: "saturate", the largest; "nan", infinity or NaN.
   std::string overflow;
-  std::string formula;
-  std::string source;
 };
 
 /// The levels of a number system before scale and offset.
@@ -44,15 +39,7 @@ std::vector<NumberSystemInfo> list_number_systems();
 /// @throws Error kUsage if there is no such system or it does not have so many bits
 NumberSystemLevels number_system_levels(std::string_view name, int bits);
 
-/// How an array becomes codes.
-struct ArrayFormat {
-  std::string system = "basis";  ///< as --scheme names it
-  int bits = 0;                  ///< 0: the most that the system has, up to 8
-  bool offset = true;            ///< of learned levels
-  /// "tensor", "channel" (a row) or "group"; empty: as the system has it
-  std::string granularity{};
-  std::size_t group_size = 0;  ///< of "group"; 0: that of the system, or 32
-};
+using v0::ArrayFormat;
 
 /// Fits an encoding to an array, all of whose elements have equal weight: compress::fit_table().
 /// @param values  [rows, cols] finite

@@ -2,20 +2,16 @@
 // What callers of a library let it use.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "halftone/base/thread_settings.h"
+#include "halftone/types/resources.hpp"
 
 namespace halftone {
 
-struct Resources {
-  int threads = 0;                 ///< 1 to 1024; 0: one per core
-  std::string simd{};              ///< name of a SIMD target; empty or "auto": the widest
-  std::uint64_t memory_bytes = 0;  ///< of the largest piece of memory; 0: no limit
-};
+using v0::Resources;
 
-/// The SIMD target that the resources name.
+/// The SIMD target that the resources name; "auto" is the widest too.
 /// @return one of kernels::simd_targets(), if settings_for() does not throw
 std::string simd_of(const Resources& resources);
 

@@ -51,11 +51,6 @@ void throw_public(std::initializer_list<Raised*> raised) {
   }
 }
 
-ThreadSettings settings_for(const Resources& resources) {
-  return halftone::settings_for(
-      halftone::Resources{resources.threads, resources.simd, resources.memory_bytes});
-}
-
 runtime::ExecutionOptions execution_options(const Execution& execution) {
   runtime::ExecutionOptions options;
   options.int8_activations = !execution.float_activations;

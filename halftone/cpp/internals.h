@@ -94,8 +94,6 @@ auto at_border(Body&& body, std::initializer_list<Raised*> raised = {})
   }
 }
 
-/// @throws halftone::Error as halftone::settings_for()
-ThreadSettings settings_for(const Resources& resources);
 runtime::ExecutionOptions execution_options(const Execution& execution);
 /// @throws halftone::Error kInterrupted: the progress function returned false, always
 [[noreturn]] void fail_interrupted(std::string_view activity);

@@ -33,12 +33,8 @@ void check_shape(const Extents& expected, const Extents& found) {
 }  // namespace
 
 std::vector<NumberSystem> number_systems() {
-  std::vector<NumberSystem> systems;
-  for (NumberSystemInfo& info : list_number_systems()) {
-    systems.push_back({std::move(info.name), std::move(info.family), info.min_bits, info.max_bits,
-                       std::move(info.formula), std::move(info.source)});
-  }
-  return systems;
+  const std::vector<NumberSystemInfo> systems = list_number_systems();
+  return {systems.begin(), systems.end()};
 }
 
 std::vector<float> levels_of(std::string_view system, int bits) {
@@ -71,10 +67,8 @@ Tensor Encoding::decode(const Tensor& codes) const {
 
 Encoding fit(const Tensor& values, const ArrayFormat& format) {
   return at_border([&] {
-    const halftone::ArrayFormat how{format.system, format.bits, format.offset, format.granularity,
-                                    format.group_size};
     return Encoding(std::make_shared<const Encoding::State>(
-        Encoding::State{fit_encoding(matrix_of<float>(values), how), values.shape()}));
+        Encoding::State{fit_encoding(matrix_of<float>(values), format), values.shape()}));
   });
 }
 
