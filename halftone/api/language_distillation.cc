@@ -103,21 +103,22 @@ train::SequenceParts parts_of(const lm::Model& model, std::size_t tokens) {
   return parts;
 }
 
-LanguageDistillReport report_of(const train::TuneSamples& samples, train::TuneResult result) {
+TuneReport report_of(const train::TuneSamples& samples, train::TuneResult result) {
   const auto tokens = [](const std::vector<train::TokenSample>& of) {
     return of.empty() ? 0 : of.size() * of[0].size();
   };
-  LanguageDistillReport report;
+  TuneReport report;
   report.fit_tokens = tokens(samples.fit);
   report.is_interrupted = result.is_interrupted;
-  report.history = std::move(result.history);
+  report.steps = std::move(result.history.steps);
+  report.evaluations = std::move(result.history.evaluations);
   if (result.is_interrupted) return report;
-  const std::vector<train::TuneEvaluation>& evaluations = report.history.evaluations;
-  report.held_out = {evaluations.front().held_out, evaluations[result.best].held_out,
+  const std::vector<train::TuneEvaluation>& evaluations = report.evaluations;
+  report.held_out = {evaluations.front().divergence, evaluations[result.best].divergence,
                      tokens(samples.held_out)};
   report.best_steps = evaluations[result.best].steps;
   if (!samples.second.empty()) {
-    report.second = {result.second_before, result.second_after, tokens(samples.second)};
+    report.second_text = {result.second_before, result.second_after, tokens(samples.second)};
   }
   report.num_scales = result.num_scales;
   report.num_gains = result.num_vector_elements;
@@ -125,20 +126,20 @@ LanguageDistillReport report_of(const train::TuneSamples& samples, train::TuneRe
   return report;
 }
 
-void add_warnings(LanguageDistillReport& report) {
+void add_warnings(TuneReport& report) {
   if (report.best_steps == 0) {
     report.warnings.emplace_back(
         "no step made the held-out text better; the file has the student's own numbers; a smaller "
         "learning rate may help");
   }
-  if (report.second && report.second->after > report.second->before) {
+  if (report.second_text && report.second_text->after > report.second_text->before) {
     report.warnings.emplace_back("the second text became worse");
   }
 }
 
 }  // namespace
 
-LanguageDistillReport distill_language_model(const LanguageDistillJob& job) {
+TuneReport distill_language_model(const LanguageDistillJob& job) {
   const Elapsed elapsed;
   std::optional<ThreadLimit> limit;
   if (job.threads > 0) limit.emplace(job.threads);
@@ -159,7 +160,7 @@ LanguageDistillReport distill_language_model(const LanguageDistillJob& job) {
   }
   train::TuneResult result = train::tune({teacher_parts, student_parts, tuned}, samples, options);
   if (!result.is_interrupted) student.write(job.output, result.constants);
-  LanguageDistillReport report = report_of(samples, std::move(result));
+  TuneReport report = report_of(samples, std::move(result));
   report.input_bytes = bytes_of_file(job.student);
   if (!report.is_interrupted) {
     report.output_bytes = bytes_of_file(job.output);

@@ -4,14 +4,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "halftone/train/options/tune_options.h"
+#include "halftone/types/language_distill.hpp"
 
 namespace halftone {
 
@@ -32,26 +30,7 @@ struct LanguageDistillJob {
   int threads = 0;                           ///< 0: those of the process
 };
 
-/// The divergence of a model on a text from its float model, in nats per token.
-struct TextDivergence {
-  double before = 0;
-  double after = 0;
-  std::size_t tokens = 0;
-};
-
-struct LanguageDistillReport {
-  std::uintmax_t input_bytes = 0;  ///< of the student
-  std::uintmax_t output_bytes = 0;
-  double seconds = 0;
-  std::size_t fit_tokens = 0;  ///< of the texts, without those held out
-  TextDivergence held_out{};
-  std::optional<TextDivergence> second{};
-  train::TuneHistory history{};
-  std::size_t best_steps = 0;        ///< after which the model was as it is written; 0: as it was
-  std::size_t num_scales = 0;        ///< scales and offsets, or their factors, that were tuned
-  std::size_t num_gains = 0;         ///< elements of gains and biases that were tuned
-  std::vector<std::string> bases{};  ///< vector bases that were tuned, such as "4x8"
-  std::vector<std::string> warnings{};
+struct TuneReport : v0::LanguageDistillReport {
   bool is_interrupted = false;  ///< no file was written; a checkpoint can resume the run
 };
 
@@ -63,6 +42,6 @@ struct LanguageDistillReport {
 ///         kUsage for other files, an output with another extension, or models that do not belong
 ///         together; kUnsupported for a student whose matrices have no scales; kIo if a file cannot
 ///         be read or written
-LanguageDistillReport distill_language_model(const LanguageDistillJob& job);
+TuneReport distill_language_model(const LanguageDistillJob& job);
 
 }  // namespace halftone

@@ -6,7 +6,7 @@
 
 namespace halftone {
 
-LanguageDistillReport distill_language_model(const LanguageDistillJob& job) {
+TuneReport distill_language_model(const LanguageDistillJob& job) {
   (void)LanguageModel::open(job.teacher);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }

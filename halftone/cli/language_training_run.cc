@@ -58,12 +58,12 @@ void run_language_distill(const DistillOptions& options, const Machine& machine)
   LanguageDistillJob job = job_of(options);
   std::optional<Interruption> interruption;
   job.on_start = [&] { interruption.emplace(); };
-  const LanguageDistillReport report = [&] {
+  const TuneReport report = [&] {
     Progress progress(common, machine);
     TuneLines lines(progress, job.options.steps);
     job.options.progress = progress.sink();
     job.options.record = [&](const train::TuneHistory& history) { lines.record(history); };
-    LanguageDistillReport result = distill_language_model(job);
+    TuneReport result = distill_language_model(job);
     progress.print_warnings(result.warnings);
     return result;
   }();

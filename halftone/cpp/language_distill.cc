@@ -26,32 +26,6 @@ LanguageDistillJob job_of(const LanguageDistillOptions& options) {
   return job;
 }
 
-TextDivergence outside(const halftone::TextDivergence& found) {
-  return {found.before, found.after, found.tokens};
-}
-
-LanguageDistillReport outside(halftone::LanguageDistillReport found) {
-  LanguageDistillReport report;
-  report.input_bytes = found.input_bytes;
-  report.output_bytes = found.output_bytes;
-  report.seconds = found.seconds;
-  report.fit_tokens = found.fit_tokens;
-  report.held_out = outside(found.held_out);
-  if (found.second) report.second_text = outside(*found.second);
-  for (const train::TuneStep& step : found.history.steps) {
-    report.steps.push_back({step.loss, step.rate, step.seconds});
-  }
-  for (const train::TuneEvaluation& each : found.history.evaluations) {
-    report.evaluations.push_back({each.steps, each.held_out});
-  }
-  report.best_steps = found.best_steps;
-  report.num_scales = found.num_scales;
-  report.num_gains = found.num_gains;
-  report.bases = std::move(found.bases);
-  report.warnings = std::move(found.warnings);
-  return report;
-}
-
 }  // namespace
 
 LanguageDistillReport distill_language_model(const std::filesystem::path& teacher,
@@ -77,9 +51,9 @@ LanguageDistillReport distill_language_model(const std::filesystem::path& teache
           };
         }
         job.options.stop_requested = [&] { return !stopped_at.empty(); };
-        halftone::LanguageDistillReport found = halftone::distill_language_model(job);
+        TuneReport found = halftone::distill_language_model(job);
         if (found.is_interrupted) fail_interrupted(stopped_at);
-        return outside(std::move(found));
+        return LanguageDistillReport(std::move(found));
       },
       {&raised});
 }

@@ -9,15 +9,6 @@
 namespace halftone::v0 {
 namespace {
 
-std::vector<EpochResult> public_epochs(const std::vector<train::EpochResult>& epochs) {
-  std::vector<EpochResult> result;
-  for (const train::EpochResult& epoch : epochs) {
-    result.push_back(
-        {epoch.loss, epoch.agreement, epoch.validation_accuracy, epoch.rate, epoch.seconds});
-  }
-  return result;
-}
-
 /// What a training says to its caller, and when it is to stop.
 class Course {
  public:
@@ -77,8 +68,8 @@ class Course {
     fail_interrupted(activity);
   }
 
-  void record(const std::vector<train::EpochResult>& epochs) const {
-    if (options_.on_epoch) raised_.run([&] { options_.on_epoch(public_epochs(epochs)); });
+  void record(const std::vector<EpochResult>& epochs) const {
+    if (options_.on_epoch) raised_.run([&] { options_.on_epoch(epochs); });
   }
 
   const TrainOptions& options_;
@@ -89,7 +80,7 @@ class Course {
 
 TrainResult result_of(Trained trained, const std::string& name) {
   TrainResult result;
-  result.epochs = public_epochs(trained.report.epochs);
+  result.epochs = std::move(trained.report.epochs);
   result.best = trained.report.best;
   result.interrupted = trained.report.interrupted;
   result.seconds = trained.report.seconds;
@@ -143,9 +134,7 @@ TrainResult distill(const std::vector<Model>& teachers, const Data& samples,
         learning.loss.temperature = options.temperature;
         learning.optimizer.level_rate = options.level_rate;
         learning.teacher_cache = options.teacher_cache;
-        for (const FeatureMatch& match : options.features) {
-          learning.features.push_back({match.teacher, match.student, match.weight});
-        }
+        learning.features = options.features;
         std::vector<Network> networks;
         for (const Model& teacher : teachers) networks.push_back(Internals::network(teacher));
         std::optional<Network> student;

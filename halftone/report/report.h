@@ -47,8 +47,8 @@ std::string to_json(const TrainReport& report);
 /// The last step or evaluation of a run of tuning in one line, without a line feed.
 /// @param steps  of the whole run
 std::string to_line(const train::TuneHistory& history, std::size_t steps, bool is_evaluated);
-std::string to_text(const LanguageDistillReport& report);
-std::string to_json(const LanguageDistillReport& report);
+std::string to_text(const v0::LanguageDistillReport& report);
+std::string to_json(const v0::LanguageDistillReport& report);
 
 std::string to_text(const compress::Evaluation& evaluation);
 std::string to_json(const compress::Evaluation& evaluation);

@@ -51,7 +51,7 @@ Texts distill_language(const std::vector<std::filesystem::path>& models,
     ThreadSettings settings = thread_settings();
     settings.threads = job.threads;
     const UseThreadSettings use(settings);
-    const LanguageDistillReport found = distill_language_model(job);
+    const TuneReport found = distill_language_model(job);
     if (found.is_interrupted) fail(ErrorKind::kInterrupted, "stopped");
     return Texts(report::to_text(found), report::to_json(found));
   });

@@ -15,6 +15,7 @@
 #include "halftone/train/run/history.h"
 #include "halftone/train/run/schedule.h"
 #include "halftone/train/samples/augment.h"
+#include "halftone/types/train.hpp"
 
 namespace halftone::train {
 
@@ -45,13 +46,9 @@ struct LossOptions {
   LossKind kind = LossKind::kAuto;
 };
 
-/// A value of the teacher and the student's value that should match it, each by its name or that of
-/// the node that computes it; the last one if several have the name.
-struct FeatureMatch {
-  std::string teacher;
-  std::string student;
-  double weight = 1;  ///< of feature_loss() in the loss; above 0
-};
+/// Values are named, or the node that computes them; the last one if several have the name. The
+/// weight is that of feature_loss().
+using v0::FeatureMatch;
 
 /// Parses "TEACHER=STUDENT" or "TEACHER=STUDENT:WEIGHT". Text after the last colon is part of the
 /// name unless it is a number.
@@ -64,13 +61,7 @@ struct CheckpointOptions {
   bool resume = false;  ///< continue from the file; if false, it must not exist
 };
 
-/// A stage before training in the recipe's bits.
-struct Stage {
-  int bits = 8;
-  std::size_t epochs = 1;
-
-  bool operator==(const Stage&) const = default;
-};
+using v0::Stage;
 
 /// Parses texts "BITS:EPOCHS".
 /// @throws Error kUsage unless bits are 1 to 8 and decrease from stage to stage, and epochs are at

@@ -11,21 +11,12 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/train/options/train_options.h"
+#include "halftone/types/language_distill.hpp"
 
 namespace halftone::train {
 
-/// A step of tuning.
-struct TuneStep {
-  double loss = 0;  ///< mean divergence of its samples before the step, in nats per token
-  double rate = 0;  ///< learning rate
-  double seconds = 0;
-};
-
-/// The divergence of a student from its teacher, in nats per token.
-struct TuneEvaluation {
-  std::size_t steps = 0;  ///< done before it
-  double held_out = 0;    ///< of the held-out samples
-};
+using TuneStep = v0::LanguageDistillStep;
+using TuneEvaluation = v0::LanguageDistillEvaluation;
 
 /// Steps and evaluations of a run so far.
 struct TuneHistory {

@@ -6,17 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "halftone/types/train.hpp"
+
 namespace halftone::train {
 
-struct EpochResult {
-  double loss = 0;       ///< mean over the samples, during training
-  double agreement = 0;  ///< share of samples that agree with the teachers, or else labels
-  /// Accuracy on the validation samples, according to their labels or, without labels, to the
-  /// teachers.
-  std::optional<double> validation_accuracy{};
-  double rate = 0;  ///< learning rate of the last step
-  double seconds = 0;
-};
+using v0::EpochResult;
 
 /// The epoch with the highest validation accuracy, the first of equal ones; nothing if no epoch has
 /// one.

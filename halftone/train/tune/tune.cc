@@ -80,7 +80,7 @@ std::vector<TuneStep> steps_from(const at::Tensor& tensor) {
 at::Tensor evaluations_to_tensor(const std::vector<TuneEvaluation>& evaluations) {
   std::vector<double> numbers;
   for (const TuneEvaluation& each : evaluations) {
-    numbers.insert(numbers.end(), {static_cast<double>(each.steps), each.held_out});
+    numbers.insert(numbers.end(), {static_cast<double>(each.steps), each.divergence});
   }
   return rows_of_numbers(numbers, 2);
 }
@@ -215,11 +215,11 @@ class TuningRun {
   /// numbers lack, which the rate without a wish is in proportion to.
   [[nodiscard]] double full_rate() const {
     const auto& evaluations = history_.evaluations;
-    double least = evaluations[0].held_out;
+    double least = evaluations[0].divergence;
     double rate = options_.rate.value_or(kRate * std::sqrt(std::clamp(least, 0.0, 1.0)));
     for (const TuneEvaluation& each : evaluations) {
-      if (each.held_out > least) rate /= 2;
-      least = std::min(least, each.held_out);
+      if (each.divergence > least) rate /= 2;
+      least = std::min(least, each.divergence);
     }
     return rate;
   }
@@ -237,7 +237,7 @@ class TuningRun {
     history_.evaluations.push_back({history_.steps.size(), held_out});
     if (best() + 1 == history_.evaluations.size()) {
       keep_as_best();
-    } else if (held_out > history_.evaluations[best()].held_out) {
+    } else if (held_out > history_.evaluations[best()].divergence) {
       tuner_.set_numbers_state(best_numbers_);
       tuner_.set_optimizer_state(best_adam_);
     }
@@ -254,7 +254,7 @@ class TuningRun {
   /// Of the least divergence, the first of equal ones.
   [[nodiscard]] std::size_t best() const {
     const auto least =
-        std::ranges::min_element(history_.evaluations, {}, &TuneEvaluation::held_out);
+        std::ranges::min_element(history_.evaluations, {}, &TuneEvaluation::divergence);
     return static_cast<std::size_t>(least - history_.evaluations.begin());
   }
   void report() const {

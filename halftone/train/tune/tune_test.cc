@@ -59,7 +59,7 @@ TEST_F(TuneRuns, LowerTheDivergence) {
   ASSERT_EQ(evaluations.size(), 5U);  // before, and after every sixth step
   EXPECT_EQ(evaluations[1].steps, 6U);
   EXPECT_EQ(result.history.steps.size(), 24U);
-  EXPECT_LT(evaluations[result.best].held_out, 0.9 * evaluations[0].held_out);
+  EXPECT_LT(evaluations[result.best].divergence, 0.9 * evaluations[0].divergence);
   EXPECT_LT(result.second_after, result.second_before);
   EXPECT_EQ(result.bases, std::vector<std::string>{"4x8"});
   EXPECT_EQ(result.num_vector_elements, 3 * test::kWidth);
@@ -76,7 +76,7 @@ TEST_F(TuneRuns, LowerTheDivergence) {
   }
   const Tuner tuned(teacher_.parts, parts, {}, {});
   EXPECT_EQ(tuned.divergence(samples_.held_out, tuned.taught(samples_.held_out)),
-            evaluations[result.best].held_out);
+            evaluations[result.best].divergence);
 }
 
 TEST_F(TuneRuns, KeepTheBestState) {
@@ -95,7 +95,7 @@ TEST_F(TuneRuns, GoBackAtHalfTheRateWhereAnEvaluationIsWorse) {
   // All samples are in a batch, so that equal states have equal losses.
   options.batch = samples_.fit.size();
   const TuneHistory history = run(options).history;
-  EXPECT_GT(history.evaluations[1].held_out, history.evaluations[0].held_out);
+  EXPECT_GT(history.evaluations[1].divergence, history.evaluations[0].divergence);
   const auto factor = [](double step) { return (1 + std::cos(std::numbers::pi * step / 24)) / 2; };
   const auto& steps = history.steps;
   EXPECT_DOUBLE_EQ(steps[5].rate, 3 * factor(5));
@@ -113,8 +113,8 @@ TEST_F(TuneRuns, TakeTheRateFromTheDivergence) {
     const TuneResult result =
         tune({teacher_.parts, student.parts, student.tuned}, samples_, options);
     const auto& evaluations = result.history.evaluations;
-    EXPECT_LT(evaluations[result.best].held_out, evaluations[0].held_out);
-    return std::pair(evaluations[0].held_out, result.history.steps[0].rate);
+    EXPECT_LT(evaluations[result.best].divergence, evaluations[0].divergence);
+    return std::pair(evaluations[0].divergence, result.history.steps[0].rate);
   };
   const auto [small, small_rate] = first(near);
   EXPECT_LT(small, 1);
