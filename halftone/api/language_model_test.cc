@@ -28,24 +28,26 @@ LanguageModel parrot(const std::string& text, std::size_t context = 200,
       std::make_unique<lm::ParrotModel>(259, context, tokenizer.encode(text, {.control = true}))};
 }
 
-lm::GenerateOptions greedy(std::size_t max_tokens = 100) {
-  lm::GenerateOptions options{.max_tokens = max_tokens};
+v0::GenerateOptions greedy(std::size_t max_tokens = 100) {
+  v0::GenerateOptions options{.max_tokens = max_tokens};
   options.sampling.temperature = 0;
   return options;
 }
 
 TEST(LanguageModels, ContinueAText) {
   LanguageModel model = parrot("Halftone</s>");
-  EXPECT_EQ(generate_text(model, "Ha", {greedy()}).text, "lftone");
-  EXPECT_EQ(generate_text(model, "ft", {greedy(2)}).text, "on");
-  EXPECT_EQ(generate_text(model, "x</s>", {greedy(1)}).computed_tokens, 5U);
-  EXPECT_EQ(generate_text(model, "x</s>", {greedy(1), true}).reused_tokens, 1U);
-  EXPECT_FALSE(generate_text(model, "x", {greedy(1), true}).begins_twice);
+  EXPECT_EQ(generate_text(model, "Ha", greedy()).text, "lftone");
+  EXPECT_EQ(generate_text(model, "ft", greedy(2)).text, "on");
+  EXPECT_EQ(generate_text(model, "x</s>", greedy(1)).prompt_tokens, 5U);
+  v0::GenerateOptions control = greedy(1);
+  control.control = true;
+  EXPECT_EQ(generate_text(model, "x</s>", control).reused_tokens, 1U);
+  EXPECT_FALSE(generate_text(model, "x", control).begins_twice);
 }
 
 TEST(LanguageModels, Converse) {
   LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
-  Chat chat(model, {.system = "S", .answer = {.template_name = "chatml", .generate = greedy(0)}});
+  Chat chat(model, {.system = "S", .answer = {.chat_template = "chatml", .generate = greedy(0)}});
   // "\n" is in the text once, so what follows it is the answer.
   const lm::Generation first = chat.answer("Hi");
   EXPECT_EQ(first.text, "Aye!");
@@ -53,7 +55,7 @@ TEST(LanguageModels, Converse) {
   const lm::Generation second = chat.answer("Ho");
   EXPECT_EQ(second.text, "Aye!");
   // What was read of the first turn is not read again.
-  EXPECT_EQ(second.reused_tokens, first.computed_tokens + 4);
+  EXPECT_EQ(second.reused_tokens, first.prompt_tokens - first.reused_tokens + 4);
   const std::vector<lm::Message> messages = lm::plain_messages(chat.request());
   ASSERT_EQ(messages.size(), 5U);
   EXPECT_EQ(messages[2].content, "Aye!");
@@ -66,13 +68,13 @@ TEST(LanguageModels, Converse) {
 TEST(LanguageModels, ForgetTheOldestTurnsOfAConversation) {
   LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
   Chat chat(model, {.system = "S",
-                    .answer = {.template_name = "chatml", .generate = greedy(0), .forgets = true}});
+                    .answer = {.chat_template = "chatml", .generate = greedy(0), .forgets = true}});
   std::size_t forgotten = 0;
   for (int turn = 0; turn < 12; ++turn) {
     const lm::Generation found = chat.answer("Ho");
     EXPECT_EQ(found.text, "Aye!");
     forgotten += found.forgotten_messages;
-    EXPECT_LE(found.reused_tokens + found.computed_tokens, 150U);
+    EXPECT_LE(found.prompt_tokens, 150U);
   }
   EXPECT_GT(forgotten, 10U);
   const std::vector<lm::Message> messages = lm::plain_messages(chat.request());
@@ -86,7 +88,7 @@ TEST(LanguageModels, ContinueTheLastMessage) {
   lm::ChatRequest request = chat_request_of_json(R"({"continue_final_message": true,
     "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Ay"}]})");
   Chat chat(model,
-            {.request = request, .answer = {.template_name = "chatml", .generate = greedy(0)}});
+            {.request = request, .answer = {.chat_template = "chatml", .generate = greedy(0)}});
   EXPECT_EQ(chat.answer().text, "e!");
   EXPECT_EQ(lm::plain_messages(chat.request()).back().content, "Aye!");
 }

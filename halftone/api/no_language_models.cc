@@ -41,13 +41,15 @@ lm::ChatTemplate LanguageModel::chat_template(std::string_view /*choice*/) const
 }
 
 lm::Generation generate_text(LanguageModel& /*model*/, std::string_view /*prompt*/,
-                             const TextGenerationOptions& /*options*/) {
+                             const v0::GenerateOptions& /*options*/,
+                             const v0::OnToken& /*on_token*/) {
   fail_without_text();
 }
 
 lm::Generation generate_from_tokens(LanguageModel& /*model*/,
                                     std::optional<std::vector<lm::TokenId>> /*prompt*/,
-                                    lm::GenerateOptions /*options*/) {
+                                    const v0::GenerateOptions& /*options*/,
+                                    const v0::OnToken& /*on_token*/) {
   fail_without_text();
 }
 
@@ -58,7 +60,7 @@ lm::ChatRequest chat_request_of(std::span<const lm::Message> /*conversation*/) {
 lm::ChatRequest chat_request_of_json(std::string_view /*json*/) { fail_without_text(); }
 
 lm::Generation answer(LanguageModel& /*model*/, const lm::ChatRequest& /*request*/,
-                      const AnswerOptions& /*options*/) {
+                      const v0::AnswerOptions& /*options*/, const v0::OnToken& /*on_token*/) {
   fail_without_text();
 }
 

@@ -7,11 +7,6 @@
 namespace halftone {
 namespace {
 
-void add_ends(lm::StopRules& stops, const LanguageModel& model) {
-  const auto& ends = model.texts().end_tokens;
-  stops.tokens.insert(stops.tokens.end(), ends.begin(), ends.end());
-}
-
 /// The special token that the template writes behind an answer; kNoToken if it writes none.
 lm::TokenId end_of_turn(const LanguageModel& model, const lm::ChatTemplate& chat_template) {
   const lm::Vocabulary& vocabulary = model.tokenizer().vocabulary();
@@ -51,26 +46,34 @@ bool begins_twice(const LanguageModel& model, std::span<const lm::TokenId> promp
   return begin != lm::kNoToken && prompt.size() >= 2 && prompt[0] == begin && prompt[1] == begin;
 }
 
+/// @param job  the end tokens of the model are added
+lm::Generation generated(LanguageModel& model, const std::vector<lm::TokenId>& prompt,
+                         lm::GenerateJob job) {
+  const auto& ends = model.texts().end_tokens;
+  job.end_tokens.insert(job.end_tokens.end(), ends.begin(), ends.end());
+  lm::Generation found = lm::generate(model.model(), model.tokenizer(), prompt, job);
+  found.begins_twice = begins_twice(model, prompt);
+  return found;
+}
+
 }  // namespace
 
 lm::Generation generate_from_tokens(LanguageModel& model,
                                     std::optional<std::vector<lm::TokenId>> prompt,
-                                    lm::GenerateOptions options) {
-  add_ends(options.stops, model);
+                                    const v0::GenerateOptions& options,
+                                    const v0::OnToken& on_token) {
   if (!prompt && options.sequence < model.model().sequences()) {
     const std::span<const lm::TokenId> tokens = model.model().tokens(options.sequence);
     prompt.emplace(tokens.begin(), tokens.end());
   }
-  const std::vector<lm::TokenId> tokens = std::move(prompt).value_or(std::vector<lm::TokenId>{});
-  lm::Generation found = lm::generate(model.model(), model.tokenizer(), tokens, options);
-  found.begins_twice = begins_twice(model, tokens);
-  return found;
+  return generated(model, std::move(prompt).value_or(std::vector<lm::TokenId>{}),
+                   {options, {}, false, on_token});
 }
 
 lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
-                             const TextGenerationOptions& options) {
-  return generate_from_tokens(model, model.tokenize(prompt, {.control = options.reads_control}),
-                              options.generate);
+                             const v0::GenerateOptions& options, const v0::OnToken& on_token) {
+  return generate_from_tokens(model, model.tokenize(prompt, {.control = options.control}), options,
+                              on_token);
 }
 
 lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation) {
@@ -80,20 +83,17 @@ lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation) {
 lm::ChatRequest chat_request_of_json(std::string_view json) { return lm::parse_chat_request(json); }
 
 lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
-                      const AnswerOptions& options) {
-  const lm::ChatTemplate chat_template = model.chat_template(options.template_name);
-  lm::GenerateOptions generate = options.generate;
-  if (generate.max_tokens == 0) generate.max_tokens = model.model().context();
-  generate.is_begin = true;
-  const auto& ends = model.texts().answer_end_tokens;
-  generate.stops.tokens.insert(generate.stops.tokens.end(), ends.begin(), ends.end());
+                      const v0::AnswerOptions& options, const v0::OnToken& on_token) {
+  const lm::ChatTemplate chat_template = model.chat_template(options.chat_template);
+  lm::GenerateJob job{options.generate, model.texts().answer_end_tokens, true, on_token};
+  if (job.max_tokens == 0) job.max_tokens = model.model().context();
   const lm::TokenId end = end_of_turn(model, chat_template);
-  if (end != lm::kNoToken) generate.stops.tokens.push_back(end);
-  Prompt prompt = options.forgets
-                      ? fitting_prompt(model, chat_template, request, generate.max_tokens)
-                      : prompt_of(model, chat_template, request);
+  if (end != lm::kNoToken) job.end_tokens.push_back(end);
+  const Prompt prompt = options.forgets
+                            ? fitting_prompt(model, chat_template, request, job.max_tokens)
+                            : prompt_of(model, chat_template, request);
   model.check_tokens(prompt.tokens);
-  lm::Generation found = generate_from_tokens(model, std::move(prompt.tokens), std::move(generate));
+  lm::Generation found = generated(model, prompt.tokens, std::move(job));
   found.forgotten_messages = prompt.forgotten_messages;
   return found;
 }
@@ -104,8 +104,11 @@ std::string chat_prompt(const LanguageModel& model, const lm::ChatRequest& reque
 }
 
 Chat::Chat(LanguageModel& model, const ChatOptions& options)
-    : model_(model), options_(options.answer), request_(options.request) {
-  (void)model.chat_template(options_.template_name);  // whether there is one
+    : model_(model),
+      options_(options.answer),
+      on_token_(options.on_token),
+      request_(options.request) {
+  (void)model.chat_template(options_.chat_template);  // whether there is one
   if (!options.system.empty()) {
     lm::put_system_message(request_, options.system);
   }
@@ -123,7 +126,7 @@ lm::Generation Chat::answer(std::string_view message) {
 }
 
 lm::Generation Chat::answer() {
-  lm::Generation found = halftone::answer(model_, request_, options_);
+  lm::Generation found = halftone::answer(model_, request_, options_, on_token_);
   for (std::size_t left = found.forgotten_messages; left != 0;) left -= lm::forget_turn(request_);
   lm::append_answer(request_, found.text);
   ++options_.generate.sampling.seed;

@@ -13,33 +13,18 @@
 
 namespace halftone {
 
-struct TextGenerationOptions {
-  lm::GenerateOptions generate{};  ///< the end tokens of the model are added
-  bool reads_control = false;      ///< find control tokens such as "<|im_start|>" in the prompt
-};
-
 /// Continues a text.
 /// @throws Error as lm::Tokenizer::encode() and lm::generate()
 lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
-                             const TextGenerationOptions& options = {});
+                             const v0::GenerateOptions& options = {},
+                             const v0::OnToken& on_token = {});
 /// Continues tokens.
 /// @param prompt  nullopt: those that the sequence has
-/// @param options  the end tokens of the model are added
 /// @throws Error as lm::generate()
 lm::Generation generate_from_tokens(LanguageModel& model,
                                     std::optional<std::vector<lm::TokenId>> prompt,
-                                    lm::GenerateOptions options);
-
-struct AnswerOptions {
-  std::string template_name{};  ///< empty: the one of the file
-  /// Answers end at the end tokens of the model and of the template. max_tokens 0: where the
-  /// context ends.
-  lm::GenerateOptions generate{.max_tokens = 0};
-  /// Where a conversation leaves less than a quarter of the context for the answer, or max_tokens
-  /// if that is less, its oldest turns are left out until it takes half. The system message and the
-  /// last turn stay.
-  bool forgets = false;
-};
+                                    const v0::GenerateOptions& options,
+                                    const v0::OnToken& on_token = {});
 
 /// lm::chat_request() and lm::parse_chat_request().
 /// @throws Error as these
@@ -47,10 +32,12 @@ lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation);
 lm::ChatRequest chat_request_of_json(std::string_view json);
 
 /// Answers the last message of a conversation, or continues it. The model keeps what it has read.
+/// Answers end at the end tokens of the model and of the template. The system message and the last
+/// turn are never forgotten.
 /// @throws Error kUsage if the conversation does not fit the context; as chat_prompt() and
 ///         lm::generate()
 lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
-                      const AnswerOptions& options = {});
+                      const v0::AnswerOptions& options = {}, const v0::OnToken& on_token = {});
 /// The text that answer() has the model continue.
 /// @throws Error as LanguageModel::chat_template() and lm::ChatTemplate::render()
 std::string chat_prompt(const LanguageModel& model, const lm::ChatRequest& request,
@@ -59,7 +46,8 @@ std::string chat_prompt(const LanguageModel& model, const lm::ChatRequest& reque
 struct ChatOptions {
   std::string system{};       ///< the system message; empty: none, or the template's own
   lm::ChatRequest request{};  ///< messages before the first one, tools, documents, variables
-  AnswerOptions answer{.forgets = true};  ///< the seed of answer i is `seed + i`
+  v0::AnswerOptions answer{.forgets = true};  ///< the seed of answer i is `seed + i`
+  v0::OnToken on_token{};
 };
 
 /// A conversation.
@@ -80,7 +68,8 @@ class Chat {
 
  private:
   LanguageModel& model_;
-  AnswerOptions options_;
+  v0::AnswerOptions options_;
+  v0::OnToken on_token_;
   lm::ChatRequest request_;
 };
 

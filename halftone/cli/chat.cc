@@ -82,7 +82,7 @@ class Conversation {
   void print_line(const std::string& line) const { Progress(common_, machine_).print_line(line); }
 
   void answer(const std::string& message, bool is_terminal) {
-    lm::EndReason reason{};
+    v0::End reason{};
     try {
       reason = show([&] { return chat_->answer(message); });
     } catch (const Error& error) {
@@ -93,18 +93,18 @@ class Conversation {
       return;
     }
     // Who types may go on; a program that sends messages wanted to end this one.
-    if (reason == lm::EndReason::kInterrupted && !is_terminal)
+    if (reason == v0::End::kInterrupted && !is_terminal)
       fail(ErrorKind::kInterrupted, "the conversation was stopped");
   }
 
   template <typename Answer>
-  lm::EndReason show(const Answer& answer) {
+  v0::End show(const Answer& answer) {
     // Only while an answer is written: at the prompt, Ctrl-C ends the program.
     const Interruption interruption;
     const lm::Generation found = answer();
     std::cout << (common_.json ? report::to_json_line(found) : "\n") << std::flush;
-    if (common_.json) return found.reason;
-    if (found.reason == lm::EndReason::kContext) {
+    if (common_.json) return found.end;
+    if (found.end == v0::End::kContext) {
       print_line("the context is full: a longer one comes with --context");
     }
     if (found.forgotten_messages != 0 && !has_said_forgotten_) {
@@ -113,7 +113,7 @@ class Conversation {
           "the context is full: the oldest messages are forgotten from here on; a longer "
           "one comes with --context");
     }
-    return found.reason;
+    return found.end;
   }
 
   LanguageModel& model_;
@@ -133,7 +133,7 @@ std::string text_of(const std::string& path) {
 ChatOptions chat_options(const ChatVerbOptions& options) {
   ChatOptions how = options.chat;
   how.answer.generate.sampling.seed = options.common.seed;
-  how.answer.generate.on_token = token_output(options.common.json);
+  how.on_token = token_output(options.common.json);
   if (!options.request.empty()) {
     how.request = with_context(options.request,
                                [&] { return chat_request_of_json(text_of(options.request)); });
@@ -151,7 +151,7 @@ void run(const ChatVerbOptions& options, const Machine& machine) {
   const ChatOptions how = chat_options(options);
   if (options.prints_prompt) {
     const Chat chat(model, how);
-    std::cout << chat_prompt(model, chat.request(), how.answer.template_name) << std::flush;
+    std::cout << chat_prompt(model, chat.request(), how.answer.chat_template) << std::flush;
     return;
   }
   Conversation conversation(model, how, options.common, machine);
@@ -175,7 +175,7 @@ void add_chat(CLI::App& app, Action& action) {
   verb->add_option("--system", options->chat.system,
                    "What the model is told first (default: nothing, or what its template says)");
   verb->add_option(
-      "--template", options->chat.answer.template_name,
+      "--template", options->chat.answer.chat_template,
       "How conversations are written: a file with a template in Jinja, or a family such as "
       "chatml (default: as the model says)");
   CLI::Option* request = verb->add_option(

@@ -20,7 +20,7 @@ struct GenerateVerbOptions {
   LanguageOptions language;
   std::optional<std::string> prompt;
   std::string file;
-  TextGenerationOptions generation;
+  v0::GenerateOptions generation;
 };
 
 std::string prompt_of(const GenerateVerbOptions& options) {
@@ -36,14 +36,14 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   const std::string prompt = prompt_of(options);
-  TextGenerationOptions generation = options.generation;
-  generation.generate.sampling.seed = options.common.seed;
+  v0::GenerateOptions generation = options.generation;
+  generation.sampling.seed = options.common.seed;
   LanguageModel model =
       LanguageModel::open(options.language.model, options.language.open_options());
   Progress(options.common, machine).print_warnings(model.warnings());
-  generation.generate.on_token = token_output(options.common.json);
   const Interruption interruption;
-  const lm::Generation found = generate_text(model, prompt, generation);
+  const lm::Generation found =
+      generate_text(model, prompt, generation, token_output(options.common.json));
   if (options.common.json) {
     std::cout << report::to_json(found);
   } else {
@@ -56,7 +56,7 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
             "warning: the prompt begins with two tokens that begin a text: its own, and the "
             "one that the model adds; leave yours out");
   }
-  if (found.reason == lm::EndReason::kInterrupted)
+  if (found.end == v0::End::kInterrupted)
     fail(ErrorKind::kInterrupted, "the generation was stopped");
 }
 
@@ -73,13 +73,12 @@ void add_generate(CLI::App& app, Action& action) {
   verb->add_option("-f,--file", options->file, "File with the text; -: standard input")
       ->check(read_path())
       ->excludes(prompt);
-  verb->add_option("-n,--tokens", options->generation.generate.max_tokens,
-                   "Tokens to generate at most")
+  verb->add_option("-n,--tokens", options->generation.max_tokens, "Tokens to generate at most")
       ->check(whole_from(0))
       ->capture_default_str();
-  add_generate_options(*verb, options->generation.generate);
+  add_generate_options(*verb, options->generation);
   verb->add_flag(
-      "--control-tokens", options->generation.reads_control,
+      "--control-tokens", options->generation.control,
       "Read control tokens such as <|im_start|> in the prompt; else they are plain text");
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

@@ -63,8 +63,8 @@ CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache) {
       ->default_str(std::string(to_string(cache)));
 }
 
-void add_generate_options(CLI::App& verb, lm::GenerateOptions& options) {
-  lm::SamplingOptions& sampling = options.sampling;
+void add_generate_options(CLI::App& verb, v0::GenerateOptions& options) {
+  v0::SamplingOptions& sampling = options.sampling;
   verb.add_option("--temperature", sampling.temperature,
                   "Divides the logits before a token is drawn; 0: always the most probable token")
       ->check(non_negative_number())
@@ -88,7 +88,7 @@ void add_generate_options(CLI::App& verb, lm::GenerateOptions& options) {
                   "Tokens that --repeat-penalty looks back")
       ->check(whole_from(0))
       ->capture_default_str();
-  verb.add_option("--stop", options.stops.texts, "End in front of this text; repeatable")
+  verb.add_option("--stop", options.stops, "End in front of this text; repeatable")
       ->allow_extra_args(false);
 }
 

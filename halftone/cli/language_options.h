@@ -43,12 +43,12 @@ CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache);
 /// Adds the model, --tokenizer, --context, --cache, --lora and --float-activations.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
-void add_generate_options(CLI::App& verb, lm::GenerateOptions& options);
+void add_generate_options(CLI::App& verb, v0::GenerateOptions& options);
 
 /// Writes text to standard output as it comes, until Ctrl-C. On a terminal, control characters but
 /// tabs and line feeds are shown as \xHH: what a model writes must not move the cursor.
 /// @param quiet  writes nothing
-/// @return       for lm::GenerateOptions::on_token
+/// @return       for what generates
 std::function<bool(lm::TokenId, std::string_view)> token_output(bool quiet);
 
 }  // namespace halftone::cli

@@ -15,8 +15,6 @@
 namespace halftone::v0 {
 
 static_assert(static_cast<int>(CacheNumbers::kInt8) == static_cast<int>(ir::CacheNumbers::kInt8));
-static_assert(static_cast<int>(Role::kAssistant) == static_cast<int>(lm::ChatRole::kAssistant));
-static_assert(static_cast<int>(End::kInterrupted) == static_cast<int>(lm::EndReason::kInterrupted));
 
 struct LanguageModel::State {
   State(const ThreadSettings& the_settings, halftone::LanguageModel the_model)
@@ -41,54 +39,12 @@ struct LanguageModel::State {
 
 namespace {
 
-lm::GenerateOptions inside(const GenerateOptions& options, const OnToken& on_token,
-                           Raised& raised) {
-  lm::GenerateOptions result;
-  result.max_tokens = options.max_tokens;
-  const SamplingOptions& s = options.sampling;
-  result.sampling = {s.temperature,    s.top_k,         s.top_p, s.min_p,
-                     s.repeat_penalty, s.repeat_window, s.seed};
-  result.stops.texts = options.stops;
-  result.sequence = options.sequence;
-  if (on_token) {
-    result.on_token = [&](lm::TokenId token, std::string_view text) {
-      return raised.run([&] { return on_token(token, text); });
-    };
-  }
-  return result;
-}
-
-lm::ChatRequest inside(std::span<const Message> conversation) {
-  std::vector<lm::Message> result;
-  for (const Message& message : conversation) {
-    result.push_back({static_cast<lm::ChatRole>(message.role), message.content});
-  }
-  return chat_request_of(result);
-}
-
-Generation outside(lm::Generation found) {
-  return {std::move(found.text),
-          std::move(found.tokens),
-          static_cast<End>(found.reason),
-          found.reused_tokens + found.computed_tokens,
-          found.reused_tokens,
-          found.prompt_seconds,
-          found.seconds_to_first,
-          found.generate_seconds,
-          found.forgotten_messages};
-}
-
-Estimate outside(const lm::Estimate& found) { return {found.value, found.standard_error}; }
-
-TextEvaluation outside(const lm::TextEvaluation& found) {
-  TextEvaluation result{
-      found.num_tokens, found.num_windows, outside(found.loss), outside(found.perplexity), {}};
-  if (found.reference) {
-    const lm::TextComparison& r = *found.reference;
-    result.reference = {outside(r.perplexity), outside(r.ratio), outside(r.mean_kl),
-                        outside(r.kl_99), outside(r.same_top)};
-  }
-  return result;
+/// Refers to both.
+OnToken inside(const OnToken& on_token, Raised& raised) {
+  if (!on_token) return {};
+  return [&](Token token, std::string_view text) {
+    return raised.run([&] { return on_token(token, text); });
+  };
 }
 
 void check_sequence(const halftone::LanguageModel& model, std::size_t sequence) {
@@ -99,8 +55,6 @@ void check_sequence(const halftone::LanguageModel& model, std::size_t sequence) 
 }
 
 }  // namespace
-
-std::string_view to_string(End end) { return lm::to_string(static_cast<lm::EndReason>(end)); }
 
 LanguageModel::LanguageModel(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
@@ -143,8 +97,9 @@ std::string LanguageModel::token_text(Token token) const {
 
 std::string LanguageModel::chat_prompt(std::span<const Message> conversation,
                                        std::string_view chat_template) const {
-  return at_border(
-      [&] { return halftone::chat_prompt(state_->model, inside(conversation), chat_template); });
+  return at_border([&] {
+    return halftone::chat_prompt(state_->model, chat_request_of(conversation), chat_template);
+  });
 }
 
 std::string LanguageModel::chat_prompt_json(std::string_view request,
@@ -189,8 +144,7 @@ Generation LanguageModel::generate(std::string_view prompt, const GenerateOption
   Raised raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
-        return outside(
-            generate_text(model, prompt, {inside(options, on_token, raised), options.control}));
+        return generate_text(model, prompt, options, inside(on_token, raised));
       },
       {&raised});
 }
@@ -200,8 +154,8 @@ Generation LanguageModel::generate(std::span<const Token> prompt, const Generate
   Raised raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
-        return outside(generate_from_tokens(model, std::vector(prompt.begin(), prompt.end()),
-                                            inside(options, on_token, raised)));
+        return generate_from_tokens(model, std::vector(prompt.begin(), prompt.end()), options,
+                                    inside(on_token, raised));
       },
       {&raised});
 }
@@ -211,9 +165,8 @@ Generation LanguageModel::answer(std::span<const Message> conversation,
   Raised raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
-        return outside(halftone::answer(
-            model, inside(conversation),
-            {options.chat_template, inside(options.generate, on_token, raised), options.forgets}));
+        return halftone::answer(model, chat_request_of(conversation), options,
+                                inside(on_token, raised));
       },
       {&raised});
 }
@@ -223,9 +176,8 @@ Generation LanguageModel::answer_json(std::string_view request, const AnswerOpti
   Raised raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
-        return outside(halftone::answer(
-            model, chat_request_of_json(request),
-            {options.chat_template, inside(options.generate, on_token, raised), options.forgets}));
+        return halftone::answer(model, chat_request_of_json(request), options,
+                                inside(on_token, raised));
       },
       {&raised});
 }
@@ -241,13 +193,13 @@ TextEvaluation LanguageModel::evaluate(std::string_view text,
             options.window == 0 ? std::min(kUsualWindow, model.model().context()) : options.window,
             options.stride, options.second_half, options.max_windows};
         how.progress = sink_of(options.progress, raised);
-        if (!options.reference) return outside(evaluate_text(model, nullptr, text, how));
+        if (!options.reference) return evaluate_text(model, nullptr, text, how);
         State& other = *options.reference->state_;
         if (&other == state_.get()) {
           fail(halftone::ErrorKind::kUsage, "reference: expected another model, found the same");
         }
         const ExclusiveUse alone(other.used, "model");
-        return outside(evaluate_text(model, &other.model, text, how));
+        return evaluate_text(model, &other.model, text, how);
       },
       {&raised});
 }

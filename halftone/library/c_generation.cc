@@ -10,8 +10,8 @@
 namespace halftone::library {
 namespace {
 
-lm::SamplingOptions sampling_of(const halftone_generate_options& options) {
-  lm::SamplingOptions sampling;
+v0::SamplingOptions sampling_of(const halftone_generate_options& options) {
+  v0::SamplingOptions sampling;
   sampling.temperature = options.temperature;
   if (options.top_k != 0) sampling.top_k = static_cast<std::size_t>(std::max(options.top_k, 0));
   if (options.top_p != 0) sampling.top_p = options.top_p;
@@ -23,36 +23,40 @@ lm::SamplingOptions sampling_of(const halftone_generate_options& options) {
 }
 
 /// @param max_tokens  if the options say nothing
-lm::GenerateOptions generate_options(const halftone_generate_options& options,
+v0::GenerateOptions generate_options(const halftone_generate_options& options,
                                      std::size_t max_tokens) {
-  lm::GenerateOptions generate;
+  v0::GenerateOptions generate;
   generate.max_tokens = options.max_tokens == 0 ? max_tokens : options.max_tokens;
   generate.sampling = sampling_of(options);
   generate.sequence = options.sequence;
   if (options.num_stops != 0) required(options.stops, "options.stops");
   for (std::size_t i = 0; i < options.num_stops; ++i) {
-    generate.stops.texts.emplace_back(&required(options.stops[i], "options.stops"));
+    generate.stops.emplace_back(&required(options.stops[i], "options.stops"));
   }
-  if (options.on_token != nullptr) {
-    generate.on_token = [options](lm::TokenId token, std::string_view text) {
-      const std::string ended(text);
-      return options.on_token(options.user, token, ended.c_str(), ended.size()) == 0;
-    };
-  }
+  generate.control = options.control != 0;
   return generate;
 }
 
-halftone_end end_of(lm::EndReason reason) {
+/// Empty where the options have none.
+v0::OnToken on_token_of(const halftone_generate_options& options) {
+  if (options.on_token == nullptr) return {};
+  return [options](lm::TokenId token, std::string_view text) {
+    const std::string ended(text);
+    return options.on_token(options.user, token, ended.c_str(), ended.size()) == 0;
+  };
+}
+
+halftone_end end_of(v0::End reason) {
   switch (reason) {
-    case lm::EndReason::kCount:
+    case v0::End::kCount:
       return HALFTONE_END_COUNT;
-    case lm::EndReason::kToken:
+    case v0::End::kToken:
       return HALFTONE_END_TOKEN;
-    case lm::EndReason::kText:
+    case v0::End::kText:
       return HALFTONE_END_TEXT;
-    case lm::EndReason::kContext:
+    case v0::End::kContext:
       return HALFTONE_END_CONTEXT;
-    case lm::EndReason::kInterrupted:
+    case v0::End::kInterrupted:
       break;
   }
   return HALFTONE_END_INTERRUPTED;
@@ -68,9 +72,8 @@ void generate_into(halftone_language_model* model, halftone_generation* result, 
     if (result == nullptr) return;
     const lm::Generation& last = language.last;
     give_result(halftone_generation{0, last.text.c_str(), last.text.size(), last.tokens.data(),
-                                    last.tokens.size(), end_of(last.reason),
-                                    last.reused_tokens + last.computed_tokens, last.reused_tokens,
-                                    last.prompt_seconds, last.seconds_to_first,
+                                    last.tokens.size(), end_of(last.end), last.prompt_tokens,
+                                    last.reused_tokens, last.prompt_seconds, last.first_seconds,
                                     last.generate_seconds, last.forgotten_messages},
                 *result);
   });
@@ -135,10 +138,11 @@ halftone_status halftone_language_model_generate(halftone_language_model* model,
                                                  halftone_generation* result) noexcept {
   return guarded([&] {
     const halftone_generate_options mine = known(options, "options");
-    const lm::GenerateOptions generate = generate_options(mine, lm::GenerateOptions{}.max_tokens);
+    const v0::GenerateOptions generate = generate_options(mine, v0::GenerateOptions{}.max_tokens);
     generate_into(model, result, [&](LanguageModel& language) {
-      if (prompt == nullptr) return generate_from_tokens(language, std::nullopt, generate);
-      return generate_text(language, prompt, {generate, mine.control != 0});
+      if (prompt == nullptr)
+        return generate_from_tokens(language, std::nullopt, generate, on_token_of(mine));
+      return generate_text(language, prompt, generate, on_token_of(mine));
     });
   });
 }
@@ -148,10 +152,11 @@ namespace {
 void answer_into(halftone_language_model* model, const lm::ChatRequest& request,
                  const halftone_generate_options* options, halftone_generation* result) {
   const halftone_generate_options mine = known(options, "options");
-  AnswerOptions how{.generate = generate_options(mine, 0), .forgets = mine.forgets != 0};
-  if (mine.chat_template != nullptr) how.template_name = mine.chat_template;
-  generate_into(model, result,
-                [&](LanguageModel& language) { return answer(language, request, how); });
+  v0::AnswerOptions how{.generate = generate_options(mine, 0), .forgets = mine.forgets != 0};
+  if (mine.chat_template != nullptr) how.chat_template = mine.chat_template;
+  generate_into(model, result, [&](LanguageModel& language) {
+    return answer(language, request, how, on_token_of(mine));
+  });
 }
 
 void give_prompt(const halftone_language_model* model, const lm::ChatRequest& request,

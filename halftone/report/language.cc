@@ -16,15 +16,28 @@ namespace {
 /// A measured number; null where it is not known.
 Json known(double value) { return value > 0 ? Json(value) : Json(); }
 
+double per_second(std::size_t count, double seconds) {
+  return count > 0 && seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// Tokens per second; 0 if there were none.
+double prompt_speed(const lm::Generation& generation) {
+  return per_second(generation.prompt_tokens - generation.reused_tokens, generation.prompt_seconds);
+}
+double speed(const lm::Generation& generation) {
+  const std::size_t count = generation.tokens.size();
+  return per_second(count == 0 ? 0 : count - 1, generation.generate_seconds);
+}
+
 Json generation_json(const lm::Generation& generation) {
   return {{"text", generation.text},
           {"tokens", generation.tokens},
-          {"end", lm::to_string(generation.reason)},
-          {"prompt_tokens", generation.reused_tokens + generation.computed_tokens},
+          {"end", to_string(generation.end)},
+          {"prompt_tokens", generation.prompt_tokens},
           {"reused_tokens", generation.reused_tokens},
-          {"prompt_tokens_per_second", known(generation.prompt_tokens_per_second())},
-          {"tokens_per_second", known(generation.tokens_per_second())},
-          {"seconds_to_first_token", known(generation.seconds_to_first)},
+          {"prompt_tokens_per_second", known(prompt_speed(generation))},
+          {"tokens_per_second", known(speed(generation))},
+          {"seconds_to_first_token", known(generation.first_seconds)},
           {"seconds", generation.prompt_seconds + generation.generate_seconds},
           {"forgotten_messages", generation.forgotten_messages}};
 }
@@ -98,10 +111,9 @@ std::string to_line(const lm::Generation& generation) {
   return fmt::format(
       "prompt {} tokens ({} known), {} tokens/s; first token after {:.2f} s; {} tokens, {} "
       "tokens/s; end: {}",
-      generation.reused_tokens + generation.computed_tokens, generation.reused_tokens,
-      speed_text(generation.prompt_tokens_per_second()), generation.seconds_to_first,
-      generation.tokens.size(), speed_text(generation.tokens_per_second()),
-      lm::to_string(generation.reason));
+      generation.prompt_tokens, generation.reused_tokens, speed_text(prompt_speed(generation)),
+      generation.first_seconds, generation.tokens.size(), speed_text(speed(generation)),
+      to_string(generation.end));
 }
 
 std::string to_json(const lm::Generation& generation) { return dump(generation_json(generation)); }

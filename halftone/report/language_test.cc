@@ -16,11 +16,11 @@ TEST(LanguageReports, SayHowATextWasGenerated) {
   lm::Generation generation;
   generation.text = "a\xC3\xA4\n";
   generation.tokens = {3, 4, 5};
-  generation.reason = lm::EndReason::kText;
+  generation.end = v0::End::kText;
   generation.reused_tokens = 2;
-  generation.computed_tokens = 10;
+  generation.prompt_tokens = 12;
   generation.prompt_seconds = 0.5;
-  generation.seconds_to_first = 0.625;
+  generation.first_seconds = 0.625;
   generation.generate_seconds = 0.25;
   EXPECT_EQ(to_line(generation),
             "prompt 12 tokens (2 known), 20.0 tokens/s; first token after 0.62 s; 3 tokens, 8.0 "

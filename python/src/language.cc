@@ -42,12 +42,7 @@ struct LanguageHow {
   int threads = 0;
 };
 
-struct GenerateHow {
-  std::size_t max_tokens = 0;
-  lm::SamplingOptions sampling{};
-  std::vector<std::string> stops{};
-  std::size_t sequence = 0;
-  bool control = false;
+struct GenerateHow : v0::GenerateOptions {
   std::string chat_template{};
   bool forgets = false;
   nb::object on_token = nb::none();  ///< called with a token, or None, and its text
@@ -67,13 +62,9 @@ ir::CacheNumbers cache_named(const std::string& name) {
   fail(ErrorKind::kUsage, "cache: expected 'float32', 'float16' or 'int8', found '" + name + "'");
 }
 
-/// Options whose callback is Python's. It is called, and signals are looked at, for each token.
-lm::GenerateOptions options_of(const GenerateHow& how, Reporter& reporter) {
-  lm::GenerateOptions options{.max_tokens = how.max_tokens,
-                              .sampling = how.sampling,
-                              .stops = {.texts = how.stops},
-                              .sequence = how.sequence};
-  options.on_token = [&](lm::TokenId token, std::string_view text) {
+/// Python's function is called, and signals are looked at, for each token.
+v0::OnToken on_token_of(const GenerateHow& how, Reporter& reporter) {
+  return [&](lm::TokenId token, std::string_view text) {
     bool goes_on = true;
     reporter.with_python([&] {
       if (how.on_token.is_none()) return;
@@ -82,7 +73,6 @@ lm::GenerateOptions options_of(const GenerateHow& how, Reporter& reporter) {
     });
     return goes_on;
   };
-  return options;
 }
 
 class PythonLanguageModel {
@@ -99,9 +89,9 @@ class PythonLanguageModel {
   template <typename Work>
   Texts written(const GenerateHow& how, const Work& work) {
     Reporter reporter{nb::none()};
-    const lm::GenerateOptions options = options_of(how, reporter);
+    const v0::OnToken on_token = on_token_of(how, reporter);
     return run(reporter, [&] {
-      const lm::Generation found = work(options);
+      const lm::Generation found = work(on_token);
       return Texts(found.text, report::to_json(found));
     });
   }
@@ -157,20 +147,20 @@ class PythonLanguageModel {
   }
 
   Texts generate(const std::string& prompt, const GenerateHow& how) {
-    return written(how, [&](const lm::GenerateOptions& options) {
-      return generate_text(model_, prompt, {options, how.control});
+    return written(how, [&](const v0::OnToken& on_token) {
+      return generate_text(model_, prompt, how, on_token);
     });
   }
   /// @param prompt  nullopt: what the sequence has
   Texts generate_from(const std::optional<Tokens>& prompt, const GenerateHow& how) {
-    return written(how, [&](const lm::GenerateOptions& options) {
-      return generate_from_tokens(model_, prompt, options);
+    return written(how, [&](const v0::OnToken& on_token) {
+      return generate_from_tokens(model_, prompt, how, on_token);
     });
   }
   Texts answer_request(const std::string& request, const GenerateHow& how) {
-    return written(how, [&](const lm::GenerateOptions& options) {
-      return answer(model_, chat_request_of_json(request),
-                    {how.chat_template, options, how.forgets});
+    return written(how, [&](const v0::OnToken& on_token) {
+      return answer(model_, chat_request_of_json(request), {how.chat_template, how, how.forgets},
+                    on_token);
     });
   }
 
@@ -204,15 +194,15 @@ class PythonLanguageModel {
 nb::bytes python_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
 void bind_generate_options(nb::module_& module) {
-  nb::class_<lm::SamplingOptions>(module, "Sampling")
+  nb::class_<v0::SamplingOptions>(module, "Sampling")
       .def(nb::init<>())
-      .def_rw("temperature", &lm::SamplingOptions::temperature)
-      .def_rw("top_k", &lm::SamplingOptions::top_k)
-      .def_rw("top_p", &lm::SamplingOptions::top_p)
-      .def_rw("min_p", &lm::SamplingOptions::min_p)
-      .def_rw("repeat_penalty", &lm::SamplingOptions::repeat_penalty)
-      .def_rw("repeat_window", &lm::SamplingOptions::repeat_window)
-      .def_rw("seed", &lm::SamplingOptions::seed);
+      .def_rw("temperature", &v0::SamplingOptions::temperature)
+      .def_rw("top_k", &v0::SamplingOptions::top_k)
+      .def_rw("top_p", &v0::SamplingOptions::top_p)
+      .def_rw("min_p", &v0::SamplingOptions::min_p)
+      .def_rw("repeat_penalty", &v0::SamplingOptions::repeat_penalty)
+      .def_rw("repeat_window", &v0::SamplingOptions::repeat_window)
+      .def_rw("seed", &v0::SamplingOptions::seed);
   nb::class_<GenerateHow>(module, "GenerateHow")
       .def(nb::init<>())
       .def_rw("max_tokens", &GenerateHow::max_tokens)

@@ -3,20 +3,17 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "halftone/types/language.hpp"
+
 namespace halftone::lm {
 
-enum class ChatRole : std::uint8_t { kSystem, kUser, kAssistant };
-
-struct Message {
-  ChatRole role = ChatRole::kUser;
-  std::string content;
-};
+using ChatRole = v0::Role;
+using v0::Message;
 
 /// A conversation and what belongs to it, in JSON, as apply_chat_template() of the package
 /// transformers takes them.

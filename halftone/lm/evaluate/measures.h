@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/lm/text/vocabulary.h"
+#include "halftone/types/language.hpp"
 
 namespace halftone::lm {
 
@@ -23,11 +24,8 @@ void log_softmax(std::span<const float> logits, std::span<double> out);
 /// @return              at least 0 up to rounding; infinite where q[i] = 0 < p[i]
 double kl_divergence(std::span<const double> log_p, std::span<const double> log_q);
 
-/// A measured value and its standard error; the error is 0 where one value says nothing of it.
-struct Estimate {
-  double value = 0;
-  double standard_error = 0;
-};
+/// The standard error is 0 where one value says nothing of it.
+using v0::Estimate;
 
 /// Mean of independent values x: the standard error is s / sqrt(n) with s^2 = sum (x - mean)^2 /
 /// (n - 1). Source: Welford, Technometrics 4 (1962).

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "halftone/base/state/job_identity.h"
 #include "halftone/lm/evaluate/measures.h"
 #include "halftone/lm/generate/token_model.h"
+#include "halftone/types/language.hpp"
 
 namespace halftone::lm {
 
@@ -41,23 +41,8 @@ struct Window {
 /// counts
 std::vector<Window> windows_of(std::size_t num_tokens, const WindowOptions& options);
 
-/// Closeness to a reference.
-struct TextComparison {
-  Estimate perplexity;  ///< of the reference
-  Estimate ratio;       ///< perplexity of the model / of the reference
-  Estimate mean_kl;     ///< KL(reference || model) in nats for each token
-  Estimate kl_99;       ///< 99 % of the tokens have no greater one
-  Estimate same_top;    ///< share of tokens with the same most probable one
-};
-
-/// Standard errors take tokens for independent.
-struct TextEvaluation {
-  std::size_t num_tokens = 0;  ///< that count
-  std::size_t num_windows = 0;
-  Estimate loss;  ///< mean of -log p in nats
-  Estimate perplexity;
-  std::optional<TextComparison> reference{};
-};
+using v0::TextComparison;
+using v0::TextEvaluation;
 
 struct TextEvaluationJob {
   TokenModel& model;

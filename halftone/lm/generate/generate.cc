@@ -5,6 +5,8 @@
 #include <chrono>
 
 #include "halftone/base/error.h"
+#include "halftone/lm/generate/sampler.h"
+#include "halftone/lm/generate/text_stream.h"
 
 namespace halftone::lm {
 namespace {
@@ -26,11 +28,11 @@ class Stopwatch {
 /// A generation in progress.
 class Run {
  public:
-  Run(TokenModel& model, const Tokenizer& tokenizer, const GenerateOptions& options)
+  Run(TokenModel& model, const Tokenizer& tokenizer, const GenerateJob& options)
       : model_(model),
         options_(options),
         sampler_(options.sampling),
-        stream_(tokenizer, options.stops, options.is_begin),
+        stream_(tokenizer, {options.end_tokens, options.stops}, options.is_begin),
         num_tokens_(std::min(model.vocabulary(), tokenizer.vocabulary().size())) {}
 
   Generation operator()(std::span<const TokenId> prompt) {
@@ -52,16 +54,16 @@ class Run {
     const std::size_t same =
         std::min(static_cast<std::size_t>(differs - prompt.begin()), prompt.size() - 1);
     model_.truncate(options_.sequence, same);
-    result_.reused_tokens = same;
+    result_.reused_tokens = result_.prompt_tokens = same;
     std::vector<float> logits;
     for (std::size_t at = same; at < prompt.size(); at += kPromptPart) {
       if (!goes_on(kNoToken, "")) {
-        end(EndReason::kInterrupted);
+        end(End::kInterrupted);
         return {};
       }
       const std::size_t count = std::min(kPromptPart, prompt.size() - at);
       logits = model_.append(options_.sequence, prompt.subspan(at, count), false);
-      result_.computed_tokens += count;
+      result_.prompt_tokens += count;
     }
     return logits;
   }
@@ -71,36 +73,36 @@ class Run {
       const TokenId token = sampler_.sample(std::span(logits).first(num_tokens_));
       sampler_.accept(token);
       result_.tokens.push_back(token);
-      if (result_.tokens.size() == 1) result_.seconds_to_first = watch_.seconds();
+      if (result_.tokens.size() == 1) result_.first_seconds = watch_.seconds();
       const std::string piece = stream_.push(token);
       result_.text += piece;
       const bool is_wanted = goes_on(token, piece);
       if (has_ended()) break;
       if (!is_wanted) {
-        end(EndReason::kInterrupted);
+        end(End::kInterrupted);
         break;
       }
       logits = model_.append(options_.sequence, {&token, 1}, false);
     }
-    result_.generate_seconds = watch_.seconds() - result_.seconds_to_first;
+    result_.generate_seconds = watch_.seconds() - result_.first_seconds;
   }
   bool goes_on(TokenId token, std::string_view text) {
     return !options_.on_token || options_.on_token(token, text);
   }
-  bool end(EndReason reason) {
-    result_.reason = reason;
+  bool end(End reason) {
+    result_.end = reason;
     return true;
   }
   bool has_ended() {
-    if (stream_.stop_reason() == StopReason::kToken) return end(EndReason::kToken);
-    if (stream_.stop_reason() == StopReason::kText) return end(EndReason::kText);
-    if (result_.tokens.size() >= options_.max_tokens) return end(EndReason::kCount);
-    if (model_.length(options_.sequence) >= model_.context()) return end(EndReason::kContext);
+    if (stream_.stop_reason() == StopReason::kToken) return end(End::kToken);
+    if (stream_.stop_reason() == StopReason::kText) return end(End::kText);
+    if (result_.tokens.size() >= options_.max_tokens) return end(End::kCount);
+    if (model_.length(options_.sequence) >= model_.context()) return end(End::kContext);
     return false;
   }
 
   TokenModel& model_;
-  const GenerateOptions& options_;
+  const GenerateJob& options_;
   Sampler sampler_;
   TextStream stream_;
   std::size_t num_tokens_;
@@ -111,7 +113,7 @@ class Run {
 }  // namespace
 
 Generation generate(TokenModel& model, const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                    const GenerateOptions& options) {
+                    const GenerateJob& options) {
   if (options.sequence >= model.sequences()) {
     fail(ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(model.sequences() - 1) +
                                 ", found " + std::to_string(options.sequence));

@@ -23,12 +23,12 @@ class Generations : public testing::Test {
 
   Tokenizer tokenizer_ = Tokenizer::from_gguf(byte_tokens({"</s>"}));
   ParrotModel model_{257, 20, {'H', 'a', 'l', 'f', 't', 'o', 'n', 'e', kEnd}};
-  GenerateOptions options_;
+  GenerateJob options_;
 };
 
 TEST_F(Generations, EndAtTheEndToken) {
   std::vector<std::string> pieces;
-  options_.stops.tokens = {kEnd};
+  options_.end_tokens = {kEnd};
   std::vector<TokenId> tokens;
   options_.on_token = [&](TokenId token, std::string_view piece) {
     tokens.push_back(token);
@@ -40,38 +40,36 @@ TEST_F(Generations, EndAtTheEndToken) {
   EXPECT_THAT(found.tokens, ElementsAre('l', 'f', 't', 'o', 'n', 'e', kEnd));
   EXPECT_THAT(pieces, ElementsAre("", "l", "f", "t", "o", "n", "e", ""));
   EXPECT_THAT(tokens, ElementsAre(kNoToken, 'l', 'f', 't', 'o', 'n', 'e', kEnd));
-  EXPECT_EQ(to_string(found.reason), "token");
-  EXPECT_EQ(found.computed_tokens, 2U);
+  EXPECT_EQ(to_string(found.end), "token");
+  EXPECT_EQ(found.prompt_tokens, 2U);
   EXPECT_THAT(model_.tokens(0), ElementsAreArray(tokenizer_.encode("Halftone")))
       << "all but the end token";
-  EXPECT_GT(found.seconds_to_first, 0);
-  EXPECT_GE(found.prompt_tokens_per_second(), 0);
+  EXPECT_GT(found.first_seconds, 0);
 }
 
 TEST_F(Generations, EndForOtherReasons) {
   options_.max_tokens = 3;
   Generation found = continued("Ha");
   EXPECT_EQ(found.text, "lft");
-  EXPECT_EQ(to_string(found.reason), "count");
+  EXPECT_EQ(to_string(found.end), "count");
   options_.max_tokens = 100;
-  options_.stops.texts = {"ne"};
+  options_.stops = {"ne"};
   found = continued("Ha");
   EXPECT_EQ(found.text, "lfto");
-  EXPECT_EQ(to_string(found.reason), "text");
-  options_.stops.texts = {};
+  EXPECT_EQ(to_string(found.end), "text");
+  options_.stops = {};
   found = continued("Ha");
-  EXPECT_EQ(to_string(found.reason), "context");
+  EXPECT_EQ(to_string(found.end), "context");
   EXPECT_EQ(found.tokens.size(), 19U) << "18 fit behind the prompt; one is not run";
   options_.on_token = [](TokenId token, std::string_view) { return token != 't'; };
   found = continued("Ha");
-  EXPECT_EQ(to_string(found.reason), "interrupted");
+  EXPECT_EQ(to_string(found.end), "interrupted");
   EXPECT_EQ(found.text, "lft");
   options_.on_token = [](TokenId, std::string_view) { return false; };
   found = continued("x");
-  EXPECT_EQ(to_string(found.reason), "interrupted");
+  EXPECT_EQ(to_string(found.end), "interrupted");
   EXPECT_TRUE(found.tokens.empty());
   EXPECT_TRUE(model_.tokens(0).empty());
-  EXPECT_EQ(found.tokens_per_second(), 0);
 }
 
 TEST_F(Generations, RunOnlyWhatTheModelDoesNotHave) {
@@ -101,7 +99,7 @@ TEST_F(Generations, RunLongPromptsInParts) {
 
 TEST_F(Generations, EndWithBytesThatAreNoCharacter) {
   ParrotModel model(257, 20, {'a', 0xC3, kEnd});
-  options_.stops.tokens = {kEnd};
+  options_.end_tokens = {kEnd};
   std::string shown;
   options_.on_token = [&](TokenId, std::string_view piece) {
     shown += piece;

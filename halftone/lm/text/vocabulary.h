@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "halftone/lm/text/text_index.h"
+#include "halftone/types/language.hpp"
 
 namespace halftone::lm {
 
-using TokenId = std::int32_t;
-inline constexpr TokenId kNoToken = -1;
+using TokenId = v0::Token;
+using v0::kNoToken;
 
 /// By the numbers of GGUF.
 enum class TokenKind : std::uint8_t {
