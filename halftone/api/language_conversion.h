@@ -2,14 +2,13 @@
 // Writes language models in another form, without a fit.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "halftone/formats/gguf/gguf_writer.h"
 #include "halftone/lm/model/description.h"
+#include "halftone/types/language_quantize.hpp"
 
 namespace halftone {
 
@@ -22,12 +21,7 @@ struct LanguageConvertJob {
   std::filesystem::path lora{};
 };
 
-struct LanguageConvertReport {
-  std::uintmax_t input_bytes = 0;
-  std::uintmax_t output_bytes = 0;
-  std::size_t changed = 0;  ///< matrices that an adapter changes
-  std::vector<std::string> warnings{};
-};
+using v0::LanguageConvertReport;
 
 /// By its name.
 bool is_gguf_file(const std::filesystem::path& path);

@@ -14,6 +14,7 @@
 #include "halftone/lm/quantize/samples.h"
 #include "halftone/lm/quantize/type_costs.h"
 #include "halftone/lm/quantize/type_recipe.h"
+#include "halftone/types/language_quantize.hpp"
 
 namespace halftone {
 
@@ -50,28 +51,8 @@ struct LanguageQuantizeJob {
   ProgressSink progress{};
 };
 
-/// A matrix in a report.
-struct QuantizedMatrix {
-  std::string name;  ///< lm::canonical_name(); of experts with their number
-  std::string type;
-  double bits = 0;  ///< of a weight, with its share of the scales
-  std::size_t bytes = 0;
-  double error = 0;  ///< relative, of outputs: see lm::FittedMatrix
-};
-
-struct LanguageQuantizeReport {
-  std::uintmax_t input_bytes = 0;
-  std::uintmax_t output_bytes = 0;
-  double seconds = 0;
-  double bits = 0;                         ///< mean of all weights that were fitted
-  std::optional<double> predicted_loss{};  ///< divergence in nats per token, if it was asked for
-  std::size_t fit_tokens = 0;
-  std::size_t held_out_tokens = 0;
-  double fit_loss = 0;                    ///< of the float model: mean of -log p in nats per token
-  std::optional<double> held_out_loss{};  ///< likewise
-  std::vector<QuantizedMatrix> matrices{};
-  std::vector<std::string> warnings{};
-};
+using v0::LanguageQuantizeReport;
+using v0::QuantizedMatrix;
 
 /// What is cheap to check is checked before anything is computed: options, types, sizes, and
 /// whether files can be written.

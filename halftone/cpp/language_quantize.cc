@@ -43,25 +43,6 @@ LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
   return job;
 }
 
-LanguageQuantizeReport outside(halftone::LanguageQuantizeReport found) {
-  LanguageQuantizeReport report;
-  report.input_bytes = found.input_bytes;
-  report.output_bytes = found.output_bytes;
-  report.seconds = found.seconds;
-  report.bits = found.bits;
-  report.predicted_loss = found.predicted_loss;
-  report.fit_tokens = found.fit_tokens;
-  report.held_out_tokens = found.held_out_tokens;
-  report.fit_loss = found.fit_loss;
-  report.held_out_loss = found.held_out_loss;
-  for (halftone::QuantizedMatrix& matrix : found.matrices) {
-    report.matrices.push_back(
-        {std::move(matrix.name), std::move(matrix.type), matrix.bits, matrix.bytes, matrix.error});
-  }
-  report.warnings = std::move(found.warnings);
-  return report;
-}
-
 }  // namespace
 
 TypeRecipe load_type_recipe(const std::filesystem::path& path) {
@@ -85,7 +66,7 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
         job.texts.assign(texts.begin(), texts.end());
         job.output = output;
         job.progress = sink_of(options.progress, raised);
-        return outside(halftone::quantize_language_model(job));
+        return halftone::quantize_language_model(job);
       },
       {&raised});
 }
@@ -93,11 +74,7 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
 LanguageConvertReport convert_language_model(const std::filesystem::path& model,
                                              const std::filesystem::path& output,
                                              const std::filesystem::path& lora) {
-  return at_border([&] {
-    halftone::LanguageConvertReport found = halftone::convert_language_model({model, output, lora});
-    return LanguageConvertReport{found.input_bytes, found.output_bytes, found.changed,
-                                 std::move(found.warnings)};
-  });
+  return at_border([&] { return halftone::convert_language_model({model, output, lora}); });
 }
 
 }  // namespace halftone::v0
