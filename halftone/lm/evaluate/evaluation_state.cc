@@ -14,6 +14,8 @@ Mean mean_from(const Json& json) {
   return {json.at(0).get<std::uint64_t>(), json.at(1).get<double>(), json.at(2).get<double>()};
 }
 
+std::string window_name(std::size_t index) { return "window " + std::to_string(index + 1); }
+
 }  // namespace
 
 void EvaluationState::add(const TokenMeasures& measures, bool has_reference) {
@@ -50,26 +52,31 @@ JobIdentity evaluation_identity(const TextEvaluationJob& job) {
   return identity;
 }
 
-EvaluationState state_from(const StateFile::Json& json) {
+EvaluationState known_windows(const StateFile& kept) {
   EvaluationState state;
-  state.num_windows = json.at("windows").get<std::size_t>();
-  state.loss = mean_from(json.at("loss"));
-  state.reference_loss = mean_from(json.at("reference_loss"));
-  state.difference = mean_from(json.at("difference"));
-  state.kl = mean_from(json.at("kl"));
-  state.same_top = mean_from(json.at("same_top"));
-  state.kls = json.at("kls").get<std::vector<double>>();
+  const auto add = [&state](const Json& json) {
+    state.loss = mean_from(json.at("loss"));
+    state.reference_loss = mean_from(json.at("reference_loss"));
+    state.difference = mean_from(json.at("difference"));
+    state.kl = mean_from(json.at("kl"));
+    state.same_top = mean_from(json.at("same_top"));
+    const auto kls = json.at("kls").get<std::vector<double>>();
+    state.kls.insert(state.kls.end(), kls.begin(), kls.end());
+    return true;
+  };
+  while (kept.find(window_name(state.num_windows), add)) ++state.num_windows;
   return state;
 }
 
-StateFile::Json to_json(const EvaluationState& state) {
-  return {{"windows", state.num_windows},
-          {"loss", mean_json(state.loss)},
-          {"reference_loss", mean_json(state.reference_loss)},
-          {"difference", mean_json(state.difference)},
-          {"kl", mean_json(state.kl)},
-          {"same_top", mean_json(state.same_top)},
-          {"kls", state.kls}};
+void keep_window(const EvaluationState& state, std::size_t num_kls, StateFile& kept) {
+  const auto first = state.kls.begin() + static_cast<std::ptrdiff_t>(num_kls);
+  kept.add(window_name(state.num_windows - 1),
+           {{"loss", mean_json(state.loss)},
+            {"reference_loss", mean_json(state.reference_loss)},
+            {"difference", mean_json(state.difference)},
+            {"kl", mean_json(state.kl)},
+            {"same_top", mean_json(state.same_top)},
+            {"kls", std::vector<double>(first, state.kls.end())}});
 }
 
 }  // namespace halftone::lm

@@ -26,8 +26,11 @@ struct EvaluationState {
 /// What a state belongs to: the models and texts of the job, its tokens and windows.
 JobIdentity evaluation_identity(const TextEvaluationJob& job);
 
-/// @throws StateFile::Json::exception if the JSON has another form
-EvaluationState state_from(const StateFile::Json& json);
-StateFile::Json to_json(const EvaluationState& state);
+/// The windows that a file has: a record for each.
+/// @throws Error kFormat if a record has another form
+EvaluationState known_windows(const StateFile& kept);
+/// Keeps the last window.
+/// @param num_kls  of state.kls that the file has
+void keep_window(const EvaluationState& state, std::size_t num_kls, StateFile& kept);
 
 }  // namespace halftone::lm

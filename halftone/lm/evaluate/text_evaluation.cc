@@ -130,10 +130,9 @@ std::vector<Window> windows_of(std::size_t num_tokens, const WindowOptions& opti
 TextEvaluation evaluate_text(const TextEvaluationJob& job) {
   const std::vector<Window> windows = windows_of(job.tokens.size(), job.windows);
   check_models(job, windows);
-  constexpr const char* kRecord = "windows";
   const bool has_state = !job.state.empty();
   StateFile kept(job.state, "measures of a text", evaluation_identity(job), has_state);
-  EvaluationState state = kept.find(kRecord, state_from).value_or(EvaluationState{});
+  EvaluationState state = known_windows(kept);
   Evaluator evaluator(job);
   while (state.num_windows < windows.size()) {
     if (job.progress) {
@@ -141,9 +140,10 @@ TextEvaluation evaluate_text(const TextEvaluationJob& job) {
                    "window " + std::to_string(state.num_windows + 1) + " of " +
                        std::to_string(windows.size()));
     }
+    const std::size_t num_kls = state.kls.size();
     evaluator.run(windows[state.num_windows], state);
     ++state.num_windows;
-    if (has_state) kept.add(kRecord, to_json(state));
+    if (has_state) keep_window(state, num_kls, kept);
   }
   return state.result(job.reference != nullptr);
 }

@@ -1,31 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/quantize/quantize_state.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/base/paths.h"
-#include "halftone/base/state/state_identity.h"
-#include "halftone/formats/safetensors/safetensors_file.h"
-#include "halftone/formats/safetensors/safetensors_writer.h"
 
 namespace halftone::lm {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using formats::NewSafetensorsTensor;
-using formats::SafetensorsFile;
-using formats::SafetensorsType;
+using Json = StateLog::Json;
+using Bytes = std::span<const std::byte>;
 
-constexpr const char* kStateKey = "halftone.quantize_state";
-constexpr const char* kCheckKey = "halftone.quantize_state.check";
-constexpr const char* kNotAState = "expected a state of a quantization, found something else";
+constexpr const char* kWritten = "written";
+constexpr const char* kSensitivities = "sensitivities";
+constexpr const char* kCosts = "costs";
+constexpr const char* kFitted = "fitted";
+constexpr const char* kLosses = "losses";
 
-constexpr const char* kBlockInputs = "sensitivities.block_inputs";
+/// Bytes of a matrix begin at a multiple of this in a record.
+constexpr std::size_t kAlignment = 8;
+
+std::size_t padding_behind(std::size_t bytes) {
+  return (kAlignment - bytes % kAlignment) % kAlignment;
+}
+
+constexpr const char* kExpected = "a state of a quantization";
+
+[[noreturn]] void fail_form() {
+  fail(ErrorKind::kFormat,
+       std::string("expected ") + kExpected + ", found something else: name another file");
+}
 
 /// Roles by their names: numbers of an enumeration change from version to version.
 Json id_json(const WeightId& id) { return {to_string(id.role), id.block}; }
@@ -36,81 +46,47 @@ WeightId id_from(const Json& json) {
     const auto role = static_cast<WeightRole>(i);
     if (to_string(role) == name) return {.role = role, .block = json.at(1).get<std::size_t>()};
   }
-  fail(ErrorKind::kFormat, kNotAState);
+  fail_form();
 }
 
-/// "codes.attention query.12"
-std::string tensor_name(const char* what, const WeightId& id) {
-  return std::string(what) + "." + std::string(to_string(id.role)) + "." + std::to_string(id.block);
-}
+/// Takes the bytes of a record from front to back.
+class RecordBytes {
+ public:
+  explicit RecordBytes(const SharedBytes& bytes) : bytes_(bytes) {}
 
-/// Tensors to write, with their checksums by name.
-struct NewTensors {
-  std::vector<NewSafetensorsTensor> list{};
-  Json checks = Json::object();
-
-  template <typename T>
-  void add(const std::string& name, SafetensorsType type, std::span<const T> values) {
-    const auto bytes = std::as_bytes(values);
-    checks[name] = checksum(name, bytes);
-    list.push_back({name, type, {values.size()}, [bytes](const ByteSink& sink) { sink(bytes); }});
+  SharedBytes next(std::size_t count) {
+    if (count > bytes_.bytes.size() - position_) fail_form();
+    const SharedBytes part = bytes_.part(position_, count);
+    position_ = std::min(position_ + count + padding_behind(count), bytes_.bytes.size());
+    return part;
   }
+  std::vector<double> doubles(std::size_t count) {
+    if (count > bytes_.bytes.size()) fail_form();
+    const SharedBytes part = next(count * sizeof(double));
+    std::vector<double> values(count);
+    if (count > 0) std::memcpy(values.data(), part.bytes.data(), part.bytes.size());
+    return values;
+  }
+
+ private:
+  const SharedBytes& bytes_;
+  std::size_t position_ = 0;
 };
 
-const formats::SafetensorsTensor& tensor_in(const SafetensorsFile& file, const std::string& name) {
-  const formats::SafetensorsTensor* tensor = file.tensor(name);
-  if (tensor == nullptr) fail(ErrorKind::kFormat, kNotAState);
-  return *tensor;
-}
-
-template <typename T>
-std::vector<T> values_in(const SafetensorsFile& file, const std::string& name) {
-  const std::span<const std::byte> bytes = tensor_in(file, name).bytes.bytes;
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-  return values;
-}
-
-Json costs_json(const TypeCosts& costs) {
-  Json list = Json::array();
-  for (const auto& [id, types] : costs) {
-    Json each = Json::array();
-    for (const TypeCost& cost : types) each.push_back({cost.type->name, cost.loss, cost.bytes});
-    list.push_back({{"id", id_json(id)}, {"types", each}});
-  }
-  return list;
-}
-
-TypeCosts costs_from(const Json& list) {
-  TypeCosts costs;
+void read_costs(const Json& list, TypeCosts& costs) {
   for (const Json& each : list) {
-    std::vector<TypeCost>& types = costs[id_from(each.at("id"))];
+    std::vector<TypeCost> types;
     for (const Json& cost : each.at("types")) {
       types.push_back({&weight_type(cost.at(0).get<std::string>()), cost.at(1).get<double>(),
                        cost.at(2).get<std::size_t>()});
     }
+    costs.insert_or_assign(id_from(each.at("id")), std::move(types));
   }
-  return costs;
 }
 
-Json fitted_json(const FittedMatrices& fitted, NewTensors& tensors) {
-  Json list = Json::array();
-  for (const auto& [id, matrix] : fitted) {
-    list.push_back({{"id", id_json(id)},
-                    {"type", matrix.type->name},
-                    {"rows", matrix.rows},
-                    {"cols", matrix.cols},
-                    {"factor", matrix.encoded.encoding->factor},
-                    {"error", matrix.error}});
-    tensors.add(tensor_name("codes", id), SafetensorsType::kU8, matrix.encoded.bytes.bytes);
-  }
-  return list;
-}
-
-FittedMatrices fitted_from(const Json& list, const SafetensorsFile& file) {
-  FittedMatrices fitted;
-  for (const Json& each : list) {
-    const WeightId id = id_from(each.at("id"));
+void read_fitted(const StateRecord& record, FittedMatrices& fitted) {
+  RecordBytes bytes(record.bytes);
+  for (const Json& each : record.value) {
     FittedMatrix matrix;
     matrix.type = &weight_type(each.at("type").get<std::string>());
     matrix.rows = each.at("rows").get<std::size_t>();
@@ -118,98 +94,137 @@ FittedMatrices fitted_from(const Json& list, const SafetensorsFile& file) {
     const Json& error = each.at("error");  // JSON has no infinity
     matrix.error = error.is_null() ? std::numeric_limits<double>::infinity() : error.get<double>();
     matrix.encoded = {encoding_of(*matrix.type, each.at("factor").get<float>()),
-                      tensor_in(file, tensor_name("codes", id)).bytes};
+                      bytes.next(each.at("bytes").get<std::size_t>())};
     if (matrix.encoded.bytes.bytes.size() != matrix.type->size_bytes(matrix.rows, matrix.cols)) {
-      fail(ErrorKind::kFormat, kNotAState);
+      fail_form();
     }
-    fitted.emplace(id, std::move(matrix));
-  }
-  return fitted;
-}
-
-Json sensitivities_json(const std::optional<Sensitivities>& sensitivities, NewTensors& tensors) {
-  if (!sensitivities) return nullptr;
-  Json ids = Json::array();
-  for (const auto& [id, outputs] : sensitivities->outputs) {
-    ids.push_back(id_json(id));
-    tensors.add(tensor_name("sensitivities", id), SafetensorsType::kF64,
-                std::span<const double>(outputs));
-  }
-  tensors.add("sensitivities.embedding", SafetensorsType::kF64,
-              std::span<const double>(sensitivities->embedding));
-  if (!sensitivities->block_inputs.empty()) {
-    tensors.add(kBlockInputs, SafetensorsType::kF64,
-                std::span<const double>(sensitivities->block_inputs));
-  }
-  return {{"tokens", sensitivities->tokens}, {"loss", sensitivities->loss}, {"outputs", ids}};
-}
-
-std::optional<Sensitivities> sensitivities_from(const Json& json, const SafetensorsFile& file) {
-  if (json.is_null()) return std::nullopt;
-  Sensitivities sensitivities;
-  sensitivities.tokens = json.at("tokens").get<std::size_t>();
-  sensitivities.loss = json.at("loss").get<double>();
-  for (const Json& each : json.at("outputs")) {
-    const WeightId id = id_from(each);
-    sensitivities.outputs[id] = values_in<double>(file, tensor_name("sensitivities", id));
-  }
-  sensitivities.embedding = values_in<double>(file, "sensitivities.embedding");
-  if (file.tensor(kBlockInputs) != nullptr) {
-    sensitivities.block_inputs = values_in<double>(file, kBlockInputs);
-  }
-  return sensitivities;
-}
-
-/// @throws Error kFormat unless the text and all tensors are as they were written
-void check_records(const SafetensorsFile& file, const std::string& text, const Json& json) {
-  const auto found = file.metadata().find(kCheckKey);
-  if (found == file.metadata().end()) fail(ErrorKind::kFormat, kNotAState);
-  check_record(kStateKey, found->second, checksum(kStateKey, text));
-  for (const auto& [name, check] : json.at("checks").items()) {
-    check_record(name, check.get<std::string>(), checksum(name, tensor_in(file, name).bytes.bytes));
+    fitted.insert_or_assign(id_from(each.at("id")), std::move(matrix));
   }
 }
 
-QuantizeState state_from(const SafetensorsFile& file, const JobIdentity& identity) {
-  const auto found = file.metadata().find(kStateKey);
-  if (found == file.metadata().end()) fail(ErrorKind::kFormat, kNotAState);
-  try {
-    const Json json = Json::parse(found->second);
-    check_records(file, found->second, json);
-    check_identity("the state", json.at("job"), identity);
-    QuantizeState state;
-    state.written = json.at("written").get<std::vector<std::vector<TokenId>>>();
-    state.sensitivities = sensitivities_from(json.at("sensitivities"), file);
-    state.costs = costs_from(json.at("costs"));
-    state.fitted = fitted_from(json.at("fitted"), file);
-    state.losses = json.at("losses").get<std::vector<double>>();
-    return state;
-  } catch (const Json::exception&) {
-    fail(ErrorKind::kFormat, kNotAState);
+Sensitivities sensitivities_from(const StateRecord& record) {
+  RecordBytes bytes(record.bytes);
+  const auto next = [&](const Json& count) { return bytes.doubles(count.get<std::size_t>()); };
+  Sensitivities result;
+  result.tokens = record.value.at("tokens").get<std::size_t>();
+  result.loss = record.value.at("loss").get<double>();
+  for (const Json& each : record.value.at("outputs")) {
+    result.outputs[id_from(each.at(0))] = next(each.at(1));
   }
+  result.embedding = next(record.value.at("embedding"));
+  result.block_inputs = next(record.value.at("block_inputs"));
+  return result;
+}
+
+void append_sensitivities(const Sensitivities& found, StateLog& log) {
+  std::vector<Bytes> pieces;
+  const auto add = [&](const std::vector<double>& values) {
+    pieces.push_back(std::as_bytes(std::span(values)));
+    return values.size();
+  };
+  Json outputs = Json::array();
+  for (const auto& [id, values] : found.outputs) outputs.push_back({id_json(id), add(values)});
+  const std::size_t embedding = add(found.embedding);
+  const std::size_t block_inputs = add(found.block_inputs);
+  log.append(kSensitivities,
+             {{"tokens", found.tokens},
+              {"loss", found.loss},
+              {"outputs", outputs},
+              {"embedding", embedding},
+              {"block_inputs", block_inputs}},
+             pieces);
 }
 
 }  // namespace
 
-QuantizeState read_quantize_state(const std::filesystem::path& path, const JobIdentity& identity) {
-  if (!path_exists(path)) return {};
-  const SafetensorsFile file = SafetensorsFile::open(path);
-  return with_context(path.string(), [&] { return state_from(file, identity); });
+QuantizeStateFile::QuantizeStateFile(const std::filesystem::path& path, const JobIdentity& identity)
+    : path_(path), log_(path, {"the state", kExpected}, identity, true) {}
+
+QuantizeState QuantizeStateFile::read() {
+  QuantizeState state;
+  try {
+    with_context(path_.string(), [&] {
+      for (const StateRecord& record : log_.take_records()) add(record, state);
+    });
+  } catch (const Json::exception&) {
+    log_.fail_form();
+  }
+  remember(state);
+  return state;
 }
 
-void write_quantize_state(const std::filesystem::path& path, const JobIdentity& identity,
-                          const QuantizeState& state) {
-  NewTensors tensors;
-  Json json = {{"job", to_json(identity)},
-               {"written", state.written},
-               {"sensitivities", sensitivities_json(state.sensitivities, tensors)},
-               {"costs", costs_json(state.costs)},
-               {"fitted", fitted_json(state.fitted, tensors)},
-               {"losses", state.losses}};
-  json["checks"] = tensors.checks;
-  const std::string text = json.dump();
-  formats::write_safetensors(path, {{kStateKey, text}, {kCheckKey, checksum(kStateKey, text)}},
-                             tensors.list);
+void QuantizeStateFile::add(const StateRecord& record, QuantizeState& state) const {
+  if (record.name == kWritten) {
+    for (const Json& sample : record.value) {
+      state.written.push_back(sample.get<std::vector<TokenId>>());
+    }
+  } else if (record.name == kSensitivities) {
+    state.sensitivities = sensitivities_from(record);
+  } else if (record.name == kCosts) {
+    read_costs(record.value, state.costs);
+  } else if (record.name == kFitted) {
+    read_fitted(record, state.fitted);
+  } else if (record.name == kLosses) {
+    state.losses = record.value.get<std::vector<double>>();
+  } else {
+    fail_form();
+  }
+}
+
+void QuantizeStateFile::save(const QuantizeState& state) {
+  save_written(state);
+  if (state.sensitivities && !has_sensitivities_) append_sensitivities(*state.sensitivities, log_);
+  save_costs(state.costs);
+  save_fitted(state.fitted);
+  if (!state.losses.empty() && !has_losses_) log_.append(kLosses, state.losses);
+  remember(state);
+}
+
+void QuantizeStateFile::save_written(const QuantizeState& state) {
+  Json samples = Json::array();
+  for (std::size_t i = num_written_; i < state.written.size(); ++i) {
+    samples.push_back(state.written[i]);
+  }
+  if (!samples.empty()) log_.append(kWritten, samples);
+}
+
+void QuantizeStateFile::save_costs(const TypeCosts& costs) {
+  Json list = Json::array();
+  for (const auto& [id, types] : costs) {
+    if (costs_.contains(id)) continue;
+    Json each = Json::array();
+    for (const TypeCost& cost : types) each.push_back({cost.type->name, cost.loss, cost.bytes});
+    list.push_back({{"id", id_json(id)}, {"types", each}});
+  }
+  if (!list.empty()) log_.append(kCosts, list);
+}
+
+void QuantizeStateFile::save_fitted(const FittedMatrices& fitted) {
+  static constexpr std::array<std::byte, kAlignment> kZeros{};
+  Json list = Json::array();
+  std::vector<Bytes> pieces;
+  for (const auto& [id, matrix] : fitted) {
+    if (fitted_.contains(id)) continue;
+    const Bytes bytes = matrix.encoded.bytes.bytes;
+    list.push_back({{"id", id_json(id)},
+                    {"type", matrix.type->name},
+                    {"rows", matrix.rows},
+                    {"cols", matrix.cols},
+                    {"factor", matrix.encoded.encoding->factor},
+                    {"error", matrix.error},
+                    {"bytes", bytes.size()}});
+    pieces.push_back(bytes);
+    pieces.push_back(Bytes(kZeros).first(padding_behind(bytes.size())));
+  }
+  if (!list.empty()) log_.append(kFitted, list, pieces);
+}
+
+void QuantizeStateFile::remember(const QuantizeState& state) {
+  num_written_ = state.written.size();
+  has_sensitivities_ = state.sensitivities.has_value();
+  has_losses_ = !state.losses.empty();
+  for (const auto& [id, types] : state.costs) costs_.insert(id);
+  for (const auto& [id, matrix] : state.fitted) fitted_.insert(id);
 }
 
 }  // namespace halftone::lm

@@ -2,12 +2,13 @@
 // What a quantization has measured and fitted so far, and its file.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <string>
+#include <set>
 #include <vector>
 
-#include "halftone/base/state/job_identity.h"
+#include "halftone/base/state/state_log.h"
 #include "halftone/lm/quantize/fit_model.h"
 #include "halftone/lm/quantize/sensitivity.h"
 #include "halftone/lm/quantize/type_costs.h"
@@ -23,16 +24,37 @@ struct QuantizeState {
   std::vector<double> losses{};  ///< SampleWalk::losses(); empty: not yet measured
 };
 
-/// Reads the file if there is one, else gives an empty state. Codes remain views of the file.
-/// @throws Error kFormat if it is not such a file, is damaged, or has the state of another job:
-///         names the first part that differs; kIo if it cannot be read
-QuantizeState read_quantize_state(const std::filesystem::path& path, const JobIdentity& identity);
+/// The log of a state: a record for the matrices of each block, for costs of the types of a block,
+/// for samples, sensitivities and losses. Codes and sensitivities are the bytes of a record.
+class QuantizeStateFile {
+ public:
+  /// @param path  empty: nothing is kept
+  /// @throws Error as StateLog
+  QuantizeStateFile(const std::filesystem::path& path, const JobIdentity& identity);
 
-/// Replaces the whole file. It is a container of safetensors: codes and sensitivities as tensors,
-/// the rest as JSON in the key halftone.quantize_state, with checksums of itself and of the
-/// tensors.
-/// @throws Error kIo as write_file()
-void write_quantize_state(const std::filesystem::path& path, const JobIdentity& identity,
-                          const QuantizeState& state);
+  /// What the file has, or an empty state. Codes remain views of the file. Called once.
+  /// @throws Error kFormat if it is no state of a quantization
+  QuantizeState read();
+
+  /// Appends what the file does not have. What it has must not change.
+  /// @throws Error kIo as StateLog::append()
+  void save(const QuantizeState& state);
+
+ private:
+  void add(const StateRecord& record, QuantizeState& state) const;
+  void save_written(const QuantizeState& state);
+  void save_costs(const TypeCosts& costs);
+  void save_fitted(const FittedMatrices& fitted);
+  void remember(const QuantizeState& state);
+
+  std::filesystem::path path_;
+  StateLog log_;
+  // What the file has.
+  std::size_t num_written_ = 0;
+  bool has_sensitivities_ = false;
+  bool has_losses_ = false;
+  std::set<WeightId> costs_;
+  std::set<WeightId> fitted_;
+};
 
 }  // namespace halftone::lm

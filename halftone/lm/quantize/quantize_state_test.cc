@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/quantize/quantize_state.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "halftone/base/file.h"
 #include "halftone/base/state/testing.h"
 #include "halftone/base/testing.h"
-#include "halftone/formats/safetensors/safetensors_writer.h"
 #include "halftone/lm/quantize/testing.h"
 
 namespace halftone::lm {
@@ -29,10 +30,19 @@ class QuantizeStates : public WithFolder {
     }
     return all;
   }
+  [[nodiscard]] QuantizeState read(const std::string& name = "state") const {
+    return QuantizeStateFile(path(name), kJob).read();
+  }
+  /// Appends to what the file has.
+  void save(const QuantizeState& state, const std::string& name = "state") const {
+    QuantizeStateFile file(path(name), kJob);
+    static_cast<void>(file.read());
+    file.save(state);
+  }
 };
 
 TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
-  EXPECT_TRUE(read_quantize_state(path("state"), kJob).fitted.empty());  // there is none
+  EXPECT_TRUE(read().fitted.empty());  // there is none
   QuantizeState state;
   state.written = {{1, 2, 3}, {4, 5, 6}};
   state.sensitivities =
@@ -44,8 +54,8 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
                            some_samples(), {});
   state.fitted.begin()->second.error = std::numeric_limits<double>::infinity();
   state.losses = {1.0 / 7, 2};
-  write_quantize_state(path("state"), kJob, state);
-  const QuantizeState found = read_quantize_state(path("state"), kJob);
+  save(state);
+  const QuantizeState found = read();
   EXPECT_EQ(found.written, state.written);
   EXPECT_EQ(found.losses, state.losses);
   EXPECT_EQ(found.sensitivities->outputs, state.sensitivities->outputs);
@@ -77,16 +87,16 @@ TEST_F(QuantizeStates, LetAFitContinue) {
   options.on_block = [&](const FittedMatrices& fitted) {
     QuantizeState state;
     state.fitted = fitted;
-    write_quantize_state(path("state"), kJob, state);
+    save(state);
     fail(ErrorKind::kInterrupted, "stopped");
   };
   for (const std::size_t blocks : {std::size_t{1}, std::size_t{2}}) {
-    options.known = read_quantize_state(path("state"), kJob).fitted;
+    options.known = read().fitted;
     expect_error(ErrorKind::kInterrupted, "stopped",
                  [&] { (void)fit_model(small, folding, choice, some_samples(), options); });
-    EXPECT_EQ(read_quantize_state(path("state"), kJob).fitted.size(), 7 * blocks);
+    EXPECT_EQ(read().fitted.size(), 7 * blocks);
   }
-  options.known = read_quantize_state(path("state"), kJob).fitted;
+  options.known = read().fitted;
   options.threads = 2;
   std::vector<double> first_losses = std::move(losses);
   EXPECT_EQ(bytes_of(fit_model(small, folding, choice, some_samples(), options)), bytes_of(whole));
@@ -105,55 +115,101 @@ TEST_F(QuantizeStates, NoticeEveryFlippedBit) {
                          .encoded = {encoding_of(weight_type("Q8_0"), 1), own_bytes(codes)},
                          .error = 0.25};
   state.losses = {1.5};
-  write_quantize_state(path("state"), kJob, state);
+  save(state);
   expect_flips_are_noticed(path("state"), [&] {
-    write_quantize_state(path("copy"), kJob, read_quantize_state(path("state"), kJob));
+    std::filesystem::remove(path("copy"));
+    save(read(), "copy");
     const std::vector<std::byte> bytes = read_file(path("copy"));
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
 }
 
+TEST_F(QuantizeStates, AreAppendedTo) {
+  const Model small = model();
+  const Folding folding(small, {.rotates = true, .seed = 1});
+  const TypeChoice choice = choose_types(small, {.blocks = "4x8", .tables = "Q8_0"});
+  ModelFitOptions options;
+  QuantizeStateFile file(path("state"), kJob);
+  std::vector<std::byte> before;
+  std::size_t least = 0;  // bytes of codes
+  options.on_block = [&](const FittedMatrices& fitted) {
+    file.save({.fitted = fitted});
+    const std::vector<std::byte> now = read_file(path("state"));
+    ASSERT_TRUE(std::equal(before.begin(), before.end(), now.begin()));
+    const std::size_t codes = bytes_of(fitted).size();
+    EXPECT_LT(now.size() - before.size(), codes - least + 2000);
+    before = now;
+    least = codes;
+  };
+  const FittedMatrices whole = fit_model(small, folding, choice, some_samples(), options);
+  file.save({.fitted = whole, .losses = {1}});
+  const auto size = std::filesystem::file_size(path("state"));
+  file.save({.fitted = whole, .losses = {1}});
+  EXPECT_EQ(std::filesystem::file_size(path("state")), size) << "nothing is new";
+  EXPECT_EQ(bytes_of(read().fitted), bytes_of(whole));
+  EXPECT_TRUE(read().fitted.begin()->second.encoded.bytes.is_file);
+}
+
+TEST_F(QuantizeStates, ComeRecordByRecord) {
+  QuantizeStateFile file(path("state"), kJob);
+  QuantizeState state;
+  state.written = {{1, 2}};
+  file.save(state);
+  state.written.push_back({3, 4});
+  state.costs[kUpId] = {{&weight_type("Q4_0"), 1e-9, 7}};
+  file.save(state);
+  state.sensitivities = Sensitivities{{{kUpId, {0.1}}}, {0.5}, 77, 1.25};
+  state.costs[{.role = WeightRole::kDown}] = {{&weight_type("2x6"), 1, 8}};
+  file.save(state);
+  const QuantizeState found = read();
+  EXPECT_EQ(found.written, state.written);
+  EXPECT_EQ(found.costs.size(), 2U);
+  EXPECT_EQ(found.sensitivities->embedding, state.sensitivities->embedding);
+}
+
 TEST_F(QuantizeStates, OfOtherJobsAreRefused) {
-  write_quantize_state(path("state"), kJob, {});
+  save({.losses = {1}});
   expect_error(ErrorKind::kFormat,
                "state: has the state of another job: expected seed '1', found '0'", [&] {
-                 (void)read_quantize_state(path("state"), {kJob[0], {"seed", "1"}});
+                 QuantizeStateFile(path("state"), {kJob[0], {"seed", "1"}});
                });
   expect_error(ErrorKind::kFormat, "expected text 'a', found ''", [&] {
-    (void)read_quantize_state(path("state"), {kJob[0], {"text", "a"}});
+    QuantizeStateFile(path("state"), {kJob[0], {"text", "a"}});
   });
 }
 
 TEST_F(QuantizeStates, AreNotOtherFiles) {
-  const auto expect_refused = [&](const formats::SafetensorsMetadata& metadata) {
-    formats::write_safetensors(path("state"), metadata, {});
-    expect_error(ErrorKind::kFormat, "expected a state of a quantization",
-                 [&] { (void)read_quantize_state(path("state"), {}); });
+  using Json = StateLog::Json;
+  const std::vector<std::byte> one(1);
+  const std::vector<std::span<const std::byte>> pieces = {one};
+  const auto expect_refused = [&](const std::string& name, const Json& value) {
+    std::filesystem::remove(path("state"));
+    StateLog({path("state")}, {"the state", "a state of a quantization"}, kJob, true)
+        .append(name, value, pieces);
+    expect_error(ErrorKind::kFormat, "state: expected a state of a quantization, found something",
+                 [&] { (void)read(); });
   };
-  expect_refused({});
-  const std::string key = "halftone.quantize_state";
-  expect_refused({{key, "no JSON"}});
-  expect_refused({{key, R"({"job": {}})"}});
-  const std::string front =
-      R"({"job": {}, "written": [], "sensitivities": null, "costs": [], "losses": [], "fitted": )";
-  expect_refused({{key, front + R"([{"id": ["no role", 0]}]})"}});
-  expect_refused(
-      {{key, front + R"([{"id": ["attention query", 0], "type": "2x8", "rows": 1, "cols": 64,)" +
-                 R"("factor": 1, "error": 0}]})"}});  // without the tensor
-  const std::vector<std::byte> nothing;
-  formats::write_safetensors(
-      path("state"),
-      {{key, front + R"([{"id": ["attention query", 0], "type": "2x8", "rows": 1, "cols": 64,)" +
-                 R"("factor": 1, "error": 0}]})"}},
-      std::vector<formats::NewSafetensorsTensor>{{"codes.attention query.0",
-                                                  formats::SafetensorsType::kU8,
-                                                  {0},
-                                                  source_of(own_bytes(nothing))}});
-  expect_error(ErrorKind::kFormat, "expected a state of a quantization",
-               [&] { (void)read_quantize_state(path("state"), {}); });
+  const Json matrix = {{"id", {"attention query", 0}},
+                       {"type", "2x8"},
+                       {"rows", 1},
+                       {"cols", 64},
+                       {"factor", 1},
+                       {"error", 0},
+                       {"bytes", 1}};
+  expect_refused("colours", 1);
+  expect_refused("written", {{"a"}});
+  expect_refused("costs", {{{"id", {"no role", 0}}, {"types", Json::array()}}});
+  expect_refused("fitted", {matrix});  // another number of bytes than the type has
+  Json long_matrix = matrix;
+  long_matrix["bytes"] = 100;
+  expect_refused("fitted", {long_matrix});  // more than the record has
+  expect_refused("sensitivities", {{"tokens", 1},
+                                   {"loss", 1},
+                                   {"outputs", Json::array()},
+                                   {"embedding", std::size_t{1} << 61U},
+                                   {"block_inputs", 0}});
   write_file(path("state"), std::string_view("text"));
-  expect_error(ErrorKind::kFormat, path("state"),
-               [&] { (void)read_quantize_state(path("state"), {}); });
+  expect_error(ErrorKind::kFormat, path("state"), [&] { (void)read(); });
 }
 
 }  // namespace
