@@ -2,6 +2,7 @@
 #include "halftone/api/calibration_samples.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
@@ -33,8 +34,8 @@ std::vector<lm::TokenId> tokens_with_text(const lm::Vocabulary& vocabulary, std:
   return tokens;
 }
 
-lm::SyntheticOptions synthetic_options(const LanguageQuantizeJob& job, const lm::Model& model) {
-  const lm::Tokenizer tokenizer = lm::read_model_texts(job.input, job.tokenizer).tokenizer;
+lm::SyntheticOptions synthetic_options(const CalibrationSource& job, const lm::Model& model) {
+  const lm::Tokenizer tokenizer = lm::read_model_texts(job.model, job.tokenizer).tokenizer;
   lm::SyntheticOptions options;
   options.count = job.samples.fit + job.samples.held_out;
   options.tokens = job.samples.tokens;
@@ -59,10 +60,9 @@ lm::TokenizedText tokenized(std::string_view text, const lm::Tokenizer& tokenize
   return result;
 }
 
-}  // namespace
-
-CalibrationSamples samples_of_texts(const LanguageQuantizeJob& job) {
-  const lm::Tokenizer tokenizer = lm::read_model_texts(job.input, job.tokenizer).tokenizer;
+/// Samples of the texts of a job.
+CalibrationSamples samples_of_texts(const CalibrationSource& job) {
+  const lm::Tokenizer tokenizer = lm::read_model_texts(job.model, job.tokenizer).tokenizer;
   CalibrationSamples result;
   std::vector<lm::TokenizedText> texts;
   for (const std::filesystem::path& path : job.texts) {
@@ -80,7 +80,8 @@ CalibrationSamples samples_of_texts(const LanguageQuantizeJob& job) {
   return result;
 }
 
-CalibrationSamples written_samples(const LanguageQuantizeJob& job, const lm::Model& model,
+/// Samples that the model writes.
+CalibrationSamples written_samples(const CalibrationSource& job, const lm::Model& model,
                                    const ProgressSink& progress,
                                    std::vector<std::vector<lm::TokenId>>& written,
                                    const std::function<void()>& save) {
@@ -104,6 +105,50 @@ CalibrationSamples written_samples(const LanguageQuantizeJob& job, const lm::Mod
   const std::size_t tokens = written.size() * options.tokens;
   result.texts = {{"synthetic samples", tokens, tokens}};  // of which nobody asks for the text
   return result;
+}
+
+}  // namespace
+
+void check_calibration(const CalibrationSource& source, const compress::Damping& damping) {
+  constexpr std::size_t kMax = 1U << 30U;  // far more than memory holds
+  const auto check_count = [](const char* name, std::size_t count, std::size_t least) {
+    if (count >= least && count <= kMax) return;
+    fail(ErrorKind::kUsage, std::string(name) + ": expected " + std::to_string(least) + " to " +
+                                std::to_string(kMax) + ", found " + std::to_string(count));
+  };
+  check_count("samples", source.samples.fit, 1);
+  check_count("samples held out", source.samples.held_out, 0);
+  check_count("tokens of a sample", source.samples.tokens, 2);
+  if (!std::isfinite(damping.channel) || damping.channel < 0) {
+    fail(ErrorKind::kUsage, "damping: expected a finite number of at least 0, found " +
+                                std::to_string(damping.channel));
+  }
+  if (source.texts.empty() != source.is_synthetic) {
+    fail(ErrorKind::kUsage, std::string("calibration: expected either texts or synthetic samples, "
+                                        "which the model writes itself, found ") +
+                                (source.is_synthetic ? "both" : "neither"));
+  }
+  lm::check_options(source.samples);
+}
+
+CalibrationSamples calibration_samples(const CalibrationSource& source, const lm::Model& model,
+                                       const ProgressSink& progress,
+                                       std::vector<std::vector<lm::TokenId>>& written,
+                                       const std::function<void()>& save) {
+  return source.is_synthetic ? written_samples(source, model, progress, written, save)
+                             : samples_of_texts(source);
+}
+
+std::vector<std::string> sample_warnings(const CalibrationSamples& calibration,
+                                         const std::vector<double>& losses, std::size_t widest,
+                                         const std::string& matrix) {
+  const lm::Samples& samples = calibration.samples;
+  std::vector<std::string> all = lm::warn_of_few_tokens(samples, widest, matrix);
+  for (auto& warnings : {lm::warn_of_strange_texts({samples, calibration.texts, losses}),
+                         lm::warn_of_narrow_samples(samples)}) {
+    all.insert(all.end(), warnings.begin(), warnings.end());
+  }
+  return all;
 }
 
 }  // namespace halftone

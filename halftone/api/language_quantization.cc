@@ -2,7 +2,6 @@
 #include "halftone/api/language_quantization.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -22,6 +21,7 @@
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/new_gguf.h"
 #include "halftone/lm/quantize/check_weights.h"
+#include "halftone/lm/quantize/cost_measurement.h"
 #include "halftone/lm/quantize/kept_matrix.h"
 #include "halftone/lm/quantize/tensor_parts.h"
 #include "halftone/lm/quantize/write_model.h"
@@ -118,7 +118,7 @@ class LanguageQuantizer {
   LanguageQuantizeReport run() {
     LanguageQuantizeReport report{.input_bytes = bytes_of_files(job_.input)};
     // What is cheap to check comes first.
-    if (has_budget() || job_.predicts_loss) check_gradients();
+    if (has_budget() || job_.predicts_loss) lm::check_gradients(model_.description);
     lm::TypeChoice choice;
     Menu menu;
     if (has_budget()) {
@@ -159,13 +159,6 @@ class LanguageQuantizer {
     progress_ = end;
     return sink;
   }
-  /// Sensitivities need them.
-  void check_gradients() const {
-    if (model_.description.mixers.empty()) return;
-    fail(ErrorKind::kUnsupported,
-         "predicted losses, by which a size chooses types: the recurrences of " +
-             model_.description.architecture + " have no gradient yet; give a type");
-  }
   [[nodiscard]] lm::TypeChoice given_types() const {
     if (is_gguf() && !job_.is_decoded) lm::require_gguf_types(job_.recipe);
     lm::TypeChoice choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
@@ -185,9 +178,8 @@ class LanguageQuantizer {
     if (file_) file_->save(state_);
   }
   void take_samples(const ProgressSink& progress) {
-    calibration_ = job_.is_synthetic
-                       ? written_samples(job_, model_, progress, state_.written, [&] { save(); })
-                       : samples_of_texts(job_);
+    calibration_ = calibration_samples(calibration_source(job_), model_, progress, state_.written,
+                                       [&] { save(); });
   }
   /// Called with what a walk measured beside what it is for.
   [[nodiscard]] std::function<void(std::vector<double>)> on_losses() {
@@ -220,12 +212,8 @@ class LanguageQuantizer {
     if (!samples().held_out.empty()) report.held_out_loss = losses.held_out;
     const auto widest = std::ranges::max_element(state_.fitted, {},
                                                  [](const auto& each) { return each.second.cols; });
-    report.warnings = lm::warn_of_few_tokens(
-        samples(), widest->second.cols, lm::canonical_name(folding_.description(), widest->first));
-    for (auto& warnings :
-         {lm::warn_of_strange_texts(measured), lm::warn_of_narrow_samples(samples())}) {
-      report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
-    }
+    report.warnings = sample_warnings(calibration_, state_.losses, widest->second.cols,
+                                      lm::canonical_name(folding_.description(), widest->first));
     if (kind_ == OutputKind::kOwn && !job_.is_decoded) {
       for (std::string& warning : lm::kept_warnings(folding_, state_.fitted)) {
         report.warnings.push_back(std::move(warning));
@@ -269,7 +257,7 @@ class LanguageQuantizer {
 
   /// What a budget may choose from.
   struct Menu {
-    std::map<lm::WeightId, std::vector<const lm::WeightType*>> types;
+    lm::TypeMenu types;
     lm::TypeChoice smallest;
     std::size_t weights = 0;
     std::size_t least = 0;   ///< bytes of the smallest types
@@ -277,11 +265,9 @@ class LanguageQuantizer {
   };
   [[nodiscard]] Menu make_menu() const {
     Menu menu;
-    for (const lm::WeightId& id : lm::matrices_to_fit(model_.description)) {
+    menu.types = lm::type_menu(model_, is_gguf());
+    for (const auto& [id, types] : menu.types) {
       const lm::Weight& weight = model_.weights.at(id);
-      const auto types = lm::types_to_choose(is_gguf(), id, weight.inputs());
-      if (types.empty()) continue;  // it stays as it is
-      menu.types.emplace(id, types);
       menu.smallest.emplace(id, types[0]);
       const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
       const std::size_t copies = is_expert ? model_.description.experts : 1;
@@ -300,30 +286,20 @@ class LanguageQuantizer {
     return tensors;
   }
   /// Measures what each type costs in state_.costs.
-  void measure_costs(const std::map<lm::WeightId, std::vector<const lm::WeightType*>>& types,
-                     const ProgressSink& progress) {
-    constexpr double kShareOfSensitivities = 0.4;
-    if (!state_.sensitivities) {
-      const std::size_t count =
-          std::min(samples().fit.size(), std::max<std::size_t>(1, job_.sensitivity_samples));
-      state_.sensitivities = lm::measure_sensitivities(
-          model_.description, model_.weights, std::span(samples().fit).first(count),
-          {job_.seed, part_of(progress, 0, kShareOfSensitivities)});
-      save();
-    }
-    const lm::MatrixWalkJob walk{.model = model_,
-                                 .folding = folding_,
-                                 .samples = samples(),
-                                 .damping = job_.damping,
-                                 .threads = threads_,
-                                 .progress = part_of(progress, kShareOfSensitivities, 1),
-                                 .on_block = [&] { save(); },
-                                 .on_losses = on_losses()};
-    lm::measure_type_costs(walk, *state_.sensitivities, types, state_.costs);
-    save();
+  void measure_costs(const lm::TypeMenu& types, const ProgressSink& progress) {
+    lm::measure_costs({.model = model_,
+                       .folding = folding_,
+                       .samples = samples(),
+                       .sensitivity_samples = job_.sensitivity_samples,
+                       .damping = job_.damping,
+                       .seed = job_.seed,
+                       .threads = threads_,
+                       .progress = progress,
+                       .save = [&] { save(); }},
+                      types, state_);
   }
   [[nodiscard]] double predicted_loss(const lm::TypeChoice& choice, const ProgressSink& progress) {
-    std::map<lm::WeightId, std::vector<const lm::WeightType*>> types;
+    lm::TypeMenu types;
     for (const auto& [id, type] : choice) types.emplace(id, std::vector{type});
     measure_costs(types, progress);
     double loss = 0;
@@ -367,46 +343,17 @@ class LanguageQuantizer {
   CalibrationSamples calibration_;
 };
 
-void check_numbers(const LanguageQuantizeJob& job) {
-  constexpr std::size_t kMax = 1U << 30U;  // far more than memory holds
-  const auto check = [](bool is_right, const std::string& name, const std::string& expected,
-                        const std::string& found) {
-    if (is_right) return;
-    fail(ErrorKind::kUsage, name + ": expected " + expected + ", found " + found);
-  };
-  const auto check_count = [&](const char* name, std::size_t count, std::size_t least) {
-    check(count >= least && count <= kMax, name,
-          std::to_string(least) + " to " + std::to_string(kMax), std::to_string(count));
-  };
-  check_count("samples", job.samples.fit, 1);
-  check_count("samples held out", job.samples.held_out, 0);
-  check_count("tokens of a sample", job.samples.tokens, 2);
-  if (job.bits_per_weight) {
-    const double bits = *job.bits_per_weight;
-    check(bits > 0 && bits <= 32, "bits per weight", "a number above 0, 32 at most",
-          std::to_string(bits));
-  }
-  const double damping = job.damping.channel;
-  check(std::isfinite(damping) && damping >= 0, "damping", "a finite number of at least 0",
-        std::to_string(damping));
-}
-
 void check_ways(const LanguageQuantizeJob& job) {
   const bool has_types =
       !job.recipe.blocks.empty() || !job.recipe.tables.empty() || !job.recipe.rules.empty();
+  if (job.bits_per_weight && !(*job.bits_per_weight > 0 && *job.bits_per_weight <= 32)) {
+    fail(ErrorKind::kUsage, "bits per weight: expected a number above 0, 32 at most, found " +
+                                std::to_string(*job.bits_per_weight));
+  }
   const int ways = (has_types ? 1 : 0) + (job.size ? 1 : 0) + (job.bits_per_weight ? 1 : 0);
   if (ways == 1) return;
   fail(ErrorKind::kUsage, "expected either types, a size or bits per weight, found " +
                               std::string(ways == 0 ? "none" : "several") + " of them");
-}
-
-void check_calibration(const LanguageQuantizeJob& job) {
-  if (job.texts.empty() != job.is_synthetic) {
-    fail(ErrorKind::kUsage, std::string("calibration: expected either texts or synthetic samples, "
-                                        "which the model writes itself, found ") +
-                                (job.is_synthetic ? "both" : "neither"));
-  }
-  lm::check_options(job.samples);
 }
 
 }  // namespace
@@ -414,8 +361,7 @@ void check_calibration(const LanguageQuantizeJob& job) {
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
   const Elapsed elapsed;
   check_ways(job);
-  check_numbers(job);
-  check_calibration(job);
+  check_calibration(calibration_source(job), job.damping);
   check_outputs(job);
   LanguageQuantizeReport report = LanguageQuantizer(job).run();
   report.seconds = elapsed.seconds();

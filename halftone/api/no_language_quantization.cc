@@ -3,11 +3,17 @@
 #include "halftone/api/language_conversion.h"
 #include "halftone/api/language_model.h"
 #include "halftone/api/language_quantization.h"
+#include "halftone/api/language_sensitivity.h"
 #include "halftone/base/error.h"
 
 namespace halftone {
 
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
+  (void)LanguageModel::open(job.input);  // says what is missing
+  fail(ErrorKind::kInternal, "a build without language models opened one");
+}
+
+LanguageSensitivity language_sensitivity(const LanguageSensitivityJob& job) {
   (void)LanguageModel::open(job.input);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }

@@ -42,7 +42,8 @@ class FileHash {
   std::uintmax_t bytes_ = 0;
 };
 
-std::string text_of(const LanguageQuantizeJob& job) {
+template <typename Job>
+std::string text_of(const Job& job) {
   if (job.is_synthetic) return "synthetic";
   FileHash hash;
   for (const auto& text : job.texts) hash.add(text);
@@ -71,21 +72,43 @@ std::string fit_of(const LanguageQuantizeJob& job) {
          std::to_string(job.groups.sweeps) + (job.groups.feedback ? "" : ", no feedback");
 }
 
-}  // namespace
-
-JobIdentity identity_of(const LanguageQuantizeJob& job) {
+/// The parts that all jobs have.
+template <typename Job>
+JobIdentity shared_identity(const Job& job) {
   FileHash model;
   model.add(job.input);
   if (!job.tokenizer.empty()) model.add(job.tokenizer);
   return {{"version", HALFTONE_VERSION},
           {"model", model.text()},
           {"text", text_of(job)},
-          {"samples", samples_of(job.samples)},
-          {"types", types_of(job)},
-          {"output", job.output.extension().string()},
-          {"rotation", job.rotates ? "yes" : "no"},
-          {"fit", fit_of(job)},
-          {"seed", std::to_string(job.seed)}};
+          {"samples", samples_of(job.samples)}};
+}
+
+}  // namespace
+
+JobIdentity identity_of(const LanguageQuantizeJob& job) {
+  JobIdentity identity = shared_identity(job);
+  const JobIdentity others = {{"types", types_of(job)},
+                              {"output", job.output.extension().string()},
+                              {"rotation", job.rotates ? "yes" : "no"},
+                              {"fit", fit_of(job)},
+                              {"seed", std::to_string(job.seed)}};
+  identity.insert(identity.end(), others.begin(), others.end());
+  return identity;
+}
+
+JobIdentity identity_of(const LanguageSensitivityJob& job) {
+  JobIdentity identity = shared_identity(job);
+  std::string choices;
+  for (const std::string& choice : job.choices) choices += (choices.empty() ? "" : ",") + choice;
+  const JobIdentity others = {
+      {"choices", choices.empty() ? "default of " + job.input.extension().string() : choices},
+      {"rotation", job.rotates ? "yes" : "no"},
+      {"fit", "damping " + number_text(job.damping.channel) + ", " +
+                  std::to_string(job.sensitivity_samples) + " samples"},
+      {"seed", std::to_string(job.seed)}};
+  identity.insert(identity.end(), others.begin(), others.end());
+  return identity;
 }
 
 }  // namespace halftone

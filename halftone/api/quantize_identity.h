@@ -3,7 +3,8 @@
 #pragma once
 
 #include "halftone/api/language_quantization.h"
-#include "halftone/lm/quantize/quantize_state.h"
+#include "halftone/api/language_sensitivity.h"
+#include "halftone/base/state/job_identity.h"
 
 namespace halftone {
 
@@ -11,5 +12,7 @@ namespace halftone {
 /// bytes: their names and times do not matter.
 /// @throws Error kIo if a file cannot be read
 JobIdentity identity_of(const LanguageQuantizeJob& job);
+/// Likewise of what is measured.
+JobIdentity identity_of(const LanguageSensitivityJob& job);
 
 }  // namespace halftone

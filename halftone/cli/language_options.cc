@@ -36,6 +36,44 @@ CLI::Option* add_lora_option(CLI::App& verb, std::filesystem::path& lora) {
       ->check(read_path());
 }
 
+CalibrationOptions add_calibration_options(CLI::App& verb,
+                                           std::vector<std::filesystem::path>& texts,
+                                           bool& is_synthetic, const std::string& use) {
+  CalibrationOptions options;
+  options.text =
+      verb.add_option("--text", texts, "Text in UTF-8 to " + use + "; several may be given")
+          ->check(read_path());
+  options.synthetic =
+      verb.add_option_function<std::string>(
+              "--calibrate", [&is_synthetic](const std::string&) { is_synthetic = true; },
+              "synthetic: instead of --text, " + use + " samples that it writes itself")
+          ->check(OneOf(std::vector<std::string>{"synthetic"}))
+          ->excludes(options.text);
+  return options;
+}
+
+void add_sample_options(CLI::App& verb, lm::SampleOptions& samples, compress::Damping& damping) {
+  verb.add_option("--samples", samples.fit, "Samples to fit to, at most")
+      ->check(whole_from(1))
+      ->capture_default_str();
+  verb.add_option("--held-out", samples.held_out, "Samples to judge by, which the fit does not see")
+      ->check(whole_from(0))
+      ->capture_default_str();
+  verb.add_option("--sample-tokens", samples.tokens, "Tokens of a sample")
+      ->check(whole_from(2))
+      ->capture_default_str();
+  verb.add_option("--damping", damping.channel,
+                  "Share of each input's second moment that is added to it: more trusts the texts "
+                  "less")
+      ->check(non_negative_number())
+      ->capture_default_str();
+}
+
+void add_rotation_option(CLI::App& verb, bool& rotates) {
+  verb.add_flag("!--no-rotation", rotates,
+                "Keep the basis of the model; else rotations spread outliers over the channels");
+}
+
 void add_language_options(CLI::App& verb, LanguageOptions& options) {
   verb.add_option("model", options.model, kLanguageModelText)->required()->check(read_path());
   add_tokenizer_option(verb, options.tokenizer);

@@ -12,7 +12,9 @@
 
 #include "halftone/api/language_model.h"
 #include "halftone/cli/command.h"
+#include "halftone/compress/fit/group_metric.h"
 #include "halftone/lm/generate/generate.h"
+#include "halftone/lm/quantize/samples.h"
 
 namespace halftone::cli {
 
@@ -44,6 +46,27 @@ CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache);
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options);
+
+/// The heading of options of language models that are fitted or measured, and what they need.
+inline constexpr const char* kCalibrationGroup =
+    "Language models, with --text or --calibrate synthetic";
+inline constexpr const char* kCalibrationWays = "--text or --calibrate synthetic";
+
+/// Where the samples of a language model come from.
+struct CalibrationOptions {
+  CLI::Option* text = nullptr;
+  CLI::Option* synthetic = nullptr;
+};
+
+/// Adds --text and --calibrate.
+/// @param use  of the samples, for the help: "fit a language model to"
+CalibrationOptions add_calibration_options(CLI::App& verb,
+                                           std::vector<std::filesystem::path>& texts,
+                                           bool& is_synthetic, const std::string& use);
+/// Adds --samples, --held-out, --sample-tokens and --damping.
+void add_sample_options(CLI::App& verb, lm::SampleOptions& samples, compress::Damping& damping);
+/// Adds --no-rotation.
+void add_rotation_option(CLI::App& verb, bool& rotates);
 
 /// Writes text to standard output as it comes, until Ctrl-C. On a terminal, control characters but
 /// tabs and line feeds are shown as \xHH: what a model writes must not move the cursor.

@@ -7,14 +7,11 @@
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/error.h"
 #include "halftone/cli/language_options.h"
-#include "halftone/cli/one_of.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/report/language.h"
 
 namespace halftone::cli {
 namespace {
-
-constexpr const char* kLanguageGroup = "Language models, with --text or --calibrate synthetic";
 
 lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const std::string& path) {
   lm::TypeRecipe given = options.job.recipe;
@@ -29,16 +26,7 @@ lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const std::stri
 }
 
 void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job) {
-  verb.add_option("--samples", job.samples.fit, "Samples to fit to, at most")
-      ->check(whole_from(1))
-      ->capture_default_str();
-  verb.add_option("--held-out", job.samples.held_out,
-                  "Samples to judge by, which the fit does not see")
-      ->check(whole_from(0))
-      ->capture_default_str();
-  verb.add_option("--sample-tokens", job.samples.tokens, "Tokens of a sample")
-      ->check(whole_from(2))
-      ->capture_default_str();
+  add_sample_options(verb, job.samples, job.damping);
   verb.add_option("--candidates", job.groups.candidates, "Scales to try for each group of weights")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
@@ -46,26 +34,7 @@ void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job) {
                   "Passes that choose scales and codes anew by the outputs")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  verb.add_option("--damping", job.damping.channel,
-                  "Share of each input's second moment that is added to it: more trusts the texts "
-                  "less")
-      ->check(non_negative_number())
-      ->capture_default_str();
-  verb.add_flag("!--no-rotation", job.rotates,
-                "Keep the basis of the model; else rotations spread outliers over the channels");
-}
-
-void add_calibration_options(CLI::App& verb, LanguageQuantizeOptions& options) {
-  LanguageQuantizeJob& job = options.job;
-  options.text = verb.add_option("--text", job.texts,
-                                 "Text in UTF-8 to fit a language model to; several may be given")
-                     ->check(read_path());
-  options.calibrate =
-      verb.add_option_function<std::string>(
-              "--calibrate", [&job](const std::string&) { job.is_synthetic = true; },
-              "synthetic: instead of --text, fit a language model to samples that it writes itself")
-          ->check(OneOf(std::vector<std::string>{"synthetic"}))
-          ->excludes(options.text);
+  add_rotation_option(verb, job.rotates);
 }
 
 void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
@@ -100,7 +69,10 @@ void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
 }  // namespace
 
 void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options) {
-  add_calibration_options(verb, options);
+  const CalibrationOptions calibration = add_calibration_options(
+      verb, options.job.texts, options.job.is_synthetic, "fit a language model to");
+  options.text = calibration.text;
+  options.calibrate = calibration.synthetic;
   const std::size_t before = verb.get_options().size();
   add_type_options(verb, options);
   add_fit_options(verb, options.job);
@@ -110,21 +82,21 @@ void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& opti
   add_tokenizer_option(verb, options.tokenizer);
   const std::vector<CLI::Option*> all = verb.get_options();
   options.others.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
-  options.calibrate->group(kLanguageGroup);
-  options.text->group(kLanguageGroup);
-  for (CLI::Option* option : options.others) option->group(kLanguageGroup);
+  options.calibrate->group(kCalibrationGroup);
+  options.text->group(kCalibrationGroup);
+  for (CLI::Option* option : options.others) option->group(kCalibrationGroup);
 }
 
 bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool has_budget) {
-  constexpr const char* kWays = "--text or --calibrate synthetic";
   if (*options.text || *options.calibrate) return true;
   for (const CLI::Option* option : options.others) {
     const std::string name = option->get_name();
     const bool is_shared = name == "--state" || name == "--write-recipe";
-    if (*option && !(has_budget && is_shared)) throw CLI::RequiresError(option->get_name(), kWays);
+    if (*option && !(has_budget && is_shared))
+      throw CLI::RequiresError(option->get_name(), kCalibrationWays);
   }
   if (has_data) return false;
-  throw CLI::RequiredError(std::string("--data, or for a language model ") + kWays);
+  throw CLI::RequiredError(std::string("--data, or for a language model ") + kCalibrationWays);
 }
 
 void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,

@@ -116,6 +116,42 @@ TEST_F(CppLanguageQuantize, WritesItsOwnSamplesAndContinues) {
   EXPECT_EQ(contents("parts.safetensors"), contents("whole.safetensors"));
 }
 
+TEST_F(CppLanguageQuantize, MeasuresWhatTypesLose) {
+  LanguageSensitivityOptions options;
+  options.choices = {"2x8", "4x8", "Q8_0"};
+  options.tokenizer = tiny_.tokenizer();
+  options.samples = 8;
+  options.held_out = 2;
+  options.sample_tokens = 32;
+  const LanguageSensitivity found = language_sensitivity(tiny_.path(), texts_, options);
+  EXPECT_EQ(found.samples, 2U);
+  EXPECT_EQ(found.tokens, 32U);
+  EXPECT_FALSE(found.on_fit_samples);
+  EXPECT_GT(found.model_loss, 0);
+  EXPECT_FALSE(found.warnings.empty()) << "the weights are random";
+  const auto query =
+      std::ranges::find(found.matrices, "blk.0.attn_q.weight", &SensitiveMatrix::name);
+  ASSERT_NE(query, found.matrices.end());
+  EXPECT_EQ(query->type, "F32");
+  EXPECT_EQ(query->rows, 64U);
+  EXPECT_EQ(query->cols, 64U);
+  EXPECT_EQ(query->bytes, 64 * 64 * 4U);
+  ASSERT_EQ(found.choices.size(), 3U);
+  EXPECT_EQ(found.choices[0].name, "4x8") << "by their bits";
+  double loss = 1e9;
+  for (const TypeSensitivity& choice : found.choices) {
+    ASSERT_EQ(choice.matrices.size(), found.matrices.size());
+    const auto& cost = choice.matrices[static_cast<std::size_t>(query - found.matrices.begin())];
+    ASSERT_TRUE(cost.has_value());
+    EXPECT_EQ(8.0 * static_cast<double>(cost->bytes), cost->bits * 64 * 64);
+    EXPECT_LT(cost->loss, loss);
+    loss = cost->loss;
+  }
+  options.choices.emplace_back("2x8");
+  expect_error(ErrorKind::kUsage, "types: '2x8' comes twice",
+               [&] { (void)language_sensitivity(tiny_.path(), texts_, options); });
+}
+
 TEST_F(CppLanguageQuantize, ReadsRecipes) {
   const TypeRecipe types = parse_type_recipe(
       "[default]\ntype = \"2x6\"\ntable_type = \"keep\"\n"

@@ -5,6 +5,7 @@
 
 #include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
+#include "halftone/api/language_sensitivity.h"
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/cpp/internals.h"
@@ -43,6 +44,21 @@ LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
   return job;
 }
 
+LanguageSensitivityJob job_of(const LanguageSensitivityOptions& options) {
+  LanguageSensitivityJob job;
+  job.choices = options.choices;
+  job.tokenizer = options.tokenizer;
+  job.is_synthetic = options.synthetic;
+  job.state = options.state;
+  job.samples.fit = options.samples;
+  job.samples.held_out = options.held_out;
+  job.samples.tokens = options.sample_tokens;
+  job.damping.channel = options.damping;
+  job.rotates = options.rotates;
+  job.seed = options.seed;
+  return job;
+}
+
 }  // namespace
 
 TypeRecipe load_type_recipe(const std::filesystem::path& path) {
@@ -67,6 +83,22 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
         job.output = output;
         job.progress = sink_of(options.progress, raised);
         return halftone::quantize_language_model(job);
+      },
+      {&raised});
+}
+
+LanguageSensitivity language_sensitivity(const std::filesystem::path& model,
+                                         std::span<const std::filesystem::path> texts,
+                                         const LanguageSensitivityOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        LanguageSensitivityJob job = job_of(options);
+        job.input = model;
+        job.texts.assign(texts.begin(), texts.end());
+        job.progress = sink_of(options.progress, raised);
+        return halftone::language_sensitivity(job);
       },
       {&raised});
 }

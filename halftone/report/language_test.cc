@@ -111,6 +111,30 @@ TEST(LanguageReports, ShowWhatWasQuantized) {
   EXPECT_TRUE(found["layers"][1]["sqnr_db"].is_null());
 }
 
+TEST(LanguageReports, ShowWhatTypesLose) {
+  LanguageSensitivity found{.samples = 2, .tokens = 32, .on_fit_samples = true, .model_loss = 1.5};
+  found.matrices = {{"token_embd.weight", "F16", 100, 64, 12800},
+                    {"blk.0.ffn_up.weight", "F16", 128, 64, 16384}};
+  found.choices = {
+      {"Q4_0", {MatrixSensitivity{4.5, 3600, 0.25}, MatrixSensitivity{4.5, 4608, 0.5}}},
+      {"Q8_0", {std::nullopt, MatrixSensitivity{8.5, 8704, 0.001234}}}};
+  const std::string text = to_text(found);
+  EXPECT_THAT(text, HasSubstr("on 2 samples of 32 tokens. If one matrix has this type:\n"));
+  EXPECT_THAT(text,
+              HasSubstr("blk.0.ffn_up.weight        128 x 64  F16   16.0 KiB   0.5  0.00123"));
+  EXPECT_THAT(text,
+              HasSubstr("token_embd.weight          100 x 64  F16   12.5 KiB  0.25        -"));
+  EXPECT_THAT(text, HasSubstr("Q4_0  4.500         2  8208 B         0.75"));
+  EXPECT_THAT(text, HasSubstr("own loss on these samples: 1.500 nats per token."));
+  EXPECT_THAT(text, HasSubstr("These are the samples of the fit"));
+  const auto json = nlohmann::json::parse(to_json(found));
+  EXPECT_EQ(json["choices"][0]["bytes"], 8208);
+  EXPECT_EQ(json["choices"][0]["loss"], 0.75);
+  EXPECT_EQ(json["choices"][1]["layers"][0], nullptr);
+  EXPECT_EQ(json["choices"][1]["layers"][1]["weight_bits"], 8.5);
+  EXPECT_EQ(json["layers"][1]["rows"], 128);
+}
+
 TEST(LanguageReports, ShowSpeeds) {
   const LanguageSpeed speed{2, 512, 128, 2e10, {{0, 100, 50, 200 << 20, 0.5}, {64, 0, 0, 0, 0}}};
   const std::string text = to_text(speed);

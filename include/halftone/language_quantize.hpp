@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes and converts language models: from file to file.
+// Quantizes, measures and converts language models: from file to file.
 #pragma once
 
 #include <cstddef>
@@ -96,6 +96,35 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API LanguageQuantizeReport quantize_language_model(
       const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
       const std::filesystem::path& output, const LanguageQuantizeOptions& options);
+
+  /// For language_sensitivity(). Fields that LanguageQuantizeOptions has too mean the same.
+  struct LanguageSensitivityOptions {
+    /// Types such as "Q4_K" or "2x6"; empty: those that quantize_language_model() chooses from for
+    /// a size, of GGUF for a GGUF file and Halftone's own for others.
+    std::vector<std::string> choices{};
+    std::filesystem::path tokenizer{};
+    bool synthetic = false;
+    std::filesystem::path state{};
+    std::size_t samples = 64;
+    std::size_t held_out = 16;
+    std::size_t sample_tokens = 512;
+    double damping = 0.05;
+    bool rotates = true;  ///< if a choice is a vector basis; types of GGUF alone have no rotations
+    std::uint64_t seed = 0;
+    Resources resources{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// Predicts what each matrix of a language model loses in each type by itself; where a sum of
+  /// losses is small, it predicts that of several matrices. The result is that of
+  /// `halftone sensitivity --text`, for any number of threads and any processor.
+  /// @param model  as for quantize_language_model()
+  /// @param texts  likewise
+  /// @throws Error as quantize_language_model(); kUsage for a type that comes twice; kUnsupported
+  ///         for recurrences, which have no gradient yet
+  HALFTONE_CPP_API LanguageSensitivity language_sensitivity(
+      const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
+      const LanguageSensitivityOptions& options = {});
 
   /// Writes a language model in another form, without a fit: a GGUF file of a folder of Hugging
   /// Face, with the numbers that it has; or a model with the changes of an adapter, W + alpha/r B A

@@ -13,7 +13,11 @@ from . import _halftone as native
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
 from ._language_distill import distill_language_model
-from ._language_quantize import convert_language_model, quantize_language_model
+from ._language_quantize import (
+    convert_language_model,
+    language_sensitivity,
+    quantize_language_model,
+)
 from ._model import Model, Port, Session, load
 from ._report import Report, report
 from ._reports import (
@@ -38,11 +42,15 @@ from ._sensitivity_reports import (
     BudgetTry,
     ChoiceSensitivity,
     ChosenLayer,
+    LanguageSensitivity,
     LayerSensitivity,
+    MatrixSensitivity,
     NetworkCosts,
     SensitiveLayer,
+    SensitiveMatrix,
     SensitiveUnit,
     Sensitivity,
+    TypeSensitivity,
     UnitSensitivity,
 )
 from ._systems import Encoding, NumberSystem, decode, encode, fit, levels, number_systems
@@ -53,12 +61,12 @@ __all__ = [
     "BudgetReport",
     "BudgetTry",
     "Chat",
+    "ChatInputs",
     "ChoiceSensitivity",
     "ChosenLayer",
     "Comparison",
     "Encoding",
     "Evaluation",
-    "ChatInputs",
     "GenerateOptions",
     "Generation",
     "Inspection",
@@ -66,9 +74,11 @@ __all__ = [
     "LanguageDistillReport",
     "LanguageModel",
     "LanguageQuantizeReport",
+    "LanguageSensitivity",
     "Layer",
     "LayerReport",
     "LayerSensitivity",
+    "MatrixSensitivity",
     "Measurement",
     "Model",
     "NetworkCosts",
@@ -79,11 +89,13 @@ __all__ = [
     "QuantizedMatrix",
     "Report",
     "SensitiveLayer",
+    "SensitiveMatrix",
     "SensitiveUnit",
     "Sensitivity",
     "Session",
     "TextDivergence",
     "TextEvaluation",
+    "TypeSensitivity",
     "UnitSensitivity",
     "bench",
     "convert",
@@ -94,6 +106,7 @@ __all__ = [
     "evaluate",
     "fit",
     "inspect",
+    "language_sensitivity",
     "levels",
     "load",
     "number_systems",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Language models in few bits, or in another form."""
+"""Language models in few bits, what these lose, or in another form."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
 from ._recipes import is_recipe_text
 from ._reports import LanguageConvertReport, LanguageQuantizeReport
+from ._sensitivity_reports import LanguageSensitivity
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -129,6 +130,53 @@ def quantize_language_model(
         with missing_files(read):
             found = native.quantize_language(read[0], texts, os.fsdecode(output), how)
         return LanguageQuantizeReport(found)
+
+
+@checked
+def language_sensitivity(
+    model: Path,
+    texts: Path | Sequence[Path] | None,
+    *,
+    choices: Sequence[str] | None = None,
+    tokenizer: Path | None = None,
+    synthetic: bool = False,
+    state: Path | None = None,
+    samples: int = 64,
+    held_out: int = 16,
+    sample_tokens: int = 512,
+    damping: float = 0.05,
+    rotation: bool = True,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+) -> LanguageSensitivity:
+    """Predicts what each matrix of a language model loses in each type by itself.
+
+    The losses are divergences from the model in nats per token, and those of
+    `halftone sensitivity --text` for the same options and texts.
+
+    model, texts: as for quantize_language_model().
+    choices: types such as "Q4_K" or "2x6"; None: those that quantize_language_model() chooses from
+    for a size, of GGUF for a GGUF file and Halftone's own for others.
+    rotation: of weights that get vector bases; types of GGUF alone have no rotations.
+    The other options are those of quantize_language_model().
+    """
+    how = native.LanguageQuantizeHow()
+    how.samples, how.held_out, how.sample_tokens = samples, held_out, sample_tokens
+    how.damping, how.synthetic, how.rotation, how.seed = damping, synthetic, rotation, seed
+    how.threads = check_threads(threads)
+    if state is not None:
+        how.state = os.fsdecode(state)
+    texts = paths_of(texts)
+    read = [os.fsdecode(model), *texts]
+    if tokenizer is not None:
+        read.append(os.fsdecode(tokenizer))
+        how.tokenizer = read[-1]
+    with Progress(progress) as callback:
+        how.progress = callback
+        with missing_files(read):
+            found = native.language_sensitivity(read[0], texts, list(choices or []), how)
+        return LanguageSensitivity(found)
 
 
 @checked

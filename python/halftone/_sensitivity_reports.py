@@ -126,6 +126,99 @@ class Sensitivity(Result):
         return _html.table(head, rows) + _html.paragraph(about)
 
 
+class SensitiveMatrix(NamedTuple):
+    """A matrix of a language model, of experts all."""
+
+    name: str  #: as in GGUF files
+    type: str  #: in the file of the model
+    rows: int
+    cols: int
+    bytes: int  #: in this type
+
+
+class MatrixSensitivity(NamedTuple):
+    """A matrix in a type."""
+
+    weight_bits: float  #: of a weight, with its share of the scales
+    bytes: int
+    loss: float  #: predicted divergence in nats per token, if it is the only quantized matrix
+
+
+class TypeSensitivity(NamedTuple):
+    """All matrices in a type."""
+
+    name: str
+    weight_bits: float
+    bytes: int  #: of the matrices that the type holds
+    loss: float  #: the sum of their losses
+    layers: tuple[MatrixSensitivity | None, ...]  #: None: the type does not hold the rows
+
+    @classmethod
+    def of(cls, facts: dict[str, Any]) -> TypeSensitivity:
+        """From the JSON of a report."""
+        layers = tuple(MatrixSensitivity(**row) if row else None for row in facts["layers"])
+        return cls(facts["name"], facts["weight_bits"], facts["bytes"], facts["loss"], layers)
+
+
+class LanguageSensitivity(Result):
+    """What each matrix of a language model loses in each type."""
+
+    @property
+    def samples(self) -> int:
+        """On which losses are predicted: those held out, or those of the fit."""
+        return int(self._facts["samples"])
+
+    @property
+    def tokens(self) -> int:
+        """Of each sample."""
+        return int(self._facts["tokens"])
+
+    @property
+    def on_fit_samples(self) -> bool:
+        """Whether these are those of the fit, on which losses are lower."""
+        return bool(self._facts["on_fit_samples"])
+
+    @property
+    def model_loss(self) -> float:
+        """Of the model itself on them: mean of -log p in nats per token."""
+        return float(self._facts["model_loss"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line each, such as a text that the model does not know."""
+        return tuple(self._facts["warnings"])
+
+    @property
+    def layers(self) -> tuple[SensitiveMatrix, ...]:
+        """The matrices."""
+        return tuple(SensitiveMatrix(**row) for row in self._facts["layers"])
+
+    @property
+    def choices(self) -> tuple[TypeSensitivity, ...]:
+        """By rising bits."""
+        return tuple(TypeSensitivity.of(facts) for facts in self._facts["choices"])
+
+    def __repr__(self) -> str:
+        about = f"{len(self.layers)} matrices in {len(self.choices)} types"
+        return f"<halftone.LanguageSensitivity: {about}>"
+
+    def _repr_html_(self) -> str:
+        choices = self.choices
+        rows = [
+            (
+                matrix.name,
+                matrix.type,
+                matrix.bytes,
+                *("-" if (cost := choice.layers[i]) is None else f"{cost.loss:.3g}"
+                  for choice in choices),
+            )
+            for i, matrix in enumerate(self.layers)
+        ]
+        head = ("matrix", "type", "bytes", *(choice.name for choice in choices))
+        about = "loss: predicted divergence of the matrix alone, nats per token"
+        return _html.table(head, rows) + _html.paragraph(about)
+
+
 class NetworkCosts(NamedTuple):
     """What networks within budgets are compared by."""
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes and converts language models, from file to file.
+// Quantizes, measures and converts language models, from file to file.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -11,6 +11,7 @@
 
 #include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
+#include "halftone/api/language_sensitivity.h"
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/report/language.h"
@@ -62,6 +63,34 @@ Texts convert_language(const std::filesystem::path& model, const std::filesystem
   const nb::gil_scoped_release release;
   const LanguageConvertReport found = convert_language_model({model, output, lora});
   return {report::to_text(found), report::to_json(found)};
+}
+
+/// @param how  without types
+Texts language_sensitivity_texts(const std::filesystem::path& model,
+                                 const std::vector<std::filesystem::path>& texts,
+                                 const std::vector<std::string>& choices,
+                                 const LanguageQuantizeHow& how) {
+  Reporter reporter(how.progress);
+  const LanguageQuantizeJob& given = how.job;
+  const LanguageSensitivityJob job{.input = model,
+                                   .tokenizer = given.tokenizer,
+                                   .texts = texts,
+                                   .is_synthetic = given.is_synthetic,
+                                   .state = given.state,
+                                   .choices = choices,
+                                   .samples = given.samples,
+                                   .damping = given.damping,
+                                   .rotates = given.rotates,
+                                   .seed = given.seed,
+                                   .threads = given.threads,
+                                   .progress = reporter.sink()};
+  return reporter.run([&] {
+    ThreadSettings settings = thread_settings();
+    settings.threads = job.threads;
+    const UseThreadSettings use(settings);
+    const LanguageSensitivity found = language_sensitivity(job);
+    return Texts(report::to_text(found), report::to_json(found));
+  });
 }
 
 using LanguageHowClass = nb::class_<LanguageQuantizeHow>;
@@ -125,6 +154,8 @@ void bind_language_quantize(nb::module_& module) {
   how.def_rw("progress", &LanguageQuantizeHow::progress, nb::arg().none());
   module.def("convert_language", convert_language, nb::arg("model"), nb::arg("output"),
              nb::arg("lora"));
+  module.def("language_sensitivity", language_sensitivity_texts, nb::arg("model"), nb::arg("texts"),
+             nb::arg("choices"), nb::arg("how"));
   module.def("quantize_language", quantize_language, nb::arg("model"), nb::arg("texts"),
              nb::arg("output"), nb::arg("how"));
 }

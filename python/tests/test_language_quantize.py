@@ -71,6 +71,35 @@ def test_files_are_those_of_the_program(
             "1042 foxes", max_tokens=9, **options).tokens  # type: ignore[arg-type]
 
 
+def test_sensitivities_are_those_of_the_program(
+    files: Path, tmp_path: Path, program: Program
+) -> None:
+    text, tokenizer = files.with_suffix(".txt"), files.with_suffix(".tokenizer")
+    state = tmp_path / "s"
+    found = ht.language_sensitivity(
+        files, text, tokenizer=tokenizer, choices=["2x6", "q4_0"], state=state, **FEW)
+    assert found.to_json() == program(
+        "sensitivity", files, "--tokenizer", tokenizer, "--text", text, "--choices", "2x6,Q4_0",
+        "--samples", 8, "--held-out", 2, "--sample-tokens", 32, "--json")
+    assert state.exists() and (found.samples, found.tokens) == (2, 32) and found.model_loss > 0
+    assert not found.on_fit_samples and any("does not know" in line for line in found.warnings)
+    query = [layer.name for layer in found.layers].index("blk.0.attn_q.weight")
+    assert found.layers[query] == ht.SensitiveMatrix("blk.0.attn_q.weight", "F32", 64, 64, 16384)
+    two, four = found.choices
+    assert (two.name, four.name, four.weight_bits) == ("2x6", "Q4_0", 4.5)
+    cost = four.layers[query]
+    assert isinstance(cost, ht.MatrixSensitivity)
+    assert cost.bytes == 64 * 64 * 4.5 / 8 and 0 < cost.loss < four.loss < two.loss
+    assert isinstance(two, ht.TypeSensitivity) and two.bytes < four.bytes
+    assert repr(found) == f"<halftone.LanguageSensitivity: {len(found.layers)} matrices in 2 types>"
+    html = found._repr_html_()
+    assert "<th>2x6</th><th>Q4_0</th>" in html and "<td>blk.0.attn_q.weight</td>" in html
+    with pytest.raises(ValueError, match="'Q4_0' comes twice"):
+        ht.language_sensitivity(files, text, tokenizer=tokenizer, choices=["Q4_0", "Q4_0"], **FEW)
+    with pytest.raises(FileNotFoundError):
+        ht.language_sensitivity("none.gguf", text, **FEW)
+
+
 def test_the_report(files: Path, tmp_path: Path) -> None:
     small = tmp_path / "small.safetensors"
     report = quantized(files, small, type="4x8", rules={"*attn_v*": "Q8_0", "blk.1.*": "keep"})

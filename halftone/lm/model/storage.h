@@ -12,9 +12,6 @@ namespace halftone::lm {
 /// Bytes of a block of MXFP4 whose scale a file keeps apart.
 inline constexpr std::size_t kMxfp4Bytes = 16;
 
-/// Bytes of a number of elements, whole blocks of the type.
-std::size_t bytes_of(const StorageType& type, std::size_t elements);
-
 /// The elements as float32.
 /// @throws Error kUnsupported if Halftone does not decode this type
 void decode_elements(const StorageType& type, const SharedBytes& bytes, std::span<float> values);

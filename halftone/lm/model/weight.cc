@@ -32,6 +32,12 @@ void append_halves(std::span<const std::byte> neighbours, std::vector<std::byte>
 
 }  // namespace
 
+std::string_view type_name(const StorageType& type) {
+  const auto* blocks = std::get_if<numerics::SharedBlockEncoding>(&type);
+  return blocks != nullptr ? (*blocks)->name
+                           : formats::to_string(std::get<formats::SafetensorsType>(type));
+}
+
 std::size_t bytes_of(const StorageType& type, std::size_t elements) {
   if (const auto* plain = std::get_if<formats::SafetensorsType>(&type)) {
     return elements * formats::size_bytes(*plain);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -25,6 +26,11 @@ namespace halftone::lm {
 
 /// How a file stores elements: in blocks, or plain elements.
 using StorageType = std::variant<numerics::SharedBlockEncoding, formats::SafetensorsType>;
+
+/// "Q4_K", "BF16": as files call it.
+std::string_view type_name(const StorageType& type);
+/// Bytes of a number of elements, whole blocks of the type.
+std::size_t bytes_of(const StorageType& type, std::size_t elements);
 
 /// A matrix or vector as a file stores it, or the matrices of several experts: a whole tensor or a
 /// part of one.

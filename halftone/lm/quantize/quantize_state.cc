@@ -30,12 +30,9 @@ std::size_t padding_behind(std::size_t bytes) {
   return (kAlignment - bytes % kAlignment) % kAlignment;
 }
 
-constexpr const char* kExpected = "a state of a quantization";
-
-[[noreturn]] void fail_form() {
-  fail(ErrorKind::kFormat,
-       std::string("expected ") + kExpected + ", found something else: name another file");
-}
+/// Thrown for records of another form.
+struct BadRecord {};
+[[noreturn]] void fail_form() { throw BadRecord(); }
 
 /// Roles by their names: numbers of an enumeration change from version to version.
 Json id_json(const WeightId& id) { return {to_string(id.role), id.block}; }
@@ -137,8 +134,9 @@ void append_sensitivities(const Sensitivities& found, StateLog& log) {
 
 }  // namespace
 
-QuantizeStateFile::QuantizeStateFile(const std::filesystem::path& path, const JobIdentity& identity)
-    : path_(path), log_(path, {"the state", kExpected}, identity, true) {}
+QuantizeStateFile::QuantizeStateFile(const std::filesystem::path& path, const JobIdentity& identity,
+                                     const StateKind& kind)
+    : path_(path), log_(path, kind, identity, true) {}
 
 QuantizeState QuantizeStateFile::read() {
   QuantizeState state;
@@ -147,6 +145,8 @@ QuantizeState QuantizeStateFile::read() {
       for (const StateRecord& record : log_.take_records()) add(record, state);
     });
   } catch (const Json::exception&) {
+    log_.fail_form();
+  } catch (const BadRecord&) {
     log_.fail_form();
   }
   remember(state);

@@ -24,16 +24,21 @@ struct QuantizeState {
   std::vector<double> losses{};  ///< SampleWalk::losses(); empty: not yet measured
 };
 
+/// What a state belongs to: a quantization, or a measurement of what types cost.
+inline const StateKind kQuantizationKind = {"the state", "a state of a quantization"};
+inline const StateKind kSensitivityKind = {"sensitivities", "measured sensitivities of a model"};
+
 /// The log of a state: a record for the matrices of each block, for costs of the types of a block,
 /// for samples, sensitivities and losses. Codes and sensitivities are the bytes of a record.
 class QuantizeStateFile {
  public:
   /// @param path  empty: nothing is kept
   /// @throws Error as StateLog
-  QuantizeStateFile(const std::filesystem::path& path, const JobIdentity& identity);
+  QuantizeStateFile(const std::filesystem::path& path, const JobIdentity& identity,
+                    const StateKind& kind = kQuantizationKind);
 
   /// What the file has, or an empty state. Codes remain views of the file. Called once.
-  /// @throws Error kFormat if it is no state of a quantization
+  /// @throws Error kFormat if a record has another form
   QuantizeState read();
 
   /// Appends what the file does not have. What it has must not change.

@@ -14,7 +14,7 @@ namespace halftone::lm {
 namespace {
 
 const JobIdentity kJob = {{"model", "123 bytes"}, {"seed", "0"}};
-constexpr WeightId kUpId{.role = WeightRole::kUp, .block = 1};
+constexpr WeightId kSecondUp{.role = WeightRole::kUp, .block = 1};
 
 class QuantizeStates : public WithFolder {
  protected:
@@ -46,8 +46,8 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   QuantizeState state;
   state.written = {{1, 2, 3}, {4, 5, 6}};
   state.sensitivities =
-      Sensitivities{{{kUpId, {0.1, 1e-30, 3}}}, {0.5, 1.0 / 3}, 77, 1.25, {0.25, 9}};
-  state.costs[kUpId] = {{&weight_type("2x6"), 1.0 / 3, 99}, {&weight_type("Q4_0"), 1e-9, 7}};
+      Sensitivities{{{kSecondUp, {0.1, 1e-30, 3}}}, {0.5, 1.0 / 3}, 77, 1.25, {0.25, 9}};
+  state.costs[kSecondUp] = {{&weight_type("2x6"), 1.0 / 3, 99}, {&weight_type("Q4_0"), 1e-9, 7}};
   const Model small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
   state.fitted = fit_model(small, folding, choose_types(small, {.blocks = "4x8", .tables = "Q8_0"}),
@@ -63,10 +63,10 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   EXPECT_EQ(found.sensitivities->block_inputs, state.sensitivities->block_inputs);
   EXPECT_EQ(found.sensitivities->tokens, 77U);
   EXPECT_EQ(found.sensitivities->loss, 1.25);
-  ASSERT_EQ(found.costs.at(kUpId).size(), 2U);
-  EXPECT_EQ(found.costs.at(kUpId)[0].type, &weight_type("2x6"));
-  EXPECT_EQ(found.costs.at(kUpId)[0].loss, 1.0 / 3);
-  EXPECT_EQ(found.costs.at(kUpId)[1].bytes, 7U);
+  ASSERT_EQ(found.costs.at(kSecondUp).size(), 2U);
+  EXPECT_EQ(found.costs.at(kSecondUp)[0].type, &weight_type("2x6"));
+  EXPECT_EQ(found.costs.at(kSecondUp)[0].loss, 1.0 / 3);
+  EXPECT_EQ(found.costs.at(kSecondUp)[1].bytes, 7U);
   ASSERT_EQ(found.fitted.size(), state.fitted.size());
   for (const auto& [id, matrix] : state.fitted) {
     EXPECT_EQ(decode(found.fitted.at(id)), decode(matrix)) << to_string(id);
@@ -107,13 +107,13 @@ TEST_F(QuantizeStates, NoticeEveryFlippedBit) {
   const std::vector<std::byte> codes(weight_type("Q8_0").size_bytes(1, 32), std::byte{7});
   QuantizeState state;
   state.written = {{1, 2}};
-  state.sensitivities = Sensitivities{{{kUpId, {0.1}}}, {0.5}, 77, 1.25};
-  state.costs[kUpId] = {{&weight_type("Q4_0"), 1e-9, 7}};
-  state.fitted[kUpId] = {.type = &weight_type("Q8_0"),
-                         .rows = 1,
-                         .cols = 32,
-                         .encoded = {encoding_of(weight_type("Q8_0"), 1), own_bytes(codes)},
-                         .error = 0.25};
+  state.sensitivities = Sensitivities{{{kSecondUp, {0.1}}}, {0.5}, 77, 1.25};
+  state.costs[kSecondUp] = {{&weight_type("Q4_0"), 1e-9, 7}};
+  state.fitted[kSecondUp] = {.type = &weight_type("Q8_0"),
+                             .rows = 1,
+                             .cols = 32,
+                             .encoded = {encoding_of(weight_type("Q8_0"), 1), own_bytes(codes)},
+                             .error = 0.25};
   state.losses = {1.5};
   save(state);
   expect_flips_are_noticed(path("state"), [&] {
@@ -156,9 +156,9 @@ TEST_F(QuantizeStates, ComeRecordByRecord) {
   state.written = {{1, 2}};
   file.save(state);
   state.written.push_back({3, 4});
-  state.costs[kUpId] = {{&weight_type("Q4_0"), 1e-9, 7}};
+  state.costs[kSecondUp] = {{&weight_type("Q4_0"), 1e-9, 7}};
   file.save(state);
-  state.sensitivities = Sensitivities{{{kUpId, {0.1}}}, {0.5}, 77, 1.25};
+  state.sensitivities = Sensitivities{{{kSecondUp, {0.1}}}, {0.5}, 77, 1.25};
   state.costs[{.role = WeightRole::kDown}] = {{&weight_type("2x6"), 1, 8}};
   file.save(state);
   const QuantizeState found = read();

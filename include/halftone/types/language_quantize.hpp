@@ -48,5 +48,43 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<std::string> warnings{};  ///< a line each
   };
 
+  /// A matrix of a model, of experts all.
+  struct SensitiveMatrix {
+    std::string name;  ///< as in GGUF files
+    std::string type;  ///< in the file of the model
+    std::size_t rows = 0;
+    std::size_t cols = 0;
+    std::size_t bytes = 0;  ///< in this type
+  };
+
+  /// A matrix in a type.
+  struct MatrixSensitivity {
+    double bits = 0;  ///< of a weight, with its share of the scales
+    std::size_t bytes = 0;
+    /// Predicted divergence KL(model || quantized) in nats per token, if it is the only quantized
+    /// matrix: 1/2 sum_o s_o e_o' M e_o over its outputs o, with s_o the expected squared gradient
+    /// of the model's own predictions, e_o the error of a row, M the second moments of its inputs.
+    double loss = 0;
+  };
+
+  /// All matrices in a type.
+  struct TypeSensitivity {
+    std::string name;
+    /// As LanguageSensitivity::matrices; nothing where rows are no whole blocks of the type, or the
+    /// type is no choice.
+    std::vector<std::optional<MatrixSensitivity>> matrices;
+  };
+
+  /// What language_sensitivity() returns.
+  struct LanguageSensitivity {
+    std::size_t samples = 0;      ///< on which losses are predicted: those held out, or of the fit
+    std::size_t tokens = 0;       ///< of each
+    bool on_fit_samples = false;  ///< whether they are those of the fit
+    double model_loss = 0;        ///< of the model itself on them: mean of -log p in nats per token
+    std::vector<SensitiveMatrix> matrices;
+    std::vector<TypeSensitivity> choices;  ///< by rising bits
+    std::vector<std::string> warnings{};   ///< a line each
+  };
+
 }  // namespace v0
 }  // namespace halftone
