@@ -107,6 +107,36 @@ TEST_F(ProgramLanguageSensitivity, WritesItsOwnSamples) {
   EXPECT_EQ(found["samples"], 8);
 }
 
+TEST_F(ProgramLanguageSensitivity, IsShownOnAPage) {
+  write_file(path("s.json"), run_well(measured() + "--choices Q4_0,Q4_K --json").out);
+  const std::string page = "report " + model() + "-o " + path("r.html");
+  EXPECT_THAT(run_well(page).out, testing::StartsWith(path("r.html") + ", "));
+  EXPECT_THAT(text_of(path("r.html")), HasSubstr("No text was given"));
+  const std::string text = " --text " + path("fit.txt") + " --context 32 --windows 3 ";
+  const std::string reference = text + "--reference " + tiny_->path();
+  const json found =
+      json::parse(run_well(page + reference + " --json --sensitivity " + path("s.json")).out);
+  EXPECT_EQ(found["facts"]["architecture"], "llama");
+  EXPECT_EQ(found["layers"].size(), 15U);
+  EXPECT_EQ(found["layers"][0]["name"], "token_embd.weight");
+  EXPECT_EQ(found["layers"][0]["weight_bits"], 32);
+  EXPECT_EQ(found["file_bytes"], std::filesystem::file_size(tiny_->path()));
+  EXPECT_EQ(found["sensitivities"][0]["choices"], json({"Q4_0", "Q4_K"}));
+  EXPECT_EQ(found["sensitivities"][0]["units"][0]["losses"][1], nullptr);
+  const json eval = json::parse(run_well("eval " + model() + reference + " --json").out);
+  json shown = found["texts"][0];
+  EXPECT_EQ(shown["text"], "fit.txt");
+  shown.erase("text");
+  EXPECT_EQ(shown, eval);
+  EXPECT_THAT(text_of(path("r.html")), HasSubstr(">blk.1.ffn_down.weight</th>"));
+  expect_failure(page + " --reference " + tiny_->path(), 2,
+                 "--reference, of a language model, requires --text");
+  expect_failure(page + " --time", 2, "--time: only of networks that are no language models");
+  expect_failure("report " + kModel + text + "-o " + path("r.html"), 2,
+                 "--text: only of language models");
+  expect_failure(page + " --sensitivity " + path("fit.txt"), 3, "fit.txt: ");
+}
+
 TEST_F(ProgramLanguageSensitivity, TellsNetworksFromLanguageModels) {
   expect_failure("sensitivity " + model() + "--choices Q4_0", 2,
                  "--tokenizer requires --text or --calibrate synthetic");

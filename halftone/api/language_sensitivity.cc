@@ -99,13 +99,18 @@ class Measurement {
     found.warnings = sample_warnings(calibration_, state_.losses, widest.first, widest.second);
     return found;
   }
-  /// The types that are a choice for any matrix, in the order of all types.
+  /// The types that were asked for or are a choice for any matrix, in the order of all types.
   void add_choices(LanguageSensitivity& found) const {
     for (const lm::WeightType& type : lm::weight_types()) {
       const auto has = [&](const auto& each) {
         return std::ranges::find(each.second, &type) != each.second.end();
       };
-      if (std::ranges::any_of(menu_, has)) found.choices.push_back({type.name});
+      const auto is_asked = [&](const std::string& name) {
+        return &lm::weight_type(name) == &type;
+      };
+      if (std::ranges::any_of(menu_, has) || std::ranges::any_of(job_.choices, is_asked)) {
+        found.choices.push_back({type.name});
+      }
     }
   }
   [[nodiscard]] SensitiveMatrix matrix(const lm::WeightId& id) const {

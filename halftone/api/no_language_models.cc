@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of language models where a build has no libraries for their text.
 #include "halftone/api/language_model.h"
+#include "halftone/api/language_report.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
@@ -79,6 +80,8 @@ lm::Generation Chat::answer(std::string_view /*message*/) {
 }
 
 lm::Generation Chat::answer() { fail_without_text(); }
+
+LanguageReport report_language_model(const TextEvaluationJob& /*job*/) { fail_without_text(); }
 
 lm::TextEvaluation evaluate_text(LanguageModel& /*model*/, LanguageModel* /*reference*/,
                                  std::string_view /*text*/,

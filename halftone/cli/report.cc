@@ -3,12 +3,15 @@
 #include <filesystem>
 #include <iostream>
 
+#include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/language_options.h"
+#include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
 #include "halftone/report/table.h"
 
@@ -31,6 +34,8 @@ struct ReportOptions {
   std::vector<std::string> sensitivities;
   std::vector<std::string> searches;
   std::vector<std::string> trainings;
+  TextEvaluationJob language;  ///< of a language model
+  std::string tokenizer;
 };
 
 /// Fails before the work if a file cannot be written.
@@ -69,6 +74,39 @@ std::vector<report::page::SideFile> side_files(const std::vector<std::string>& p
   return files;
 }
 
+/// Prints the numbers as JSON if asked for, else a line about the file.
+template <typename Content>
+void print_page(const ReportOptions& options, const Content& content, std::size_t bytes) {
+  if (options.common.json) {
+    std::cout << report::page::to_json(content);
+  } else if (!options.common.quiet) {
+    std::cout << printable(options.output) << ", " << report::format_bytes(bytes) << "\n";
+  }
+}
+
+void run_on_language_model(const ReportOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  check_files(options);
+  report::page::LanguageContent content;
+  for (const report::page::SideFile& file : side_files(options.sensitivities)) {
+    content.sensitivities.push_back(report::page::sensitivity_of(file));
+  }
+  TextEvaluationJob job = options.language;
+  job.model = options.model;
+  job.reference = options.reference;
+  job.open.tokenizer = options.tokenizer;
+  job.open.execution = options.execution;
+  content.report = [&] {
+    Progress progress(options.common, machine);
+    job.progress = progress.sink();
+    return report_language_model(job);
+  }();
+  const std::string page = report::page::to_html(content);
+  write_file(options.output, page);
+  print_page(options, content, page.size());
+}
+
 void run(const ReportOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
@@ -89,10 +127,34 @@ void run(const ReportOptions& options, const Machine& machine) {
     }
   }
   files.finish();
-  if (options.common.json) {
-    std::cout << report::page::to_json(content);
-  } else if (!options.common.quiet) {
-    std::cout << printable(options.output) << ", " << report::format_bytes(page.size()) << "\n";
+  print_page(options, content, page.size());
+}
+
+/// Adds the options of language models. @return them
+std::vector<CLI::Option*> add_text_options(CLI::App& verb, ReportOptions& options) {
+  CLI::Option* text =
+      verb.add_option("--text", options.language.texts,
+                      "Text in UTF-8: measure a language model's perplexity on it; several may be "
+                      "given")
+          ->check(read_path())
+          ->allow_extra_args(false);
+  CLI::Option* context = verb.add_option("--context", options.language.windows.context,
+                                         "Tokens of a window of the text")
+                             ->check(whole_from(2))
+                             ->needs(text)
+                             ->capture_default_str();
+  CLI::Option* windows = verb.add_option("--windows", options.language.windows.limit,
+                                         "Use only so many windows, from the front")
+                             ->check(whole_from(1))
+                             ->needs(text);
+  add_tokenizer_option(verb, options.tokenizer);
+  return {text, context, windows, verb.get_option("--tokenizer")};
+}
+
+/// @param options  that models of the other kind have
+void require_none(const std::vector<CLI::Option*>& options, const char* kind) {
+  for (const CLI::Option* option : options) {
+    if (*option) throw CLI::ValidationError(option->get_name(), std::string("only of ") + kind);
   }
 }
 
@@ -130,23 +192,40 @@ void add_content_options(CLI::App& verb, ReportOptions& options) {
 
 void add_report(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = add_verb(app, "report", "Write a page about a network: one HTML file",
+  CLI::App* verb = add_verb(app, "report", "Write a page about a network or a language model",
                             "halftone report model.circle --reference model.onnx --data "
                             "examples/mnist -o report.html",
                             options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+  verb->add_option("model", options->model,
+                   "ONNX, TFLite or circle file; or a language model: a GGUF file, a folder of "
+                   "Hugging Face, Halftone's own file or a .bin file of llama2.c")
       ->required()
       ->check(read_path());
-  add_model_options(*verb, options->model_options);
   verb->add_option("-o,--output", options->output, "HTML file to write")
       ->required()
       ->check(written_path());
+  const std::size_t before = verb->get_options().size();
+  add_model_options(*verb, options->model_options);
   add_content_options(*verb, *options);
   add_data_options(*verb, options->data, "test");
   verb->get_option("--data")->required(false);
+  const std::vector<CLI::Option*> all = verb->get_options();
+  std::vector<CLI::Option*> networks(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  for (const char* shared : {"--reference", "--sensitivity"}) {
+    std::erase(networks, verb->get_option(shared));
+  }
   add_execution_options(*verb, options->execution);
-  verb->final_callback([options, &action] {
-    action = [options](const Machine& machine) { run(*options, machine); };
+  const std::vector<CLI::Option*> texts = add_text_options(*verb, *options);
+  verb->final_callback([options, &action, networks, texts] {
+    const bool is_language = is_language_model(options->model);
+    if (is_language) require_none(networks, "networks that are no language models");
+    if (!is_language) require_none(texts, "language models");
+    if (is_language && options->language.texts.empty() && !options->reference.empty()) {
+      throw CLI::RequiresError("--reference, of a language model,", "--text");
+    }
+    action = [options, is_language](const Machine& machine) {
+      is_language ? run_on_language_model(*options, machine) : run(*options, machine);
+    };
   });
 }
 

@@ -152,6 +152,25 @@ TEST_F(CppLanguageQuantize, MeasuresWhatTypesLose) {
                [&] { (void)language_sensitivity(tiny_.path(), texts_, options); });
 }
 
+TEST_F(CppLanguageQuantize, MakesAPage) {
+  (void)quantize("small.safetensors", few_samples({"Q4_0"}));
+  LanguageReportOptions options;
+  options.texts = texts_;
+  options.context = 32;
+  options.windows = 2;
+  const Report page = language_report(path("small.safetensors"), options);
+  EXPECT_THAT(page.html, testing::StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(page.html, HasSubstr(">blk.0.attn_q.weight</th>"));
+  EXPECT_THAT(page.json, HasSubstr("\"perplexity\""));
+  EXPECT_TRUE(page.node_data.empty());
+  options.sensitivities = {{"a.json", "{}"}};
+  expect_error(ErrorKind::kFormat, "a.json: expected what sensitivity --json prints",
+               [&] { (void)language_report(path("small.safetensors"), options); });
+  expect_error(ErrorKind::kUsage, "expected a text to compare on", [&] {
+    (void)language_report(path("small.safetensors"), {.reference = path("small.safetensors")});
+  });
+}
+
 TEST_F(CppLanguageQuantize, ReadsRecipes) {
   const TypeRecipe types = parse_type_recipe(
       "[default]\ntype = \"2x6\"\ntable_type = \"keep\"\n"
@@ -229,7 +248,8 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
     expect_error(ErrorKind::kUsage, text, [&] { (void)quantize("x.safetensors", options); });
     EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
   };
-  expect_refused(few_samples({}), "expected either types, a size or bits per weight, found none");
+  expect_refused(few_samples({}),
+                 "expected either types, a size or bits per weight, found none");
   expect_refused(few_samples({"Q9"}), "expected one of ");
   expect_refused(few_samples({"2x6", "", {{"nothing", "2x8"}}}),
                  "types: pattern 'nothing' matches");

@@ -3,8 +3,10 @@
 
 #include <utility>
 
+#include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
 #include "halftone/cpp/internals.h"
+#include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
 
 namespace halftone::v0 {
@@ -55,6 +57,27 @@ Report report(const Model& model, const ReportOptions& options) {
         return result;
       },
       {&raised, options.data ? Internals::raised(*options.data) : nullptr});
+}
+
+Report language_report(const std::filesystem::path& model, const LanguageReportOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        page::LanguageContent content;
+        for (const page::SideFile& file : side_files(options.sensitivities)) {
+          content.sensitivities.push_back(page::sensitivity_of(file));
+        }
+        TextEvaluationJob job{
+            .model = model, .reference = options.reference, .texts = options.texts};
+        job.open.tokenizer = options.tokenizer;
+        job.windows.context = options.context;
+        job.windows.limit = options.windows;
+        job.progress = sink_of(options.progress, raised);
+        content.report = report_language_model(job);
+        return Report{to_html(content), to_json(content), {}};
+      },
+      {&raised});
 }
 
 }  // namespace halftone::v0

@@ -19,7 +19,7 @@ struct TypeTotals {
   std::size_t matrices = 0;
   std::size_t bytes = 0;
   double loss = 0;
-  double bits = 0;
+  std::optional<double> bits{};  ///< nothing if it holds none
 };
 
 TypeTotals totals_of(const TypeSensitivity& choice) {
@@ -58,8 +58,9 @@ std::string type_totals(const LanguageSensitivity& found) {
   Table table({{"type", Table::Align::kLeft}, {"bits"}, {"matrices"}, {"size"}, {"loss of all"}});
   for (const TypeSensitivity& choice : found.choices) {
     const TypeTotals totals = totals_of(choice);
-    table.add_row({choice.name, format_number(totals.bits, 3), std::to_string(totals.matrices),
-                   format_bytes(totals.bytes), predicted_loss_text(totals.loss)});
+    table.add_row({choice.name, totals.bits ? format_number(*totals.bits, 3) : "-",
+                   std::to_string(totals.matrices), format_bytes(totals.bytes),
+                   predicted_loss_text(totals.loss)});
   }
   return table.to_text();
 }
@@ -98,7 +99,7 @@ std::string to_json(const LanguageSensitivity& found) {
                              : Json());
     }
     choices.push_back({{"name", choice.name},
-                       {"weight_bits", totals.bits},
+                       {"weight_bits", totals.bits ? Json(*totals.bits) : Json()},
                        {"bytes", totals.bytes},
                        {"loss", totals.loss},
                        {"layers", costs}});

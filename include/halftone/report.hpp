@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page about a network: what its layers are, lose and take.
+// A page about a network or a language model: what its layers are, lose and take.
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +58,28 @@ HALFTONE_VERSIONED namespace v0 {
   /// @throws Error as evaluate(); kFormat if a printed result is not one of its kind; kUsage if the
   ///         network is fixed to another number of samples
   HALFTONE_CPP_API Report report(const Model& model, const ReportOptions& options = {});
+
+  /// For language_report().
+  struct LanguageReportOptions {
+    std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to measure the model on
+    std::filesystem::path reference{};           ///< a model to compare with on them; empty: none
+    std::filesystem::path tokenizer{};           ///< a file, for a model of llama2.c; else empty
+    std::size_t context = 512;                   ///< tokens of a window of a text, at least 2
+    std::size_t windows = 0;                     ///< of each text, at most; 0: all
+    std::vector<PrintedResult> sensitivities{};  ///< of `sensitivity` of a language model
+    Resources resources{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// Makes the page of `halftone report` of a language model: what it is, its matrices with their
+  /// types, bits and bytes, and perplexity and divergence on texts. It has no node data.
+  /// @param model  a GGUF file, a folder of Hugging Face, Halftone's own file or a *.bin file of
+  ///               llama2.c
+  /// @throws Error kIo, kFormat, kUnsupported, kMemory as LanguageModel::open(); kUsage for a
+  ///         reference without a text, or one that has other tokens for it; kFormat if a printed
+  ///         result is not one of its kind; kInterrupted
+  HALFTONE_CPP_API Report language_report(const std::filesystem::path& model,
+                                          const LanguageReportOptions& options = {});
 
 }  // namespace v0
 }  // namespace halftone

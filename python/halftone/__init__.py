@@ -19,7 +19,7 @@ from ._language_quantize import (
     quantize_language_model,
 )
 from ._model import Model, Port, Session, load
-from ._report import Report, report
+from ._report import LanguageReport, Report, language_report, report
 from ._reports import (
     Comparison,
     Evaluation,
@@ -74,6 +74,7 @@ __all__ = [
     "LanguageDistillReport",
     "LanguageModel",
     "LanguageQuantizeReport",
+    "LanguageReport",
     "LanguageSensitivity",
     "Layer",
     "LayerReport",
@@ -106,6 +107,7 @@ __all__ = [
     "evaluate",
     "fit",
     "inspect",
+    "language_report",
     "language_sensitivity",
     "levels",
     "load",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page about a network: what its layers are, lose and take."""
+"""A page about a network or a language model: what its layers are, lose and take."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
 from ._jobs import check_threads, input_names
+from ._language_quantize import missing_files, paths_of
 from ._model import FloatOrder, as_model, execution
 from ._progress import Progress, ProgressCallback
 from ._reports import Result
@@ -68,6 +69,17 @@ class Report(Result):
     def _repr_html_(self) -> str:
         style = "width:100%;height:40em;border:0"
         return f'<iframe srcdoc="{escape(self.html)}" style="{style}"></iframe>'
+
+
+class LanguageReport(Report):
+    """The page of a language model."""
+
+    def __str__(self) -> str:
+        facts: dict[str, Any] = self._facts
+        return f"{facts['name']}: {len(facts['layers'])} matrices, a page of {len(self.html)} bytes"
+
+    def __repr__(self) -> str:
+        return f"<halftone.LanguageReport: {self}>"
 
 
 def _printed(results: Printed | Sequence[Printed]) -> list[tuple[str, str]]:
@@ -142,3 +154,42 @@ def report(
         how.searches = _printed(search)
         how.trainings = _printed(training)
         return Report(native.report(network._network, original, other, samples, how))
+
+
+def language_report(
+    model: Path,
+    texts: Path | Sequence[Path] | None = None,
+    *,
+    reference: Path | None = None,
+    tokenizer: Path | None = None,
+    context: int = 512,
+    windows: int = 0,
+    sensitivities: Printed | Sequence[Printed] = (),
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+) -> LanguageReport:
+    """Makes the page of `halftone report` of a language model.
+
+    It has the matrices with their types, bits and bytes, and perplexity and divergence on texts.
+
+    model: a GGUF file, a folder of Hugging Face, Halftone's own file, or a *.bin file of llama2.c
+    with its tokenizer=.
+    texts: a file in UTF-8 to measure the model on, or several.
+    reference: a model to compare with on them.
+    context, windows: tokens of a window of a text, and how many to use; 0 for all.
+    sensitivities: results of language_sensitivity(), or files with what `halftone sensitivity
+    --json` has printed of a language model.
+    threads: None for all cores; changes no result.
+    progress: False, or a function of the share that is done and of what is being done.
+    """
+    how = native.LanguageReportHow()
+    how.threads = check_threads(threads)
+    how.context, how.windows = context, windows
+    how.sensitivities = _printed(sensitivities)
+    given = paths_of(texts)
+    others = [paths_of(each)[0] if each is not None else "" for each in (reference, tokenizer)]
+    read = [os.fsdecode(model), *given]
+    with Progress(progress) as callback:
+        how.progress = callback
+        with missing_files([*read, *filter(None, others)]):
+            return LanguageReport(native.report_language(read[0], given, *others, how))

@@ -148,7 +148,7 @@ class TypeSensitivity(NamedTuple):
     """All matrices in a type."""
 
     name: str
-    weight_bits: float
+    weight_bits: float | None  #: None: the type holds no matrix
     bytes: int  #: of the matrices that the type holds
     loss: float  #: the sum of their losses
     layers: tuple[MatrixSensitivity | None, ...]  #: None: the type does not hold the rows

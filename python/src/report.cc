@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page about a network.
+// The pages about networks and language models.
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,9 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
+#include "halftone/base/thread_settings.h"
+#include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
 #include "python/src/bind.h"
+#include "python/src/progress.h"
 #include "python/src/run_job.h"
 #include "python/src/types.h"
 
@@ -33,6 +38,14 @@ struct ReportHow : How {
   Printed sensitivities{};
   Printed searches{};
   Printed trainings{};
+};
+
+struct LanguageReportHow {
+  int threads = 0;
+  nb::object progress = nb::none();
+  std::size_t context = 512;
+  std::size_t windows = 0;
+  Printed sensitivities{};
 };
 
 struct ReportPage {
@@ -70,6 +83,42 @@ ReportPage report_network(const Network& network, const Network* reference, cons
   });
 }
 
+ReportPage language_report_page(const std::filesystem::path& model,
+                                const std::vector<std::filesystem::path>& texts,
+                                const std::filesystem::path& reference,
+                                const std::filesystem::path& tokenizer,
+                                const LanguageReportHow& how) {
+  Reporter reporter(how.progress);
+  TextEvaluationJob job{.model = model, .reference = reference, .texts = texts};
+  job.open.tokenizer = tokenizer;
+  job.windows.context = how.context;
+  job.windows.limit = how.windows;
+  job.progress = reporter.sink();
+  return reporter.run([&] {
+    ThreadSettings settings = thread_settings();
+    settings.threads = how.threads;
+    const UseThreadSettings use(settings);
+    page::LanguageContent content;
+    for (const page::SideFile& file : side_files(how.sensitivities)) {
+      content.sensitivities.push_back(page::sensitivity_of(file));
+    }
+    content.report = report_language_model(job);
+    return ReportPage{to_html(content), to_json(content), {}};
+  });
+}
+
+void bind_language_report(nb::module_& module) {
+  nb::class_<LanguageReportHow>(module, "LanguageReportHow")
+      .def(nb::init<>())
+      .def_rw("threads", &LanguageReportHow::threads)
+      .def_rw("progress", &LanguageReportHow::progress, nb::arg().none())
+      .def_rw("context", &LanguageReportHow::context)
+      .def_rw("windows", &LanguageReportHow::windows)
+      .def_rw("sensitivities", &LanguageReportHow::sensitivities);
+  module.def("report_language", language_report_page, nb::arg("model"), nb::arg("texts"),
+             nb::arg("reference"), nb::arg("tokenizer"), nb::arg("how"));
+}
+
 }  // namespace
 
 void bind_report(nb::module_& module) {
@@ -92,6 +141,7 @@ void bind_report(nb::module_& module) {
       .def_ro("html", &ReportPage::html)
       .def_ro("json", &ReportPage::json)
       .def_ro("node_data", &ReportPage::node_data);
+  bind_language_report(module);
   module.def("report", report_network, nb::arg("network"), nb::arg("reference").none(),
              nb::arg("beside").none(), nb::arg("samples").none(), nb::arg("how"));
 }

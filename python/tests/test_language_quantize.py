@@ -100,6 +100,28 @@ def test_sensitivities_are_those_of_the_program(
         ht.language_sensitivity("none.gguf", text, **FEW)
 
 
+def test_pages_are_those_of_the_program(files: Path, tmp_path: Path, program: Program) -> None:
+    text, tokenizer = files.with_suffix(".txt"), files.with_suffix(".tokenizer")
+    small = tmp_path / "small.safetensors"
+    quantized(files, small, type="Q4_0")
+    losses = ht.language_sensitivity(
+        files, text, tokenizer=tokenizer, choices=["Q4_0"], **FEW)
+    (tmp_path / "LanguageSensitivity").write_text(losses.to_json())
+    page = ht.language_report(small, text, context=32, windows=2, sensitivities=losses,
+                              progress=False)
+    program("report", small, "--text", text, "--context", 32, "--windows", 2, "--sensitivity",
+            tmp_path / "LanguageSensitivity", "-o", tmp_path / "r.html")
+    assert page.html == (tmp_path / "r.html").read_text(encoding="utf-8")
+    facts = json.loads(page.to_json())
+    assert facts["texts"][0]["windows"] == 2 and facts["facts"]["architecture"] == "llama"
+    assert str(page).startswith("small.safetensors: ") and page.node_data == {}
+    assert repr(page).startswith("<halftone.LanguageReport: small.safetensors")
+    page.save(tmp_path / "copy.html")
+    assert (tmp_path / "copy.html").read_bytes() == (tmp_path / "r.html").read_bytes()
+    with pytest.raises(ValueError, match="expected a text to compare on"):
+        ht.language_report(small, reference=small, progress=False)
+
+
 def test_the_report(files: Path, tmp_path: Path) -> None:
     small = tmp_path / "small.safetensors"
     report = quantized(files, small, type="4x8", rules={"*attn_v*": "Q8_0", "blk.1.*": "keep"})

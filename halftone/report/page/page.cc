@@ -30,12 +30,6 @@ std::string embedded(const Json& json) {
   return result;
 }
 
-struct Section {
-  const char* id;
-  const char* heading;
-  std::string content;
-};
-
 std::vector<Section> sections_of(const Content& content) {
   const ModelReport& report = content.report;
   return {{"summary", "Summary", summary_section(report)},
@@ -49,9 +43,7 @@ std::vector<Section> sections_of(const Content& content) {
           {"sensitivities", "Sensitivity", sensitivities_section(content.sensitivities)},
           {"searches", "Search", searches_section(content.searches)},
           {"trainings", "Training", trainings_section(content.trainings)},
-          {"data", "Data",
-           note("All numbers of this page are in it as JSON, in the element with the id "
-                "halftone-report.")}};
+          {"data", "Data", data_section()}};
 }
 
 }  // namespace
@@ -66,11 +58,11 @@ Content content_of(const SideFiles& files) {
   return content;
 }
 
-std::string to_html(const Content& content) {
-  const std::string name = markup(content.report.model.name);
+std::string document(const std::string& name, const std::vector<Section>& sections,
+                     const Json& json) {
   std::string links;
   std::string body;
-  for (const Section& each : sections_of(content)) {
+  for (const Section& each : sections) {
     if (each.content.empty()) continue;
     links += fmt::format("<li><a href=\"#{}-h\">{}</a></li>\n", each.id, each.heading);
     body += page_section(each.id, each.heading, each.content);
@@ -86,8 +78,17 @@ std::string to_html(const Content& content) {
       "<main id=main tabindex=-1>\n{}</main>\n"
       "<script type=\"application/json\" id=halftone-report>{}</script>\n"
       "<script>{}</script>\n</body>\n</html>\n",
-      kPolicy, name, page_style(), picture_style(), markup(content.report.model.name), links, body,
-      embedded(page_json(content)), page_script());
+      kPolicy, markup(name), page_style(), picture_style(), markup(name), links, body,
+      embedded(json), page_script());
+}
+
+std::string data_section() {
+  return note(
+      "All numbers of this page are in it as JSON, in the element with the id halftone-report.");
+}
+
+std::string to_html(const Content& content) {
+  return document(content.report.model.name, sections_of(content), page_json(content));
 }
 
 }  // namespace halftone::report::page

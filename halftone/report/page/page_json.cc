@@ -141,6 +141,12 @@ Json training_json(const Training& training) {
 
 }  // namespace
 
+Json sensitivities_json(const std::vector<SensitivityTable>& tables) {
+  Json list = Json::array();
+  for (const SensitivityTable& table : tables) list.push_back(sensitivity_json(table));
+  return list;
+}
+
 Json page_json(const Content& content) {
   const ModelReport& report = content.report;
   Json json = {{"model", network_json(report.model, true)}};
@@ -150,8 +156,8 @@ Json page_json(const Content& content) {
     json["data"] = {{"name", report.data}, {"samples", report.num_samples}};
   }
   if (!report.worst.empty()) json["worst"] = worst_json(report);
-  for (const SensitivityTable& table : content.sensitivities) {
-    json["sensitivities"].push_back(sensitivity_json(table));
+  if (!content.sensitivities.empty()) {
+    json["sensitivities"] = sensitivities_json(content.sensitivities);
   }
   for (const SearchFront& search : content.searches) {
     json["searches"].push_back(search_json(search));

@@ -12,6 +12,18 @@
 
 namespace halftone::report::page {
 
+struct Section {
+  const char* id;
+  const char* heading;
+  std::string content;
+};
+
+/// A whole page: the sections that have content, and the numbers as JSON.
+std::string document(const std::string& name, const std::vector<Section>& sections,
+                     const Json& json);
+/// Where the numbers are.
+std::string data_section();
+
 /// Colours and layout, light and dark.
 std::string_view page_style();
 /// Sorts tables and switches the theme.
@@ -55,6 +67,8 @@ std::string sensitivity_picture(const SensitivityTable& table);
 std::string front_picture(const SearchFront& search);
 std::string course_pictures(const TrainingCourse& course);
 std::string sensitivities_section(const std::vector<SensitivityTable>& tables);
+/// The list "sensitivities" of page_json().
+Json sensitivities_json(const std::vector<SensitivityTable>& tables);
 std::string searches_section(const std::vector<SearchFront>& searches);
 std::string trainings_section(const std::vector<Training>& trainings);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
@@ -79,6 +80,10 @@ std::string sensitivities_section(const std::vector<SensitivityTable>& tables) {
     for (const SensitivityTable::Unit& unit : found.units) {
       std::vector<Cell> row{Cell::of(unit.name)};
       for (std::size_t c = 0; c < unit.losses.size(); ++c) {
+        if (std::isnan(unit.losses[c])) {
+          row.push_back({"-", -HUGE_VAL});
+          continue;
+        }
         row.push_back({fmt::format("{:.4g}", unit.losses[c]),
                        {},
                        format_bytes(static_cast<std::size_t>(std::max(unit.bytes[c], 0.0)))});

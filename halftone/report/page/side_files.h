@@ -52,16 +52,17 @@ struct SensitivityTable {
   std::vector<std::string> choices;  ///< names
   /// Layers that share a choice, and what they cost, by choice.
   struct Unit {
-    std::string name;  ///< of its layers
-    std::vector<double> losses;
-    std::vector<double> bytes;
+    std::string name;            ///< of its layers
+    std::vector<double> losses;  ///< NaN where it has no such choice
+    std::vector<double> bytes;   ///< likewise
   };
   std::vector<Unit> units;
 };
 
 /// From what `sensitivity --json` prints: "layers" with names, "units" with indices of layers, and
 /// "choices", each with the "loss" and "bytes" of every unit. What `quantize --budget --json`
-/// prints has this as "sensitivity".
+/// prints has this as "sensitivity". Of a language model each of the "layers" is a unit, and those
+/// of a choice have "loss" and "bytes", or are null.
 /// @throws Error kFormat if it is something else
 SensitivityTable sensitivity_of(const SideFile& file);
 

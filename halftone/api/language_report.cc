@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/language_report.h"
+
+#include <algorithm>
+
+#include "halftone/api/network.h"
+#include "halftone/base/error.h"
+#include "halftone/base/paths.h"
+#include "halftone/lm/model/open_model.h"
+
+namespace halftone {
+namespace {
+
+std::string last_name(const std::filesystem::path& path) {
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+/// The facts of a description that are not zero.
+void add_facts(const lm::Description& d, LanguageReport& report) {
+  const auto add = [&](const char* name, std::size_t value) {
+    if (value > 0) report.facts.emplace_back(name, std::to_string(value));
+  };
+  report.facts.emplace_back("architecture", d.architecture);
+  add("blocks", d.blocks);
+  add("width of hidden rows", d.width);
+  add("heads", d.heads);
+  add("heads of keys and values", d.kv_heads);
+  add("width of a feed-forward network", d.inner);
+  add("experts", d.experts);
+  add("experts of a token", d.active_experts);
+  add("vocabulary", d.vocabulary);
+  add("tokens it was trained for", d.context);
+  constexpr std::size_t kHalfBytes = 2;
+  add("bytes of a token in a float16 cache", d.cache_width() * kHalfBytes);
+}
+
+void add_tokenizer(const TextEvaluationJob& job, LanguageReport& report) {
+  try {
+    const lm::ModelTexts texts = lm::read_model_texts(job.model, job.open.tokenizer);
+    report.facts.emplace_back("tokens of the tokenizer",
+                              std::to_string(texts.tokenizer.vocabulary().size()));
+    report.facts.emplace_back("chat template", texts.chat_template.empty() ? "none" : "yes");
+  } catch (const Error& error) {
+    report.missing.push_back(std::string("the tokenizer: ") + error.what());
+  }
+}
+
+bool is_of_block(const lm::WeightId& id) { return id.role >= lm::WeightRole::kAttentionNorm; }
+
+void add_matrices(const lm::Model& model, LanguageReport& report) {
+  double bits = 0;
+  for (const lm::WeightId& id : lm::needed_weights(model.description)) {
+    const lm::Weight& weight = model.weights.at(id);
+    const std::size_t bytes = lm::bytes_of(weight.type, weight.num_elements());
+    report.parameters += weight.num_elements();
+    bits += 8 * static_cast<double>(bytes);
+    if (weight.shape.size() < 2) {
+      report.vector_bytes += bytes;
+      continue;
+    }
+    const std::string name = lm::places_of(model.description, lm::Naming::kGguf, id)[0].name;
+    // Experts of a block follow each other and have one name.
+    if (id.expert > 0 && !report.matrices.empty() && report.matrices.back().name == name) {
+      report.matrices.back().rows += weight.outputs();
+      report.matrices.back().bytes += bytes;
+      continue;
+    }
+    MatrixFigures matrix{name, std::string(to_string(id.role)), std::nullopt,
+                         std::string(lm::type_name(weight.type))};
+    if (is_of_block(id)) matrix.block = id.block;
+    matrix.rows = weight.outputs();
+    matrix.cols = weight.inputs();
+    matrix.bits = 8 * static_cast<double>(bytes) / static_cast<double>(weight.num_elements());
+    matrix.bytes = bytes;
+    report.matrices.push_back(std::move(matrix));
+  }
+  if (report.parameters > 0) report.bits_per_weight = bits / static_cast<double>(report.parameters);
+  // Nothing is below block 0.
+  std::ranges::stable_sort(report.matrices, {}, &MatrixFigures::block);
+}
+
+}  // namespace
+
+LanguageReport report_language_model(const TextEvaluationJob& job) {
+  LanguageReport report{.name = last_name(job.model)};
+  if (!job.reference.empty()) report.reference = last_name(job.reference);
+  if (!path_exists(job.model)) {
+    fail(ErrorKind::kIo, job.model.string() + ": cannot open: No such file or directory");
+  }
+  if (job.texts.empty() && !job.reference.empty()) {
+    fail(ErrorKind::kUsage, "reference: expected a text to compare on, found none");
+  }
+  report.file_bytes = bytes_of_files(job.model);
+  const lm::Model model = lm::open_model(job.model);
+  add_facts(model.description, report);
+  add_tokenizer(job, report);
+  add_matrices(model, report);
+  if (!job.texts.empty()) report.evaluations = evaluate_text_files(job);
+  return report;
+}
+
+}  // namespace halftone
