@@ -238,7 +238,7 @@ TEST_F(ProgramQuantizeLanguage, WarnsOfTextsThatDoNotFit) {
 }
 
 TEST_F(ProgramQuantizeLanguage, RefusesWhatCannotBe) {
-  expect_refused("", 2, "expected either types, a size or bits per weight, found none");
+  expect_refused("", 2, "expected either types, a size, bits per weight or a loss, found none");
   expect_refused("--type 2x6 --size 1MB", 2, "found several of them");
   expect_refused("--type 2x6", 2, "ffn_down.weight: 2x6 has blocks of 64 weights, rows have 172");
   expect_refused("--type Q9", 2, "expected one of ");

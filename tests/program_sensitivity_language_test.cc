@@ -137,6 +137,29 @@ TEST_F(ProgramLanguageSensitivity, IsShownOnAPage) {
   expect_failure(page + " --sensitivity " + path("fit.txt"), 3, "fit.txt: ");
 }
 
+TEST_F(ProgramLanguageSensitivity, IsLimitedByBudgets) {
+  const auto quantize = [&](const std::string& name, const std::string& options) {
+    return few("quantize ") + "--text " + path("fit.txt") + " --json -o " + path(name) + " " +
+           options;
+  };
+  const json sized = json::parse(run_well(quantize("a.safetensors", "--size 70kB")).out);
+  (void)run_well(quantize("b.safetensors", "--budget bytes=70k"));
+  EXPECT_EQ(read_file(path("a.safetensors")), read_file(path("b.safetensors")));
+  const double loss = 2 * sized["predicted_loss"].get<double>();
+  const json limited =
+      json::parse(run_well(quantize("c.safetensors", "--budget loss=" + std::to_string(loss))).out);
+  EXPECT_LE(limited["predicted_loss"].get<double>(), loss + 1e-6);
+  EXPECT_LT(limited["output_bytes"].get<int>(), sized["output_bytes"].get<int>());
+  const auto refused = [&](const std::string& options, int code, const std::string& message) {
+    expect_failure(quantize("x.safetensors", options), code, message);
+  };
+  refused("--budget bytes=70k --size 70kB", 2, "--budget excludes --size");
+  refused("--budget loss=0.1 --type 2x8", 2, "--budget excludes --type");
+  refused("--budget us=3", 2, "of a language model: expected bytes= or loss=");
+  refused("--budget bytes=70k,loss=1", 2, "of a language model: expected bytes= or loss=");
+  refused("--budget loss=1e-9", 2, "allow more");
+}
+
 TEST_F(ProgramLanguageSensitivity, TellsNetworksFromLanguageModels) {
   expect_failure("sensitivity " + model() + "--choices Q4_0", 2,
                  "--tokenizer requires --text or --calibrate synthetic");

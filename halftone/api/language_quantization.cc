@@ -2,6 +2,7 @@
 #include "halftone/api/language_quantization.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -123,8 +124,10 @@ class LanguageQuantizer {
     Menu menu;
     if (has_budget()) {
       menu = make_menu();
-      menu.budget = bytes_for_matrices(menu);
-      lm::require_size(menu.least, menu.budget);
+      if (!job_.max_loss) {
+        menu.budget = bytes_for_matrices(menu);
+        lm::require_size(menu.least, menu.budget);
+      }
     } else {
       choice = given_types();
     }
@@ -152,7 +155,9 @@ class LanguageQuantizer {
   static constexpr double kShareOfSamples = 0.3;
   static constexpr double kShareOfCosts = 0.7;
 
-  [[nodiscard]] bool has_budget() const { return job_.size || job_.bits_per_weight; }
+  [[nodiscard]] bool has_budget() const {
+    return job_.size || job_.bits_per_weight || job_.max_loss;
+  }
   /// Progress of the next step.
   [[nodiscard]] ProgressSink progress_until(double end) {
     ProgressSink sink = part_of(job_.progress, progress_, end);
@@ -309,7 +314,8 @@ class LanguageQuantizer {
   [[nodiscard]] lm::BudgetedTypes budgeted_types(const Menu& menu, const ProgressSink& progress) {
     measure_costs(menu.types, progress);
     const auto tensors = is_gguf() ? output_tensors() : std::map<lm::WeightId, std::string>();
-    return lm::choose_within(state_.costs, menu.budget, tensors);
+    return job_.max_loss ? lm::choose_below(state_.costs, *job_.max_loss, tensors)
+                         : lm::choose_within(state_.costs, menu.budget, tensors);
   }
   /// Of the output without the matrices.
   [[nodiscard]] std::size_t bytes_of_others(const lm::TypeChoice& choice) const {
@@ -350,9 +356,14 @@ void check_ways(const LanguageQuantizeJob& job) {
     fail(ErrorKind::kUsage, "bits per weight: expected a number above 0, 32 at most, found " +
                                 std::to_string(*job.bits_per_weight));
   }
-  const int ways = (has_types ? 1 : 0) + (job.size ? 1 : 0) + (job.bits_per_weight ? 1 : 0);
+  if (job.max_loss && !(std::isfinite(*job.max_loss) && *job.max_loss > 0)) {
+    fail(ErrorKind::kUsage,
+         "loss: expected a finite number above 0, found " + std::to_string(*job.max_loss));
+  }
+  const int ways = (has_types ? 1 : 0) + (job.size ? 1 : 0) + (job.bits_per_weight ? 1 : 0) +
+                   (job.max_loss ? 1 : 0);
   if (ways == 1) return;
-  fail(ErrorKind::kUsage, "expected either types, a size or bits per weight, found " +
+  fail(ErrorKind::kUsage, "expected either types, a size, bits per weight or a loss, found " +
                               std::string(ways == 0 ? "none" : "several") + " of them");
 }
 

@@ -37,6 +37,9 @@ struct LanguageQuantizeJob {
   /// so many bits per weight of all matrices. See lm::measure_type_costs(), lm::choose_within().
   std::optional<std::uint64_t> size{};
   std::optional<double> bits_per_weight{};
+  /// Instead of a size: the types of the fewest bytes whose predicted loss is at most so much, in
+  /// nats per token. See lm::choose_below().
+  std::optional<double> max_loss{};
   bool predicts_loss = false;             ///< of a recipe's types too
   std::size_t sensitivity_samples = 8;    ///< of those to fit, for the predicted loss
   std::filesystem::path recipe_output{};  ///< a recipe of the types; empty: none

@@ -61,6 +61,7 @@ std::string types_of(const LanguageQuantizeJob& job) {
   if (job.bits_per_weight) {
     return "for " + number_text(*job.bits_per_weight) + " bits per weight" + measured;
   }
+  if (job.max_loss) return "for a loss of " + number_text(*job.max_loss) + measured;
   std::string types = job.recipe.blocks + ", tables " + job.recipe.tables;
   for (const lm::TypeRule& rule : job.recipe.rules) types += ", " + rule.pattern + "=" + rule.type;
   return types;

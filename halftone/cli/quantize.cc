@@ -108,9 +108,9 @@ void add_budget(CLI::App& verb, BudgetOptions& options) {
   }
 }
 
-/// Of a language model, a budget of bytes is a size.
-/// @throws CLI::ValidationError if the budget is another one
-void set_size(QuantizeOptions& options) {
+/// Of a language model, a budget of bytes is a size, one of a loss is a predicted divergence.
+/// @throws CLI::Error if the budget is another one, or beside another way to choose types
+void set_limit(const CLI::App& verb, QuantizeOptions& options) {
   const BudgetOptions& budget = options.budget;
   if (budget.option->empty()) return;
   for (const CLI::Option* option : budget.others) {
@@ -119,11 +119,16 @@ void set_size(QuantizeOptions& options) {
                                  "only of networks that are no language models");
     }
   }
-  const compress::Budget limits = budget_named(budget.limits);
-  if (!limits[compress::Measure::kBytes] || budget.limits.size() != 1) {
-    throw CLI::ValidationError("--budget", "of a language model: expected bytes=");
+  for (const char* name : {"--size", "--bits-per-weight", "--type", "--table-type", "--tensor"}) {
+    if (!verb.get_option(name)->empty()) throw CLI::ExcludesError("--budget", name);
   }
-  options.language.job.size = static_cast<std::size_t>(*limits[compress::Measure::kBytes]);
+  const compress::Budget limits = budget_named(budget.limits);
+  const std::optional<double>& bytes = limits[compress::Measure::kBytes];
+  options.language.job.max_loss = limits[compress::Measure::kLoss];
+  if ((!bytes && !options.language.job.max_loss) || budget.limits.size() != 1) {
+    throw CLI::ValidationError("--budget", "of a language model: expected bytes= or loss=");
+  }
+  if (bytes) options.language.job.size = static_cast<std::size_t>(*bytes);
 }
 
 }  // namespace
@@ -141,12 +146,12 @@ void add_quantize(CLI::App& app, Action& action) {
   add_budget(*verb, options->budget);
   options->language.text->excludes(data);
   options->language.calibrate->excludes(data);
-  verb->final_callback([options, &action, data] {
+  verb->final_callback([options, &action, data, verb] {
     const bool has_budget = !options->budget.option->empty();
     const bool is_language = is_language_job(options->language, !data->empty(), has_budget);
     options->language.job.input = options->input;
     options->language.job.output = options->output;
-    if (is_language) set_size(*options);
+    if (is_language) set_limit(*verb, *options);
     action = [options, is_language, has_budget](const Machine& machine) {
       if (!is_language && has_budget) return run_within_budget(*options, machine);
       if (!is_language) return run(*options, machine);

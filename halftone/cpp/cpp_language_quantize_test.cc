@@ -97,6 +97,11 @@ TEST_F(CppLanguageQuantize, ChoosesTypesForASize) {
   options = few_samples({});
   options.bits_per_weight = 4.5;
   EXPECT_LE(quantize("more.safetensors", options).bits, 4.5);
+  options = few_samples({});
+  options.max_loss = 2 * *report.predicted_loss;
+  const LanguageQuantizeReport limited = quantize("limited.safetensors", options);
+  EXPECT_LE(limited.predicted_loss.value_or(1e9), *options.max_loss);
+  EXPECT_LT(limited.output_bytes, report.output_bytes);
 }
 
 TEST_F(CppLanguageQuantize, WritesItsOwnSamplesAndContinues) {
@@ -249,7 +254,7 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
     EXPECT_FALSE(std::filesystem::exists(path("x.safetensors")));
   };
   expect_refused(few_samples({}),
-                 "expected either types, a size or bits per weight, found none");
+                 "expected either types, a size, bits per weight or a loss, found none");
   expect_refused(few_samples({"Q9"}), "expected one of ");
   expect_refused(few_samples({"2x6", "", {{"nothing", "2x8"}}}),
                  "types: pattern 'nothing' matches");

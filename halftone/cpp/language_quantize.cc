@@ -28,6 +28,7 @@ LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
   }
   job.size = options.size_bytes;
   job.bits_per_weight = options.bits_per_weight;
+  job.max_loss = options.max_loss;
   job.predicts_loss = options.predict_loss;
   job.recipe_output = options.recipe_output;
   job.is_synthetic = options.synthetic;

@@ -240,7 +240,7 @@ TEST_F(CLanguageQuantize, ConvertsFoldersAndMergesAdapters) {
 
 TEST_F(CLanguageQuantize, RefusesWhatCannotBe) {
   expect_refused(few_samples(nullptr),
-                 "expected either types, a size or bits per weight, found none");
+                 "expected either types, a size, bits per weight or a loss, found none");
   expect_refused(few_samples("Q9"), "expected one of ");
   halftone_language_quantize_options options = few_samples("2x6");
   options.bits_per_weight = 3;

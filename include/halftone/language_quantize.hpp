@@ -52,14 +52,17 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API TypeRecipe parse_type_recipe(std::string_view toml,
                                                 const std::string& name = "recipe");
 
-  /// For quantize_language_model(). One of types, size_bytes and bits_per_weight says which type
-  /// each matrix gets.
+  /// For quantize_language_model(). One of types, size_bytes, bits_per_weight and max_loss says
+  /// which type each matrix gets.
   struct LanguageQuantizeOptions {
     TypeRecipe types{};
     /// The types of the least predicted loss for a file of so many bytes.
     std::optional<std::uint64_t> size_bytes{};
     /// The same for so many bits per weight of all matrices: above 0, 32 at most.
     std::optional<double> bits_per_weight{};
+    /// The types of the fewest bytes whose predicted divergence is at most so much, in nats per
+    /// token: above 0.
+    std::optional<double> max_loss{};
     bool predict_loss = false;              ///< of given types too, which takes longer
     std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
     std::filesystem::path tokenizer{};      ///< a file, for a model of llama2.c; else empty

@@ -51,6 +51,7 @@ def quantize_language_model(
     recipe: Path | None = None,
     size: int | None = None,
     bits_per_weight: float | None = None,
+    max_loss: float | None = None,
     predict_loss: bool = False,
     recipe_output: Path | None = None,
     tokenizer: Path | None = None,
@@ -71,7 +72,7 @@ def quantize_language_model(
     """Writes a language model in few bits, fitted to texts; LanguageModel.open() reads it.
 
     The file has the bytes that `halftone quantize --text` writes for the same options and texts.
-    Give either types, a size or bits_per_weight.
+    Give either types, a size, bits_per_weight or max_loss.
 
     model: a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c with its tokenizer=.
     texts: a file in UTF-8, such as the model will read, or several; None if synthetic.
@@ -85,6 +86,8 @@ def quantize_language_model(
     recipe: the path of a TOML file of types, or its text; type, table_type and rules override it.
     size: bytes of the file, for which the types of the least predicted loss are chosen.
     bits_per_weight: the same for so many bits per weight of all matrices.
+    max_loss: the types of the fewest bytes whose predicted divergence is at most so much, in nats
+    per token.
     recipe_output: a file to write the types to.
     predict_loss: the predicted divergence of given types as well, which takes longer.
     synthetic: fit to samples that the model writes itself.
@@ -104,7 +107,7 @@ def quantize_language_model(
     how.type = type or ""
     how.table_type = table_type or ""
     how.set_rules(list((rules or {}).items()))
-    how.set_budget(size, bits_per_weight)
+    how.set_budget(size, bits_per_weight, max_loss)
     how.samples, how.held_out, how.sample_tokens = samples, held_out, sample_tokens
     how.candidates, how.sweeps, how.damping = candidates, sweeps, damping
     how.predict_loss = predict_loss

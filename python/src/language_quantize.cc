@@ -118,14 +118,17 @@ void bind_types(LanguageHowClass& how) {
     }
   };
   const auto set_budget = [](LanguageQuantizeHow& h, std::optional<std::uint64_t> size,
-                             std::optional<double> bits_per_weight) {
+                             std::optional<double> bits_per_weight,
+                             std::optional<double> max_loss) {
     h.job.size = size;
     h.job.bits_per_weight = bits_per_weight;
+    h.job.max_loss = max_loss;
   };
   how.def_rw("recipe", &LanguageQuantizeHow::recipe, nb::arg().none())
       .def_rw("recipe_text", &LanguageQuantizeHow::recipe_text)
       .def("set_rules", set_rules, nb::arg("rules"))
-      .def("set_budget", set_budget, nb::arg("size").none(), nb::arg("bits_per_weight").none());
+      .def("set_budget", set_budget, nb::arg("size").none(), nb::arg("bits_per_weight").none(),
+           nb::arg("max_loss").none());
 }
 
 void bind_fit(LanguageHowClass& how) {

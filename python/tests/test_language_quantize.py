@@ -202,7 +202,7 @@ def test_progress_and_exceptions(files: Path, tmp_path: Path) -> None:
 
 def test_errors(files: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.safetensors"
-    for options, text in (({}, "expected either types, a size or bits per weight, found none"),
+    for options, text in (({}, "expected either types, a size, bits per weight or a loss, found none"),
                           ({"type": "2x6", "size": 100_000}, "found several of them"),
                           ({"type": "Q9"}, "expected one of "),
                           ({"type": "2x6", "rules": {"none": "keep"}}, "rules: pattern 'none'"),

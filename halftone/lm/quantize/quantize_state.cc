@@ -53,7 +53,7 @@ class RecordBytes {
 
   SharedBytes next(std::size_t count) {
     if (count > bytes_.bytes.size() - position_) fail_form();
-    const SharedBytes part = bytes_.part(position_, count);
+    SharedBytes part = bytes_.part(position_, count);
     position_ = std::min(position_ + count + padding_behind(count), bytes_.bytes.size());
     return part;
   }

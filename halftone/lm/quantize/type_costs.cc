@@ -2,6 +2,10 @@
 #include "halftone/lm/quantize/type_costs.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <numeric>
 #include <string_view>
@@ -208,6 +212,46 @@ void check_budget(const std::vector<TypeGroup>& groups, std::size_t bytes) {
   require_size(least, bytes);
 }
 
+BudgetedTypes types_of(const std::vector<TypeGroup>& groups,
+                       const compress::KnapsackProblem& problem) {
+  const compress::KnapsackAnswer answer = compress::solve_knapsack(problem);
+  BudgetedTypes result;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const TypeCost& cost = groups[i].costs[answer.choices[i]];
+    for (const WeightId& id : groups[i].ids) result.choice.emplace(id, cost.type);
+    result.loss += cost.loss;
+    result.bytes += cost.bytes;
+  }
+  return result;
+}
+
+/// A loss in steps, of which a limit has 2^32.
+std::int64_t steps_of(double loss, double limit) {
+  constexpr double kSteps = 4294967296.0;
+  constexpr double kMax = 1e15;  // far above the limit; sums of them stay below 2^62
+  return static_cast<std::int64_t>(std::min(kMax, std::ceil(loss / limit * kSteps)));
+}
+
+/// @throws Error kUsage if the least losses are above the limit
+void check_loss(const std::vector<TypeGroup>& groups, double limit) {
+  if (!std::isfinite(limit) || limit <= 0) {
+    fail(ErrorKind::kUsage,
+         "loss: expected a finite number above 0, found " + std::to_string(limit));
+  }
+  double least = 0;
+  for (const TypeGroup& group : groups) {
+    least += std::ranges::min_element(group.costs, {}, &TypeCost::loss)->loss;
+  }
+  if (least > limit * (1 - 1e-6)) {
+    std::array<char, 32> text{};
+    const auto end =
+        std::to_chars(text.data(), text.data() + text.size(), least, std::chars_format::general, 4);
+    fail(ErrorKind::kUsage, std::string("loss: the types that lose least have a predicted "
+                                        "divergence of ") +
+                                std::string(text.data(), end.ptr) + " nats per token; allow more");
+  }
+}
+
 }  // namespace
 
 void require_size(std::size_t least, std::size_t bytes) {
@@ -269,15 +313,22 @@ BudgetedTypes choose_within(const TypeCosts& costs, std::size_t bytes,
       item.push_back({cost.loss, {static_cast<std::int64_t>(cost.bytes), 0}});
     }
   }
-  const compress::KnapsackAnswer answer = compress::solve_knapsack(problem);
-  BudgetedTypes result;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const TypeCost& cost = groups[i].costs[answer.choices[i]];
-    for (const WeightId& id : groups[i].ids) result.choice.emplace(id, cost.type);
-    result.loss += cost.loss;
-    result.bytes += cost.bytes;
+  return types_of(groups, problem);
+}
+
+BudgetedTypes choose_below(const TypeCosts& costs, double loss,
+                           const std::map<WeightId, std::string>& tensor_of) {
+  const std::vector<TypeGroup> groups = groups_of(costs, tensor_of);
+  check_loss(groups, loss);
+  compress::KnapsackProblem problem;
+  problem.budgets[0] = steps_of(loss, loss);
+  for (const TypeGroup& group : groups) {
+    auto& item = problem.items.emplace_back();
+    for (const TypeCost& cost : group.costs) {
+      item.push_back({static_cast<double>(cost.bytes), {steps_of(cost.loss, loss), 0}});
+    }
   }
-  return result;
+  return types_of(groups, problem);
 }
 
 }  // namespace halftone::lm

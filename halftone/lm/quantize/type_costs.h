@@ -61,4 +61,11 @@ struct BudgetedTypes {
 BudgetedTypes choose_within(const TypeCosts& costs, std::size_t bytes,
                             const std::map<WeightId, std::string>& tensor_of = {});
 
+/// The choice of the fewest bytes whose predicted losses sum to at most so much: exactly, but that
+/// each loss counts in steps of 2^-32 of the limit, rounded up.
+/// @throws Error kUsage if the limit is not a finite number above 0, or the least losses are more:
+///         says what they are
+BudgetedTypes choose_below(const TypeCosts& costs, double loss,
+                           const std::map<WeightId, std::string>& tensor_of = {});
+
 }  // namespace halftone::lm

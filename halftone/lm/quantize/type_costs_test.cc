@@ -47,6 +47,21 @@ TEST(TypeCosts, SayWhichSizeIsPossible) {
   expect_error(ErrorKind::kUsage, "ask for 5 bytes more", [] { require_size(20, 15); });
 }
 
+TEST(TypeCosts, ChooseTheFewestBytesWithinALoss) {
+  const BudgetedTypes found = choose_below(two_matrices(), 0.6001);
+  EXPECT_THAT(types_of(found), testing::ElementsAre("2x8", "4x8"));
+  EXPECT_EQ(found.bytes, 30U);
+  EXPECT_DOUBLE_EQ(found.loss, 0.6);
+  EXPECT_THAT(types_of(choose_below(two_matrices(), 0.599)), testing::ElementsAre("2x8", "2x6"));
+  EXPECT_THAT(types_of(choose_below(two_matrices(), 1000)), testing::ElementsAre("4x8", "4x8"));
+  EXPECT_THAT(types_of(choose_below(two_matrices(), 0.75, {{kUpId, "t"}, {kDownId, "t"}})),
+              testing::ElementsAre("2x6", "2x6"));
+  expect_error(ErrorKind::kUsage, "have a predicted divergence of 0.3 nats per token; allow more",
+               [] { (void)choose_below(two_matrices(), 0.29); });
+  expect_error(ErrorKind::kUsage, "loss: expected a finite number above 0",
+               [] { (void)choose_below(two_matrices(), 0); });
+}
+
 TEST(TypeCosts, ChooseFromTypesThatHoldTheRows) {
   const auto names = [](bool is_gguf, const WeightId& id, std::size_t cols) {
     std::vector<std::string> list;
