@@ -492,5 +492,13 @@ TEST(Recipe, RefusesBitsOutOfRangeFromElsewhere) {
                [&] { (void)recipe.for_layer("a"); });
 }
 
+TEST(Recipe, IsNotThatOfALanguageModel) {
+  for (const char* toml : {"[default]\ntype = \"4x8\"\n", "[default]\ntable_type = \"Q8_0\"\n",
+                           "[[layer]]\ntype = \"2x7\"\n"}) {
+    expect_error(ErrorKind::kUsage, "type' is of a recipe for language models; other networks have",
+                 [&] { (void)parse_recipe(toml, "r.toml"); });
+  }
+}
+
 }  // namespace
 }  // namespace halftone::compress

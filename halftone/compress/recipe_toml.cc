@@ -191,6 +191,9 @@ std::vector<Key> fit_keys(FitOptions& fit) {
 /// Reads the settings of layers of a section, which may have more keys.
 void read_settings(const toml::table& table, LayerSettings& settings, std::vector<Key> more,
                    const std::string& where) {
+  keys::refuse_keys(table, {"type", "table_type"},
+                    "is of a recipe for language models; other networks have scheme and "
+                    "weight_bits");
   SchemeNames names;
   std::vector<Key> keys = layer_keys(settings, names);
   keys.insert(keys.end(), more.begin(), more.end());

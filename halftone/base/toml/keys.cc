@@ -143,6 +143,14 @@ Key required(Key key) {
   return key;
 }
 
+void refuse_keys(const toml::table& table, std::initializer_list<std::string_view> names,
+                 const std::string& message) {
+  for (const std::string_view name : names) {
+    const toml::node* node = table.get(name);
+    if (node != nullptr) fail_at(*node, "'" + std::string(name) + "' " + message);
+  }
+}
+
 void read_table(const toml::table& table, const std::vector<Key>& keys, const std::string& where) {
   for (const auto& [name, node] : table) {
     const auto known = std::ranges::find(keys, name.str(), &Key::name);

@@ -57,6 +57,12 @@ T choice(const std::string& found, std::initializer_list<std::pair<const char*, 
   fail(ErrorKind::kUsage, "expected one of " + list + ", found '" + found + "'");
 }
 
+/// @param message  behind the key
+/// @throws Error kUsage "line 3: 'key' MESSAGE" if a table has one of these keys, of another
+/// grammar
+void refuse_keys(const toml::table& table, std::initializer_list<std::string_view> names,
+                 const std::string& message);
+
 /// Reads every entry of a table with its key.
 /// @param where  the table in messages: "[fit]"
 /// @throws Error kUsage for an unknown key, a missing required one, and as the keys

@@ -37,7 +37,19 @@ void check_looked_up(const std::string& name, const WeightType& type) {
                               type.name);
 }
 
+constexpr const char* kOfNetworks =
+    "is of a recipe for other networks; language models have type, and table_type in [default]";
+
+/// Says so of a layer of a recipe for other networks.
+void refuse_settings(const toml::table& table) {
+  keys::refuse_keys(table,
+                    {"weight_bits", "activation_bits", "scheme", "weight_scheme",
+                     "activation_scheme", "granularity", "group_size", "skip", "arithmetic"},
+                    kOfNetworks);
+}
+
 TypeRule read_rule(const toml::table& table) {
+  refuse_settings(table);
   TypeRule rule;
   keys::read_table(
       table,
@@ -53,6 +65,7 @@ TypeRule read_rule(const toml::table& table) {
 }
 
 TypeRecipe read_type_recipe(const toml::table& root) {
+  keys::refuse_keys(root, {"ends", "fit"}, kOfNetworks);
   TypeRecipe recipe;
   const auto type_key = [](std::string_view key, std::string& store) {
     return keys::word(key, [&store](const std::string& name) {
@@ -64,6 +77,7 @@ TypeRecipe read_type_recipe(const toml::table& root) {
       root,
       {keys::section("default",
                      [&](const toml::table& table) {
+                       refuse_settings(table);
                        keys::read_table(
                            table,
                            {type_key("type", recipe.blocks), type_key("table_type", recipe.tables)},

@@ -146,5 +146,16 @@ TEST(TypeRecipe, WritesWhatItReads) {
   EXPECT_EQ(choose_types(model, parse_type_recipe(toml, "")), choice);
 }
 
+TEST(TypeRecipe, IsNotThatOfAnotherNetwork) {
+  const auto expect_refused = [](const std::string& toml, const std::string& key) {
+    expect_error(ErrorKind::kUsage,
+                 key + " is of a recipe for other networks; language models have type",
+                 [&] { (void)parse_type_recipe(toml, "r.toml"); });
+  };
+  expect_refused("[default]\nweight_bits = 4\n", "r.toml: line 2: 'weight_bits'");
+  expect_refused("[[layer]]\nname = \"a\"\nscheme = \"nf4\"\n", "r.toml: line 3: 'scheme'");
+  expect_refused("[fit]\nrefine = true\n", "r.toml: line 1: 'fit'");
+}
+
 }  // namespace
 }  // namespace halftone::lm
