@@ -15,7 +15,7 @@ double real(std::size_t value) { return static_cast<double>(value); }
 /// Builds the operations of one step.
 class Builder {
  public:
-  Builder(const LanguageModel& model, const LanguageSettings& settings, std::size_t tokens,
+  Builder(const LanguageWorkload& model, const LanguageSettings& settings, std::size_t tokens,
           std::size_t context)
       : model_(model),
         settings_(settings),
@@ -198,7 +198,7 @@ class Builder {
     }
   }
 
-  const LanguageModel& model_;
+  const LanguageWorkload& model_;
   const LanguageSettings& settings_;
   std::size_t tokens_;
   std::size_t context_;
@@ -208,17 +208,17 @@ class Builder {
   std::vector<Operation> operations_;
 };
 
-double attention_parameters(const LanguageModel& model) {
+double attention_parameters(const LanguageWorkload& model) {
   const double queries = real(model.heads) * real(model.head_width);
   const double keys = real(model.kv_heads) * real(model.head_width);
   return real(model.width) * (2 * queries + 2 * keys);
 }
 
-double network_parameters(const LanguageModel& model, std::size_t inner) {
+double network_parameters(const LanguageWorkload& model, std::size_t inner) {
   return (model.is_gated ? 3 : 2) * real(model.width) * real(inner);
 }
 
-double block_parameters(const LanguageModel& model, std::size_t experts) {
+double block_parameters(const LanguageWorkload& model, std::size_t experts) {
   const double router = model.experts > 1 ? real(model.width) * real(model.experts) : 0;
   return attention_parameters(model) + router +
          real(experts) * network_parameters(model, model.inner) +
@@ -226,7 +226,7 @@ double block_parameters(const LanguageModel& model, std::size_t experts) {
 }
 
 /// The bytes of all weights, those of experts that a step does not read included.
-double stored_bytes(const LanguageModel& model, const LanguageSettings& settings) {
+double stored_bytes(const LanguageWorkload& model, const LanguageSettings& settings) {
   if (model.stored_bytes > 0) return model.stored_bytes;
   return model.parameters() * Builder(model, settings, 1, 1).stored("").bits / 8;
 }
@@ -239,7 +239,7 @@ std::size_t chips_needed(const Footprint& one, const Accelerator& accelerator) {
   return static_cast<std::size_t>(std::clamp(chips, 1.0, 4096.0));
 }
 
-std::vector<BatchPoint> batch_points(const LanguageModel& model, LanguageSettings settings,
+std::vector<BatchPoint> batch_points(const LanguageWorkload& model, LanguageSettings settings,
                                      const Accelerator& accelerator,
                                      const EstimateOptions& options) {
   constexpr std::size_t kMaxBatch = 1024;
@@ -256,16 +256,16 @@ std::vector<BatchPoint> batch_points(const LanguageModel& model, LanguageSetting
 
 }  // namespace
 
-double LanguageModel::parameters() const {
+double LanguageWorkload::parameters() const {
   const double tables = (ties_embeddings ? 1 : 2) * real(vocabulary) * real(width);
   return real(layers) * block_parameters(*this, experts) + tables;
 }
 
-double LanguageModel::active_parameters() const {
+double LanguageWorkload::active_parameters() const {
   return real(layers) * block_parameters(*this, active_experts) + real(vocabulary) * real(width);
 }
 
-Workload language_workload(const LanguageModel& model, const LanguageSettings& settings,
+Workload language_workload(const LanguageWorkload& model, const LanguageSettings& settings,
                            std::size_t tokens, std::size_t context) {
   Workload workload{model.name, settings.batch, Builder(model, settings, tokens, context).build()};
   const double keys = real(model.kv_heads) * real(model.head_width);
@@ -280,7 +280,7 @@ std::string LanguageEstimate::weights_text() const {
   return fmt::format("{:.2f} bits in the file", 8 * model.stored_bytes / model.parameters());
 }
 
-LanguageEstimate estimate_language(const LanguageModel& model, const LanguageSettings& settings,
+LanguageEstimate estimate_language(const LanguageWorkload& model, const LanguageSettings& settings,
                                    const Accelerator& accelerator, const EstimateOptions& options) {
   LanguageEstimate result{.model = model, .settings = settings};
   const Workload token = language_workload(model, settings, 1, settings.context);

@@ -24,7 +24,7 @@ struct StoredMatrix {
 };
 
 /// The shape of a decoder: blocks of attention and a feed-forward network.
-struct LanguageModel {
+struct LanguageWorkload {
   std::string name;
   std::size_t layers = 0;
   std::size_t width = 0;     ///< of the hidden state
@@ -55,9 +55,9 @@ struct LanguageModel {
 /// @param name  put before messages
 /// @throws Error as lm::config_sizes(): kUnsupported for an architecture that is not known, with
 ///         those that are
-LanguageModel parse_language_model(std::string_view json, const std::string& name);
+LanguageWorkload parse_language_model(std::string_view json, const std::string& name);
 /// The shape of a model in a file, with the formats of its matrices.
-LanguageModel language_model_of(const lm::Model& model, const std::string& name);
+LanguageWorkload language_model_of(const lm::Model& model, const std::string& name);
 
 struct LanguageSettings {
   Number weights{16, true};
@@ -72,7 +72,7 @@ struct LanguageSettings {
 /// The work of `tokens` new tokens of each sequence, whose last one sees `context` tokens. Scores
 /// stay on the chip: attention reads the keys and values of the cache once. Of an expert layer, as
 /// many experts are read as tokens choose on average, E (1 - (1 - k / E)^tokens), rounded up.
-Workload language_workload(const LanguageModel& model, const LanguageSettings& settings,
+Workload language_workload(const LanguageWorkload& model, const LanguageSettings& settings,
                            std::size_t tokens, std::size_t context);
 
 struct BatchPoint {
@@ -82,7 +82,7 @@ struct BatchPoint {
 };
 
 struct LanguageEstimate {
-  LanguageModel model;
+  LanguageWorkload model;
   LanguageSettings settings;
   std::size_t chips_needed = 1;  ///< whose memory holds weights, cache and activations
   Estimate prompt{};
@@ -93,7 +93,7 @@ struct LanguageEstimate {
 };
 
 /// @throws Error as estimate()
-LanguageEstimate estimate_language(const LanguageModel& model, const LanguageSettings& settings,
+LanguageEstimate estimate_language(const LanguageWorkload& model, const LanguageSettings& settings,
                                    const Accelerator& accelerator,
                                    const EstimateOptions& options = {});
 

@@ -11,7 +11,7 @@
 namespace halftone::accel {
 namespace {
 
-void check_shape(const LanguageModel& model) {
+void check_shape(const LanguageWorkload& model) {
   const auto above_zero = [&](std::size_t value, const char* what) {
     if (value == 0) fail(ErrorKind::kFormat, model.name + ": '" + what + "' is 0");
   };
@@ -34,7 +34,7 @@ void check_shape(const LanguageModel& model) {
   }
 }
 
-LanguageModel model_of(const lm::Description& sizes, const std::string& name) {
+LanguageWorkload model_of(const lm::Description& sizes, const std::string& name) {
   const bool differ =
       sizes.full_head_width != 0 || sizes.sharing_blocks != 0 || sizes.block_input_width != 0;
   if (sizes.dense_blocks != 0 || sizes.latent_width != 0 || !sizes.mixers.empty() || differ) {
@@ -43,7 +43,7 @@ LanguageModel model_of(const lm::Description& sizes, const std::string& name) {
              "': latent attention, recurrences, and blocks without experts beside those "
              "with experts or of other sizes, are not estimated");
   }
-  LanguageModel model;
+  LanguageWorkload model;
   model.name = name;
   model.layers = sizes.blocks;
   model.width = sizes.width;
@@ -111,7 +111,7 @@ class Matrices {
     if (sum.number.bits < stored.number.bits) sum.number = stored.number;
   }
 
-  void store(LanguageModel& model) const {
+  void store(LanguageWorkload& model) const {
     for (const auto& [operation, sum] : sums_) {
       model.stored[operation] = {sum.number, sum.bits / sum.elements};
       model.stored_bytes += sum.bits / 8;
@@ -129,12 +129,12 @@ class Matrices {
 
 }  // namespace
 
-LanguageModel parse_language_model(std::string_view json, const std::string& name) {
+LanguageWorkload parse_language_model(std::string_view json, const std::string& name) {
   return model_of(lm::config_sizes(json, name), name);
 }
 
-LanguageModel language_model_of(const lm::Model& source, const std::string& name) {
-  LanguageModel model = model_of(source.description, name);
+LanguageWorkload language_model_of(const lm::Model& source, const std::string& name) {
+  LanguageWorkload model = model_of(source.description, name);
   Matrices matrices;
   for (const lm::WeightId& id : lm::needed_weights(source.description)) {
     const std::string operation = operation_name(id.role);

@@ -33,11 +33,11 @@ double sum_of(const Workload& workload, Role role, const std::string& name) {
   return sum;
 }
 
-TEST(LanguageModel, CountsParametersAsPublished) {
+TEST(LanguageWorkload, CountsParametersAsPublished) {
   // TinyLlama 1.1B has 1,100,048,384 with 45 norms of 2,048.
   EXPECT_EQ(parse_language_model(kLlama, "c").parameters(), 1100048384.0 - 45 * 2048);
   // Mixtral 8x7B has 46,702,792,704 with 65 norms; 12.9e9 are active.
-  const LanguageModel mixtral = parse_language_model(kMixtral, "c");
+  const LanguageWorkload mixtral = parse_language_model(kMixtral, "c");
   EXPECT_EQ(mixtral.parameters(), 46702792704.0 - 65 * 4096);
   EXPECT_NEAR(mixtral.active_parameters(), 12.8e9, 0.1e9);
   // GPT-2 has 124,439,808 with positions, norms and biases; matrices and the table alone:
@@ -45,12 +45,12 @@ TEST(LanguageModel, CountsParametersAsPublished) {
             12.0 * (4 * 768 * 768 + 8 * 768 * 768) + 50257.0 * 768);
 }
 
-TEST(LanguageModel, ReadsThePartOfATextDecoder) {
+TEST(LanguageWorkload, ReadsThePartOfATextDecoder) {
   const std::string nested = "{\"text_config\": " + std::string(kLlama) + "}";
   EXPECT_EQ(parse_language_model(nested, "c").layers, 22U);
 }
 
-TEST(LanguageModel, NamesWhatIsWrongWithAFile) {
+TEST(LanguageWorkload, NamesWhatIsWrongWithAFile) {
   expect_error(ErrorKind::kFormat, "c: is no JSON object", [] { parse_language_model("[1", "c"); });
   expect_error(ErrorKind::kFormat, "c: needs 'model_type'",
                [] { parse_language_model("{}", "c"); });
@@ -76,7 +76,7 @@ TEST(LanguageModel, NamesWhatIsWrongWithAFile) {
   });
 }
 
-TEST(LanguageModel, RefusesArchitecturesThatItDoesNotKnow) {
+TEST(LanguageWorkload, RefusesArchitecturesThatItDoesNotKnow) {
   const auto refused = [](const std::string& keys, const std::string& message) {
     expect_error(ErrorKind::kUnsupported, message, [&] {
       parse_language_model("{" + keys + R"("hidden_size": 7168, "num_hidden_layers": 61,
@@ -98,13 +98,13 @@ TEST(LanguageModel, RefusesArchitecturesThatItDoesNotKnow) {
           "'mlp_only_layers'");
 }
 
-TEST(LanguageModel, TiesTheTableWhereTheArchitectureDoes) {
+TEST(LanguageWorkload, TiesTheTableWhereTheArchitectureDoes) {
   // Gemma 2 2B: 2,614,341,888 parameters, of which 4 x 26 + 1 norms of 2,304.
-  const LanguageModel gemma = parse_language_model(R"({"architectures": ["Gemma2ForCausalLM"],
+  const LanguageWorkload gemma = parse_language_model(R"({"architectures": ["Gemma2ForCausalLM"],
     "model_type": "gemma2", "hidden_size": 2304, "num_hidden_layers": 26, "num_attention_heads": 8,
     "num_key_value_heads": 4, "head_dim": 256, "intermediate_size": 9216, "vocab_size": 256000,
     "sliding_window": 4096})",
-                                                   "c");
+                                                      "c");
   EXPECT_EQ(gemma.parameters(), 2614341888.0 - 105 * 2304);
   // Every other block has the window.
   const auto keys = [&](std::size_t operation) {
@@ -121,7 +121,7 @@ TEST(LanguageModel, TiesTheTableWhereTheArchitectureDoes) {
 }
 
 TEST(LanguageWorkload, ReadsEveryWeightOnceForATokenOfADenseModel) {
-  const LanguageModel model = parse_language_model(kLlama, "c");
+  const LanguageWorkload model = parse_language_model(kLlama, "c");
   LanguageSettings settings;
   settings.weights = {4, false};
   settings.group = 32;
@@ -133,7 +133,7 @@ TEST(LanguageWorkload, ReadsEveryWeightOnceForATokenOfADenseModel) {
 }
 
 TEST(LanguageWorkload, ReadsTheCacheOfAllSequences) {
-  const LanguageModel model = parse_language_model(kLlama, "c");
+  const LanguageWorkload model = parse_language_model(kLlama, "c");
   LanguageSettings settings;
   settings.batch = 3;
   settings.cache = {8, false};
@@ -144,7 +144,7 @@ TEST(LanguageWorkload, ReadsTheCacheOfAllSequences) {
 }
 
 TEST(LanguageWorkload, SeesHalfOfThePromptOnAverage) {
-  const LanguageModel model = parse_language_model(kLlama, "c");
+  const LanguageWorkload model = parse_language_model(kLlama, "c");
   const Workload prompt = language_workload(model, {}, 101, 101);
   for (const Operation& each : prompt.operations) {
     if (each.op != "Attention") continue;
@@ -153,7 +153,7 @@ TEST(LanguageWorkload, SeesHalfOfThePromptOnAverage) {
 }
 
 TEST(LanguageWorkload, ReadsTheExpertsThatTokensChoose) {
-  const LanguageModel model = parse_language_model(kMixtral, "c");
+  const LanguageWorkload model = parse_language_model(kMixtral, "c");
   const auto experts = [&](std::size_t batch) {
     LanguageSettings settings;
     settings.batch = batch;
@@ -171,7 +171,7 @@ TEST(LanguageWorkload, ReadsTheExpertsThatTokensChoose) {
 }
 
 TEST(LanguageEstimate, IsBoundByTheMemoryForOneSequence) {
-  const LanguageModel model = parse_language_model(kLlama, "c");
+  const LanguageWorkload model = parse_language_model(kLlama, "c");
   const Accelerator chip = load_accelerator("h100");
   const LanguageEstimate found = estimate_language(model, {}, chip);
   const double weights = 2 * (model.parameters() - 32000.0 * 2048);
@@ -184,7 +184,7 @@ TEST(LanguageEstimate, IsBoundByTheMemoryForOneSequence) {
 }
 
 TEST(LanguageEstimate, SaysHowManyChipsAreNeeded) {
-  const LanguageModel model = parse_language_model(kMixtral, "c");
+  const LanguageWorkload model = parse_language_model(kMixtral, "c");
   const Accelerator chip = load_accelerator("h100");
   expect_error(ErrorKind::kUnsupported, "needs 93.", [&] { estimate_language(model, {}, chip); });
   EstimateOptions options;

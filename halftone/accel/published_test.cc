@@ -13,8 +13,8 @@
 namespace halftone::accel {
 namespace {
 
-LanguageModel model_named(const std::string& name) {
-  LanguageModel model;
+LanguageWorkload model_named(const std::string& name) {
+  LanguageWorkload model;
   model.name = name;
   model.vocabulary = name == "llama3-8b" ? 128256 : 32000;
   const bool is_large = name == "llama2-70b";
@@ -39,7 +39,7 @@ double estimated(const oracle::Row& row) {
   if (!row.at("group").empty()) settings.group = whole("group");
   settings.batch = whole("batch");
   const Accelerator chip = load_accelerator(row.at("accelerator"));
-  const LanguageModel model = model_named(row.at("model"));
+  const LanguageWorkload model = model_named(row.at("model"));
   const EstimateOptions options{Model::kTiles, {whole("devices"), SplitKind::kTensor}};
   const auto seconds = [&](std::size_t tokens, std::size_t context) {
     return estimate(language_workload(model, settings, tokens, context), chip, options).seconds;
@@ -84,7 +84,7 @@ TEST(PublishedSpeeds, AreEstimatedWithinAQuarter) {
 }
 
 TEST(PublishedSpeeds, GrowWithFewerBitsBecauseTheMemoryIsTheBound) {
-  const LanguageModel model = model_named("llama2-7b");
+  const LanguageWorkload model = model_named("llama2-7b");
   for (const char* name : {"a100", "h100", "h200", "a100-eager"}) {
     double before = 0;
     for (const int bits : {16, 8, 4, 3, 2, 1}) {

@@ -89,7 +89,7 @@ std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
   return results;
 }
 
-accel::LanguageModel load_language_model(const std::filesystem::path& path) {
+accel::LanguageWorkload load_language_model(const std::filesystem::path& path) {
   if (is_language_model(path)) {
     return accel::language_model_of(lm::open_model(path), path.string());
   }

@@ -54,6 +54,6 @@ std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
 /// Reads config.json of a language model, whose weights have the bits that settings say; or a file
 /// that has the weights too (see is_language_model()), each in its own type.
 /// @throws Error kIo, and as accel::parse_language_model() or lm::open_model()
-accel::LanguageModel load_language_model(const std::filesystem::path& path);
+accel::LanguageWorkload load_language_model(const std::filesystem::path& path);
 
 }  // namespace halftone

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "halftone/accel/crossbar/seen_layer.h"
+#include "halftone/accel/crossbar/inexact_layer.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/network.h"
 #include "halftone/base/error.h"
@@ -105,7 +105,7 @@ train::StudentOptions student_options(const train::StudentOptions& student,
   options.hardware.seen = [device = *crossbar](const ir::Graph& graph, const ir::Node& node,
                                                const ir::EncodedTensor& weights,
                                                std::uint64_t seed) {
-    return crossbar::seen_layer(graph, node, weights, device, seed);
+    return crossbar::inexact_layer(graph, node, weights, device, seed);
   };
   return options;
 }

@@ -217,7 +217,7 @@ void for_each_pair(const StepContext& context, const ir::Rotary& op, Visit&& vis
   const auto width = static_cast<std::size_t>(context.output_shape().back());
   const std::size_t size = width / op.heads;
   const std::size_t half = op.dims / 2;
-  const bool halves = op.pairing == ir::RotaryPairing::kHalves;
+  const bool halves = op.pairing == ir::RotaryPairing::kNeox;
   for (std::size_t head = 0; head < context.output.size() / size; ++head) {
     const std::size_t row = head / op.heads;
     const auto position = static_cast<std::size_t>(positions[row % positions.size()]);

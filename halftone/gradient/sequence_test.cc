@@ -218,7 +218,7 @@ void expect_turned_back(ir::RotaryPairing pairing) {
     const float* from = dy.data() + head * kSize;
     const std::span<float> dx = tape.gradient(x).subspan(head * kSize, kSize);
     for (std::size_t i = 0; i < kPairs; ++i) {
-      const bool halves = pairing == ir::RotaryPairing::kHalves;
+      const bool halves = pairing == ir::RotaryPairing::kNeox;
       const std::size_t a = halves ? i : 2 * i;
       const std::size_t b = halves ? i + kPairs : 2 * i + 1;
       const auto position = static_cast<std::size_t>(positions[head / 2]);
@@ -233,8 +233,8 @@ void expect_turned_back(ir::RotaryPairing pairing) {
 }
 
 TEST(RotaryGradient, TurnsBack) {
-  expect_turned_back(ir::RotaryPairing::kHalves);
-  expect_turned_back(ir::RotaryPairing::kNeighbours);
+  expect_turned_back(ir::RotaryPairing::kNeox);
+  expect_turned_back(ir::RotaryPairing::kInterleaved);
 }
 
 /// A router: the two largest of softmax(x), whose shares weigh products with the chosen matrices.

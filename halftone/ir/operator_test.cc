@@ -71,7 +71,7 @@ std::vector<Row> table() {
       {AppendRows{CacheNumbers::kInt8, 3}, "AppendRows", "int8 heads=3", 4, 4},
       {Attention{6, 2, 0.5F, 30, 8}, "Attention",
        "heads=6/2 scale=0.500000 softcap=30.000000 window=8", 3, 6},
-      {Rotary{3, 4, RotaryPairing::kNeighbours}, "Rotary", "heads=3 dims=4 neighbours", 4, 4},
+      {Rotary{3, 4, RotaryPairing::kInterleaved}, "Rotary", "heads=3 dims=4 neighbours", 4, 4},
       {ExpertProduct{{ActivationKind::kSilu}, Arithmetic::kGroups}, "ExpertProduct",
        "activation=Silu arithmetic=groups", 3, 3},
       {ShortConvolution{{ActivationKind::kSilu}, RecurrenceForm::kRows}, "ShortConvolution",

@@ -376,7 +376,7 @@ TEST_P(SameBits, Rotary) {
   const RotaryTables tables{MatrixView<const float>(table.data(), 1, 22, 22),
                             MatrixView<const float>(table.data() + 22, 1, 22, 22)};
   const std::int32_t position = 0;
-  for (const RotaryPairing pairing : {RotaryPairing::kNeighbours, RotaryPairing::kHalves}) {
+  for (const RotaryPairing pairing : {RotaryPairing::kInterleaved, RotaryPairing::kNeox}) {
     auto x = uniform_floats(random, 3 * 50);
     const MatrixView<float> view(x, 1, 3 * 50);
     rotate({3, 44, pairing}, view, {&position, 1}, tables, view);

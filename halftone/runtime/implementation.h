@@ -18,7 +18,7 @@
 
 namespace halftone::runtime {
 
-struct Way;
+struct LayerMethod;
 
 /// Conversions that a step computes together with its node; null where there is none.
 struct FusedCodes {
@@ -43,7 +43,8 @@ struct NodeContext {
   std::optional<ir::Arithmetic> arithmetic{};
   std::span<const CodeLayout> layouts{};    ///< by value
   PackedWeights* packed_weights = nullptr;  ///< as in ExecutionOptions
-  const Way* way = nullptr;           ///< to create a kernel for, see with_way(); null: by estimate
+  const LayerMethod* way =
+      nullptr;  ///< to create a kernel for, see with_method(); null: by estimate
   const FusedCodes* fused = nullptr;  ///< what the kernel includes; null: nothing
 
   [[nodiscard]] bool has_input(std::size_t i) const {

@@ -18,7 +18,7 @@ struct LaneSum::State {
   std::optional<Flat> first;  ///< the first result; others must have its type
 };
 
-LaneSum::LaneSum(const Plan& plan) : state_(std::make_unique<State>(*plan.placement)) {}
+LaneSum::LaneSum(const MapPlan& plan) : state_(std::make_unique<State>(*plan.placement)) {}
 LaneSum::~LaneSum() = default;
 
 void LaneSum::add(std::size_t lane, Flat result) {

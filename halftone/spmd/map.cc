@@ -134,9 +134,9 @@ void check_num_lanes(const Placement& placement) {
                               " devices; use spread() or an inner vmap for more lanes");
 }
 
-Plan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments) {
+MapPlan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments) {
   Lane* lane = Lane::current();
-  Plan plan;
+  MapPlan plan;
   plan.in_axes = axes_of(options, arguments.size());
   const std::size_t size = count_lanes(options, arguments, plan.in_axes);
   check_axis_name(lane, options.axis_name);
@@ -172,11 +172,11 @@ Plan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argumen
 
 }  // namespace
 
-Plan make_plan(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments) {
+MapPlan make_plan(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments) {
   return with_context(name_of(kind, options), [&] { return plan_for(kind, options, arguments); });
 }
 
-void Plan::execute(const std::function<void(std::size_t)>& body) const {
+void MapPlan::execute(const std::function<void(std::size_t)>& body) const {
   run->body = &body;
   run->program->run(run);
 }

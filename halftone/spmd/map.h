@@ -50,7 +50,7 @@ struct Argument {
 struct MapRun;
 
 /// A map that is ready to run.
-struct Plan {
+struct MapPlan {
   std::vector<std::optional<std::size_t>> in_axes{};
   PlacementPointer placement;  ///< of its lanes; without devices for vmap
   std::size_t first_local = 0;
@@ -60,7 +60,7 @@ struct Plan {
   /// Calls body(i) once for each lane of this process.
   void execute(const std::function<void(std::size_t)>& body) const;
 };
-Plan make_plan(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments);
+MapPlan make_plan(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments);
 
 template <typename T>
 struct IsSharded : std::false_type {};
@@ -122,7 +122,7 @@ class Call {
         described_{describe<kKind>(arguments)...},
         plan_(make_plan(kKind, options, described_)) {}
 
-  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const MapPlan& plan() const { return plan_; }
   Result operator()(std::size_t lane) const {
     return call(lane, std::index_sequence_for<Arguments...>());
   }
@@ -138,7 +138,7 @@ class Call {
   const F& function_;
   std::tuple<const Arguments&...> arguments_;
   std::vector<Argument> described_;
-  Plan plan_;
+  MapPlan plan_;
 };
 
 /// Runs the lanes of this process and returns their results.
@@ -218,7 +218,7 @@ namespace internal {
 /// Accumulates the result of spread_sum(); lanes add to it from several threads.
 class LaneSum {
  public:
-  explicit LaneSum(const Plan& plan);
+  explicit LaneSum(const MapPlan& plan);
   ~LaneSum();
   LaneSum(const LaneSum&) = delete;
   LaneSum& operator=(const LaneSum&) = delete;

@@ -21,7 +21,7 @@ namespace halftone::formats {
 ///
 ///     chunk = 16, bits = 4: n0 | n16 << 4, n1 | n17 << 4, ...
 ///     chunk = 1, bits = 2:  n0 | n1 << 2 | n2 << 4 | n3 << 6, ...
-struct BitPlanes {
+struct BitFields {
   std::size_t at = 0;  ///< the first byte in the block
   std::size_t bytes = 0;
   std::size_t chunk = 1;
@@ -36,14 +36,14 @@ struct BitPlanes {
 };
 
 /// Planes that fill their bytes.
-constexpr BitPlanes planes(std::size_t at, std::size_t bytes, std::size_t chunk, unsigned bits,
+constexpr BitFields planes(std::size_t at, std::size_t bytes, std::size_t chunk, unsigned bits,
                            unsigned shift = 0) {
   return {
       .at = at, .bytes = bytes, .chunk = chunk, .bits = bits, .shift = shift, .planes = 8 / bits};
 }
 
 /// Numbers from -128 to 127 as bytes; 128 is added to them.
-constexpr BitPlanes signed_bytes(std::size_t at, std::size_t bytes) {
+constexpr BitFields signed_bytes(std::size_t at, std::size_t bytes) {
   return {.at = at, .bytes = bytes, .bits = 8, .planes = 1, .flip = 128};
 }
 
@@ -58,15 +58,15 @@ struct BlockLayout {
   std::size_t bytes = 0;
   std::size_t scale_at = 0;                ///< the first byte of a float16
   std::size_t offset_at = kNone;           ///< likewise
-  std::array<BitPlanes, 2> code_planes{};  ///< of indices of levels; of 1 bit: of twice the index
-  std::array<BitPlanes, 6> integers{};
+  std::array<BitFields, 2> code_planes{};  ///< of indices of levels; of 1 bit: of twice the index
+  std::array<BitFields, 6> integers{};
 
   [[nodiscard]] constexpr std::size_t groups() const { return block / codes.group; }
   [[nodiscard]] constexpr bool has_integers() const { return integers[0].bytes != 0; }
 };
 
 /// Calls use(byte, bit, number): where the lowest bit of the field of each number lies.
-template <BitPlanes kHow, typename Use>
+template <BitFields kHow, typename Use>
 void for_each_field(const Use& use) {
   for (std::size_t begin = 0; begin < kHow.bytes; begin += kHow.chunk) {
 #pragma GCC unroll 8
@@ -80,7 +80,7 @@ void for_each_field(const Use& use) {
 }
 
 /// Calls set(number, bits) with the bits of each number in a block.
-template <BitPlanes kHow, typename Set>
+template <BitFields kHow, typename Set>
 void read_bits(const std::byte* block, const Set& set) {
   for_each_field<kHow>([&](std::size_t byte, unsigned bit, std::size_t number) {
     const unsigned bits = (std::to_integer<unsigned>(block[byte]) >> bit & kHow.mask()) ^ kHow.flip;
@@ -89,7 +89,7 @@ void read_bits(const std::byte* block, const Set& set) {
 }
 
 /// Sets the bits of numbers in a block, where they are 0.
-template <BitPlanes kHow>
+template <BitFields kHow>
 void set_bits(const std::uint8_t* numbers, std::byte* block) {
   for_each_field<kHow>([&](std::size_t byte, unsigned bit, std::size_t i) {
     const unsigned bits = (numbers[i] >> kHow.shift & kHow.mask()) ^ kHow.flip;

@@ -52,8 +52,8 @@ constexpr std::array<std::int8_t, 16> kShiftedLevels = {-9, -7, -1, 1, 7, 9, 9, 
                                                         9,  9,  9,  9, 9, 9, 9, 9};
 
 /// The integers of Q4_K and Q5_K: 8 scales and 8 offsets of 6 bits in 12 bytes.
-constexpr std::array<BitPlanes, 6> kSixBitPairs = {
-    BitPlanes{.at = 4, .bytes = 4, .chunk = 4, .bits = 6, .planes = 1, .first = 0},
+constexpr std::array<BitFields, 6> kSixBitPairs = {
+    BitFields{.at = 4, .bytes = 4, .chunk = 4, .bits = 6, .planes = 1, .first = 0},
     {.at = 8, .bytes = 4, .chunk = 4, .bits = 6, .planes = 1, .first = 8},
     {.at = 12, .bytes = 4, .chunk = 4, .bits = 4, .planes = 1, .first = 4},
     {.at = 12, .bytes = 4, .chunk = 4, .bits = 4, .from = 4, .planes = 1, .first = 12},

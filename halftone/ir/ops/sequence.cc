@@ -120,7 +120,7 @@ std::string_view to_string(CacheNumbers numbers) {
 }
 
 std::string_view to_string(RotaryPairing pairing) {
-  return pairing == RotaryPairing::kHalves ? "halves" : "neighbours";
+  return pairing == RotaryPairing::kNeox ? "halves" : "neighbours";
 }
 
 ValueType infer_types(const AppendRows& op, InputTypes inputs) {
@@ -262,7 +262,7 @@ Tensor evaluate(const Rotary& op, InputTensors inputs) {
   const std::size_t size = width / op.heads;
   const std::size_t half = op.dims / 2;
   const auto positions = inputs[1]->as<std::int32_t>();
-  const bool halves = op.pairing == RotaryPairing::kHalves;
+  const bool halves = op.pairing == RotaryPairing::kNeox;
   for (std::size_t n = 0; n < result.size() / width; ++n) {
     const std::size_t p = place(positions[n % positions.size()], inputs[2]->shape()[0], "position");
     const auto cos = row_of(inputs[2]->as<float>(), p, half);

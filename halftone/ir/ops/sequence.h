@@ -64,8 +64,8 @@ struct Attention {
 
 /// Which numbers of a head are a pair.
 enum class RotaryPairing : std::uint8_t {
-  kNeighbours,  ///< 2i and 2i + 1, as in GGUF's llama
-  kHalves,      ///< i and i + dims / 2
+  kInterleaved,  ///< 2i and 2i + 1, as in GGUF's llama
+  kNeox,         ///< i and i + dims / 2
 };
 std::string_view to_string(RotaryPairing pairing);  ///< "neighbours", "halves"
 
@@ -82,7 +82,7 @@ struct Rotary {
   static constexpr std::size_t kMaxInputs = 4;
   std::size_t heads = 1;
   std::size_t dims = 2;  ///< even, D at most
-  RotaryPairing pairing = RotaryPairing::kHalves;
+  RotaryPairing pairing = RotaryPairing::kNeox;
   bool operator==(const Rotary&) const = default;
 };
 

@@ -102,12 +102,12 @@ TEST(Rotary, TurnsPairs) {
                                     places({1}), floats({2, pairs}, {9, 9, 0, 0}),
                                     floats({2, pairs}, {9, 9, 1, 1})));
   };
-  EXPECT_THAT(turn(RotaryPairing::kHalves, 4), ElementsAre(-3, -4, 1, 2));
-  EXPECT_THAT(turn(RotaryPairing::kNeighbours, 4), ElementsAre(-2, 1, -4, 3));
+  EXPECT_THAT(turn(RotaryPairing::kNeox, 4), ElementsAre(-3, -4, 1, 2));
+  EXPECT_THAT(turn(RotaryPairing::kInterleaved, 4), ElementsAre(-2, 1, -4, 3));
 }
 
 TEST(Rotary, KeepsTheRestOfAHead) {
-  const Tensor y = evaluate(Rotary{1, 2, RotaryPairing::kHalves}, floats({1, 4}, {1, 2, 3, 4}),
+  const Tensor y = evaluate(Rotary{1, 2, RotaryPairing::kNeox}, floats({1, 4}, {1, 2, 3, 4}),
                             places({0}), floats({1, 1}, {0}), floats({1, 1}, {1}));
   EXPECT_THAT(elements<float>(y), ElementsAre(-2, 1, 3, 4));
 }

@@ -80,8 +80,8 @@ void rotate(const RotaryShape& shape, MatrixView<const float> x,
   HALFTONE_ASSERT(shape.dims % 2 == 0 && shape.heads * shape.dims <= x.cols());
   HALFTONE_ASSERT(tables.cosines.cols() == shape.dims / 2 && tables.sines.cols() == shape.dims / 2);
   const std::size_t size = x.cols() / shape.heads;
-  const auto turn = shape.pairing == RotaryPairing::kHalves ? HALFTONE_DISPATCH(TurnHalves)
-                                                            : HALFTONE_DISPATCH(TurnNeighbours);
+  const auto turn = shape.pairing == RotaryPairing::kNeox ? HALFTONE_DISPATCH(TurnHalves)
+                                                          : HALFTONE_DISPATCH(TurnNeighbours);
   for (std::size_t r = 0; r < x.rows(); ++r) {
     const auto position = static_cast<std::size_t>(positions[r]);
     const float* cosines = tables.cosines.row(position).data();

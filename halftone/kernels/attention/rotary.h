@@ -12,15 +12,15 @@ namespace halftone::kernels {
 
 /// Which numbers of a head make pair i.
 enum class RotaryPairing {
-  kNeighbours,  ///< 2i and 2i + 1
-  kHalves,      ///< i and i + dims / 2
+  kInterleaved,  ///< 2i and 2i + 1
+  kNeox,         ///< i and i + dims / 2
 };
 
 /// The heads of a row and the turned part of each.
 struct RotaryShape {
   std::size_t heads = 1;
   std::size_t dims = 0;  ///< even; numbers at the start of each head that are turned, or all
-  RotaryPairing pairing = RotaryPairing::kHalves;
+  RotaryPairing pairing = RotaryPairing::kNeox;
 };
 
 /// Cosines and sines of all angles.

@@ -8,7 +8,7 @@ void rotate_reference(const RotaryShape& shape, MatrixView<const float> x,
                       MatrixView<float> y) noexcept {
   const std::size_t size = x.cols() / shape.heads;
   const std::size_t pairs = shape.dims / 2;
-  const bool halves = shape.pairing == RotaryPairing::kHalves;
+  const bool halves = shape.pairing == RotaryPairing::kNeox;
   for (std::size_t r = 0; r < x.rows(); ++r) {
     const auto position = static_cast<std::size_t>(positions[r]);
     for (std::size_t h = 0; h < shape.heads; ++h) {

@@ -39,7 +39,7 @@ void expect_rotation_matches(const RotaryShape& shape, std::size_t size, Random&
 
 TEST_P(Rotary, MatchesReferenceForEveryNumberOfDims) {
   Random random(90);
-  for (const RotaryPairing pairing : {RotaryPairing::kHalves, RotaryPairing::kNeighbours}) {
+  for (const RotaryPairing pairing : {RotaryPairing::kNeox, RotaryPairing::kInterleaved}) {
     for (std::size_t dims = 0; dims <= 72; dims += 2) {
       expect_rotation_matches({3, dims, pairing}, dims, random);
       expect_rotation_matches({2, dims, pairing}, dims + 5, random);
@@ -58,10 +58,10 @@ TEST(RotaryPairs, TurnsPairs) {
   const std::int32_t position = 0;
   std::vector<float> y(5);
   const MatrixView<const float> from(x, 1, 5);
-  rotate({1, 4, RotaryPairing::kNeighbours}, from, {&position, 1}, tables,
+  rotate({1, 4, RotaryPairing::kInterleaved}, from, {&position, 1}, tables,
          MatrixView<float>(y, 1, 5));
   EXPECT_EQ(y, (std::vector<float>{-2, 1, -4, 3, 5}));
-  rotate({1, 4, RotaryPairing::kHalves}, from, {&position, 1}, tables, MatrixView<float>(y, 1, 5));
+  rotate({1, 4, RotaryPairing::kNeox}, from, {&position, 1}, tables, MatrixView<float>(y, 1, 5));
   EXPECT_EQ(y, (std::vector<float>{-3, -4, 1, 2, 5}));
 }
 

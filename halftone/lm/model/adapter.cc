@@ -160,7 +160,7 @@ std::vector<ChangedPlace> changed_places(const AdapterFile& file, const Descript
                                          const WeightId& id) {
   constexpr std::string_view kEnd = ".weight";
   std::vector<ChangedPlace> places;
-  for (const Place& place : places_of(d, file.naming, id)) {
+  for (const TensorPlace& place : places_of(d, file.naming, id)) {
     if (place.stacked != 0 || !place.name.ends_with(kEnd)) continue;
     const std::string& prefix = id.role == WeightRole::kHead ? file.head : file.prefix;
     places.push_back({prefix + place.name.substr(0, place.name.size() - kEnd.size()), place.begin,
@@ -186,9 +186,9 @@ std::vector<float> reordered(const std::vector<float>& b, std::size_t rank,
 std::vector<std::size_t> rows_in_model(const AdapterFile& file, const Description& d,
                                        const WeightId& id) {
   Description of_file = d;
-  const bool is_folder_order = file.naming != Naming::kGguf && d.pairing == Pairing::kNeighbours;
-  if (is_folder_order && architecture_of_gguf(d.architecture).hf_pairing == Pairing::kHalves) {
-    of_file.pairing = Pairing::kHalves;
+  const bool is_folder_order = file.naming != Naming::kGguf && d.pairing == Pairing::kInterleaved;
+  if (is_folder_order && architecture_of_gguf(d.architecture).hf_pairing == Pairing::kNeox) {
+    of_file.pairing = Pairing::kNeox;
     return new_gguf_rows(of_file, id);
   }
   const bool is_gguf_order = file.naming == Naming::kGguf &&

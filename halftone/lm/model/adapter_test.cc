@@ -17,7 +17,7 @@ namespace {
 Description untied() {
   Description d = small_description("llama");
   d.ties_embeddings = false;
-  d.pairing = Pairing::kNeighbours;  // as in GGUF files
+  d.pairing = Pairing::kInterleaved;  // as in GGUF files
   return d;
 }
 

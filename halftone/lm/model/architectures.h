@@ -14,8 +14,8 @@ struct Architecture {
   std::string_view hf;    ///< model_type of config.json
   Norm norm = Norm::kRms;
   Positions positions = Positions::kRotary;
-  Pairing gguf_pairing = Pairing::kHalves;
-  Pairing hf_pairing = Pairing::kHalves;
+  Pairing gguf_pairing = Pairing::kNeox;
+  Pairing hf_pairing = Pairing::kNeox;
   bool gguf_merges = false;        ///< q, k and v, and gate and up, into one tensor each
   bool gguf_merges_gates = false;  ///< gate and up only
   FeedForward function = FeedForward::kSilu;

@@ -168,8 +168,8 @@ struct Description {
   bool normalizes_rotated = false;   ///< behind the rotation instead of before it
 
   Positions positions = Positions::kRotary;
-  Pairing pairing = Pairing::kHalves;  ///< in the order of the file's rows of q and k
-  std::size_t rotary_dims = 0;         ///< leading elements of a head that are rotated
+  Pairing pairing = Pairing::kNeox;  ///< in the order of the file's rows of q and k
+  std::size_t rotary_dims = 0;       ///< leading elements of a head that are rotated
   RotaryAngles rotary{};
   RotaryAngles window_rotary{};      ///< of blocks with the window
   std::vector<bool> unrotated{};     ///< [blocks] whether a block has no positions; empty: none

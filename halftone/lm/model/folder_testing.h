@@ -59,7 +59,7 @@ inline const nlohmann::json kGptOss = [] {
 }();
 
 /// Adds a weight to the tensors of a folder, as its architecture keeps it.
-inline void add_random_weight(const WeightId& id, const Place& place, const Description& d,
+inline void add_random_weight(const WeightId& id, const TensorPlace& place, const Description& d,
                               RandomWeights& weights, std::map<std::string, NamedTensor>& tensors) {
   const std::vector<std::size_t> shape = shape_of(d, id);
   const std::size_t outputs = shape[0];

@@ -43,7 +43,7 @@ TEST(GgufKeys, DescribeSmolLM2) {
   EXPECT_EQ(d.score_scale, 0.125);
   EXPECT_FALSE(d.has_qkv_bias || d.has_output_bias || d.has_ffn_bias || d.normalizes_heads);
   EXPECT_EQ(d.positions, Positions::kRotary);
-  EXPECT_EQ(d.pairing, Pairing::kNeighbours);
+  EXPECT_EQ(d.pairing, Pairing::kInterleaved);
   EXPECT_EQ(d.rotary_dims, 64U);
   EXPECT_EQ(d.rotary.base, 100000);
   EXPECT_THAT(d.rotary.divisors, testing::IsEmpty());
@@ -77,7 +77,7 @@ TEST(GgufKeys, FactorsOfPositionsAreTensorsOrKeys) {
   EXPECT_THAT(phi.rotary.long_divisors, ElementsAre(3, 4));
   EXPECT_EQ(phi.original_context, 4096U);
   EXPECT_EQ(phi.rotary_factor, 1.25);
-  EXPECT_EQ(phi.pairing, Pairing::kHalves);
+  EXPECT_EQ(phi.pairing, Pairing::kNeox);
 }
 
 TEST(GgufKeys, GemmaHasCapsAndWindows) {

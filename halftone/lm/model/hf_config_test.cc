@@ -81,7 +81,7 @@ TEST(Config, DescribesLlama32WithItsFactors) {
   EXPECT_EQ(d.kv_heads, 8U);
   EXPECT_EQ(d.head_width, 64U);
   EXPECT_EQ(d.context, 131072U);
-  EXPECT_EQ(d.pairing, Pairing::kHalves);
+  EXPECT_EQ(d.pairing, Pairing::kNeox);
   EXPECT_TRUE(d.ties_embeddings);
   EXPECT_EQ(d.rotary.base, 500000);
   ASSERT_EQ(d.rotary.divisors.size(), 32U);

@@ -284,7 +284,7 @@ void read_config_positions(const ConfigReader& config, const Architecture& archi
     if (!full.keys) return;
     config.fail_key(full.name, "positions of this model_type are learned", ErrorKind::kUnsupported);
   }
-  d.pairing = config.flag("rope_interleave", true) ? architecture.hf_pairing : Pairing::kHalves;
+  d.pairing = config.flag("rope_interleave", true) ? architecture.hf_pairing : Pairing::kNeox;
   d.rotary.base = config.number({"rope_theta"}).value_or(d.rotary.base);
   d.window_rotary.base = config.number({"rope_local_base_freq"}).value_or(d.window_rotary.base);
   read_unrotated(config, d);

@@ -71,7 +71,7 @@ class Llama2cParser {
     const Architecture& architecture = architecture_of_gguf("llama");
     Description& d = result_.description;
     d = start_description(architecture);
-    d.pairing = Pairing::kNeighbours;
+    d.pairing = Pairing::kInterleaved;
     d.width = number(0);
     d.inner = number(1);
     d.blocks = number(2);

@@ -32,7 +32,7 @@ TEST(Llama2c, HasDescriptionAndTensors) {
   EXPECT_EQ(d.vocabulary, 3U);
   EXPECT_EQ(d.context, 5U);
   EXPECT_EQ(d.norm_epsilon, 1e-5);
-  EXPECT_EQ(d.pairing, Pairing::kNeighbours);
+  EXPECT_EQ(d.pairing, Pairing::kInterleaved);
   EXPECT_TRUE(d.ties_embeddings);
   ASSERT_EQ(file.tensors.size(), 2 + 2 * 9U);
   EXPECT_EQ(file.tensors[1].name, "blk.0.attn_norm.weight");

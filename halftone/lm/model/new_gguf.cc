@@ -366,7 +366,7 @@ std::vector<NewGgufPlace> new_gguf_places(const Description& d) {
   std::vector<NewGgufPlace> places;
   std::map<std::string, std::size_t> known;
   for (const WeightId& id : needed_weights(d)) {
-    const Place place = new_gguf_place(d, id);
+    const TensorPlace place = new_gguf_place(d, id);
     const auto [found, is_new] = known.emplace(place.name, places.size());
     if (is_new) {
       std::vector<std::size_t> shape = shape_of(d, id);
@@ -398,7 +398,7 @@ std::vector<std::size_t> new_gguf_rows(const Description& d, const WeightId& id)
   const bool is_rotated = id.role == WeightRole::kQuery || id.role == WeightRole::kKey;
   const Pairing pairing = architecture_of_gguf(d.architecture).gguf_pairing;
   if (!is_rotated || d.positions != Positions::kRotary || d.pairing == pairing) return {};
-  if (pairing != Pairing::kNeighbours) {
+  if (pairing != Pairing::kInterleaved) {
     fail(ErrorKind::kInternal, d.architecture + ": rows of neighbours, where files have halves");
   }
   std::vector<std::size_t> rows(shape_of(d, id)[0]);

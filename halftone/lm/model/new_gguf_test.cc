@@ -154,7 +154,7 @@ TEST(NewGguf, PutsRowsThatAreRotatedTogetherSideBySide) {
   EXPECT_THAT(new_gguf_rows(d, key), ElementsAre(0, 2, 1, 3, 4, 5, 6, 7));
   EXPECT_THAT(new_gguf_rows(d, {.role = WeightRole::kValue}), IsEmpty());
   EXPECT_THAT(new_gguf_rows(described("qwen2"), {.role = WeightRole::kQuery}), IsEmpty());
-  d.pairing = Pairing::kNeighbours;  // as a checkpoint of llama2.c
+  d.pairing = Pairing::kInterleaved;  // as a checkpoint of llama2.c
   EXPECT_THAT(new_gguf_rows(d, key), IsEmpty());
 }
 

@@ -11,7 +11,7 @@
 namespace halftone::lm {
 
 /// What a tensor of a file holds.
-enum class Holds : std::uint8_t {
+enum class TensorContents : std::uint8_t {
   kOne,
   kQueryKeyValue,    ///< the outputs of all three, in this order
   kGateUp,           ///< the outputs of both, in this order
@@ -31,7 +31,7 @@ struct NameRow {
   WeightRole role;
   Naming naming;
   const char* pattern;  ///< {} is the block, {e} the expert
-  Holds holds = Holds::kOne;
+  TensorContents contents = TensorContents::kOne;
   std::string_view architecture{};  ///< that alone has the name; empty: all
 };
 

@@ -20,33 +20,34 @@ std::string filled(std::string pattern, const WeightId& id) {
 }
 
 /// The outputs of a role within a tensor that holds several.
-Place place_in(const Description& d, const WeightId& id, Holds holds) {
+TensorPlace place_in(const Description& d, const WeightId& id, TensorContents contents) {
   const auto outputs_of = [&](WeightRole role) {
     return shape_of(d, {.role = role, .block = id.block})[0];
   };
-  Place place;
-  if (holds == Holds::kQueryKeyValue) {
+  TensorPlace place;
+  if (contents == TensorContents::kQueryKeyValue) {
     const std::size_t query = outputs_of(WeightRole::kQuery);
     const std::size_t key = outputs_of(WeightRole::kKey);
     place.begin = id.role == WeightRole::kQuery ? 0
                   : id.role == WeightRole::kKey ? query
                                                 : query + key;
     place.outputs = query + key + outputs_of(WeightRole::kValue);
-  } else if (holds == Holds::kGateUp || holds == Holds::kExpertsGateUp) {
+  } else if (contents == TensorContents::kGateUp || contents == TensorContents::kExpertsGateUp) {
     const std::size_t one = outputs_of(id.role);
     const bool is_first = id.role == WeightRole::kGate || id.role == WeightRole::kExpertGate ||
                           id.role == WeightRole::kSharedGate;
     place.begin = is_first ? 0 : one;
     place.outputs = 2 * one;
-  } else if (holds == Holds::kExpertsByTurns) {
+  } else if (contents == TensorContents::kExpertsByTurns) {
     place.begin = id.role == WeightRole::kExpertGate ? 0 : 1;
     place.step = 2;
     place.outputs = 2 * outputs_of(id.role);
   } else {
     place.outputs = outputs_of(id.role);
   }
-  const bool is_stacked = holds == Holds::kExperts || holds == Holds::kExpertsGateUp ||
-                          holds == Holds::kExpertsByTurns || holds == Holds::kStreams;
+  const bool is_stacked =
+      contents == TensorContents::kExperts || contents == TensorContents::kExpertsGateUp ||
+      contents == TensorContents::kExpertsByTurns || contents == TensorContents::kStreams;
   if (is_stacked) place.stacked = stack_of(d, id.role);
   return place;
 }
@@ -54,36 +55,40 @@ Place place_in(const Description& d, const WeightId& id, Holds holds) {
 /// Whether a GGUF file of this recurrence has the name, if it is one of a recurrence.
 bool is_of_mixer(const Description& d, const NameRow& row) {
   if (row.role == WeightRole::kMixerSteps) {
-    return (row.holds == Holds::kMergedSteps) == d.merges_steps;
+    return (row.contents == TensorContents::kMergedSteps) == d.merges_steps;
   }
   if (row.role != WeightRole::kMixerInput && row.role != WeightRole::kMixerKernel &&
       row.role != WeightRole::kMixerOutput) {
     return true;
   }
   if (row.role == WeightRole::kMixerInput && d.has_mixer(Mixer::kDelta) && !d.merges_gate) {
-    return row.holds == Holds::kDelta;
+    return row.contents == TensorContents::kDelta;
   }
-  return row.holds == (d.has_mixer(Mixer::kConvolution) ? Holds::kShort : Holds::kOne);
+  return row.contents ==
+         (d.has_mixer(Mixer::kConvolution) ? TensorContents::kShort : TensorContents::kOne);
 }
 
 }  // namespace
 
-std::vector<Place> places_of(const Description& whole, Naming naming, const WeightId& id) {
+std::vector<TensorPlace> places_of(const Description& whole, Naming naming, const WeightId& id) {
   const Description d = id.role >= WeightRole::kAttentionNorm ? whole.of_block(id.block) : whole;
-  std::vector<Place> places;
+  std::vector<TensorPlace> places;
   const bool transposes_experts = d.architecture == "gpt-oss";
   const auto add = [&](const NameRow& row) {
-    const bool is_other_norm = row.holds == Holds::kFeedForwardNorm && d.has_post_norms;
-    const bool is_other_query = (row.holds == Holds::kOfQueryLatent) != (d.query_latent_width != 0);
+    const bool is_other_norm = row.contents == TensorContents::kFeedForwardNorm && d.has_post_norms;
+    const bool is_other_query =
+        (row.contents == TensorContents::kOfQueryLatent) != (d.query_latent_width != 0);
     if (row.role == WeightRole::kQuery && is_other_query) return;
     const bool is_other = !row.architecture.empty() && row.architecture != d.architecture;
     if (row.role != id.role || row.naming != naming || is_other_norm || is_other) return;
     const bool takes_turns = transposes_experts && naming == Naming::kHf;
-    const bool has_turns = row.holds == Holds::kExpertsByTurns || row.holds == Holds::kExperts;
+    const bool has_turns =
+        row.contents == TensorContents::kExpertsByTurns || row.contents == TensorContents::kExperts;
     const bool is_expert = id.role >= WeightRole::kExpertGate;
-    if (is_expert && (takes_turns ? !has_turns : row.holds == Holds::kExpertsByTurns)) return;
+    if (is_expert && (takes_turns ? !has_turns : row.contents == TensorContents::kExpertsByTurns))
+      return;
     if (naming == Naming::kGguf && !is_of_mixer(d, row)) return;
-    Place place = place_in(d, id, row.holds);
+    TensorPlace place = place_in(d, id, row.contents);
     place.name = filled(row.pattern, id);
     place.is_transposed = naming == Naming::kHfGpt2 && id.role > WeightRole::kHead &&
                           id.part == Part::kWeight && !is_norm(id.role);
@@ -91,7 +96,7 @@ std::vector<Place> places_of(const Description& whole, Naming naming, const Weig
     // Experts in one tensor have no suffix of their own in Hugging Face's files.
     if (place.stacked != 0 && naming == Naming::kHf) {
       if (id.part == Part::kBias) place.name += "_bias";
-    } else if (row.holds != Holds::kNamed) {
+    } else if (row.contents != TensorContents::kNamed) {
       place.name += id.part == Part::kBias ? ".bias" : ".weight";
     }
     places.push_back(std::move(place));
@@ -101,8 +106,8 @@ std::vector<Place> places_of(const Description& whole, Naming naming, const Weig
   return places;
 }
 
-Place new_gguf_place(const Description& d, const WeightId& id) {
-  std::vector<Place> places = places_of(d, Naming::kGguf, id);
+TensorPlace new_gguf_place(const Description& d, const WeightId& id) {
+  std::vector<TensorPlace> places = places_of(d, Naming::kGguf, id);
   const bool is_query_key_value =
       id.role == WeightRole::kQuery || id.role == WeightRole::kKey || id.role == WeightRole::kValue;
   const bool is_gate_up =

@@ -128,7 +128,7 @@ enum class Naming : std::uint8_t {
 };
 
 /// Where a tensor may be in a file: itself, or a part of one that holds several.
-struct Place {
+struct TensorPlace {
   std::string name;
   std::size_t begin = 0;    ///< first output of the part
   std::size_t step = 1;     ///< from one output of the part to the next
@@ -141,9 +141,10 @@ struct Place {
 
 /// The places where files have a tensor, the commonest first. Names of Hugging Face's files come
 /// after a prefix such as "model.", except that of the head.
-std::vector<Place> places_of(const Description& description, Naming naming, const WeightId& id);
+std::vector<TensorPlace> places_of(const Description& description, Naming naming,
+                                   const WeightId& id);
 
 /// The place where llama.cpp expects a weight of this architecture in a GGUF file.
-Place new_gguf_place(const Description& description, const WeightId& id);
+TensorPlace new_gguf_place(const Description& description, const WeightId& id);
 
 }  // namespace halftone::lm

@@ -25,7 +25,7 @@ Description of_sizes() {
 
 std::vector<std::string> names_of(const Description& d, Naming naming, const WeightId& id) {
   std::vector<std::string> names;
-  for (const Place& place : places_of(d, naming, id)) names.push_back(place.name);
+  for (const TensorPlace& place : places_of(d, naming, id)) names.push_back(place.name);
   return names;
 }
 

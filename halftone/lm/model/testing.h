@@ -171,7 +171,7 @@ inline Description stream_description(const SmallSizes& sizes = {}) {
 inline std::vector<NamedTensor> small_tensors(const Description& d) {
   std::vector<NamedTensor> tensors;
   for (const WeightId& id : needed_weights(d)) {
-    const Place place = places_of(d, Naming::kGguf, id)[0];
+    const TensorPlace place = places_of(d, Naming::kGguf, id)[0];
     auto shape = shape_of(d, id);
     if (place.stacked != 0) {
       if (id.expert != 0) continue;

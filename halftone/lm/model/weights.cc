@@ -180,10 +180,10 @@ class WeightFinder {
 
  private:
   std::optional<Weight> find(const WeightId& id) {
-    const std::vector<Place> places = places_of(description_, container_.naming, id);
+    const std::vector<TensorPlace> places = places_of(description_, container_.naming, id);
     const Extents shape = shape_of(description_, id);
     std::string problem;
-    for (Place place : places) {
+    for (TensorPlace place : places) {
       const std::string name = prefix_of(id) + place.name;
       const auto found = container_.tensors.find(name);
       if (found == container_.tensors.end()) continue;
@@ -255,7 +255,7 @@ class WeightFinder {
     return id.role == WeightRole::kHead ? container_.head_prefix : container_.prefix;
   }
   /// The shape that the tensor of a place has in the file.
-  static Extents stored_shape(const Place& place, Extents shape) {
+  static Extents stored_shape(const TensorPlace& place, Extents shape) {
     shape[0] = place.outputs;
     if (place.is_transposed) std::swap(shape[0], shape[1]);
     if (place.stacked != 0) shape.insert(shape.begin(), place.stacked);
@@ -277,7 +277,7 @@ class WeightFinder {
     return expected.size() == 2 && expected[0] == 1 && found.size() == 1 && found[0] == expected[1];
   }
 
-  Weight part_of(const std::string& name, const StoredTensor& tensor, const Place& place,
+  Weight part_of(const std::string& name, const StoredTensor& tensor, const TensorPlace& place,
                  const WeightId& id) {
     check_type(name, tensor.type);
     Weight weight{.name = name,
@@ -313,7 +313,7 @@ class WeightFinder {
   }
 
   /// A view of all outputs of an expert, of which the weight has some.
-  static void take_whole(const StoredTensor& tensor, const Place& place, std::size_t expert,
+  static void take_whole(const StoredTensor& tensor, const TensorPlace& place, std::size_t expert,
                          Weight& weight) {
     weight.begin = place.begin;
     weight.step = place.step;

@@ -63,7 +63,7 @@ GgufModel tiny_file(const Description& d, Make&& make) {
   GgufModel file = tiny_keys(d);
   std::vector<float> experts;
   for (const WeightId& id : needed_weights(d)) {
-    const Place place = places_of(d, Naming::kGguf, id)[0];
+    const TensorPlace place = places_of(d, Naming::kGguf, id)[0];
     auto shape = shape_of(d, id);
     std::size_t size = 1;
     for (const std::size_t extent : shape) size *= extent;

@@ -45,8 +45,8 @@ struct Step {
   Arithmetic arithmetic = Arithmetic::kOperator;
   std::string reason;  ///< why it accepted the node
   std::string slow;    ///< why it may be slower than float32; empty: it should not be
-  std::optional<MeasuredWay> measured;  ///< the fastest way, if there was a choice to measure
-  std::vector<Refusal> refused;         ///< candidates that were not chosen, and why
+  std::optional<MeasuredMethod> measured;  ///< the fastest way, if there was a choice to measure
+  std::vector<Refusal> refused;            ///< candidates that were not chosen, and why
   Kernel body;
   std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
   int threads = 1;                 ///< that oneDNN may use

@@ -83,8 +83,8 @@ Kernel create_kernel(const Implementation& implementation, const NodeContext& co
     }
   }
   Tuning* tuning = options.execution.tuning.get();
-  if (tuning != nullptr) step.measured = fastest_way(implementation, context, *tuning);
-  return implementation.create(step.measured ? with_way(context, step.measured->way) : context);
+  if (tuning != nullptr) step.measured = fastest_method(implementation, context, *tuning);
+  return implementation.create(step.measured ? with_method(context, step.measured->way) : context);
 }
 
 Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& options) {

@@ -66,8 +66,8 @@ std::string name_of(const Implementation& implementation, const NodeContext& con
 /// A kernel with memory of its own.
 class Trial {
  public:
-  Trial(const Implementation& implementation, const NodeContext& context, Way way)
-      : way_(way), kernel_(implementation.create(with_way(context, way_))) {
+  Trial(const Implementation& implementation, const NodeContext& context, LayerMethod way)
+      : way_(way), kernel_(implementation.create(with_method(context, way_))) {
     Buffers buffers;
     for (std::size_t i = 0; i < context.node.inputs.size(); ++i) {
       buffers.inputs.push_back(input(context, i));
@@ -83,7 +83,7 @@ class Trial {
     rounds_ = static_cast<int>(std::clamp(kWayUs / (us * repeats_), kMinRounds, kMaxRounds));
   }
 
-  [[nodiscard]] const Way& way() const { return way_; }
+  [[nodiscard]] const LayerMethod& way() const { return way_; }
   /// Samples that fit the time limit.
   [[nodiscard]] int num_rounds() const { return rounds_; }
   void sample() { samples_.push_back(run_us(repeats_)); }
@@ -119,7 +119,7 @@ class Trial {
     return std::max(us, 1e-3) / repeats;
   }
 
-  Way way_;
+  LayerMethod way_;
   Kernel kernel_;
   std::vector<AlignedBuffer> inputs_;
   AlignedBuffer scratch_;
@@ -131,15 +131,15 @@ class Trial {
 };
 
 /// Runs the ways in turn, so that a disturbance meets all of them.
-MeasuredWay measure(const Implementation& implementation, const NodeContext& context,
-                    const std::vector<Way>& ways) {
+MeasuredMethod measure(const Implementation& implementation, const NodeContext& context,
+                       const std::vector<LayerMethod>& ways) {
   std::vector<Trial> trials;
   trials.reserve(ways.size());
-  for (const Way& way : ways) trials.emplace_back(implementation, context, way);
+  for (const LayerMethod& way : ways) trials.emplace_back(implementation, context, way);
   for (int round = 0, last = trials.front().num_rounds(); round < last; ++round) {
     for (Trial& trial : trials) trial.sample();
   }
-  MeasuredWay best{trials.front().way(), trials.front().us()};
+  MeasuredMethod best{trials.front().way(), trials.front().us()};
   for (const Trial& trial : trials) {
     if (trial.us() < kGain * best.us) best = {trial.way(), trial.us()};
   }
@@ -148,13 +148,14 @@ MeasuredWay measure(const Implementation& implementation, const NodeContext& con
 
 }  // namespace
 
-NodeContext with_way(NodeContext context, const Way& way) {
+NodeContext with_method(NodeContext context, const LayerMethod& way) {
   context.way = &way;
   context.threads = way.threads;
   return context;
 }
 
-std::vector<Way> ways_of(const Implementation& implementation, const NodeContext& context) {
+std::vector<LayerMethod> methods_of(const Implementation& implementation,
+                                    const NodeContext& context) {
   if (!has_ways(implementation.arithmetic) || !takes_any_inputs(context)) return {};
   if (context.output().shape.element_count() == 0) return {};
   std::vector<std::optional<Product>> products{std::nullopt};
@@ -162,7 +163,7 @@ std::vector<Way> ways_of(const Implementation& implementation, const NodeContext
     const std::vector<Product> all = implementation.products(context);
     products.assign(all.begin(), all.end());
   }
-  std::vector<Way> ways;
+  std::vector<LayerMethod> ways;
   for (const auto product : products) ways.push_back({product, 1});
   if (context.threads > 1) {
     for (const auto product : products) ways.push_back({product, context.threads});
@@ -171,14 +172,14 @@ std::vector<Way> ways_of(const Implementation& implementation, const NodeContext
   return ways;
 }
 
-std::optional<MeasuredWay> fastest_way(const Implementation& implementation,
-                                       const NodeContext& context, Tuning& tuning) {
-  const std::vector<Way> ways = ways_of(implementation, context);
+std::optional<MeasuredMethod> fastest_method(const Implementation& implementation,
+                                             const NodeContext& context, Tuning& tuning) {
+  const std::vector<LayerMethod> ways = methods_of(implementation, context);
   if (ways.empty()) return std::nullopt;
   const std::string name = name_of(implementation, context);
-  std::optional<MeasuredWay> known = tuning.find(name);
+  std::optional<MeasuredMethod> known = tuning.find(name);
   if (known && std::ranges::find(ways, known->way) != ways.end()) return known;
-  MeasuredWay measured = measure(implementation, context, ways);
+  MeasuredMethod measured = measure(implementation, context, ways);
   tuning.record(name, measured);
   return measured;
 }

@@ -12,14 +12,15 @@ namespace halftone::runtime {
 
 /// The ways to compute a node by an implementation, those of one thread first; empty if there is
 /// nothing to choose or nothing that can be measured.
-std::vector<Way> ways_of(const Implementation& implementation, const NodeContext& context);
+std::vector<LayerMethod> methods_of(const Implementation& implementation,
+                                    const NodeContext& context);
 
 /// The context to create a kernel for a way, which must outlive the call of create().
-NodeContext with_way(NodeContext context, const Way& way);
+NodeContext with_method(NodeContext context, const LayerMethod& way);
 
 /// The fastest way: as `tuning` knows it, otherwise measured on random inputs and recorded there.
 /// Nothing if there is nothing to choose.
-std::optional<MeasuredWay> fastest_way(const Implementation& implementation,
-                                       const NodeContext& context, Tuning& tuning);
+std::optional<MeasuredMethod> fastest_method(const Implementation& implementation,
+                                             const NodeContext& context, Tuning& tuning);
 
 }  // namespace halftone::runtime

@@ -87,16 +87,16 @@ void Tuning::write(const fs::path& file) const {
   write_file(file, text);
 }
 
-std::optional<MeasuredWay> Tuning::find(const std::string& layer) const {
+std::optional<MeasuredMethod> Tuning::find(const std::string& layer) const {
   const auto found = lines_.find(key_of(layer));
   if (found == lines_.end()) return std::nullopt;
   const auto& [kernel, threads, us] = found->second;
   const std::optional<Product> product = product_named(kernel);
   if (!product && !kernel.empty()) return std::nullopt;
-  return MeasuredWay{{product, threads}, us};
+  return MeasuredMethod{{product, threads}, us};
 }
 
-void Tuning::record(const std::string& layer, const MeasuredWay& measured) {
+void Tuning::record(const std::string& layer, const MeasuredMethod& measured) {
   const auto& [way, us] = measured;
   const std::string kernel(way.product ? to_string(*way.product) : "");
   lines_[key_of(layer)] = {kernel, way.threads, us};

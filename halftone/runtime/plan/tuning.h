@@ -15,19 +15,19 @@
 namespace halftone::runtime {
 
 /// A way to compute a layer. All ways give the same bits.
-struct Way {
+struct LayerMethod {
   std::optional<Product> product;  ///< one of Implementation::products; none if it has no choice
   int threads = 1;
 
-  bool operator==(const Way&) const = default;
+  bool operator==(const LayerMethod&) const = default;
 };
 
 /// The fastest way to compute a layer, as measured.
-struct MeasuredWay {
-  Way way;
+struct MeasuredMethod {
+  LayerMethod way;
   double us = 0;  ///< median time of a run
 
-  bool operator==(const MeasuredWay&) const = default;
+  bool operator==(const MeasuredMethod&) const = default;
 };
 
 /// Which way was the fastest for each layer, on this processor and on others. A plan that is made
@@ -50,9 +50,9 @@ class Tuning {
   void write(const std::filesystem::path& file) const;
 
   /// The fastest way of a layer, on the current processor and SIMD target.
-  [[nodiscard]] std::optional<MeasuredWay> find(const std::string& layer) const;
+  [[nodiscard]] std::optional<MeasuredMethod> find(const std::string& layer) const;
   /// @param layer  without tabs and line feeds
-  void record(const std::string& layer, const MeasuredWay& measured);
+  void record(const std::string& layer, const MeasuredMethod& measured);
 
   /// Layers on all machines.
   [[nodiscard]] std::size_t size() const { return lines_.size(); }

@@ -81,7 +81,7 @@ ir::Graph graph_of(const TunedLayer& layer) {
 }
 
 std::vector<ir::Tensor> run(const TunedLayer& layer, std::shared_ptr<Tuning> tuning,
-                            std::optional<MeasuredWay>* measured = nullptr) {
+                            std::optional<MeasuredMethod>* measured = nullptr) {
   const PlanOptions options{.batch = 6, .threads = 2, .execution = {.tuning = std::move(tuning)}};
   const auto plan = make_plan(graph_of(layer), options);
   EXPECT_EQ(plan->steps().back().arithmetic, layer.arithmetic) << layer.name;
@@ -124,7 +124,7 @@ TEST_F(TuningFile, KnowsAWayForEveryLayerAndNoWayChangesABit) {
     SCOPED_TRACE(layer.name);
     const auto expected = run(layer, nullptr);
     const auto tuning = std::make_shared<Tuning>();
-    std::optional<MeasuredWay> measured;
+    std::optional<MeasuredMethod> measured;
     EXPECT_TRUE(testing::same_bytes(run(layer, tuning, &measured), expected));
     ASSERT_TRUE(measured);
     EXPECT_GT(measured->us, 0);
@@ -157,7 +157,7 @@ TEST_F(TuningFile, MeasuresAgainForAnotherMachineAndForAKernelThatIsGone) {
     run(layer, first);
     tuning = *first;
   }
-  std::optional<MeasuredWay> measured;
+  std::optional<MeasuredMethod> measured;
   const auto elsewhere = std::make_shared<Tuning>(
       changed(tuning, {{kMachine, "another machine"}, {kMicroseconds, "4321"}}));
   run(layer, elsewhere, &measured);
@@ -197,8 +197,8 @@ TEST_F(TuningFile, IsReadAsItWasWritten) {
   tuning.write(path("folder/tuning.txt"));
   const Tuning read = Tuning::read(path("folder/tuning.txt"));
   EXPECT_EQ(read.size(), 2U);
-  EXPECT_EQ(read.find("first layer"), (MeasuredWay{{Product::kNibbles, 1}, 12.5}));
-  EXPECT_EQ(read.find("second layer"), (MeasuredWay{{std::nullopt, 2}, 0.1}));
+  EXPECT_EQ(read.find("first layer"), (MeasuredMethod{{Product::kNibbles, 1}, 12.5}));
+  EXPECT_EQ(read.find("second layer"), (MeasuredMethod{{std::nullopt, 2}, 0.1}));
   EXPECT_EQ(read.find("third layer"), std::nullopt);
   EXPECT_EQ(Tuning::read(path("missing.txt")).size(), 0U);
 }

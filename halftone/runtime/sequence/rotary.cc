@@ -36,10 +36,10 @@ Verdict judge_rotary(const NodeContext& context) {
 
 Kernel create_rotary(const NodeContext& context) {
   const auto& op = context.op<ir::Rotary>();
-  const bool halves = op.pairing == ir::RotaryPairing::kHalves;
+  const bool halves = op.pairing == ir::RotaryPairing::kNeox;
   const Rotation rotation{
       {op.heads, op.dims,
-       halves ? kernels::RotaryPairing::kHalves : kernels::RotaryPairing::kNeighbours},
+       halves ? kernels::RotaryPairing::kNeox : kernels::RotaryPairing::kInterleaved},
       row_extent(context.input(0).shape),
       context.input(1).shape.element_count(),
       row_extent(context.input(2).shape)};

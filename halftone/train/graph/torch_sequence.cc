@@ -77,7 +77,7 @@ at::Tensor compute(const ir::Rotary& op, const TorchInputs& in) {
   angles.insert(angles.end(), {1, half});  // of all heads
   const at::Tensor cos = in[2].index_select(0, positions.flatten()).reshape(angles);
   const at::Tensor sin = in[3].index_select(0, positions.flatten()).reshape(angles);
-  const bool is_halves = op.pairing == ir::RotaryPairing::kHalves;
+  const bool is_halves = op.pairing == ir::RotaryPairing::kNeox;
   const at::Tensor pairs = is_halves ? x.narrow(-1, 0, 2 * half).unflatten(-1, {2, half})
                                      : x.narrow(-1, 0, 2 * half).unflatten(-1, {half, 2});
   const std::int64_t axis = is_halves ? -2 : -1;

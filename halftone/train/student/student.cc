@@ -270,19 +270,19 @@ void Student::program(std::uint64_t seed) {
     if (!seen) continue;
     const at::Tensor numbers =
         at::tensor(*seen, at::kFloat).reshape(weights->tensor.sizes()).to(device_);
-    seen_[id] = train::seen_layer(source(), node, to_torch(ir::to_float(*codes)).to(device_),
-                                  numbers, lowest_input(node));
+    seen_[id] = train::inexact_layer(source(), node, to_torch(ir::to_float(*codes)).to(device_),
+                                     numbers, lowest_input(node));
   }
 }
 
-const SeenLayer* Student::seen_by(ir::NodeId node, PassKind kind) const {
+const InexactLayer* Student::seen_by(ir::NodeId node, PassKind kind) const {
   const auto found = seen_.find(node);
   return kind == PassKind::kMeasure || found == seen_.end() ? nullptr : &found->second;
 }
 
 /// The levels of weights, or those that hardware represents; other inputs are as given.
 at::Tensor Student::weights_or(const at::Tensor& x, ir::NodeId node, std::size_t input,
-                               const SeenLayer* seen) const {
+                               const InexactLayer* seen) const {
   const Weights* weights = weights_of(source().node(node).inputs[input]);
   if (weights == nullptr) return x;
   const at::Tensor levels =
@@ -312,7 +312,7 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
     return found->quantizer.forward(x);
   };
   hooks.product = [&](ir::NodeId node, const at::Tensor& products) {
-    const SeenLayer* layer = seen_by(node, kind);
+    const InexactLayer* layer = seen_by(node, kind);
     const at::Tensor x = layer == nullptr ? products : products + layer->correction;
     const auto found = std::ranges::find(norms_, node, &Norm::node);
     if (found == norms_.end()) return x;

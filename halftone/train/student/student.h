@@ -14,8 +14,8 @@
 #include "halftone/train/learn/named_tensors.h"
 #include "halftone/train/options/student_options.h"
 #include "halftone/train/student/channel_norm.h"
+#include "halftone/train/student/inexact_layer.h"
 #include "halftone/train/student/level_quantizer.h"
-#include "halftone/train/student/seen_layer.h"
 
 namespace halftone::train {
 
@@ -123,9 +123,9 @@ class Student {
   [[nodiscard]] bool can_be_normalised(ir::NodeId id) const;
   [[nodiscard]] const Weights* weights_of(ir::ValueId id) const;
   /// The layer on programmed hardware; null if it is not.
-  [[nodiscard]] const SeenLayer* seen_by(ir::NodeId node, PassKind kind) const;
+  [[nodiscard]] const InexactLayer* seen_by(ir::NodeId node, PassKind kind) const;
   [[nodiscard]] at::Tensor weights_or(const at::Tensor& x, ir::NodeId node, std::size_t input,
-                                      const SeenLayer* seen) const;
+                                      const InexactLayer* seen) const;
   [[nodiscard]] float lowest_input(const ir::Node& node) const;
   [[nodiscard]] bool averages_activations() const;
   [[nodiscard]] std::vector<at::Tensor> no_statistics(PassKind kind) const;
@@ -141,7 +141,7 @@ class Student {
   at::Device device_;
   PrecisionOptions precision_;
   WeightHardware hardware_;
-  std::map<ir::NodeId, SeenLayer> seen_;  ///< layers on programmed hardware
+  std::map<ir::NodeId, InexactLayer> seen_;  ///< layers on programmed hardware
   std::vector<Weights> weights_;
   std::vector<Activations> activations_;
   std::vector<Norm> norms_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/student/seen_layer.h"
+#include "halftone/train/student/inexact_layer.h"
 
 #include <ATen/ATen.h>
 #include <torch/autograd.h>
@@ -77,7 +77,7 @@ std::vector<at::Tensor> slopes(const Student& student) {
   return torch::autograd::grad({sum}, student.parameters());
 }
 
-TEST(SeenLayer, AddsWhatIsComputedDigitally) {
+TEST(InexactLayer, AddsWhatIsComputedDigitally) {
   const at::Tensor exact = at::tensor({1.0F, 2.0F, -3.0F, 0.5F, 4.0F, 1.0F}).reshape({2, 3});
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3}));
@@ -85,13 +85,13 @@ TEST(SeenLayer, AddsWhatIsComputedDigitally) {
   const ir::Activation relu{ir::ActivationKind::kRelu, 0, 0};
   graph.add_output(graph.add_node("layer", ir::FullyConnected{relu}, {x, w}));
   const ir::Node& node = graph.node(graph.topological_order().back());
-  const SeenLayer layer = seen_layer(graph, node, exact, exact / 4, -2);
+  const InexactLayer layer = inexact_layer(graph, node, exact, exact / 4, -2);
   EXPECT_TRUE(at::equal(layer.weights, exact / 4));
   // -2 (1 - 1/4) times the sum of a row: 0 and 5.5.
   EXPECT_TRUE(at::equal(layer.correction, at::tensor({0.0F, -8.25F}).reshape({1, 2})));
 }
 
-TEST(SeenLayer, CorrectsAConvolutionByTheTapsInsideTheImage) {
+TEST(InexactLayer, CorrectsAConvolutionByTheTapsInsideTheImage) {
   ir::Graph graph;
   const auto x =
       graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3, 3, 1}));
@@ -100,7 +100,7 @@ TEST(SeenLayer, CorrectsAConvolutionByTheTapsInsideTheImage) {
   graph.add_output(graph.add_node("layer", conv, {x, w}));
   const ir::Node& node = graph.node(graph.topological_order().back());
   const at::Tensor ones = at::ones({1, 3, 3, 1});
-  const SeenLayer layer = seen_layer(graph, node, ones, ones / 2, 2);
+  const InexactLayer layer = inexact_layer(graph, node, ones, ones / 2, 2);
   const at::Tensor taps = at::tensor({4.0F, 6.0F, 4.0F, 6.0F, 9.0F, 6.0F, 4.0F, 6.0F, 4.0F});
   EXPECT_TRUE(at::equal(layer.correction, taps.reshape({1, 3, 3, 1})));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/accel/crossbar/seen_layer.h"
+#include "halftone/accel/crossbar/inexact_layer.h"
 
 #include <cmath>
 
@@ -33,7 +33,7 @@ std::vector<LayerCase> layers_on_arrays() {
 std::vector<float> seen_of(const ir::Graph& graph, const Device& device, std::uint64_t seed) {
   const ir::Node& node = runtime::testing::layer_of(graph);
   const auto& weights = std::get<ir::EncodedTensor>(*graph.constant(node.inputs[1]));
-  return seen_layer(graph, node, weights, device, seed).value();
+  return inexact_layer(graph, node, weights, device, seed).value();
 }
 
 std::vector<float> levels_of(const ir::Graph& graph) {
@@ -42,7 +42,7 @@ std::vector<float> levels_of(const ir::Graph& graph) {
   return {levels.as<float>().begin(), levels.as<float>().end()};
 }
 
-TEST(SeenLayer, OfIdealCellsHasTheLevelsOfTheCodes) {
+TEST(InexactLayer, OfIdealCellsHasTheLevelsOfTheCodes) {
   for (const LayerCase& layer : layers_on_arrays()) {
     const ir::Graph graph = graph_in_bits(layer);
     const std::vector<float> levels = levels_of(graph);
@@ -53,7 +53,7 @@ TEST(SeenLayer, OfIdealCellsHasTheLevelsOfTheCodes) {
   }
 }
 
-TEST(SeenLayer, ShrinksAndSpreadsWithDrift) {
+TEST(InexactLayer, ShrinksAndSpreadsWithDrift) {
   Device device = load_device("pcm");
   device.off_siemens = 0;
   device.programming = Programming::kNone;
@@ -98,7 +98,7 @@ std::vector<float> with_weights(ir::Graph graph, std::span<const float> weights,
   return {outputs[0].as<float>().begin(), outputs[0].as<float>().end()};
 }
 
-TEST(SeenLayer, GivesTheOutputsOfTheArrays) {
+TEST(InexactLayer, GivesTheOutputsOfTheArrays) {
   Device device = load_device("pcm");
   device.levels = 4;  // the levels of a basis are no whole counts: a converter may have fine steps
   device.adc.bits = 16;
@@ -139,13 +139,13 @@ TEST(SeenLayer, GivesTheOutputsOfTheArrays) {
   }
 }
 
-TEST(SeenLayer, IsNothingForADigitalLayer) {
+TEST(InexactLayer, IsNothingForADigitalLayer) {
   for (const LayerCase& layer : runtime::testing::layer_cases()) {
     if (!ir::is_recurrent(layer.op)) continue;
     const ir::Graph graph = graph_in_bits(layer);
     const ir::Node& node = runtime::testing::layer_of(graph);
     const auto& weights = std::get<ir::EncodedTensor>(*graph.constant(node.inputs[1]));
-    EXPECT_EQ(seen_layer(graph, node, weights, load_device("pcm"), 1), std::nullopt);
+    EXPECT_EQ(inexact_layer(graph, node, weights, load_device("pcm"), 1), std::nullopt);
   }
 }
 

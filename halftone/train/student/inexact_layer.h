@@ -9,7 +9,7 @@
 namespace halftone::train {
 
 /// What replaces the weights of a layer, and what is added to its products, see WeightHardware.
-struct SeenLayer {
+struct InexactLayer {
   at::Tensor weights;     ///< seen, in the shape of the weights
   at::Tensor correction;  ///< (w - seen) l, for one sample; of a convolution at every position
 };
@@ -18,7 +18,7 @@ struct SeenLayer {
 /// @param exact   w; no gradient
 /// @param seen    of the same shape
 /// @param lowest  l
-SeenLayer seen_layer(const ir::Graph& graph, const ir::Node& node, const at::Tensor& exact,
-                     const at::Tensor& seen, float lowest);
+InexactLayer inexact_layer(const ir::Graph& graph, const ir::Node& node, const at::Tensor& exact,
+                           const at::Tensor& seen, float lowest);
 
 }  // namespace halftone::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/student/seen_layer.h"
+#include "halftone/train/student/inexact_layer.h"
 
 #include <ATen/ATen.h>
 
@@ -23,8 +23,8 @@ ir::Operator products_of(const ir::Operator& op) {
 
 }  // namespace
 
-SeenLayer seen_layer(const ir::Graph& graph, const ir::Node& node, const at::Tensor& exact,
-                     const at::Tensor& seen, float lowest) {
+InexactLayer inexact_layer(const ir::Graph& graph, const ir::Node& node, const at::Tensor& exact,
+                           const at::Tensor& seen, float lowest) {
   const at::NoGradGuard no_gradient;
   const ir::Shape shape = graph.value(node.inputs[0]).type.shape.with_batch(1);
   const at::Tensor inputs = at::full(at::IntArrayRef(shape.dims().data(), shape.dims().size()),

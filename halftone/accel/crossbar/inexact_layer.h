@@ -23,8 +23,8 @@ namespace halftone::crossbar {
 /// @param seed     of all layers, as in layer_kernel()
 /// @return         [outputs, inputs] seen; nothing for a digital layer
 /// @throws Error   as Arrays
-std::optional<std::vector<float>> seen_layer(const ir::Graph& graph, const ir::Node& node,
-                                             const ir::EncodedTensor& weights, const Device& device,
-                                             std::uint64_t seed);
+std::optional<std::vector<float>> inexact_layer(const ir::Graph& graph, const ir::Node& node,
+                                                const ir::EncodedTensor& weights,
+                                                const Device& device, std::uint64_t seed);
 
 }  // namespace halftone::crossbar

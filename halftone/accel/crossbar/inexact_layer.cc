@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/accel/crossbar/seen_layer.h"
+#include "halftone/accel/crossbar/inexact_layer.h"
 
 #include <variant>
 
@@ -23,9 +23,9 @@ std::vector<Arrays> arrays_of(const ir::Node& node, const ir::EncodedTensor& wei
 
 }  // namespace
 
-std::optional<std::vector<float>> seen_layer(const ir::Graph& graph, const ir::Node& node,
-                                             const ir::EncodedTensor& weights, const Device& device,
-                                             std::uint64_t seed) {
+std::optional<std::vector<float>> inexact_layer(const ir::Graph& graph, const ir::Node& node,
+                                                const ir::EncodedTensor& weights,
+                                                const Device& device, std::uint64_t seed) {
   if (why_digital(graph, node)) return std::nullopt;
   seed = derived_seed(seed, static_cast<std::uint64_t>(node.inputs[1]));
   std::vector<float> seen;
