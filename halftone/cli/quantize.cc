@@ -138,7 +138,8 @@ void add_quantize(CLI::App& app, Action& action) {
   CLI::App* verb =
       add_verb(app, "quantize", "Learn few-bit weights and activations from unlabelled samples",
                "halftone quantize model.onnx -o model.circle --data examples/mnist "
-               "--weight-bits 2 --activation-bits 2",
+               "--weight-bits 2 --activation-bits 2\n"
+               "halftone quantize model.gguf -o small.gguf --text text.txt --budget bytes=60M",
                options->common);
   add_network_options(*verb, *options);
   CLI::Option* data = verb->get_option("--data")->required(false);

@@ -194,7 +194,8 @@ void add_report(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = add_verb(app, "report", "Write a page about a network or a language model",
                             "halftone report model.circle --reference model.onnx --data "
-                            "examples/mnist -o report.html",
+                            "examples/mnist -o report.html\n"
+                            "halftone report model.gguf --text text.txt -o report.html",
                             options->common);
   verb->add_option("model", options->model,
                    "ONNX, TFLite or circle file; or a language model: a GGUF file, a folder of "

@@ -83,7 +83,8 @@ void add_sensitivity(CLI::App& app, Action& action) {
   const auto options = std::make_shared<SensitivityVerbOptions>();
   CLI::App* verb = add_verb(app, "sensitivity", "Measure which layers lose how much in few bits",
                             "halftone sensitivity model.onnx --data examples/mnist --limit 256 "
-                            "--choices 2,3,4",
+                            "--choices 2,3,4\n"
+                            "halftone sensitivity model.gguf --text text.txt --choices Q2_K,Q4_K",
                             options->common);
   verb->add_option("model", options->model,
                    "ONNX, TFLite or circle file; or a language model: a GGUF file, a folder of "

@@ -127,12 +127,12 @@ TEST(LanguageReports, ShowWhatTypesLose) {
   EXPECT_THAT(text, HasSubstr("Q4_0  4.500         2  8208 B         0.75"));
   EXPECT_THAT(text, HasSubstr("own loss on these samples: 1.500 nats per token."));
   EXPECT_THAT(text, HasSubstr("These are the samples of the fit"));
-  const auto json = nlohmann::json::parse(to_json(found));
-  EXPECT_EQ(json["choices"][0]["bytes"], 8208);
-  EXPECT_EQ(json["choices"][0]["loss"], 0.75);
-  EXPECT_EQ(json["choices"][1]["layers"][0], nullptr);
-  EXPECT_EQ(json["choices"][1]["layers"][1]["weight_bits"], 8.5);
-  EXPECT_EQ(json["layers"][1]["rows"], 128);
+  const json printed = json::parse(to_json(found));
+  EXPECT_EQ(printed["choices"][0]["bytes"], 8208);
+  EXPECT_EQ(printed["choices"][0]["loss"], 0.75);
+  EXPECT_EQ(printed["choices"][1]["layers"][0], nullptr);
+  EXPECT_EQ(printed["choices"][1]["layers"][1]["weight_bits"], 8.5);
+  EXPECT_EQ(printed["layers"][1]["rows"], 128);
 }
 
 TEST(LanguageReports, ShowSpeeds) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string_view>
+#include <vector>
 
 #include "halftone/base/file.h"
 #include "halftone/base/state/testing.h"
@@ -146,10 +147,11 @@ TEST_F(StateLogs, OfAnotherRunAreRefused) {
 }
 
 TEST_F(StateLogs, OfOlderVersionsAreRefusedInOneLine) {
-  for (const std::string& text :
-       {std::string(R"({"head":{"value":{"kind":"weights of fruit","job":{}},"check":"1"}})"),
-        std::string("\x70\0\0\0\0\0\0\0{\"__metadata__\":{\"halftone.quantize_state\":\"{", 55)}) {
-    write(text);
+  std::string tensors = R"(........{"__metadata__":{"halftone.quantize_state":"{)";
+  tensors.replace(0, 8, 8, '\0');
+  const std::string json = R"({"head":{"value":{"kind":"weights of fruit","job":{}},"check":"1"}})";
+  for (const std::string* text : std::vector<const std::string*>{&json, &tensors}) {
+    write(*text);
     expect_error(ErrorKind::kFormat,
                  "log: is the state of an older version, which cannot continue: remove it or name "
                  "another file",
