@@ -49,6 +49,11 @@ struct SystemAndBits {
 /// @param bits  0: those that the name implies, else the most that the system has, up to 8
 SystemAndBits system_and_bits(std::string_view name, int bits) {
   const numerics::NamedSystem named = numerics::named_system(name);
+  if (named.system->vectors != nullptr) {
+    fail(ErrorKind::kUsage, "number system '" + named.text +
+                                "': expected one of single numbers; neighbouring weights share a "
+                                "code of this one, which quantize fits");
+  }
   if (bits != 0 && named.bits && bits != *named.bits) {
     fail(ErrorKind::kUsage, "number system '" + named.text + "': expected " +
                                 std::to_string(*named.bits) + " bits, as its name says, found " +

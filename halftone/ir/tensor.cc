@@ -10,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
 #include "halftone/ir/element.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::ir {
 namespace {
@@ -204,6 +205,9 @@ std::size_t storage_bytes(const Constant& constant) {
   const auto [rows, cols] = matrix_extent(encoded.shape);
   const auto bits = static_cast<std::size_t>(encoded.encoding->bits);
   const std::size_t number_bytes = (encoded.encoding->compact().stored_bits() + 7) / 8;
+  if (const auto& vectors = encoded.encoding->vectors) {
+    return rows * numerics::vector_row_bytes(*vectors, cols) + number_bytes;
+  }
   return rows * bits * ((cols + 7) / 8) + number_bytes;
 }
 

@@ -10,6 +10,7 @@
 #include "halftone/ir/element.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::ir {
 namespace {
@@ -44,6 +45,9 @@ void verify_codes(const EncodedTensor& encoded) {
         "codes do not fit " + encoded.type().to_string());
   check(codes.planes.has_clear_tails(), "bits past the last column are not zero");
   verify_numbers(encoded);
+  if (encoded.encoding->vectors == nullptr) return;
+  const std::string reason = numerics::why_no_vectors(codes, *encoded.encoding->vectors);
+  check(reason.empty(), reason);
 }
 
 void verify_blocks(const BlockTensor& blocks) {

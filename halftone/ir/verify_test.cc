@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "halftone/ir/testing.h"
+#include "halftone/numerics/systems.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::ir {
 namespace {
@@ -35,8 +37,28 @@ struct Network {
   }
 };
 
+/// A codeword of 2x6 and the first number of one in each row.
+EncodedTensor vector_weights() {
+  const auto basis = numerics::shipped_vector_basis("2x6");
+  return {{2, 3},
+          std::make_shared<const numerics::MatrixEncoding>(numerics::empty_encoding(
+              numerics::find_system("2x6"), 8, {numerics::Granularity::kGroup, 64}, 2, 3)),
+          numerics::planes_of_vectors(std::vector<std::uint16_t>{1, 2, 3, 4}, *basis, 2, 3)};
+}
+
 void expect_rejected(const Graph& graph, ErrorKind kind, const std::string& text) {
   expect_error(kind, text, [&] { verify(graph); });
+}
+
+TEST(Verify, VectorsAreCodewords) {
+  EncodedTensor weights = vector_weights();
+  EXPECT_NO_THROW(verify(Network(weights).graph));
+  EXPECT_EQ(storage_bytes(weights), 2U * 2 + 2 + 4);
+  EXPECT_EQ(weights.type().to_string(), "2x6(8 bits, groups of 64, scales e3m5)[2, 3]");
+  weights.codes.set_code(1, 0, 255);
+  weights.codes.set_code(1, 1, 0);
+  expect_rejected(Network(weights).graph, ErrorKind::kFormat,
+                  "row 1, columns 0 to 1: no codeword of 2x6");
 }
 
 TEST(Verify, AcceptsValidGraphs) {

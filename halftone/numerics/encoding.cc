@@ -6,8 +6,25 @@
 
 #include "halftone/base/error.h"
 #include "halftone/numerics/integer_grid.h"
+#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::numerics {
+namespace {
+
+bool are_equal(const std::shared_ptr<const VectorBasis>& a,
+               const std::shared_ptr<const VectorBasis>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+/// Whether the levels of an encoding can be the numbers of codewords.
+bool fits_vectors(const MatrixEncoding& encoding) {
+  const auto d = static_cast<std::size_t>(encoding.vectors->numbers());
+  return encoding.codebook != nullptr && encoding.codebook->name() == "int" && encoding.bits == 8 &&
+         !encoding.has_offset && encoding.granularity == Granularity::kGroup &&
+         encoding.group_size % d == 0;
+}
+
+}  // namespace
 
 std::string_view to_string(Granularity granularity) {
   switch (granularity) {
@@ -131,6 +148,8 @@ void MatrixEncoding::check(std::size_t rows, std::size_t cols) const {
   require((granularity == Granularity::kGroup) == (group_size != 0),
           "a group size of " + std::to_string(group_size) + " does not go with granularity " +
               std::string(to_string(granularity)));
+  require(vectors == nullptr || fits_vectors(*this),
+          "a vector basis: expected int of 8 bits in groups of whole codewords without offsets");
   const std::size_t blocks = num_blocks(rows, cols);
   const auto require_count = [&](const char* what, std::size_t found, std::size_t expected) {
     require(found == expected, "a matrix of " + std::to_string(rows) + " x " +
@@ -158,13 +177,17 @@ bool MatrixEncoding::operator==(const MatrixEncoding& other) const {
   const bool same_codebook =
       codebook == other.codebook ||
       (codebook != nullptr && other.codebook != nullptr && *codebook == *other.codebook);
-  return same_codebook && bits == other.bits && has_offset == other.has_offset &&
-         granularity == other.granularity && group_size == other.group_size &&
-         scales == other.scales && offsets == other.offsets;
+  return same_codebook && are_equal(vectors, other.vectors) && bits == other.bits &&
+         has_offset == other.has_offset && granularity == other.granularity &&
+         group_size == other.group_size && scales == other.scales && offsets == other.offsets;
 }
 
 std::string_view system_name(const MatrixEncoding& encoding) {
-  return encoding.codebook == nullptr ? std::string_view("basis") : encoding.codebook->name();
+  if (encoding.codebook == nullptr) return "basis";
+  if (encoding.vectors == nullptr) return encoding.codebook->name();
+  const auto rates = vector_rates();
+  const auto found = std::ranges::find(rates, encoding.vectors->rate());
+  return found == rates.end() ? "vectors" : *found;
 }
 
 MatrixEncoding tensor_encoding(const Basis& basis) {

@@ -16,6 +16,8 @@
 
 namespace halftone::numerics {
 
+class VectorBasis;
+
 /// The part of a matrix that shares scales: a block.
 enum class Granularity {
   kTensor,   ///< the whole matrix
@@ -39,6 +41,11 @@ struct MatrixEncoding {
   std::size_t group_size = 0;  ///< for kGroup: columns of a block; else 0
   StoredNumbers scales;        ///< [blocks], or without a codebook a: [blocks, K]
   StoredNumbers offsets;       ///< [blocks], or none
+  /// With it, each d neighbouring levels of a row are a codeword of this basis, and the last levels
+  /// of a row that d does not divide the first numbers of one: see vector_codes.h. Levels are those
+  /// of "int" with 8 bits, in groups of whole codewords without offsets. Files store codewords;
+  /// everything else reads the levels. Null: levels are independent. Tensors share a basis.
+  std::shared_ptr<const VectorBasis> vectors{};
 
   /// Blocks per row: 1 unless granularity is kGroup.
   [[nodiscard]] std::size_t groups_per_row(std::size_t cols) const;
@@ -98,13 +105,14 @@ struct MatrixEncoding {
   }
 
   /// @throws Error kShape if bits, group size, factors, or the number of blocks do not fit the
-  ///         extent, a number is not finite, or a scale of a codebook is zero
+  ///         extent, a number is not finite, a scale of a codebook is zero, or `vectors` does not
+  ///         go with the rest
   void check(std::size_t rows, std::size_t cols) const;
 
   bool operator==(const MatrixEncoding& other) const;
 };
 
-/// "basis", or the name of the codebook.
+/// "basis", the rate of the vector basis ("2x6"), or the name of the codebook.
 std::string_view system_name(const MatrixEncoding& encoding);
 
 /// An encoding with one basis for the whole tensor, as used for activations.

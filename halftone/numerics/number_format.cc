@@ -44,6 +44,10 @@ NumberFormat parse_number_format(std::string_view text) {
     fail(ErrorKind::kUsage, "number format: expected a system whose levels a rule gives, found '" +
                                 std::string(text) + "', whose levels are learned");
   }
+  if (format.system != nullptr && format.system->vectors != nullptr) {
+    fail(ErrorKind::kUsage, "number format: expected a system of single numbers, found '" +
+                                std::string(text) + "', whose vectors are for weights alone");
+  }
   if (format.system == nullptr || !format.system->allows(format.bits)) {
     fail(ErrorKind::kUsage, "number format: expected one of " + known_formats() + "; found '" +
                                 std::string(text) + "'");

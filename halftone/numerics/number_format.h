@@ -21,8 +21,9 @@ struct NumberFormat {
 
 /// "fp32"; the name of a system of one number of bits, as "bf16" or "mxfp8_e4m3"; or a name and the
 /// bits, as "int8". Blocks are the groups of the system, or the whole tensor if it has none.
-/// @throws Error kUsage with the formats that there are; or if levels are learned, which no rule
-///         gives
+/// @throws Error kUsage with the formats that there are; or if levels are learned or vectors, which
+/// no
+///         rule gives
 NumberFormat parse_number_format(std::string_view text);
 /// The text that parse_number_format() parses to the format.
 std::string to_string(const NumberFormat& format);

@@ -13,6 +13,7 @@
 #include "halftone/base/near_names.h"
 #include "halftone/numerics/codebooks.h"
 #include "halftone/numerics/minifloat.h"
+#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::numerics {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::string_view kPowers = "powers of two";
 constexpr std::string_view kTables = "tables";
 constexpr std::string_view kFloats = "floats";
 constexpr std::string_view kBlocks = "blocks";
+constexpr std::string_view kVectors = "vectors";
 
 constexpr std::string_view kFloatFormula = "+-s (1 + m / 2^M) 2^(e - bias), subnormal if e = 0";
 constexpr std::string_view kOverflowFormula =
@@ -53,6 +55,7 @@ constexpr BlockShape kGroups32 = {Granularity::kGroup, 32};
 constexpr BlockShape kGroups64 = {Granularity::kGroup, 64};
 constexpr ScaleStorage kE8m0 = {NumberType::kE8m0, std::nullopt};
 constexpr ScaleStorage kE4m3TimesFloat32 = {NumberType::kE4m3, NumberType::kFloat32};
+constexpr ScaleStorage kE3m5TimesFloat32 = {NumberType::kE3m5, NumberType::kFloat32};
 constexpr ScaleStorage kInt8TimesFloat16 = {NumberType::kInt8, NumberType::kFloat16, 16};
 constexpr ScaleStorage kUint6TimesFloat16 = {NumberType::kUint6, NumberType::kFloat16, 8};
 
@@ -277,6 +280,10 @@ std::string names_by_family() {
     family = system.family;
     if (system.name == "e8m0") text += " or another eXmY of up to 16 bits, some also with _nan";
   }
+  text += "; vectors, for weights alone: ";
+  for (const std::string_view rate : vector_rates()) {
+    text.append(rate == vector_rates().front() ? "" : ", ").append(rate);
+  }
   return text;
 }
 
@@ -304,12 +311,31 @@ const NumberSystem& float_system(std::string_view name, const Minifloat& format)
   });
 }
 
+/// The row of a basis that is shipped.
+const NumberSystem& vector_system(const VectorBasis& basis) {
+  return made_system(basis.rate(), [&](std::string_view kept) {
+    return NumberSystem{.name = kept,
+                        .family = kVectors,
+                        .min_bits = kMaxBits,
+                        .max_bits = kMaxBits,
+                        .make = signed_integers,
+                        .blocks = {Granularity::kGroup, VectorEncoding::kBlock},
+                        .scales = kE3m5TimesFloat32,
+                        .vectors = &basis,
+                        .formula =
+                            "f s P b, d numbers share the signs b; a block shares s in "
+                            "e3m5, the tensor f",
+                        .source = "docs/number_systems.md"};
+  });
+}
+
 /// The row or nothing, of a name without kOverflowSuffix.
 const NumberSystem* system_of(std::string_view name) {
   const auto* const found = std::ranges::find_if(kSystems, [&](const NumberSystem& system) {
     return system.name == name || (!system.alias.empty() && system.alias == name);
   });
   if (found != std::end(kSystems)) return found;
+  if (const auto basis = shipped_vector_basis(name)) return &vector_system(*basis);
   const auto format = minifloat_from(name);
   return format ? &float_system(name, *format) : nullptr;
 }
@@ -381,6 +407,7 @@ const NumberSystem& find_system(std::string_view name) {
 std::shared_ptr<const Codebook> codebook_of(const NumberSystem& system, int bits) {
   require_bits(system, bits);
   if (system.is_learned()) return nullptr;
+  if (system.vectors != nullptr) return codebook_of(find_system("int"), bits);
   static std::mutex mutex;
   static std::map<std::pair<std::string_view, int>, std::shared_ptr<const Codebook>> made;
   const std::lock_guard lock(mutex);
@@ -404,6 +431,7 @@ MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape b
   encoding.bits = bits;
   encoding.codebook = codebook_of(system, bits);
   encoding.has_offset = system.has_offset;
+  if (system.vectors != nullptr) encoding.vectors = system.vectors->shared_from_this();
   encoding.granularity = blocks.granularity;
   encoding.group_size = blocks.group_size;
   const std::size_t count = encoding.num_blocks(rows, cols);
@@ -423,9 +451,9 @@ MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape b
 MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
                                 MatrixView<const float> values) {
   MatrixEncoding encoding = empty_encoding(system, bits, blocks, values.rows(), values.cols());
-  if (system.is_learned()) {
-    fail(ErrorKind::kUsage, "number system '" + std::string(system.name) +
-                                "': no rule gives its levels, they are fitted");
+  if (system.is_learned() || system.vectors != nullptr) {
+    fail(ErrorKind::kUsage, "number system '" + std::string(system.name) + "': no rule gives its " +
+                                (system.is_learned() ? "levels" : "vectors") + ", they are fitted");
   }
   std::vector<ValueRange> ranges(encoding.num_blocks());
   if (system.rule != ScaleRule::kUnit) {

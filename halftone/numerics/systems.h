@@ -15,6 +15,8 @@
 
 namespace halftone::numerics {
 
+class VectorBasis;
+
 /// How scales and offsets are stored.
 struct ScaleStorage {
   NumberType type = NumberType::kFloat32;
@@ -51,6 +53,9 @@ struct NumberSystem {
   /// The system of the same codes whose numbers saturate, if this one's become infinity or NaN
   /// beyond the largest; else null.
   const NumberSystem* saturating = nullptr;
+  /// The basis of a system of vectors, for weights alone: neighbouring levels, which are those of
+  /// "int" with 8 bits, are its codewords. They are fitted; no rule gives them. Else null.
+  const VectorBasis* vectors = nullptr;
   std::string_view formula{};  ///< of a level, one line
   std::string_view source{};
 
@@ -67,7 +72,8 @@ std::span<const NumberSystem> number_systems();
 inline constexpr std::string_view kOverflowSuffix = "_nan";
 
 /// The row of this name or alias; for other names that minifloat_from() knows a row like that of
-/// "e4m3" (up to 8 bits) or "fp16"; and those of floats with kOverflowSuffix.
+/// "e4m3" (up to 8 bits) or "fp16"; those of floats with kOverflowSuffix; and a row for each of
+/// vector_rates(), such as "2x6", with the basis that shipped_vector_basis() has.
 /// @return  what stays where it is
 /// @throws Error kUsage that lists the names by family, or says why kOverflowSuffix does not fit
 const NumberSystem& find_system(std::string_view name);
@@ -92,7 +98,7 @@ MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape b
 
 /// The encoding of values with the scales that the system's rule gives.
 /// @param values  [rows, cols]; scales follow from the finite ones
-/// @throws Error kUsage as codebook_of(), or if levels are learned: no rule gives them
+/// @throws Error kUsage as codebook_of(), or if levels or vectors are fitted: no rule gives them
 MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
                                 MatrixView<const float> values);
 

@@ -90,7 +90,8 @@ std::size_t hash_of(std::span<const std::int8_t> numbers, int bits) {
 constexpr int kPlaceBits = 2;
 constexpr std::uint16_t kNoCode = 0xFFFF;
 
-void unpack_vectors(const BlockEncoding& encoding, const std::byte* bytes, const CodeBlock& block) {
+void unpack_block_of_vectors(const BlockEncoding& encoding, const std::byte* bytes,
+                             const CodeBlock& block) {
   const VectorBasis& basis = *encoding.basis;
   const auto d = static_cast<std::size_t>(basis.numbers());
   block.scales[0] = encoding.factor * e3m5_number(std::to_integer<std::uint8_t>(bytes[0]));
@@ -172,7 +173,7 @@ VectorEncoding::VectorEncoding(std::shared_ptr<const VectorBasis> shared, float 
   block = kBlock;
   block_bytes = 1 + codes_per_block() * static_cast<std::size_t>(basis_->signs()) / 8;
   group = kBlock;
-  unpack = unpack_vectors;
+  unpack = unpack_block_of_vectors;
   scales = GroupScales::kE3m5;
   basis = basis_.get();
   factor = factor_in;

@@ -88,8 +88,8 @@ ValueType infer_types(const Encode& op, InputTypes inputs) {
 ValueType infer_types(const FakeQuantize& op, InputTypes inputs) {
   require_float(inputs, 0);
   require(inputs[0]->shape.rank() >= 1, "expected at least one axis, found a scalar");
-  require(op.system != nullptr && !op.system->is_learned(),
-          "number system: expected one whose levels are not learned");
+  require(op.system != nullptr && !op.system->is_learned() && op.system->vectors == nullptr,
+          "number system: expected one whose levels are not learned, nor vectors");
   require(op.system->allows(op.bits), "number system '" + std::string(op.system->name) +
                                           "': does not have " + std::to_string(op.bits) + " bits");
   const bool is_grouped = op.blocks.granularity == numerics::Granularity::kGroup;
