@@ -13,6 +13,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/systems.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::formats {
 namespace {
@@ -269,13 +270,27 @@ MatrixEncoding encoding_of(const OptionalText& name, std::int64_t bits, bool has
                                                "': does not have " + std::to_string(bits) +
                                                " bits");
   encoding.codebook = codebook_of(system, encoding.bits);
+  if (system.vectors != nullptr) encoding.vectors = system.vectors->shared_from_this();
   return encoding;
 }
 
 /// The field for the number system of an encoding.
 OptionalText name_of(const MatrixEncoding& encoding) {
   if (encoding.codebook == nullptr) return {};
+  if (encoding.vectors != nullptr) return {encoding.vectors->rate()};
   return {encoding.codebook->name()};
+}
+
+/// The basis of the weights; null unless they are vectors.
+const numerics::VectorBasis* vectors_of(const LowBitFields& fields) {
+  return fields.weight_system.text.empty() ? nullptr : system_of(fields.weight_system).vectors;
+}
+
+/// Input 3 as codewords.
+numerics::BitPlanes read_vectors(const numerics::VectorBasis& basis, const ir::Tensor& codes,
+                                 std::size_t cols) {
+  const auto rows = static_cast<std::size_t>(codes.shape()[0]);
+  return planes_of_vectors(unpack_vectors(codes.bytes(), basis, rows, cols), basis, rows, cols);
 }
 
 }  // namespace
@@ -427,12 +442,34 @@ ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes
   return ir::Tensor::from<std::uint8_t>(shape, to_bytes(codes.planes, row_bytes));
 }
 
+ir::Tensor weight_codes(const ir::EncodedTensor& weights) {
+  const numerics::BitPlanes& codes = weights.codes;
+  const auto& basis = weights.encoding->vectors;
+  if (basis == nullptr) return weight_planes(codes, (codes.cols + 7) / 8);
+  const auto shipped = numerics::shipped_vector_basis(basis->rate());
+  if (shipped == nullptr || !(*shipped == *basis)) {
+    fail(ErrorKind::kUnsupported, "weights: no file of a network has vectors of a basis " +
+                                      basis->rate() + " other than that which Halftone ships");
+  }
+  const auto vectors = vectors_of_planes(codes, *basis);
+  check_that(vectors.has_value(), "weights: " + why_no_vectors(codes, *basis));
+  const auto bytes = numerics::pack_vectors(*vectors, *basis, codes.rows, codes.cols);
+  ir::Tensor result(ir::ElementType::kUint8,
+                    {static_cast<ir::Dim>(codes.rows), 1,
+                     static_cast<ir::Dim>(numerics::vector_row_bytes(*basis, codes.cols))});
+  std::ranges::copy(bytes, result.bytes().begin());
+  return result;
+}
+
 std::shared_ptr<const MatrixEncoding> read_activation_scales(const LowBitFields& fields,
                                                              const ir::Tensor& scales) {
   MatrixEncoding encoding;
   with_context("scales of the input", [&] {
     encoding =
         encoding_of(fields.activation_system, fields.activation_bits, fields.activation_offset);
+    check_that(encoding.vectors == nullptr,
+               "activation_system: expected single numbers, found vectors of '" +
+                   fields.activation_system.text + "'");
     fill_blocks(encoding, scales);
     check_that(encoding.num_blocks() == 1, "expected one, found " + scales.shape().to_string());
     const NumberType type =
@@ -471,6 +508,16 @@ ir::ElementType scale_element(const LowBitFields& fields) {
 
 void check_planes(const LowBitFields& fields, const ir::ValueType& type) {
   const ir::Shape& shape = type.shape;
+  if (const numerics::VectorBasis* basis = vectors_of(fields)) {
+    const auto bytes = static_cast<ir::Dim>(
+        numerics::vector_row_bytes(*basis, static_cast<std::size_t>(fields.inputs)));
+    check_that(type.encoding.element == ir::ElementType::kUint8 && fields.inputs > 0 &&
+                   shape.rank() == 3 && shape[1] == 1 && shape[2] == bytes,
+               "codes of " + basis->rate() + ": expected uint8 [outputs, 1, " +
+                   std::to_string(bytes) + "] for " + std::to_string(fields.inputs) +
+                   " inputs, found " + type.to_string());
+    return;
+  }
   const std::int64_t row_bytes = (fields.inputs + 7) / 8;
   check_that(type.encoding.element == ir::ElementType::kUint8 && fields.inputs > 0 &&
                  shape.rank() == 3 && shape[1] == fields.weight_bits && shape[2] == row_bytes,
@@ -489,6 +536,10 @@ ir::EncodedTensor read_planes(const LowBitFields& fields,
     encoding->check(rows, cols);
   } catch (const Error& error) {
     fail(ErrorKind::kFormat, error.what());
+  }
+  if (encoding->vectors != nullptr) {
+    auto levels = read_vectors(*encoding->vectors, planes, cols);
+    return {{outputs, fields.inputs}, std::move(encoding), std::move(levels)};
   }
   numerics::BitPlanes codes;
   codes.rows = rows;

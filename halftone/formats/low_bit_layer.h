@@ -13,6 +13,12 @@
 //     3  bit planes of the weights, uint8 [o, Kw, ceil(n / 8)], bit c of a row is bit c mod 8 of
 //        byte c / 8, bit j of the code is in plane j; or float32 weights [o, n]
 //     4  bias, float32 [o], or absent
+// With weight_system "2x6" or another vector basis that Halftone ships (numerics::vector_rates(),
+// whose matrices never change), whose weight_bits are 8, input 3 has the codes of codewords: uint8
+// [o, 1, ceil(D ceil(n / d) / 8)]. Each d neighbouring weights of a row share a code of D bits; the
+// last ones of a row that d does not divide are the first numbers of a codeword. The codes of a row
+// lie one after another, the lowest bits of a byte first; the last byte is filled up with zeros.
+//
 // S = 1 for the levels of a codebook, S = K coefficients for learned levels ("basis"), whose bit 1
 // means +a. Scales are float16 if that represents every number exactly, otherwise float32; those of
 // another type are their codes as numerics::StoredNumbers has them: uint8, or uint16 for bfloat16.
@@ -144,8 +150,12 @@ LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node);
 ir::Tensor activation_scales(const numerics::MatrixEncoding& encoding);
 /// Input 2, float32, uint8 or uint16.
 ir::Tensor weight_scales(const numerics::MatrixEncoding& encoding);
-/// Input 3, with rows of `row_bytes` bytes.
+/// The bit planes of input 3, with rows of `row_bytes` bytes.
 ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes);
+/// Input 3: bit planes, or the codes of codewords.
+/// @throws Error kUnsupported if vectors have a basis that is not shipped; kFormat if neighbouring
+///         weights are no codeword
+ir::Tensor weight_codes(const ir::EncodedTensor& weights);
 
 // From files. The fields must have passed check().
 
@@ -163,8 +173,9 @@ std::shared_ptr<const numerics::MatrixEncoding> read_weight_scales(const LowBitF
 ir::ElementType scale_element(const LowBitFields& fields);
 /// @throws Error kFormat unless this is a valid type of input 3
 void check_planes(const LowBitFields& fields, const ir::ValueType& type);
-/// @param planes  [outputs, Kw, ...], rows of whole bytes that hold n bits
-/// @throws Error kFormat if the scales do not fit the weights
+/// @param planes  [outputs, Kw, ...], rows of whole bytes that hold n bits; or codes of codewords
+/// @throws Error kFormat if the scales do not fit the weights, or a bit behind the last codeword of
+///         a row is set
 ir::EncodedTensor read_planes(const LowBitFields& fields,
                               std::shared_ptr<const numerics::MatrixEncoding> encoding,
                               const ir::Tensor& planes);

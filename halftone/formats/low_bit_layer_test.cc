@@ -9,6 +9,7 @@
 
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::formats {
 namespace {
@@ -220,6 +221,67 @@ TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
   const auto few = read_weight_scales(fields, rows({1, 4}, {1, 2, 3, 4}));
   expect_error(ErrorKind::kFormat, "a matrix of 4 x 9 needs 36 coefficients, found 3",
                [&] { read_planes(fields, few, planes); });
+}
+
+TEST(LowBitLayer, VectorsThatDoNotFitAreRefused) {
+  LowBitFields fields{5, 8, 0, false, false, Granularity::kGroup, 64, 0};
+  fields.weight_system = {"2x6"};
+  fields.scale_type = {"e3m5"};
+  ASSERT_NO_THROW(fields.check());
+  const ir::Tensor scales(ir::ElementType::kUint8, {4, 1});
+  const auto encoding = read_weight_scales(fields, scales);
+  ASSERT_NE(encoding->vectors, nullptr);
+  ir::Tensor codes(ir::ElementType::kUint8, {4, 1, 3});
+  ASSERT_NO_THROW(check_planes(fields, codes.type()));
+  const ir::EncodedTensor weights = read_planes(fields, encoding, codes);
+  EXPECT_EQ(weight_codes(weights).as<std::uint8_t>()[11], 0);
+  const auto refuse = [&](const ir::ValueType& type) {
+    expect_error(ErrorKind::kFormat,
+                 "codes of 2x6: expected uint8 [outputs, 1, 3] for 5 inputs, found ",
+                 [&] { check_planes(fields, type); });
+  };
+  refuse(ir::dense_type(ir::ElementType::kUint8, {4, 8, 1}));
+  refuse(ir::dense_type(ir::ElementType::kUint8, {4, 1, 4}));
+  refuse(ir::dense_type(ir::ElementType::kInt8, {4, 1, 3}));
+  codes.as<std::uint8_t>()[11] = 4;
+  expect_error(ErrorKind::kFormat, "codes of 2x6: expected zero bits behind code 3 of row 3",
+               [&] { read_planes(fields, encoding, codes); });
+  LowBitFields other = fields;
+  other.weight_bits = 6;
+  expect_error(ErrorKind::kFormat, "number system '2x6': does not have 6 bits",
+               [&] { read_weight_scales(other, scales); });
+  other = fields;
+  other.granularity = Granularity::kChannel;
+  other.group_size = 0;
+  expect_error(ErrorKind::kFormat, "a vector basis: expected int of 8 bits in groups", [&] {
+    read_planes(other, read_weight_scales(other, scales), ir::Tensor(codes.element(), {4, 1, 3}));
+  });
+  other.activation_bits = 8;
+  other.activation_system = {"2x6"};
+  expect_error(ErrorKind::kFormat, "activation_system: expected single numbers, found vectors",
+               [&] { read_activation_scales(other, rows({1}, {1})); });
+}
+
+TEST(LowBitLayer, OnlyVectorsOfShippedBasesAreWritten) {
+  const auto basis = numerics::shipped_vector_basis("2x6");
+  std::vector<std::int8_t> matrix(basis->matrix().begin(), basis->matrix().end());
+  matrix[0] = static_cast<std::int8_t>(-matrix[0]);
+  auto encoding =
+      numerics::empty_encoding(numerics::find_system("2x6"), 8, {Granularity::kGroup, 64}, 1, 2);
+  encoding.vectors = std::make_shared<const numerics::VectorBasis>(2, matrix);
+  numerics::BitPlanes codes =
+      planes_of_vectors(std::vector<std::uint16_t>{5}, *encoding.vectors, 1, 2);
+  const ir::EncodedTensor weights{
+      {1, 2}, std::make_shared<const numerics::MatrixEncoding>(encoding), codes};
+  expect_error(ErrorKind::kUnsupported, "other than that which Halftone ships",
+               [&] { weight_codes(weights); });
+  encoding.vectors = basis;
+  codes.set_code(0, 0, 255);
+  codes.set_code(0, 1, 0);
+  const ir::EncodedTensor others{
+      {1, 2}, std::make_shared<const numerics::MatrixEncoding>(encoding), codes};
+  expect_error(ErrorKind::kFormat, "weights: row 0, columns 0 to 1: no codeword of 2x6",
+               [&] { weight_codes(others); });
 }
 
 TEST(LowBitLayer, RefusesAFunctionBeforeTheEncoding) {

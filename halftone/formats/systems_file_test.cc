@@ -12,6 +12,7 @@
 #include "halftone/ir/test_data.h"
 #include "halftone/ir/testing.h"
 #include "halftone/numerics/systems.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::formats {
 namespace {
@@ -85,6 +86,41 @@ TEST_F(SystemsFile, KeepsWeightsOfEveryNumberSystem) {
       EXPECT_EQ(found.codes, expected.codes);
     });
   });
+}
+
+// One codeword, a row that ends within one, and rows of several groups.
+TEST_F(SystemsFile, KeepsVectors) {
+  Random random(8);
+  for (const std::string_view rate : numerics::vector_rates()) {
+    for (const ir::Dim inputs : {1, 2, 63, 64, 131}) {
+      SCOPED_TRACE(std::string(rate) + " of " + std::to_string(inputs) + " inputs");
+      const auto cols = static_cast<std::size_t>(inputs);
+      auto encoding = numerics::empty_encoding(numerics::find_system(rate), 8,
+                                               {Granularity::kGroup, 64}, kOutputs, cols);
+      encoding.scales.set_factor(0, 0.375);
+      for (std::size_t i = 0; i < encoding.scales.size(); ++i) {
+        encoding.scales.set(i, 0.375 * static_cast<double>(1 + random.next() % 200));
+      }
+      std::vector<std::uint16_t> vectors(kOutputs *
+                                         numerics::vectors_per_row(*encoding.vectors, cols));
+      for (auto& each : vectors) {
+        each = static_cast<std::uint16_t>(random.next() % encoding.vectors->num_codes());
+      }
+      auto codes = numerics::planes_of_vectors(vectors, *encoding.vectors, kOutputs, cols);
+      const ir::EncodedTensor expected{
+          {kOutputs, inputs},
+          std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
+          std::move(codes)};
+      for_each_file(expected, [&](const ir::EncodedTensor& found) {
+        EXPECT_EQ(*found.encoding, *expected.encoding);
+        EXPECT_EQ(found.codes, expected.codes);
+        EXPECT_EQ(ir::storage_bytes(found), ir::storage_bytes(expected));
+        EXPECT_EQ(ir::storage_bytes(found),
+                  kOutputs * numerics::vector_row_bytes(*found.encoding->vectors, cols) +
+                      found.encoding->num_blocks() + sizeof(float));
+      });
+    }
+  }
 }
 
 bool same_bytes(const numerics::StoredNumbers& a, const numerics::StoredNumbers& b) {

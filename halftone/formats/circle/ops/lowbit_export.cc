@@ -65,8 +65,7 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
     inputs[1] = scales_tensor(exporter, "input_scales", activation_scales(*layer.activations));
   }
   if (layer.weights != nullptr) {
-    const ir::Tensor planes =
-        weight_planes(layer.weights->codes, (layer.weights->codes.cols + 7) / 8);
+    const ir::Tensor planes = weight_codes(*layer.weights);
     inputs[2] = scales_tensor(exporter, "weight_scales", weight_scales(*layer.weights->encoding));
     inputs[3] = exporter.constant(exporter.graph().value(layer.weights_id).name,
                                   schema::TensorType::UINT8, planes.shape(), planes.bytes());

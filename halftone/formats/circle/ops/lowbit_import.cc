@@ -11,6 +11,10 @@ namespace {
 
 using ir::ValueId;
 
+/// Bits of a weight in memory, 8, per bit of it in a file are at most 4, those of whole words of a
+/// row per bit at most 8.
+constexpr std::size_t kMaxVectorWords = 8;
+
 /// A constant input with this element type.
 const ir::Tensor& constant_input(OperatorImport& op, std::size_t i, ir::ElementType element) {
   const ir::Constant* constant = op.graph().constant(op.raw(i));
@@ -40,7 +44,8 @@ ValueId encoded_weights(OperatorImport& op, const LowBitFields& fields, const ir
                         std::span<const std::int64_t> kernel = {}) {
   auto encoding = read_weight_scales(fields, scales_input(op, 2, scale_element(fields)));
   const auto bit_rows = static_cast<std::size_t>(planes.shape()[0] * planes.shape()[1]);
-  op.importer().charge(planes.bytes().size() + bit_rows * sizeof(std::uint64_t));
+  const std::size_t words = encoding->vectors == nullptr ? 1 : kMaxVectorWords;
+  op.importer().charge(words * (planes.bytes().size() + bit_rows * sizeof(std::uint64_t)));
   ir::EncodedTensor weights = read_planes(fields, std::move(encoding), planes);
   if (!kernel.empty()) {
     weights.shape = conv_weight_shape(kernel, fields.inputs, weights.shape[0]);

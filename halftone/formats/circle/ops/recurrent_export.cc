@@ -118,7 +118,7 @@ void export_own(Exporter& exporter, const ir::Node& node) {
   const ir::Constant* constant = graph.constant(weights);
   const auto* codes = constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
   if (codes != nullptr) {
-    const ir::Tensor planes = weight_planes(codes->codes, (codes->codes.cols + 7) / 8);
+    const ir::Tensor planes = weight_codes(*codes);
     tensors[2] = scales_tensor(exporter, "weight_scales", weight_scales(*codes->encoding));
     tensors[3] = exporter.constant(graph.value(weights).name, schema::TensorType::UINT8,
                                    planes.shape(), planes.bytes());

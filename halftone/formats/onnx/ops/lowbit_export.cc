@@ -27,10 +27,8 @@ NodeProto& export_in_basis(Exporter& exporter, const Node& node, std::string_vie
   if (layer.weights != nullptr) {
     inputs[2] = exporter.read_bases(
         layer.weights_id, [&] { return encode_compact(weight_scales(*layer.weights->encoding)); });
-    inputs[3] = exporter.read_as(layer.weights_id, [&] {
-      const numerics::BitPlanes& codes = layer.weights->codes;
-      return encode_tensor(weight_planes(codes, (codes.cols + 7) / 8));
-    });
+    inputs[3] = exporter.read_as(layer.weights_id,
+                                 [&] { return encode_tensor(weight_codes(*layer.weights)); });
   } else {
     inputs[3] = exporter.read(layer.weights_id);
   }

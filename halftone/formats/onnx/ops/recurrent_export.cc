@@ -335,9 +335,7 @@ void export_own(Exporter& exporter, const Node& node) {
   if (codes != nullptr) {
     inputs[2] = exporter.add_initializer(exporter.name(weights) + "/scales",
                                          encode_compact(weight_scales(*codes->encoding)));
-    inputs[3] = exporter.read_as(weights, [&] {
-      return encode_tensor(weight_planes(codes->codes, (codes->codes.cols + 7) / 8));
-    });
+    inputs[3] = exporter.read_as(weights, [&] { return encode_tensor(weight_codes(*codes)); });
   } else {
     inputs[3] = exporter.read(weights);
   }
