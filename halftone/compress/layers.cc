@@ -111,6 +111,24 @@ std::vector<ir::NodeId> end_layers(const ir::Graph& graph) {
   return ends;
 }
 
+/// @throws Error kUsage if a layer with vectors is to be refined by gradients
+void check_vectors(const ir::Graph& graph, const Recipe& recipe) {
+  if (recipe.fit.reconstruct.steps == 0) return;
+  for (const ir::NodeId id : quantizable_layers(graph)) {
+    const ir::Node& node = graph.node(id);
+    const LayerRecipe layer = recipe.for_layer(node.name);
+    if (ir::is_table(node.op) || !layer.weights || layer.weights->system->vectors == nullptr) {
+      continue;
+    }
+    fail(ErrorKind::kUsage,
+         ir::describe(node) + ": reconstruct_steps: expected 0 with weights in the scheme " +
+             std::string(layer.weights->system->name) + ", whose vectors no gradient refines, " +
+             "found " + std::to_string(recipe.fit.reconstruct.steps) +
+             "; set 0 or give the layer another scheme",
+         Hint::kRecipe);
+  }
+}
+
 }  // namespace
 
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
@@ -173,6 +191,7 @@ ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe) {
   });
   if (changed) passes::simplify(result);
   check_arithmetic(result, recipe);
+  check_vectors(result, recipe);
   return result;
 }
 

@@ -28,7 +28,7 @@ void check_arithmetic(const ir::Graph& graph, const Recipe& recipe);
 
 /// The network with layers for those products with constants that the recipe wants encoded.
 /// @throws Error kUnsupported if there are no layers; kUsage as Recipe::check_patterns() and
-///         check_arithmetic()
+///         check_arithmetic(), or if a layer with vectors is to be refined by gradients
 ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe);
 
 /// Equalizes consecutive layers (passes::equalize()) that both get codes of weights or inputs;

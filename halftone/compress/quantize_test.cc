@@ -9,6 +9,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
 #include "halftone/compress/report_testing.h"
+#include "halftone/compress/rule_codes.h"
 #include "halftone/compress/testing.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
@@ -374,6 +375,32 @@ TEST(Quantize, RefusesLevelsOfWhichOneIsNearestToAllValues) {
                "node 'last' (FullyConnected): value 'first' cannot be encoded in 1 bit of the "
                "scheme fixed: its values, 0 to ",
                [&] { quantize(graph, random_dataset(50, 6, 35), recipe); });
+}
+
+/// Vectors for weights and 8 bits for inputs.
+Recipe vector_recipe() {
+  return parse_recipe("[default]\nweight_scheme = \"2x6\"\nactivation_bits = 8\n", "vectors");
+}
+
+TEST(Quantize, FitsVectorsOfWeights) {
+  const ir::Graph graph = perceptron(20, 70, 5, 3);
+  const data::Dataset samples = random_dataset(300, 20, 4);
+  const QuantizeResult result = quantize(graph, samples, vector_recipe());
+  EXPECT_NO_THROW(ir::verify(result.graph));
+  for (const LayerReport& layer : result.layers) {
+    EXPECT_GT(layer.sqnr_db, 10) << layer.name;
+  }
+  const ir::Graph rule = with_rule_codes(graph, vector_recipe());
+  EXPECT_NO_THROW(ir::verify(rule));
+}
+
+TEST(Quantize, RefusesToRefineVectors) {
+  Recipe recipe = vector_recipe();
+  recipe.fit.reconstruct.steps = 10;
+  expect_error(ErrorKind::kUsage,
+               "reconstruct_steps: expected 0 with weights in the scheme 2x6, whose vectors no "
+               "gradient refines, found 10; set 0 or give the layer another scheme",
+               [&] { quantize(perceptron(20, 30, 5, 3), random_dataset(50, 20, 4), recipe); });
 }
 
 TEST(Quantize, RefusesTwoBatchAxes) {

@@ -6,6 +6,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/near_names.h"
 #include "halftone/base/shell_pattern.h"
+#include "halftone/compress/fit/vector_fit.h"
 #include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {
@@ -63,6 +64,7 @@ WeightFormat weight_format(const numerics::NumberSystem& system, int bits,
   if (format.group_size == 0) {
     fail(ErrorKind::kUsage, "group size: expected at least 1, found 0");
   }
+  if (system.vectors != nullptr) vector_groups(format);
   return format;
 }
 
@@ -132,6 +134,11 @@ void set_systems(LayerSettings& settings, const SchemeNames& names) {
   const auto set = [](const numerics::NamedSystem& named, const char* what,
                       const numerics::NumberSystem*& system, std::optional<int>& bits) {
     system = named.system;
+    if (system->vectors != nullptr && bits.value_or(0) != 0) {
+      fail(ErrorKind::kUsage, std::string(what) + ": expected none beside the scheme " +
+                                  named.text + ", whose vectors say them, found " +
+                                  std::to_string(*bits) + "; leave them out");
+    }
     if (!named.bits || bits == 0 || bits == named.bits) return;
     if (bits) {
       fail(ErrorKind::kUsage, std::string(what) + ": expected " + std::to_string(*named.bits) +
@@ -143,6 +150,11 @@ void set_systems(LayerSettings& settings, const SchemeNames& names) {
   const auto& weights = names.weights ? names.weights : names.both;
   const auto& activations = names.activations ? names.activations : names.both;
   if (weights) set(*weights, "weight bits", settings.weight_system, settings.weight_bits);
+  if (activations && activations->system->vectors != nullptr) {
+    fail(ErrorKind::kUsage,
+         "activation scheme: expected a scheme of single numbers, found " + activations->text +
+             ", whose vectors are for weights alone; name it as the scheme of weights");
+  }
   if (activations) {
     set(*activations, "activation bits", settings.activation_system, settings.activation_bits);
   }
@@ -153,12 +165,18 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   const auto fill = [](auto& mine, const auto& theirs) {
     if (!mine) mine = theirs;
   };
-  fill(result.weight_bits, others.weight_bits);
+  // Bits alone choose another system than vectors, which have none.
+  const bool leaves_vectors = weight_system == nullptr && weight_bits.value_or(0) != 0 &&
+                              others.weight_system != nullptr &&
+                              others.weight_system->vectors != nullptr;
+  // And vectors replace bits.
+  const bool has_vectors = weight_system != nullptr && weight_system->vectors != nullptr;
+  if (!has_vectors || others.weight_bits == 0) fill(result.weight_bits, others.weight_bits);
   fill(result.activation_bits, others.activation_bits);
   const auto fill_system = [](auto*& mine, auto* theirs) {
     if (mine == nullptr) mine = theirs;
   };
-  fill_system(result.weight_system, others.weight_system);
+  if (!leaves_vectors) fill_system(result.weight_system, others.weight_system);
   fill_system(result.activation_system, others.activation_system);
   fill(result.granularity, others.granularity);
   fill(result.group_size, others.group_size);

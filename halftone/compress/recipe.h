@@ -46,7 +46,7 @@ struct LayerSettings {
 
   bool operator==(const LayerSettings& other) const = default;
   /// These settings where they are set, else the others. The settings of a calibrator do not pass
-  /// to another one.
+  /// to another one; bits of weights not to a system of vectors, nor that to bits without a system.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
 };
 
@@ -59,7 +59,9 @@ struct SchemeNames {
 
 /// Sets the number systems, and the bits that their names imply: 8 of "int8". Float32 ("none") in
 /// place of these is no contradiction.
-/// @throws Error kUsage if other bits are set
+/// @throws Error kUsage if other bits are set, or any beside vectors; or if vectors are the system
+/// of
+///         activations
 void set_systems(LayerSettings& settings, const SchemeNames& names);
 
 /// The number system of activations.

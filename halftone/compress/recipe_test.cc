@@ -444,6 +444,38 @@ TEST(Recipe, TakesBitsFromTheNamesOfSystems) {
   EXPECT_FALSE(layer("scheme = \"int8\"\nactivation_bits = \"none\"").activations);
 }
 
+TEST(Recipe, NamesVectorsForWeightsWithoutBits) {
+  const Recipe recipe = parse_recipe(
+      "[default]\nweight_scheme = \"2x6\"\nactivation_bits = 8\n"
+      "[[layer]]\nname = \"b*\"\nweight_bits = 4\n"
+      "[[layer]]\nname = \"b2\"\nweight_scheme = \"4x8\"\ngroup_size = 32\n",
+      "test");
+  const LayerRecipe usual = recipe.for_layer("a");
+  EXPECT_EQ(usual.weights->system->name, "2x6");
+  EXPECT_EQ(usual.weights->granularity, numerics::Granularity::kGroup);
+  EXPECT_EQ(usual.weights->group_size, 64U);
+  EXPECT_EQ(usual.activations->bits, 8);
+  EXPECT_EQ(recipe.for_layer("b").weights->system->name, "basis") << "bits leave vectors";
+  EXPECT_EQ(recipe.for_layer("b").weights->bits, 4);
+  EXPECT_EQ(recipe.for_layer("b2").weights->system->name, "4x8") << "vectors leave bits";
+  EXPECT_EQ(recipe.for_layer("b2").weights->group_size, 32U);
+  const Recipe again = parse_recipe(to_toml(recipe), "test");
+  EXPECT_EQ(again.for_layer("b2").weights, recipe.for_layer("b2").weights);
+  EXPECT_EQ(to_toml(again), to_toml(recipe));
+  const auto expect = [](const std::string& text, const std::string& message) {
+    expect_error(ErrorKind::kUsage, message,
+                 [&] { parse_recipe("[default]\n" + text, "test").for_layer("a"); });
+  };
+  expect("weight_scheme = \"2x6\"\nweight_bits = 8",
+         "weight bits: expected none beside the scheme 2x6, whose vectors say them, found 8");
+  expect("scheme = \"2x6\"", "activation scheme: expected a scheme of single numbers, found 2x6");
+  expect("activation_scheme = \"4x8\"", "activation scheme: expected a scheme of single numbers");
+  expect("weight_scheme = \"2x6\"\nweight_offset = true", "the scheme 2x6 never has one");
+  expect("weight_scheme = \"2x6\"\ngranularity = \"channel\"",
+         "scheme 2x6: expected granularity group, found channel");
+  expect("weight_scheme = \"2x5\"", "number system '2x5': expected one of");
+}
+
 TEST(Recipe, RefusesEveryIntegerOutOfTheRangeOfAKey) {
   for (const std::string key :
        {"learning_rate", "l2_penalty", "damping", "drop", "weight_rate", "level_rate", "bias_rate",

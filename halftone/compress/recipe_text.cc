@@ -107,7 +107,11 @@ LayerSettings with_effect(LayerSettings settings, std::span<const LayerOverride>
 void add_settings(Lines& lines, const LayerSettings& settings) {
   lines.system_if("weight_scheme", settings.weight_system);
   lines.system_if("activation_scheme", settings.activation_system);
-  lines.bits_if("weight_bits", settings.weight_bits);
+  const bool has_vectors =
+      settings.weight_system != nullptr && settings.weight_system->vectors != nullptr;
+  if (!has_vectors || settings.weight_bits == 0) {
+    lines.bits_if("weight_bits", settings.weight_bits);
+  }
   lines.bits_if("activation_bits", settings.activation_bits);
   lines.flag_if("weight_offset", settings.weight_offset);
   lines.flag_if("activation_offset", settings.activation_offset);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/compress/fit/parameters.h"
+#include "halftone/compress/fit/vector_fit.h"
 #include "halftone/compress/layers.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/systems.h"
@@ -62,6 +63,13 @@ numerics::MatrixEncoding stored_as_fitted(numerics::MatrixEncoding encoding) {
 ir::EncodedTensor rule_weights(const ir::Tensor& weights, const WeightFormat& format) {
   const auto [rows, cols] = ir::matrix_extent(weights.shape());
   const MatrixView<const float> matrix(weights.as<float>(), rows, cols);
+  if (format.system->vectors != nullptr) {
+    const GroupMetric metric = GroupMetric::identity(cols);
+    RowFit fit = fit_vectors(matrix, format, {&metric, 1},
+                             {.feedback = false, .candidates = 1, .sweeps = 0});
+    return {weights.shape(), std::make_shared<const numerics::MatrixEncoding>(fit.encoding),
+            std::move(fit.codes)};
+  }
   const bool is_grouped = format.granularity == numerics::Granularity::kGroup;
   const numerics::MatrixEncoding encoding =
       stored_as_fitted(format.system->is_learned()

@@ -164,6 +164,20 @@ TEST(Quantize, SaysWhatBecameOfTheLayers) {
   EXPECT_GT(found.reference->divergence.value_or(0), 0);
 }
 
+TEST(Quantize, FitsVectorsOfWeights) {
+  const Data samples = Data::open(kFolder, {.limit = 100});
+  Recipe recipe;
+  recipe.defaults.weight_scheme = "2x6";
+  recipe.defaults.activation_bits = 8;
+  const Model model = quantize(load(kModel), samples, recipe).model;
+  // 3.125 bits of each weight, and scales and biases.
+  EXPECT_LT(model.to_bytes("circle").size(), 784U * 700 * 13 / 32 + 20000);
+  EXPECT_GT(evaluate(model, samples, {}).value, 0.9);
+  recipe.defaults.weight_bits = 3;
+  expect_error(ErrorKind::kUsage, "weight bits: expected none beside the scheme 2x6",
+               [&] { (void)quantize(load(kModel), samples, recipe); });
+}
+
 TEST(Quantize, MakesNetworksOfIntegers) {
   const Data samples = Data::open(kFolder, {.limit = 60});
   QuantizeOptions options;

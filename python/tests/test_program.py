@@ -36,6 +36,8 @@ def without_seconds(report: str) -> dict[str, Any]:
         ("circle", {"weight_bits": 2, "ends": 8}, "--weight-bits 2 --ends 8"),
         ("onnx", {"weight_scheme": "nf4", "activation_bits": "none"},
          "--weight-scheme nf4 --activation-bits none"),
+        ("onnx", {"weight_scheme": "2x6", "activation_bits": 8},
+         "--weight-scheme 2x6 --activation-bits 8"),
         ("tflite", {"full_integer": "tflite"}, "--full-integer"),
     ],
 )

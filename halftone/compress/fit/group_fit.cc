@@ -52,7 +52,7 @@ struct GroupFitPlan {
         panel(what.scales == GroupScales::kHalfTimesByte
                   ? what.share
                   : what.group * std::max<std::size_t>(1, kPanel / what.group)),
-        factor(scales.factor_of(matrix)) {
+        factor(how.factor != 0 ? how.factor : scales.factor_of(matrix)) {
     parallel_for(groups.size(), [&](std::size_t i) {
       groups[i] = tables_of_group(metric, codewords, i * grid.group, grid.group, options.feedback);
     });
@@ -358,6 +358,14 @@ GroupFit empty_fit(const GroupFitPlan& plan) {
 }
 
 }  // namespace
+
+float scale_factor_of(MatrixView<const float> weights, const GroupCodes& grid,
+                      const GroupFitOptions& options) {
+  check_codes(grid);
+  check_options(options);
+  const kernels::Codewords codewords(grid.codewords(), grid.vector());
+  return GroupScaleFit(grid, codewords, options.candidates).factor_of(weights);
+}
 
 GroupFit fit_groups(MatrixView<const float> weights, const GroupCodes& grid,
                     const GroupMetric& metric, const GroupFitOptions& options) {

@@ -13,8 +13,15 @@ struct GroupFitOptions {
   /// Scales that are tried for a group, 1 to 64. Integer scales: the best for the weights alone,
   /// and from 3 on also its neighbours, each with the neighbours of the offset.
   int candidates = 8;
-  int sweeps = 2;  ///< passes over scales and codes in the metric, 0 to 100
+  int sweeps = 2;    ///< passes over scales and codes in the metric, 0 to 100
+  float factor = 0;  ///< of scales of e3m5; 0: scale_factor_of()
 };
+
+/// The factor of scales of e3m5 with room for a matrix and the errors that are spread to it; 0 if
+/// it is all zero; 1 for other scales.
+/// @throws Error kUsage as check_codes()
+float scale_factor_of(MatrixView<const float> weights, const GroupCodes& grid,
+                      const GroupFitOptions& options = {});
 
 /// Chooses codes, scales and offsets of a matrix so that the errors (w - q)' H (w - q) of its
 /// outputs are small.

@@ -13,7 +13,8 @@
 
 namespace halftone::compress {
 
-/// The number system of a layer's weights.
+/// The number system of a layer's weights. The weights of a system of vectors are fitted by
+/// fit_vectors().
 struct WeightFormat {
   const numerics::NumberSystem* system = &numerics::find_system("basis");
   int bits = 2;
@@ -44,7 +45,7 @@ struct RowRange {
 };
 
 /// The format with the factors that the system's rule gives this matrix, if scales have any. Fits
-/// keep them.
+/// keep them. @pre no vectors
 WeightFormat with_factors(const WeightFormat& format, MatrixView<const float> weights);
 /// The format of some rows of a matrix with `cols` columns.
 WeightFormat of_rows(const WeightFormat& format, RowRange rows, std::size_t cols);

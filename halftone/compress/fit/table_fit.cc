@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/compress/fit/value_sample.h"
+#include "halftone/compress/fit/vector_fit.h"
 
 namespace halftone::compress {
 namespace {
@@ -65,6 +66,10 @@ WeightFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
                     const TableLookups& lookups, const LevelFitOptions& options,
                     const spmd::Devices& devices) {
   HALFTONE_ASSERT(lookups.uses.empty() || lookups.uses.size() == table.rows());
+  if (wanted.system->vectors != nullptr) {
+    const GroupMetric metric = GroupMetric::identity(table.cols());
+    return {fit_vectors(table, wanted, {&metric, 1}), {}};
+  }
   const WeightFormat format = with_factors(wanted, table);
   LevelFitOptions bounded = options;
   if (format.bits > kFewBits) {

@@ -25,6 +25,7 @@ struct TableLookups {
 ///
 ///     weight of row r = 1 + rows uses[r] / sum uses
 ///
+/// Vectors are fitted by fit_vectors() in the metric of the identity.
 /// Above six bits the fit takes at most ten iterations. The result does not depend on the number of
 /// threads.
 /// @param table  [rows, width] finite

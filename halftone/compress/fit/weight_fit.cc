@@ -8,6 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
 #include "halftone/compress/fit/code_search.h"
+#include "halftone/compress/fit/vector_fit.h"
 
 namespace halftone::compress {
 namespace {
@@ -17,6 +18,8 @@ using Index = Eigen::Index;
 /// Rows that are processed together, so that a row of H or U is read once for all of them.
 constexpr std::size_t kRowsAtOnce = 16;
 constexpr Index kColumnsAtOnce = 64;
+
+constexpr int kMaxVectorSweeps = 8;
 
 /// The mean of the diagonal, or 1 for a layer whose inputs are always zero.
 double mean_second_moment(const Matrix& hessian) {
@@ -189,6 +192,36 @@ std::size_t max_rows(std::size_t rows) {
   return std::clamp<std::size_t>(rows / kRanges, 1, kRowsAtOnce);
 }
 
+/// The metric of a problem with the steps that run.
+GroupMetric metric_of(const Problem& problem, const WeightFitOptions& options) {
+  constexpr Damping kNone{0, 0};  // the ridge is in H
+  if (options.error_feedback || options.refine) {
+    return GroupMetric::of(view_of(problem.hessian), kNone);
+  }
+  if (problem.input_weights.empty()) {
+    return GroupMetric::identity(static_cast<std::size_t>(problem.hessian.rows()));
+  }
+  return GroupMetric::diagonal(problem.input_weights, kNone);
+}
+
+/// Vectors of all rows.
+/// @param problems  of rows in equal shares
+RowFit fit_vector_rows(std::span<const Problem> problems, const WeightFormat& format,
+                       const WeightFitOptions& options) {
+  std::vector<float> targets;
+  std::vector<GroupMetric> metrics;
+  for (const Problem& problem : problems) {
+    targets.insert(targets.end(), problem.target.data(),
+                   problem.target.data() + problem.target.size());
+    metrics.push_back(metric_of(problem, options));
+  }
+  const auto cols = static_cast<std::size_t>(problems.front().target.cols());
+  GroupFitOptions how;
+  how.feedback = options.error_feedback;
+  how.sweeps = options.refine ? std::min(options.refine_sweeps, kMaxVectorSweeps) : 0;
+  return fit_vectors({targets, targets.size() / cols, cols}, format, metrics, how);
+}
+
 }  // namespace
 
 WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& format,
@@ -211,22 +244,25 @@ WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightForma
     for (const LayerStatistics& group : statistics.subspan(1)) sum.add(group);
     return fit_weights(weights, wanted, sum, options, devices);
   }
-  const WeightFormat format = with_factors(wanted, weights);
+  const bool are_vectors = wanted.system->vectors != nullptr;
+  const WeightFormat format = are_vectors ? wanted : with_factors(wanted, weights);
   const std::size_t rows = weights.rows();
   const std::size_t share = rows / statistics.size();
   std::vector<Problem> problems(statistics.size());
   parallel_for(problems.size(), [&](std::size_t g) {
     problems[g] = make_problem(weights.rows_from(g * share, share), statistics[g], options);
   });
-  const auto ranges = row_ranges(format, rows, share, max_rows(rows));
-  WeightFit result{fit_ranges(format, weights.cols(), ranges, devices,
-                              [&](const RowRange& range) {
-                                const std::size_t g = range.first / share;
-                                const RowRange within{range.first - g * share, range.count};
-                                const WeightFormat own = of_rows(format, range, weights.cols());
-                                return RowsFit(problems[g], own, within, options).run();
-                              }),
-                   Vector::Zero(static_cast<Index>(rows))};
+  const auto fit_range = [&](const RowRange& range) {
+    const std::size_t g = range.first / share;
+    const RowRange within{range.first - g * share, range.count};
+    const WeightFormat own = of_rows(format, range, weights.cols());
+    return RowsFit(problems[g], own, within, options).run();
+  };
+  WeightFit result{
+      are_vectors ? fit_vector_rows(problems, format, options)
+                  : fit_ranges(format, weights.cols(),
+                               row_ranges(format, rows, share, max_rows(rows)), devices, fit_range),
+      Vector::Zero(static_cast<Index>(rows))};
   if (options.bias_correction) {
     const std::vector<float> values = numerics::decode(result.codes, result.encoding);
     const MatrixView<const float> encoded(values, rows, weights.cols());

@@ -40,6 +40,10 @@ struct WeightFit : RowFit {
 ///     the codes) with coordinate descent on the codes for a fixed basis.
 /// With bias_correction, H and E[q x'] are centred, and the bias takes the mean error
 /// E[W x] - E[V q], V the quantized weights.
+/// Vectors (see NumberSystem::vectors) take the place of steps 1 and 2, and of the alternation of
+/// step 3: fit_vectors() of w* in the metric H, with feedback if step 2 is on and at most 8 sweeps
+/// if step 3 is; on every rank, the same. Without both, the metric is the diagonal of H or,
+/// without input weights, the identity.
 /// Rows are fitted independently, spread over devices; the result does not depend on the number of
 /// devices.
 /// @param weights  [o, n] finite

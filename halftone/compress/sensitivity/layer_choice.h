@@ -21,7 +21,8 @@ struct LayerChoice {
 
 /// Reads "WEIGHTS[/INPUTS]" or "float". Both are "[SYSTEM:]BITS", with the system basis if none is
 /// named before; INPUTS may be none, and is WEIGHTS where it is left out: "2", "4/8", "3/none",
-/// "symmetric:8", "nf4:4/symmetric:8".
+/// "symmetric:8", "nf4:4/symmetric:8". A system of vectors has no bits, and inputs of 8 where
+/// INPUTS is left out: "2x6", "2x6/none".
 /// @throws Error kUsage that says what was expected; else as numerics::find_system()
 LayerChoice choice_named(std::string_view text);
 

@@ -23,13 +23,18 @@ TEST(LayerChoice, NamesBitsAndSystems) {
   EXPECT_EQ(recipe_of_choice("symmetric:8").activations->system->name, "symmetric");
   EXPECT_EQ(recipe_of_choice("nf4:4/symmetric:8").weights->system->name, "nf4");
   EXPECT_EQ(recipe_of_choice("nf4:4/symmetric:8").activations->system->name, "symmetric");
+  EXPECT_EQ(recipe_of_choice("2x6").weights->system->name, "2x6");
+  EXPECT_EQ(recipe_of_choice("2x6").activations->system->name, "affine");
+  EXPECT_EQ(recipe_of_choice("2x6").activations->bits, 8);
+  EXPECT_EQ(recipe_of_choice("4x8/4").activations->system->name, "basis");
+  EXPECT_FALSE(recipe_of_choice("2x6/none").activations);
   EXPECT_FALSE(recipe_of_choice("float").weights);
   EXPECT_TRUE(choice_named("float").is_float());
 }
 
 TEST(LayerChoice, RejectsOtherTexts) {
   for (const char* text : {"", "x", "2/", "/2", "2/3/4", "none", "none/none", "0", "-1", "2.5",
-                           "symmetric:", "symmetric", "float/8"}) {
+                           "symmetric:", "symmetric", "float/8", "2x6:8", "8/2x6"}) {
     expect_error(ErrorKind::kUsage, "choice: expected float or", [&] { choice_named(text); });
   }
   expect_error(ErrorKind::kUsage, "choice '9': weight bits", [] { choice_named("9"); });
@@ -55,6 +60,9 @@ TEST(LayerChoice, LeavesWhatTheRecipeSaysOfALayer) {
   EXPECT_EQ(result.for_layer("b").weights->bits, 2);
   EXPECT_EQ(result.for_layer("b").weights->granularity, numerics::Granularity::kTensor);
   EXPECT_EQ(result.for_layer("a1").activations->bits, 3) << "the pattern is literal";
+  result.overrides.push_back(override_for(recipe, "a[1]", choice_named("2x6")));
+  EXPECT_EQ(result.for_layer("a[1]").weights->bits, 8);
+  EXPECT_EQ(result.for_layer("a[1]").weights->system->name, "affine");
 }
 
 }  // namespace
