@@ -12,6 +12,7 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/shape.h"
+#include "halftone/numerics/vector_basis.h"
 #include "halftone/train/graph/torch_gradient.h"
 #include "halftone/train/graph/torch_tensor.h"
 #include "halftone/train/graph/trainable.h"
@@ -71,6 +72,20 @@ at::Tensor learned(const ChannelNorm& norm, const at::Tensor& x, at::Tensor& sum
   at::Tensor y = norm.learn(x, moments);
   sums = moments.sums;
   return y;
+}
+
+/// @throws Error kUnsupported if the student cannot learn weights with this encoding
+void check_learnable(const MatrixEncoding& encoding, std::size_t cols, const std::string& name) {
+  if (encoding.vectors != nullptr) {
+    fail(ErrorKind::kUnsupported,
+         "weights '" + name + "': expected codes of single numbers, found vectors of " +
+             encoding.vectors->rate() + ", which training does not learn; train in another scheme");
+  }
+  if (encoding.granularity == Granularity::kGroup && cols % encoding.group_size != 0) {
+    fail(ErrorKind::kUnsupported,
+         "weights '" + name + "': expected a group size that divides the " + std::to_string(cols) +
+             " inputs, found " + std::to_string(encoding.group_size));
+  }
 }
 
 }  // namespace
@@ -149,12 +164,7 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
     if (encoded == nullptr) continue;
     const MatrixEncoding& encoding = *encoded->encoding;
     const ir::MatrixExtent extent = ir::matrix_extent(encoded->shape);
-    if (encoding.granularity == Granularity::kGroup && extent.cols % encoding.group_size != 0) {
-      fail(ErrorKind::kUnsupported, "weights '" + parameter.name +
-                                        "': expected a group size that divides the " +
-                                        std::to_string(extent.cols) + " inputs, found " +
-                                        std::to_string(encoding.group_size));
-    }
+    check_learnable(encoding, extent.cols, parameter.name);
     const at::Tensor& tensor = parameter.tensor;
     const auto id = original == nullptr ? std::nullopt
                                         : float_constant(*original, source().value(parameter.id));

@@ -254,5 +254,16 @@ TEST(Student, RefusesGroupsThatAreCutOff) {
                [&] { Student{few}; });
 }
 
+TEST(Student, RefusesVectors) {
+  compress::Recipe recipe = recipe_with(8, numerics::Granularity::kGroup);
+  recipe.defaults.weight_bits.reset();
+  recipe.defaults.group_size = 64;
+  recipe.defaults.weight_system = &numerics::find_system("2x6");
+  const ir::Graph few = quantized(compress::perceptron(8, 10, 3, 1), recipe);
+  expect_error(ErrorKind::kUnsupported,
+               "expected codes of single numbers, found vectors of 2x6, which training does not",
+               [&] { Student{few}; });
+}
+
 }  // namespace
 }  // namespace halftone::train
