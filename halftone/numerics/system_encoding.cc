@@ -291,7 +291,7 @@ void SystemEncoding::unpack_block(const std::byte* bytes, std::span<std::uint16_
 const SystemEncoding* system_encoding(std::string_view text) {
   const std::string_view own = text.substr(0, text.find('/'));
   const NamedSystem named = lookup_named_system(own);
-  if (named.system == nullptr) return nullptr;
+  if (named.system == nullptr || named.system->vectors != nullptr) return nullptr;
   const NumberSystem& system = *named.system;
   const bool has_bits = named.bits.has_value() || system.min_bits == system.max_bits;
   if (!has_bits && !system.is_learned()) {
