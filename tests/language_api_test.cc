@@ -57,7 +57,7 @@ TEST_F(LanguageApi, HasTheTokensAndLogitsOfTheDecoder) {
 
 TEST_F(LanguageApi, DrawsTheSameTokens) {
   for (const double temperature : {0.0, 0.7}) {
-    lm::GenerateOptions inside{.max_tokens = 30};
+    v0::GenerateOptions inside{.max_tokens = 30};
     inside.sampling.temperature = temperature;
     inside.sampling.seed = 9;
     halftone_generate_options options{};
@@ -71,7 +71,7 @@ TEST_F(LanguageApi, DrawsTheSameTokens) {
     const lm::Generation expected = generate_text(*inside_, "Once", {inside});
     EXPECT_EQ(std::vector(result.tokens, result.tokens + result.num_tokens), expected.tokens);
     EXPECT_EQ(result.text, expected.text);
-    EXPECT_EQ(halftone_end_name(result.end), to_string(expected.reason));
+    EXPECT_EQ(halftone_end_name(result.end), v0::to_string(expected.end));
   }
 }
 

@@ -99,19 +99,18 @@ class Measurement {
     found.warnings = sample_warnings(calibration_, state_.losses, widest.first, widest.second);
     return found;
   }
-  /// The types that were asked for or are a choice for any matrix, in the order of all types.
+  /// The types that were asked for or are a choice for any matrix, by rising bits.
   void add_choices(LanguageSensitivity& found) const {
-    for (const lm::WeightType& type : lm::weight_types()) {
-      const auto has = [&](const auto& each) {
-        return std::ranges::find(each.second, &type) != each.second.end();
-      };
-      const auto is_asked = [&](const std::string& name) {
-        return &lm::weight_type(name) == &type;
-      };
-      if (std::ranges::any_of(menu_, has) || std::ranges::any_of(job_.choices, is_asked)) {
-        found.choices.push_back({type.name});
-      }
-    }
+    std::vector<const lm::WeightType*> types;
+    for (const auto& each : menu_)
+      types.insert(types.end(), each.second.begin(), each.second.end());
+    for (const std::string& name : job_.choices) types.push_back(&lm::weight_type(name));
+    std::ranges::sort(types, [](const lm::WeightType* a, const lm::WeightType* b) {
+      return std::pair(a->bits(), a->name) < std::pair(b->bits(), b->name);
+    });
+    const auto repeated = std::ranges::unique(types);
+    types.erase(repeated.begin(), repeated.end());
+    for (const lm::WeightType* type : types) found.choices.push_back({type->name, {}});
   }
   [[nodiscard]] SensitiveMatrix matrix(const lm::WeightId& id) const {
     const lm::Weight& weight = model_.weights.at(id);

@@ -464,7 +464,7 @@ TEST(Recipe, NamesVectorsForWeightsWithoutBits) {
   EXPECT_EQ(to_toml(again), to_toml(recipe));
   const auto expect = [](const std::string& text, const std::string& message) {
     expect_error(ErrorKind::kUsage, message,
-                 [&] { parse_recipe("[default]\n" + text, "test").for_layer("a"); });
+                 [&] { (void)parse_recipe("[default]\n" + text, "test").for_layer("a"); });
   };
   expect("weight_scheme = \"2x6\"\nweight_bits = 8",
          "weight bits: expected none beside the scheme 2x6, whose vectors say them, found 8");

@@ -24,7 +24,7 @@ Json arithmetic_json(const std::optional<ir::Arithmetic>& arithmetic) {
   return to_string(*arithmetic);
 }
 
-Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
+Json measured_json(const std::optional<runtime::MeasuredMethod>& measured) {
   if (!measured) return {};
   const auto& [product, threads] = measured->way;
   return {{"kernel", product ? runtime::to_string(*product) : ""},

@@ -72,7 +72,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::string name;
     /// As LanguageSensitivity::matrices; nothing where rows are no whole blocks of the type, or the
     /// type is no choice.
-    std::vector<std::optional<MatrixSensitivity>> matrices;
+    std::vector<std::optional<MatrixSensitivity>> matrices{};
   };
 
   /// What language_sensitivity() returns.
@@ -81,9 +81,9 @@ HALFTONE_VERSIONED namespace v0 {
     std::size_t tokens = 0;       ///< of each
     bool on_fit_samples = false;  ///< whether they are those of the fit
     double model_loss = 0;        ///< of the model itself on them: mean of -log p in nats per token
-    std::vector<SensitiveMatrix> matrices;
-    std::vector<TypeSensitivity> choices;  ///< by rising bits
-    std::vector<std::string> warnings{};   ///< a line each
+    std::vector<SensitiveMatrix> matrices{};
+    std::vector<TypeSensitivity> choices{};  ///< by rising bits
+    std::vector<std::string> warnings{};     ///< a line each
   };
 
 }  // namespace v0
