@@ -19,9 +19,24 @@ TypeRecipe outside(const lm::TypeRecipe& found) {
   return recipe;
 }
 
-LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
-  LanguageQuantizeJob job;
+/// What both jobs have. @param options  LanguageQuantizeOptions or LanguageSensitivityOptions
+template <typename Job, typename Options>
+Job calibrated_job(const Options& options) {
+  Job job;
   job.tokenizer = options.tokenizer;
+  job.is_synthetic = options.synthetic;
+  job.state = options.state;
+  job.samples.fit = options.samples;
+  job.samples.held_out = options.held_out;
+  job.samples.tokens = options.sample_tokens;
+  job.damping.channel = options.damping;
+  job.rotates = options.rotates;
+  job.seed = options.seed;
+  return job;
+}
+
+LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
+  auto job = calibrated_job<LanguageQuantizeJob>(options);
   job.recipe = {options.types.type, options.types.table_type, {}};
   for (const TypeRule& rule : options.types.rules) {
     job.recipe.rules.push_back({rule.pattern, rule.type, "types"});
@@ -31,32 +46,15 @@ LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
   job.max_loss = options.max_loss;
   job.predicts_loss = options.predict_loss;
   job.recipe_output = options.recipe_output;
-  job.is_synthetic = options.synthetic;
-  job.state = options.state;
-  job.samples.fit = options.samples;
-  job.samples.held_out = options.held_out;
-  job.samples.tokens = options.sample_tokens;
-  job.damping.channel = options.damping;
   job.groups.candidates = options.candidates;
   job.groups.sweeps = options.sweeps;
-  job.rotates = options.rotates;
   job.is_decoded = options.decoded;
-  job.seed = options.seed;
   return job;
 }
 
 LanguageSensitivityJob job_of(const LanguageSensitivityOptions& options) {
-  LanguageSensitivityJob job;
+  auto job = calibrated_job<LanguageSensitivityJob>(options);
   job.choices = options.choices;
-  job.tokenizer = options.tokenizer;
-  job.is_synthetic = options.synthetic;
-  job.state = options.state;
-  job.samples.fit = options.samples;
-  job.samples.held_out = options.held_out;
-  job.samples.tokens = options.sample_tokens;
-  job.damping.channel = options.damping;
-  job.rotates = options.rotates;
-  job.seed = options.seed;
   return job;
 }
 
