@@ -46,6 +46,10 @@ endfunction()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   halftone_precompile(halftone_precompiled)
 endif()
+# Half of the time to compile goes into optimising, which reading files and printing does not need.
+set(halftone_plain_options $<$<CONFIG:Release>:-O1>)
+halftone_precompile(halftone_precompiled_plain)
+target_compile_options(halftone_precompiled_plain PRIVATE ${halftone_plain_options})
 if(HALFTONE_BUILD_TESTS)
   # Optimising a test costs more than running it; what it tests keeps the flags of the build type.
   set(halftone_test_options $<IF:$<CONFIG:Debug>,-O0,-O1>)
@@ -63,13 +67,17 @@ if(HALFTONE_BUILD_TESTS)
   halftone_precompile_for_tests(halftone_precompiled_tests)
 endif()
 
-# halftone_library(name SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...] [PRECOMPILED target])
+# halftone_library(name [PLAIN] SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...]
+#                  [PRECOMPILED target])
 # Declares the module `name` as target halftone_<name>, alias halftone::<name>. PRECOMPILED names
-# a target of halftone_precompile() to use instead of the one of the standard library.
+# a target of halftone_precompile() to use instead of the one of the standard library. PLAIN modules
+# read, write and print, and are hardly optimised; those that compute have the flags of the build.
 function(halftone_library name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
-  # With a precompiled standard library GCC 12 warns of strings that are fine.
-  if(NOT ARG_PRECOMPILED AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  cmake_parse_arguments(ARG "PLAIN" "PRECOMPILED" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  # With a precompiled standard library GCC 12 warns of strings that are fine when it optimises.
+  if(ARG_PLAIN AND NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED halftone_precompiled_plain)
+  elseif(NOT ARG_PRECOMPILED AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
     set(ARG_PRECOMPILED halftone_precompiled)
   endif()
   add_library(halftone_${name} STATIC ${ARG_SOURCES})
@@ -78,6 +86,9 @@ function(halftone_library name)
   add_library(halftone::${name} ALIAS halftone_${name})
   target_link_libraries(halftone_${name} PUBLIC ${ARG_PUBLIC} PRIVATE halftone_flags ${ARG_PRIVATE})
   target_include_directories(halftone_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  if(ARG_PLAIN)
+    target_compile_options(halftone_${name} PRIVATE ${halftone_plain_options})
+  endif()
   if(ARG_PRECOMPILED)
     target_precompile_headers(halftone_${name} REUSE_FROM ${ARG_PRECOMPILED})
   endif()
