@@ -187,6 +187,39 @@ TEST_F(ProgramQuantizeBadModels, RefusesTypesThatDoNotFit) {
   expect_refused("--bits-per-weight 2", 2, "are left for matrices, the smallest types take ");
 }
 
+/// One grammar of recipes and options serves all networks.
+TEST_F(ProgramQuantizeBadModels, TakesRecipesOfOtherNetworks) {
+  write_model();
+  write_file(path("r.toml"),
+             "[default]\nscheme = \"int\"\nweight_bits = 4\n[ends]\nweight_bits = 8\n"
+             "[[layer]]\nname = \"*attn_q*\"\nskip = true\n"
+             "[[layer]]\nname = \"blk.1.ffn_down.weight\"\nweight_scheme = \"nvfp4\"\n");
+  const json by_recipe = quantized("--recipe " + path("r.toml"), "recipe.safetensors");
+  EXPECT_EQ(layer(by_recipe, "blk.0.ffn_down.weight")["type"], "int4");
+  EXPECT_EQ(layer(by_recipe, "blk.1.ffn_down.weight")["type"], "nvfp4");
+  EXPECT_EQ(layer(by_recipe, "token_embd.weight")["type"], "int8");
+  const json by_options = quantized(
+      "--weight-scheme int --weight-bits 4 --ends 8 "
+      "--tensor '*attn_q*=keep' --tensor 'blk.1.ffn_down*=nvfp4'",
+      "options.safetensors");
+  EXPECT_EQ(read_file(path("recipe.safetensors")), read_file(path("options.safetensors")));
+  EXPECT_EQ(layer(quantized("--scheme nf4", "nf4.safetensors"), kQuery)["type"], "nf4");
+}
+
+TEST_F(ProgramQuantizeBadModels, NamesOptionsOfOtherNetworks) {
+  write_model();
+  for (const auto& [options, message] :
+       {std::pair{"--activation-bits 8", "activation bits: is of other networks"},
+        {"--calibrator kl", "calibrator: is of other networks"},
+        {"--weight-bits 4", "expected a number system beside them"},
+        {"--type 4x8 --weight-bits 4", "has no effect with a type"},
+        {"--type Q4_0 --ends 8", "found the type Q4_0"},
+        {"--type 2x8 --full-integer", "--full-integer: only of networks that are no language"},
+        {"--type 2x8 --memory 1GB", "--memory: only of networks that are no language models"}}) {
+    expect_refused(options, 2, message);
+  }
+}
+
 TEST_F(ProgramQuantizeBadModels, RefusesTextsThatAreNone) {
   write_model();
   for (const auto& [text, message] :

@@ -209,7 +209,9 @@ TEST_F(ProgramQuantizeLanguage, FitsToSamplesThatTheModelWrites) {
   EXPECT_THAT(neither.err, HasSubstr("--text or --calibrate synthetic"));
   const Outcome type = run("quantize " + model_ + " --type 2x8 -o " + path("x.safetensors"));
   EXPECT_EQ(type.code, 2);
-  EXPECT_THAT(type.err, HasSubstr("--type requires --text or --calibrate synthetic"));
+  EXPECT_THAT(
+      type.err,
+      HasSubstr("--data, or for a language model --text or --calibrate synthetic is required"));
 }
 
 TEST_F(ProgramQuantizeLanguage, WarnsOfTextsThatDoNotFit) {

@@ -157,7 +157,7 @@ TEST_F(ProgramLanguageSensitivity, IsLimitedByBudgets) {
     expect_failure(quantize("x.safetensors", options), code, message);
   };
   refused("--budget bytes=70k --size 70kB", 2, "--budget excludes --size");
-  refused("--budget loss=0.1 --type 2x8", 2, "--budget excludes --type");
+  refused("--budget loss=0.1 --type 2x8", 2, "--type excludes --budget");
   refused("--budget us=3", 2, "of a language model: expected bytes= or loss=");
   refused("--budget bytes=70k,loss=1", 2, "of a language model: expected bytes= or loss=");
   refused("--budget loss=1e-9", 2, "allow more");

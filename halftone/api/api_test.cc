@@ -271,6 +271,7 @@ TEST_F(Api, FitsEncodesAndDecodesArrays) {
   EXPECT_EQ(fit_encoding(matrix, {.granularity = "tensor"}).num_blocks(), 1U);
   const ArrayFormat groups{.system = "affine", .bits = 4, .granularity = "group", .group_size = 2};
   EXPECT_EQ(fit_encoding(matrix, groups).num_blocks(), 4U);
+  EXPECT_EQ(fit_encoding(matrix, {.system = "affine4/2"}).num_blocks(), 4U);
 }
 
 TEST_F(Api, RefusesArraysAndFormatsThatAreNone) {
@@ -283,6 +284,8 @@ TEST_F(Api, RefusesArraysAndFormatsThatAreNone) {
                [&] { fit({.system = "nf4", .bits = 3}); });
   expect_error(ErrorKind::kUsage, "expected tensor, channel or group, found 'row'",
                [&] { fit({.granularity = "row"}); });
+  expect_error(ErrorKind::kUsage, "group size: expected 2, as affine4/2 says, found 4",
+               [&] { fit({.system = "affine4/2", .group_size = 4}); });
   expect_error(ErrorKind::kUsage, "only granularity group has groups",
                [&] { fit({.granularity = "tensor", .group_size = 2}); });
   const std::vector<float> good = {0, 1, 2, 3};

@@ -67,8 +67,8 @@ OutputKind output_kind(const LanguageQuantizeJob& job) {
 bool wants_rotations(const LanguageQuantizeJob& job, OutputKind kind) {
   if (!job.rotates) return false;
   if (kind != OutputKind::kGguf) return true;
-  return job.is_decoded && !job.recipe.blocks.empty() && job.recipe.blocks != lm::kKeepType &&
-         lm::weight_type(job.recipe.blocks).is_vector();
+  return job.is_decoded && !job.recipe.type.empty() && job.recipe.type != lm::kKeepType &&
+         lm::weight_type(job.recipe.type).is_vector();
 }
 
 void add_matrices(const lm::Description& description, const lm::FittedMatrices& fitted,
@@ -351,7 +351,7 @@ class LanguageQuantizer {
 
 void check_ways(const LanguageQuantizeJob& job) {
   const bool has_types =
-      !job.recipe.blocks.empty() || !job.recipe.tables.empty() || !job.recipe.rules.empty();
+      !job.recipe.type.empty() || !job.recipe.table_type.empty() || !job.recipe.rules.empty();
   if (job.bits_per_weight && !(*job.bits_per_weight > 0 && *job.bits_per_weight <= 32)) {
     fail(ErrorKind::kUsage, "bits per weight: expected a number above 0, 32 at most, found " +
                                 std::to_string(*job.bits_per_weight));

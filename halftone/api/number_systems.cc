@@ -44,6 +44,7 @@ int usual_bits(const numerics::NumberSystem& system) {
 struct SystemAndBits {
   const numerics::NumberSystem& system;
   int bits = 0;
+  std::size_t group_size = 0;  ///< 0: the name has none
 };
 
 /// @param bits  0: those that the name implies, else the most that the system has, up to 8
@@ -60,7 +61,7 @@ SystemAndBits system_and_bits(std::string_view name, int bits) {
                                 std::to_string(bits));
   }
   if (bits == 0) bits = named.bits.value_or(usual_bits(*named.system));
-  return {*named.system, bits};
+  return {*named.system, bits, named.group_size.value_or(0)};
 }
 
 NumberSystemInfo info_of(const numerics::NumberSystem& system) {
@@ -94,6 +95,20 @@ numerics::BlockShape blocks_of(const numerics::NumberSystem& system, const Array
   return blocks;
 }
 
+/// A format with the groups that the name of its system says.
+/// @param size  0: none
+ArrayFormat with_group(ArrayFormat format, std::size_t size) {
+  if (size == 0) return format;
+  if (format.group_size != 0 && format.group_size != size) {
+    fail(ErrorKind::kUsage, "group size: expected " + std::to_string(size) + ", as " +
+                                format.system + " says, found " +
+                                std::to_string(format.group_size));
+  }
+  format.group_size = size;
+  if (format.granularity.empty()) format.granularity = "group";
+  return format;
+}
+
 void check_finite(MatrixView<const float> values) {
   for (std::size_t row = 0; row < values.rows(); ++row) {
     for (std::size_t col = 0; col < values.cols(); ++col) {
@@ -115,7 +130,7 @@ std::vector<NumberSystemInfo> list_number_systems() {
 }
 
 NumberSystemLevels number_system_levels(std::string_view name, int bits) {
-  const auto& [system, own_bits] = system_and_bits(name, bits);
+  const auto& [system, own_bits, group_size] = system_and_bits(name, bits);
   NumberSystemLevels result;
   result.bits = own_bits;
   const auto codebook = codebook_of(system, result.bits);
@@ -133,12 +148,12 @@ NumberSystemLevels number_system_levels(std::string_view name, int bits) {
 }
 
 numerics::MatrixEncoding fit_encoding(MatrixView<const float> values, const ArrayFormat& format) {
-  const auto& [system, bits] = system_and_bits(format.system, format.bits);
+  const auto& [system, bits, named_size] = system_and_bits(format.system, format.bits);
   compress::WeightFormat how;
   how.system = &system;
   how.bits = bits;
   how.offset = format.offset;
-  const numerics::BlockShape blocks = blocks_of(system, format);
+  const numerics::BlockShape blocks = blocks_of(system, with_group(format, named_size));
   how.granularity = blocks.granularity;
   how.group_size = blocks.group_size;
   if (!system.allows(how.bits)) {

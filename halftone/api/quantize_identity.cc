@@ -62,7 +62,7 @@ std::string types_of(const LanguageQuantizeJob& job) {
     return "for " + number_text(*job.bits_per_weight) + " bits per weight" + measured;
   }
   if (job.max_loss) return "for a loss of " + number_text(*job.max_loss) + measured;
-  std::string types = job.recipe.blocks + ", tables " + job.recipe.tables;
+  std::string types = job.recipe.type + ", tables " + job.recipe.table_type;
   for (const lm::TypeRule& rule : job.recipe.rules) types += ", " + rule.pattern + "=" + rule.type;
   return types;
 }

@@ -25,7 +25,8 @@ int bits_named(std::string_view text) {
   return bits;
 }
 
-compress::SchemeNames schemes_named(const SettingNames& names) {
+/// @param is_language  schemes are those of weights
+compress::SchemeNames schemes_named(const SettingNames& names, bool is_language) {
   const auto system = [](const std::string& name) {
     return name.empty() || name == "float" ? std::nullopt
                                            : std::optional(numerics::named_system(name));
@@ -35,7 +36,25 @@ compress::SchemeNames schemes_named(const SettingNames& names) {
                                     std::pair(&names.activation_scheme, &schemes.activations)}) {
     if (!name->empty()) *store = numerics::named_system(*name);
   }
+  if (!names.type.empty() && !is_language) schemes.weights = numerics::named_system(names.type);
+  if (is_language && schemes.both && !schemes.weights) schemes.weights = schemes.both;
+  if (is_language) schemes.both.reset();
   return schemes;
+}
+
+/// What language models do not have.
+void check_language_names(const SettingNames& names) {
+  const auto refuse = [](const char* what, bool is_set) {
+    if (!is_set) return;
+    fail(ErrorKind::kUsage,
+         std::string(what) +
+             ": is of other networks; activations of language models are 8-bit integers with a "
+             "scale for each group");
+  };
+  refuse("activation bits", !names.activation_bits.empty());
+  refuse("scheme of activations", !names.activation_scheme.empty());
+  refuse("arithmetic", !names.arithmetic.empty());
+  refuse("calibrator", !names.calibrator.empty());
 }
 
 /// Settings without an effect are mistakes.
@@ -49,6 +68,9 @@ void check_names(const SettingNames& names) {
     refuse_with("float32 activations", "calibrator", !names.calibrator.empty());
     refuse_with("float32 activations", "scheme of activations", !names.activation_scheme.empty());
   }
+  const bool has_system =
+      !names.scheme.empty() || !names.weight_scheme.empty() || names.weight_bits.has_value();
+  refuse_with("a type", "number system or bits of weights", !names.type.empty() && has_system);
   if (names.scheme == "float") {
     refuse_with("the scheme float", "weight bits", names.weight_bits.has_value());
     refuse_with("the scheme float", "activation bits", !names.activation_bits.empty());
@@ -57,12 +79,19 @@ void check_names(const SettingNames& names) {
 }
 
 /// The settings of all layers.
-compress::LayerSettings settings_named(const SettingNames& names) {
+compress::LayerSettings settings_named(const SettingNames& names,
+                                       const compress::TypeCheck& check_type) {
   check_names(names);
+  const bool is_language = check_type != nullptr;
+  if (is_language) check_language_names(names);
   compress::LayerSettings settings;
   settings.weight_bits = names.weight_bits;
   if (!names.activation_bits.empty()) settings.activation_bits = bits_named(names.activation_bits);
-  compress::set_systems(settings, schemes_named(names));
+  compress::set_systems(settings, schemes_named(names, is_language));
+  if (is_language && !names.type.empty()) {
+    check_type(names.type);
+    settings.weight_type = names.type;
+  }
   settings.skip = names.scheme == "float" ? std::optional(true) : std::nullopt;
   if (!names.arithmetic.empty()) settings.arithmetic = ir::arithmetic_named(names.arithmetic);
   if (!names.calibrator.empty()) settings.calibrator = compress::calibrator_named(names.calibrator);
@@ -71,19 +100,21 @@ compress::LayerSettings settings_named(const SettingNames& names) {
 
 }  // namespace
 
-compress::Recipe load_recipe(const std::filesystem::path& path, const SettingNames& names) {
-  if (path.empty()) return recipe_from("", "recipe", names);
+compress::Recipe load_recipe(const std::filesystem::path& path, const SettingNames& names,
+                             const compress::TypeCheck& check_type) {
+  if (path.empty()) return recipe_from("", "recipe", names, check_type);
   const std::vector<std::byte> bytes = read_file(path);
   return recipe_from({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string(),
-                     names);
+                     names, check_type);
 }
 
 compress::Recipe recipe_from(std::string_view toml, const std::string& name,
-                             const SettingNames& names) {
-  compress::Recipe recipe = compress::parse_recipe(toml, name);
-  recipe.defaults = settings_named(names).over(recipe.defaults);
+                             const SettingNames& names, const compress::TypeCheck& check_type) {
+  compress::Recipe recipe = compress::parse_recipe(toml, name, check_type);
+  recipe.defaults = settings_named(names, check_type).over(recipe.defaults);
   if (names.ends) {
-    recipe.ends.weight_bits = recipe.ends.activation_bits = names.ends;
+    recipe.ends.weight_bits = names.ends;
+    if (!check_type) recipe.ends.activation_bits = names.ends;
   }
   return recipe;
 }

@@ -217,6 +217,10 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
       ->type_name("SYSTEM");
   verb.add_option("--weight-scheme", recipe.weight_scheme, "The same, of weights only")
       ->type_name("SYSTEM");
+  verb.add_option("--type", recipe.type,
+                  "Type of weights: a number system with bits and groups as nvfp4 or int4/64, a "
+                  "vector basis as 2x6, or of a language model also one of GGUF as Q3_K")
+      ->type_name("TYPE");
   verb.add_option("--activation-scheme", recipe.activation_scheme, "The same, of activations only")
       ->type_name("SYSTEM");
   verb.add_option("--arithmetic", recipe.arithmetic,

@@ -60,9 +60,9 @@ struct RecipeOptions : SettingNames {
   std::string recipe;  ///< a file
 
   [[nodiscard]] bool is_given() const {
-    return weight_bits || !activation_bits.empty() || !scheme.empty() || !weight_scheme.empty() ||
-           !activation_scheme.empty() || !arithmetic.empty() || !calibrator.empty() ||
-           !recipe.empty();
+    return weight_bits || ends || !activation_bits.empty() || !scheme.empty() ||
+           !weight_scheme.empty() || !type.empty() || !activation_scheme.empty() ||
+           !arithmetic.empty() || !calibrator.empty() || !recipe.empty();
   }
 };
 

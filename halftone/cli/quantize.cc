@@ -28,6 +28,7 @@ struct QuantizeOptions {
   formats::ExportOptions form;
   LanguageQuantizeOptions language;
   BudgetOptions budget;
+  std::vector<CLI::Option*> networks_only;  ///< that language models do not have
 };
 
 void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
@@ -90,20 +91,34 @@ void add_network_options(CLI::App& verb, QuantizeOptions& options) {
           "File to write: .circle, .tflite or .onnx; of a language model .gguf or .safetensors")
       ->required()
       ->check(written_path());
+  add_recipe_options(verb, options.recipe);
+  const std::size_t before = verb.get_options().size();
   add_model_options(verb, options.model);
   add_data_options(verb, options.data, "train");
-  add_recipe_options(verb, options.recipe);
   add_memory_option(verb, options.memory_bytes);
   verb.add_flag("--full-integer", options.full_integer,
                 "8-bit integers in the whole network, in operators that other runtimes have");
   add_form_options(verb, options.form);
+  const std::vector<CLI::Option*> all = verb.get_options();
+  options.networks_only.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+}
+
+/// @throws CLI::Error if an option has no effect on language models
+void check_language_options(const QuantizeOptions& options) {
+  for (const std::vector<CLI::Option*>& group : {options.networks_only, options.budget.others}) {
+    for (const CLI::Option* option : group) {
+      if (option->empty()) continue;
+      throw CLI::ValidationError(option->get_name(),
+                                 "only of networks that are no language models");
+    }
+  }
 }
 
 /// A budget chooses what these options say.
 void add_budget(CLI::App& verb, BudgetOptions& options) {
   add_budget_options(verb, options);
   for (const char* name : {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme",
-                           "--activation-scheme", "--full-integer"}) {
+                           "--activation-scheme", "--type", "--full-integer"}) {
     options.option->excludes(verb.get_option(name));
   }
 }
@@ -113,13 +128,7 @@ void add_budget(CLI::App& verb, BudgetOptions& options) {
 void set_limit(const CLI::App& verb, QuantizeOptions& options) {
   const BudgetOptions& budget = options.budget;
   if (budget.option->empty()) return;
-  for (const CLI::Option* option : budget.others) {
-    if (!option->empty()) {
-      throw CLI::ValidationError(option->get_name(),
-                                 "only of networks that are no language models");
-    }
-  }
-  for (const char* name : {"--size", "--bits-per-weight", "--type", "--table-type", "--tensor"}) {
+  for (const char* name : {"--size", "--bits-per-weight", "--table-type", "--tensor"}) {
     if (!verb.get_option(name)->empty()) throw CLI::ExcludesError("--budget", name);
   }
   const compress::Budget limits = budget_named(budget.limits);
@@ -152,11 +161,14 @@ void add_quantize(CLI::App& app, Action& action) {
     const bool is_language = is_language_job(options->language, !data->empty(), has_budget);
     options->language.job.input = options->input;
     options->language.job.output = options->output;
-    if (is_language) set_limit(*verb, *options);
+    if (is_language) {
+      check_language_options(*options);
+      set_limit(*verb, *options);
+    }
     action = [options, is_language, has_budget](const Machine& machine) {
       if (!is_language && has_budget) return run_within_budget(*options, machine);
       if (!is_language) return run(*options, machine);
-      run_language_quantize(options->common, options->language, options->recipe.recipe, machine);
+      run_language_quantize(options->common, options->language, options->recipe, machine);
     };
   });
 }

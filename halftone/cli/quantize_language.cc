@@ -13,7 +13,7 @@
 namespace halftone::cli {
 namespace {
 
-lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const std::string& path) {
+lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const RecipeOptions& recipe) {
   lm::TypeRecipe given = options.job.recipe;
   for (const std::string& rule : options.rules) {
     const auto at = rule.rfind('=');
@@ -22,7 +22,7 @@ lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const std::stri
     }
     given.rules.push_back({rule.substr(0, at), rule.substr(at + 1), "--tensor"});
   }
-  return path.empty() ? given : with_types(load_type_recipe(path), given);
+  return with_types(load_type_recipe(recipe.recipe, recipe), given);
 }
 
 void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job) {
@@ -39,11 +39,7 @@ void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job) {
 
 void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
   LanguageQuantizeJob& job = options.job;
-  verb.add_option(
-      "--type", job.recipe.blocks,
-      "Type of the matrices in blocks: of GGUF as Q3_K, a vector basis as 2x6, or a number "
-      "system as nvfp4 or int3/64");
-  verb.add_option("--table-type", job.recipe.tables,
+  verb.add_option("--table-type", job.recipe.table_type,
                   "Type of embeddings and head (default: the same, or one of 4 bits)");
   verb.add_option("--tensor", options.rules,
                   "PATTERN=TYPE: another type for some matrices, as 'blk.*.attn_v.weight=Q5_K'; "
@@ -100,7 +96,7 @@ bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool
 }
 
 void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,
-                           const std::string& recipe, const Machine& machine) {
+                           const RecipeOptions& recipe, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(common);
   LanguageQuantizeJob job = options.job;

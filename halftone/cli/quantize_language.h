@@ -27,8 +27,8 @@ void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& opti
 /// @throws CLI::Error if they are about none, and there are no data either
 bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool has_budget);
 
-/// @param recipe  a file, or empty
+/// @throws Error kUsage if the recipe or the options beside it have settings of other networks
 void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,
-                           const std::string& recipe, const Machine& machine);
+                           const RecipeOptions& recipe, const Machine& machine);
 
 }  // namespace halftone::cli

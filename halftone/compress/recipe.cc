@@ -126,38 +126,66 @@ void check_calibrator_of(std::string_view setting, bool is_set, Calibrator chose
                               std::string(to_string(chosen)) + " only: set that, or leave it out");
 }
 
+/// Sets a system and the bits that its name implies. @param what  the bits, for messages
+void set_system(const numerics::NamedSystem& named, const char* what,
+                const numerics::NumberSystem*& system, std::optional<int>& bits) {
+  system = named.system;
+  if (system->vectors != nullptr && bits.value_or(0) != 0) {
+    fail(ErrorKind::kUsage, std::string(what) + ": expected none beside the scheme " + named.text +
+                                ", whose vectors say them, found " + std::to_string(*bits) +
+                                "; leave them out");
+  }
+  if (!named.bits || bits == 0 || bits == named.bits) return;
+  if (bits) {
+    fail(ErrorKind::kUsage, std::string(what) + ": expected " + std::to_string(*named.bits) +
+                                ", as the scheme " + named.text + " says, found " +
+                                std::to_string(*bits) + "; leave one of them out");
+  }
+  bits = named.bits;
+}
+
+/// Sets the size of groups that the name of a system implies.
+void set_group(const numerics::NamedSystem& named, std::optional<std::size_t>& size) {
+  if (!named.group_size) return;
+  if (size && size != named.group_size) {
+    fail(ErrorKind::kUsage, "group size: expected " + std::to_string(*named.group_size) +
+                                ", as the scheme " + named.text + " says, found " +
+                                std::to_string(*size) + "; leave one of them out");
+  }
+  size = named.group_size;
+}
+
+/// Makes weights share scales in groups if the name of their system has a size of these.
+void require_groups(const numerics::NamedSystem& named,
+                    std::optional<numerics::Granularity>& granularity) {
+  if (!named.group_size) return;
+  if (granularity.value_or(numerics::Granularity::kGroup) != numerics::Granularity::kGroup) {
+    fail(ErrorKind::kUsage,
+         "granularity: expected group, as the scheme " + named.text + " says; leave it out");
+  }
+  granularity = numerics::Granularity::kGroup;
+}
+
 }  // namespace
 
 std::string literal_pattern(std::string_view name) { return pattern_of(name); }
 
 void set_systems(LayerSettings& settings, const SchemeNames& names) {
-  const auto set = [](const numerics::NamedSystem& named, const char* what,
-                      const numerics::NumberSystem*& system, std::optional<int>& bits) {
-    system = named.system;
-    if (system->vectors != nullptr && bits.value_or(0) != 0) {
-      fail(ErrorKind::kUsage, std::string(what) + ": expected none beside the scheme " +
-                                  named.text + ", whose vectors say them, found " +
-                                  std::to_string(*bits) + "; leave them out");
-    }
-    if (!named.bits || bits == 0 || bits == named.bits) return;
-    if (bits) {
-      fail(ErrorKind::kUsage, std::string(what) + ": expected " + std::to_string(*named.bits) +
-                                  ", as the scheme " + named.text + " says, found " +
-                                  std::to_string(*bits) + "; leave one of them out");
-    }
-    bits = named.bits;
-  };
   const auto& weights = names.weights ? names.weights : names.both;
   const auto& activations = names.activations ? names.activations : names.both;
-  if (weights) set(*weights, "weight bits", settings.weight_system, settings.weight_bits);
-  if (activations && activations->system->vectors != nullptr) {
+  if (weights) {
+    set_system(*weights, "weight bits", settings.weight_system, settings.weight_bits);
+    set_group(*weights, settings.group_size);
+    require_groups(*weights, settings.granularity);
+  }
+  if (!activations) return;
+  if (activations->system->vectors != nullptr) {
     fail(ErrorKind::kUsage,
          "activation scheme: expected a scheme of single numbers, found " + activations->text +
              ", whose vectors are for weights alone; name it as the scheme of weights");
   }
-  if (activations) {
-    set(*activations, "activation bits", settings.activation_system, settings.activation_bits);
-  }
+  set_system(*activations, "activation bits", settings.activation_system, settings.activation_bits);
+  set_group(*activations, settings.activation_group_size);
 }
 
 LayerSettings LayerSettings::over(const LayerSettings& others) const {
@@ -165,21 +193,25 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   const auto fill = [](auto& mine, const auto& theirs) {
     if (!mine) mine = theirs;
   };
+  const bool has_type = !weight_type.empty();
+  if (!has_type && weight_system == nullptr) result.weight_type = others.weight_type;
   // Bits alone choose another system than vectors, which have none.
   const bool leaves_vectors = weight_system == nullptr && weight_bits.value_or(0) != 0 &&
                               others.weight_system != nullptr &&
                               others.weight_system->vectors != nullptr;
   // And vectors replace bits.
   const bool has_vectors = weight_system != nullptr && weight_system->vectors != nullptr;
-  if (!has_vectors || others.weight_bits == 0) fill(result.weight_bits, others.weight_bits);
+  if (!has_type && (!has_vectors || others.weight_bits == 0)) {
+    fill(result.weight_bits, others.weight_bits);
+  }
   fill(result.activation_bits, others.activation_bits);
   const auto fill_system = [](auto*& mine, auto* theirs) {
     if (mine == nullptr) mine = theirs;
   };
-  if (!leaves_vectors) fill_system(result.weight_system, others.weight_system);
+  if (!has_type && !leaves_vectors) fill_system(result.weight_system, others.weight_system);
   fill_system(result.activation_system, others.activation_system);
   fill(result.granularity, others.granularity);
-  fill(result.group_size, others.group_size);
+  if (!has_type) fill(result.group_size, others.group_size);
   fill(result.weight_offset, others.weight_offset);
   fill(result.activation_offset, others.activation_offset);
   fill(result.activation_scales, others.activation_scales);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@ enum class ActivationScales {
 
 /// Settings of a layer; unset ones come from settings of lower priority.
 struct LayerSettings {
+  /// Of a matrix of a language model: a type of its files, in place of system, bits and group.
+  std::string weight_type{};
   std::optional<int> weight_bits;      ///< as the number system allows, or 0: float32
   std::optional<int> activation_bits;  ///< of the layer's input, or 0: float32
   const numerics::NumberSystem* weight_system = nullptr;      ///< null: not set
@@ -46,7 +49,8 @@ struct LayerSettings {
 
   bool operator==(const LayerSettings& other) const = default;
   /// These settings where they are set, else the others. The settings of a calibrator do not pass
-  /// to another one; bits of weights not to a system of vectors, nor that to bits without a system.
+  /// to another one; bits of weights not to a system of vectors, nor that to bits without a system;
+  /// system, bits and groups of weights not to a type.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
 };
 
@@ -57,11 +61,10 @@ struct SchemeNames {
   std::optional<numerics::NamedSystem> activations{};
 };
 
-/// Sets the number systems, and the bits that their names imply: 8 of "int8". Float32 ("none") in
-/// place of these is no contradiction.
-/// @throws Error kUsage if other bits are set, or any beside vectors; or if vectors are the system
-/// of
-///         activations
+/// Sets the number systems, and the bits and groups that their names imply: 8 of "int8", 64 of
+/// "int4/64". Float32 ("none") in place of these is no contradiction.
+/// @throws Error kUsage if other bits or groups are set, or any bits beside vectors; or if vectors
+///         are the system of activations
 void set_systems(LayerSettings& settings, const SchemeNames& names);
 
 /// The number system of activations.
@@ -142,11 +145,18 @@ struct Recipe {
   void check_patterns(std::span<const std::string> layer_names) const;
 };
 
+/// Throws for a text that is no type of weights.
+using TypeCheck = std::function<void(const std::string& type)>;
+
 /// Reads a recipe in TOML; docs/recipes.md has every key.
-/// @param name  the recipe's name in messages
-/// @throws Error kUsage with line and key on a syntax error, an unknown key, a value of the
-///         wrong type or out of range
-Recipe parse_recipe(std::string_view toml, const std::string& name);
+/// @param name        the recipe's name in messages
+/// @param check_type  of a recipe for a language model: its types may be others than number systems
+///                    (see LayerSettings::weight_type), and it says nothing of activations and of
+///                    the fit. Empty: of one for another network
+/// @throws Error kUsage with line and key on a syntax error, an unknown key, one for the other kind
+///         of network, a value of the wrong type or out of range
+Recipe parse_recipe(std::string_view toml, const std::string& name,
+                    const TypeCheck& check_type = {});
 
 /// The recipe in TOML, without what has its default. parse_recipe() reads the same recipe.
 std::string to_toml(const Recipe& recipe);

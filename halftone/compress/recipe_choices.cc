@@ -24,7 +24,7 @@ struct KeyOfChoice {
 };
 
 /// Keys of layers that all need a layer which is not skipped.
-constexpr std::array<std::string_view, 15> kLayerKeys = {"weight_bits",
+constexpr std::array<std::string_view, 16> kLayerKeys = {"weight_bits",
                                                          "activation_bits",
                                                          "weight_scheme",
                                                          "activation_scheme",
@@ -38,7 +38,8 @@ constexpr std::array<std::string_view, 15> kLayerKeys = {"weight_bits",
                                                          "percentile",
                                                          "momentum",
                                                          "arithmetic",
-                                                         "scheme"};
+                                                         "scheme",
+                                                         "type"};
 
 constexpr std::array<KeyOfChoice, 15> kOfLayers = {{
     {"weight_scheme", "weight_bits", "", "", "none"},

@@ -525,11 +525,33 @@ TEST(Recipe, RefusesBitsOutOfRangeFromElsewhere) {
 }
 
 TEST(Recipe, IsNotThatOfALanguageModel) {
-  for (const char* toml : {"[default]\ntype = \"4x8\"\n", "[default]\ntable_type = \"Q8_0\"\n",
-                           "[[layer]]\ntype = \"2x7\"\n"}) {
-    expect_error(ErrorKind::kUsage, "type' is of a recipe for language models; other networks have",
-                 [&] { (void)parse_recipe(toml, "r.toml"); });
-  }
+  expect_error(ErrorKind::kUsage,
+               "r.toml: line 2: 'table_type' is of a recipe for language models; other networks",
+               [&] { (void)parse_recipe("[default]\ntable_type = \"nf4\"\n", "r.toml"); });
+  expect_error(ErrorKind::kUsage, "r.toml: line 2: 'type': number system 'Q4_K'",
+               [&] { (void)parse_recipe("[default]\ntype = \"Q4_K\"\n", "r.toml"); });
+}
+
+TEST(Recipe, TakesTypesAsNumberSystemsOfWeights) {
+  const Recipe recipe = parse_recipe("[default]\ntype = \"int4/64\"\nactivation_bits = 8\n", "r");
+  EXPECT_EQ(recipe.defaults,
+            parse_recipe("[default]\nweight_scheme = \"int\"\nweight_bits = 4\ngroup_size = 64\n"
+                         "granularity = \"group\"\nactivation_bits = 8\n",
+                         "r")
+                .defaults);
+  EXPECT_EQ(recipe.for_layer("a").weights->group_size, 64U);
+  EXPECT_EQ(parse_recipe("[default]\ntype = \"2x6\"\n", "r").defaults.weight_system->name, "2x6");
+  const auto expect_refused = [](const char* toml, const char* message) {
+    expect_error(ErrorKind::kUsage, message, [&] { (void)parse_recipe(toml, "r.toml"); });
+  };
+  expect_refused("[default]\ntype = \"nf4\"\nweight_bits = 4\n",
+                 "r.toml: line 2: 'type' says what 'weight_bits' says: leave one of them out");
+  expect_refused("[default]\nweight_scheme = \"int4/64\"\ngroup_size = 32\n",
+                 "group size: expected 64, as the scheme int4/64 says, found 32");
+  expect_refused("[default]\nweight_scheme = \"int4/64\"\ngranularity = \"channel\"\n",
+                 "granularity: expected group, as the scheme int4/64 says");
+  expect_refused("[default]\ntype = \"int4/0\"\n", "expected the size of groups behind the slash");
+  expect_refused("[[layer]]\nname = \"a\"\nskip = true\ntype = \"nf4\"\n", "'type' is for skip");
 }
 
 }  // namespace

@@ -39,6 +39,18 @@ Key system_key(std::string_view key, std::optional<numerics::NamedSystem>& store
   return word(key, [&store](const std::string& name) { store = numerics::named_system(name); });
 }
 
+/// The type of weights. Of networks that are no language models, another word for their system.
+Key type_key(LayerSettings& settings, SchemeNames& names, const TypeCheck& check_type) {
+  return word("type", [&](const std::string& name) {
+    if (check_type) {
+      check_type(name);
+      settings.weight_type = name;
+    } else {
+      names.weights = numerics::named_system(name);
+    }
+  });
+}
+
 /// The number systems of a layer.
 std::vector<Key> system_keys(LayerSettings& settings, SchemeNames& names) {
   return {
@@ -188,16 +200,42 @@ std::vector<Key> fit_keys(FitOptions& fit) {
   return keys;
 }
 
+/// Says so of settings that have no effect on the kind of network.
+void refuse_other_kind(const toml::table& table, bool is_language) {
+  if (is_language) {
+    keys::refuse_keys(table,
+                      {"activation_bits", "activation_scheme", "activation_offset",
+                       "activation_scales", "activation_group_size", "weight_offset", "calibrator",
+                       "percentile", "momentum", "arithmetic"},
+                      "is of a recipe for other networks; activations of language models are 8-bit "
+                      "integers with a scale for each group");
+  } else {
+    keys::refuse_keys(table, {"table_type"},
+                      "is of a recipe for language models; other networks have [ends]");
+  }
+}
+
+void refuse_two_systems(const toml::table& table) {
+  const toml::node* type = table.get("type");
+  for (const std::string_view other : {"scheme", "weight_scheme", "weight_bits", "group_size"}) {
+    if (type == nullptr || table.get(other) == nullptr) continue;
+    fail_at(*type, "'type' says what '" + std::string(other) + "' says: leave one of them out");
+  }
+}
+
 /// Reads the settings of layers of a section, which may have more keys.
 void read_settings(const toml::table& table, LayerSettings& settings, std::vector<Key> more,
-                   const std::string& where) {
-  keys::refuse_keys(table, {"type", "table_type"},
-                    "is of a recipe for language models; other networks have scheme and "
-                    "weight_bits");
+                   const std::string& where, const TypeCheck& check_type) {
+  const bool is_language = check_type != nullptr;
+  refuse_other_kind(table, is_language);
+  refuse_two_systems(table);
   SchemeNames names;
   std::vector<Key> keys = layer_keys(settings, names);
+  keys.push_back(type_key(settings, names, check_type));
   keys.insert(keys.end(), more.begin(), more.end());
   read_table(table, keys, where);
+  // The activations of language models are none of a scheme's business.
+  if (is_language && names.both) names = {.weights = names.weights ? names.weights : names.both};
   try {
     set_systems(settings, names);
   } catch (const Error& error) {
@@ -205,32 +243,55 @@ void read_settings(const toml::table& table, LayerSettings& settings, std::vecto
   }
 }
 
-LayerOverride read_override(const toml::table& table) {
+LayerOverride read_override(const toml::table& table, const TypeCheck& check_type) {
   LayerOverride result;
   read_settings(table, result.settings,
                 {word("name", [&](const std::string& name) { result.pattern = name; })},
-                "[[layer]]");
+                "[[layer]]", check_type);
   if (result.pattern.empty()) fail_at(table, "[[layer]] needs a name, e.g. name = \"dense1\"");
   result.where = "line " + std::to_string(table.source().begin.line);
   return result;
 }
 
-Recipe read_recipe(const toml::table& root) {
+/// Reads [default]. Of language models it may have the type of the ends, which are tables.
+void read_defaults(const toml::table& table, Recipe& recipe, const TypeCheck& check_type) {
+  std::vector<Key> more;
+  if (check_type) {
+    more.push_back(word("table_type", [&](const std::string& name) {
+      check_type(name);
+      recipe.ends.weight_type = name;
+    }));
+  }
+  read_settings(table, recipe.defaults, more, "[default]", check_type);
+}
+
+/// Reads [ends], behind [default].
+void read_ends(const toml::table& table, Recipe& recipe, const TypeCheck& check_type) {
+  if (!recipe.ends.weight_type.empty()) {
+    fail_at(table, "[ends] says what 'table_type' says: leave one of them out");
+  }
+  read_settings(table, recipe.ends, {}, "[ends]", check_type);
+}
+
+Recipe read_recipe(const toml::table& root, const TypeCheck& check_type) {
+  if (check_type) {
+    keys::refuse_keys(root, {"fit"},
+                      "is of a recipe for other networks; options say how language models are "
+                      "fitted");
+  }
   Recipe recipe;
   const std::vector<Key> sections = {
       keys::section("default",
-                    [&](const toml::table& table) {
-                      read_settings(table, recipe.defaults, {}, "[default]");
-                    }),
-      keys::section(
-          "ends",
-          [&](const toml::table& table) { read_settings(table, recipe.ends, {}, "[ends]"); }),
+                    [&](const toml::table& table) { read_defaults(table, recipe, check_type); }),
+      keys::section("ends",
+                    [&](const toml::table& table) { read_ends(table, recipe, check_type); }),
       keys::section(
           "fit",
           [&](const toml::table& table) { read_table(table, fit_keys(recipe.fit), "[fit]"); }),
-      keys::sections(
-          "layer",
-          [&](const toml::table& table) { recipe.overrides.push_back(read_override(table)); }),
+      keys::sections("layer",
+                     [&](const toml::table& table) {
+                       recipe.overrides.push_back(read_override(table, check_type));
+                     }),
   };
   read_table(root, sections, "the recipe");
   check_choices(root);
@@ -239,10 +300,11 @@ Recipe read_recipe(const toml::table& root) {
 
 }  // namespace
 
-Recipe parse_recipe(std::string_view toml_text, const std::string& name) {
+Recipe parse_recipe(std::string_view toml_text, const std::string& name,
+                    const TypeCheck& check_type) {
   Recipe recipe;
   keys::read_document(toml_text, name,
-                      [&](const toml::table& root) { recipe = read_recipe(root); });
+                      [&](const toml::table& root) { recipe = read_recipe(root, check_type); });
   for (LayerOverride& each : recipe.overrides) each.where = name + ": " + each.where;
   return recipe;
 }

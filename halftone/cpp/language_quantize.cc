@@ -13,12 +13,6 @@
 namespace halftone::v0 {
 namespace {
 
-TypeRecipe outside(const lm::TypeRecipe& found) {
-  TypeRecipe recipe{found.blocks, found.tables, {}};
-  for (const lm::TypeRule& rule : found.rules) recipe.rules.push_back({rule.pattern, rule.type});
-  return recipe;
-}
-
 /// What both jobs have. @param options  LanguageQuantizeOptions or LanguageSensitivityOptions
 template <typename Job, typename Options>
 Job calibrated_job(const Options& options) {
@@ -37,9 +31,9 @@ Job calibrated_job(const Options& options) {
 
 LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
   auto job = calibrated_job<LanguageQuantizeJob>(options);
-  job.recipe = {options.types.type, options.types.table_type, {}};
-  for (const TypeRule& rule : options.types.rules) {
-    job.recipe.rules.push_back({rule.pattern, rule.type, "types"});
+  job.recipe = options.types;
+  for (TypeRule& rule : job.recipe.rules) {
+    if (rule.where.empty()) rule.where = "types";
   }
   job.size = options.size_bytes;
   job.bits_per_weight = options.bits_per_weight;
@@ -61,11 +55,11 @@ LanguageSensitivityJob job_of(const LanguageSensitivityOptions& options) {
 }  // namespace
 
 TypeRecipe load_type_recipe(const std::filesystem::path& path) {
-  return at_border([&] { return outside(halftone::load_type_recipe(path)); });
+  return at_border([&] { return halftone::load_type_recipe(path); });
 }
 
 TypeRecipe parse_type_recipe(std::string_view toml, const std::string& name) {
-  return at_border([&] { return outside(lm::parse_type_recipe(toml, name)); });
+  return at_border([&] { return halftone::parse_type_recipe(toml, name); });
 }
 
 LanguageQuantizeReport quantize_language_model(const std::filesystem::path& model,

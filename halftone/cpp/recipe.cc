@@ -18,6 +18,7 @@ void visit_layer(Settings& s, const Visit& visit) {
   visit("activation_bits", s.activation_bits);
   visit("scheme", s.scheme);
   visit("weight_scheme", s.weight_scheme);
+  visit("type", s.type);
   visit("activation_scheme", s.activation_scheme);
   visit("weight_offset", s.weight_offset);
   visit("activation_offset", s.activation_offset);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 
 namespace halftone::numerics {
 namespace {
@@ -80,16 +81,29 @@ const Spelling* spelling_of(std::string_view text, bool has_digits) {
   return found == std::end(kSpellings) ? nullptr : found;
 }
 
-}  // namespace
+/// The size of groups behind a slash.
+std::optional<std::size_t> group_size_in(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = text.substr(slash + 1);
+  std::size_t size = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+  if (error != std::errc() || end != digits.data() + digits.size() || size == 0) {
+    fail(ErrorKind::kUsage, "number system '" + printable(std::string(text)) +
+                                "': expected the size of groups behind the slash, as in int4/64");
+  }
+  return size;
+}
 
-NamedSystem lookup_named_system(std::string_view text) {
+/// The system of a text without a group.
+NamedSystem ungrouped_system(std::string_view text) {
   const std::string written(text);
-  if (const NumberSystem* system = lookup_system(text)) return {system, std::nullopt, written};
+  if (const NumberSystem* system = lookup_system(text)) return {system, {}, {}, written};
   std::string lower = in_lower_case(text);
   if (const Spelling* spelling = spelling_of(lower, false)) {
-    return {lookup_system(spelling->system), spelling->bits, written};
+    return {lookup_system(spelling->system), spelling->bits, {}, written};
   }
-  if (const NumberSystem* system = lookup_system(lower)) return {system, std::nullopt, written};
+  if (const NumberSystem* system = lookup_system(lower)) return {system, {}, {}, written};
   std::string_view symmetry;
   for (const auto& [ending, system] : kSymmetries) {
     if (!lower.ends_with(ending)) continue;
@@ -111,7 +125,17 @@ NamedSystem lookup_named_system(std::string_view text) {
          "number system '" + std::string(text) + "': expected " + std::to_string(system->min_bits) +
              " to " + std::to_string(system->max_bits) + " bits, found " + std::to_string(bits));
   }
-  return {system, bits, written};
+  return {system, bits, {}, written};
+}
+
+}  // namespace
+
+NamedSystem lookup_named_system(std::string_view text) {
+  NamedSystem named = ungrouped_system(text.substr(0, text.find('/')));
+  if (named.system == nullptr) return named;
+  named.group_size = group_size_in(text);
+  named.text = text;
+  return named;
 }
 
 NamedSystem named_system(std::string_view text) {

@@ -8,6 +8,18 @@
 namespace halftone::numerics {
 namespace {
 
+TEST(NamedSystems, MayHaveTheSizeOfGroups) {
+  EXPECT_EQ(named_system("int4/64").group_size, 64U);
+  EXPECT_EQ(named_system("int4/64").bits, 4);
+  EXPECT_EQ(named_system("NF4/128").system->name, "nf4");
+  EXPECT_EQ(named_system("int4").group_size, std::nullopt);
+  for (const char* text : {"int4/", "int4/0", "int4/-8", "int4/8x", "nf4/64/2"}) {
+    expect_error(ErrorKind::kUsage, "expected the size of groups behind the slash",
+                 [&] { named_system(text); });
+  }
+  EXPECT_EQ(lookup_named_system("nonsense/64").system, nullptr);
+}
+
 TEST(NamedSystems, AreWhatPeopleType) {
   struct Case {
     const char* text;

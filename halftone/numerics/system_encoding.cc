@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -12,7 +11,6 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
-#include "halftone/base/printable.h"
 #include "halftone/numerics/minifloat.h"
 #include "halftone/numerics/named_system.h"
 #include "halftone/numerics/packed_bits.h"
@@ -289,25 +287,16 @@ void SystemEncoding::unpack_block(const std::byte* bytes, std::span<std::uint16_
 }
 
 const SystemEncoding* system_encoding(std::string_view text) {
-  const std::string_view own = text.substr(0, text.find('/'));
-  const NamedSystem named = lookup_named_system(own);
+  const NamedSystem named = lookup_named_system(text);
   if (named.system == nullptr || named.system->vectors != nullptr) return nullptr;
   const NumberSystem& system = *named.system;
   const bool has_bits = named.bits.has_value() || system.min_bits == system.max_bits;
   if (!has_bits && !system.is_learned()) {
-    fail(ErrorKind::kUsage, "number system '" + std::string(own) +
+    fail(ErrorKind::kUsage, "number system '" + named.text +
                                 "': expected the number of bits behind the name, as in " +
                                 std::string(system.name) + "4");
   }
-  std::size_t group = group_of(system);
-  if (own.size() < text.size()) {
-    const std::string_view digits = text.substr(own.size() + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), group);
-    if (error != std::errc() || end != digits.data() + digits.size()) {
-      fail(ErrorKind::kUsage, "number system '" + printable(std::string(text)) +
-                                  "': expected the weights of a group behind the slash");
-    }
-  }
+  const std::size_t group = named.group_size.value_or(group_of(system));
   const int bits = named.bits.value_or(system.min_bits);
   static std::mutex mutex;
   static std::map<std::string, std::unique_ptr<const SystemEncoding>> made;

@@ -82,8 +82,8 @@ class SystemEncoding : public BlockEncoding {
   int scale_bits_ = 16;
 };
 
-/// The encoding of a text: a name of named_system(), and behind a slash the weights of a group if
-/// they are not those of the system (32 if it has none): "nf4", "int3", "int4/64", "nvfp4".
+/// The encoding of a text for named_system(): "nf4", "int3", "int4/64", "nvfp4". Groups are those
+/// of the text, else those of the system, else of 32 weights.
 /// Encodings of a text live as long as the program; their factors are 1.
 /// @return  null if the text names no system
 /// @throws Error kUsage as named_system() and SystemEncoding, or without bits

@@ -17,24 +17,6 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
-  /// A type for the matrices whose name matches a shell pattern: * ? [...].
-  struct TypeRule {
-    std::string pattern;  ///< of the name in GGUF files: "blk.*.attn_v.weight"
-    std::string type;     ///< as those of TypeRecipe
-
-    bool operator==(const TypeRule& other) const = default;
-  };
-
-  /// The types of a model's matrices: of GGUF such as "Q3_K", vector bases such as "4x8", number
-  /// systems such as "nvfp4"; "keep" leaves matrices as they are.
-  struct TypeRecipe {
-    std::string type{};             ///< of the matrices in blocks; empty: they stay as they are
-    std::string table_type{};       ///< of embeddings and head; empty: the same, or one of 4 bits
-    std::vector<TypeRule> rules{};  ///< of single matrices; a later one wins
-
-    bool operator==(const TypeRecipe& other) const = default;
-  };
-
   /// The types of a TOML file, such as LanguageQuantizeOptions::recipe_output.
   /// @throws Error kIo if it cannot be read; as parse_type_recipe()
   HALFTONE_CPP_API TypeRecipe load_type_recipe(const std::filesystem::path& path);
@@ -42,13 +24,16 @@ HALFTONE_VERSIONED namespace v0 {
   ///
   ///     [default]
   ///     type = "4x8"
-  ///     table_type = "2x8"
+  ///     [ends]
+  ///     type = "2x8"
   ///     [[layer]]
   ///     name = "blk.*.attn_v.weight"
-  ///     type = "2x7"
+  ///     weight_scheme = "nvfp4"
   ///
+  /// [ends] are the embeddings and the head. Number systems with their bits and groups are types.
   /// @param name  of the recipe in messages
-  /// @throws Error kUsage with the line on a syntax error, an unknown key or an unknown type
+  /// @throws Error kUsage with the line on a syntax error, an unknown key or an unknown type, and
+  ///         for settings of other networks
   HALFTONE_CPP_API TypeRecipe parse_type_recipe(std::string_view toml,
                                                 const std::string& name = "recipe");
 

@@ -20,6 +20,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<int> activation_bits{};  ///< of the layer's input, likewise
     std::optional<std::string> scheme{};   ///< number system of both, or "float"
     std::optional<std::string> weight_scheme{};
+    std::optional<std::string> type{};  ///< in place of weight_scheme
     std::optional<std::string> activation_scheme{};
     std::optional<bool> weight_offset{};
     std::optional<bool> activation_offset{};

@@ -116,6 +116,7 @@ void bind_recipe(nb::module_& module) {
       .def_rw("activation_bits", &SettingNames::activation_bits)
       .def_rw("scheme", &SettingNames::scheme)
       .def_rw("weight_scheme", &SettingNames::weight_scheme)
+      .def_rw("type", &SettingNames::type)
       .def_rw("activation_scheme", &SettingNames::activation_scheme)
       .def_rw("arithmetic", &SettingNames::arithmetic)
       .def_rw("calibrator", &SettingNames::calibrator)

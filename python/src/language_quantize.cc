@@ -36,7 +36,7 @@ struct LanguageQuantizeHow {
 
 lm::TypeRecipe types_of(const LanguageQuantizeHow& how) {
   if (how.recipe) return with_types(load_type_recipe(*how.recipe), how.job.recipe);
-  return with_types(lm::parse_type_recipe(how.recipe_text, "recipe"), how.job.recipe);
+  return with_types(parse_type_recipe(how.recipe_text, "recipe"), how.job.recipe);
 }
 
 Texts quantize_language(const std::filesystem::path& model,
@@ -108,8 +108,8 @@ void bind_field(LanguageHowClass& bound, const char* name, const Field& field) {
 }
 
 void bind_types(LanguageHowClass& how) {
-  bind_field(how, "type", [](Job& job) -> std::string& { return job.recipe.blocks; });
-  bind_field(how, "table_type", [](Job& job) -> std::string& { return job.recipe.tables; });
+  bind_field(how, "type", [](Job& job) -> std::string& { return job.recipe.type; });
+  bind_field(how, "table_type", [](Job& job) -> std::string& { return job.recipe.table_type; });
   bind_field(how, "predict_loss", [](Job& job) -> bool& { return job.predicts_loss; });
   bind_field(how, "recipe_output", [](Job& job) -> Path& { return job.recipe_output; });
   const auto set_rules = [](LanguageQuantizeHow& h, const Rules& rules) {

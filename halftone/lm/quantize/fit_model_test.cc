@@ -75,7 +75,7 @@ class FitModel : public WithFolder {
 
 TEST_F(FitModel, WritesGguf) {
   for (const char* name : {"llama", "qwen2", "gemma2", "gpt2", "phi3"}) {
-    const Model model = fitted(small_description(name, kFitSizes), {.blocks = "Q8_0"}, false);
+    const Model model = fitted(small_description(name, kFitSizes), {.type = "Q8_0"}, false);
     expect_weights(model);
     const Weight& down = model.weights.at({.role = WeightRole::kDown});
     EXPECT_EQ(std::get<numerics::SharedBlockEncoding>(down.type)->name, "Q8_0") << name;
@@ -85,11 +85,11 @@ TEST_F(FitModel, WritesGguf) {
 TEST_F(FitModel, WritesItsOwnFile) {
   for (const char* name : {"llama", "qwen3", "gemma2", "gpt2"}) {
     expect_weights(
-        fitted(small_description(name, kFitSizes), {.blocks = "2x10", .tables = "Q8_0"}, true));
+        fitted(small_description(name, kFitSizes), {.type = "2x10", .table_type = "Q8_0"}, true));
   }
   SmallSizes sizes = kFitSizes;
   sizes.ties_embeddings = false;
-  expect_weights(fitted(small_description("llama", sizes), {.blocks = "2x10"}, true));
+  expect_weights(fitted(small_description("llama", sizes), {.type = "2x10"}, true));
 }
 
 /// Rows are fitted on their own, so that pieces make no difference.
@@ -99,7 +99,7 @@ TEST_F(FitModel, FitsTheTableOfBlockInputsInPieces) {
   RandomWeights weights;
   const Model model = tiny_model(d, weights);
   const Folding folding(model, {});
-  const TypeRecipe recipe{.blocks = "keep", .tables = "Q4_0"};
+  const TypeRecipe recipe{.type = "keep", .table_type = "Q4_0"};
   const auto fitted_in = [&](std::size_t piece) {
     ModelFitOptions options;
     options.piece = piece;
@@ -123,13 +123,13 @@ TEST_F(FitModel, FitsExperts) {
   SmallSizes sizes = kFitSizes;
   sizes.experts = 4;
   const Description d = small_description("qwen3moe", sizes);
-  expect_weights(fitted(d, {.blocks = "Q8_0"}, false));
-  expect_weights(fitted(d, {.blocks = "2x10", .tables = "Q8_0"}, true));
+  expect_weights(fitted(d, {.type = "Q8_0"}, false));
+  expect_weights(fitted(d, {.type = "2x10", .table_type = "Q8_0"}, true));
 }
 
 TEST_F(FitModel, MoreBitsLeaveLess) {
   const auto mean_error = [&](const char* type) {
-    (void)fitted(small_description("llama", kFitSizes), {.blocks = type, .tables = "keep"}, true);
+    (void)fitted(small_description("llama", kFitSizes), {.type = type, .table_type = "keep"}, true);
     double sum = 0;
     for (const double error : errors_) sum += error;
     return sum / static_cast<double>(errors_.size());
@@ -143,29 +143,29 @@ TEST_F(FitModel, MoreBitsLeaveLess) {
 
 TEST_F(FitModel, WritesDecodedWeights) {
   const Description d = small_description("llama", kFitSizes);
-  const Model codes = fitted(d, {.blocks = "Q4_0"}, false);
+  const Model codes = fitted(d, {.type = "Q4_0"}, false);
   const std::vector<float> expected = codes.weights.at({.role = WeightRole::kUp}).decode();
-  const Model decoded = fitted(d, {.blocks = "Q4_0"}, false, FittedForm::kDecoded);
+  const Model decoded = fitted(d, {.type = "Q4_0"}, false, FittedForm::kDecoded);
   EXPECT_EQ(decoded.weights.at({.role = WeightRole::kUp}).decode(), expected);
   // Blocks of 256 weights that rows of 64 do not fill.
-  const Model partial = fitted(d, {.blocks = "Q3_K"}, false, FittedForm::kDecoded);
+  const Model partial = fitted(d, {.type = "Q3_K"}, false, FittedForm::kDecoded);
   EXPECT_EQ(partial.weights.at({.role = WeightRole::kUp}).decode(),
             expected_.at({.role = WeightRole::kUp}));
 }
 
 TEST_F(FitModel, HasTheSameBytesForAllThreads) {
   const Description d = small_description("llama", kFitSizes);
-  (void)fitted(d, {.blocks = "4x8"}, true);
+  (void)fitted(d, {.type = "4x8"}, true);
   const std::vector<std::byte> several = read_file(path("out.safetensors"));
   const ThreadLimit limit(1);
-  (void)fitted(d, {.blocks = "4x8"}, true);
+  (void)fitted(d, {.type = "4x8"}, true);
   EXPECT_EQ(read_file(path("out.safetensors")), several);
 }
 
 TEST_F(FitModel, RefusesWhatAFileDoesNotHold) {
   const Description d = small_description("llama", kFitSizes);
   expect_error(ErrorKind::kUsage, "GGUF has no type 2x6",
-               [&] { (void)fitted(d, {.blocks = "2x6", .tables = "keep"}, false); });
+               [&] { (void)fitted(d, {.type = "2x6", .table_type = "keep"}, false); });
   EXPECT_FALSE(std::filesystem::exists(path("out.gguf")));
 }
 
@@ -204,7 +204,7 @@ TEST_F(FitModel, KeepsMatricesTogetherThatShareATensor) {
         fit_model(model, folding, choose_types(model, recipe), some_samples(), {});
     write_gguf_model(path("out.gguf"), file.file(), folding, matrices, FittedForm::kCodes);
   };
-  write({.blocks = "Q8_0"});
+  write({.type = "Q8_0"});
   const auto out = formats::GgufFile::open(path("out.gguf"));
   EXPECT_EQ(out.tensor("blk.1.attn_qkv.weight")->type->name, "Q8_0");
   const Weights weights(d, out);
@@ -214,10 +214,10 @@ TEST_F(FitModel, KeepsMatricesTogetherThatShareATensor) {
   }
   expect_error(ErrorKind::kUsage, "several matrices in it, which have the types Q8_0 and Q4_0",
                [&] {
-                 write({.blocks = "Q8_0", .rules = {{"blk.1.attn_k.weight", "Q4_0"}}});
+                 write({.type = "Q8_0", .rules = {{"blk.1.attn_k.weight", "Q4_0"}}});
                });
   expect_error(ErrorKind::kUsage, "several matrices in it, which are not all fitted", [&] {
-    write({.blocks = "Q8_0", .rules = {{"blk.1.attn_k.weight", "keep"}}});
+    write({.type = "Q8_0", .rules = {{"blk.1.attn_k.weight", "keep"}}});
   });
 }
 

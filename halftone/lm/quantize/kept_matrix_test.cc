@@ -25,7 +25,7 @@ class KeptMatrix : public WithFolder {
     const GgufModel file = tiny_file(d, weights);
     const Model model{d, Weights(d, file.file())};
     const Folding folding(model, {});
-    const TypeChoice choice = choose_types(model, {.blocks = type, .tables = type});
+    const TypeChoice choice = choose_types(model, {.type = type, .table_type = type});
     write_gguf_model(path("codes.gguf"), file.file(), folding,
                      fit_model(model, folding, choice, some_samples(), {}), FittedForm::kCodes);
     return open_model(path("codes.gguf"));

@@ -142,7 +142,7 @@ TEST_F(NewGgufTensors, HaveRowsAndScalesThatFoldersLeaveOut) {
   const WeightId scale{.role = WeightRole::kStreamScale, .block = 1};
   EXPECT_THAT(out.weights.at(scale).decode(), testing::Each(1.0F));
   EXPECT_EQ(logits_of(out), logits_of(model));
-  const TypeRecipe recipe{.blocks = "keep", .tables = "Q8_0"};
+  const TypeRecipe recipe{.type = "keep", .table_type = "Q8_0"};
   const FittedMatrices fitted = fit(model, recipe, false);
   rows = decode(fitted.at(table));
   const std::vector<float> zero(rows.begin(), rows.begin() + width);
@@ -158,7 +158,7 @@ TEST_F(NewGgufTensors, HaveTheCodesOfFittedMatrices) {
   for (const json& config : all_configs()) {
     SCOPED_TRACE(config["model_type"]);
     const Model model = make(config);
-    const FittedMatrices fitted = fit(model, {.blocks = "Q4_0", .tables = "Q8_0"}, false);
+    const FittedMatrices fitted = fit(model, {.type = "Q4_0", .table_type = "Q8_0"}, false);
     const Model out = written(model, fitted, FittedForm::kCodes);
     for (const auto& [id, matrix] : fitted) {
       const std::vector<float> all = decode(matrix);
@@ -181,7 +181,7 @@ TEST_F(NewGgufTensors, AreDecodedInTheBasisOfTheModel) {
   for (const json& config : {kLlama, kMixtral, like_llama("phi3"), streams_config()}) {
     SCOPED_TRACE(config["model_type"]);
     const Model model = make(config);
-    const FittedMatrices fitted = fit(model, {.blocks = "2x6"}, true, true);
+    const FittedMatrices fitted = fit(model, {.type = "2x6"}, true, true);
     const Model out = written(model, fitted, FittedForm::kDecoded, true);
     const Folding folding(model, {.rotates = true, .seed = 3});
     write_own_model(path("own.safetensors"), folding, fitted, {}, FittedForm::kDecoded);
@@ -230,7 +230,7 @@ TEST_F(NewGgufTensors, TakeAtMostThePredictedBytes) {
   for (const json& config : {kLlama, kGpt2, kMixtral, streams_config()}) {
     SCOPED_TRACE(config["model_type"]);
     const Model model = make(config);
-    const TypeRecipe recipe{.blocks = "Q4_0", .tables = "keep"};
+    const TypeRecipe recipe{.type = "Q4_0", .table_type = "keep"};
     const FittedMatrices fitted = fit(model, recipe, false);
     (void)written(model, fitted, FittedForm::kCodes);
     std::size_t predicted = gguf_bytes_without(new_gguf_keys(model.description, "new"), model,
@@ -246,7 +246,7 @@ TEST_F(NewGgufTensors, TakeAtMostThePredictedBytes) {
 TEST_F(NewGgufTensors, NeedOneTypeForMatricesInOneTensor) {
   const Model model = make(like_llama("phi3"));
   const auto choice_of = [&](const std::string& type) {
-    return choose_types(model, {.blocks = "Q8_0", .rules = {{"blk.1.attn_k*", type}}}, false);
+    return choose_types(model, {.type = "Q8_0", .rules = {{"blk.1.attn_k*", type}}}, false);
   };
   const auto expect = [&](const std::string& type, const std::string& message) {
     const TypeChoice choice = choice_of(type);
@@ -256,8 +256,7 @@ TEST_F(NewGgufTensors, NeedOneTypeForMatricesInOneTensor) {
     }
     expect_error(ErrorKind::kUsage, message, [&] { check_tensor_types(choice, tensors, true); });
     if (type == "2x6") return;
-    FittedMatrices fitted =
-        fit(model, {.blocks = "Q8_0", .rules = {{"blk.1.attn_k*", type}}}, false);
+    FittedMatrices fitted = fit(model, {.type = "Q8_0", .rules = {{"blk.1.attn_k*", type}}}, false);
     expect_error(ErrorKind::kUsage, message,
                  [&] { (void)written(model, fitted, FittedForm::kCodes); });
     EXPECT_FALSE(std::filesystem::exists(path("new.gguf")));

@@ -50,8 +50,9 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   state.costs[kSecondUp] = {{&weight_type("2x6"), 1.0 / 3, 99}, {&weight_type("Q4_0"), 1e-9, 7}};
   const Model small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
-  state.fitted = fit_model(small, folding, choose_types(small, {.blocks = "4x8", .tables = "Q8_0"}),
-                           some_samples(), {});
+  state.fitted =
+      fit_model(small, folding, choose_types(small, {.type = "4x8", .table_type = "Q8_0"}),
+                some_samples(), {});
   state.fitted.begin()->second.error = std::numeric_limits<double>::infinity();
   state.losses = {1.0 / 7, 2};
   save(state);
@@ -77,7 +78,7 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
 TEST_F(QuantizeStates, LetAFitContinue) {
   const Model small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
-  const TypeChoice choice = choose_types(small, {.blocks = "4x8", .tables = "Q8_0"});
+  const TypeChoice choice = choose_types(small, {.type = "4x8", .table_type = "Q8_0"});
   ModelFitOptions options;
   std::vector<double> losses;
   options.on_losses = [&](std::vector<double> all) { losses = std::move(all); };
@@ -127,7 +128,7 @@ TEST_F(QuantizeStates, NoticeEveryFlippedBit) {
 TEST_F(QuantizeStates, AreAppendedTo) {
   const Model small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
-  const TypeChoice choice = choose_types(small, {.blocks = "4x8", .tables = "Q8_0"});
+  const TypeChoice choice = choose_types(small, {.type = "4x8", .table_type = "Q8_0"});
   ModelFitOptions options;
   QuantizeStateFile file(path("state"), kJob);
   std::vector<std::byte> before;

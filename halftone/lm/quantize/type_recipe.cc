@@ -2,11 +2,9 @@
 #include "halftone/lm/quantize/type_recipe.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/shell_pattern.h"
-#include "halftone/base/toml/keys.h"
 
 namespace halftone::lm {
 namespace {
@@ -37,58 +35,6 @@ void check_looked_up(const std::string& name, const WeightType& type) {
                               type.name);
 }
 
-constexpr const char* kOfNetworks =
-    "is of a recipe for other networks; language models have type, and table_type in [default]";
-
-/// Says so of a layer of a recipe for other networks.
-void refuse_settings(const toml::table& table) {
-  keys::refuse_keys(table,
-                    {"weight_bits", "activation_bits", "scheme", "weight_scheme",
-                     "activation_scheme", "granularity", "group_size", "skip", "arithmetic"},
-                    kOfNetworks);
-}
-
-TypeRule read_rule(const toml::table& table) {
-  refuse_settings(table);
-  TypeRule rule;
-  keys::read_table(
-      table,
-      {keys::required(keys::word("name", [&](const std::string& name) { rule.pattern = name; })),
-       keys::required(keys::word("type",
-                                 [&](const std::string& name) {
-                                   (void)type_or_keep(name);
-                                   rule.type = name;
-                                 }))},
-      "[[layer]]");
-  rule.where = "line " + std::to_string(table.source().begin.line);
-  return rule;
-}
-
-TypeRecipe read_type_recipe(const toml::table& root) {
-  keys::refuse_keys(root, {"ends", "fit"}, kOfNetworks);
-  TypeRecipe recipe;
-  const auto type_key = [](std::string_view key, std::string& store) {
-    return keys::word(key, [&store](const std::string& name) {
-      (void)type_or_keep(name);
-      store = name;
-    });
-  };
-  keys::read_table(
-      root,
-      {keys::section("default",
-                     [&](const toml::table& table) {
-                       refuse_settings(table);
-                       keys::read_table(
-                           table,
-                           {type_key("type", recipe.blocks), type_key("table_type", recipe.tables)},
-                           "[default]");
-                     }),
-       keys::sections("layer",
-                      [&](const toml::table& table) { recipe.rules.push_back(read_rule(table)); })},
-      "the recipe");
-  return recipe;
-}
-
 void check_rules(const TypeRecipe& recipe, const std::vector<std::string>& names) {
   for (const TypeRule& rule : recipe.rules) {
     const bool is_used = std::ranges::any_of(
@@ -115,14 +61,6 @@ const WeightType& block_input_type(const WeightType& tables, std::size_t width) 
   return large.can_hold(width) ? large : weight_type("Q4_0");
 }
 
-TypeRecipe parse_type_recipe(std::string_view toml, const std::string& name) {
-  TypeRecipe recipe;
-  keys::read_document(toml, name,
-                      [&](const toml::table& root) { recipe = read_type_recipe(root); });
-  for (TypeRule& rule : recipe.rules) rule.where = name + ": " + rule.where;
-  return recipe;
-}
-
 void require_gguf_types(const TypeRecipe& recipe) {
   const auto require = [](const std::string& name, const std::string& where) {
     const WeightType* type = type_or_keep(name);
@@ -130,8 +68,8 @@ void require_gguf_types(const TypeRecipe& recipe) {
     fail(ErrorKind::kUsage,
          where + "GGUF has no type " + type->name + "; write a .safetensors file");
   };
-  require(recipe.blocks, "matrices in blocks: ");
-  require(recipe.tables, "embedding and head: ");
+  require(recipe.type, "matrices in blocks: ");
+  require(recipe.table_type, "embedding and head: ");
   for (const TypeRule& rule : recipe.rules) {
     require(rule.type, (rule.where.empty() ? "" : rule.where + ": ") + "'" + rule.pattern + "': ");
   }
@@ -154,9 +92,10 @@ TypeChoice choose_types(const Model& model, const TypeRecipe& recipe, bool takes
   std::vector<std::string> names;
   for (const WeightId& id : ids) names.push_back(canonical_name(d, id));
   check_rules(recipe, names);
-  const WeightType* blocks = type_or_keep(recipe.blocks);
-  const WeightType* tables = type_or_keep(recipe.tables);
-  if (recipe.tables.empty() && blocks != nullptr) tables = &default_table_type(*blocks, d.width);
+  const WeightType* blocks = type_or_keep(recipe.type);
+  const WeightType* tables = type_or_keep(recipe.table_type);
+  if (recipe.table_type.empty() && blocks != nullptr)
+    tables = &default_table_type(*blocks, d.width);
   TypeChoice choice;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const WeightType* type = is_table(ids[i]) ? tables : blocks;

@@ -21,16 +21,16 @@ const std::string& type_of(const TypeChoice& choice, WeightRole role, std::size_
 
 TEST(TypeRecipe, GivesBlocksAndTablesTheirTypes) {
   const Model model = wide_model();
-  const TypeChoice choice = choose_types(model, {.blocks = "2x6", .tables = "Q8_0"});
+  const TypeChoice choice = choose_types(model, {.type = "2x6", .table_type = "Q8_0"});
   EXPECT_EQ(choice.size(), 2 * 7 + 1U);
   EXPECT_EQ(type_of(choice, WeightRole::kDown, 1), "2x6");
   EXPECT_EQ(type_of(choice, WeightRole::kTokenEmbedding), "Q8_0");
-  EXPECT_EQ(choose_types(model, {.blocks = "2x6", .tables = "keep"}).size(), 14U);
-  EXPECT_EQ(choose_types(model, {.blocks = "keep", .tables = "2x6"}).size(), 1U);
+  EXPECT_EQ(choose_types(model, {.type = "2x6", .table_type = "keep"}).size(), 14U);
+  EXPECT_EQ(choose_types(model, {.type = "keep", .table_type = "2x6"}).size(), 1U);
 }
 
 TEST(TypeRecipe, LaterRulesOverrideTypes) {
-  const TypeChoice choice = choose_types(wide_model(), {.blocks = "4x8",
+  const TypeChoice choice = choose_types(wide_model(), {.type = "4x8",
                                                         .rules = {{"*attn_v*", "2x8"},
                                                                   {"blk.1.*", "2x6"},
                                                                   {"token_embd.weight", "Q4_0"},
@@ -65,21 +65,21 @@ TEST(TypeRecipe, TablesOfBlockInputsHaveTypesOfGguf) {
   const auto type = [&](const TypeRecipe& recipe) {
     return type_of(choose_types(model, recipe), WeightRole::kBlockInputTable);
   };
-  EXPECT_EQ(type({.blocks = "2x6"}), "Q4_K");
-  EXPECT_EQ(type({.blocks = "keep", .tables = "Q8_0"}), "Q8_0");
-  EXPECT_EQ(type({.blocks = "2x6", .rules = {{"per_layer_token_embd.weight", "Q5_0"}}}), "Q5_0");
+  EXPECT_EQ(type({.type = "2x6"}), "Q4_K");
+  EXPECT_EQ(type({.type = "keep", .table_type = "Q8_0"}), "Q8_0");
+  EXPECT_EQ(type({.type = "2x6", .rules = {{"per_layer_token_embd.weight", "Q5_0"}}}), "Q5_0");
   expect_error(ErrorKind::kUsage,
                "per_layer_token_embd.weight: expected a type without a factor of the whole table, "
                "such as Q4_0, found 2x8",
                [&] {
-                 type({.blocks = "2x6", .rules = {{"per_layer*", "2x8"}}});
+                 type({.type = "2x6", .rules = {{"per_layer*", "2x8"}}});
                });
 }
 
 TEST(TypeRecipe, ExpertsShareAType) {
   SmallSizes sizes = kWide;
   sizes.experts = 4;
-  const TypeChoice choice = choose_types(wide_model(sizes), {.blocks = "2x6"});
+  const TypeChoice choice = choose_types(wide_model(sizes), {.type = "2x6"});
   EXPECT_TRUE(choice.contains({.role = WeightRole::kExpertUp, .block = 1}));
   EXPECT_FALSE(choice.contains(
       {.role = WeightRole::kExpertUp, .block = 1, .part = Part::kWeight, .expert = 1}));
@@ -91,16 +91,16 @@ TEST(TypeRecipe, RejectsTypesThatDoNotHoldRows) {
   expect_error(ErrorKind::kUsage,
                "blk.0.attn_q.weight: Q3_K has blocks of 256 weights, rows have 64; types for such "
                "rows: 4x8, Q2_0, ",
-               [&] { (void)choose_types(model, {.blocks = "Q3_K"}); });
-  EXPECT_EQ(choose_types(model, {.blocks = "Q3_K"}, true).size(), 15U);
-  const TypeRecipe mixed = {.blocks = "Q4_0", .rules = {{"*ffn_down*", "Q3_K"}}};
+               [&] { (void)choose_types(model, {.type = "Q3_K"}); });
+  EXPECT_EQ(choose_types(model, {.type = "Q3_K"}, true).size(), 15U);
+  const TypeRecipe mixed = {.type = "Q4_0", .rules = {{"*ffn_down*", "Q3_K"}}};
   EXPECT_EQ(type_of(choose_types(model, mixed), WeightRole::kDown), "Q3_K");
 }
 
 TEST(TypeRecipe, RejectsRulesWithoutAMatrix) {
   const Model model = wide_model();
   expect_error(ErrorKind::kUsage, "--tensor: pattern 'blk.7.*' matches no matrix", [&] {
-    (void)choose_types(model, {.blocks = "4x8", .rules = {{"blk.7.*", "2x6", "--tensor"}}});
+    (void)choose_types(model, {.type = "4x8", .rules = {{"blk.7.*", "2x6", "--tensor"}}});
   });
 }
 
@@ -108,53 +108,12 @@ TEST(TypeRecipe, NamesTheTypeThatGgufDoesNotHave) {
   const auto require = [](const TypeRecipe& recipe) { return [=] { require_gguf_types(recipe); }; };
   expect_error(ErrorKind::kUsage,
                "matrices in blocks: GGUF has no type 4x8; write a .safetensors file",
-               require({.blocks = "4x8"}));
+               require({.type = "4x8"}));
   expect_error(ErrorKind::kUsage, "embedding and head: GGUF has no type 2x6",
-               require({.blocks = "Q4_0", .tables = "2x6"}));
+               require({.type = "Q4_0", .table_type = "2x6"}));
   expect_error(ErrorKind::kUsage, "--tensor: '*attn_v*': GGUF has no type 2x7",
                require({.rules = {{"*attn_q*", "keep"}, {"*attn_v*", "2x7", "--tensor"}}}));
-  EXPECT_NO_THROW(require_gguf_types({.blocks = "Q4_0", .tables = "keep"}));
-}
-
-TEST(TypeRecipe, ReadsToml) {
-  const TypeRecipe recipe = parse_type_recipe(
-      "[default]\ntype = \"4x8\"\ntable_type = \"2x8\"\n[[layer]]\nname = \"*attn_v*\"\n"
-      "type = \"keep\"\n",
-      "r.toml");
-  EXPECT_EQ(recipe.blocks, "4x8");
-  EXPECT_EQ(recipe.tables, "2x8");
-  ASSERT_EQ(recipe.rules.size(), 1U);
-  EXPECT_EQ(recipe.rules[0].pattern, "*attn_v*");
-  EXPECT_EQ(recipe.rules[0].where, "r.toml: line 4");
-}
-
-TEST(TypeRecipe, RejectsOtherToml) {
-  const auto parse = [](const char* text) {
-    return [text] { (void)parse_type_recipe(text, "r.toml"); };
-  };
-  expect_error(ErrorKind::kUsage, "r.toml: line 2: 'type'", parse("[default]\ntype = \"Q9\"\n"));
-  expect_error(ErrorKind::kUsage, "r.toml", parse("[[layer]]\nname = \"a\"\n"));
-  expect_error(ErrorKind::kUsage, "r.toml", parse("[default]\nbits = 2\n"));
-}
-
-TEST(TypeRecipe, WritesWhatItReads) {
-  const Model model = wide_model();
-  const TypeChoice choice =
-      choose_types(model, {.blocks = "4x8", .rules = {{"blk.1.*", "2x6"}, {"*ffn_up*", "keep"}}});
-  const std::string toml = to_toml(model.description, choice, {"a comment"});
-  EXPECT_TRUE(toml.starts_with("# a comment\n"));
-  EXPECT_EQ(choose_types(model, parse_type_recipe(toml, "")), choice);
-}
-
-TEST(TypeRecipe, IsNotThatOfAnotherNetwork) {
-  const auto expect_refused = [](const std::string& toml, const std::string& key) {
-    expect_error(ErrorKind::kUsage,
-                 key + " is of a recipe for other networks; language models have type",
-                 [&] { (void)parse_type_recipe(toml, "r.toml"); });
-  };
-  expect_refused("[default]\nweight_bits = 4\n", "r.toml: line 2: 'weight_bits'");
-  expect_refused("[[layer]]\nname = \"a\"\nscheme = \"nf4\"\n", "r.toml: line 3: 'scheme'");
-  expect_refused("[fit]\nrefine = true\n", "r.toml: line 1: 'fit'");
+  EXPECT_NO_THROW(require_gguf_types({.type = "Q4_0", .table_type = "keep"}));
 }
 
 }  // namespace

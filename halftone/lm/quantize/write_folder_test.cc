@@ -33,7 +33,7 @@ class WriteFolder : public WithModelFolder {
 TEST_F(WriteFolder, KeepsTheBasisAndTheOrderOfTheModel) {
   for (const json& config : {kLlama, kGpt2, kMixtral, kGptOss}) {
     const Model model = make(config);
-    const Model out = decoded(model, {.blocks = "Q8_0"});
+    const Model out = decoded(model, {.type = "Q8_0"});
     EXPECT_EQ(out.description, model.description);
     for (const WeightId& id : needed_weights(model.description)) {
       const std::vector<float> before = model.weights.at(id).decode();
@@ -79,10 +79,10 @@ TEST_F(WriteFolder, RefusesBlocksOfMxfp4) {
   const Model model = open_model(path("model"));
   const char* message = "layers.0.mlp.experts.gate_up_proj_blocks': expected plain numbers";
   expect_error(ErrorKind::kUnsupported, message,
-               [&] { check_folder_types(model, choose_types(model, {.blocks = "Q8_0"}, true)); });
+               [&] { check_folder_types(model, choose_types(model, {.type = "Q8_0"}, true)); });
   // Those of the attention may change.
   check_folder_types(model, choose_types(model,
-                                         {.blocks = "Q8_0",
+                                         {.type = "Q8_0",
                                           .rules = {{"blk.*.ffn_gate_exps.weight", "keep"},
                                                     {"blk.*.ffn_up_exps.weight", "keep"}}},
                                          true));
@@ -91,7 +91,7 @@ TEST_F(WriteFolder, RefusesBlocksOfMxfp4) {
 TEST_F(WriteFolder, CopiesOtherFiles) {
   const Model model = make(kLlama);
   write_file(path("model/old.bin"), std::string_view("weights"));
-  (void)decoded(model, {.blocks = "Q8_0"});
+  (void)decoded(model, {.type = "Q8_0"});
   const std::filesystem::path out = path("out");
   EXPECT_EQ(read_file(out / "tokenizer.json"),
             read_file(std::filesystem::path(path("model")) / "tokenizer.json"));
@@ -107,11 +107,11 @@ TEST_F(WriteFolder, CopiesOtherFiles) {
 TEST_F(WriteFolder, LeavesNothingWithoutAllMatricesOfATensor) {
   const Model model = make(kGpt2);
   expect_error(ErrorKind::kUsage, "several matrices in it, which are not all fitted", [&] {
-    (void)decoded(model, {.blocks = "Q8_0", .rules = {{"blk.1.attn_k.weight", "keep"}}});
+    (void)decoded(model, {.type = "Q8_0", .rules = {{"blk.1.attn_k.weight", "keep"}}});
   });
   EXPECT_FALSE(std::filesystem::exists(path("out")));
   // Types may differ where numbers are decoded.
-  (void)decoded(model, {.blocks = "Q8_0", .rules = {{"blk.1.attn_k.weight", "Q4_0"}}});
+  (void)decoded(model, {.type = "Q8_0", .rules = {{"blk.1.attn_k.weight", "Q4_0"}}});
   EXPECT_TRUE(std::filesystem::exists(path("out")));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a language model.
+// The types of a language model, and what became of it.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,28 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
+  /// A type for the matrices whose name matches a shell pattern: * ? [...].
+  struct TypeRule {
+    std::string pattern;  ///< of the name in GGUF files: "blk.*.attn_v.weight"
+    std::string type;     ///< as those of TypeRecipe
+    std::string where{};  ///< the position of the rule, for messages: "types.toml: line 3"
+
+    /// Whether pattern and type are equal.
+    bool operator==(const TypeRule& other) const {
+      return pattern == other.pattern && type == other.type;
+    }
+  };
+
+  /// The types of a model's matrices: of GGUF such as "Q3_K", vector bases such as "4x8", number
+  /// systems such as "nvfp4"; "keep" leaves matrices as they are.
+  struct TypeRecipe {
+    std::string type{};             ///< of the matrices in blocks; empty: they stay as they are
+    std::string table_type{};       ///< of embeddings and head; empty: the same, or one of 4 bits
+    std::vector<TypeRule> rules{};  ///< of single matrices; a later one wins
+
+    bool operator==(const TypeRecipe& other) const = default;
+  };
+
   /// A matrix of a quantized model.
   struct QuantizedMatrix {
     std::string name;  ///< as in GGUF files; of experts with their number
