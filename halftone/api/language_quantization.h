@@ -45,7 +45,7 @@ struct LanguageQuantizeJob {
   std::filesystem::path recipe_output{};  ///< a recipe of the types; empty: none
   lm::SampleOptions samples{};            ///< its begin token is that of the model
   compress::Damping damping{};
-  compress::GroupFitOptions groups{};
+  compress::MatrixFitOptions groups{};
   bool rotates = true;  ///< weights in Halftone's own types
   bool is_decoded =
       false;  ///< write what codes represent as float32, for programs that know no codes

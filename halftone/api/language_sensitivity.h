@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/compress/fit/group_metric.h"
+#include "halftone/compress/fit/metric.h"
 #include "halftone/lm/quantize/samples.h"
 #include "halftone/types/language_quantize.hpp"
 

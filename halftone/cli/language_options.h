@@ -12,7 +12,7 @@
 
 #include "halftone/api/language_model.h"
 #include "halftone/cli/command.h"
-#include "halftone/compress/fit/group_metric.h"
+#include "halftone/compress/fit/metric.h"
 #include "halftone/lm/generate/generate.h"
 #include "halftone/lm/quantize/samples.h"
 

@@ -195,14 +195,14 @@ MatrixView<const float> LayerFitter::float_weights(const ir::Node& node) const {
 }
 
 template <typename Fit>
-WeightFit LayerFitter::fit_layer(const ir::Node& node, Fit&& fit) {
+MatrixFit LayerFitter::fit_layer(const ir::Node& node, Fit&& fit) {
   const ProgressSink progress = stages_.next("fitting " + node.name);
   if (progress) progress(0, "");
   return fitted(node, fit);
 }
 
 /// Adds a constant with the codes of another constant, whose pages in memory are needed less now.
-ValueId LayerFitter::add_codes(ValueId original, WeightFit fit) {
+ValueId LayerFitter::add_codes(ValueId original, MatrixFit fit) {
   ir::release_pages(*graph_.constant(original));
   return graph_.add_constant(
       graph_.value(original).name,
@@ -226,16 +226,17 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
   }
   const MatrixView<const float> rows = float_weights(node);
   const auto layer = reader(table, format, ir::is_layer);
-  WeightFit fit;
+  MatrixFit fit;
   if (layer) {
     const ValueId x = graph_.node(*layer).inputs[0];
     const std::vector<LayerStatistics> statistics =
         input_statistics({{x, x}, ir::Unfolding(graph_, graph_.node(*layer))},
                          "inputs of " + graph_.node(*layer).name);
-    WeightFitOptions options = recipe_.fit.weights;
-    options.damping = 1;
+    MatrixFitOptions options = recipe_.fit.weights;
+    options.damping.uniform = 1;
     fit = fit_layer(node, [&] {
-      return fit_weights(rows, format, statistics[0], options, calibration_.devices());
+      return fit_to_statistics(rows, format, std::span(statistics).first(1), options,
+                               calibration_.devices());
     });
   } else {
     std::vector<std::size_t> uses;
@@ -257,10 +258,10 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
 Vector LayerFitter::fit_layer_weights(const ir::Node& node, std::vector<ValueId>& inputs,
                                       const WeightFormat& format,
                                       std::span<const LayerStatistics> statistics,
-                                      const WeightFitOptions& options) {
+                                      const MatrixFitOptions& options) {
   const MatrixView<const float> weights = float_weights(node);
-  WeightFit fit = fit_layer(node, [&] {
-    return fit_grouped_weights(weights, format, statistics, options, calibration_.devices());
+  MatrixFit fit = fit_layer(node, [&] {
+    return fit_to_statistics(weights, format, statistics, options, calibration_.devices());
   });
   Vector correction = std::move(fit.bias_correction);
   inputs[1] = add_codes(node.inputs[1], std::move(fit));
@@ -301,7 +302,7 @@ void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
   const std::vector<LayerStatistics> statistics = input_statistics(
       {{node.inputs[0], actual}, ir::Unfolding(graph_, node), encoding.codes.get()},
       "inputs of " + node.name);
-  WeightFitOptions options = recipe_.fit.weights;
+  MatrixFitOptions options = recipe_.fit.weights;
   const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
   // A computed bias cannot be corrected.
   if (has_bias && graph_.constant(inputs[2]) == nullptr) options.bias_correction = false;
@@ -321,7 +322,7 @@ void LayerFitter::quantize_recurrence(const ir::Node& node, std::vector<ValueId>
   const auto cols = static_cast<std::size_t>(graph_.value(node.inputs[1]).type.shape[1]);
   const std::vector<LayerStatistics> statistics =
       input_statistics({states, ir::Unfolding(cols), encoding}, "states of " + node.name);
-  WeightFitOptions options = recipe_.fit.weights;
+  MatrixFitOptions options = recipe_.fit.weights;
   options.bias_correction = false;  // the bias does not belong to the recurrence
   fit_layer_weights(node, inputs, format, statistics, options);
 }

@@ -70,11 +70,11 @@ class LayerFitter {
   [[nodiscard]] MatrixView<const float> float_weights(const ir::Node& node) const;
   std::vector<LayerStatistics> input_statistics(const LayerInput& input, const std::string& stage);
   template <typename Fit>
-  WeightFit fit_layer(const ir::Node& node, Fit&& fit);
-  ir::ValueId add_codes(ir::ValueId original, WeightFit fit);
+  MatrixFit fit_layer(const ir::Node& node, Fit&& fit);
+  ir::ValueId add_codes(ir::ValueId original, MatrixFit fit);
   Vector fit_layer_weights(const ir::Node& node, std::vector<ir::ValueId>& inputs,
                            const WeightFormat& format, std::span<const LayerStatistics> statistics,
-                           const WeightFitOptions& options);
+                           const MatrixFitOptions& options);
   void correct_bias(const ir::Node& node, std::vector<ir::ValueId>& inputs,
                     const Vector& correction);
 

@@ -159,7 +159,7 @@ TEST(Quantize, AlsoWorksInPhases) {
   const double layerwise = quantize(perceptron(20, 16, 4, 14), data, recipe).layers[1].sqnr_db;
   recipe.fit.schedule = Schedule::kPhases;
   recipe.fit.weights.levels.solver = LevelSolver::kGradient;
-  recipe.fit.weights.error_feedback = false;
+  recipe.fit.weights.feedback = false;
   recipe.fit.weights.refine = false;
   recipe.fit.weights.bias_correction = false;
   const QuantizeResult phases = quantize(perceptron(20, 16, 4, 14), data, recipe);

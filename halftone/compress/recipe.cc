@@ -6,7 +6,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/near_names.h"
 #include "halftone/base/shell_pattern.h"
-#include "halftone/compress/fit/vector_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {

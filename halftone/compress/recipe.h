@@ -96,7 +96,7 @@ enum class Schedule {
 };
 
 struct FitOptions {
-  WeightFitOptions weights;
+  MatrixFitOptions weights;
   /// Equalize the ranges of consecutive layers before the fit: passes::equalize().
   bool equalize = false;
   Schedule schedule = Schedule::kLayerwise;

@@ -122,16 +122,16 @@ TEST_P(EveryKey, IsReadAndWritten) {
   EXPECT_EQ(recipe.defaults.arithmetic, ir::Arithmetic::kFloat);
   EXPECT_EQ(recipe.ends.weight_bits, 8);
   EXPECT_EQ(recipe.ends.activation_system->name, "int");
-  const WeightFitOptions& weights = recipe.fit.weights;
+  const MatrixFitOptions& weights = recipe.fit.weights;
   EXPECT_EQ(weights.levels.solver, LevelSolver::kGradient);
   EXPECT_EQ(weights.levels.iterations, 7);
   EXPECT_EQ(weights.levels.learning_rate, 0.25);
   EXPECT_EQ(weights.levels.l2_penalty, 1e-3);
-  EXPECT_FALSE(weights.input_weighted || weights.error_feedback || weights.bias_correction ||
+  EXPECT_FALSE(weights.input_weighted || weights.feedback || weights.bias_correction ||
                recipe.fit.refit_activations || recipe.fit.small_ratios);
   EXPECT_TRUE(weights.refine);
   EXPECT_EQ(weights.refine_sweeps, 9);
-  EXPECT_EQ(weights.damping, 0.5);
+  EXPECT_EQ(weights.damping.uniform, 0.5);
   EXPECT_TRUE(recipe.fit.equalize);
   EXPECT_FALSE(Recipe().fit.equalize);
   EXPECT_EQ(recipe.fit.schedule, Schedule::kLayerwise);
@@ -420,10 +420,9 @@ TEST(Recipe, IsWrittenWithoutSettingsThatHaveNoEffect) {
   recipe.fit.schedule = Schedule::kPhases;
   recipe.fit.reconstruct.steps = 5;
   recipe.fit.input_rows = 300;
-  WeightFitOptions& weights = recipe.fit.weights;
-  weights.damping = 0.5;
-  weights.refine = weights.error_feedback = weights.input_weighted = weights.bias_correction =
-      false;
+  MatrixFitOptions& weights = recipe.fit.weights;
+  weights.damping.uniform = 0.5;
+  weights.refine = weights.feedback = weights.input_weighted = weights.bias_correction = false;
   const Recipe again = parse_recipe(to_toml(recipe), "test");
   EXPECT_EQ(again.overrides[0].settings.activation_bits, 0);
   EXPECT_EQ(again.overrides[0].settings.weight_bits, 3);

@@ -128,8 +128,8 @@ void add_settings(Lines& lines, const LayerSettings& settings) {
   if (settings.arithmetic) lines.word("arithmetic", to_string(*settings.arithmetic));
 }
 
-void add_weights(Lines& lines, const WeightFitOptions& weights) {
-  const WeightFitOptions usual;
+void add_weights(Lines& lines, const MatrixFitOptions& weights) {
+  const MatrixFitOptions usual;
   const bool by_gradient = weights.levels.solver == LevelSolver::kGradient;
   if (by_gradient) lines.word("basis_solver", "gradient");
   lines.number_unless("iterations", weights.levels.iterations, usual.levels.iterations);
@@ -138,14 +138,14 @@ void add_weights(Lines& lines, const WeightFitOptions& weights) {
     lines.number("l2_penalty", weights.levels.l2_penalty);
   }
   lines.flag_unless("input_weighted", weights.input_weighted, usual.input_weighted);
-  lines.flag_unless("error_feedback", weights.error_feedback, usual.error_feedback);
+  lines.flag_unless("error_feedback", weights.feedback, usual.feedback);
   lines.flag_unless("refine", weights.refine, usual.refine);
   if (weights.refine) {
     lines.number_unless("refine_sweeps", weights.refine_sweeps, usual.refine_sweeps);
   }
   lines.flag_unless("bias_correction", weights.bias_correction, usual.bias_correction);
-  if (weights.refine || weights.error_feedback) {
-    lines.number_unless("damping", weights.damping, usual.damping);
+  if (weights.refine || weights.feedback) {
+    lines.number_unless("damping", weights.damping.uniform, usual.damping.uniform);
   }
 }
 
@@ -174,9 +174,8 @@ void add_fit(Lines& lines, const FitOptions& fit) {
     lines.flag_unless("refit_activations", fit.refit_activations, usual.refit_activations);
   }
   lines.number_unless("activation_samples", fit.activation_samples, usual.activation_samples);
-  const WeightFitOptions& weights = fit.weights;
-  if (weights.refine || weights.error_feedback || weights.input_weighted ||
-      weights.bias_correction) {
+  const MatrixFitOptions& weights = fit.weights;
+  if (weights.refine || weights.feedback || weights.input_weighted || weights.bias_correction) {
     lines.number_unless("input_rows", fit.input_rows, usual.input_rows);
   }
   lines.flag_unless("small_ratios", fit.small_ratios, usual.small_ratios);

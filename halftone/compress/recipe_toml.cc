@@ -127,7 +127,7 @@ std::vector<Key> layer_keys(LayerSettings& settings, SchemeNames& names) {
   return keys;
 }
 
-std::vector<Key> weight_keys(WeightFitOptions& weights) {
+std::vector<Key> weight_keys(MatrixFitOptions& weights) {
   return {
       word("basis_solver",
            [&](const std::string& name) {
@@ -140,12 +140,12 @@ std::vector<Key> weight_keys(WeightFitOptions& weights) {
       real("learning_rate", 1e-9, 1, [&](double value) { weights.levels.learning_rate = value; }),
       real("l2_penalty", 0, 1e3, [&](double value) { weights.levels.l2_penalty = value; }),
       flag("input_weighted", [&](bool value) { weights.input_weighted = value; }),
-      flag("error_feedback", [&](bool value) { weights.error_feedback = value; }),
+      flag("error_feedback", [&](bool value) { weights.feedback = value; }),
       flag("refine", [&](bool value) { weights.refine = value; }),
       whole("refine_sweeps", 1, 10000,
             [&](std::int64_t value) { weights.refine_sweeps = static_cast<int>(value); }),
       flag("bias_correction", [&](bool value) { weights.bias_correction = value; }),
-      real("damping", 1e-9, 1e3, [&](double value) { weights.damping = value; }),
+      real("damping", 1e-9, 1e3, [&](double value) { weights.damping.uniform = value; }),
   };
 }
 

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/parameters.h"
-#include "halftone/compress/fit/vector_fit.h"
 #include "halftone/compress/layers.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/systems.h"
@@ -64,9 +64,9 @@ ir::EncodedTensor rule_weights(const ir::Tensor& weights, const WeightFormat& fo
   const auto [rows, cols] = ir::matrix_extent(weights.shape());
   const MatrixView<const float> matrix(weights.as<float>(), rows, cols);
   if (format.system->vectors != nullptr) {
-    const GroupMetric metric = GroupMetric::identity(cols);
-    RowFit fit = fit_vectors(matrix, format, {&metric, 1},
-                             {.feedback = false, .candidates = 1, .sweeps = 0});
+    const auto metric = Metric<double>::identity(cols);
+    MatrixFit fit = fit_matrix(matrix, {&metric, 1}, format,
+                               {.feedback = false, .candidates = 1, .refine = false});
     return {weights.shape(), std::make_shared<const numerics::MatrixEncoding>(fit.encoding),
             std::move(fit.codes)};
   }

@@ -2,8 +2,10 @@
 #include "halftone/compress/fit/code_search.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "halftone/base/parallel.h"
+#include "halftone/compress/fit/column_pass.h"
 
 namespace halftone::compress {
 namespace {
@@ -12,6 +14,9 @@ using Eigen::Index;
 
 /// Ridge on the closed-form levels, of the mean diagonal of its Gram matrix.
 constexpr double kLevelRidge = 1e-6;
+
+/// Rows that are encoded together, so that a row of the factor is read once for all of them.
+constexpr std::size_t kRowsAtOnce = 16;
 
 /// Other parameters that may be better than `best` once they are rounded.
 template <typename Consider>
@@ -82,8 +87,8 @@ std::vector<RowBlock> CodeSearch::blocks_of_row(std::size_t row) const {
   return blocks;
 }
 
-RowFit CodeSearch::result() const {
-  RowFit fit{encoding_, numerics::BitPlanes(rows_, cols_, encoding_.bits)};
+MatrixFit CodeSearch::result() const {
+  MatrixFit fit{encoding_, numerics::BitPlanes(rows_, cols_, encoding_.bits)};
   for (std::size_t i = 0; i < codes_.size(); ++i) {
     fit.codes.set_code(i / cols_, i % cols_, codes_[i]);
   }
@@ -95,6 +100,51 @@ void CodeSearch::set_levels(std::size_t block, const numerics::Levels& levels) {
   encoders_[block] = numerics::BlockEncoder(encoding_.levels(block));
 }
 
+void CodeSearch::fit_block(std::size_t block, std::span<const double> target,
+                           std::span<const float> weights, const LevelFitOptions& options) {
+  const std::vector<float> values(target.begin(), target.end());
+  set_levels(block, fit_levels(space_.of_block(block), values, {}, weights, options).levels);
+}
+
+void CodeSearch::fit_blocks(MatrixView<const double> target, std::span<const float> weights,
+                            const LevelFitOptions& options) {
+  if (is_shared()) {
+    std::vector<float> of_all;
+    for (std::size_t r = 0; r < rows_; ++r) {
+      of_all.insert(of_all.end(), weights.begin(), weights.end());
+    }
+    return fit_block(0, {target.data_handle(), target.size()}, of_all, options);
+  }
+  for (std::size_t row = 0; row < rows_; ++row) {
+    for (const RowBlock& block : blocks_of_row(row)) {
+      const auto part = [&](auto all) {
+        return all.empty() ? all : all.subspan(block.first_col, block.num_cols);
+      };
+      fit_block(block.block, part(target.row(row)), part(weights), options);
+    }
+  }
+}
+
+void CodeSearch::encode(MatrixView<const double> target, MatrixView<const double> factor) {
+  parallel_for((rows_ + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t b) {
+    const std::size_t first = b * kRowsAtOnce;
+    const std::size_t count = std::min(kRowsAtOnce, rows_ - first);
+    Matrix work(static_cast<Index>(cols_), static_cast<Index>(count));
+    Matrix errors(work.rows(), work.cols());
+    for (std::size_t r = 0; r < count; ++r) {
+      std::ranges::copy(target.row(first + r), work.col(static_cast<Index>(r)).begin());
+    }
+    const ColumnPass<double> pass{factor, view_of(work), view_of(errors)};
+    pass.run([&](std::size_t k) {
+      const double unit = factor.size() == 0 ? 1 : factor(k, k);
+      for (std::size_t r = 0; r < count; ++r) {
+        const double w = pass.work(k, r);
+        pass.changes(k, r) = (w - encode(first + r, k, w)) / unit;
+      }
+    });
+  });
+}
+
 double CodeSearch::encode(std::size_t row, std::size_t col, double x) {
   const numerics::BlockEncoder& encoder = encoders_[block_of(row, col)];
   const numerics::Code code = encoder.encode(static_cast<float>(x));
@@ -102,8 +152,8 @@ double CodeSearch::encode(std::size_t row, std::size_t col, double x) {
   return values_(static_cast<Index>(row), static_cast<Index>(col)) = encoder.value(code);
 }
 
-CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& hessian,
-                                                const Matrix& goal) const {
+CodeSearch::Equations CodeSearch::row_equations(std::size_t row, MatrixView<const double> hessian,
+                                                MatrixView<const double> goal) const {
   const Index p = space_.size();
   const std::vector<RowBlock> blocks = blocks_of_row(row);
   const Index unknowns = p * static_cast<Index>(blocks.size());
@@ -126,12 +176,11 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
   };
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const auto [block, first, count] = blocks[b];
-    kernels::matmul(view_of(features[b]), view_of(hessian).rows_from(first, count),
+    kernels::matmul(view_of(features[b]), hessian.rows_from(first, count),
                     rows_of_block(products, b));
     equations.rhs.segment(static_cast<Index>(b) * p, p) =
-        multiply(features[b], goal.row(static_cast<Index>(row))
-                                  .segment(static_cast<Index>(first), static_cast<Index>(count))
-                                  .transpose());
+        multiply(features[b],
+                 Eigen::Map<const Vector>(goal.row(row).data() + first, static_cast<Index>(count)));
   }
   // F H F' = F (F H)', as H is symmetric.
   const Matrix transposed = products.transpose();
@@ -198,7 +247,8 @@ void CodeSearch::solve_row_rounded(std::size_t row, const Equations& equations) 
   }
 }
 
-void CodeSearch::solve_shared_levels(const Matrix& hessian, const Matrix& goal) {
+void CodeSearch::solve_shared_levels(MatrixView<const double> hessian,
+                                     MatrixView<const double> goal) {
   // One block for all rows: their equations add up, in the order of the rows.
   std::vector<Equations> by_row(rows_);
   parallel_for(rows_, [&](std::size_t row) { by_row[row] = row_equations(row, hessian, goal); });
@@ -217,55 +267,57 @@ void CodeSearch::revalue_row(std::size_t row) {
   }
 }
 
-bool CodeSearch::descend_row(std::size_t row, const Matrix& hessian, const Matrix& goal) {
+bool CodeSearch::descend_row(std::size_t row, MatrixView<const double> hessian,
+                             MatrixView<const double> goal) {
   revalue_row(row);
   const auto r = static_cast<Index>(row);
+  Matrix gradient(static_cast<Index>(cols_), 1);
   // H is symmetric: H v is the transpose of v' H, which reads H row by row.
-  const Matrix values = values_.row(r);
-  Matrix product(1, values.cols());
-  kernels::matmul(view_of(values), view_of(hessian), view_of(product));
-  Vector residual = (product - goal.row(r)).transpose();
+  kernels::matmul(view_of(values_).rows_from(row, 1), hessian,
+                  MatrixView<double>(gradient.data(), 1, cols_, cols_));
+  gradient = Eigen::Map<const Vector>(goal.row(row).data(), gradient.rows()) - gradient;
+  Matrix steps(gradient.rows(), 1);
   bool changed = false;
-  for (std::size_t col = 0; col < cols_; ++col) {
-    const auto c = static_cast<Index>(col);
-    const double curvature = hessian(c, c);
-    const double old = values_(r, c);
-    // Moving by s changes the objective by 2 s residual + s^2 curvature: a parabola whose nearest
+  const ColumnPass<double> pass{hessian, view_of(gradient), view_of(steps), 1, cols_};
+  pass.run([&](std::size_t col) {
+    const double slope = pass.work(col, 0);
+    const double curvature = hessian(col, col);
+    double& value = values_(r, static_cast<Index>(col));
+    // Moving by s changes the objective by s^2 curvature - 2 s slope: a parabola whose nearest
     // level to its minimum is the best one.
     const numerics::BlockEncoder& encoder = encoders_[block_of(row, col)];
-    const numerics::Code code = encoder.encode(static_cast<float>(old - residual[c] / curvature));
+    const numerics::Code code = encoder.encode(static_cast<float>(value + slope / curvature));
     const double level = encoder.value(code);
-    const double step = level - old;
-    if (!(step * (2 * residual[c] + step * curvature) < -1e-12 * curvature * old * old)) continue;
+    const double step = level - value;
+    const bool helps = step * (step * curvature - 2 * slope) < -1e-12 * curvature * value * value;
+    pass.changes(col, 0) = helps ? step : 0;
+    if (!helps) return;
     codes_[row * cols_ + col] = code;
-    values_(r, c) = level;
-    residual += step * hessian.row(c).transpose();
+    value = level;
     changed = true;
-  }
+  });
   return changed;
 }
 
-void CodeSearch::refine(const Matrix& hessian, const Matrix& goal, int sweeps) {
-  if (encoding_.granularity == numerics::Granularity::kTensor) {
-    refine_together(hessian, goal, sweeps);
+void CodeSearch::refine(MatrixView<const double> hessian, MatrixView<const double> goal,
+                        int sweeps) {
+  if (!is_shared()) {
+    parallel_for(rows_, [&](std::size_t row) {
+      bool changed = true;
+      for (int sweep = 0; sweep < sweeps && changed; ++sweep) {
+        solve_row(row, row_equations(row, hessian, goal));
+        changed = descend_row(row, hessian, goal);
+      }
+    });
     return;
   }
-  parallel_for(rows_, [&](std::size_t row) {
-    bool changed = true;
-    for (int sweep = 0; sweep < sweeps && changed; ++sweep) {
-      solve_row(row, row_equations(row, hessian, goal));
-      changed = descend_row(row, hessian, goal);
-    }
-  });
-}
-
-void CodeSearch::refine_together(const Matrix& hessian, const Matrix& goal, int sweeps) {
-  std::vector<char> changed(rows_, 1);
-  const auto any_changed = [&] { return std::ranges::count(changed, 1) > 0; };
-  for (int sweep = 0; sweep < sweeps && any_changed(); ++sweep) {
+  std::atomic<bool> changed = true;
+  for (int sweep = 0; sweep < sweeps && changed; ++sweep) {
     solve_shared_levels(hessian, goal);
-    parallel_for(rows_,
-                 [&](std::size_t row) { changed[row] = descend_row(row, hessian, goal) ? 1 : 0; });
+    changed = false;
+    parallel_for(rows_, [&](std::size_t row) {
+      if (descend_row(row, hessian, goal)) changed = true;
+    });
   }
 }
 

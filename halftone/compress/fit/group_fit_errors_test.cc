@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "halftone/base/testing.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/group_error.h"
-#include "halftone/compress/fit/group_fit.h"
 #include "halftone/compress/fit/group_testing.h"
 
 namespace halftone::compress {
@@ -19,7 +19,7 @@ TEST(GroupFitErrors, NameTheWeightThatIsNotFinite) {
     std::vector<float> weights(2 * 40);
     weights[45] = bad;
     expect_error(ErrorKind::kUnsupported, "weight 5 of output 1", [&] {
-      fit_groups({weights, 2, 40}, plain_grid(), GroupMetric::identity(40));
+      fit_matrix({weights, 2, 40}, Metric<float>::identity(40), plain_grid());
     });
   }
 }
@@ -27,14 +27,14 @@ TEST(GroupFitErrors, NameTheWeightThatIsNotFinite) {
 TEST(GroupFitErrors, ReportAMetricOfAnotherSize) {
   const std::vector<float> weights(40);
   expect_error(ErrorKind::kShape, "weights have 20 columns, the metric 21 inputs", [&] {
-    fit_groups({weights, 2, 20}, plain_grid(), GroupMetric::identity(21));
+    fit_matrix({weights, 2, 20}, Metric<float>::identity(21), plain_grid());
   });
 }
 
 TEST(GroupFitErrors, ReportOptionsOutOfRange) {
   const std::vector<float> weights(40);
-  const auto fit_with = [&](const GroupFitOptions& options) {
-    fit_groups({weights, 2, 20}, plain_grid(), GroupMetric::identity(20), options);
+  const auto fit_with = [&](const MatrixFitOptions& options) {
+    fit_matrix({weights, 2, 20}, Metric<float>::identity(20), plain_grid(), options);
   };
   expect_error(ErrorKind::kUsage, "1 to 64 candidates, found 0",
                [&] { fit_with({.candidates = 0}); });
@@ -90,7 +90,7 @@ TEST(GroupCodes, IsRefusedWithScalesThatNoFileHas) {
 
 TEST(GroupCodes, DecodesOnlyFitsOfItsSizes) {
   const std::vector<float> weights(2 * 40);
-  const GroupFit fit = fit_groups({weights, 2, 40}, plain_grid(), GroupMetric::identity(40));
+  const GroupFit fit = fit_matrix({weights, 2, 40}, Metric<float>::identity(40), plain_grid());
   std::vector<float> values(3 * 41);
   const auto decode_to = [&](const GroupFit& what, std::size_t rows, std::size_t cols) {
     decode(what, plain_grid(), MatrixView<float>(values.data(), rows, cols, cols));
@@ -105,9 +105,9 @@ TEST(GroupCodes, DecodesOnlyFitsOfItsSizes) {
   expect_error(ErrorKind::kShape, "expected 4 scales, found 5", [&] { decode_to(other, 2, 40); });
 }
 
-TEST(GroupMetric, RefusesMomentsThatAreNone) {
+TEST(Metric, RefusesMomentsThatAreNone) {
   const auto metric_of = [](const std::vector<float>& moments, std::size_t rows) {
-    GroupMetric::of(MatrixView<const float>(moments, rows, moments.size() / rows));
+    Metric<float>::of(MatrixView<const float>(moments, rows, moments.size() / rows));
   };
   expect_error(ErrorKind::kShape, "found 1 x 4", [&] { metric_of({1, 0, 0, 1}, 1); });
   for (const float bad : {kNan, kInfinity}) {
@@ -115,7 +115,7 @@ TEST(GroupMetric, RefusesMomentsThatAreNone) {
       metric_of({1, bad, 0, 1}, 2);
     });
     expect_error(ErrorKind::kUnsupported, "those of input 0 are not finite", [&] {
-      GroupMetric::diagonal(std::vector<float>{bad, 1});
+      Metric<float>::diagonal(std::vector<float>{bad, 1});
     });
   }
   expect_error(ErrorKind::kUnsupported, "that of input 1 is negative", [&] {
@@ -124,12 +124,12 @@ TEST(GroupMetric, RefusesMomentsThatAreNone) {
   expect_error(ErrorKind::kUnsupported, "positive definite", [&] { metric_of({1, 5, 5, 1}, 2); });
 }
 
-TEST(GroupMetric, RefusesDampingBelowZero) {
+TEST(Metric, RefusesDampingBelowZero) {
   const std::vector<float> one = {1};
   for (const Damping& damping : {Damping{-1, 0}, Damping{0, -1}, Damping{kInfinity, 0}}) {
-    expect_error(ErrorKind::kUsage, "damping", [&] { GroupMetric::diagonal(one, damping); });
+    expect_error(ErrorKind::kUsage, "damping", [&] { Metric<float>::diagonal(one, damping); });
     expect_error(ErrorKind::kUsage, "damping",
-                 [&] { GroupMetric::of(MatrixView<const float>(one, 1, 1), damping); });
+                 [&] { Metric<float>::of(MatrixView<const float>(one, 1, 1), damping); });
   }
 }
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/group_testing.h"
 
 namespace halftone::compress {
@@ -72,12 +72,12 @@ struct FeedbackStep {
 /// A fit in float64.
 class DoubleFit {
  public:
-  DoubleFit(const TestLayer& layer, const NamedGrid& named, const GroupFitOptions& options)
+  DoubleFit(const TestLayer& layer, const NamedGrid& named, const MatrixFitOptions& options)
       : layer_(layer),
         grid_(named.grid),
         codewords_(named.grid.codewords()),
-        metric_(GroupMetric::of(layer.m())),
-        fit_(fit_groups(layer.w(), named.grid, metric_, options)) {}
+        metric_(Metric<float>::of(layer.m())),
+        fit_(fit_matrix(layer.w(), metric_, named.grid, options)) {}
 
   [[nodiscard]] std::size_t blocks() const { return layer_.inputs / grid_.vector(); }
   [[nodiscard]] std::size_t code(std::size_t row, std::size_t block) const {
@@ -172,7 +172,7 @@ class DoubleFit {
   const TestLayer& layer_;
   const GroupCodes& grid_;
   std::vector<float> codewords_;
-  GroupMetric metric_;
+  Metric<float> metric_;
   GroupFit fit_;
 };
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/fit/group_fit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include "halftone/base/half.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/group_error.h"
 #include "halftone/compress/fit/group_testing.h"
 #include "halftone/numerics/stored_numbers.h"
@@ -20,10 +19,10 @@ namespace halftone::compress {
 namespace {
 
 /// The relative error of the outputs of a layer.
-double group_error(const TestLayer& layer, const GroupCodes& grid, const GroupFitOptions& options,
+double group_error(const TestLayer& layer, const GroupCodes& grid, const MatrixFitOptions& options,
                    const Damping& damping = {}) {
-  const GroupMetric metric = GroupMetric::of(layer.m(), damping);
-  const auto values = decoded(fit_groups(layer.w(), grid, metric, options), grid);
+  const Metric<float> metric = Metric<float>::of(layer.m(), damping);
+  const auto values = decoded(fit_matrix(layer.w(), metric, grid, options), grid);
   return relative_output_error(layer.w(), {values, layer.outputs, layer.inputs}, layer.m());
 }
 
@@ -50,7 +49,7 @@ TEST_P(GroupFitOfGrid, EveryStepLowersTheError) {
 TEST_P(GroupFitOfGrid, StoresWhatAFileCanHold) {
   const GroupCodes& grid = GetParam().grid;
   const TestLayer layer(20, 300);
-  const GroupFit fit = fit_groups(layer.w(), grid, GroupMetric::of(layer.m()));
+  const GroupFit fit = fit_matrix(layer.w(), Metric<float>::of(layer.m()), grid);
   EXPECT_EQ(fit.codes.size(), 20 * grid.codes_per_row(300));
   EXPECT_EQ(fit.scales.size(), 20 * grid.groups_per_row(300));
   EXPECT_EQ(fit.offsets.size(), grid.has_offsets ? fit.scales.size() : 0);
@@ -96,10 +95,10 @@ TEST_P(GroupFitOfGrid, StoresWhatAFileCanHold) {
 TEST_P(GroupFitOfGrid, IsTheSameForAnyNumberOfThreads) {
   const GroupCodes& grid = GetParam().grid;
   const TestLayer layer(250, 70);
-  const GroupMetric metric = GroupMetric::of(layer.m());
+  const Metric<float> metric = Metric<float>::of(layer.m());
   const auto fit_with = [&](int threads) {
     set_num_threads(threads);
-    GroupFit fit = fit_groups(layer.w(), grid, metric);
+    GroupFit fit = fit_matrix(layer.w(), metric, grid);
     set_num_threads(0);
     return fit;
   };
@@ -112,9 +111,9 @@ TEST_P(GroupFitOfGrid, DoesNotDependOnOtherRows) {
   const GroupCodes& grid = GetParam().grid;
   if (numerics::has_tensor_factor(grid.scales)) GTEST_SKIP() << "all rows share a factor";
   const TestLayer layer(100, 64);
-  const GroupMetric metric = GroupMetric::of(layer.m());
-  const GroupFit all = fit_groups(layer.w(), grid, metric);
-  const GroupFit some = fit_groups(layer.w().rows_from(90, 7), grid, metric);
+  const Metric<float> metric = Metric<float>::of(layer.m());
+  const GroupFit all = fit_matrix(layer.w(), metric, grid);
+  const GroupFit some = fit_matrix(layer.w().rows_from(90, 7), metric, grid);
   const auto values = decoded(all, grid);
   EXPECT_EQ(std::vector<float>(values.begin() + 90 * 64, values.begin() + 97 * 64),
             decoded(some, grid));
@@ -137,8 +136,9 @@ TEST_P(GroupFitOfGrid, StandsAnyFiniteWeights) {
   layer.weights[7 * 75 + 21] = 1e15F;
   for (const double uniform : {0.0, 0.001}) {
     for (const bool feedback : {false, true}) {
-      const GroupMetric metric = GroupMetric::of(layer.m(), {.channel = 0.05, .uniform = uniform});
-      const GroupFit fit = fit_groups(layer.w(), grid, metric, {.feedback = feedback});
+      const Metric<float> metric =
+          Metric<float>::of(layer.m(), {.channel = 0.05, .uniform = uniform});
+      const GroupFit fit = fit_matrix(layer.w(), metric, grid, {.feedback = feedback});
       const std::vector<float> values = decoded(fit, grid);
       EXPECT_TRUE(std::ranges::all_of(values, [](float x) { return std::isfinite(x); }));
       if (grid.scales != GroupScales::kPowerOfTwo) {
@@ -154,16 +154,16 @@ TEST(GroupFit, OfZerosIsZero) {
   const std::vector<float> zeros(20 * 64);
   const TestLayer layer(1, 64);
   for (const NamedGrid& named : grids_of_files()) {
-    const GroupFit fit = fit_groups({zeros, 20, 64}, named.grid, GroupMetric::of(layer.m()));
+    const GroupFit fit = fit_matrix({zeros, 20, 64}, Metric<float>::of(layer.m()), named.grid);
     EXPECT_EQ(decoded(fit, named.grid), zeros) << named.name;
   }
 }
 
 TEST(GroupFit, OfNothingIsEmpty) {
   const GroupCodes grid = half_codes({4, -8}, 32);
-  const GroupFit no_rows = fit_groups({nullptr, 0, 5, 5}, grid, GroupMetric::identity(5));
+  const GroupFit no_rows = fit_matrix({nullptr, 0, 5, 5}, Metric<float>::identity(5), grid);
   EXPECT_TRUE(no_rows.codes.empty());
-  const GroupFit no_cols = fit_groups({nullptr, 5, 0, 0}, grid, GroupMetric::identity(0));
+  const GroupFit no_cols = fit_matrix({nullptr, 5, 0, 0}, Metric<float>::identity(0), grid);
   EXPECT_EQ(no_cols.rows, 5U);
   EXPECT_TRUE(no_cols.codes.empty());
 }
@@ -177,7 +177,7 @@ TEST(GroupFit, FindsWeightsThatLieOnTheGrid) {
     const int level = i % 32 == 0 ? -8 : static_cast<int>(random.below(16)) - 8;
     layer.weights[i] = 0.125F * static_cast<float>(level);
   }
-  const GroupFit fit = fit_groups(layer.w(), grid, GroupMetric::of(layer.m()));
+  const GroupFit fit = fit_matrix(layer.w(), Metric<float>::of(layer.m()), grid);
   const double error = relative_output_error(layer.w(), {decoded(fit, grid), 40, 96}, layer.m());
   EXPECT_LT(error, 1e-4);
 }
@@ -191,9 +191,9 @@ TEST(GroupFit, InADiagonalMetricIsThatOfTheSameMatrix) {
     matrix[i * 81] = diagonal[i];
   }
   for (const NamedGrid& named : grids_of_files()) {
-    const auto expected =
-        fit_groups(layer.w(), named.grid, GroupMetric::of(MatrixView<const float>(matrix, 80, 80)));
-    const auto found = fit_groups(layer.w(), named.grid, GroupMetric::diagonal(diagonal));
+    const auto expected = fit_matrix(
+        layer.w(), Metric<float>::of(MatrixView<const float>(matrix, 80, 80)), named.grid);
+    const auto found = fit_matrix(layer.w(), Metric<float>::diagonal(diagonal), named.grid);
     EXPECT_EQ(decoded(found, named.grid), decoded(expected, named.grid)) << named.name;
   }
 }
@@ -201,7 +201,7 @@ TEST(GroupFit, InADiagonalMetricIsThatOfTheSameMatrix) {
 TEST(GroupFit, WithoutFeedbackOrSweepsIsNearest) {
   const GroupCodes grid = half_codes({8, -128}, 32);
   const TestLayer layer(20, 64);
-  const GroupFit fit = fit_groups(layer.w(), grid, GroupMetric::of(layer.m()),
+  const GroupFit fit = fit_matrix(layer.w(), Metric<float>::of(layer.m()), grid,
                                   {.feedback = false, .candidates = 1, .sweeps = 0});
   const std::vector<float> values = decoded(fit, grid);
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scales and offsets of groups: which are tried, and how they are rounded to what files store.
-// Used by group_fit.cc. Arrays of rows have a multiple of kernels::kFitLanes of them.
+// Used by group_rows.cc. Arrays of rows have a multiple of kernels::kFitLanes of them.
 #pragma once
 
 #include <cstddef>

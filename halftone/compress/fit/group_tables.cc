@@ -90,7 +90,7 @@ double sum_of_floats(const std::vector<float>& numbers) {
 
 }  // namespace
 
-GroupTables tables_of_group(const GroupMetric& metric, const kernels::Codewords& codewords,
+GroupTables tables_of_group(const Metric<float>& metric, const kernels::Codewords& codewords,
                             std::size_t first, std::size_t g, bool feedback) {
   const std::size_t d = codewords.numbers();
   std::vector<float> hessian = diagonal_block(metric.hessian(), metric.is_diagonal(), first, g);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fit of weights in groups needs of a metric, group by group. Used by group_fit.cc.
+// What a fit of weights in groups needs of a metric, group by group. Used by group_rows.cc.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
 #include "halftone/base/view.h"
-#include "halftone/compress/fit/group_metric.h"
+#include "halftone/compress/fit/metric.h"
 #include "halftone/kernels/fit/codewords.h"
 
 namespace halftone::compress {
@@ -26,7 +26,7 @@ struct GroupTables {
 
 /// The columns [first, first + g) of a metric.
 /// @param feedback  whether errors are spread; if not, U is that of the diagonal of H
-GroupTables tables_of_group(const GroupMetric& metric, const kernels::Codewords& codewords,
+GroupTables tables_of_group(const Metric<float>& metric, const kernels::Codewords& codewords,
                             std::size_t first, std::size_t g, bool feedback);
 
 }  // namespace halftone::compress

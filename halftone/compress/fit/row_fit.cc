@@ -44,7 +44,7 @@ class Packing {
     return max_blocks_ * (1 + scales_) * sizeof(float) + max_words_ * sizeof(std::int64_t);
   }
 
-  [[nodiscard]] PackedFit pack(const RowFit& fit) const {
+  [[nodiscard]] PackedFit pack(const MatrixFit& fit) const {
     HALFTONE_ASSERT(fit.encoding.num_blocks() <= max_blocks_);
     return {
         spmd::Array::make<float>({extent(max_blocks_), extent(1 + scales_)},
@@ -57,7 +57,7 @@ class Packing {
         })};
   }
 
-  void unpack(const PackedFit& packed, std::span<const RowRange> ranges, RowFit& whole) const {
+  void unpack(const PackedFit& packed, std::span<const RowRange> ranges, MatrixFit& whole) const {
     const auto numbers = packed.numbers.as<float>();
     const auto codes = packed.codes.as<std::int64_t>();
     for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -69,7 +69,7 @@ class Packing {
  private:
   static std::int64_t extent(std::size_t n) { return static_cast<std::int64_t>(n); }
 
-  void pack(const RowFit& fit, std::span<float> numbers) const {
+  void pack(const MatrixFit& fit, std::span<float> numbers) const {
     std::ranges::fill(numbers, 0.0F);
     const numerics::MatrixEncoding& encoding = fit.encoding;
     for (std::size_t b = 0; b < encoding.num_blocks(); ++b) {
@@ -81,7 +81,7 @@ class Packing {
 
   /// Copies a packed fit into the rows of the whole fit.
   void unpack(std::span<const float> numbers, std::span<const std::int64_t> codes, RowRange range,
-              RowFit& whole) const {
+              MatrixFit& whole) const {
     const std::size_t cols = whole.codes.cols;
     numerics::MatrixEncoding& encoding = whole.encoding;
     const bool is_shared = encoding.granularity == Granularity::kTensor;
@@ -160,12 +160,13 @@ std::vector<RowRange> row_ranges(const WeightFormat& format, std::size_t rows, s
   return ranges;
 }
 
-RowFit fit_ranges(const WeightFormat& format, std::size_t cols, const std::vector<RowRange>& ranges,
-                  const spmd::Devices& devices, const std::function<RowFit(const RowRange&)>& fit) {
+MatrixFit fit_ranges(const WeightFormat& format, std::size_t cols,
+                     const std::vector<RowRange>& ranges, const spmd::Devices& devices,
+                     const std::function<MatrixFit(const RowRange&)>& fit) {
   const std::size_t rows = ranges.back().first + ranges.back().count;
   const std::size_t max_rows = std::ranges::max(ranges, {}, &RowRange::count).count;
   const Packing packing(format, max_rows, cols);
-  RowFit whole{empty_encoding(format, rows, cols), numerics::BitPlanes(rows, cols, format.bits)};
+  MatrixFit whole{empty_encoding(format, rows, cols), numerics::BitPlanes(rows, cols, format.bits)};
   // Packed fits take as much memory as the whole, and once more while they are gathered.
   const std::size_t at_once = std::max<std::size_t>(kMaxPackedBytes / packing.bytes(), 1);
   for (std::size_t first = 0; first < ranges.size(); first += at_once) {

@@ -13,8 +13,7 @@
 
 namespace halftone::compress {
 
-/// The number system of a layer's weights. The weights of a system of vectors are fitted by
-/// fit_vectors().
+/// The number system of a layer's weights.
 struct WeightFormat {
   const numerics::NumberSystem* system = &numerics::find_system("basis");
   int bits = 2;
@@ -33,9 +32,10 @@ numerics::MatrixEncoding empty_encoding(const WeightFormat& format, std::size_t 
                                         std::size_t cols);
 
 /// Codes of a matrix with their encoding.
-struct RowFit {
+struct MatrixFit {
   numerics::MatrixEncoding encoding;
   numerics::BitPlanes codes;
+  Vector bias_correction{};  ///< [o] to add to the bias; zero or empty: none
 };
 
 /// Neighbouring rows of a matrix.
@@ -61,7 +61,8 @@ std::vector<RowRange> row_ranges(const WeightFormat& format, std::size_t rows, s
 /// @param fit      fit(range), called from several threads
 /// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @throws what `fit` throws
-RowFit fit_ranges(const WeightFormat& format, std::size_t cols, const std::vector<RowRange>& ranges,
-                  const spmd::Devices& devices, const std::function<RowFit(const RowRange&)>& fit);
+MatrixFit fit_ranges(const WeightFormat& format, std::size_t cols,
+                     const std::vector<RowRange>& ranges, const spmd::Devices& devices,
+                     const std::function<MatrixFit(const RowRange&)>& fit);
 
 }  // namespace halftone::compress

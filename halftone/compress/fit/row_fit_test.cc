@@ -28,9 +28,9 @@ TEST(RowRanges, CrossNoShareAndHaveNoMoreThanMost) {
 }
 
 /// Numbers that say which row and column they are of.
-RowFit numbered(const WeightFormat& format, std::size_t cols, const RowRange& range) {
-  RowFit fit{empty_encoding(format, range.count, cols),
-             numerics::BitPlanes(range.count, cols, format.bits)};
+MatrixFit numbered(const WeightFormat& format, std::size_t cols, const RowRange& range) {
+  MatrixFit fit{empty_encoding(format, range.count, cols),
+                numerics::BitPlanes(range.count, cols, format.bits)};
   for (std::size_t b = 0; b < fit.encoding.num_blocks(); ++b) {
     const auto place = static_cast<float>(100 * range.first + b);
     fit.encoding.set_levels(
@@ -52,7 +52,7 @@ TEST(FitRanges, PutsEveryRangeInItsPlace) {
     WeightFormat format{.bits = 2, .granularity = granularity};
     if (granularity == Granularity::kGroup) format.group_size = 32;
     const auto ranges = row_ranges(format, kRows, kRows, 3);
-    const RowFit whole =
+    const MatrixFit whole =
         fit_ranges(format, kCols, ranges, spmd::Devices::emulate(3),
                    [&](const RowRange& range) { return numbered(format, kCols, range); });
     whole.encoding.check(kRows, kCols);
@@ -71,7 +71,7 @@ TEST(FitRanges, PutsEveryRangeInItsPlace) {
 
 TEST(FitRanges, PassesErrorsOn) {
   expect_error(ErrorKind::kFormat, "no basis", [] {
-    fit_ranges({}, 4, row_ranges({}, 6, 6, 2), {}, [](const RowRange& range) -> RowFit {
+    fit_ranges({}, 4, row_ranges({}, 6, 6, 2), {}, [](const RowRange& range) -> MatrixFit {
       if (range.first == 4) fail(ErrorKind::kFormat, "no basis");
       return numbered({}, 4, range);
     });

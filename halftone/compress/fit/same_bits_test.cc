@@ -8,7 +8,7 @@
 
 #include "halftone/base/hash.h"
 #include "halftone/base/random.h"
-#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/group_testing.h"
 #include "halftone/compress/fit/table_fit.h"
 #include "halftone/compress/fit/testing.h"
@@ -42,7 +42,7 @@ void add(Hash& hash, const numerics::Levels& levels) {
   add<float>(hash, std::span(&offset, 1));
 }
 
-void add(Hash& hash, const WeightFit& fit) {
+void add(Hash& hash, const MatrixFit& fit) {
   for (std::size_t b = 0; b < fit.encoding.num_blocks(); ++b) add(hash, fit.encoding.levels(b));
   add<std::uint64_t>(hash, fit.codes.planes.words());
   add<double>(hash, std::span(fit.bias_correction.data(),
@@ -116,8 +116,8 @@ TEST_P(SameFit, EachStepOfWeights) {
   const LayerStatistics statistics = moments();
   Hash hash;
   for (const int steps : {0, 1, 2, 3}) {
-    WeightFitOptions options;
-    options.error_feedback = (steps & 1) != 0;
+    MatrixFitOptions options;
+    options.feedback = (steps & 1) != 0;
     options.refine = (steps & 2) != 0;
     add(hash, fit_weights(matrix(weights, kInputs), {}, statistics, options));
   }
@@ -140,10 +140,10 @@ TEST_P(SameFit, Tables) {
 
 TEST_P(SameFit, WeightsInGroups) {
   const TestLayer layer(35, 100);
-  const GroupMetric metric = GroupMetric::of(layer.m());
+  const Metric<float> metric = Metric<float>::of(layer.m());
   Hash hash;
   for (const NamedGrid& named : grids_of_files()) {
-    const GroupFit fit = fit_groups(layer.w(), named.grid, metric);
+    const GroupFit fit = fit_matrix(layer.w(), metric, named.grid);
     add<std::uint16_t>(hash, fit.codes);
     for (const auto& numbers : {fit.scales, fit.offsets, fit.scale_factors, fit.offset_factors}) {
       add<float>(hash, numbers);

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/value_sample.h"
-#include "halftone/compress/fit/vector_fit.h"
 
 namespace halftone::compress {
 namespace {
@@ -62,13 +62,13 @@ void fit_blocks(MatrixView<const float> rows, const ParameterSpace& space,
 
 }  // namespace
 
-WeightFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
+MatrixFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
                     const TableLookups& lookups, const LevelFitOptions& options,
                     const spmd::Devices& devices) {
   HALFTONE_ASSERT(lookups.uses.empty() || lookups.uses.size() == table.rows());
   if (wanted.system->vectors != nullptr) {
-    const GroupMetric metric = GroupMetric::identity(table.cols());
-    return {fit_vectors(table, wanted, {&metric, 1}), {}};
+    const auto metric = Metric<double>::identity(table.cols());
+    return fit_matrix(table, {&metric, 1}, wanted, {.refine_sweeps = 2});
   }
   const WeightFormat format = with_factors(wanted, table);
   LevelFitOptions bounded = options;
@@ -79,7 +79,7 @@ WeightFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
   const auto fit = [&](const RowRange& range) {
     const MatrixView<const float> rows = table.rows_from(range.first, range.count);
     const WeightFormat own = of_rows(format, range, table.cols());
-    RowFit result{empty_encoding(own, range.count, table.cols()), {}};
+    MatrixFit result{empty_encoding(own, range.count, table.cols()), {}};
     const ParameterSpace space = ParameterSpace::of(result.encoding);
     if (format.granularity == Granularity::kTensor) {
       result.encoding.set_levels(0, fit_shared_levels(table, space, lookups, bounded));
@@ -90,7 +90,7 @@ WeightFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
     return result;
   };
   const auto ranges = row_ranges(format, table.rows(), table.rows(), kMaxRows);
-  return {fit_ranges(format, table.cols(), ranges, devices, fit), {}};
+  return fit_ranges(format, table.cols(), ranges, devices, fit);
 }
 
 }  // namespace halftone::compress

@@ -25,14 +25,14 @@ struct TableLookups {
 ///
 ///     weight of row r = 1 + rows uses[r] / sum uses
 ///
-/// Vectors are fitted by fit_vectors() in the metric of the identity.
+/// Vectors are fitted by fit_matrix() in the metric of the identity, with two sweeps.
 /// Above six bits the fit takes at most ten iterations. The result does not depend on the number of
 /// threads.
 /// @param table  [rows, width] finite
 /// @param lookups  used only with granularity tensor
 /// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @return       without a bias_correction
-WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
+MatrixFit fit_table(MatrixView<const float> table, const WeightFormat& format,
                     const TableLookups& lookups, const LevelFitOptions& options,
                     const spmd::Devices& devices = {});
 

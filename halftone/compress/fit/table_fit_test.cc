@@ -36,7 +36,7 @@ WeightFormat format_of(Granularity granularity, int bits = 3) {
 }
 
 /// Of some rows of a fit.
-double sqnr_db(const std::vector<float>& table, const WeightFit& fit, std::size_t first,
+double sqnr_db(const std::vector<float>& table, const MatrixFit& fit, std::size_t first,
                std::size_t count) {
   const std::vector<float> levels = numerics::decode(fit.codes, fit.encoding);
   numerics::Distortion distortion;
@@ -49,7 +49,7 @@ TEST(TableFit, EachBlockIsFittedForItselfToTheNearestLevels) {
   const std::vector<float> table = some_table();
   for (const auto granularity : {Granularity::kChannel, Granularity::kGroup}) {
     const WeightFormat format = format_of(granularity);
-    const WeightFit fit = fit_table(rows_of(table), format, {}, {});
+    const MatrixFit fit = fit_table(rows_of(table), format, {}, {});
     EXPECT_EQ(fit.codes, numerics::encode(rows_of(table), fit.encoding));
     const ParameterSpace space(format.bits, format.offset);
     for_each_block(fit.encoding, kTableRows, kTableWidth,
@@ -68,7 +68,7 @@ TEST(TableFit, KeepsTheFactorsThatScalesShare) {
     WeightFormat format = format_of(Granularity::kGroup, 4);
     format.system = &numerics::find_system(name);
     format.group_size = 4;
-    const WeightFit fit = fit_table(rows_of(table), format, {}, {});
+    const MatrixFit fit = fit_table(rows_of(table), format, {}, {});
     const numerics::MatrixEncoding by_rule =
         numerics::encoding_by_rule(*format.system, 4, {Granularity::kGroup, 4}, rows_of(table));
     const auto same = [](std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -76,7 +76,7 @@ TEST(TableFit, KeepsTheFactorsThatScalesShare) {
     };
     EXPECT_TRUE(same(fit.encoding.scales.factor_bytes(), by_rule.scales.factor_bytes())) << name;
     EXPECT_TRUE(same(fit.encoding.offsets.factor_bytes(), by_rule.offsets.factor_bytes())) << name;
-    WeightFit rule;
+    MatrixFit rule;
     rule.encoding = by_rule;
     rule.codes = numerics::encode(rows_of(table), by_rule);
     EXPECT_GT(sqnr_db(table, fit, 0, kTableRows), sqnr_db(table, rule, 0, kTableRows)) << name;
@@ -96,7 +96,7 @@ TEST(TableFit, LosesLessWithMoreBitsAndFinerBases) {
   double last = 0;
   for (const auto granularity :
        {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
-    const WeightFit fit = fit_table(rows_of(table), format_of(granularity), {}, {});
+    const MatrixFit fit = fit_table(rows_of(table), format_of(granularity), {}, {});
     const double db = sqnr_db(table, fit, 0, kTableRows);
     EXPECT_GT(db, last) << to_string(granularity);
     last = db;
@@ -109,8 +109,8 @@ TEST(TableFit, OneBasisForAllIsBetterForRowsThatAreUsed) {
   std::vector<std::size_t> uses(kTableRows);
   for (std::size_t r = 0; r < kTableRows / 2; ++r) uses[r] = 7;
   const WeightFormat format = format_of(Granularity::kTensor, 2);
-  const WeightFit plain = fit_table(rows_of(table), format, {}, {});
-  const WeightFit used = fit_table(rows_of(table), format, {uses}, {});
+  const MatrixFit plain = fit_table(rows_of(table), format, {}, {});
+  const MatrixFit used = fit_table(rows_of(table), format, {uses}, {});
   EXPECT_GT(sqnr_db(table, used, 0, kTableRows / 2), sqnr_db(table, plain, 0, kTableRows / 2));
   // Rows that are never used keep half of their weight.
   EXPECT_GT(sqnr_db(table, used, kTableRows / 2, kTableRows / 2),
@@ -127,8 +127,8 @@ TEST(TableFit, ThreadsDoNotMatter) {
       set_num_threads(threads);
       return fit_table(rows_of(table), format_of(granularity), {}, {});
     };
-    const WeightFit one = fit(1);
-    const WeightFit three = fit(3);
+    const MatrixFit one = fit(1);
+    const MatrixFit three = fit(3);
     EXPECT_EQ(one.encoding, three.encoding);
     EXPECT_EQ(one.codes, three.codes);
   }

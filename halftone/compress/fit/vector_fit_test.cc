@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/fit/vector_fit.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +6,8 @@
 
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
-#include "halftone/compress/fit/weight_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
+#include "halftone/compress/fit/testing.h"
 #include "halftone/numerics/vector_codes.h"
 
 namespace halftone::compress {
@@ -46,7 +45,7 @@ LayerStatistics common_inputs(std::size_t cols, std::uint64_t seed) {
 }
 
 /// Sum over rows of (w - q)' H (w - q), where H is of inputs less their mean.
-double output_error(const std::vector<float>& weights, const RowFit& fit,
+double output_error(const std::vector<float>& weights, const MatrixFit& fit,
                     const LayerStatistics& statistics) {
   const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
   const Matrix h = statistics.hessian(true);
@@ -69,12 +68,12 @@ TEST(VectorFit, IsThatOfGroups) {
   const MatrixView<const float> weights(numbers, 7, kCols);
   for (const char* rate : {"2x6", "4x9"}) {
     const WeightFormat format = vector_format(rate);
-    const GroupMetric metric = GroupMetric::identity(kCols);
-    const RowFit fit = fit_vectors(weights, format, {&metric, 1});
+    const auto metric = Metric<double>::identity(kCols);
+    const MatrixFit fit = fit_matrix(weights, {&metric, 1}, format, {.refine_sweeps = 2});
     EXPECT_NO_THROW(fit.encoding.check(7, kCols));
     EXPECT_EQ(numerics::why_no_vectors(fit.codes, *format.system->vectors), "");
     const GroupCodes codes = vector_groups(format);
-    const GroupFit groups = fit_groups(weights, codes, metric);
+    const GroupFit groups = fit_matrix(weights, Metric<float>::identity(kCols), codes);
     std::vector<float> expected(numbers.size());
     decode(groups, codes, MatrixView<float>(expected, 7, kCols));
     EXPECT_EQ(numerics::decode(fit.codes, fit.encoding), expected);
@@ -88,7 +87,7 @@ TEST(VectorFit, GroupsOfRowsShareAFactor) {
   const MatrixView<const float> weights(numbers, 4, kCols);
   const std::vector<LayerStatistics> statistics = {common_inputs(kCols, 1),
                                                    common_inputs(kCols, 2)};
-  const WeightFit fit = fit_grouped_weights(weights, vector_format("2x8"), statistics, {});
+  const MatrixFit fit = fit_to_statistics(weights, vector_format("2x8"), statistics, {});
   EXPECT_NO_THROW(fit.encoding.check(4, kCols));
   EXPECT_EQ(fit.encoding.scales.num_factors(), 1U);
   const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
@@ -109,8 +108,8 @@ TEST(VectorFit, StepsHelp) {
   const LayerStatistics statistics = common_inputs(kCols, 4);
   const WeightFormat format = vector_format("2x6");
   const auto error_with = [&](bool feedback, bool refine, bool input_weighted) {
-    WeightFitOptions options;
-    options.error_feedback = feedback;
+    MatrixFitOptions options;
+    options.feedback = feedback;
     options.refine = refine;
     options.input_weighted = input_weighted;
     return output_error(numbers, fit_weights(weights, format, statistics, options), statistics);
@@ -123,9 +122,9 @@ TEST(VectorFit, StepsHelp) {
 
 TEST(VectorFit, TableAndZeros) {
   const std::vector<float> zeros(2 * 10);
-  const GroupMetric metric = GroupMetric::identity(10);
-  const RowFit fit =
-      fit_vectors(MatrixView<const float>(zeros, 2, 10), vector_format("4x8"), {&metric, 1});
+  const Metric<double> metric = Metric<double>::identity(10);
+  const MatrixFit fit =
+      fit_matrix(MatrixView<const float>(zeros, 2, 10), {&metric, 1}, vector_format("4x8"));
   EXPECT_NO_THROW(fit.encoding.check(2, 10));
   // The least factor, the least scale of e3m5, and the largest level.
   const float bound = 127 * numerics::least_scale(numerics::NumberType::kFloat32);

@@ -10,6 +10,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
+#include "halftone/compress/fit/testing.h"
 #include "halftone/numerics/distortion.h"
 #include "halftone/spmd/testing.h"
 
@@ -53,7 +54,7 @@ struct LayerCase {
   }
 
   /// Mean squared error of the quantized layer's output against the float layer's.
-  [[nodiscard]] double output_error(const WeightFit& fit) const {
+  [[nodiscard]] double output_error(const MatrixFit& fit) const {
     const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
     double sum = 0;
     for (std::size_t s = 0; s < kFitSamples; ++s) {
@@ -80,9 +81,9 @@ WeightFormat format_of(int bits,
   return format;
 }
 
-WeightFitOptions only_step_one() {
-  WeightFitOptions options;
-  options.error_feedback = false;
+MatrixFitOptions only_step_one() {
+  MatrixFitOptions options;
+  options.feedback = false;
   options.refine = false;
   options.bias_correction = false;
   options.input_weighted = false;
@@ -92,13 +93,13 @@ WeightFitOptions only_step_one() {
 TEST(FitWeights, GainsByEveryStep) {
   const LayerCase layer(6, 45, 1, 0.02);
   for (int bits = 1; bits <= 3; ++bits) {
-    WeightFitOptions options = only_step_one();
+    MatrixFitOptions options = only_step_one();
     const double one =
         layer.output_error(fit_weights(layer.view(), format_of(bits), layer.statistics, options));
     options.bias_correction = true;
     const double corrected =
         layer.output_error(fit_weights(layer.view(), format_of(bits), layer.statistics, options));
-    options.error_feedback = true;
+    options.feedback = true;
     const double two =
         layer.output_error(fit_weights(layer.view(), format_of(bits), layer.statistics, options));
     options.refine = true;
@@ -113,7 +114,7 @@ TEST(FitWeights, GainsByEveryStep) {
 TEST(FitWeights, TakesEveryGranularityAndFinerOnesFitBetter) {
   const LayerCase layer(5, 40, 2);
   const auto error = [&](numerics::Granularity granularity, std::size_t group_size) {
-    const WeightFit fit =
+    const MatrixFit fit =
         fit_weights(layer.view(), format_of(2, granularity, group_size), layer.statistics, {});
     fit.encoding.check(5, 40);
     EXPECT_EQ(fit.encoding.granularity, granularity);
@@ -128,7 +129,7 @@ TEST(FitWeights, TakesEveryGranularityAndFinerOnesFitBetter) {
 
 TEST(FitWeights, RemovesTheMeanErrorThroughTheBias) {
   const LayerCase layer(4, 30, 3);
-  const WeightFit fit = fit_weights(layer.view(), format_of(1), layer.statistics, {});
+  const MatrixFit fit = fit_weights(layer.view(), format_of(1), layer.statistics, {});
   const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
   for (std::size_t r = 0; r < 4; ++r) {
     double mean = fit.bias_correction[static_cast<Eigen::Index>(r)];
@@ -141,7 +142,7 @@ TEST(FitWeights, RemovesTheMeanErrorThroughTheBias) {
   }
 }
 
-void expect_same(const WeightFit& a, const WeightFit& b) {
+void expect_same(const MatrixFit& a, const MatrixFit& b) {
   EXPECT_EQ(a.encoding, b.encoding);
   EXPECT_EQ(a.codes, b.codes);
   EXPECT_EQ(a.bias_correction, b.bias_correction);
@@ -151,10 +152,10 @@ TEST(FitWeights, GivesTheSameBitsForAnyNumberOfThreads) {
   const LayerCase layer(37, 50, 4);
   for (const auto granularity : {numerics::Granularity::kTensor, numerics::Granularity::kChannel}) {
     set_num_threads(1);
-    const WeightFit one =
+    const MatrixFit one =
         fit_weights(layer.view(), format_of(2, granularity), layer.statistics, {});
     set_num_threads(4);
-    const WeightFit four =
+    const MatrixFit four =
         fit_weights(layer.view(), format_of(2, granularity), layer.statistics, {});
     set_num_threads(0);
     expect_same(one, four);
@@ -170,12 +171,12 @@ TEST(FitWeights, GivesTheSameBitsForAnyDevicesAndRanks) {
       return fit_weights(layer.view(), format_of(2, granularity, group), layer.statistics, {},
                          devices);
     };
-    const WeightFit one = fit(spmd::Devices::emulate(1));
+    const MatrixFit one = fit(spmd::Devices::emulate(1));
     for (const std::size_t count : {2u, 7u, 64u})
       expect_same(fit(spmd::Devices::emulate(count)), one);
     const auto on_ranks = spmd::LocalRanks(3).run(
         [&](const auto& ranks) { return fit(spmd::Devices::over(ranks, 1 + ranks->rank() % 2)); });
-    for (const WeightFit& found : on_ranks) expect_same(found, one);
+    for (const MatrixFit& found : on_ranks) expect_same(found, one);
   }
 }
 
@@ -186,10 +187,10 @@ TEST(FitWeights, FitsGroupsAsLayersOfTheirOwn) {
   weights.insert(weights.end(), second.weights.begin(), second.weights.end());
   const MatrixView<const float> both(std::span<const float>(weights), 12, 9);
   const std::vector<LayerStatistics> statistics{first.statistics, second.statistics};
-  const WeightFit fit = fit_grouped_weights(both, format_of(2), statistics, {});
+  const MatrixFit fit = fit_to_statistics(both, format_of(2), statistics, {});
   const std::vector<float> values = numerics::decode(fit.codes, fit.encoding);
   for (const auto& [layer, row] : {std::pair(&first, 0), std::pair(&second, 6)}) {
-    const WeightFit alone = fit_weights(layer->view(), format_of(2), layer->statistics, {});
+    const MatrixFit alone = fit_weights(layer->view(), format_of(2), layer->statistics, {});
     const std::vector<float> wanted = numerics::decode(alone.codes, alone.encoding);
     EXPECT_TRUE(std::ranges::equal(
         wanted, std::span(values).subspan(static_cast<std::size_t>(row) * 9, 54)));
@@ -202,7 +203,7 @@ TEST(FitWeights, KeepsEverySchemeWithinItsFreedom) {
   for (const char* system : {"affine", "asymmetric", "symmetric", "fixed"}) {
     WeightFormat format = format_of(4);
     format.system = &numerics::find_system(system);
-    const WeightFit fit = fit_weights(layer.view(), format, layer.statistics, {});
+    const MatrixFit fit = fit_weights(layer.view(), format, layer.statistics, {});
     EXPECT_EQ(fit.encoding.codebook->name(), system);
     EXPECT_EQ(fit.encoding.has_offset, format.system->has_offset);
     for (std::size_t row = 0; format.system->rule == numerics::ScaleRule::kRangeWithZero && row < 3;
@@ -237,20 +238,20 @@ TEST(FitWeights, GainsByEveryStepWithScalesOfFewBits) {
     SCOPED_TRACE(system);
     WeightFormat format = format_of(4, numerics::Granularity::kGroup, 16);
     format.system = &numerics::find_system(system);
-    const WeightFit fit = fit_weights(layer.view(), format, layer.statistics, {});
+    const MatrixFit fit = fit_weights(layer.view(), format, layer.statistics, {});
     fit.encoding.check(37, 330);
     const numerics::MatrixEncoding by_rule = numerics::encoding_by_rule(
         *format.system, 4, {format.granularity, format.group_size}, layer.view());
-    WeightFit rule;
+    MatrixFit rule;
     rule.encoding = by_rule;
     rule.codes = numerics::encode(layer.view(), by_rule);
     rule.bias_correction = mean_output_error(
         layer.view(),
         {std::span<const float>(numerics::decode(rule.codes, by_rule)), layer.rows, layer.cols},
         layer.statistics);
-    WeightFitOptions options;
+    MatrixFitOptions options;
     options.refine = false;
-    const WeightFit two = fit_weights(layer.view(), format, layer.statistics, options);
+    const MatrixFit two = fit_weights(layer.view(), format, layer.statistics, options);
     EXPECT_LT(layer.output_error(two), layer.output_error(rule));
     EXPECT_LT(layer.output_error(fit), 0.9 * layer.output_error(two));
     expect_same(fit_weights(layer.view(), format, layer.statistics, {}, spmd::Devices::emulate(7)),
@@ -261,7 +262,7 @@ TEST(FitWeights, GainsByEveryStepWithScalesOfFewBits) {
 TEST(FitWeights, ReproducesAConstantLayer) {
   LayerCase layer(3, 20, 6);
   std::ranges::fill(layer.weights, 0.5F);
-  const WeightFit fit = fit_weights(layer.view(), format_of(2), layer.statistics, only_step_one());
+  const MatrixFit fit = fit_weights(layer.view(), format_of(2), layer.statistics, only_step_one());
   for (const float weight : numerics::decode(fit.codes, fit.encoding)) {
     EXPECT_NEAR(weight, 0.5, 1e-3);
   }
@@ -272,7 +273,7 @@ TEST(FitWeights, TakesALayerWhoseInputsAreAlwaysZero) {
   const std::vector<float> zeros(10 * 20, 0.0F);
   LayerStatistics::Builder statistics(20);
   statistics.add({std::span<const float>(zeros), 10, 20}, {std::span<const float>(zeros), 10, 20});
-  const WeightFit fit = fit_weights(layer.view(), format_of(3), statistics.finish(), {});
+  const MatrixFit fit = fit_weights(layer.view(), format_of(3), statistics.finish(), {});
   numerics::Distortion distortion;
   distortion.add(layer.weights, numerics::decode(fit.codes, fit.encoding));
   EXPECT_GT(distortion.sqnr_db(), 10)
@@ -281,7 +282,7 @@ TEST(FitWeights, TakesALayerWhoseInputsAreAlwaysZero) {
 
 TEST(FitWeights, TakesOneOutputAndOneInput) {
   const LayerCase layer(1, 1, 8);
-  const WeightFit fit = fit_weights(layer.view(), format_of(2), layer.statistics, {});
+  const MatrixFit fit = fit_weights(layer.view(), format_of(2), layer.statistics, {});
   EXPECT_NEAR(numerics::decode(fit.codes, fit.encoding)[0], layer.weights[0], 0.3);
 }
 

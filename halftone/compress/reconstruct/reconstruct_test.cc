@@ -275,7 +275,7 @@ TEST(Reconstruct, DoesNotDependOnMemoryWhereLayersAreParallel) {
   const ir::Graph graph = parallel_network();
   const data::Dataset data = random_dataset(64, 32, 5);
   Recipe recipe = adaround(100);
-  recipe.fit.weights.error_feedback = recipe.fit.weights.refine = false;
+  recipe.fit.weights.feedback = recipe.fit.weights.refine = false;
   recipe.fit.reconstruct.level_rate = recipe.fit.reconstruct.bias_rate = 0.01;
   QuantizeOptions no_memory;
   no_memory.memory_bytes = 0;
@@ -289,7 +289,7 @@ TEST(Reconstruct, RoundsAdaptivelyInBlocksAndInLayers) {
   const ir::Graph graph = residual_network();
   const data::Dataset data = random_dataset(256, 32, 5);
   Recipe recipe = adaround(0);
-  recipe.fit.weights.error_feedback = recipe.fit.weights.refine = false;
+  recipe.fit.weights.feedback = recipe.fit.weights.refine = false;
   EXPECT_GT(gain_db(graph, data, recipe), 0.1);
   recipe.fit.reconstruct.unit = ReconstructUnit::kBlock;
   EXPECT_GT(gain_db(graph, data, recipe), 0.1);

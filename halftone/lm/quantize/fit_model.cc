@@ -12,8 +12,8 @@ namespace halftone::lm {
 namespace {
 
 FittedMatrix fit_matrix(const VisitedMatrix& matrix, const WeightType& type,
-                        const compress::GroupFitOptions& options) {
-  const auto fit = compress::fit_groups(matrix.values, *type.encoding, matrix.metric, options);
+                        const compress::MatrixFitOptions& options) {
+  const auto fit = compress::fit_matrix(matrix.values, matrix.metric, *type.encoding, options);
   FittedMatrix fitted{&type, matrix.values.rows(), matrix.values.cols(), encode_fit(fit, type)};
   const std::span<const float> weights(matrix.values.data_handle(), matrix.values.size());
   if (std::ranges::all_of(weights, [](float w) { return w == 0; })) return fitted;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/lm/quantize/matrix_walk.h"
 #include "halftone/lm/quantize/type_recipe.h"
 #include "halftone/lm/quantize/weight_types.h"
@@ -30,7 +30,7 @@ using FittedMatrices = std::map<WeightId, FittedMatrix>;
 
 struct ModelFitOptions {
   compress::Damping damping;
-  compress::GroupFitOptions groups;
+  compress::MatrixFitOptions groups;
   int threads = 1;          ///< of the float model; fits use those of parallel_for()
   ProgressSink progress{};  ///< may be empty
   FittedMatrices known{};   ///< of an earlier, interrupted run: they are not fitted again
@@ -46,11 +46,11 @@ std::vector<float> decode(const FittedMatrix& matrix);
 /// The type of a final transform, if it holds its rows: 8 bits.
 const WeightType& final_transform_type();
 
-/// Fits matrices as walk_matrices() visits them, by compress::fit_groups(). A final transform of
+/// Fits matrices as walk_matrices() visits them, by compress::fit_matrix(). A final transform of
 /// the folding is stored in 8 bits.
 /// @param model   of the folding
 /// @param choice  of choose_types()
-/// @throws Error as walk_matrices() and compress::fit_groups(); messages name the matrix
+/// @throws Error as walk_matrices() and compress::fit_matrix(); messages name the matrix
 FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeChoice& choice,
                          const Samples& samples, const ModelFitOptions& options);
 

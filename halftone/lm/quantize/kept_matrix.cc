@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/lm/quantize/weight_types.h"
 
 namespace halftone::lm {
@@ -48,10 +48,10 @@ KeptForm kept_form(const Folding& folding, const WeightId& id) {
 EncodedMatrix encoded_anew(const Folding& folding, const WeightId& id) {
   const Weight& weight = folding.model().weights.at(id);
   const std::vector<float> values = folding.weight(id);
-  const auto fit =
-      compress::fit_groups(MatrixView<const float>(values, weight.outputs(), weight.inputs()),
-                           *eight_bits().encoding, compress::GroupMetric::identity(weight.inputs()),
-                           {.feedback = false, .candidates = 1, .sweeps = 0});
+  const auto fit = compress::fit_matrix(
+      MatrixView<const float>(values, weight.outputs(), weight.inputs()),
+      compress::Metric<float>::identity(weight.inputs()), *eight_bits().encoding,
+      {.feedback = false, .candidates = 1, .sweeps = 0});
   return encode_fit(fit, eight_bits());
 }
 

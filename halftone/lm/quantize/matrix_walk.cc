@@ -148,8 +148,8 @@ class MatrixWalker {
     job_.folding.fold_moments(ids[0], 0, judge);
     job_.folding.fold_moments(ids[0], job_.damping.channel, input.fit);
     const auto metric = with_context(name_of(ids[0]), [&] {
-      return compress::GroupMetric::of(square(input.fit, n),
-                                       {.channel = 0, .uniform = job_.damping.uniform});
+      return compress::Metric<float>::of(square(input.fit, n),
+                                         {.channel = 0, .uniform = job_.damping.uniform});
     });
     input.fit = {};
     for (const WeightId& id : ids) visit(id, metric, square(judge, n));
@@ -159,7 +159,7 @@ class MatrixWalker {
     const WeightId id{.role = WeightRole::kTokenEmbedding};
     if (job_.model.description.ties_embeddings || !wanted_(id)) return;
     const std::size_t n = job_.model.description.width;
-    visit(id, compress::GroupMetric::identity(n), {});
+    visit(id, compress::Metric<float>::identity(n), {});
   }
   /// Visits the table of the inputs of blocks, which no folding changes, in pieces.
   void visit_block_inputs() const {
@@ -169,7 +169,7 @@ class MatrixWalker {
     const Weight& table = job_.model.weights.at(id);
     const std::size_t cols = table.inputs();
     const std::size_t most = std::max<std::size_t>(1, job_.piece / cols);
-    const auto metric = compress::GroupMetric::identity(cols);
+    const auto metric = compress::Metric<float>::identity(cols);
     with_context(name_of(id), [&] {
       for (std::size_t first = 0; first < table.outputs(); first += most) {
         std::vector<float> values(std::min(most, table.outputs() - first) * cols);
@@ -182,7 +182,7 @@ class MatrixWalker {
   [[nodiscard]] std::string name_of(const WeightId& id) const {
     return canonical_name(job_.folding.description(), id);
   }
-  void visit(const WeightId& id, const compress::GroupMetric& metric,
+  void visit(const WeightId& id, const compress::Metric<float>& metric,
              MatrixView<const float> moments) const {
     with_context(name_of(id), [&] {
       const std::vector<float> values = folded_matrix(job_.folding, id);

@@ -7,7 +7,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/base/view.h"
-#include "halftone/compress/fit/group_metric.h"
+#include "halftone/compress/fit/metric.h"
 #include "halftone/lm/quantize/folding.h"
 #include "halftone/lm/quantize/sample_walk.h"
 #include "halftone/lm/quantize/samples.h"
@@ -29,9 +29,9 @@ std::vector<float> folded_matrix(const Folding& folding, const WeightId& id);
 /// A matrix on the way.
 struct VisitedMatrix {
   WeightId id;
-  MatrixView<const float> values;       ///< [outputs, n], folded
-  const compress::GroupMetric& metric;  ///< in which it is to be fitted
-  MatrixView<const float> moments;      ///< [n, n] by which errors are judged; empty: the identity
+  MatrixView<const float> values;         ///< [outputs, n], folded
+  const compress::Metric<float>& metric;  ///< in which it is to be fitted
+  MatrixView<const float> moments;  ///< [n, n] by which errors are judged; empty: the identity
   /// Of the matrix: the table of blocks' inputs, which may be larger than memory, comes in pieces
   /// of whole rows.
   std::size_t first_row = 0;
@@ -59,7 +59,7 @@ struct MatrixWalkJob {
 /// which are all alike, as the table of blocks' inputs has it. A final transform of the folding,
 /// kFinalTransform, may be wanted too, and is visited before the head. Errors are judged by the
 /// samples held out or, without them, by those to fit.
-/// @throws Error as SampleWalk and compress::GroupMetric::of(); messages name the matrix
+/// @throws Error as SampleWalk and compress::Metric<float>::of(); messages name the matrix
 void walk_matrices(const MatrixWalkJob& job, const WantedMatrix& wanted,
                    const std::function<void(const VisitedMatrix&)>& visit);
 

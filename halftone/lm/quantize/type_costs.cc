@@ -19,7 +19,7 @@ namespace halftone::lm {
 namespace {
 
 /// Fits that rank types: what sweeps and more candidates gain is much the same for all.
-constexpr compress::GroupFitOptions kQuickFit = {.feedback = true, .candidates = 2, .sweeps = 0};
+constexpr compress::MatrixFitOptions kQuickFit = {.feedback = true, .candidates = 2, .sweeps = 0};
 
 using TypeNames = std::initializer_list<const char*>;
 
@@ -167,9 +167,9 @@ std::vector<TypeGroup> groups_of(const TypeCosts& costs,
 
 /// W - Q of a quick fit.
 std::vector<float> quick_errors(MatrixView<const float> w, const WeightType& type,
-                                const compress::GroupMetric& metric) {
+                                const compress::Metric<float>& metric) {
   std::vector<float> errors(w.size());
-  const auto fit = compress::fit_groups(w, *type.encoding, metric, kQuickFit);
+  const auto fit = compress::fit_matrix(w, metric, *type.encoding, kQuickFit);
   compress::decode(fit, *type.encoding,
                    MatrixView<float>(errors.data(), w.rows(), w.cols(), w.cols()));
   for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = w.data_handle()[i] - errors[i];

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/lm/quantize/matrix_walk.h"
 #include "halftone/lm/quantize/sensitivity.h"
 #include "halftone/lm/quantize/type_recipe.h"

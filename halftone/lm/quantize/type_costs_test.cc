@@ -126,9 +126,10 @@ TEST(TypeCosts, OfTheTableOfBlockInputsAreThoseOfItsRows) {
       measure_type_costs({.model = model, .folding = folding, .samples = samples, .piece = 2 * 64},
                          sensitivities, {{table, {&type}}});
   const std::vector<float> values = model.weights.at(table).decode();
-  const compress::GroupFitOptions quick = {.feedback = true, .candidates = 2, .sweeps = 0};
-  const auto fit = compress::fit_groups(MatrixView<const float>(values, 7, 64), *type.encoding,
-                                        compress::GroupMetric::identity(64), quick);
+  const compress::MatrixFitOptions quick = {.feedback = true, .candidates = 2, .sweeps = 0};
+  const auto fit =
+      compress::fit_matrix(MatrixView<const float>(values, 7, 64),
+                           compress::Metric<float>::identity(64), *type.encoding, quick);
   std::vector<float> fitted(values.size());
   compress::decode(fit, *type.encoding, MatrixView<float>(fitted.data(), 7, 64, 64));
   double expected = 0;

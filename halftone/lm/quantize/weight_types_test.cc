@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "halftone/base/testing.h"
-#include "halftone/compress/fit/group_fit.h"
+#include "halftone/compress/fit/fit_matrix.h"
 
 namespace halftone::lm {
 namespace {
@@ -43,8 +43,9 @@ TEST(WeightTypes, StoreWhatWasFitted) {
     for (const std::size_t cols :
          {2 * type.encoding->block, type.encoding->block + type.encoding->group}) {
       const std::vector<float> values = waves(kOutputs * cols);
-      const auto fit = compress::fit_groups(MatrixView<const float>(values, kOutputs, cols),
-                                            *type.encoding, compress::GroupMetric::identity(cols));
+      const auto fit =
+          compress::fit_matrix(MatrixView<const float>(values, kOutputs, cols),
+                               compress::Metric<float>::identity(cols), *type.encoding);
       std::vector<float> expected(values.size());
       compress::decode(fit, *type.encoding, MatrixView<float>(expected, kOutputs, cols));
       const EncodedMatrix matrix = encode_fit(fit, type);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/fit/group_metric.h"
+#include "halftone/compress/fit/metric.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "halftone/base/testing.h"
 #include "halftone/compress/fit/group_error.h"
 #include "halftone/compress/fit/group_testing.h"
 
@@ -16,10 +17,10 @@ double at(MatrixView<const float> matrix, std::size_t i, std::size_t j) {
   return static_cast<double>(matrix(i, j));
 }
 
-TEST(GroupMetric, IsDampedAndScaledByAPowerOfTwo) {
+TEST(Metric, IsDampedAndScaledByAPowerOfTwo) {
   const std::vector<float> moments = {4, 1, 1, 12};  // of mean 8, which becomes a half
-  const GroupMetric metric =
-      GroupMetric::of(MatrixView<const float>(moments, 2, 2), {.channel = 0.5, .uniform = 0.25});
+  const Metric<float> metric =
+      Metric<float>::of(MatrixView<const float>(moments, 2, 2), {.channel = 0.5, .uniform = 0.25});
   EXPECT_EQ(metric.inputs(), 2U);
   EXPECT_FALSE(metric.is_diagonal());
   EXPECT_EQ(at(metric.hessian(), 0, 0), (4 * 1.5 + 0.25 * 8) / 16);
@@ -28,9 +29,9 @@ TEST(GroupMetric, IsDampedAndScaledByAPowerOfTwo) {
   EXPECT_EQ(at(metric.hessian(), 1, 1), (12 * 1.5 + 0.25 * 8) / 16);
 }
 
-TEST(GroupMetric, HasAFactorOfTheInverse) {
+TEST(Metric, HasAFactorOfTheInverse) {
   const TestLayer layer(1, 50);
-  const GroupMetric metric = GroupMetric::of(layer.m());
+  const Metric<float> metric = Metric<float>::of(layer.m());
   // H U' U = 1.
   for (std::size_t i = 0; i < 50; ++i) {
     for (std::size_t j = 0; j < 50; ++j) {
@@ -51,16 +52,16 @@ TEST(GroupMetric, HasAFactorOfTheInverse) {
   }
 }
 
-TEST(GroupMetric, ReadsTheUpperTriangleOfFloatsOrDoubles) {
+TEST(Metric, ReadsTheUpperTriangleOfFloatsOrDoubles) {
   const TestLayer layer(1, 20);
   std::vector<float> upper = layer.moments;
   for (std::size_t i = 0; i < 20; ++i) {
     for (std::size_t j = 0; j < i; ++j) upper[i * 20 + j] = 1e30F;
   }
   const std::vector<double> doubles(upper.begin(), upper.end());
-  const GroupMetric expected = GroupMetric::of(layer.m());
-  const GroupMetric found = GroupMetric::of(MatrixView<const float>(upper, 20, 20));
-  const GroupMetric of_doubles = GroupMetric::of(MatrixView<const double>(doubles, 20, 20));
+  const Metric<float> expected = Metric<float>::of(layer.m());
+  const Metric<float> found = Metric<float>::of(MatrixView<const float>(upper, 20, 20));
+  const Metric<float> of_doubles = Metric<float>::of(MatrixView<const double>(doubles, 20, 20));
   for (std::size_t i = 0; i < 20; ++i) {
     for (std::size_t j = 0; j < 20; ++j) {
       EXPECT_EQ(found.hessian()(i, j), expected.hessian()(i, j));
@@ -70,27 +71,73 @@ TEST(GroupMetric, ReadsTheUpperTriangleOfFloatsOrDoubles) {
   }
 }
 
-TEST(GroupMetric, GivesInputsThatAreAlwaysZeroAMoment) {
+TEST(Metric, GivesInputsThatAreAlwaysZeroAMoment) {
   const std::vector<float> moments = {0, 0, 0, 8};
-  const GroupMetric metric =
-      GroupMetric::of(MatrixView<const float>(moments, 2, 2), {.channel = 0.1, .uniform = 0});
+  const Metric<float> metric =
+      Metric<float>::of(MatrixView<const float>(moments, 2, 2), {.channel = 0.1, .uniform = 0});
   EXPECT_EQ(metric.hessian()(0, 0), 0.5F);  // the mean of 4, scaled
   const std::vector<float> zeros(9);
-  const GroupMetric of_zeros = GroupMetric::of(MatrixView<const float>(zeros, 3, 3));
+  const Metric<float> of_zeros = Metric<float>::of(MatrixView<const float>(zeros, 3, 3));
   EXPECT_EQ(of_zeros.hessian()(1, 1), 0.001F);
 }
 
-TEST(GroupMetric, OfADiagonalIsADiagonal) {
-  const GroupMetric metric =
-      GroupMetric::diagonal(std::vector<float>{2, 6}, {.channel = 0, .uniform = 0});
+TEST(Metric, OfADiagonalIsADiagonal) {
+  const Metric<float> metric =
+      Metric<float>::diagonal(std::vector<float>{2, 6}, {.channel = 0, .uniform = 0});
   EXPECT_TRUE(metric.is_diagonal());
   EXPECT_EQ(metric.inputs(), 2U);
   EXPECT_EQ(metric.hessian()(0, 0), 2.0F / 8);
   EXPECT_EQ(metric.hessian()(0, 1), 6.0F / 8);
   EXPECT_EQ(metric.factor()(0, 0), 2);
-  const GroupMetric identity = GroupMetric::identity(2);
+  const Metric<float> identity = Metric<float>::identity(2);
   EXPECT_EQ(identity.hessian()(0, 0), 0.5F);
   EXPECT_EQ(identity.hessian()(0, 1), 0.5F);
+}
+
+TEST(Metric, InFloat64IsNotScaled) {
+  const std::vector<double> moments = {4, 1, 1, 12};
+  const auto metric = Metric<double>::of(MatrixView<const double>(moments, 2, 2),
+                                         {.channel = 0.5, .uniform = 0.25});
+  EXPECT_EQ(metric.hessian()(0, 0), 4 * 1.5 + 0.25 * 8);
+  EXPECT_EQ(metric.hessian()(1, 0), 1);
+  EXPECT_EQ(metric.hessian()(1, 1), 12 * 1.5 + 0.25 * 8);
+  EXPECT_EQ(metric.moments(), (std::vector<float>{4, 12}));
+  EXPECT_EQ(Metric<double>::identity(2).hessian()(0, 1), 1);
+  EXPECT_TRUE(Metric<double>::identity(2).moments().empty());
+}
+
+TEST(FitTarget, IsWhatTheFloatLayerNeedsOfItsActualInputs) {
+  const std::vector<float> weights = {1, 2, -3, 4};
+  const MatrixView<const float> w(weights, 2, 2);
+  // Actual inputs that are half and twice as large as those of the float network.
+  auto metric = Metric<double>::of(Matrix{{0.25, 0.0}, {0.0, 16.0}}, {.channel = 0, .uniform = 0});
+  metric.set_cross(Matrix{{0.5, 0.0}, {0.0, 8.0}});
+  const FitTarget found = target_of(metric, w);
+  EXPECT_EQ(found.weights, (Matrix{{2.0, 1.0}, {-6.0, 2.0}}));
+  EXPECT_EQ(found.product, (Matrix{{0.5, 16.0}, {-1.5, 32.0}}));
+}
+
+TEST(FitTarget, IsDrawnToTheFloatWeightsByDamping) {
+  const std::vector<float> weights = {1, 2};
+  const MatrixView<const float> w(weights, 1, 2);
+  // D = 1 * M + 0.5 * mean(2, 6) = (4, 8): H = (6, 14).
+  auto metric = Metric<double>::of(Matrix{{2.0, 0.0}, {0.0, 6.0}}, {.channel = 1, .uniform = 0.5});
+  metric.set_cross(Matrix::Zero(2, 2));
+  const FitTarget found = target_of(metric, w);
+  EXPECT_EQ(found.product, (Matrix{{4.0, 16.0}}));
+  EXPECT_NEAR(found.weights(0, 0), 4.0 / 6, 4 * 0x1p-53);
+  EXPECT_NEAR(found.weights(0, 1), 16.0 / 14, 4 * 0x1p-53);
+}
+
+TEST(FitTarget, OfTheSameInputsIsTheFloatWeights) {
+  const TestLayer layer(3, 20);
+  const auto metric = Metric<double>::of(layer.m());
+  const FitTarget found = target_of(metric, layer.w());
+  EXPECT_EQ(found.weights, to_matrix(layer.w()));
+  EXPECT_EQ(found.product, multiply(view_of(found.weights), metric.hessian()));
+  EXPECT_EQ(target_of(Metric<double>::identity(20), layer.w()).product.size(), 0);
+  expect_error(ErrorKind::kShape, "weights have 20 columns, the metric 21 inputs",
+               [&] { target_of(Metric<double>::identity(21), layer.w()); });
 }
 
 TEST(GroupErrors, AreThoseOfTheOutputs) {

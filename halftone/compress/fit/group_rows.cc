@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/fit/group_fit.h"
+// Fits weights in groups whose scales are candidates judged by error feedback.
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,8 @@
 #include "halftone/base/buffer.h"
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/compress/fit/column_pass.h"
+#include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/compress/fit/group_scales.h"
 #include "halftone/compress/fit/group_tables.h"
 #include "halftone/kernels/dense/matmul.h"
@@ -29,19 +31,19 @@ constexpr std::size_t kPanel = 128;
 constexpr float kLargestWeight = 1e15F;
 
 /// What all blocks of rows share.
-struct GroupFitPlan {
+struct GroupPlan {
   MatrixView<const float> weights;
   const GroupCodes& grid;
-  const GroupMetric& metric;
-  const GroupFitOptions& options;
+  const Metric<float>& metric;
+  const MatrixFitOptions& options;
   kernels::Codewords codewords;
   GroupScaleFit scales;
   std::vector<GroupTables> groups;
   std::size_t panel;  ///< columns
   float factor;       ///< of the matrix
 
-  GroupFitPlan(MatrixView<const float> matrix, const GroupCodes& what, const GroupMetric& of,
-               const GroupFitOptions& how)
+  GroupPlan(MatrixView<const float> matrix, const GroupCodes& what, const Metric<float>& of,
+            const MatrixFitOptions& how)
       : weights(matrix),
         grid(what),
         metric(of),
@@ -57,8 +59,6 @@ struct GroupFitPlan {
       groups[i] = tables_of_group(metric, codewords, i * grid.group, grid.group, options.feedback);
     });
   }
-
-  [[nodiscard]] bool spreads() const { return options.feedback && !metric.is_diagonal(); }
 };
 
 /// A matrix with a buffer of its own.
@@ -77,16 +77,10 @@ class OwnedMatrix {
   MatrixView<T> view_;
 };
 
-/// The part [rows, cols] of a matrix from (row, col) on.
-MatrixView<const float> part_of(MatrixView<const float> matrix, std::size_t row, std::size_t col,
-                                std::size_t rows, std::size_t cols) {
-  return {matrix.data_handle() + row * matrix.stride() + col, rows, cols, matrix.stride()};
-}
-
 /// A block of rows of the weights. Matrices are [columns, rows]: rows are lanes.
-class RowsFit {
+class GroupRows {
  public:
-  RowsFit(const GroupFitPlan& plan, std::size_t first, std::size_t count)
+  GroupRows(const GroupPlan& plan, std::size_t first, std::size_t count)
       : plan_(plan),
         grid_(plan.grid),
         first_(first),
@@ -131,23 +125,19 @@ class RowsFit {
     return {scale_factors_.view().row(f), offset_factors_.view().row(f), scales_.view().row(group),
             offsets_.view().row(group)};
   }
-  /// Columns [first, first + count) that the matrix has.
-  [[nodiscard]] std::size_t present(std::size_t first, std::size_t count) const {
-    return first >= cols_ ? 0 : std::min(count, cols_ - first);
-  }
   [[nodiscard]] MatrixView<std::int32_t> codes_of_group(std::size_t group) const {
     const std::size_t count = grid_.group / grid_.vector();
     return codes_.rows(group * count, count);
   }
   void begin_share(std::size_t first);
   void encode_group(std::size_t group);
-  /// Subtracts errors of the columns [first, first + count), spread, from the columns [to, end).
-  void spread(std::size_t first, std::size_t count, std::size_t to, std::size_t end);
   void sweep_group(std::size_t group);
-  /// Subtracts H deltas of the columns [first, first + count) from the gradient of [to, end).
-  void subtract_deltas(std::size_t first, std::size_t count, std::size_t to, std::size_t end);
+  /// A pass over groups whose deltas change `work_`.
+  [[nodiscard]] ColumnPass<float> pass(MatrixView<const float> couplings) const {
+    return {couplings, work_.view(), deltas_.view(), grid_.group, plan_.panel};
+  }
 
-  const GroupFitPlan& plan_;
+  const GroupPlan& plan_;
   const GroupCodes& grid_;
   std::size_t first_;
   std::size_t count_;
@@ -165,7 +155,7 @@ class RowsFit {
   OwnedMatrix<float> offset_factors_;
 };
 
-void RowsFit::begin_share(std::size_t first) {
+void GroupRows::begin_share(std::size_t first) {
   const std::size_t count = std::min(grid_.share, columns_ - first);
   std::vector<float> importance;
   for (std::size_t c = first; c < first + count; c += grid_.group) {
@@ -177,7 +167,7 @@ void RowsFit::begin_share(std::size_t first) {
                               offset_factors_.view().row(f));
 }
 
-void RowsFit::encode_group(std::size_t group) {
+void GroupRows::encode_group(std::size_t group) {
   const std::size_t g = grid_.group;
   const std::size_t first = group * g;
   const GroupTables& tables = plan_.groups[group];
@@ -199,29 +189,17 @@ void RowsFit::encode_group(std::size_t group) {
   }
 }
 
-void RowsFit::spread(std::size_t first, std::size_t count, std::size_t to, std::size_t end) {
-  if (!plan_.spreads() || to >= cols_) return;
-  const std::size_t from = present(first, count);
-  const std::size_t until = present(to, end - to);
-  kernels::matmul(kernels::transposed(part_of(plan_.metric.factor(), first, to, from, until)),
-                  deltas_.rows(first, from), work_.rows(to, until), kernels::Update::kSubtract);
-}
-
-void RowsFit::encode() {
+void GroupRows::encode() {
   std::ranges::copy_n(target_.view().data_handle(), static_cast<std::ptrdiff_t>(columns_ * lanes_),
                       work_.view().data_handle());
-  for (std::size_t first = 0; first < columns_; first += plan_.panel) {
-    const std::size_t end = std::min(first + plan_.panel, columns_);
-    if (grid_.scales == GroupScales::kHalfTimesByte) begin_share(first);
-    for (std::size_t c = first; c < end; c += grid_.group) {
-      encode_group(c / grid_.group);
-      spread(c, grid_.group, c + grid_.group, end);
-    }
-    spread(first, end - first, end, columns_);
-  }
+  const bool spreads = plan_.options.feedback && !plan_.metric.is_diagonal();
+  pass(spreads ? plan_.metric.factor() : MatrixView<const float>()).run([&](std::size_t c) {
+    if (grid_.scales == GroupScales::kHalfTimesByte && c % grid_.share == 0) begin_share(c);
+    encode_group(c / grid_.group);
+  });
 }
 
-void RowsFit::begin_sweeps() {
+void GroupRows::begin_sweeps() {
   const MatrixView<const float> hessian = plan_.metric.hessian();
   for (std::size_t c = 0; c < cols_; ++c) {
     const float h = plan_.metric.is_diagonal() ? hessian(0, c) : 1;
@@ -237,7 +215,7 @@ void RowsFit::begin_sweeps() {
   kernels::matmul(hessian, deltas_.rows(0, cols_), work_.rows(0, cols_));
 }
 
-void RowsFit::sweep_group(std::size_t group) {
+void GroupRows::sweep_group(std::size_t group) {
   const std::size_t g = grid_.group;
   const std::size_t first = group * g;
   const GroupTables& tables = plan_.groups[group];
@@ -255,35 +233,13 @@ void RowsFit::sweep_group(std::size_t group) {
                        {values_.rows(first, g), deltas_.rows(first, g), codes_of_group(group)});
 }
 
-void RowsFit::subtract_deltas(std::size_t first, std::size_t count, std::size_t to,
-                              std::size_t end) {
-  const std::size_t from = present(first, count);
-  const std::size_t until = present(to, end - to);
-  if (until == 0) return;
-  if (!plan_.metric.is_diagonal()) {
-    kernels::matmul(part_of(plan_.metric.hessian(), to, first, until, from),
-                    deltas_.rows(first, from), work_.rows(to, until), kernels::Update::kSubtract);
-    return;
-  }
-  for (std::size_t c = std::max(first, to); c < std::min(first + from, to + until); ++c) {
-    const float h = plan_.metric.hessian()(0, c);
-    for (std::size_t r = 0; r < lanes_; ++r) work_.view()(c, r) -= h * deltas_.view()(c, r);
-  }
+void GroupRows::sweep() {
+  ColumnPass<float> groups = pass(plan_.metric.hessian());
+  groups.reaches_all = true;
+  groups.run([&](std::size_t c) { sweep_group(c / grid_.group); });
 }
 
-void RowsFit::sweep() {
-  for (std::size_t first = 0; first < columns_; first += plan_.panel) {
-    const std::size_t end = std::min(first + plan_.panel, columns_);
-    for (std::size_t c = first; c < end; c += grid_.group) {
-      sweep_group(c / grid_.group);
-      subtract_deltas(c, grid_.group, first, end);
-    }
-    subtract_deltas(first, end - first, 0, first);
-    subtract_deltas(first, end - first, end, columns_);
-  }
-}
-
-void RowsFit::store(GroupFit& fit) const {
+void GroupRows::store(GroupFit& fit) const {
   const std::size_t codes = grid_.codes_per_row(cols_);
   const std::size_t groups = plan_.groups.size();
   const std::size_t factors = grid_.factors_per_row(cols_);
@@ -306,7 +262,7 @@ void RowsFit::store(GroupFit& fit) const {
   store_rows(offset_factors_, factors, fit.offset_factors);
 }
 
-void check_options(const GroupFitOptions& options) {
+void check_options(const MatrixFitOptions& options) {
   if (options.candidates < 1 || options.candidates > 64) {
     fail(ErrorKind::kUsage, "fit of weights in groups: expected 1 to 64 candidates, found " +
                                 std::to_string(options.candidates));
@@ -317,12 +273,8 @@ void check_options(const GroupFitOptions& options) {
   }
 }
 
-void check_weights(MatrixView<const float> weights, const GroupMetric& metric) {
-  if (metric.inputs() != weights.cols()) {
-    fail(ErrorKind::kShape, "fit of weights in groups: the weights have " +
-                                std::to_string(weights.cols()) + " columns, the metric " +
-                                std::to_string(metric.inputs()) + " inputs");
-  }
+void check_weights(MatrixView<const float> weights, const Metric<float>& metric) {
+  metric.check_columns(weights.cols());
   for (std::size_t r = 0; r < weights.rows(); ++r) {
     for (std::size_t c = 0; c < weights.cols(); ++c) {
       if (std::abs(weights(r, c)) <= kLargestWeight) continue;
@@ -342,7 +294,7 @@ std::size_t rows_of_block(std::size_t rows) {
 }
 
 /// A fit with room for a matrix.
-GroupFit empty_fit(const GroupFitPlan& plan) {
+GroupFit empty_fit(const GroupPlan& plan) {
   const GroupCodes& grid = plan.grid;
   const std::size_t cols = plan.weights.cols();
   GroupFit fit;
@@ -360,28 +312,29 @@ GroupFit empty_fit(const GroupFitPlan& plan) {
 }  // namespace
 
 float scale_factor_of(MatrixView<const float> weights, const GroupCodes& grid,
-                      const GroupFitOptions& options) {
+                      const MatrixFitOptions& options) {
   check_codes(grid);
   check_options(options);
   const kernels::Codewords codewords(grid.codewords(), grid.vector());
   return GroupScaleFit(grid, codewords, options.candidates).factor_of(weights);
 }
 
-GroupFit fit_groups(MatrixView<const float> weights, const GroupCodes& grid,
-                    const GroupMetric& metric, const GroupFitOptions& options) {
+GroupFit fit_matrix(MatrixView<const float> weights, const Metric<float>& metric,
+                    const GroupCodes& grid, const MatrixFitOptions& options) {
   check_codes(grid);
   check_options(options);
   check_weights(weights, metric);
-  const GroupFitPlan plan(weights, grid, metric, options);
+  const GroupPlan plan(weights, grid, metric, options);
   GroupFit fit = empty_fit(plan);
   if (weights.size() == 0) return fit;
   const std::size_t most = rows_of_block(weights.rows());
+  const int sweeps = options.refine ? options.sweeps : 0;
   parallel_for((weights.rows() + most - 1) / most, [&](std::size_t b) {
     const std::size_t first = b * most;
-    RowsFit rows(plan, first, std::min(most, weights.rows() - first));
+    GroupRows rows(plan, first, std::min(most, weights.rows() - first));
     rows.encode();
-    if (options.sweeps > 0) rows.begin_sweeps();
-    for (int i = 0; i < options.sweeps; ++i) rows.sweep();
+    if (sweeps > 0) rows.begin_sweeps();
+    for (int i = 0; i < sweeps; ++i) rows.sweep();
     rows.store(fit);
   });
   return fit;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pass over the columns of some rows, each of which changes what the others should be: error
+// feedback and coordinate descent.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "halftone/base/view.h"
+#include "halftone/kernels/dense/matmul.h"
+
+namespace halftone::compress {
+
+/// Matrices are [columns, rows]: rows are lanes. Columns from n on have no weights.
+template <typename T>
+struct ColumnPass {
+  /// [n, n] A, upper triangular or symmetric; [1, n] its diagonal; empty: zero.
+  MatrixView<const T> couplings;
+  MatrixView<T> work;        ///< [columns, rows]
+  MatrixView<T> changes;     ///< [columns, rows]
+  std::size_t step = 1;      ///< columns that are visited together
+  std::size_t panel = 64;    ///< columns, in steps, whose changes reach the others together
+  bool reaches_all = false;  ///< whether changes reach all columns; else only later ones
+
+  /// Calls visit(c) for step after step. It sets the changes of the columns [c, c + step), by which
+  /// the work of the columns j that they reach becomes
+  ///
+  ///     work_j -= sum_c A_cj changes_c
+  ///
+  /// before j is visited. Terms are subtracted in the order of the visits, so that panels change no
+  /// result.
+  template <typename Visit>
+  void run(const Visit& visit) const {
+    const std::size_t columns = work.rows();
+    for (std::size_t first = 0; first < columns; first += panel) {
+      const std::size_t end = std::min(first + panel, columns);
+      for (std::size_t c = first; c < end; c += step) {
+        visit(c);
+        subtract(c, step, reaches_all ? first : c + step, end);
+      }
+      if (reaches_all) subtract(first, end - first, 0, first);
+      subtract(first, end - first, end, columns);
+    }
+  }
+
+ private:
+  /// Subtracts the changes of the columns [first, first + count) from the work of [to, end).
+  void subtract(std::size_t first, std::size_t count, std::size_t to, std::size_t end) const {
+    const std::size_t n = couplings.cols();
+    if (first >= n || to >= std::min(end, n)) return;
+    const std::size_t from = std::min(count, n - first);
+    const std::size_t until = std::min(end, n) - to;
+    if (couplings.rows() == 1) {
+      subtract_own(std::max(first, to), std::min(first + from, to + until));
+    } else if (work.cols() == 1) {
+      for (std::size_t c = first; c < first + from; ++c) subtract_one(c, to, until);
+    } else {
+      const MatrixView<const T> part(&couplings(first, to), from, until, couplings.stride());
+      kernels::matmul(kernels::transposed(part), changes.rows_from(first, from),
+                      work.rows_from(to, until), kernels::Update::kSubtract);
+    }
+  }
+  /// Of a diagonal A.
+  void subtract_own(std::size_t first, std::size_t end) const {
+    for (std::size_t c = first; c < end; ++c) {
+      for (std::size_t r = 0; r < work.cols(); ++r) work(c, r) -= couplings(0, c) * changes(c, r);
+    }
+  }
+  /// Of a single row, few of whose columns change.
+  void subtract_one(std::size_t c, std::size_t to, std::size_t until) const {
+    const T change = changes(c, 0);
+    if (change == 0) return;
+    const T* const a = couplings.row(c).data() + to;
+    T* const w = work.data_handle() + to;
+    for (std::size_t j = 0; j < until; ++j) w[j] -= change * a[j];
+  }
+};
+
+}  // namespace halftone::compress
