@@ -2,7 +2,7 @@
 # What `cmake --install` puts where. All paths are relative to the prefix, so that the whole may be
 # moved. Components: runtime, the shared library; development, its headers, CMake and pkg-config files
 # and the static library; programs, the program with its manual and the completion of shells; training,
-# the program that trains; compress and train, further libraries, each with NAME_development.
+# the program that trains; compress, train and spmd, further libraries, each with NAME_development.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -27,6 +27,7 @@ halftone_install_library(libhalftone runtime development)
 halftone_install_library(libhalftone_static runtime_static development)
 halftone_install_library(libhalftone_compress compress compress_development)
 halftone_install_library(libhalftone_train train train_development)
+halftone_install_library(libhalftone_spmd spmd spmd_development)
 add_custom_target(halftone_libraries DEPENDS ${library_targets})
 
 install(DIRECTORY include/halftone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)

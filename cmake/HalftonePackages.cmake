@@ -60,7 +60,7 @@ if(TARGET halftone-train)
   halftone_package(training halftone-train DEPENDS "halftone ${same}"
     ABOUT "This package has the program that trains, which halftone starts.")
 endif()
-foreach(library compress train)
+foreach(library compress train spmd)
   if(TARGET libhalftone_${library})
     string(TOUPPER ${library} upper)
     halftone_package(${library} libhalftone-${library}${soversion} SECTION libs

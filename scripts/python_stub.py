@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes python/halftone/_halftone.pyi, the types of the compiled module, from the module itself.
+"""Writes python/halftone/_halftone*.pyi, the types of compiled modules, from the modules themselves.
 
 Run it after a change of python/src, in an environment that has halftone and nanobind.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
-PATH = Path(__file__).resolve().parent.parent / "python" / "halftone" / "_halftone.pyi"
+PACKAGE = Path(__file__).resolve().parent.parent / "python" / "halftone"
+MODULES = ("_halftone", "_halftone_spmd")
 
 # nanobind leaves the parameters of generic types out.
 FIXES = (
@@ -22,13 +24,16 @@ FIXES = (
 )
 
 
-def stub() -> str:
+def path(name: str) -> Path:
+    return PACKAGE / f"{name}.pyi"
+
+
+def stub(name: str) -> str:
     from nanobind.stubgen import StubGen
 
-    from halftone import _halftone
-
-    generator = StubGen(module=_halftone, recursive=False)
-    generator.put(_halftone)
+    module = importlib.import_module(f"halftone.{name}")
+    generator = StubGen(module=module, recursive=False)
+    generator.put(module)
     text: str = generator.get()
     for pattern, replacement in FIXES:
         text = re.sub(pattern, replacement, text)
@@ -37,4 +42,5 @@ def stub() -> str:
 
 
 if __name__ == "__main__":
-    PATH.write_text(stub())
+    for each in MODULES:
+        path(each).write_text(stub(each))

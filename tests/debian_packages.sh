@@ -108,6 +108,10 @@ for library in compress train; do
   expect "accuracy with $library" 'accuracy 0\.9' "$found"
 done
 
+inside sh -c "g++ -std=c++20 /srv/examples/cpp/devices.cc -o /srv/devices -lhalftone_spmd" ||
+  fail "g++ with spmd"
+expect "lanes on devices" '^326 335 344$' "$(inside /srv/devices)"
+
 step "apt-get purge"
 names=$(cd "$work/packages" && for file in *.deb; do echo "${file%%_*}"; done | paste -sd ' ')
 inside sh -c "${apt[*]} purge $names" > "$work/apt.log" 2>&1 || fail "purge failed"

@@ -33,7 +33,7 @@ def columns() -> dict[str, set[str]]:
 def main(halftone: str) -> None:
     help_text = subprocess.run([halftone, "--help"], check=True, capture_output=True, text=True).stdout
     verbs = set(re.findall(r"^  ([a-z]+) {2,}[A-Z]", help_text.split("Subcommands:")[1], re.M))
-    headers = "".join(path.read_text() for path in sorted((ROOT / "include" / "halftone").glob("*.hpp")))
+    headers = "".join(path.read_text() for path in sorted((ROOT / "include" / "halftone").rglob("*.hpp")))
     shown = (ROOT / "halftone" / "library" / "abi.txt").read_text()
     package = (ROOT / "python" / "halftone" / "__init__.py").read_text()
     public = set(re.findall(r'^    "(\w+)",$', package.split("__all__ = [")[1], re.M))

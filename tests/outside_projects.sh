@@ -22,7 +22,8 @@ expect() { # expect NAME WANTED FOUND
   [ "$2" = "$3" ] || fail "$1: expected '$2', found '$3'"
 }
 
-for component in runtime development programs training compress compress_development; do
+for component in runtime development programs training compress compress_development spmd \
+  spmd_development; do
   cmake --install "$build" --prefix "$work/first" --component "$component" > /dev/null
 done
 mv "$work/first" "$work/second" # nothing in it may name where it was
@@ -136,7 +137,7 @@ done
 for component in train none; do
   case $component in
     train) wanted="The component train of Halftone is not installed; install libhalftone-train-dev" ;;
-    *) wanted="Halftone has no component none; it has: runtime, runtime_static, compress, train" ;;
+    *) wanted="Halftone has no component none; it has: runtime, runtime_static, compress, train, spmd" ;;
   esac
   if find_component $component; then fail "component $component was found"; fi
   tr -s '\n ' ' ' < "$work/cmake.log" | grep -qF "$wanted" || fail "$(cat "$work/cmake.log")"
@@ -160,6 +161,10 @@ head -n 10 "$work/classes" | cmp - "$work/classified"
 printf 'no image' > "$work/images/a.pgm"
 refusal=$("$work/cpp/classify" "$model" "$work/images" 2>&1) && fail "classify: no error"
 [[ $refusal == "classify: "*a.pgm* ]] || fail "message: $refusal"
+
+# Functions over devices: the values of the document, which are those of JAX.
+"$work/cpp/devices" | diff - "$source/tests/outside/devices.txt"
+! ldd "$work/cpp/devices" | grep -qE 'mpi|protobuf|onednn' || fail "devices needs other libraries"
 
 # The answer of the program to a message.
 if [ -s "$work/text" ]; then

@@ -9,8 +9,8 @@
 #include "halftone/accel/tiles.h"
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 
 namespace halftone::accel {
 namespace {

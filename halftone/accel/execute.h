@@ -9,7 +9,7 @@
 
 #include "halftone/accel/accelerator.h"
 #include "halftone/accel/workload.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::accel {
 

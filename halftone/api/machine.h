@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "halftone/spmd/mpi.h"
 
 namespace halftone {

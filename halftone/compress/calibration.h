@@ -19,7 +19,7 @@
 #include "halftone/ir/unfolding.h"
 #include "halftone/numerics/distortion.h"
 #include "halftone/runtime/execute/stream.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::compress {
 

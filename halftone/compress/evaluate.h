@@ -12,7 +12,7 @@
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/execution_options.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "halftone/types/evaluate.hpp"
 
 namespace halftone::compress {

@@ -14,7 +14,7 @@
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/numerics/distortion.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::compress {
 

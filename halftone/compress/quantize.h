@@ -13,7 +13,7 @@
 #include "halftone/compress/recipe.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "halftone/types/quantize.hpp"
 
 namespace halftone::compress {

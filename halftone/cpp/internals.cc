@@ -16,11 +16,6 @@ static_assert(static_cast<int>(ErrorKind::kShape) == static_cast<int>(halftone::
 
 }  // namespace
 
-Error::Error(ErrorKind kind, const std::string& message)
-    : std::runtime_error(message), kind_(kind) {}
-
-Error::~Error() = default;
-
 std::exception_ptr Raised::take() noexcept {
   const std::lock_guard lock(mutex_);
   return std::exchange(first_, nullptr);

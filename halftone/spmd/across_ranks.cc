@@ -5,9 +5,10 @@
 #include <numeric>
 
 #include "halftone/base/byte_reader.h"
-#include "halftone/base/error.h"
 #include "halftone/spmd/agreement.h"
+#include "halftone/spmd/errors.h"
 #include "halftone/spmd/lane.h"
+#include "halftone/spmd/leaves.h"
 
 namespace halftone::spmd::internal {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "halftone/spmd/exchange.h"
-#include "halftone/spmd/tree.h"
+#include "halftone/spmd/tree.hpp"
 
 namespace halftone::spmd::internal {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "halftone/spmd/transport.h"
+#include "halftone/spmd/transport.hpp"
 
 namespace halftone::spmd::internal {
 

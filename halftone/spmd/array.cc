@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/spmd/array.h"
+#include "halftone/spmd/array.hpp"
 
 #include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include "halftone/base/error.h"
 #include "halftone/base/memory.h"
+#include "halftone/spmd/errors.h"
+#include "halftone/spmd/leaves.h"
 
 namespace halftone::spmd {
 namespace {
@@ -106,6 +107,22 @@ Shape with_axis(Shape shape, std::size_t axis, std::int64_t extent) {
 
 }  // namespace
 
+inline namespace v0 {
+
+std::string_view to_string(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return "float32";
+    case ElementType::kFloat64:
+      return "float64";
+    case ElementType::kInt32:
+      return "int32";
+    case ElementType::kInt64:
+      return "int64";
+  }
+  return "unknown";
+}
+
 std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (std::size_t a = 0; a < shape.size(); ++a) {
@@ -120,7 +137,7 @@ ArrayDraft draft(ElementType element, Shape shape) {
   array.element_ = element;
   array.shape_ = std::move(shape);
   const std::size_t num_bytes =
-      array.size_ * with_element(element, [](auto zero) { return sizeof(zero); });
+      array.size_ * internal::with_element(element, [](auto zero) { return sizeof(zero); });
   require_memory(num_bytes, "an array");
   const std::size_t num_blocks = (num_bytes + kAlignment - 1) / kAlignment;
   std::shared_ptr<Block[]> blocks = num_blocks < SparePool::kLeastBlocks
@@ -202,6 +219,10 @@ Array Array::slice(std::size_t axis, std::int64_t index) const {
   return part(axis, index, 1).reshaped(without_axis(shape_, axis));
 }
 
+}  // namespace v0
+
+namespace internal {
+
 void write_part(std::span<std::byte> dst, const Shape& shape, std::size_t axis, std::int64_t begin,
                 const Array& src) {
   const std::size_t outer = product(shape, 0, axis);
@@ -214,6 +235,10 @@ void write_part(std::span<std::byte> dst, const Shape& shape, std::size_t axis, 
                 src.bytes().data() + o * block, block);
   }
 }
+
+}  // namespace internal
+
+inline namespace v0 {
 
 Array stack(std::span<const Array> arrays, std::size_t axis) {
   require_some(arrays, "stack");
@@ -228,7 +253,7 @@ Array stack(std::span<const Array> arrays, std::size_t axis) {
     if (!arrays[i].same_type(first)) {
       fail(ErrorKind::kShape, "stack: " + first.type() + " and " + arrays[i].type() + " differ");
     }
-    write_part(result.bytes, shape, axis, static_cast<std::int64_t>(i), arrays[i]);
+    internal::write_part(result.bytes, shape, axis, static_cast<std::int64_t>(i), arrays[i]);
   }
   return result.array;
 }
@@ -250,10 +275,11 @@ Array concatenate(std::span<const Array> arrays, std::size_t axis) {
   const ArrayDraft result = draft(first.element(), shape);
   std::int64_t begin = 0;
   for (const Array& array : arrays) {
-    write_part(result.bytes, shape, axis, begin, array);
+    internal::write_part(result.bytes, shape, axis, begin, array);
     begin += array.shape()[axis];
   }
   return result.array;
 }
 
+}  // namespace v0
 }  // namespace halftone::spmd

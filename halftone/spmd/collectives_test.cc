@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares each collective with its definition: over devices, a batch, and several processes.
-#include "halftone/spmd/collectives.h"
+#include "halftone/spmd/collectives.hpp"
 
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "halftone/base/testing.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/map.hpp"
 #include "halftone/spmd/testing.h"
 
 namespace halftone::spmd {

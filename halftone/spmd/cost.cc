@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "halftone/base/error.h"
 #include "halftone/base/relative_fit.h"
 #include "halftone/spmd/agreement.h"
+#include "halftone/spmd/errors.h"
 #include "halftone/spmd/exchange.h"
 
 namespace halftone::spmd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,8 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/spmd/device_state.h"
+#include "halftone/spmd/errors.h"
 
 namespace halftone::spmd {
 
@@ -93,8 +94,10 @@ Devices Devices::part(std::size_t begin, std::size_t count) const {
   return devices;
 }
 
-std::mutex& Devices::baton(std::size_t index) const {
-  return state_->batons[first_ + index - state_->first_local];
+namespace internal {
+
+std::mutex& baton(const Devices& devices, std::size_t index) {
+  return devices.state_->batons[devices.first_ + index - devices.state_->first_local];
 }
 
 RanksClaim::RanksClaim(const Devices& devices) {
@@ -114,6 +117,8 @@ void RanksClaim::release() {
   if (state_ != nullptr) state_->ranks_claimed = false;
   state_ = nullptr;
 }
+
+}  // namespace internal
 
 std::size_t Placement::device_of(std::size_t lane) const {
   return lane * devices.size() / num_lanes;

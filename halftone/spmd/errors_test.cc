@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "halftone/base/testing.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 #include "halftone/spmd/testing.h"
 
 namespace halftone::spmd {
@@ -103,19 +103,55 @@ TEST(LaneErrors, AfterTheLastCollectiveReachEveryRank) {
   });
 }
 
-TEST(LaneErrors, OfOtherTypesAreTold) {
-  expect_of_lane(ErrorKind::kInternal, 0, "not ours", [](const Array& x) {
-    if (axis_index("i") == 0) throw std::runtime_error("not ours");
-    return psum(x, "i");
-  });
+TEST(LaneErrors, OfMissingMemoryAreTold) {
   expect_of_lane(ErrorKind::kMemory, 3, "out of memory", [](const Array& x) {
     if (axis_index("i") == 3) throw std::bad_alloc();
     return x;
   });
-  expect_of_lane(ErrorKind::kInternal, 1, "an exception of unknown type", [](const Array& x) {
+}
+
+/// Checks that lane 1 of 4 throws what the caller of the map catches in that process, and that
+/// other processes get its text.
+template <typename Exception, typename F>
+void expect_as_thrown(const std::string& text, const F& f) {
+  const auto run = [&](const Devices& devices) {
+    spread(f, {.axis_name = "i", .devices = devices})(kFour);
+  };
+  for (const std::size_t count : {1u, 2u, 4u}) {
+    EXPECT_THROW(run(Devices::emulate(count)), Exception);
+  }
+  LocalRanks(2).run([&](const std::shared_ptr<Transport>& ranks) {
+    const Devices devices = Devices::over(ranks);
+    if (ranks->rank() == 0) {
+      EXPECT_THROW(run(devices), Exception);
+    } else {
+      expect_error(ErrorKind::kInternal, "on device 1 of 2 (rank 0): " + text,
+                   [&] { run(devices); });
+    }
+    return 0;
+  });
+}
+
+TEST(LaneErrors, OfTheCallersOwnTypesStayAsTheyAre) {
+  expect_as_thrown<std::range_error>("not ours", [](const Array& x) {
+    if (axis_index("i") == 1) throw std::range_error("not ours");
+    return psum(x, "i");
+  });
+  expect_as_thrown<int>("an exception of unknown type", [](const Array& x) {
     if (axis_index("i") == 1) throw 5;
     return x;
   });
+}
+
+TEST(LaneErrors, OfMapsInsideMapsStayAsTheyAre) {
+  const auto inner = vmap(
+      [](const Array& x) {
+        if (axis_index({"i", "j"}) == 5) throw std::range_error("five");
+        return psum(x, {"i", "j"});
+      },
+      {.axis_name = "j"});
+  const MapOptions options{.axis_name = "i", .devices = Devices::emulate(2)};
+  EXPECT_THROW(pmap(inner, options)(Array::range<float>({2, 4})), std::range_error);
 }
 
 TEST(LaneErrors, NameTheDeviceOfTheInnermostMapThatHasSeveral) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "halftone/spmd/reduction.h"
-#include "halftone/spmd/transport.h"
+#include "halftone/spmd/transport.hpp"
 
 namespace halftone::spmd::internal {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "halftone/base/error.h"
+#include "halftone/spmd/errors.h"
 
 namespace halftone::spmd::internal {
 namespace {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/base/error.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/device_state.h"
+#include "halftone/spmd/errors.h"
 #include "halftone/spmd/request.h"
 
 namespace halftone::spmd::internal {
@@ -34,6 +34,8 @@ struct Failure {
   ErrorKind kind = ErrorKind::kInternal;
   std::string message{};
   Hint hint = Hint::kNone;
+  /// What the lane of this process threw, if it reaches the caller as it is.
+  std::exception_ptr exception{};
 };
 
 /// The lanes [next, end) of one device that have not started.

@@ -2,18 +2,20 @@
 #include <mutex>
 #include <optional>
 
-#include "halftone/base/error.h"
 #include "halftone/spmd/across_ranks.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/errors.h"
+#include "halftone/spmd/map.hpp"
 
-namespace halftone::spmd::internal {
+namespace halftone::spmd {
+inline namespace v0 {
+namespace detail {
 
 struct LaneSum::State {
   explicit State(const Placement& where)
-      : placement(where), tree(Reduction::kSum, where.num_lanes) {}
+      : placement(where), tree(internal::Reduction::kSum, where.num_lanes) {}
 
   Placement placement;
-  TreeReduction tree;
+  internal::TreeReduction tree;
   std::mutex mutex;
   std::optional<Flat> first;  ///< the first result; others must have its type
 };
@@ -36,10 +38,12 @@ void LaneSum::add(std::size_t lane, Flat result) {
 Flat LaneSum::total() const {
   Flat total = state_->first.value_or(Flat());
   if (state_->placement.devices.spans_ranks()) {
-    return sum_of_ranks(std::move(total), state_->tree.nodes(), state_->placement);
+    return internal::sum_of_ranks(std::move(total), state_->tree.nodes(), state_->placement);
   }
   total.leaves = state_->tree.result();
   return total;
 }
 
-}  // namespace halftone::spmd::internal
+}  // namespace detail
+}  // namespace v0
+}  // namespace halftone::spmd

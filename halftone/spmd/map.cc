@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/map.hpp"
 
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
-#include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/spmd/device_state.h"
+#include "halftone/spmd/errors.h"
 #include "halftone/spmd/program.h"
 
-namespace halftone::spmd::internal {
+namespace halftone::spmd {
+namespace internal {
 namespace {
+
+using detail::Argument;
+using detail::MapKind;
+using detail::MapPlan;
 
 std::string name_of(MapKind kind, const MapOptions& options) {
   const std::string name = kind == MapKind::kVmap   ? "vmap"
@@ -109,7 +115,7 @@ void make_queues(MapRun& run, std::size_t first, std::size_t count) {
   for (std::size_t lane = first; lane < first + count;) {
     const std::size_t device = placement.device_of(lane);
     LaneQueue& queue = run.queues.emplace_back();
-    queue.baton = &placement.devices.baton(device);
+    queue.baton = &baton(placement.devices, device);
     queue.next = lane;
     while (lane < first + count && placement.device_of(lane) == device) ++lane;
     queue.end = lane;
@@ -171,9 +177,14 @@ MapPlan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argu
 }
 
 }  // namespace
+}  // namespace internal
+
+inline namespace v0 {
+namespace detail {
 
 MapPlan make_plan(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments) {
-  return with_context(name_of(kind, options), [&] { return plan_for(kind, options, arguments); });
+  return with_context(internal::name_of(kind, options),
+                      [&] { return internal::plan_for(kind, options, arguments); });
 }
 
 void MapPlan::execute(const std::function<void(std::size_t)>& body) const {
@@ -181,4 +192,6 @@ void MapPlan::execute(const std::function<void(std::size_t)>& body) const {
   run->program->run(run);
 }
 
-}  // namespace halftone::spmd::internal
+}  // namespace detail
+}  // namespace v0
+}  // namespace halftone::spmd

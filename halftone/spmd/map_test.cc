@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/map.hpp"
 
 #include <atomic>
 #include <set>
@@ -8,7 +8,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
-#include "halftone/spmd/collectives.h"
+#include "halftone/spmd/collectives.hpp"
 #include "halftone/spmd/testing.h"
 
 namespace halftone::spmd {

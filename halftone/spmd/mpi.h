@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "halftone/spmd/transport.h"
+#include "halftone/spmd/transport.hpp"
 
 namespace halftone::spmd {
 

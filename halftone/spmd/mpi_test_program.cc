@@ -6,9 +6,9 @@
 #include <string>
 
 #include "halftone/base/file.h"
+#include "halftone/spmd.hpp"
 #include "halftone/spmd/agreement.h"
 #include "halftone/spmd/mpi.h"
-#include "halftone/spmd/spmd.h"
 #include "halftone/spmd/testing.h"
 
 namespace halftone::spmd {

@@ -56,6 +56,7 @@ void Program::run(const std::shared_ptr<MapRun>& run) {
   const Lock lock(mutex_);
   if (!failure_) return;
   if (run->parent != nullptr) throw Stopped();
+  if (failure_->exception) std::rethrow_exception(failure_->exception);
   fail(failure_->kind, failure_->message, failure_->hint);
 }
 
@@ -86,7 +87,7 @@ void Program::start_queues(const std::shared_ptr<MapRun>& run) {
     } catch (const Error& error) {
       {
         Lock lock(mutex_);
-        fail_with(lock, {{}, error.kind(), error.what(), error.hint()});
+        fail_with(lock, {{}, error.kind(), error.what(), hint_of(error)});
       }
       run_queue(*run, queue);  // ends its lanes, without running them
     }
@@ -175,15 +176,21 @@ void Program::fail_with(Lock& lock, Failure failure) {
 void Program::fail_with_current_exception(const Lane& lane) {
   Failure failure{.path = path_of(lane)};
   const std::string where = device_label(lane);
+  failure.exception = std::current_exception();
   try {
     throw;
   } catch (const Error& error) {
     failure.kind = error.kind();
-    failure.message = (depends_on_device(error.kind()) ? where : "") + error.what();
-    failure.hint = error.hint();
+    failure.message = error.what();
+    failure.hint = hint_of(error);
+    if (depends_on_device(error.kind()) && !where.empty()) {
+      failure.message = where + failure.message;
+      failure.exception = nullptr;
+    }
   } catch (const std::bad_alloc&) {
     failure.kind = ErrorKind::kMemory;
     failure.message = where + "out of memory";
+    failure.exception = nullptr;
   } catch (const std::exception& error) {
     failure.message = where + error.what();
   } catch (...) {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/spmd.hpp"
 #include "halftone/spmd/cost.h"
 #include "halftone/spmd/mpi.h"
-#include "halftone/spmd/spmd.h"
 
 namespace halftone::spmd {
 namespace {

@@ -8,7 +8,8 @@
 #include <type_traits>
 
 #include "halftone/base/buffer.h"
-#include "halftone/base/error.h"
+#include "halftone/spmd/errors.h"
+#include "halftone/spmd/leaves.h"
 
 namespace halftone::spmd::internal {
 namespace {

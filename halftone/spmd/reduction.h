@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/spmd/array.h"
+#include "halftone/spmd/array.hpp"
 
 namespace halftone::spmd::internal {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "halftone/spmd/lane.h"
-#include "halftone/spmd/transport.h"
+#include "halftone/spmd/transport.hpp"
 
 namespace halftone::spmd::internal {
 

@@ -6,7 +6,8 @@
 #include <memory>
 #include <numeric>
 
-#include "halftone/base/error.h"
+#include "halftone/spmd/errors.h"
+#include "halftone/spmd/leaves.h"
 
 namespace halftone::spmd::internal {
 namespace {
@@ -24,6 +25,10 @@ constexpr std::size_t kSliceBytes = 65536;
 bool same_types(const std::vector<Array>& a, const std::vector<Array>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Array& x, const Array& y) { return x.same_type(y); });
+}
+
+bool is_integer(ElementType type) {
+  return type == ElementType::kInt32 || type == ElementType::kInt64;
 }
 
 std::size_t bytes_of(const std::vector<Array>& arrays) {
@@ -172,7 +177,7 @@ bool Request::matches(const Request& other) const {
 void Request::check(std::size_t num_lanes) const {
   const bool cuts = operation == Operation::kReduceScatter || operation == Operation::kAllToAll;
   for (const Array& leaf : leaves) {
-    if (mean && (is_integer(leaf.element()))) {
+    if (mean && is_integer(leaf.element())) {
       fail(ErrorKind::kUsage,
            to_string() +
                ": expected floating-point values for a mean, found integers; convert them");

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halftone/spmd/lane.h"
-#include "halftone/spmd/transport.h"
+#include "halftone/spmd/transport.hpp"
 
 namespace halftone::spmd::internal {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "halftone/spmd/spmd.h"
+#include "halftone/spmd.hpp"
 
 namespace halftone::spmd {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repeated runs with many more devices than cores, for the thread sanitizer.
 #include "halftone/base/testing.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 #include "halftone/spmd/testing.h"
 
 namespace halftone::spmd {

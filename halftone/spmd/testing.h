@@ -20,8 +20,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
-#include "halftone/spmd/array.h"
-#include "halftone/spmd/transport.h"
+#include "halftone/spmd/array.hpp"
+#include "halftone/spmd/transport.hpp"
 
 namespace halftone::spmd {
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/spmd/tree.h"
+#include "halftone/spmd/tree.hpp"
 
 #include <optional>
 
-#include "halftone/base/error.h"
+#include "halftone/spmd/errors.h"
+#include "halftone/spmd/leaves.h"
 
 namespace halftone::spmd {
+
+inline namespace v0 {
 
 std::string Flat::types() const {
   std::string text;
@@ -53,6 +56,10 @@ Flat lane_of(const Flat& flat, std::size_t axis, std::size_t index) {
   return lane;
 }
 
+}  // namespace v0
+
+namespace internal {
+
 void check_alike(const std::vector<Flat>& lanes, std::size_t first_lane) {
   for (std::size_t i = 1; i < lanes.size(); ++i) {
     if (!lanes[i].same_types(lanes.front())) {
@@ -63,9 +70,13 @@ void check_alike(const std::vector<Flat>& lanes, std::size_t first_lane) {
   }
 }
 
+}  // namespace internal
+
+inline namespace v0 {
+
 Flat stack_lanes(const std::vector<Flat>& lanes, std::size_t axis) {
   if (lanes.empty()) fail(ErrorKind::kShape, "stack: expected at least one lane, found none");
-  check_alike(lanes, 0);
+  internal::check_alike(lanes, 0);
   Flat result = lanes.front();
   std::vector<Array> arrays(lanes.size());
   for (std::size_t l = 0; l < result.leaves.size(); ++l) {
@@ -83,4 +94,5 @@ Flat stack_lanes(const std::vector<Flat>& lanes, std::size_t axis) {
   return result;
 }
 
+}  // namespace v0
 }  // namespace halftone::spmd

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/spmd/tree.h"
+#include "halftone/spmd/tree.hpp"
 
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "halftone/base/testing.h"
+#include "halftone/spmd/leaves.h"
 #include "halftone/spmd/testing.h"
 
 namespace halftone::spmd {
@@ -78,7 +79,7 @@ TEST(Tree, NamesLanesThatAreNotAlike) {
   const std::vector<Flat> lanes{flatten(Array::scalar(1.F)), flatten(Array::scalar(1.F)),
                                 flatten(Array::scalar(1.0))};
   expect_error(ErrorKind::kShape, "results differ: lane 4 returned float32[], lane 6 float64[]",
-               [&] { check_alike(lanes, 4); });
+               [&] { internal::check_alike(lanes, 4); });
   expect_error(ErrorKind::kShape, "stack: expected at least one lane, found none",
                [] { stack_lanes({}, 0); });
   const std::vector<Flat> lengths{flatten(std::vector<Array>{}),

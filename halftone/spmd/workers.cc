@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "halftone/base/error.h"
 #include "halftone/base/spin.h"
+#include "halftone/spmd/errors.h"
 
 namespace halftone::spmd::internal {
 

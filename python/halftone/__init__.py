@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from . import _halftone as native
+from . import spmd
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
 from ._language_distill import distill_language_model
@@ -116,4 +117,5 @@ __all__ = [
     "quantize_language_model",
     "report",
     "sensitivity",
+    "spmd",
 ]

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "halftone/base/thread_settings.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "python/src/progress.h"
 
 namespace halftone::python {

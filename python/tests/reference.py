@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from typing import Any, is_typeddict
@@ -50,7 +51,10 @@ def first_paragraph(value: Any) -> str:
 
 
 def entry(name: str) -> str:
-    value = getattr(ht, name)
+    value: Any = functools.reduce(getattr, name.split("."), ht)
+    if inspect.ismodule(value):
+        parts = [entry(f"{name}.{each}") for each in value.__all__]
+        return "\n".join([f"## {name}\n\n```\n{inspect.getdoc(value)}\n```\n", *parts])
     text = f"## {name}\n\n```python\n{signature(name, value)}\n```\n\n"
     text += f"```\n{inspect.getdoc(value)}\n```\n"
     if isinstance(value, type) and not is_typeddict(value) and (listed := members(value)):

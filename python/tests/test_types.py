@@ -29,6 +29,8 @@ decibels: list[float | None] = [layer.sqnr_db for layer in result.report.layers]
 accuracy: float = ht.evaluate(result.model, "folder").value
 codes = ht.fit(np.zeros(3), "basis", 2).encode(np.zeros(3))
 largest: int = int(codes.max())
+lanes: int = len(ht.spmd.devices(8))
+total = ht.spmd.pmap(lambda v: ht.spmd.psum(v, "i"), "i")(np.zeros(3))
 """
 
 
@@ -44,7 +46,8 @@ def test_the_stub_is_that_of_the_module() -> None:
     assert spec is not None and spec.loader is not None
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
-    assert maker.PATH.read_text() == maker.stub(), "run scripts/python_stub.py"
+    for name in maker.MODULES:
+        assert maker.path(name).read_text() == maker.stub(name), "run scripts/python_stub.py"
 
 
 @pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright"]])

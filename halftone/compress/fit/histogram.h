@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halftone/numerics/scale_rule.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::compress {
 

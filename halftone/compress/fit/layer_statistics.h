@@ -8,7 +8,7 @@
 
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/parameters.h"
-#include "halftone/spmd/tree.h"
+#include "halftone/spmd/tree.hpp"
 
 namespace halftone::compress {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 
 namespace halftone::compress {
 namespace {

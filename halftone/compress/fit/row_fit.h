@@ -9,7 +9,7 @@
 
 #include "halftone/compress/fit/parameters.h"
 #include "halftone/numerics/systems.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::compress {
 

@@ -15,8 +15,8 @@
 #include "halftone/compress/reconstruct/learned_levels.h"
 #include "halftone/gradient/tape.h"
 #include "halftone/ir/ops/traits.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 
 namespace halftone::compress {
 namespace {

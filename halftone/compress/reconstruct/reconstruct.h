@@ -10,7 +10,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/compress/fit/parameters.h"
 #include "halftone/ir/graph.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::compress {
 

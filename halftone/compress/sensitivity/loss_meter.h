@@ -11,7 +11,7 @@
 #include "halftone/compress/graft.h"
 #include "halftone/compress/output_loss.h"
 #include "halftone/runtime/execute/stream.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::compress {
 

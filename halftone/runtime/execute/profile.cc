@@ -12,8 +12,8 @@
 #include "halftone/base/random.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/runtime/execute/session.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 
 namespace halftone::runtime {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/runtime/plan/plan.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::runtime {
 

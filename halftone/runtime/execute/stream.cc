@@ -18,7 +18,7 @@
 #include "halftone/ir/element.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/runtime/execute/session.h"
-#include "halftone/spmd/collectives.h"
+#include "halftone/spmd/collectives.hpp"
 
 namespace halftone::runtime {
 namespace {

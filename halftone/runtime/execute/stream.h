@@ -13,7 +13,7 @@
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/plan.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/map.hpp"
 
 namespace halftone::runtime {
 

@@ -9,8 +9,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 #include "halftone/train/graph/torch_memory.h"
 #include "halftone/train/samples/validation_accuracy.h"
 #include "halftone/train/student/format_rounding.h"

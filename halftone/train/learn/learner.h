@@ -11,7 +11,7 @@
 
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
-#include "halftone/spmd/array.h"
+#include "halftone/spmd/array.hpp"
 #include "halftone/train/learn/distillation_loss.h"
 #include "halftone/train/learn/named_tensors.h"
 #include "halftone/train/learn/optimizer.h"

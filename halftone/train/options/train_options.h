@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "halftone/train/run/history.h"
 #include "halftone/train/run/schedule.h"
 #include "halftone/train/samples/augment.h"

@@ -11,7 +11,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/paths.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/map.hpp"
 
 namespace halftone::train {
 namespace {

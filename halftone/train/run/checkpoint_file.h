@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "halftone/train/options/train_options.h"
 #include "halftone/train/run/checkpoint.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "halftone/base/parallel.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 
 namespace halftone::train {
 

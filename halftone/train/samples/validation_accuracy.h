@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::train {
 

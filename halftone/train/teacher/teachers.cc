@@ -12,8 +12,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
-#include "halftone/spmd/collectives.h"
-#include "halftone/spmd/map.h"
+#include "halftone/spmd/collectives.hpp"
+#include "halftone/spmd/map.hpp"
 #include "halftone/train/learn/distillation_loss.h"
 
 namespace halftone::train {

@@ -12,7 +12,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/ir/graph.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 #include "halftone/train/samples/batches.h"
 #include "halftone/train/teacher/score_cache.h"
 #include "halftone/train/teacher/score_memory.h"

@@ -15,17 +15,21 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/spmd/request.h"
-#include "halftone/spmd/tree.h"
+#include "halftone/export.hpp"
+#include "halftone/spmd/tree.hpp"
 
 namespace halftone::spmd {
+inline namespace v0 {
 
 /// Names of axes: psum(x, "devices"), psum(x, {"devices", "batch"}).
 struct AxisNames {
+  /// One name.
   // NOLINTNEXTLINE(google-explicit-constructor): one name is a list of length 1.
   AxisNames(const char* name) : names{name} {}
+  /// One name.
   // NOLINTNEXTLINE(google-explicit-constructor): likewise.
   AxisNames(std::string name) : names{std::move(name)} {}
+  /// Several, in any order.
   AxisNames(std::initializer_list<std::string> list) : names(list) {}
   std::vector<std::string> names;
 };
@@ -34,18 +38,21 @@ struct AxisNames {
 /// group runs the collective by itself. Empty: one group of all indices.
 using Groups = std::vector<std::vector<std::size_t>>;
 
+/// For all_gather().
 struct GatherOptions {
   std::size_t axis = 0;  ///< axis of the result along which the lanes lie
   bool tiled = false;    ///< concatenate along an existing axis instead of a new one
   Groups groups{};
 };
 
+/// For psum_scatter().
 struct ScatterOptions {
   std::size_t axis = 0;  ///< axis of the leaves that is divided among the lanes
   bool tiled = false;    ///< parts keep the axis; its extent is a multiple of the number of lanes
   Groups groups{};
 };
 
+/// For all_to_all().
 struct AllToAllOptions {
   std::size_t split_axis = 0;   ///< axis of the leaves: entry j goes to lane j
   std::size_t concat_axis = 0;  ///< axis of the result: entry i comes from lane i
@@ -56,85 +63,72 @@ struct AllToAllOptions {
 /// Pairs (from, to); each lane is the source of at most one and the destination of at most one.
 using Permutation = std::vector<std::pair<std::size_t, std::size_t>>;
 
-namespace internal {
-Flat meet(Flat tree, const AxisNames& axes, const Groups& groups, Request request);
-
-template <Tree T>
-T meet(const T& tree, const AxisNames& axes, const Groups& groups, Request request) {
-  return unflatten<T>(meet(flatten(tree), axes, groups, std::move(request)));
-}
-}  // namespace internal
+namespace detail {
+// The collectives of flattened trees.
+HALFTONE_CPP_API Flat psum(Flat tree, const AxisNames& axes, const Groups& groups);
+HALFTONE_CPP_API Flat pmean(Flat tree, const AxisNames& axes, const Groups& groups);
+HALFTONE_CPP_API Flat pmax(Flat tree, const AxisNames& axes, const Groups& groups);
+HALFTONE_CPP_API Flat pmin(Flat tree, const AxisNames& axes, const Groups& groups);
+HALFTONE_CPP_API Flat all_gather(Flat tree, const AxisNames& axes, const GatherOptions& options);
+HALFTONE_CPP_API Flat psum_scatter(Flat tree, const AxisNames& axes, const ScatterOptions& options);
+HALFTONE_CPP_API Flat all_to_all(Flat tree, const AxisNames& axes, const AllToAllOptions& options);
+HALFTONE_CPP_API Flat ppermute(Flat tree, const AxisNames& axes, const Permutation& permutation);
+}  // namespace detail
 
 /// The sum over the lanes, returned to each of them: ((x_0 + x_1) + (x_2 + x_3)) + ..., a binary
 /// tree over the lanes' indices, so that its bits do not depend on the placement on devices.
 template <Tree T>
 T psum(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
-  return internal::meet(tree, axes, groups, {.name = "psum"});
+  return unflatten<T>(detail::psum(flatten(tree), axes, groups));
 }
 
 /// psum() / number of lanes; the leaves are floating point.
 template <Tree T>
 T pmean(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
-  return internal::meet(tree, axes, groups, {.name = "pmean", .mean = true});
+  return unflatten<T>(detail::pmean(flatten(tree), axes, groups));
 }
 
 /// The element-wise maximum over the lanes; NaN if any element is NaN.
 template <Tree T>
 T pmax(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
-  return internal::meet(tree, axes, groups,
-                        {.name = "pmax", .reduction = internal::Reduction::kMax});
+  return unflatten<T>(detail::pmax(flatten(tree), axes, groups));
 }
 
 /// The element-wise minimum over the lanes; NaN if any element is NaN.
 template <Tree T>
 T pmin(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
-  return internal::meet(tree, axes, groups,
-                        {.name = "pmin", .reduction = internal::Reduction::kMin});
+  return unflatten<T>(detail::pmin(flatten(tree), axes, groups));
 }
 
 /// The values of all lanes: n lanes with [a, b] give [n, a, b]; tiled, [n a, b].
 template <Tree T>
 T all_gather(const T& tree, const AxisNames& axes, const GatherOptions& options = {}) {
-  return internal::meet(tree, axes, options.groups,
-                        {.operation = internal::Operation::kAllGather,
-                         .name = "all_gather",
-                         .tiled = options.tiled,
-                         .axis = options.axis});
+  return unflatten<T>(detail::all_gather(flatten(tree), axes, options));
 }
 
 /// Lane i's part of psum(): n lanes with [n, a] get [a]; tiled, lanes with [n k, a] get [k, a].
 template <Tree T>
 T psum_scatter(const T& tree, const AxisNames& axes, const ScatterOptions& options = {}) {
-  return internal::meet(tree, axes, options.groups,
-                        {.operation = internal::Operation::kReduceScatter,
-                         .name = "psum_scatter",
-                         .tiled = options.tiled,
-                         .axis = options.axis});
+  return unflatten<T>(detail::psum_scatter(flatten(tree), axes, options));
 }
 
 /// Entry j of lane i becomes entry i of lane j: n lanes with [n, a], split along axis 0 and
 /// concatenated along axis 1, get [a, n].
 template <Tree T>
 T all_to_all(const T& tree, const AxisNames& axes, const AllToAllOptions& options = {}) {
-  return internal::meet(tree, axes, options.groups,
-                        {.operation = internal::Operation::kAllToAll,
-                         .name = "all_to_all",
-                         .tiled = options.tiled,
-                         .axis = options.split_axis,
-                         .concat_axis = options.concat_axis});
+  return unflatten<T>(detail::all_to_all(flatten(tree), axes, options));
 }
 
 /// Lane `to` gets the value of lane `from`; a lane that is no destination gets zeros.
 template <Tree T>
 T ppermute(const T& tree, const AxisNames& axes, const Permutation& permutation) {
-  return internal::meet(
-      tree, axes, {},
-      {.operation = internal::Operation::kPermute, .name = "ppermute", .permutation = permutation});
+  return unflatten<T>(detail::ppermute(flatten(tree), axes, permutation));
 }
 
 /// The index of the calling lane among the lanes of these axes, from 0.
-std::size_t axis_index(const AxisNames& axes);
+HALFTONE_CPP_API std::size_t axis_index(const AxisNames& axes);
 /// The number of lanes of these axes that a collective would combine.
-std::size_t axis_size(const AxisNames& axes);
+HALFTONE_CPP_API std::size_t axis_size(const AxisNames& axes);
 
+}  // namespace v0
 }  // namespace halftone::spmd

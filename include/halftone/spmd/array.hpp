@@ -15,37 +15,44 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/base/element_type.h"
+#include "halftone/export.hpp"
 
 namespace halftone::spmd {
+inline namespace v0 {
 
-using halftone::ElementType;
-using halftone::ElementTypeOf;
-using halftone::size_bytes;
-using halftone::to_string;
-
-/// The elements of arrays.
+/// The C++ types of elements.
 template <typename T>
 concept Element = std::same_as<T, float> || std::same_as<T, double> ||
     std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
 
-/// Calls visit(T{}) with the C++ type of an element.
-/// @throws Error kUnsupported if arrays do not hold such elements
-template <typename Visit>
-auto with_element(ElementType type, Visit&& visit) {
-  return visit_element<float, double, std::int32_t, std::int64_t>(type, std::forward<Visit>(visit));
+/// The type of an element.
+enum class ElementType : std::uint8_t { kFloat32, kFloat64, kInt32, kInt64 };
+
+/// The type of elements that are T in C++.
+template <Element T>
+constexpr ElementType element_type() {
+  if constexpr (std::same_as<T, float>) return ElementType::kFloat32;
+  if constexpr (std::same_as<T, double>) return ElementType::kFloat64;
+  if constexpr (std::same_as<T, std::int32_t>) return ElementType::kInt32;
+  if constexpr (std::same_as<T, std::int64_t>) return ElementType::kInt64;
+}
+
+HALFTONE_CPP_API std::string_view to_string(ElementType type);  ///< "float32", ...
+/// Bytes of one element.
+constexpr std::size_t size_bytes(ElementType type) {
+  return type == ElementType::kFloat32 || type == ElementType::kInt32 ? 4 : 8;
 }
 
 /// Extents, outermost first; empty for a scalar.
 using Shape = std::vector<std::int64_t>;
 
-std::string to_string(const Shape& shape);  ///< "[8, 5]"
+HALFTONE_CPP_API std::string to_string(const Shape& shape);  ///< "[8, 5]"
 
 struct ArrayDraft;
 
 /// An immutable dense array in row-major order. Copies, parts along the first axis, lanes and
 /// devices share its memory, which is freed with the last of them.
-class Array {
+class HALFTONE_CPP_API Array {
  public:
   /// float32[0].
   Array() = default;
@@ -64,6 +71,7 @@ class Array {
     return from<T>({static_cast<std::int64_t>(values.size())},
                    std::span<const T>(values.begin(), values.size()));
   }
+  /// An array without axes.
   template <Element T>
   static Array scalar(T value) {
     return from<T>({}, std::span<const T>(&value, 1));
@@ -76,20 +84,25 @@ class Array {
   template <Element T>
   static Array wrap(const Shape& shape, std::span<const T> values,
                     const std::shared_ptr<const void>& owner) {
-    return wrap_bytes(ElementTypeOf<T>::value, shape, std::as_bytes(values), owner);
+    return wrap_bytes(element_type<T>(), shape, std::as_bytes(values), owner);
   }
 
+  /// The type of the elements.
   [[nodiscard]] ElementType element() const { return element_; }
+  /// The extents.
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  /// The number of axes.
   [[nodiscard]] std::size_t rank() const { return shape_.size(); }
+  /// The number of elements.
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// The elements, as they lie in memory.
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return {data_.get(), size_ * size_bytes(element_)};
   }
   /// The elements. @throws Error kUsage if T is not the element type
   template <Element T>
   [[nodiscard]] std::span<const T> as() const {
-    check_element(ElementTypeOf<T>::value);
+    check_element(element_type<T>());
     return {reinterpret_cast<const T*>(data_.get()), size_};
   }
   /// The only element. @throws Error kUsage if T is not the element type or size() != 1
@@ -114,7 +127,7 @@ class Array {
   [[nodiscard]] Array slice(std::size_t axis, std::int64_t index) const;
 
  private:
-  friend ArrayDraft draft(ElementType element, Shape shape);
+  friend HALFTONE_CPP_API ArrayDraft draft(ElementType element, Shape shape);
 
   static Array wrap_bytes(ElementType element, Shape shape, std::span<const std::byte> bytes,
                           std::shared_ptr<const void> owner);
@@ -133,25 +146,20 @@ struct ArrayDraft {
   std::span<std::byte> bytes;
 };
 /// Memory for an array, 64-byte aligned, not initialised.
-/// @throws Error kShape as Array::make(); kUnsupported if arrays do not hold such elements
-ArrayDraft draft(ElementType element, Shape shape);
-
-/// Writes `src` to the entries from `begin` on along `axis` of an array of shape `shape`.
-/// @pre both shapes agree on all other axes
-void write_part(std::span<std::byte> dst, const Shape& shape, std::size_t axis, std::int64_t begin,
-                const Array& src);
+/// @throws Error kShape as Array::make(); kUnsupported if there is no such type
+HALFTONE_CPP_API ArrayDraft draft(ElementType element, Shape shape);
 
 /// Stacks arrays of one type along a new axis: n arrays [a, b] and axis 1 give [a, n, b].
 /// @throws Error kShape if there are no arrays, their types differ or axis > rank
-Array stack(std::span<const Array> arrays, std::size_t axis = 0);
+HALFTONE_CPP_API Array stack(std::span<const Array> arrays, std::size_t axis = 0);
 /// Concatenates arrays along an existing axis.
 /// @throws Error kShape if there are no arrays, they have no such axis, or their types differ
 ///         outside of it
-Array concatenate(std::span<const Array> arrays, std::size_t axis = 0);
+HALFTONE_CPP_API Array concatenate(std::span<const Array> arrays, std::size_t axis = 0);
 
 template <Element T, typename Fill>
 Array Array::make(Shape shape, Fill&& fill) {
-  const ArrayDraft result = draft(ElementTypeOf<T>::value, std::move(shape));
+  const ArrayDraft result = draft(element_type<T>(), std::move(shape));
   std::forward<Fill>(fill)(
       std::span<T>(reinterpret_cast<T*>(result.bytes.data()), result.bytes.size() / sizeof(T)));
   return result.array;
@@ -171,4 +179,5 @@ Array Array::range(Shape shape) {
                  [](std::span<T> elements) { std::iota(elements.begin(), elements.end(), T{}); });
 }
 
+}  // namespace v0
 }  // namespace halftone::spmd

@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/spmd/array.h"
+#include "halftone/export.hpp"
+#include "halftone/spmd/array.hpp"
 
 namespace halftone::spmd {
+inline namespace v0 {
 
 /// Lists the trees that a struct consists of. The struct has one static member function that
 /// returns references, for constant and mutable objects:
@@ -21,6 +23,7 @@ namespace halftone::spmd {
 /// A type that cannot be changed gets a specialisation of TreeMembers instead.
 template <typename T>
 struct TreeMembers {
+  /// References to the trees, as a tuple.
   static auto members(auto& self) requires requires { T::members(self); }
   { return T::members(self); }
 };
@@ -35,7 +38,7 @@ struct ShardAxis {
   bool operator==(const ShardAxis&) const = default;
 };
 
-namespace internal {
+namespace detail {
 
 template <typename T>
 struct IsVector : std::false_type {};
@@ -97,15 +100,15 @@ void visit(T& tree, Visitor& visitor) {
   }
 }
 
-}  // namespace internal
+}  // namespace detail
 
 /// An Array, a std::vector, std::array, std::pair or std::tuple of trees, or a struct that lists
 /// its members (see TreeMembers). A tree has a default value and can be copied.
 template <typename T>
-concept Tree = internal::is_tree<std::remove_cvref_t<T>>();
+concept Tree = detail::is_tree<std::remove_cvref_t<T>>();
 
 /// A flattened tree: its arrays in order, and the data needed to rebuild it.
-struct Flat {
+struct HALFTONE_CPP_API Flat {
   std::vector<Array> leaves;
   std::vector<std::size_t> lengths;  ///< of its vectors
   std::vector<ShardAxis> axes;       ///< of its sharded trees
@@ -117,7 +120,7 @@ struct Flat {
   [[nodiscard]] bool same_types(const Flat& other) const;
 };
 
-namespace internal {
+namespace detail {
 
 struct Taker {
   Flat flat;
@@ -145,12 +148,12 @@ struct Builder {
   }
 };
 
-}  // namespace internal
+}  // namespace detail
 
 template <Tree T>
 Flat flatten(const T& tree) {
-  internal::Taker taker;
-  internal::visit(tree, taker);
+  detail::Taker taker;
+  detail::visit(tree, taker);
   return std::move(taker.flat);
 }
 
@@ -158,8 +161,8 @@ Flat flatten(const T& tree) {
 template <Tree T>
 T unflatten(const Flat& flat) {
   T tree{};
-  internal::Builder builder{flat};
-  internal::visit(tree, builder);
+  detail::Builder builder{flat};
+  detail::visit(tree, builder);
   return tree;
 }
 
@@ -167,15 +170,14 @@ T unflatten(const Flat& flat) {
 /// @param what  names the tree; messages begin with it
 /// @throws Error kShape if there are no leaves, one has no such axis, the extents differ, or a
 ///         sharded tree among them is not sharded along a later axis
-std::size_t mapped_extent(const Flat& flat, std::size_t axis, const std::string& what);
+HALFTONE_CPP_API std::size_t mapped_extent(const Flat& flat, std::size_t axis,
+                                           const std::string& what);
 /// Entry `index` of every leaf along an axis. @pre mapped_extent() has checked the tree
-Flat lane_of(const Flat& flat, std::size_t axis, std::size_t index);
+HALFTONE_CPP_API Flat lane_of(const Flat& flat, std::size_t axis, std::size_t index);
 /// Stacks trees of the same structure along a new axis of every leaf.
 /// @throws Error kShape if there are no trees, if they differ (the message names lane and types),
 ///         or if they are sharded along an axis before the new one
-Flat stack_lanes(const std::vector<Flat>& lanes, std::size_t axis);
-/// Checks that trees have the same structure. @param first_lane  index of the first, for messages
-/// @throws Error kShape that names lane and types if they differ
-void check_alike(const std::vector<Flat>& lanes, std::size_t first_lane);
+HALFTONE_CPP_API Flat stack_lanes(const std::vector<Flat>& lanes, std::size_t axis);
 
+}  // namespace v0
 }  // namespace halftone::spmd

@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/spmd/devices.h"
-#include "halftone/spmd/tree.h"
+#include "halftone/export.hpp"
+#include "halftone/spmd/devices.hpp"
+#include "halftone/spmd/tree.hpp"
 
 namespace halftone::spmd {
+inline namespace v0 {
 
 /// The results of a pmap or spread: shard i is the result of lane i and stays on its device. A map
 /// over the same number of lanes, on the same devices and along the same axis, passes each lane its
@@ -31,6 +33,7 @@ class Sharded {
   [[nodiscard]] std::size_t size() const {
     return placement_ == nullptr ? 0 : placement_->num_lanes;
   }
+  /// The axis along which gather() joins the shards.
   [[nodiscard]] ShardAxis axis() const { return axis_; }
   /// @pre size() > 0
   [[nodiscard]] const Placement& placement() const { return *placement_; }
@@ -39,6 +42,7 @@ class Sharded {
   /// @throws Error kUsage if shard `index` is on another rank or there is none
   [[nodiscard]] const T& at(std::size_t index) const;
 
+  /// What it consists of, as a tree.
   static auto members(auto& self) { return std::tie(self.local_, self.axis_, self.placement_); }
 
  private:
@@ -47,10 +51,10 @@ class Sharded {
   PlacementPointer placement_;  // shared: results of maps over it have the same placement
 };
 
-namespace internal {
+namespace detail {
 
-[[noreturn]] void fail_shard(std::size_t index, std::size_t size);
-Flat gather(std::vector<Flat> local, const Placement& placement, ShardAxis axis);
+[[noreturn]] HALFTONE_CPP_API void fail_shard(std::size_t index, std::size_t size);
+HALFTONE_CPP_API Flat gather(std::vector<Flat> local, const Placement& placement, ShardAxis axis);
 
 template <typename T>
 struct Gathered {
@@ -61,7 +65,7 @@ struct Gathered<Sharded<T>> {
   using Type = typename Gathered<T>::Type;
 };
 
-}  // namespace internal
+}  // namespace detail
 
 /// Stacks the shards along a new axis, in new memory, on every rank; nested shards are gathered
 /// first. If the shards are on several ranks, all ranks call it, outside of maps.
@@ -69,8 +73,8 @@ struct Gathered<Sharded<T>> {
 /// @throws Error kShape if there are no shards or they differ; kUsage within a map if the shards
 ///         are on several ranks, or if another rank is not in a gather
 template <Tree T>
-typename internal::Gathered<T>::Type gather(const Sharded<T>& sharded) {
-  using Whole = typename internal::Gathered<T>::Type;
+typename detail::Gathered<T>::Type gather(const Sharded<T>& sharded) {
+  using Whole = typename detail::Gathered<T>::Type;
   std::vector<Flat> local;
   for (const T& shard : sharded.local()) {
     if constexpr (std::is_same_v<T, Whole>) {
@@ -80,7 +84,7 @@ typename internal::Gathered<T>::Type gather(const Sharded<T>& sharded) {
     }
   }
   const Placement placement = sharded.size() == 0 ? Placement() : sharded.placement();
-  return unflatten<Whole>(internal::gather(std::move(local), placement, sharded.axis()));
+  return unflatten<Whole>(detail::gather(std::move(local), placement, sharded.axis()));
 }
 
 /// Splits a tree along an axis of its leaves; entry i is placed on the device that runs lane i of a
@@ -92,7 +96,7 @@ Sharded<T> shard(const T& tree, const Devices& devices, std::size_t axis = 0) {
   auto placement = std::make_shared<Placement>();
   placement->devices = devices;
   placement->num_lanes = mapped_extent(flat, axis, "shard");
-  if (placement->num_lanes == 0) internal::fail_shard(0, 0);
+  if (placement->num_lanes == 0) detail::fail_shard(0, 0);
   std::vector<T> local;
   for (std::size_t i = 0; i < placement->num_local(); ++i) {
     local.push_back(unflatten<T>(lane_of(flat, axis, placement->first_local() + i)));
@@ -102,10 +106,11 @@ Sharded<T> shard(const T& tree, const Devices& devices, std::size_t axis = 0) {
 
 template <Tree T>
 const T& Sharded<T>::at(std::size_t index) const {
-  if (index >= size()) internal::fail_shard(index, size());
+  if (index >= size()) detail::fail_shard(index, size());
   const std::size_t first = placement_->first_local();
-  if (index < first || index >= first + local_.size()) internal::fail_shard(index, size());
+  if (index < first || index >= first + local_.size()) detail::fail_shard(index, size());
   return local_[index - first];
 }
 
+}  // namespace v0
 }  // namespace halftone::spmd

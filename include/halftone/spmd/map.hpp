@@ -12,14 +12,21 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/spmd/sharded.h"
+#include "halftone/export.hpp"
+#include "halftone/spmd/sharded.hpp"
 
 namespace halftone::spmd {
+namespace internal {
+struct MapRun;
+}
+
+inline namespace v0 {
 
 /// For MapOptions::in_axes.
 // NOLINTNEXTLINE(readability-identifier-naming): written next to axis numbers.
 inline constexpr std::nullopt_t none = std::nullopt;
 
+/// For vmap(), pmap() and spread().
 struct MapOptions {
   /// The name that collectives inside the function use for the axis; empty: they cannot use it.
   std::string axis_name{};
@@ -36,7 +43,7 @@ struct MapOptions {
   Devices devices{};
 };
 
-namespace internal {
+namespace detail {
 
 enum class MapKind { kVmap, kPmap, kSpread };
 
@@ -47,20 +54,20 @@ struct Argument {
   ShardAxis shard_axis;
 };
 
-struct MapRun;
-
 /// A map that is ready to run.
-struct MapPlan {
+struct HALFTONE_CPP_API MapPlan {
   std::vector<std::optional<std::size_t>> in_axes{};
   PlacementPointer placement;  ///< of its lanes; without devices for vmap
   std::size_t first_local = 0;
-  std::size_t num_local = 0;    ///< lanes of this process
-  std::shared_ptr<MapRun> run;  // shared with helper threads that start after the map's end
+  std::size_t num_local = 0;  ///< lanes of this process
+  std::shared_ptr<internal::MapRun>
+      run;  // shared with helper threads that start after the map's end
 
   /// Calls body(i) once for each lane of this process.
   void execute(const std::function<void(std::size_t)>& body) const;
 };
-MapPlan make_plan(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments);
+HALFTONE_CPP_API MapPlan make_plan(MapKind kind, const MapOptions& options,
+                                   const std::vector<Argument>& arguments);
 
 template <typename T>
 struct IsSharded : std::false_type {};
@@ -150,33 +157,35 @@ std::vector<Result> collect(const AnyCall& call) {
   return results;
 }
 
-}  // namespace internal
+}  // namespace detail
 
 /// Turns a function of one lane's arguments into a function of whole arguments; see vmap() and
 /// pmap().
-template <internal::MapKind kKind, typename F>
+template <detail::MapKind kKind, typename F>
 class Mapped {
  public:
+  /// @param function  called for each lane
   Mapped(F function, MapOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
 
+  /// Calls the function for each lane. @throws Error as vmap() and pmap() say
   template <typename... Arguments>
   auto operator()(const Arguments&... arguments) const {
-    using Call = internal::Call<kKind, F, Arguments...>;
+    using Call = detail::Call<kKind, F, Arguments...>;
     using Result = typename Call::Result;
     const Call call(function_, options_, arguments...);
     if constexpr (!Call::kHasResult) {
       call.plan().execute([&call](std::size_t lane) { call(lane); });
-    } else if constexpr (kKind == internal::MapKind::kVmap) {
+    } else if constexpr (kKind == detail::MapKind::kVmap) {
       static_assert(Tree<Result>, "a mapped function returns a tree of arrays, or nothing");
       std::vector<Flat> lanes;
-      for (const Result& result : internal::collect<Result>(call)) {
+      for (const Result& result : detail::collect<Result>(call)) {
         lanes.push_back(flatten(result));
       }
       return unflatten<Result>(stack_lanes(lanes, options_.out_axes));
     } else {
       static_assert(Tree<Result>, "a mapped function returns a tree of arrays, or nothing");
-      return Sharded<Result>(internal::collect<Result>(call), ShardAxis{options_.out_axes},
+      return Sharded<Result>(detail::collect<Result>(call), ShardAxis{options_.out_axes},
                              call.plan().placement);
     }
   }
@@ -194,7 +203,7 @@ class Mapped {
 ///                results differ; the error of the first lane that failed, prefixed with its index
 template <typename F>
 auto vmap(F f, MapOptions options = {}) {
-  return Mapped<internal::MapKind::kVmap, F>(std::move(f), std::move(options));
+  return Mapped<detail::MapKind::kVmap, F>(std::move(f), std::move(options));
 }
 
 /// Runs f once per shard, each on its own device; the results stay there.
@@ -204,19 +213,19 @@ auto vmap(F f, MapOptions options = {}) {
 ///                argument is sharded along another axis or over other devices
 template <typename F>
 auto pmap(F f, MapOptions options = {}) {
-  return Mapped<internal::MapKind::kPmap, F>(std::move(f), std::move(options));
+  return Mapped<detail::MapKind::kPmap, F>(std::move(f), std::move(options));
 }
 
 /// As pmap, for any number of lanes. Each device runs neighbouring lanes in turn. The lanes form
 /// one axis for any number of devices, so that sums over it do not depend on that number.
 template <typename F>
 auto spread(F f, MapOptions options = {}) {
-  return Mapped<internal::MapKind::kSpread, F>(std::move(f), std::move(options));
+  return Mapped<detail::MapKind::kSpread, F>(std::move(f), std::move(options));
 }
 
-namespace internal {
+namespace detail {
 /// Accumulates the result of spread_sum(); lanes add to it from several threads.
-class LaneSum {
+class HALFTONE_CPP_API LaneSum {
  public:
   explicit LaneSum(const MapPlan& plan);
   ~LaneSum();
@@ -229,7 +238,7 @@ class LaneSum {
   struct State;
   std::unique_ptr<State> state_;
 };
-}  // namespace internal
+}  // namespace detail
 
 /// The sum of the results of spread(f), on every rank; bit for bit the psum over its axis. Results
 /// are added as lanes end: of n lanes on a device, at most log2(n) + 1 partial sums are in memory.
@@ -237,14 +246,15 @@ class LaneSum {
 template <typename F>
 auto spread_sum(F f, MapOptions options = {}) {
   return [f = std::move(f), options = std::move(options)](const auto&... arguments) {
-    const internal::Call<internal::MapKind::kSpread, F, std::remove_cvref_t<decltype(arguments)>...>
+    const detail::Call<detail::MapKind::kSpread, F, std::remove_cvref_t<decltype(arguments)>...>
     call(f, options, arguments...);
     using Result = typename decltype(call)::Result;
     static_assert(Tree<Result>, "only trees of arrays can be summed");
-    internal::LaneSum sum(call.plan());
+    detail::LaneSum sum(call.plan());
     call.plan().execute([&](std::size_t lane) { sum.add(lane, flatten(call(lane))); });
     return unflatten<Result>(sum.total());
   };
 }
 
+}  // namespace v0
 }  // namespace halftone::spmd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communication between the processes of one run. mpi.h implements it across machines.
+// Communication between the processes of one run, which programs implement.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <string>
 
 namespace halftone::spmd {
+inline namespace v0 {
 
 /// Bytes to send to another rank, or the buffer for bytes from it.
 template <typename Byte>
@@ -20,7 +21,9 @@ struct Parcel {
 class Transport {
  public:
   virtual ~Transport() = default;
+  /// The index of this process.
   [[nodiscard]] virtual std::size_t rank() const = 0;
+  /// The number of processes.
   [[nodiscard]] virtual std::size_t num_ranks() const = 0;
   /// Gives every rank the bytes of all ranks, in the order of ranks.
   /// @pre mine has the same size on all ranks, and all.size() == num_ranks() * mine.size()
@@ -35,4 +38,5 @@ class Transport {
   virtual void end_all_ranks(const std::string& message) noexcept = 0;
 };
 
+}  // namespace v0
 }  // namespace halftone::spmd
