@@ -19,6 +19,7 @@ FIXES = (
     (r"os\.PathLike\b(?!\[)", "os.PathLike[str]"),
     (r"\bNDArray\b(?!\[)(?! *$)", "NDArray[Any]"),
     (r": tuple\b(?!\[)", ": tuple[Any, ...]"),
+    (r": Callable\b(?!\[)", ": Callable[..., Any]"),
     (r"import NDArray\[Any\]", "import NDArray"),
     (r"version: str = .*", "version: str"),
 )

@@ -61,18 +61,22 @@ class Lanes:
     def split(self, tree: Tree, axes: Axes, name: str) -> Callable[[int], Tree]:
         """A function that gives the part of a lane."""
         if axes is None:
-            return lambda lane: tree
+            return functools.partial(_whole, tree)
         what = f"{self._what}: {name}"
         parts: list[Callable[[int], Any]] = []
         for leaf, axis in zip(leaves(tree), axes_of(axes, tree, what), strict=True):
             if axis is None:
-                parts.append(lambda lane, leaf=leaf: leaf)
+                parts.append(functools.partial(_whole, leaf))
                 continue
             array = array_of(leaf, what)
             at = checked_axis(axis, array.ndim, f"{what}: {type_of(array)}")
             self.set_size(array.shape[at], name)
             parts.append(functools.partial(_entry, array, at))
         return lambda lane: rebuild(tree, iter([part(lane) for part in parts]))
+
+
+def _whole(tree: Tree, lane: int) -> Tree:
+    return tree
 
 
 def _entry(array: Array, axis: int, lane: int) -> Array:
