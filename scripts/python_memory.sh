@@ -12,7 +12,7 @@ plain_addresses=(setarch "$(uname -m)" -R)
 "${plain_addresses[@]}" true 2> /dev/null || plain_addresses=()
 
 cmake --preset asan -DHALFTONE_WITH_PYTHON=ON -DPython_EXECUTABLE="$python" > /dev/null
-cmake --build --preset asan --target _halftone library_test
+cmake --build --preset asan --target _halftone _halftone_spmd library_test
 "${plain_addresses[@]}" build/asan/modules/library/library_test --gtest_brief=1
 
 reports=$PWD/build/asan/python_reports

@@ -164,7 +164,7 @@ refusal=$("$work/cpp/classify" "$model" "$work/images" 2>&1) && fail "classify: 
 
 # Functions over devices: the values of the document, which are those of JAX.
 "$work/cpp/devices" | diff - "$source/tests/outside/devices.txt"
-! ldd "$work/cpp/devices" | grep -qE 'mpi|protobuf|onednn' || fail "devices needs other libraries"
+! ldd "$work/cpp/devices" | grep -qE 'lib(mpi|protobuf|dnnl)' || fail "devices needs other libraries"
 
 # The answer of the program to a message.
 if [ -s "$work/text" ]; then
