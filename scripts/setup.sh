@@ -29,6 +29,7 @@ test_packages=(
   ngspice                                        # test of resistive networks
   verilator                                      # tests of arrays in Verilog
   libstb-dev                                     # an example reads images
+  ocl-icd-libopencl1 pocl-opencl-icd             # kernels of graphics cards, on the processor
   libbenchmark-dev libopenblas-dev               # benchmarks, and what they compare with
 )
 training_packages=(

@@ -8,6 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/kernels/groups/group_scales.h"
+#include "halftone/kernels/groups/plane_bits.h"
 
 namespace halftone::kernels {
 namespace {
@@ -18,32 +19,6 @@ constexpr std::uint8_t kNoCode = 255;
 /// Bytes of a plane of `bits` bits of so many codes per row, for the rows of a strip.
 constexpr std::size_t plane_bytes(std::size_t codes, unsigned bits) {
   return codes * kStripRows * bits / 8;
-}
-
-/// Planes of a code: the bits of the low one, and of the one above it or 0; then planes of one
-/// sign.
-struct PlaneBits {
-  unsigned low = 0;
-  unsigned high = 0;
-  unsigned signs = 0;
-};
-
-PlaneBits plane_bits(const GroupCodes& format) {
-  if (format.basis != nullptr) {
-    const CodePlanes bits{format.basis->signs()};
-    const auto signs = static_cast<unsigned>(bits.sign_planes());
-    return bits.field_bits() == 6 ? PlaneBits{4, 2, signs} : PlaneBits{8, 0, signs};
-  }
-  switch (format.levels.bits) {
-    case 3:
-      return {2, 1};
-    case 5:
-      return {4, 1};
-    case 6:
-      return {4, 2};
-    default:
-      return {static_cast<unsigned>(format.levels.bits), 0};
-  }
 }
 
 /// A field of a plane: the byte of it for input `input` of a unit in row 0, and its lowest bit.

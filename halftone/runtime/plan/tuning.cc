@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "halftone/base/cache_folder.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/processor.h"
@@ -103,13 +103,8 @@ void Tuning::record(const std::string& layer, const MeasuredMethod& measured) {
 }
 
 fs::path default_tuning_file() {
-  const auto folder = [](const char* variable) -> fs::path {
-    const char* value = std::getenv(variable);
-    return value == nullptr ? "" : value;
-  };
-  fs::path cache = folder("XDG_CACHE_HOME");
-  if (cache.empty() && !folder("HOME").empty()) cache = folder("HOME") / ".cache";
-  return cache.empty() ? cache : cache / "halftone" / "tuning.txt";
+  const fs::path folder = cache_folder();
+  return folder.empty() ? folder : folder / "tuning.txt";
 }
 
 }  // namespace halftone::runtime

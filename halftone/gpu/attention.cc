@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/gpu/attention.h"
+
+#include "halftone/gpu/launches.h"
+#include "halftone/gpu/texts.h"
+
+namespace halftone::gpu {
+namespace {
+
+using kernels::CacheShape;
+using kernels::CacheType;
+
+Kernel& attention_kernel(Programs& programs, CacheType type, const char* name) {
+  if (type == CacheType::kInt8) {
+    fail(ErrorKind::kUnsupported,
+         "a device: caches of int8 are not supported yet, choose float16 or float32");
+  }
+  const std::string macros = type == CacheType::kFloat16 ? "#define CACHE_HALF\n" : "";
+  return programs.kernel(program_text(macros, {"elementary", "attention"}), name);
+}
+
+/// Numbers of a head in a cache.
+std::uint32_t head_numbers(const CacheShape& shape) {
+  return number(shape.bytes_of_head() / shape.number_bytes());
+}
+
+}  // namespace
+
+Launch rotate(Programs& programs, const RotaryRows& rows, const RotaryBuffers& buffers) {
+  const std::size_t cols = rows.shape.heads * rows.size;
+  const bool are_halves = rows.shape.pairing == kernels::RotaryPairing::kNeox;
+  return {&attention_kernel(programs, CacheType::kFloat32, "rotate_heads"),
+          grid_of(rows.count * cols),
+          {buffers.x, buffers.positions, buffers.cosines, buffers.sines, buffers.y,
+           number(rows.count * cols), number(cols), number(rows.size), number(rows.shape.dims),
+           number(are_halves ? 1 : 0)}};
+}
+
+Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const Cache& cache) {
+  const CacheShape& shape = cache.shape;
+  const std::size_t count = rows.count * shape.heads * shape.size;
+  return {&attention_kernel(programs, shape.type, "append"),
+          grid_of(count),
+          {x, rows.slots, rows.positions, cache.bytes, number(count), number(shape.heads),
+           number(shape.size), head_numbers(shape), number(cache.holds_keys ? 1 : 0)}};
+}
+
+Launch attend(Programs& programs, const kernels::AttentionShape& shape, const CachePair& caches,
+              const TokenRows& rows, const AttentionBuffers& buffers) {
+  constexpr std::size_t kAttendThreads = 128;  // THREADS of text/attention.cl
+  const auto& [keys, values] = caches;
+  if (keys.shape.type != values.shape.type) {
+    fail(ErrorKind::kUnsupported, "a device: keys and values of different types");
+  }
+  const Buffer& sinks = buffers.sinks == nullptr ? buffers.queries : *buffers.sinks;
+  return {&attention_kernel(programs, keys.shape.type, "attend"),
+          {shape.heads, rows.count, kAttendThreads},
+          {buffers.queries, keys.bytes, values.bytes, rows.slots, rows.positions, sinks,
+           buffers.scores, buffers.y, number(shape.heads), number(shape.kv_heads),
+           number(shape.key_size), number(shape.value_size), head_numbers(keys.shape),
+           head_numbers(values.shape), number(keys.shape.context), number(shape.window),
+           shape.scale, shape.softcap, number(buffers.sinks == nullptr ? 0 : 1)}};
+}
+
+}  // namespace halftone::gpu

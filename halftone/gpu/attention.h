@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotary positions, caches and attention on a device, with the bits of kernels/attention.
+#pragma once
+
+#include <cstddef>
+
+#include "halftone/gpu/programs.h"
+#include "halftone/kernels/attention/attention.h"
+#include "halftone/kernels/attention/rotary.h"
+
+namespace halftone::gpu {
+
+/// Where the rows of a run belong: kernels::CacheRows on a device, which must be within the caches.
+struct TokenRows {
+  std::size_t count = 0;
+  const Buffer& slots;      ///< int32 [count]
+  const Buffer& positions;  ///< int32 [count]
+};
+
+/// Rows to be turned.
+struct RotaryRows {
+  kernels::RotaryShape shape;
+  std::size_t size = 0;  ///< numbers of a head
+  std::size_t count = 0;
+};
+struct RotaryBuffers {
+  const Buffer& x;
+  const Buffer& positions;  ///< int32 [count], within the tables
+  const Buffer& cosines;
+  const Buffer& sines;
+  const Buffer& y;
+};
+/// kernels::rotate().
+Launch rotate(Programs& programs, const RotaryRows& rows, const RotaryBuffers& buffers);
+
+/// A cache of keys or of values.
+struct Cache {
+  kernels::CacheShape shape;
+  bool holds_keys = false;
+  const Buffer& bytes;
+};
+/// kernels::append_keys() or append_values().
+/// @param x  [count, heads * size]
+/// @throws Error kUnsupported for integers
+Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const Cache& cache);
+
+struct AttentionBuffers {
+  const Buffer& queries;
+  const Buffer* sinks = nullptr;
+  const Buffer& scores;  ///< scratch: [rows, heads, context] floats
+  const Buffer& y;
+};
+struct CachePair {
+  Cache keys;
+  Cache values;
+};
+/// kernels::attend() for all rows and heads. `shape.sinks` is not read.
+/// @throws Error kUnsupported for caches of integers, or of different types
+Launch attend(Programs& programs, const kernels::AttentionShape& shape, const CachePair& caches,
+              const TokenRows& rows, const AttentionBuffers& buffers);
+
+}  // namespace halftone::gpu

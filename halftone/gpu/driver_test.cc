@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/gpu/driver.h"
+
+#include <gtest/gtest.h>
+
+#include "halftone/base/testing.h"
+#include "halftone/gpu/testing.h"
+
+namespace halftone::gpu {
+namespace {
+
+using DriverOnDevice = OnDevice;
+
+TEST(Devices, AreNamedByInterfaceAndNumber) {
+  for (const char* name : {"", "gpu", "opencl:", "opencl:-1", "opencl:x", "cuda:1.5", "cuda:0 "}) {
+    expect_error(ErrorKind::kUsage, "expected opencl, cuda", [&] { return open_device(name); });
+  }
+}
+
+TEST(Devices, ThatAreNotThereAreNamedWithWhatIsMissing) {
+  for (const char* name : {"opencl:99", "cuda:99"}) {
+    expect_error(ErrorKind::kDevice, std::string("no device ") + name + ": ",
+                 [&] { return open_device(name); });
+  }
+}
+
+TEST(Devices, ListsSayWhatIsMissingOrWhatIsThere) {
+  for (const Api api : {Api::kOpenCl, Api::kCuda}) {
+    const DeviceList list = list_devices(api);
+    EXPECT_EQ(list.devices.empty(), !list.missing.empty());
+    for (const DeviceInfo& info : list.devices) {
+      EXPECT_FALSE(info.name.empty());
+      EXPECT_FALSE(info.driver.empty());
+      EXPECT_GT(info.memory_bytes, 0U);
+      EXPECT_GT(info.units, 0);
+    }
+  }
+}
+
+TEST_F(DriverOnDevice, MemoryKeepsWhatIsWritten) {
+  const std::vector<std::uint32_t> numbers = {1, 2, 3, 4};
+  const auto buffer = on_device(numbers);
+  const std::vector<std::uint32_t> two = {7, 8};
+  device->write(*buffer, 4, std::as_bytes(std::span(two)));
+  EXPECT_EQ(download<std::uint32_t>(*device, *buffer, 4), (std::vector<std::uint32_t>{1, 7, 8, 4}));
+}
+
+TEST_F(DriverOnDevice, RefusesMoreMemoryThanThereIs) {
+  EXPECT_THROW(
+      {
+        try {
+          const auto buffer = device->allocate(std::size_t{1} << 50);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+          throw;
+        }
+      },
+      Error);
+}
+
+TEST_F(DriverOnDevice, SaysInOneLineWhatDoesNotCompile) {
+  try {
+    const auto program = device->compile("no text");
+    FAIL() << "compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDevice);
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+  }
+}
+
+TEST_F(DriverOnDevice, RefusesKernelsThatATextLacks) {
+  expect_error(ErrorKind::kInternal, "kernel none",
+               [] { return device->compile("")->kernel("none"); });
+}
+
+TEST_F(DriverOnDevice, EventsMeasureTime) {
+  const auto first = device->record();
+  const auto second = device->record();
+  EXPECT_GE(second->seconds_since(*first), 0);
+  device->finish();
+}
+
+TEST(Launches, RefuseExtentsThatKernelsCannotCount) {
+  expect_error(ErrorKind::kUnsupported, "below 2^32", [] { return number(std::size_t{1} << 32); });
+}
+
+}  // namespace
+}  // namespace halftone::gpu

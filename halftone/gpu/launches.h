@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What launches have in common. Private to this module.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/gpu/driver.h"
+
+namespace halftone::gpu {
+
+/// Threads of a block where each has an element of its own.
+inline constexpr std::size_t kThreads = 128;
+
+/// An extent as kernels count. @throws Error kUnsupported from 2^32 on
+inline std::uint32_t number(std::size_t count) {
+  if (count <= std::numeric_limits<std::uint32_t>::max()) return static_cast<std::uint32_t>(count);
+  fail(ErrorKind::kUnsupported,
+       "a kernel of a device: expected extents below 2^32, found " + std::to_string(count));
+}
+
+/// Blocks of kThreads for so many elements.
+inline Grid grid_of(std::size_t count) { return {(count + kThreads - 1) / kThreads, 1, kThreads}; }
+
+/// Memory of a device with these elements. @throws Error as Device
+template <typename T>
+std::unique_ptr<Buffer> upload(Device& device, std::span<const T> elements) {
+  std::unique_ptr<Buffer> buffer = device.allocate(elements.size_bytes());
+  device.write(*buffer, 0, std::as_bytes(elements));
+  return buffer;
+}
+
+/// Elements of memory of a device, from its start. Waits for the queue. @throws Error as Device
+template <typename T>
+std::vector<T> download(Device& device, const Buffer& buffer, std::size_t count) {
+  std::vector<T> elements(count);
+  device.read(buffer, 0, std::as_writable_bytes(std::span(elements)));
+  return elements;
+}
+
+}  // namespace halftone::gpu

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/gpu/rows.h"
+
+#include <algorithm>
+
+#include "halftone/gpu/launches.h"
+#include "halftone/gpu/texts.h"
+
+namespace halftone::gpu {
+namespace {
+
+std::string function_macro(Function f) {
+  constexpr const char* kNames[] = {"",        "silu_of",    "gelu_of", "gelu_tanh_of",
+                                    "relu_of", "sigmoid_of", "tanh_of", "exp_of"};
+  return std::string("#define FUNCTION ") + kNames[static_cast<std::size_t>(f)] + "\n";
+}
+
+std::string operation_macro(Operation op) {
+  constexpr const char* kBodies[] = {"((a) + (b))", "((a) - (b))", "((a) * (b))", "divided(a, b)"};
+  return std::string("#define OPERATION(a, b) ") + kBodies[static_cast<std::size_t>(op)] + "\n";
+}
+
+Kernel& elementwise(Programs& programs, Function f, Operation op, const char* name) {
+  return programs.kernel(
+      program_text(function_macro(f) + operation_macro(op), {"elementary", "elementwise"}), name);
+}
+
+}  // namespace
+
+Launch apply(Programs& programs, Function f, const Buffer& x, const Buffer& y, std::size_t count) {
+  return {
+      &elementwise(programs, f, Operation::kAdd, "apply"), grid_of(count), {x, y, number(count)}};
+}
+
+Launch combine(Programs& programs, Combination how, Operand a, Operand b, const Buffer& y) {
+  const std::size_t count = a.count == 0 || b.count == 0 ? 0 : std::max(a.count, b.count);
+  return {&elementwise(programs, how.f, how.op, "combine"),
+          grid_of(count),
+          {a.buffer, b.buffer, y, number(count), number(a.count), number(b.count)}};
+}
+
+Launch normalize(Programs& programs, const NormShape& shape, const Buffer& x, const Buffer& y) {
+  constexpr std::size_t kLanes = 16;
+  return {&programs.kernel(program_text("", {"normalize"}), "normalize_rows"),
+          {shape.rows, 1, kLanes},
+          {x, y, number(shape.cols), shape.epsilon, number(shape.subtracts_mean ? 1 : 0)}};
+}
+
+Launch copy_columns(Programs& programs, const Columns& columns, const Buffer& x, const Buffer& y) {
+  const std::size_t count = columns.rows * columns.y_cols;
+  return {
+      &elementwise(programs, Function::kNone, Operation::kAdd, "copy_columns"),
+      grid_of(count),
+      {x, y, number(count), number(columns.x_cols), number(columns.y_cols), number(columns.begin)}};
+}
+
+Launch gather_rows(Programs& programs, const FloatTable& table, const Buffer& ids,
+                   std::size_t count, const Buffer& y) {
+  return {&elementwise(programs, Function::kNone, Operation::kAdd, "gather_rows"),
+          grid_of(count * table.cols),
+          {table.floats, ids, y, number(count * table.cols), number(table.cols)}};
+}
+
+}  // namespace halftone::gpu

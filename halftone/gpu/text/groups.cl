@@ -1,0 +1,232 @@
+// Weights in groups as kernels/groups/packed_groups.h lays them out: strips of 64 rows, in which
+// neighbouring rows are neighbouring words. The program defines
+//
+//     LOW, HIGH, SIGNS   bits of the planes of a code, and sign planes
+//     VECTOR             inputs that share a code: 1, 2 or 4
+//     FIRST, STEP        level = FIRST + code STEP; or LEVELS, a table of 16
+//     IS_BYTES           codes of 8 bits: code - 128 is read
+//     GROUP, PIECE       inputs that share a scale, and an integer sum
+//     SCALES             0 float16, 1 float16 times int8, 2 a byte of a table, 3 float32
+//     HAS_OFFSETS
+#define STRIP_ROWS 64
+#define BLOCK_INPUTS 256
+#define UNIT_INPUTS 32
+#define UNIT_WORDS ((LOW + HIGH + SIGNS) * STRIP_ROWS / VECTOR)
+#define STEP_INPUTS (PIECE > UNIT_INPUTS ? PIECE : UNIT_INPUTS)
+#define STEP_PIECES (STEP_INPUTS / PIECE)
+
+#if SCALES == 0
+#define SCALE_BYTES(groups) ((groups) * 2 * STRIP_ROWS)
+#elif SCALES == 1
+#define SCALE_BYTES(groups) ((2 + (groups)) * STRIP_ROWS)
+#elif SCALES == 2
+#define SCALE_BYTES(groups) ((groups) * STRIP_ROWS)
+#else
+#define SCALE_BYTES(groups) ((groups) * 4 * STRIP_ROWS)
+#endif
+
+// The scale of a group of a block. scale_table: [256], the scales of all bytes.
+FUNC float scale_of(GLOBAL const uchar* scales, GLOBAL const float* scale_table, uint group,
+                    uint row) {
+#if SCALES == 0
+  return load_half((GLOBAL const ushort*)scales, group * STRIP_ROWS + row);
+#elif SCALES == 1
+  int number = ((GLOBAL const schar*)scales)[(2 + group) * STRIP_ROWS + row];
+  return load_half((GLOBAL const ushort*)scales, row) * (float)number;
+#elif SCALES == 2
+  return scale_table[scales[group * STRIP_ROWS + row]];
+#else
+  return ((GLOBAL const float*)scales)[group * STRIP_ROWS + row];
+#endif
+}
+
+// Four codes of a plane of some bits, one in each byte.
+#define FIELD(plane, bits, quad) \
+  ((plane)[(quad) / (8 / (bits)) * STRIP_ROWS] >> ((quad) % (8 / (bits)) * (bits)) & \
+   ((1u << (bits)) - 1u) * 0x01010101u)
+
+FUNC uint four_fields(GLOBAL const uint* unit, uint quad) {
+  uint codes = FIELD(unit, LOW, quad);
+#if HIGH
+  codes |= FIELD(unit + LOW * STRIP_ROWS / VECTOR, HIGH, quad) << LOW;
+#endif
+  return codes;
+}
+
+#if VECTOR > 1
+#if VECTOR == 4
+typedef uint codeword_t;
+#else
+typedef ushort codeword_t;
+#endif
+// The codeword of code `index` of a unit.
+FUNC uint codeword_of(GLOBAL const uint* unit, GLOBAL const codeword_t* codewords, uint index,
+                      uint fields, uint row) {
+  uint code = fields >> (8 * (index % 4)) & 0xFFu;
+  GLOBAL const uchar* signs =
+      (GLOBAL const uchar*)(unit - row + (LOW + HIGH) * STRIP_ROWS / VECTOR);
+  signs += index / 4 * (STRIP_ROWS / 2) + row / 2;
+  for (uint s = 0; s < SIGNS; ++s) {
+    uint bit = (uint)signs[s * (UNIT_INPUTS / VECTOR * STRIP_ROWS / 8)] >> (row % 2 * 4 + index % 4);
+    code |= (bit & 1u) << (LOW + HIGH + s);
+  }
+  return (uint)codewords[code];
+}
+#else
+typedef uint codeword_t;
+#endif
+
+#ifdef LEVELS
+CONSTANT schar kLevels[16] = LEVELS;
+#endif
+
+// The numbers whose product with inputs 4 quad to 4 quad + 3 is summed.
+FUNC int four_numbers(GLOBAL const uint* unit, GLOBAL const codeword_t* codewords, uint quad,
+                      uint row) {
+#if VECTOR == 4
+  return (int)codeword_of(unit, codewords, quad, four_fields(unit, quad / 4), row);
+#elif VECTOR == 2
+  uint fields = four_fields(unit, quad / 2);
+  uint low = codeword_of(unit, codewords, 2 * quad, fields, row);
+  return (int)(low | codeword_of(unit, codewords, 2 * quad + 1, fields, row) << 16);
+#elif defined(LEVELS)
+  uint codes = four_fields(unit, quad);
+  uint levels = 0;
+  for (uint i = 0; i < 32; i += 8) {
+    levels |= ((uint)kLevels[codes >> i & 15u] & 0xFFu) << i;
+  }
+  return (int)levels;
+#elif IS_BYTES
+  return (int)(four_fields(unit, quad) ^ 0x80808080u);
+#else
+  return (int)four_fields(unit, quad);
+#endif
+}
+
+// Where a step of a row lies.
+typedef struct {
+  GLOBAL const uchar* scales;
+  GLOBAL const uchar* offsets;
+  GLOBAL const uint* unit;
+  uint row;    // of the strip
+  uint input;  // of the block: its first
+} Place;
+
+FUNC Place place_of(GLOBAL const uchar* strip, uint row, uint input, uint padded_cols,
+                    uint block_bytes) {
+  Place place;
+  uint block = input / BLOCK_INPUTS;
+  uint rest = padded_cols - block * BLOCK_INPUTS;
+  uint inputs = rest < BLOCK_INPUTS ? rest : BLOCK_INPUTS;
+  GLOBAL const uchar* at = strip + block * block_bytes;
+  place.row = row;
+  place.input = input % BLOCK_INPUTS;
+  place.scales = at;
+  at += SCALE_BYTES(inputs / GROUP);
+  place.offsets = at;
+#if HAS_OFFSETS
+  at += SCALE_BYTES(inputs / GROUP);
+#endif
+  place.unit = (GLOBAL const uint*)at + place.input / UNIT_INPUTS * UNIT_WORDS + row;
+  return place;
+}
+
+// The exact integer sum of a piece. x: its codes; x_sum: their sum.
+FUNC int piece_sum(Place place, GLOBAL const codeword_t* codewords, uint begin,
+                   GLOBAL const int* x, int x_sum) {
+  int sum = 0;
+  for (uint quad = 0; quad < PIECE / 4; ++quad) {
+    uint in_step = begin / 4 + quad;
+    GLOBAL const uint* unit = place.unit + in_step / 8 * UNIT_WORDS;
+    sum = dot4(four_numbers(unit, codewords, in_step % 8, place.row), x[quad], sum);
+  }
+#if VECTOR > 1 || defined(LEVELS)
+  return sum;
+#else
+  return STEP * sum + FIRST * x_sum;
+#endif
+}
+
+#define ROWS 16          // of a block of threads
+#define LANES 16         // threads of a row
+#define CHUNK_STEPS 32   // between two sums
+#define TERMS (1 + HAS_OFFSETS)
+
+// y[r, o]: the sum over pieces, in ascending order, of (scale x_scale) integer, and then, with
+// offsets, of offset x_share: kernels/groups/multiply_groups.h. Block (i, r) has rows 16 i to
+// 16 i + 15 of the weights and row r of x. Its threads compute terms in any order; the first of a
+// row adds them.
+KERNEL multiply_groups(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
+                       GLOBAL const codeword_t* codewords, GLOBAL const int* x,
+                       GLOBAL const float* x_scales, GLOBAL const float* x_shares,
+                       GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
+                       uint strip_bytes, uint block_bytes) {
+  SHARED float terms[CHUNK_STEPS * STEP_PIECES * TERMS * ROWS];
+  uint in_block = LOCAL_ID() % ROWS;
+  uint lane = LOCAL_ID() / ROWS;
+  uint o = GROUP_X() * ROWS + in_block;
+  uint num_pieces = padded_cols / PIECE;
+  GLOBAL const uchar* strip = weights + (size_t)(o / STRIP_ROWS) * strip_bytes;
+  x += GROUP_Y() * (padded_cols / 4);
+  x_scales += GROUP_Y() * num_pieces;
+  x_shares += GROUP_Y() * num_pieces;
+  x_sums += GROUP_Y() * num_pieces;
+  uint num_steps = padded_cols / STEP_INPUTS;
+  float acc = 0;
+  for (uint first = 0; first < num_steps; first += CHUNK_STEPS) {
+    uint end = first + CHUNK_STEPS < num_steps ? first + CHUNK_STEPS : num_steps;
+    for (uint step = first + lane; step < end; step += LANES) {
+      Place place =
+          place_of(strip, o % STRIP_ROWS, step * STEP_INPUTS, padded_cols, block_bytes);
+      for (uint i = 0; i < STEP_PIECES; ++i) {
+        uint p = step * STEP_PIECES + i;
+        uint group = (place.input + i * PIECE) / GROUP;
+        int sum = piece_sum(place, codewords, i * PIECE, x + p * (PIECE / 4), x_sums[p]);
+        float scale = scale_of(place.scales, scale_table, group, place.row) * x_scales[p];
+        uint at = (p - first * STEP_PIECES) * TERMS * ROWS + in_block;
+        terms[at] = scale * (float)sum;
+#if HAS_OFFSETS
+        terms[at + ROWS] = scale_of(place.offsets, scale_table, group, place.row) * x_shares[p];
+#endif
+      }
+    }
+    BARRIER();
+    if (lane == 0) {
+      for (uint i = 0; i < (end - first) * STEP_PIECES * TERMS; ++i) {
+        acc = acc + terms[i * ROWS + in_block];
+      }
+    }
+    BARRIER();
+  }
+  if (lane == 0 && o < rows) y[GROUP_Y() * rows + o] = acc;
+}
+
+// y[r] = row ids[r] of the weights: scale level, and then, with offsets, the sum with the offset.
+// A thread has four inputs.
+KERNEL decode_rows(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
+                   GLOBAL const codeword_t* codewords, GLOBAL const int* ids, GLOBAL float* y,
+                   uint cols, uint padded_cols, uint strip_bytes, uint block_bytes) {
+  uint input = 4 * (GROUP_X() * LOCAL_SIZE() + LOCAL_ID());
+  if (input >= cols) return;
+  uint o = (uint)ids[GROUP_Y()];
+  GLOBAL const uchar* strip = weights + (size_t)(o / STRIP_ROWS) * strip_bytes;
+  Place place = place_of(strip, o % STRIP_ROWS, input, padded_cols, block_bytes);
+  uint group = place.input / GROUP;
+  float scale = scale_of(place.scales, scale_table, group, place.row);
+  uint numbers = (uint)four_numbers(place.unit, codewords, place.input % UNIT_INPUTS / 4, place.row);
+  for (uint i = 0; i < 4 && input + i < cols; ++i) {
+#if VECTOR > 1 || defined(LEVELS) || IS_BYTES
+    int number = (schar)(numbers >> (8 * i) & 0xFFu);
+#else
+    int number = (int)(numbers >> (8 * i) & 0xFFu);
+#endif
+#if VECTOR == 1 && !defined(LEVELS)
+    number = STEP * number + FIRST;
+#endif
+    float value = scale * (float)number;
+#if HAS_OFFSETS
+    value = value + scale_of(place.offsets, scale_table, group, place.row);
+#endif
+    y[GROUP_Y() * cols + input + i] = value;
+  }
+}

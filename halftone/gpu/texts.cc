@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/gpu/texts.h"
+
+#include <array>
+#include <cstdio>
+
+#include "halftone/base/error.h"
+#include "halftone/kernels/activation/math_constants.h"
+
+namespace halftone::gpu {
+namespace {
+
+/// A float with all its bits: "0x1.8p+1f".
+std::string exact(float number) {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "(%af)", static_cast<double>(number));
+  return text.data();
+}
+
+std::string define(std::string_view name, float number) {
+  return "#define " + std::string(name) + " " + exact(number) + "\n";
+}
+
+/// A macro of x with the operations of math_reference::polynomial().
+std::string define(std::string_view name, std::span<const float> coefficients) {
+  std::string sum = exact(coefficients[0]);
+  for (const float coefficient : coefficients.subspan(1)) {
+    sum = "(" + sum + " * (x) + " + exact(coefficient) + ")";
+  }
+  return "#define " + std::string(name) + "(x) " + sum + "\n";
+}
+
+std::string_view text_of(std::string_view name) {
+  const EmbeddedText* text = find_text(kernel_texts(), name);
+  if (text == nullptr) fail(ErrorKind::kInternal, "no kernel text '" + std::string(name) + "'");
+  return text->text;
+}
+
+}  // namespace
+
+std::string elementary_constants() {
+  namespace c = kernels::math_constants;
+  return define("LOG2_E", c::kLog2E) + define("ROUND_MAGIC", c::kRoundMagic) +
+         define("LN2_HIGH", c::kLn2High) + define("LN2_LOW", c::kLn2Low) +
+         define("EXP_LOW", c::kExpLow) + define("EXP_HIGH", c::kExpHigh) +
+         define("TANH_SPLIT", c::kTanhSplit) + define("TANH_HIGH", c::kTanhHigh) +
+         define("SILU_HIGH", c::kSiluHigh) + define("GELU_HIGH", c::kGeluHigh) +
+         define("GELU_TANH_HIGH", c::kGeluTanhHigh) +
+         define("GELU_TANH_LINEAR", c::kGeluTanhLinear) +
+         define("GELU_TANH_CUBIC", c::kGeluTanhCubic) + "#define HIGH_DIGITS " +
+         std::to_string(c::kHighDigits) + "u\n" + define("POLYNOMIAL_EXP", c::kExp) +
+         define("POLYNOMIAL_TANH", c::kTanh) + define("POLYNOMIAL_TAIL_P", c::kTailP) +
+         define("POLYNOMIAL_TAIL_Q", c::kTailQ);
+}
+
+std::string program_text(std::string_view macros, std::initializer_list<std::string_view> names) {
+  std::string text(macros);
+  text += text_of("prelude");
+  for (const std::string_view name : names) {
+    if (name == "elementary") text += elementary_constants();
+    text += text_of(name);
+  }
+  return text;
+}
+
+}  // namespace halftone::gpu

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every text compiles as CUDA C++ for all generations of cards, where NVRTC is installed.
+#include "halftone/gpu/texts.h"
+
+#include <gtest/gtest.h>
+
+#include "halftone/base/testing.h"
+#include "halftone/gpu/groups.h"
+#include "halftone/gpu/nvrtc.h"
+#include "halftone/kernels/groups/group_testing.h"
+
+namespace halftone::gpu {
+namespace {
+
+constexpr const char* kTargets[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100"};
+
+void expect_compiles(const std::string& text, const std::string& what) {
+  for (const char* target : kTargets) {
+    std::vector<std::byte> binary;
+    EXPECT_NO_THROW(binary = compile_cuda(text, target)) << what;
+    EXPECT_FALSE(binary.empty()) << what << " " << target;
+  }
+}
+
+class TextsForCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_nvrtc()) GTEST_SKIP() << "libnvrtc.so is not installed";
+  }
+};
+
+TEST_F(TextsForCuda, RowsAndAttentionCompile) {
+  const std::string macros = "#define FUNCTION gelu_of\n#define OPERATION(a, b) divided(a, b)\n";
+  expect_compiles(program_text(macros, {"elementary", "elementwise"}), "elementwise");
+  expect_compiles(program_text("", {"normalize"}), "normalize");
+  expect_compiles(program_text("", {"elementary", "attention"}), "attention");
+  expect_compiles(program_text("#define CACHE_HALF\n", {"elementary", "attention"}), "half");
+  expect_compiles(program_text("#define ENCODING 32\n#define PIECE 16\n", {"encode_groups"}),
+                  "encode");
+}
+
+TEST_F(TextsForCuda, EveryGroupFormatCompiles) {
+  std::vector<kernels::NamedFormat> formats = kernels::group_formats();
+  for (const auto& each : kernels::vector_formats()) formats.push_back(each);
+  for (const auto& [name, format] : formats) {
+    const std::size_t piece = kernels::GroupExtents{256, format.group}.piece();
+    EXPECT_FALSE(
+        compile_cuda(program_text(group_macros(format, piece), {"groups"}), "sm_90").empty())
+        << name;
+  }
+}
+
+TEST_F(TextsForCuda, SaysInOneLineWhatDoesNotCompile) {
+  expect_error(ErrorKind::kDevice,
+               "CUDA C++ for sm_90: ", [] { return compile_cuda("no text", "sm_90"); });
+}
+
+TEST(KernelTexts, RefusesUnknownNames) {
+  expect_error(ErrorKind::kInternal, "no kernel text 'none'",
+               [] { return program_text("", {"none"}); });
+}
+
+TEST(KernelTexts, WithoutNvrtcSaysHowToGetIt) {
+  if (has_nvrtc()) GTEST_SKIP() << "NVRTC is installed";
+  expect_error(ErrorKind::kDevice, "part of the CUDA toolkit",
+               [] { return compile_cuda("", "sm_90"); });
+}
+
+}  // namespace
+}  // namespace halftone::gpu
