@@ -27,6 +27,8 @@ struct LanguageModelOptions {
   ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;  ///< how keys and values are kept
   int threads = 0;                                      ///< 0: those of the process
   std::filesystem::path lora{};  ///< an adapter that changes matrices: lm::Adapter; empty: none
+  /// "cuda", "cuda:1", "opencl:0": a graphics card; "cpu" or empty: the processor.
+  std::string device{};
   runtime::ExecutionOptions execution{};
 };
 

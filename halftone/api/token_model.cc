@@ -45,7 +45,8 @@ OpenedTokenModel open_token_model(const std::filesystem::path& path,
   const lm::Model model = lm::open_model(path);
   const std::size_t context =
       options.context != 0 ? options.context : std::min(kUsualContext, model.description.context);
-  if (context <= std::size_t{1} << 31) {
+  const std::string device = options.device == "cpu" ? "" : options.device;
+  if (context <= std::size_t{1} << 31 && device.empty()) {
     require_memory(context_bytes(model.description, context, options),
                    path.string() + ": a context of " + std::to_string(context) + " tokens");
   }
@@ -57,10 +58,11 @@ OpenedTokenModel open_token_model(const std::filesystem::path& path,
         {options.sequences, context, options.cache, adapter ? &*adapter : nullptr});
   });
   const int threads = options.threads != 0 ? options.threads : num_threads();
-  return {std::make_unique<lm::Decoder>(
-              std::move(graphs),
-              lm::DecoderOptions{.threads = threads, .execution = options.execution}),
-          model.description.context};
+  return {
+      std::make_unique<lm::Decoder>(
+          std::move(graphs),
+          lm::DecoderOptions{.threads = threads, .execution = options.execution, .device = device}),
+      model.description.context};
 }
 
 }  // namespace halftone

@@ -30,6 +30,7 @@ struct BenchOptions {
   runtime::ExecutionOptions execution;
   TuneOptions tune;
   LanguageSpeedOptions speed;  ///< of language models
+  std::string device;          ///< likewise
   ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;
   std::string tokenizer;
 };
@@ -42,7 +43,8 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   LanguageModel model = LanguageModel::open(options.model, {.tokenizer = options.tokenizer,
                                                             .context = context_for(how),
                                                             .cache = options.cache,
-                                                            .execution = options.execution});
+                                                            .execution = options.execution,
+                                                            .device = options.device});
   const LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);
     how.progress = progress.sink();
@@ -69,7 +71,8 @@ std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& option
                            ->default_str("0");
   add_tokenizer_option(verb, options.tokenizer);
   CLI::Option* cache = add_cache_option(verb, options.cache);
-  return {prompt, generate, depth, cache, verb.get_option("--tokenizer")};
+  CLI::Option* device = add_device_option(verb, options.device);
+  return {prompt, generate, depth, cache, device, verb.get_option("--tokenizer")};
 }
 
 /// @throws CLI::ParseError if options are not of the kind of model

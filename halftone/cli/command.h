@@ -159,6 +159,7 @@ class TuningFile {
 // One file per verb.
 void add_inspect(CLI::App& app, Action& action);
 void add_systems(CLI::App& app, Action& action);
+void add_devices(CLI::App& app, Action& action);
 void add_estimate(CLI::App& app, Action& action);
 void add_explore(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);

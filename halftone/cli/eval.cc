@@ -120,6 +120,7 @@ void add_eval(CLI::App& app, Action& action) {
   add_tokenizer_option(*verb, options->tokenizer);
   add_cache_option(*verb, options->text.open.cache)->needs(text);
   add_lora_option(*verb, options->text.open.lora)->needs(text);
+  add_device_option(*verb, options->text.open.device)->needs(text);
   verb->final_callback([options, &action, data, text] {
     if (text->empty() && is_language_model(options->model)) {
       throw CLI::RequiredError(text->get_name() + ", of a language model,");

@@ -36,6 +36,15 @@ CLI::Option* add_lora_option(CLI::App& verb, std::filesystem::path& lora) {
       ->check(read_path());
 }
 
+CLI::Option* add_device_option(CLI::App& verb, std::string& device) {
+  return verb
+      .add_option("--device", device,
+                  "Where a language model runs, with the same logits: cpu, or a graphics card of "
+                  "`halftone devices` such as cuda or opencl:0")
+      ->type_name("DEVICE")
+      ->default_str("cpu");
+}
+
 CalibrationOptions add_calibration_options(CLI::App& verb,
                                            std::vector<std::filesystem::path>& texts,
                                            bool& is_synthetic, const std::string& use) {
@@ -83,6 +92,7 @@ void add_language_options(CLI::App& verb, LanguageOptions& options) {
       ->check(whole_from(1));
   add_cache_option(verb, options.open.cache);
   add_lora_option(verb, options.open.lora);
+  add_device_option(verb, options.open.device);
   verb.add_flag("--float-activations{false}", options.open.execution.int8_activations,
                 "Round no activations to 8 bits: codes of weights are decoded to float32");
 }

@@ -42,7 +42,10 @@ CLI::Option* add_lora_option(CLI::App& verb, std::filesystem::path& lora);
 /// Adds --cache.
 /// @return  the option
 CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache);
-/// Adds the model, --tokenizer, --context, --cache, --lora and --float-activations.
+/// Adds --device.
+/// @return  the option
+CLI::Option* add_device_option(CLI::App& verb, std::string& device);
+/// Adds the model, --tokenizer, --context, --cache, --lora, --device and --float-activations.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
 void add_generate_options(CLI::App& verb, v0::GenerateOptions& options);

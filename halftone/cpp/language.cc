@@ -70,6 +70,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path,
     how.cache = static_cast<ir::CacheNumbers>(options.cache);
     how.execution.int8_activations = !options.float_activations;
     how.lora = options.lora;
+    how.device = options.device;
     return LanguageModel(
         std::make_shared<State>(settings, halftone::LanguageModel::open(path, how)));
   });

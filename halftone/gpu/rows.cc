@@ -46,6 +46,17 @@ Launch normalize(Programs& programs, const NormShape& shape, const Buffer& x, co
           {x, y, number(shape.cols), shape.epsilon, number(shape.subtracts_mean ? 1 : 0)}};
 }
 
+Launch multiply_floats(Programs& programs, const FloatLayer& layer, const Buffer& x,
+                       const Buffer& y) {
+  const Buffer& bias = layer.bias == nullptr ? layer.weights : *layer.bias;
+  Grid grid = grid_of(layer.outputs);
+  grid.y = layer.rows;
+  return {&programs.kernel(program_text("", {"matmul"}), "multiply_floats"),
+          grid,
+          {x, layer.weights, bias, y, number(layer.cols), number(layer.outputs),
+           number(layer.bias == nullptr ? 0 : 1)}};
+}
+
 Launch copy_columns(Programs& programs, const Columns& columns, const Buffer& x, const Buffer& y) {
   const std::size_t count = columns.rows * columns.y_cols;
   return {

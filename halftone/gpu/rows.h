@@ -37,6 +37,17 @@ struct NormShape {
 };
 Launch normalize(Programs& programs, const NormShape& shape, const Buffer& x, const Buffer& y);
 
+/// A layer of floats: kernels::float_matmul() from the bias on.
+struct FloatLayer {
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::size_t outputs = 0;
+  const Buffer& weights;         ///< [cols, outputs]
+  const Buffer* bias = nullptr;  ///< [outputs], or none: zeros
+};
+Launch multiply_floats(Programs& programs, const FloatLayer& layer, const Buffer& x,
+                       const Buffer& y);
+
 /// y = columns [begin, begin + y_cols) of x [rows, x_cols].
 struct Columns {
   std::size_t rows = 0;

@@ -10,6 +10,7 @@
 #include "halftone/base/random.h"
 #include "halftone/gpu/testing.h"
 #include "halftone/kernels/activation/activation.h"
+#include "halftone/kernels/dense/float_matmul.h"
 
 namespace halftone::gpu {
 namespace {
@@ -136,6 +137,38 @@ TEST_F(RowsOnDevice, NormsHaveTheBitsOfTheProcessor) {
       EXPECT_EQ(differing_bits(download<float>(*device, *y, x.size()), normalized(x, shape)), 0U)
           << cols;
     }
+  }
+}
+
+TEST_F(RowsOnDevice, ProductsOfFloatsHaveTheBitsOfTheReference) {
+  constexpr std::size_t kRows = 3;
+  constexpr std::size_t kCols = 77;
+  constexpr std::size_t kOutputs = 131;
+  Random random(2);
+  const auto numbers = [&](std::size_t count) {
+    std::vector<float> x;
+    for (std::size_t i = 0; i < count; ++i) x.push_back(static_cast<float>(random.normal()));
+    return x;
+  };
+  const std::vector<float> x = numbers(kRows * kCols);
+  const std::vector<float> w = numbers(kOutputs * kCols);
+  const std::vector<float> bias = numbers(kOutputs);
+  std::vector<float> turned(w.size());
+  for (std::size_t i = 0; i < w.size(); ++i) turned[i % kCols * kOutputs + i / kCols] = w[i];
+  const auto from = on_device(x);
+  const auto weights = on_device(turned);
+  const auto biases = on_device(bias);
+  for (const bool has_bias : {false, true}) {
+    std::vector<float> want(kRows * kOutputs);
+    for (std::size_t i = 0; has_bias && i < want.size(); ++i) want[i] = bias[i % kOutputs];
+    kernels::float_matmul_reference(MatrixView<const float>(x, kRows, kCols),
+                                    MatrixView<const float>(w, kOutputs, kCols),
+                                    MatrixView<float>(want, kRows, kOutputs));
+    const auto y = unset(want.size());
+    device->launch(multiply_floats(
+        *programs, {kRows, kCols, kOutputs, *weights, has_bias ? biases.get() : nullptr}, *from,
+        *y));
+    EXPECT_EQ(differing_bits(download<float>(*device, *y, want.size()), want), 0U);
   }
 }
 

@@ -33,6 +33,7 @@ TEST_F(TextsForCuda, RowsAndAttentionCompile) {
   const std::string macros = "#define FUNCTION gelu_of\n#define OPERATION(a, b) divided(a, b)\n";
   expect_compiles(program_text(macros, {"elementary", "elementwise"}), "elementwise");
   expect_compiles(program_text("", {"normalize"}), "normalize");
+  expect_compiles(program_text("", {"matmul"}), "matmul");
   expect_compiles(program_text("", {"elementary", "attention"}), "attention");
   expect_compiles(program_text("#define CACHE_HALF\n", {"elementary", "attention"}), "half");
   expect_compiles(program_text("#define ENCODING 32\n#define PIECE 16\n", {"encode_groups"}),

@@ -80,6 +80,19 @@ std::string to_json(const std::vector<NumberSystemInfo>& systems) {
   return dump({{"systems", list}});
 }
 
+std::string to_json(const std::vector<v0::Device>& devices) {
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  Json list = Json::array();
+  for (const v0::Device& device : devices) {
+    list.push_back({{"id", device.id},
+                    {"name", or_null(device.name)},
+                    {"driver", or_null(device.driver)},
+                    {"memory_bytes", device.memory_bytes == 0 ? Json() : Json(device.memory_bytes)},
+                    {"problem", or_null(device.problem)}});
+  }
+  return dump({{"devices", list}});
+}
+
 std::string to_json(const NumberSystemLevels& levels) {
   Json json = system_json(levels.system);
   json["bits"] = levels.bits;

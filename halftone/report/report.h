@@ -16,6 +16,7 @@
 #include "halftone/api/tensor_container.h"
 #include "halftone/api/training.h"
 #include "halftone/compress/evaluate.h"
+#include "halftone/types/devices.hpp"
 
 namespace halftone::report {
 
@@ -33,6 +34,9 @@ std::string to_text(const std::vector<NumberSystemInfo>& systems);
 std::string to_json(const std::vector<NumberSystemInfo>& systems);
 std::string to_text(const NumberSystemLevels& levels);
 std::string to_json(const NumberSystemLevels& levels);
+
+std::string to_text(const std::vector<v0::Device>& devices);
+std::string to_json(const std::vector<v0::Device>& devices);
 
 std::string to_text(const QuantizeReport& report);
 std::string to_json(const QuantizeReport& report);

@@ -73,6 +73,21 @@ std::string to_text(const std::vector<NumberSystemInfo>& systems) {
   return table.to_text();
 }
 
+std::string to_text(const std::vector<v0::Device>& devices) {
+  Table table({{"device", Align::kLeft},
+               {"name", Align::kLeft},
+               {"driver", Align::kLeft},
+               {"memory"},
+               {"", Align::kLeft}});
+  const auto or_none = [](const std::string& text) { return text.empty() ? "-" : text; };
+  for (const v0::Device& device : devices) {
+    table.add_row({device.id, or_none(device.name), or_none(device.driver),
+                   device.memory_bytes == 0 ? "-" : format_bytes(device.memory_bytes),
+                   device.problem.empty() ? "ready" : device.problem});
+  }
+  return table.to_text();
+}
+
 std::string to_text(const NumberSystemLevels& levels) {
   const NumberSystemInfo& system = levels.system;
   std::string text =

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "halftone/data.hpp"
+#include "halftone/devices.hpp"
 #include "halftone/error.hpp"
 #include "halftone/evaluate.hpp"
 #include "halftone/language.hpp"

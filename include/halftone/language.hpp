@@ -35,6 +35,9 @@ HALFTONE_VERSIONED namespace v0 {
     Resources resources{};           ///< of all calls
     /// Low-rank changes of matrices: a folder of the package peft, or a GGUF file; empty: none.
     std::filesystem::path lora{};
+    /// A graphics card, as devices() names them: "opencl:0", or "cuda" for the first one; "cpu" or
+    /// empty: the processor. Logits have the same bits.
+    std::string device{};
   };
 
   /// For LanguageModel::tokenize().

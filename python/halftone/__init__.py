@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from . import _halftone as native
+from ._devices import Device, devices
 from . import spmd
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
@@ -66,6 +67,7 @@ __all__ = [
     "ChoiceSensitivity",
     "ChosenLayer",
     "Comparison",
+    "Device",
     "Encoding",
     "Evaluation",
     "GenerateOptions",
@@ -103,6 +105,7 @@ __all__ = [
     "convert",
     "convert_language_model",
     "decode",
+    "devices",
     "distill_language_model",
     "encode",
     "evaluate",

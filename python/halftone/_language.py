@@ -144,6 +144,7 @@ class LanguageModel:
         cache: Cache = "float16",
         float_activations: bool = False,
         lora: Path | None = None,
+        device: str = "cpu",
         threads: int | None = None,
     ) -> LanguageModel:
         """Opens a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c.
@@ -154,6 +155,7 @@ class LanguageModel:
         cache: how keys and values are kept.
         float_activations: no inputs of layers are rounded to 8 bits; weights are decoded.
         lora: low-rank changes of matrices: a folder of the package peft, or a GGUF file.
+        device: "cpu", or a graphics card as devices() names it; logits have the same bits.
         threads: None for all cores; changes no result.
         """
         how = native.LanguageHow()
@@ -165,6 +167,7 @@ class LanguageModel:
         how.cache = cache
         how.float_activations = float_activations
         how.lora = lora
+        how.device = device
         how.threads = check_threads(threads)
         try:
             return cls(native.LanguageModel.open(os.fsdecode(path), how))

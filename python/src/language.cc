@@ -39,6 +39,7 @@ struct LanguageHow {
   std::string cache = "float16";
   bool float_activations = false;
   std::optional<std::filesystem::path> lora{};
+  std::string device{};
   int threads = 0;
 };
 
@@ -106,6 +107,7 @@ class PythonLanguageModel {
     options.cache = cache_named(how.cache);
     options.execution.int8_activations = !how.float_activations;
     if (how.lora) options.lora = *how.lora;
+    options.device = how.device;
     const nb::gil_scoped_release no_gil;
     ThreadSettings settings = thread_settings();
     settings.threads = how.threads;
@@ -224,6 +226,7 @@ void bind_other_options(nb::module_& module) {
       .def_rw("cache", &LanguageHow::cache)
       .def_rw("float_activations", &LanguageHow::float_activations)
       .def_rw("lora", &LanguageHow::lora, nb::arg().none())
+      .def_rw("device", &LanguageHow::device)
       .def_rw("threads", &LanguageHow::threads);
   nb::class_<EvaluateTextHow>(module, "EvaluateTextHow")
       .def(

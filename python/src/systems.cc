@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "halftone/api/devices.h"
 #include "halftone/api/number_systems.h"
 #include "halftone/base/error.h"
 #include "halftone/report/report.h"
@@ -110,6 +111,10 @@ void bind_systems(nb::module_& module) {
       .def_prop_ro("group_size", [](const EncodingHolder& e) { return e.encoding.group_size; })
       .def_prop_ro("num_blocks", [](const EncodingHolder& e) { return e.encoding.num_blocks(); })
       .def_prop_ro("stored_bits", [](const EncodingHolder& e) { return e.encoding.stored_bits(); });
+  module.def("list_devices", [] {
+    const auto devices = list_devices();
+    return Texts{report::to_text(devices), report::to_json(devices)};
+  });
   module.def("list_number_systems", [] {
     const auto systems = list_number_systems();
     return Texts{report::to_text(systems), report::to_json(systems)};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/lm/decode/device_rows.h"
 #include "halftone/runtime/packed_weights.h"
 
 namespace halftone::lm {
@@ -52,18 +53,29 @@ Decoder::Decoder(DecoderGraphs graphs, const DecoderOptions& options)
   tokens_.resize(static_cast<std::size_t>(state[0]));
   for (std::vector<TokenId>& tokens : tokens_) tokens.reserve(context_);
   is_stale_.resize(tokens_.size());
+  const std::size_t inputs = graphs_.body.untied(graphs_.body.inputs()).size();
+  if (inputs != kNumInputs) {
+    fail(ErrorKind::kFormat,
+         "inputs of a decoder: expected ids, slots and positions, found " + std::to_string(inputs));
+  }
   for (const ir::State& each : graphs_.body.states()) {
     has_rows_.push_back(has_rows(graphs_.body, each));
+  }
+  if (!options_.device.empty()) {
+    device_ = std::make_unique<DeviceRows>(graphs_, options_);
+    return;
   }
   options_.execution.float_order = runtime::FloatOrder::kFixed;
   if (options_.execution.packed_weights == nullptr) {
     options_.execution.packed_weights = std::make_shared<runtime::PackedWeights>();
   }
-  const runtime::Plan& plan = body_of(1).plan();
-  if (plan.inputs().size() != kNumInputs) {
-    fail(ErrorKind::kFormat, "inputs of a decoder: expected ids, slots and positions, found " +
-                                 std::to_string(plan.inputs().size()));
-  }
+  body_of(1);
+}
+
+Decoder::~Decoder() = default;
+
+std::size_t Decoder::state_bytes() const {
+  return device_ != nullptr ? device_->state_bytes() : states_->size_bytes();
 }
 
 runtime::Session& Decoder::body_of(std::size_t rows) {
@@ -104,7 +116,7 @@ std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId
   check_room(sequence, tokens.size());
   for (const TokenId token : tokens) check_token(token);
   restore(sequence);
-  std::vector<Row> rows;
+  std::vector<DecoderRow> rows;
   rows.reserve(tokens.size());
   for (const TokenId token : tokens) {
     rows.push_back({token, sequence, tokens_[sequence].size() + rows.size()});
@@ -119,7 +131,7 @@ std::vector<float> Decoder::append(std::size_t sequence, std::span<const TokenId
 
 std::vector<float> Decoder::append_each(std::span<const SequenceToken> tokens) {
   std::set<std::size_t> seen;
-  std::vector<Row> rows;
+  std::vector<DecoderRow> rows;
   for (const SequenceToken& each : tokens) {
     check_room(each.sequence, 1);
     check_token(each.token);
@@ -157,13 +169,14 @@ bool Decoder::keeps_all() const {
 
 void Decoder::restore(std::size_t sequence) {
   if (!is_stale_[sequence]) return;
-  std::vector<Row> rows;
+  std::vector<DecoderRow> rows;
   for (const TokenId token : tokens_[sequence]) rows.push_back({token, sequence, rows.size()});
   run(rows, {});
   is_stale_[sequence] = false;
 }
 
 std::size_t Decoder::bytes_per_token(std::size_t length) const {
+  if (device_ != nullptr) return 0;  // those of a processor
   std::size_t bytes = bodies_.at(1)->plan().weight_bytes_of_run();
   const auto head = heads_.find(1);
   if (head != heads_.end()) bytes += head->second->plan().weight_bytes_of_run();
@@ -180,40 +193,49 @@ void Decoder::check_token(TokenId token) const {
                               std::to_string(token));
 }
 
-void Decoder::run(std::span<const Row> rows, std::span<float> logits) {
+void Decoder::run(std::span<const DecoderRow> rows, std::span<float> logits) {
   const std::size_t wanted = logits.size() / vocabulary_;
   for (std::size_t first = 0; first < rows.size();) {
     const std::size_t count = next_run(rows.size() - first, options_.rows);
-    runtime::Session& body = body_of(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const Row& row = rows[first + i];
-      body.input_as<std::int32_t>(0)[i] = row.token;
-      body.input_as<std::int32_t>(1)[i] = static_cast<std::int32_t>(row.sequence);
-      body.input_as<std::int32_t>(2)[i] = static_cast<std::int32_t>(row.position);
-    }
-    body.run();
+    run_body(rows.subspan(first, count));
     const std::size_t without = rows.size() - wanted;  // rows whose logits nobody wants
     const std::size_t skip = std::min(without - std::min(without, first), count);
     const std::size_t to = first + skip - without;
     if (skip < count) {
-      run_head(body.output(0), skip,
-               logits.subspan(to * vocabulary_, (count - skip) * vocabulary_));
+      run_head(count, skip, logits.subspan(to * vocabulary_, (count - skip) * vocabulary_));
     }
     first += count;
   }
 }
 
-void Decoder::run_head(runtime::ValueView hidden, std::size_t first, std::span<float> logits) {
+void Decoder::run_body(std::span<const DecoderRow> rows) {
+  if (device_ != nullptr) return device_->run_body(rows);
+  runtime::Session& body = body_of(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    body.input_as<std::int32_t>(0)[i] = rows[i].token;
+    body.input_as<std::int32_t>(1)[i] = static_cast<std::int32_t>(rows[i].sequence);
+    body.input_as<std::int32_t>(2)[i] = static_cast<std::int32_t>(rows[i].position);
+  }
+  body.run();
+}
+
+void Decoder::run_head(std::size_t rows, std::size_t first, std::span<float> logits) {
   constexpr std::size_t kMaxRows = 64;  // logits are wide
-  const auto width = static_cast<std::size_t>(hidden.type.shape.back()) * sizeof(float);
   while (!logits.empty()) {
     const std::size_t count = next_run(logits.size() / vocabulary_, kMaxRows);
-    runtime::Session& head = head_of(count);
-    std::ranges::copy(hidden.bytes.subspan(first * width, count * width), head.input(0).begin());
-    head.run();
-    const auto* found = reinterpret_cast<const float*>(head.output(0).bytes.data());
-    std::copy_n(found, count * vocabulary_, logits.begin());
-    logits = logits.subspan(count * vocabulary_);
+    const std::span<float> to = logits.first(count * vocabulary_);
+    if (device_ != nullptr) {
+      device_->run_head({rows, first, count}, to);
+    } else {
+      const runtime::ValueView hidden = body_of(rows).output(0);
+      const auto width = static_cast<std::size_t>(hidden.type.shape.back()) * sizeof(float);
+      runtime::Session& head = head_of(count);
+      std::ranges::copy(hidden.bytes.subspan(first * width, count * width), head.input(0).begin());
+      head.run();
+      std::copy_n(reinterpret_cast<const float*>(head.output(0).bytes.data()), to.size(),
+                  to.begin());
+    }
+    logits = logits.subspan(to.size());
     first += count;
   }
 }

@@ -6,18 +6,23 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "halftone/lm/decode/row.h"
 #include "halftone/lm/generate/token_model.h"
 #include "halftone/lm/model/decoder_graphs.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::lm {
 
+class DeviceRows;
+
 struct DecoderOptions {
   int threads = 1;
   std::size_t rows = 256;  ///< most tokens of one run; a power of two
   runtime::ExecutionOptions execution{};
+  std::string device{};  ///< as gpu::open_device() takes it; empty: the processor
 };
 
 /// The next token of a sequence.
@@ -27,14 +32,15 @@ struct SequenceToken {
 };
 
 /// A model with the states of its sequences. Logits depend on the tokens of their sequence alone:
-/// not on how these were divided into runs, nor on other sequences, threads or the processor, bit
-/// for bit. One thread at a time may use it.
+/// not on how these were divided into runs, nor on other sequences, threads, the processor or the
+/// device, bit for bit. One thread at a time may use it.
 class Decoder final : public TokenModel {
  public:
   /// @throws Error kFormat or kShape if the graphs are not those of a decoder; kUnsupported if
   /// there
-  ///         is not enough memory; as runtime::make_plan()
+  ///         is not enough memory; as runtime::make_plan(); as DeviceRows
   Decoder(DecoderGraphs graphs, const DecoderOptions& options);
+  ~Decoder() override;
 
   [[nodiscard]] std::size_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::size_t context() const override { return context_; }
@@ -53,14 +59,9 @@ class Decoder final : public TokenModel {
   [[nodiscard]] std::size_t bytes_per_token(std::size_t length) const override;
 
   /// Memory of the states of all sequences.
-  [[nodiscard]] std::size_t state_bytes() const { return states_->size_bytes(); }
+  [[nodiscard]] std::size_t state_bytes() const;
 
  private:
-  struct Row {
-    TokenId token = 0;
-    std::size_t sequence = 0;
-    std::size_t position = 0;
-  };
   void check_room(std::size_t sequence, std::size_t count) const;
   void check_token(TokenId token) const;
   /// Whether states keep a row for each token, so that truncated ones do no harm.
@@ -69,8 +70,11 @@ class Decoder final : public TokenModel {
   void restore(std::size_t sequence);
   /// Runs the body on rows, as many at a time as plans have.
   /// @param logits  of the last rows, in their order; empty: none are wanted
-  void run(std::span<const Row> rows, std::span<float> logits);
-  void run_head(runtime::ValueView hidden, std::size_t first, std::span<float> logits);
+  void run(std::span<const DecoderRow> rows, std::span<float> logits);
+  void run_body(std::span<const DecoderRow> rows);
+  /// @param rows   of the last run of the body
+  /// @param first  of these, as many as there are logits for
+  void run_head(std::size_t rows, std::size_t first, std::span<float> logits);
   runtime::Session& body_of(std::size_t rows);
   runtime::Session& head_of(std::size_t rows);
 
@@ -86,6 +90,7 @@ class Decoder final : public TokenModel {
   std::vector<bool> has_rows_;  ///< by state: a row for each token, as attention reads them
   std::map<std::size_t, std::unique_ptr<runtime::Session>> bodies_;  ///< by rows
   std::map<std::size_t, std::unique_ptr<runtime::Session>> heads_;   ///< by rows
+  std::unique_ptr<DeviceRows> device_;  ///< which runs in place of sessions; null: none
 };
 
 }  // namespace halftone::lm

@@ -70,6 +70,12 @@ class GgufModel {
          halftone::source_of(own_bytes(std::vector<std::byte>(type.bytes_of(size))))});
     return *this;
   }
+  /// A tensor as it is stored.
+  GgufModel& stored(const std::string& name, const std::vector<std::size_t>& shape,
+                    const formats::GgufType& type, std::vector<std::byte> bytes) {
+    tensors_.push_back({name, shape, &type, halftone::source_of(own_bytes(std::move(bytes)))});
+    return *this;
+  }
   GgufModel& tensor(const NamedTensor& tensor) {
     tensors_.push_back({tensor.name, tensor.shape, formats::gguf_type(0), source_of(tensor)});
     return *this;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of graphs on a device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "halftone/gpu/groups.h"
+#include "halftone/gpu/programs.h"
+#include "halftone/ir/tensor.h"
+
+namespace halftone::gpu {
+
+using SharedConstant = std::shared_ptr<const ir::Constant>;
+
+/// Constants in the forms that kernels read, each copied to the device once. Graphs share them.
+class DeviceConstants {
+ public:
+  /// @param programs  must outlive this
+  explicit DeviceConstants(Programs& programs) : programs_(programs) {}
+
+  [[nodiscard]] Programs& programs() const { return programs_; }
+  /// The elements as float32. @throws Error as ir::to_float() and Device
+  const Buffer& floats(const SharedConstant& constant);
+  /// Those of a matrix [o, n] as [n, o]. @throws Error as floats()
+  const Buffer& turned_floats(const SharedConstant& constant);
+  /// @pre  a BlockTensor
+  /// @throws Error as runtime::pack_groups() and GroupMatrix
+  const GroupMatrix& groups(const SharedConstant& constant);
+
+ private:
+  // A constant in the key keeps its address.
+  Programs& programs_;
+  std::map<SharedConstant, std::unique_ptr<Buffer>> floats_;
+  std::map<SharedConstant, std::unique_ptr<Buffer>> turned_;
+  std::map<SharedConstant, std::unique_ptr<GroupMatrix>> groups_;
+};
+
+}  // namespace halftone::gpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the graphs of a language model on a device.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+
+#include "halftone/gpu/graph/graph_launches.h"
+#include "halftone/lm/decode/decoder.h"
+
+namespace halftone::lm {
+
+/// Rows of the last run of a body, out of `rows` of them.
+struct HiddenRows {
+  std::size_t rows = 0;
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+/// Weights, states and activations of a decoder on a device: ids go there, logits come back.
+class DeviceRows {
+ public:
+  /// @param graphs  must outlive this
+  /// @throws Error as gpu::open_device(); kUnsupported for operators without a kernel there, or if
+  ///         activations are not to be rounded; kMemory if weights and states do not fit, with the
+  ///         context that would
+  DeviceRows(const DecoderGraphs& graphs, const DecoderOptions& options);
+
+  /// @throws Error as gpu::Device
+  void run_body(std::span<const DecoderRow> rows);
+  /// @param logits  [rows.count, vocabulary]
+  /// @throws Error as gpu::Device
+  void run_head(const HiddenRows& rows, std::span<float> logits);
+  [[nodiscard]] std::size_t state_bytes() const { return states_.size_bytes(); }
+
+ private:
+  gpu::GraphLaunches& body_of(std::size_t rows);
+  gpu::GraphLaunches& head_of(std::size_t rows);
+
+  const DecoderGraphs& graphs_;
+  std::unique_ptr<gpu::Device> device_;
+  gpu::Programs programs_;
+  gpu::DeviceConstants constants_;
+  gpu::DeviceStates states_;
+  std::map<std::size_t, std::unique_ptr<gpu::GraphLaunches>> bodies_;  ///< by rows
+  std::map<std::size_t, std::unique_ptr<gpu::GraphLaunches>> heads_;   ///< by rows
+};
+
+}  // namespace halftone::lm

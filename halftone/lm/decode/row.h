@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "halftone/lm/text/vocabulary.h"
+
+namespace halftone::lm {
+
+/// A token of a run.
+struct DecoderRow {
+  TokenId token = 0;
+  std::size_t sequence = 0;
+  std::size_t position = 0;
+};
+
+}  // namespace halftone::lm
