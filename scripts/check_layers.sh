@@ -24,7 +24,7 @@ awk '
     may["lm"] = may["compress"] " compress gpu"
     may["train"] = may["compress"] " compress"
     may["accel"] = may["train"] " lm"
-    may["api"] = may["train"] " train accel lm"
+    may["api"] = may["train"] " train accel lm gpu"
     may["library"] = "base numerics ir kernels spmd formats runtime api"
     may["cpp"] = may["train"] " train accel api report"
     may["report"] = may["compress"] " compress accel api lm"
