@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 from . import _halftone as native
-from ._devices import Device, devices
 from . import spmd
+from ._devices import Device, devices
 from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
 from ._language_distill import distill_language_model
