@@ -103,16 +103,19 @@ std::optional<std::string> why_not_on_lines(const Graph& graph, const Node& node
   return std::nullopt;
 }
 
-/// Whether a convolution has too few outputs to share what they read, so that decoding the input
-/// and convolving in float32 is as fast.
-bool is_narrow(const Conv& op, const Shape& weights, const LayerCodes& codes) {
+/// Why a convolution has too few outputs to share what they read, so that decoding the input and
+/// convolving in float32 is as fast.
+std::optional<std::string> why_narrow(const Conv& op, const Shape& weights,
+                                      const LayerCodes& codes) {
   constexpr std::size_t kMinOutputs = 8;  // half a block
   constexpr std::size_t kMinGatheredWeights = 8192;
-  if (is_depthwise(op, weights)) return false;
-  const std::size_t inputs = num_inputs(weights);
+  if (is_depthwise(op, weights)) return std::nullopt;
   const auto outputs = static_cast<std::size_t>(weights[0] / op.groups);
-  const bool gathers = codes.group_size != 0 || inputs > kMaxIntegerConvInputs;
-  return gathers ? outputs * inputs < kMinGatheredWeights : outputs < kMinOutputs;
+  if (!gathers_inputs(weights, codes.group_size)) {
+    return outputs < kMinOutputs ? std::optional("few outputs") : std::nullopt;
+  }
+  if (outputs * num_inputs(weights) >= kMinGatheredWeights) return std::nullopt;
+  return "few weights to gather the inputs of a pixel for";
 }
 
 /// Whether the input is the output of a FakeQuantize: 8-bit integers would round it once more.
@@ -127,7 +130,7 @@ std::optional<std::string> why_conv_avoids(Arithmetic wanted, const Graph& graph
   const auto* conv = std::get_if<Conv>(&node.op);
   if (conv == nullptr) return std::nullopt;
   const Shape& weights = weight_shape(graph, node);
-  if (is_narrow(*conv, weights, codes)) return "few outputs";
+  if (auto reason = why_narrow(*conv, weights, codes)) return reason;
   if (wanted != Arithmetic::kBits || !is_depthwise(*conv, weights)) return std::nullopt;
   return "an output has few inputs: those of a channel";
 }
@@ -181,6 +184,14 @@ int number_bits(const Graph& graph, ValueId value) {
 
 bool is_depthwise(const Conv& op, const Shape& weights) {
   return weights.back() == 1 && weights[0] == op.groups && num_inputs(weights) <= kMaxDepthwiseTaps;
+}
+
+bool gathers_inputs(const Shape& weights, std::size_t group_size) {
+  const std::size_t inputs = num_inputs(weights);
+  if (inputs > kMaxIntegerConvInputs) return true;
+  if (group_size == 0 || group_size >= inputs) return false;
+  const auto channels = static_cast<std::size_t>(weights.back());
+  return group_size % kGroupedConvChannels != 0 || channels % kGroupedConvChannels != 0;
 }
 
 bool has_usual_window(const Graph& graph, const Node& node) {

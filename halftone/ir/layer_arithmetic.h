@@ -49,13 +49,21 @@ inline constexpr int kMaxBitPairsBesideFloat = 9;
 inline constexpr std::size_t kMaxBitInputs = std::size_t{1} << 24;
 inline constexpr std::size_t kMaxBitConvInputs = 32767;
 inline constexpr std::size_t kMaxIntegerInputs = std::size_t{1} << 16;
-/// Above this, or with groups of weights, a convolution of integers gathers the inputs of a pixel.
+/// Above this a convolution of integers gathers the inputs of a pixel; see gathers_inputs().
 inline constexpr std::size_t kMaxIntegerConvInputs = 32767;
+/// Inputs of a group that share a scale are a multiple of this many channels of a tap, or else a
+/// convolution of integers gathers them.
+inline constexpr std::size_t kGroupedConvChannels = 4;
 inline constexpr std::size_t kMaxDepthwiseTaps = 512;
 
 /// Whether each output of a convolution sees one channel, through few taps.
 /// @param weights  [O, kernel..., C / groups]
 bool is_depthwise(const Conv& op, const Shape& weights);
+/// Whether a convolution of integers gathers the inputs of each output pixel, which is slower than
+/// reading them where they are: of many inputs, and of groups that end within some channels.
+/// @param weights     [O, kernel..., C / groups]
+/// @param group_size  inputs that share a scale of the weights; 0: all of an output
+bool gathers_inputs(const Shape& weights, std::size_t group_size);
 /// Whether the windows of a Conv are of a size that kernels on lines of pixels support: what a line
 /// sees fits in memory, and the patterns of taps in the padding are few.
 bool has_usual_window(const Graph& graph, const Node& node);

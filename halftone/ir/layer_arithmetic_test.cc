@@ -129,9 +129,24 @@ TEST(ArithmeticByRule, FollowsFromTheBits) {
 TEST(ArithmeticByRule, GroupsOfWeightsAreIntegers) {
   EXPECT_EQ(rule_of(dense({1, 1, 8})), Arithmetic::kIntegers);
   EXPECT_EQ(rule_of(recurrent({1, 1, 4})), Arithmetic::kIntegers);
-  EXPECT_EQ(rule_of(convolution({1, 1, 8}, 128)), Arithmetic::kIntegers);
-  EXPECT_EQ(rule_of(convolution({1, 1, 8})), Arithmetic::kFloat) << "few weights to gather for";
+  EXPECT_EQ(rule_of(convolution({1, 1, 8})), Arithmetic::kIntegers);
+  EXPECT_EQ(rule_of(convolution({1, 1, 8}, 7)), Arithmetic::kFloat) << "few outputs";
+  EXPECT_EQ(rule_of(convolution({1, 1, 9}, 128)), Arithmetic::kIntegers);
+  EXPECT_EQ(rule_of(convolution({1, 1, 9})), Arithmetic::kFloat) << "few weights to gather for";
   EXPECT_EQ(rule_of(dense({1, 1, 8}), false), Arithmetic::kFloat);
+}
+
+TEST(GathersInputs, WhereGroupsEndWithinFourChannels) {
+  const Shape weights{16, 3, 3, 8};
+  for (const std::size_t group : {0U, 4U, 12U, 64U, 72U, 73U}) {
+    EXPECT_FALSE(gathers_inputs(weights, group)) << group;
+  }
+  EXPECT_TRUE(gathers_inputs(weights, 18));
+  EXPECT_TRUE(gathers_inputs({16, 3, 3, 6}, 4));
+  EXPECT_FALSE(gathers_inputs({16, 3, 3, 6}, 54)) << "all inputs";
+  const auto many = static_cast<Dim>(kMaxIntegerConvInputs) + 1;
+  EXPECT_FALSE(gathers_inputs({16, 1, many - 1}, 0));
+  EXPECT_TRUE(gathers_inputs({16, 1, many}, 0));
 }
 
 TEST(ArithmeticByRule, DependsOnTheFormOfAConvolution) {

@@ -62,13 +62,14 @@ numerics::Basis uniform_basis(Random& random, int bits) {
   return numerics::make_basis(std::span(a).subspan(1), a[0]);
 }
 
-numerics::MatrixEncoding uniform_encoding(Random& random, int bits, Granularity granularity) {
+numerics::MatrixEncoding uniform_encoding(Random& random, int bits, Granularity granularity,
+                                          std::size_t inputs = kInputs) {
   numerics::MatrixEncoding encoding;
   encoding.bits = bits;
   encoding.has_offset = true;
   encoding.granularity = granularity;
   encoding.group_size = granularity == Granularity::kGroup ? 40 : 0;
-  encoding.allocate(kOutputs, kInputs);
+  encoding.allocate(kOutputs, inputs);
   for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
     encoding.set_levels(i, uniform_basis(random, bits));
   }
@@ -142,6 +143,21 @@ TEST_P(SameBits, BitConv) {
   EXPECT_EQ(checksum(y), 0x926c2ccf21ac7825u);
 }
 
+/// Outputs of byte_conv(), with pixels of the scale 0.01 and the offset 0.3.
+std::vector<float> byte_conv_outputs(const ConvShape& shape, const EncodedWeights& encoded,
+                                     const std::vector<std::int8_t>& q) {
+  const ByteConvWeights weights(shape, encoded, {q.data(), 0.01F, 0.3F},
+                                preferred_byte_layout(encoded.encoding));
+  AlignedBuffer scratch(weights.scratch_bytes());
+  std::vector<float> y(shape.num_pixels() * kOutputs);
+  byte_conv(q.data(), weights,
+            {{0, shape.num_lines()},
+             {},
+             scratch.bytes(),
+             MatrixView<float>(y, shape.num_pixels(), kOutputs)});
+  return y;
+}
+
 TEST_P(SameBits, Int8Conv) {
   Random random(47);
   const ConvShape shape = same_bits_conv();
@@ -151,28 +167,19 @@ TEST_P(SameBits, Int8Conv) {
   const auto encoding = channel_encoding(random, 3);
   const auto bias = uniform_floats(random, kOutputs);
   Hash hash;
-  {
-    const Int8ConvWeights weights(shape, {codes, encoding, bias}, preferred_byte_levels(), 0.3F);
-    AlignedBuffer scratch(weights.scratch_bytes());
-    std::vector<float> y(shape.num_pixels() * kOutputs);
-    int8_conv({q.data(), 0.01F, 0.3F}, weights,
-              {{0, shape.num_lines()},
-               {},
-               scratch.bytes(),
-               MatrixView<float>(y, shape.num_pixels(), kOutputs)});
-    add(hash, y);
-  }
-  const ByteConvWeights weights(shape, {codes, encoding, bias}, {q.data(), 0.01F, 0.3F},
-                                preferred_byte_layout(encoding));
+  const Int8ConvWeights weights(shape, {codes, encoding, bias}, preferred_byte_levels(), 0.3F);
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
-  byte_conv(q.data(), weights,
+  int8_conv({q.data(), 0.01F, 0.3F}, weights,
             {{0, shape.num_lines()},
              {},
              scratch.bytes(),
              MatrixView<float>(y, shape.num_pixels(), kOutputs)});
   add(hash, y);
+  add(hash, byte_conv_outputs(shape, {codes, encoding, bias}, q));
   EXPECT_EQ(hash.value(), 0xbc8c5021a1117d58u);
+  const auto groups = uniform_encoding(random, 3, Granularity::kGroup, shape.inputs());
+  EXPECT_EQ(checksum(byte_conv_outputs(shape, {codes, groups, bias}, q)), 0xa8d1ab11defa3452u);
 }
 
 TEST_P(SameBits, DepthwiseConv) {

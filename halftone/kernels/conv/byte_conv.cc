@@ -211,11 +211,46 @@ HWY_INLINE void MultiplyAll(const Windows& x, BlockRange windows, const Levels& 
   }
 }
 
-/// Computes `kBlocks` neighbouring blocks of a tile.
+/// Computes `kBlocks` neighbouring blocks of a tile, of weights in several sections.
+template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount>
+void ComputeSections(const ByteConvWeights& w, const ByteTile& tile, std::size_t block,
+                     const Windows& windows, const ByteStrip& strip, const ConvPart& part) {
+  alignas(64) Sums products[kBlocks];
+  alignas(64) float acc[kBlocks][kMaxWindows * kBlock];
+  for (std::size_t b = 0; b < kBlocks; ++b) StartSections(w, tile, block + b, acc[b]);
+  const std::int32_t* window_sums = strip.window_sums + tile.x;
+  for (std::size_t s = 0; s < w.sections(); ++s, window_sums += w.shape().line_pixels()) {
+    const BlockRange pieces = w.section(s);
+    const Windows inputs{windows.first, windows.stride,
+                         windows.inputs.subspan(pieces.begin, pieces.end - pieces.begin)};
+    const Levels levels{w.levels(tile.group, block) + pieces.begin * kBlock * kPieceBytes,
+                        w.block_bytes(), w.factor()};
+    MultiplyAll<kLayout, kOffset, kBlocks, kCount>(inputs, {0, tile.count}, levels, products);
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      AddSection(w, tile, block + b, s, {products[b], window_sums, kOffset}, acc[b]);
+    }
+  }
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    const std::size_t valid = w.shape().group_outputs() - (block + b) * kBlock;
+    if (valid >= kBlock) {
+      FinishSections<hn::CappedTag<float, kBlock>>(w, tile, block + b, kBlock, acc[b], part);
+    } else {
+      FinishSections<hn::CappedTag<float, 8>>(w, tile, block + b, valid, acc[b], part);
+    }
+  }
+}
+
+/// The same of any weights.
 template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount, class Weights,
           class Part>
 void ComputeBlocks(const Weights& w, const ByteTile& tile, std::size_t block,
                    const Windows& windows, const ByteStrip& strip, const Part& part) {
+  if constexpr (std::is_same_v<Weights, ByteConvWeights>) {
+    if (w.sections() > 1) {
+      return ComputeSections<kLayout, kOffset, kBlocks, kCount>(w, tile, block, windows, strip,
+                                                                part);
+    }
+  }
   alignas(64) Sums products[kBlocks];
   const Levels levels{w.levels(tile.group, block), w.block_bytes(), w.factor()};
   MultiplyAll<kLayout, kOffset, kBlocks, kCount>(windows, {0, tile.count}, levels, products);
@@ -273,6 +308,7 @@ HWY_INLINE void ComputeLines(const std::int8_t* q, const Weights& w, const Part&
   ByteStrip strip = DivideStrip(w, part.scratch.data());
   auto* const copy = reinterpret_cast<std::int8_t*>(part.scratch.data());
   const auto compute_tile = ChooseTile<Weights, Part>(w);
+  const bool has_sections = w.sections() > 1;
   if (!w.needs_sums()) std::fill_n(strip.window_sums, shape.line_pixels(), 0);
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);
@@ -284,12 +320,14 @@ HWY_INLINE void ComputeLines(const std::int8_t* q, const Weights& w, const Part&
           shape, w.strip(), line, count, [&](std::size_t row, bool inside, std::size_t pixel) {
             const std::int8_t* from = inside ? group_q + pixel * shape.channels : nullptr;
             if (!w.reads_in_place()) CopyByteRow(w, from, row, copy);
-            if (w.needs_sums()) SumByteRow(w, from, row, strip);
+            if (w.needs_sums() && !has_sections) SumByteRow(w, from, row, strip);
           });
       if (w.reads_in_place()) strip.pixels = q + first * shape.line_pixels() * shape.channels;
+      if (has_sections) SumSpans(w, strip, count);
       for (std::size_t l = 0; l < count; ++l) {
         const std::size_t row = l * shape.axes[1].stride;
-        if (w.needs_sums()) SumWindows(w, strip, row);
+        if (has_sections) SumSections(w, strip, row);
+        if (w.needs_sums() && !has_sections) SumWindows(w, strip, row);
         for (std::size_t p = 0; p < shape.line_pixels(); p += kMaxWindows) {
           const ByteTile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
                               p,     std::min(kMaxWindows, shape.line_pixels() - p),

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of 8-bit integer pixels without gathering, with weight levels of up to 8 bits, a
-// basis per tensor or output, or with weights of 8-bit integers, exactly.
+// Convolution of 8-bit integer pixels without gathering, with weight levels of up to 8 bits in
+// bases of a tensor, an output or some inputs of one, or with weights of 8-bit integers, exactly.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "halftone/base/buffer.h"
+#include "halftone/kernels/block_range.h"
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
@@ -41,6 +43,9 @@ ByteLayout preferred_integer_layout() noexcept;
 ///
 /// Missing channels and outputs are zero. If a tap is one channel of 8 bits, a piece has four
 /// neighbouring taps of a row of the kernel instead: see joins_taps().
+///
+/// The inputs of an output may be in sections with a basis each, of whole pieces. Sums of pixels
+/// are those of spans: the largest parts of a tap that divide all sections.
 class ByteConvLevels {
  public:
   static constexpr std::size_t kBlock = 16;
@@ -53,6 +58,17 @@ class ByteConvLevels {
   [[nodiscard]] std::size_t piece_inputs() const { return layout_ == ByteLayout::kShorts ? 2 : 4; }
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
+  /// Sections of the inputs.
+  [[nodiscard]] std::size_t sections() const { return sections_; }
+  /// Pieces of a section; the last one may have fewer.
+  [[nodiscard]] BlockRange section(std::size_t s) const {
+    return {s * section_pieces_, std::min((s + 1) * section_pieces_, inputs_.size())};
+  }
+  /// Inputs of a span, and spans of a tap.
+  [[nodiscard]] std::size_t span_inputs() const { return span_inputs_; }
+  [[nodiscard]] std::size_t tap_spans() const {
+    return sections_ == 1 ? 1 : shape_.group_channels() / span_inputs_;
+  }
   /// The pieces of a block.
   [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
     return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
@@ -70,15 +86,19 @@ class ByteConvLevels {
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
   /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
   [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
+  /// Sums in the scratch memory besides those of windows: of a row of pixels and of the windows
+  /// along each row; with several sections of all spans of the strip.
+  [[nodiscard]] std::size_t num_sums() const;
   /// Bytes of scratch memory for a call of byte_conv() or integer_conv().
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  protected:
-  ByteConvLevels(const ConvShape& shape, ByteLayout layout);
+  /// @param section_inputs  inputs of a section; 0: all
+  ByteConvLevels(const ConvShape& shape, ByteLayout layout, std::size_t section_inputs = 0);
 
   /// Writes the levels of an output.
   /// @param level_of  level_of(tap channels + channel)
-  /// @return [taps] the sums of the levels of each tap
+  /// @return [taps, tap_spans] the sums of the levels of each span
   template <typename LevelOf>
   std::vector<std::int64_t> set_levels(std::size_t output, const LevelOf& level_of);
   /// Where an output is in a row of numbers.
@@ -97,6 +117,9 @@ class ByteConvLevels {
   bool reads_in_place_ = false;
   ConvStrip strip_;
   std::vector<std::uint32_t> inputs_;
+  std::size_t section_pieces_ = 0;
+  std::size_t span_inputs_ = 0;
+  std::size_t sections_ = 1;
   AlignedBuffer levels_;
 };
 
@@ -104,12 +127,14 @@ class ByteConvLevels {
 class ByteConvWeights : public ByteConvLevels {
  public:
   static constexpr std::size_t kMaxInputs = 32767;
+  /// Inputs that share a basis are a multiple of this many channels of a tap, or all of an output.
+  static constexpr std::size_t kSectionChannels = 4;
 
-  /// @param weights  codes [outputs, inputs of an output]; granularity tensor or channel
+  /// @param weights  codes [outputs, inputs of an output]
   /// @param x        scale and offset of the pixels; the pixels themselves are ignored
   /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
-  ///         granularity is group, or the layout does not take the levels; kShape if the codes do
-  ///         not fit
+  ///         groups of inputs are no whole kSectionChannels, or the layout does not take the
+  ///         levels; kShape if the codes do not fit
   ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x,
                   ByteLayout layout);
 
@@ -117,19 +142,28 @@ class ByteConvWeights : public ByteConvLevels {
   [[nodiscard]] std::int32_t factor() const { return factor_; }
   [[nodiscard]] std::int32_t steps() const { return steps_; }
   [[nodiscard]] bool has_large_levels() const { return steps_ > 127; }
+  /// Whether levels may have a center other than 0.
+  [[nodiscard]] bool has_centers() const { return has_centers_; }
   /// Whether outputs depend on the sums of their windows.
   [[nodiscard]] static bool needs_sums() { return true; }
   [[nodiscard]] std::size_t size_bytes() const { return levels_bytes() + floats_.size_bytes(); }
-  /// Rows of floats: base [patterns], half_step scale, center scale.
+  /// Rows of floats: base [patterns]; of each section half_step scale, center scale.
   [[nodiscard]] const float* base(std::size_t pattern) const {
     return floats_.as<float>().data() + pattern * row_outputs();
   }
-  [[nodiscard]] const float* half_steps() const { return base(patterns().count()); }
-  [[nodiscard]] const float* centers() const { return base(patterns().count() + 1); }
+  [[nodiscard]] const float* half_steps(std::size_t section) const {
+    return base(patterns().count() + 2 * section);
+  }
+  [[nodiscard]] const float* centers(std::size_t section) const {
+    return half_steps(section) + row_outputs();
+  }
 
  private:
+  void pack(std::size_t output, const EncodedWeights& weights, const Int8Pixels& x);
+
   std::int32_t steps_ = 0;
   std::int32_t factor_ = 1;
+  bool has_centers_ = false;
   AlignedBuffer floats_;
 };
 
@@ -158,12 +192,14 @@ class IntegerConvWeights : public ByteConvLevels {
 };
 
 /// y[p, o] = sum over taps and channels of weights, on their grids, and pixels, zero outside the
-/// image, plus bias. With P = sum u q and Q = sum q over the window of p, q = 0 outside, exact
-/// integers:
+/// image, plus bias. With P = sum u q and Q = sum q over a section of the window of p, q = 0
+/// outside, exact integers:
 ///
 ///     base = bias + offset sum_(k inside) w_k    in float64, then rounded; each sum from tap to
-///            tap, that of a tap center m + half_step (2 sum u - steps m) with m channels
-///     acc = base;  acc += (half_step scale) (2 P - steps Q);  acc += (center scale) Q
+///            tap, from span to span, that of a span of m inputs
+///            center m + half_step (2 sum u - steps m)
+///     acc = base;  for each section:  acc += (half_step scale) (2 P - steps Q)
+///                                     acc += (center scale) Q   if centers may not be 0
 ///     acc += residual, then the limits           as finish says
 ///
 /// in float32 where not said otherwise, in this order, without contraction. The result is the same,

@@ -65,30 +65,89 @@ HWY_INLINE void StoreOutputs(const ByteConvLevels& w, const ByteTile& tile, std:
   }
 }
 
-/// The outputs of a block of all pixels of a tile.
+/// The terms of a section and block of outputs.
+class SectionTerms {
+ public:
+  /// @param column  of the block
+  HWY_INLINE SectionTerms(const ByteConvWeights& w, std::size_t section, std::size_t column,
+                          const ByteSums& sums)
+      : half_steps_(w.half_steps(section) + column),
+        centers_(w.centers(section) + column),
+        steps_(w.steps() - 2 * sums.offset),
+        has_centers_(w.has_centers()),
+        sums_(sums) {}
+
+  /// acc + those of outputs from `o` on of pixel `t`.
+  template <class D>
+  HWY_INLINE hn::Vec<D> AddTo(D d, hn::Vec<D> acc, std::size_t t, std::size_t o) const {
+    const hn::RebindToSigned<D> di;
+    const std::int32_t window_sum = sums_.window_sums[t];
+    const auto less = hn::Set(di, steps_ * window_sum);
+    const auto p = hn::LoadU(di, sums_.products[t] + o);
+    const auto odd = hn::ConvertTo(d, hn::Sub(hn::Add(p, p), less));
+    acc = hn::Add(acc, hn::Mul(hn::LoadU(d, half_steps_ + o), odd));
+    if (!has_centers_) return acc;
+    return hn::Add(acc,
+                   hn::Mul(hn::LoadU(d, centers_ + o), hn::ConvertTo(d, hn::Set(di, window_sum))));
+  }
+
+ private:
+  const float* half_steps_;
+  const float* centers_;
+  std::int32_t steps_;
+  bool has_centers_;
+  ByteSums sums_;
+};
+
+/// The outputs of a block of all pixels of a tile, of weights in one section.
 /// @tparam D  vectors of float, as of StoreOutputs()
 template <class D>
 void FinishBytes(const ByteConvWeights& w, const ByteTile& tile, std::size_t block,
                  std::size_t valid, const ByteSums& sums, const ConvPart& part) {
-  const std::int32_t* window_sums = sums.window_sums;
   const D d;
-  const hn::RebindToSigned<D> di;
   const std::size_t column = (tile.group * w.blocks() + block) * kBlock;
   const float* const bases = w.base(0) + column;
-  const float* const half_steps = w.half_steps() + column;
-  const float* const centers = w.centers() + column;
-  const std::int32_t steps = w.steps() - 2 * sums.offset;
+  const SectionTerms terms(w, 0, column, sums);
   const Finisher to(part.finish, part.y, tile.first_pixel,
                     tile.group * w.shape().group_outputs() + block * kBlock);
   StoreOutputs<D>(w, tile, valid, to, [&](std::size_t t, std::size_t base, std::size_t o) HWY_ATTR {
-    const auto window_sum = hn::Set(di, window_sums[t]);
-    const auto less = hn::Mul(hn::Set(di, steps), window_sum);
-    const auto p = hn::LoadU(di, sums.products[t] + o);
-    const auto odd = hn::ConvertTo(d, hn::Sub(hn::Add(p, p), less));
-    const auto acc =
-        hn::Add(hn::LoadU(d, bases + base + o), hn::Mul(hn::LoadU(d, half_steps + o), odd));
-    return hn::Add(acc, hn::Mul(hn::LoadU(d, centers + o), hn::ConvertTo(d, window_sum)));
+    return terms.AddTo(d, hn::LoadU(d, bases + base + o), t, o);
   });
+}
+
+/// acc[t] = base of pixel t, for a block of all pixels of a tile.
+/// @param acc  [count, 16]
+inline void StartSections(const ByteConvWeights& w, const ByteTile& tile, std::size_t block,
+                          float* HWY_RESTRICT acc) {
+  const std::size_t column = (tile.group * w.blocks() + block) * kBlock;
+  const std::size_t* patterns = w.patterns().along_line().data() + tile.x;
+  for (std::size_t t = 0; t < tile.count; ++t) {
+    std::copy_n(w.base(tile.line_pattern + patterns[t]) + column, kBlock, acc + t * kBlock);
+  }
+}
+
+/// acc += the terms of a section, for a block of all pixels of a tile.
+inline void AddSection(const ByteConvWeights& w, const ByteTile& tile, std::size_t block,
+                       std::size_t section, const ByteSums& sums, float* HWY_RESTRICT acc) {
+  const hn::CappedTag<float, kBlock> d;
+  const SectionTerms terms(w, section, (tile.group * w.blocks() + block) * kBlock, sums);
+  for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) {
+    for (std::size_t t = 0; t < tile.count; ++t) {
+      float* const to = acc + t * kBlock + o;
+      hn::StoreU(terms.AddTo(d, hn::LoadU(d, to), t, o), d, to);
+    }
+  }
+}
+
+/// The outputs of a block of all pixels of a tile, whose sections were added.
+template <class D>
+void FinishSections(const ByteConvWeights& w, const ByteTile& tile, std::size_t block,
+                    std::size_t valid, const float* acc, const ConvPart& part) {
+  const Finisher to(part.finish, part.y, tile.first_pixel,
+                    tile.group * w.shape().group_outputs() + block * kBlock);
+  StoreOutputs<D>(w, tile, valid, to,
+                  [&](std::size_t t, std::size_t /*base*/, std::size_t o)
+                      HWY_ATTR { return hn::LoadU(D(), acc + t * kBlock + o); });
 }
 
 /// The same for integers.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "halftone/kernels/conv/byte_conv.h"
 
@@ -22,16 +23,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// The parts of the strip in the scratch memory of a call.
 struct ByteStrip {
   const std::int8_t* pixels;  ///< [pixels of the strip, pieces of a tap, 4]
+  std::int32_t* window_sums;  ///< [sections, line_pixels] of the windows of a line
   std::int32_t* pixel_sums;   ///< [width] of the pixels of a row
-  std::int32_t* window_sums;  ///< [line_pixels] of the windows of a line
   std::int32_t* row_sums;     ///< [slices rows, line_pixels] of a row of these windows
+  std::int32_t* span_sums;    ///< in place of both, with several sections: [pixels, spans of a tap]
 };
 
 inline ByteStrip DivideStrip(const ByteConvLevels& w, std::byte* scratch) {
   const std::size_t bytes = w.strip().pixels() * w.tap_pieces() * ByteConvLevels::kPieceBytes;
   auto* const sums = reinterpret_cast<std::int32_t*>(scratch + AlignedBuffer::rounded_up(bytes));
-  return {reinterpret_cast<std::int8_t*>(scratch), sums, sums + w.strip().width,
-          sums + w.strip().width + w.shape().line_pixels()};
+  std::int32_t* const others = sums + w.sections() * w.shape().line_pixels();
+  return {reinterpret_cast<std::int8_t*>(scratch), sums, others, others + w.strip().width, others};
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -224,6 +226,43 @@ inline void SumByteRow(const ByteConvLevels& w, const std::int8_t* q, std::size_
             strip.pixel_sums + first);
   for (std::size_t k = 0; k < axis.kernel; ++k) {
     AddStrided(strip.pixel_sums + k * axis.dilation, axis.stride, axis.output, windows);
+  }
+}
+
+/// The sums of the spans of all pixels that `lines` lines read, of weights in several sections.
+inline void SumSpans(const ByteConvLevels& w, const ByteStrip& strip, std::size_t lines) {
+  const ConvAxis& axis = w.shape().axes[1];
+  const std::size_t rows = (lines - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+  const std::size_t count = rows * w.strip().width * w.tap_spans();
+  for (std::size_t slice = 0; slice < w.strip().slices; ++slice) {
+    const std::size_t first = slice * w.strip().rows * w.strip().width;
+    std::int32_t* HWY_RESTRICT sums = strip.span_sums + first * w.tap_spans();
+    const std::int8_t* pixels = strip.pixels + first * w.tap_pieces() * ByteConvLevels::kPieceBytes;
+    const std::size_t inputs = w.span_inputs();
+    if (w.layout() != ByteLayout::kShorts) {
+      SumPixels(pixels, inputs, count, inputs, sums);
+      continue;
+    }
+    const auto* shorts = reinterpret_cast<const std::int16_t*>(pixels);
+    for (std::size_t i = 0; i < count; ++i, shorts += inputs) {
+      sums[i] = std::accumulate(shorts, shorts + inputs, std::int32_t{0});
+    }
+  }
+}
+
+/// The sums of each section of the windows of a line.
+inline void SumSections(const ByteConvLevels& w, const ByteStrip& strip, std::size_t row) {
+  const ConvAxis& axis = w.shape().axes[2];
+  const std::size_t pieces = w.span_inputs() / w.piece_inputs();
+  const std::size_t stride = axis.stride * w.tap_spans();
+  const std::int32_t* first = strip.span_sums + row * w.strip().width * w.tap_spans();
+  for (std::size_t s = 0; s < w.sections(); ++s) {
+    std::int32_t* HWY_RESTRICT sums = strip.window_sums + s * axis.output;
+    std::fill_n(sums, axis.output, 0);
+    const BlockRange section = w.section(s);
+    for (std::size_t p = section.begin; p < section.end; p += pieces) {
+      AddStrided(first + w.inputs()[p] / pieces, stride, axis.output, sums);
+    }
   }
 }
 

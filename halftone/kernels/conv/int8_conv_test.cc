@@ -51,9 +51,14 @@ struct Int8ConvProblem {
   }
 
   [[nodiscard]] Int8Pixels pixels() const { return {q.data(), scale, offset}; }
+  /// Whether groups of inputs are whole fours of the channels of a tap.
+  [[nodiscard]] bool has_whole_groups() const {
+    return encoding.groups_per_row(shape.inputs()) == 1 ||
+           (encoding.group_size % 4 == 0 && shape.group_channels() % 4 == 0);
+  }
   /// The layouts in which byte_conv() computes the weights exactly on the current target.
   [[nodiscard]] std::vector<ByteLayout> byte_layouts() const {
-    if (encoding.granularity == Granularity::kGroup) return {};
+    if (!has_whole_groups()) return {};
     if (preferred_byte_layout(encoding) == ByteLayout::kShorts) return {ByteLayout::kShorts};
     std::vector<ByteLayout> layouts{ByteLayout::kBytes, ByteLayout::kShorts};
     if (common_factor(encoding) > 1) layouts.push_back(ByteLayout::kSmall);
@@ -120,7 +125,23 @@ TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedValues) {
                          granularity == Granularity::kGroup ? 40 : 0);
     }
   }
+  for (const int bits : {3, 8}) {
+    for (const std::size_t group : {4U, 12U, 16U, 40U, 64U, 128U}) {
+      for (const std::size_t channels : {4U, 16U, 24U, 64U}) {
+        const ConvShape shape = square_shape(5, channels, 33, 3);
+        expect_convolution(random, shape, bits, Granularity::kGroup, group);
+      }
+      for (const ConvShape& shape : shapes_to_test(8, 3)) {
+        expect_convolution(random, shape, bits, Granularity::kGroup, group);
+      }
+    }
+  }
+  // Groups that end within four channels, and some with all inputs of an output.
   expect_convolution(random, square_shape(6, 8, 6, 3, 2, 2), 4, Granularity::kGroup, 16);
+  expect_convolution(random, square_shape(6, 8, 6, 3), 4, Granularity::kGroup, 18);
+  expect_convolution(random, square_shape(6, 3, 20, 3), 4, Granularity::kGroup, 16);
+  expect_convolution(random, square_shape(6, 3, 20, 3), 4, Granularity::kGroup, 64);
+  expect_convolution(random, square_shape(6, 1, 20, 3), 4, Granularity::kGroup, 9);
   for (const std::size_t channels : {1U, 3U, 4U, 5U, 17U}) {
     for (const std::size_t outputs : {1U, 8U, 15U, 16U, 17U, 33U}) {
       for (const int bits : {2, 7}) {
@@ -136,13 +157,16 @@ TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedValues) {
 
 TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
   Random random(31);
-  const Int8ConvProblem problem(random, square_shape(9, 20, 33, 3), 2, Granularity::kChannel, 0);
-  const auto gathered = problem.run();
-  const auto whole = problem.run_bytes(ByteLayout::kBytes);
-  for (const std::size_t lines : {1U, 2U, 4U}) {
-    EXPECT_EQ(problem.run(lines), gathered);
-    EXPECT_EQ(problem.run_bytes(ByteLayout::kBytes, lines), whole);
-    EXPECT_EQ(problem.run_bytes(ByteLayout::kShorts, lines), whole);
+  for (const auto granularity : {Granularity::kChannel, Granularity::kGroup}) {
+    const Int8ConvProblem problem(random, square_shape(9, 20, 33, 3), 2, granularity,
+                                  granularity == Granularity::kGroup ? 16 : 0);
+    const auto gathered = problem.run();
+    const auto whole = problem.run_bytes(ByteLayout::kBytes);
+    for (const std::size_t lines : {1U, 2U, 4U}) {
+      EXPECT_EQ(problem.run(lines), gathered);
+      EXPECT_EQ(problem.run_bytes(ByteLayout::kBytes, lines), whole);
+      EXPECT_EQ(problem.run_bytes(ByteLayout::kShorts, lines), whole);
+    }
   }
 }
 
@@ -150,7 +174,9 @@ TEST_P(Int8Conv, AddsTheLargestProductsExactly) {
   Random random(35);
   for (const int bits : {1, 2, 3, 4, 5, 8}) {
     for (const auto& [pixel, ones] : {std::pair(-128, true), {127, true}, {-128, false}}) {
-      Int8ConvProblem problem(random, square_shape(6, 64, 18, 3), bits, Granularity::kChannel, 0);
+      const auto granularity = pixel == 127 ? Granularity::kGroup : Granularity::kChannel;
+      Int8ConvProblem problem(random, square_shape(6, 64, 18, 3), bits, granularity,
+                              pixel == 127 ? 288 : 0);
       std::ranges::fill(problem.q, static_cast<std::int8_t>(pixel));
       for (std::size_t row = 0; row < problem.w.planes.rows(); ++row) {
         std::ranges::fill(problem.w.planes.row(row), ones ? ~std::uint64_t{0} : 0);
@@ -177,7 +203,8 @@ TEST(ByteConvWeights, RejectUnsupportedWeights) {
                                                     granularity == Granularity::kGroup ? 9 : 0);
     const ByteConvWeights weights(s, {codes, encoding}, Int8Pixels{}, ByteLayout::kBytes);
   };
-  expect_error(ErrorKind::kUnsupported, "found groups of 9",
+  expect_error(ErrorKind::kUnsupported,
+               "whole fours of the channels of a tap, found 9 inputs and 6",
                [&] { pack(shape, 2, Granularity::kGroup); });
   expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
                [&] { pack(square_shape(4, 7, 5, 3), 2, Granularity::kTensor); });

@@ -3,7 +3,6 @@
 
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/work.h"
-#include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -35,14 +34,11 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
           codes.input_bits,
           codes.input_digits,
           codes.weight_bits,
-          codes.group_size != 0,
+          codes.group_size == 0 ? 1 : (inputs + codes.group_size - 1) / codes.group_size,
+          ir::gathers_inputs(w.shape, codes.group_size),
           ir::is_depthwise(op, w.shape),
           lines,
           lines * strip * ((rows + 1) / 2)};
-}
-
-bool ConvExtent::is_byte_conv() const {
-  return !grouped && inputs <= kernels::ByteConvWeights::kMaxInputs;
 }
 
 Speed speed_of(const ConvExtent& conv, double (*us)(const ConvExtent&, Core)) {

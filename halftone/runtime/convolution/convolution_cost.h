@@ -23,7 +23,8 @@ struct ConvExtent {
   int input_bits = 0;          ///< 0: float32
   int input_digits = 0;        ///< of numerics::split_digits()
   int weight_bits = 0;         ///< 0: float32
-  bool grouped = false;        ///< whether an output has more than one basis
+  std::size_t sections = 1;    ///< of the inputs of an output, with a basis each
+  bool gathers = false;        ///< ir::gathers_inputs()
   bool depthwise = false;      ///< whether kernels::depthwise_conv() takes the weights
   std::size_t lines = 0;       ///< of output pixels along the last axis, in all images
   std::size_t line_pairs = 0;  ///< that depthwise_conv() packs for them, per channel
@@ -43,10 +44,6 @@ struct ConvExtent {
   }
   /// Pairs of digits of the input and bit planes of the weights.
   [[nodiscard]] int bit_pairs() const { return input_digits * weight_bits; }
-  /// Whether kernels::byte_conv() takes weights that are not depthwise; otherwise
-  /// kernels::int8_conv() gathers the inputs of each output pixel.
-  [[nodiscard]] bool is_byte_conv() const;
-
   /// Number of blocks of outputs that are computed together. A partial block takes as long as a
   /// full one.
   [[nodiscard]] std::size_t num_blocks(std::size_t block) const {

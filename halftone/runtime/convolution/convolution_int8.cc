@@ -37,10 +37,11 @@ double depthwise_us(const ConvExtent& conv) {
 // Measured as described in convolution_cost.h.
 double int8_conv_us(const ConvExtent& conv, Core core) {
   if (conv.depthwise) return depthwise_us(conv);
-  if (conv.is_byte_conv()) {
+  if (!conv.gathers) {
     const double product_ps = core != Core::kAvx2 ? 4.5 : (conv.weight_bits <= 4 ? 10.5 : 12.5);
     const auto products = static_cast<double>(16 * conv.padded_inputs(4));
-    return 1e-6 * conv.block_pixels(16) * (product_ps * products + 10600);
+    const auto more_sections = static_cast<double>(conv.sections) - 1;
+    return 1e-6 * conv.block_pixels(16) * (product_ps * products + 10600 + 2000 * more_sections);
   }
   const auto gathered = static_cast<double>(conv.num_blocks(32) * 32 * conv.inputs);
   const double product_ps = conv.weight_bits <= 4 ? 12 : 16;
@@ -62,6 +63,7 @@ Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Wei
 Verdict judge_conv_int8(const NodeContext& context) {
   static_assert(kernels::LevelMatmulWeights::kMaxInputs == ir::kMaxIntegerInputs);
   static_assert(ByteConvWeights::kMaxInputs == ir::kMaxIntegerConvInputs);
+  static_assert(ByteConvWeights::kSectionChannels == ir::kGroupedConvChannels);
   static_assert(DepthwiseWeights::kMaxTaps == ir::kMaxDepthwiseTaps);
   const ConvExtent extent = conv_extent(context.graph, context.node);
   return accept(std::to_string(extent.weight_bits) + "-bit weights" +
@@ -80,7 +82,7 @@ Kernel create_conv_int8(const NodeContext& context) {
     return create(context, x, DepthwiseWeights(shape, codes.codes, *codes.encoding, bias, x));
   }
   const kernels::EncodedWeights weights{codes.codes, *codes.encoding, bias};
-  if (extent.is_byte_conv()) {
+  if (!extent.gathers) {
     const kernels::ByteLayout layout = kernels::preferred_byte_layout(*codes.encoding);
     return create(context, x, ByteConvWeights(shape, weights, x, layout));
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/parallel.h"
+#include "halftone/numerics/systems.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
@@ -103,6 +104,73 @@ TEST(CodedConvGeometry, MatchesReference) {
       testing::expect_reference_result(layer_graph(layer), {.batch = 2}, 0.3F);
     }
   }
+}
+
+/// x -> encode in `int` of some bits -> conv with weights in `int` of 4 bits, groups of 16 inputs.
+ir::Graph grouped_graph(const ConvLayer& layer) {
+  Random random(12);
+  const auto& system = numerics::find_system("int");
+  const auto encoded = [&](int bits, numerics::BlockShape blocks, const ir::Tensor& values) {
+    const auto [rows, cols] = ir::matrix_extent(values.shape());
+    const MatrixView<const float> view(values.as<float>(), rows, cols);
+    auto encoding = numerics::encoding_by_rule(system, bits, blocks, view);
+    auto codes = numerics::encode(view, encoding);
+    return ir::EncodedTensor{values.shape(),
+                             std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
+                             std::move(codes)};
+  };
+  ir::Graph graph;
+  ir::ValueId x = graph.add_input("x", ir::test::float_type(layer.x));
+  const ir::Tensor samples = testing::random_tensor({1, 400}, random);
+  const auto levels = encoded(layer.x_bits, {Granularity::kTensor, 0}, samples).encoding;
+  x = graph.add_node("encode", ir::Encode{levels}, {x});
+  const ir::Tensor weights = testing::random_tensor(layer.w, random);
+  const auto w = graph.add_constant("w", encoded(4, {Granularity::kGroup, 16}, weights));
+  const auto bias = graph.add_constant("bias", testing::random_tensor({layer.w[0]}, random));
+  graph.add_output(graph.add_node("conv", layer.conv, {x, w, bias}));
+  return graph;
+}
+
+// All levels are on the grids of the integers. The n products of an output are below 4; they and
+// the sums of sections are rounded at most once each, in either implementation.
+TEST(ConvOfGroups, IsExactInIntegersButForRounding) {
+  const std::vector<ConvLayer> layers = {
+      {{ir::kBatch, 7, 6, 8}, {16, 3, 3, 8}, {{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}}},
+      {{ir::kBatch, 30, 12}, {20, 5, 12}, {{{2}, {2}, {3}, {1}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 12}, {20, 3, 3, 12}, {{{2, 1}, {1, 2}, {0, 2}, {1, 3}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 64}, {20, 1, 1, 64}, {{{2, 2}, {1, 1}, {0, 0}, {0, 0}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 64}, {20, 1, 1, 64}, {{{1, 1}, {1, 1}, {0, 0}, {0, 0}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 24}, {16, 3, 3, 12}, {{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 2, {}}},
+      {{ir::kBatch, 9, 8, 3}, {16, 2, 2, 3}, {{{1, 1}, {1, 1}, {1, 0}, {0, 1}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 20}, {20, 3, 3, 1}, {{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 20, {}}},
+      {{ir::kBatch, 4, 5, 6, 4},
+       {20, 3, 2, 3, 4},
+       {{{1, 1, 2}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}}, 1, {}}},
+  };
+  for (ConvLayer layer : layers) {
+    for (const int x_bits : {3, 8}) {
+      layer.x_bits = x_bits;
+      const auto n = static_cast<float>(layer.w.element_count()) / static_cast<float>(layer.w[0]);
+      const ir::Graph graph = grouped_graph(layer);
+      const auto plan =
+          testing::expect_reference_result(graph, {.batch = 2}, 4 * n * 2 * n * 0x1p-24F);
+      EXPECT_EQ(testing::kernel_of(*plan), "int8_conv") << layer.x.to_string();
+      EXPECT_EQ(plan->steps().back().arithmetic, Arithmetic::kIntegers);
+    }
+  }
+}
+
+TEST(ConvOfGroups, ThatEndWithinFourChannelsGathersForManyWeights) {
+  ConvLayer layer;
+  layer.x_bits = 8;
+  layer.x = {ir::kBatch, 5, 5, 18};
+  layer.w = {16, 3, 3, 18};
+  const auto few = make_plan(grouped_graph(layer), {.batch = 1});
+  EXPECT_EQ(testing::kernel_of(*few), "fixed_order_f32");
+  EXPECT_EQ(few->steps().back().refused.at(1).reason,
+            "few weights to gather the inputs of a pixel for");
+  layer.w = {64, 3, 3, 18};
+  EXPECT_EQ(testing::kernel_of(*make_plan(grouped_graph(layer), {.batch = 1})), "int8_conv");
 }
 
 TEST(CodedConvActivation, MatchesReference) {

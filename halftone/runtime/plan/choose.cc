@@ -40,7 +40,8 @@ std::string why_not_codes(ir::Arithmetic wanted, const NodeContext& context) {
   const ir::Graph& graph = context.graph;
   const ir::Node& node = context.node;
   if (auto reason = ir::why_not(wanted, graph, node)) return *reason;
-  if (ir::follows_rule(node.op, context.int8_activations)) {
+  const auto by_rule = ir::arithmetic_by_rule(graph, node, context.int8_activations);
+  if (context.arithmetic == by_rule) {
     if (auto reason = ir::why_not_by_rule(wanted, graph, node, context.int8_activations)) {
       return *reason;
     }
