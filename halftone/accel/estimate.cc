@@ -160,12 +160,13 @@ Estimate estimate(const Workload& workload, const Accelerator& accelerator,
   check_split(workload, accelerator, options.split);
   const OperationModel model(accelerator, workload, options.model);
   check_units(workload, model);
-  Estimate result{.workload = workload.name,
-                  .accelerator = accelerator.name,
-                  .comparison = accelerator.comparison,
-                  .model = options.model,
-                  .batch = workload.batch,
-                  .split = options.split};
+  Estimate result{{.workload = workload.name,
+                   .accelerator = accelerator.name,
+                   .comparison = accelerator.comparison,
+                   .batch = workload.batch},
+                  options.model,
+                  options.split};
+  for (const Memory& memory : accelerator.memories) result.memories.push_back(memory.name);
   result.footprint = footprint(workload, options.split);
   check_room(result.footprint, accelerator);
   for (std::size_t i = 0; i < workload.operations.size(); ++i) {

@@ -244,7 +244,7 @@ OperationEstimate OperationModel::estimate(const Operation& operation, std::size
   const ComputeUnit* unit = operation.has_product() ? product_unit(accelerator_, operation.product,
                                                                    model_ != Model::kRoofline)
                                                     : nullptr;
-  OperationEstimate result{.name = operation.name, .op = operation.op};
+  OperationEstimate result{{.name = operation.name, .op = operation.op}};
   result.product = operation.product;
   result.products = operation.product.products();
   result.overhead_s = accelerator_.rule(operation).overhead_s;

@@ -90,7 +90,8 @@ SplitKind split_named(std::string_view name) {
 }
 
 void check_split(const Workload& workload, const Accelerator& accelerator, const Split& split) {
-  if (split.chips <= 1) return;
+  if (split.chips == 0) fail(ErrorKind::kUsage, "devices: expected at least 1, found 0");
+  if (split.chips == 1) return;
   if (!accelerator.link) {
     fail(ErrorKind::kUsage, "'" + accelerator.name + "' has no [link]: add one, or use one device");
   }

@@ -27,7 +27,8 @@ struct Split {
   SplitKind kind = SplitKind::kData;
 };
 
-/// @throws Error kUsage if there are several chips but no link; kUnsupported if the batch has fewer
+/// @throws Error kUsage if there is no chip, or several but no link; kUnsupported if the batch has
+/// fewer
 ///         samples than chips (kData), or fewer operations than chips (kPipeline)
 void check_split(const Workload& workload, const Accelerator& accelerator, const Split& split);
 

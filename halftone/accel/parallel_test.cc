@@ -108,6 +108,9 @@ TEST(Split, NeedsALinkAndEnoughToDivide) {
   expect_error(ErrorKind::kUsage, "'chip' has no [link]: add one, or use one device", [&] {
     check_split(workload, test::chip(), {2, SplitKind::kData});
   });
+  expect_error(ErrorKind::kUsage, "devices: expected at least 1, found 0", [&] {
+    check_split(workload, linked(), {0, SplitKind::kData});
+  });
   expect_error(ErrorKind::kUnsupported,
                "a data split over 3 devices needs as many samples, found 2", [&] {
                  check_split(workload, linked(), {3, SplitKind::kData});

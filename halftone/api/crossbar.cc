@@ -3,7 +3,14 @@
 
 #include <utility>
 
+#include "halftone/api/description.h"
+
 namespace halftone {
+
+crossbar::Device device_of(const std::string& description) {
+  return is_description_text(description) ? crossbar::parse_device(description, "device")
+                                          : crossbar::load_device(description);
+}
 
 CrossbarReport run_on_crossbar(Network network, const data::Dataset& data,
                                const crossbar::Device& device, crossbar::NetworkOptions options) {

@@ -2,10 +2,17 @@
 // Runs a network with its layers of bits on memristive crossbars.
 #pragma once
 
+#include <string>
+
 #include "halftone/accel/crossbar/network.h"
 #include "halftone/api/network.h"
 
 namespace halftone {
+
+/// @param description  a name of crossbar::device_names(), the path of a TOML file, or the text of
+///                     one
+/// @throws Error as crossbar::load_device()
+crossbar::Device device_of(const std::string& description);
 
 struct CrossbarReport {
   crossbar::Device device;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/api/description.h"
 #include "halftone/api/language_model.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
@@ -15,6 +16,11 @@
 #include "halftone/lm/model/open_model.h"
 
 namespace halftone {
+
+accel::Accelerator accelerator_of(const std::string& description) {
+  return is_description_text(description) ? accel::parse_accelerator(description, "accelerator")
+                                          : accel::load_accelerator(description);
+}
 
 accel::Workload workload_of(Network network, const EstimateJob& job) {
   const std::string name = network.name;

@@ -20,6 +20,12 @@
 
 namespace halftone {
 
+/// @param description  a name of accel::shipped_accelerators(), the path of a TOML file, or the
+/// text
+///                     of one
+/// @throws Error as accel::load_accelerator()
+accel::Accelerator accelerator_of(const std::string& description);
+
 struct EstimateJob {
   std::optional<std::size_t> batch{};  ///< samples; nullopt: 1, or that of the network
   /// Codes for the layers, given without data: their bits count, not their values.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "halftone/accel/explore/searched_layers.h"
+#include "halftone/api/description.h"
 #include "halftone/api/estimate.h"
 #include "halftone/api/sensitivity_state.h"
 #include "halftone/base/error.h"
@@ -20,9 +21,10 @@ namespace {
 
 using accel::BitPair;
 using accel::Design;
+using accel::with_bits;
 
 /// The network with the same pair in all layers, for each pair.
-std::vector<accel::Workload> uniform_workloads(const Network& network, const ExploreJob& job,
+std::vector<accel::Workload> uniform_workloads(const Network& network, const ExploreSettings& job,
                                                const std::vector<std::string>& layers) {
   std::vector<accel::Workload> list;
   for (const BitPair& pair : job.space.pairs_of(layers)) {
@@ -81,12 +83,13 @@ constexpr std::size_t kHeldOutEvery = 4;
 
 class Explorer {
  public:
-  Explorer(Network network, const ExploreJob& job)
+  Explorer(Network network, const ExploreData<data::Dataset>& samples, const ExploreSettings& job)
       : job_(job),
         name_(network.name),
         network_(prepared(std::move(network), Purpose::kQuantize), name_),
-        samples_(job.evaluation ? data::HeldOut{job.data.open(), job.evaluation->open()}
-                                : data::hold_out(job.data.open(), kHeldOutEvery)),
+        has_evaluation_(samples.evaluation != nullptr),
+        samples_(has_evaluation_ ? data::HeldOut{samples.data, *samples.evaluation}
+                                 : data::hold_out(samples.data, kHeldOutEvery)),
         judged_(compress::with_masked_gaps(network_.graph, samples_.judged, job.devices)),
         fit_{job.seed, job.options.progress, job.devices, job.memory_bytes},
         meter_(network_.graph, judged_, compress::LossKind::kError, job.devices,
@@ -99,7 +102,7 @@ class Explorer {
     report.has_labels = samples_.judged.has_labels();
     report.fit_samples = samples_.fit.size();
     report.judged_samples = samples_.judged.size();
-    report.judged_on = job_.evaluation
+    report.judged_on = has_evaluation_
                            ? samples_.judged.name()
                            : "every " + std::to_string(kHeldOutEvery) + "th sample of " +
                                  samples_.judged.name() + ", which the fit did not see";
@@ -181,9 +184,10 @@ class Explorer {
                  {.batch = job_.batch, .recipe = recipe, .options = {.model = job_.options.model}});
   }
 
-  const ExploreJob& job_;
+  const ExploreSettings& job_;
   std::string name_;
   Network network_;
+  bool has_evaluation_;
   data::HeldOut samples_;
   data::Dataset judged_;
   compress::QuantizeOptions fit_;
@@ -192,10 +196,11 @@ class Explorer {
 
 }  // namespace
 
-accel::Space load_space(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_file(path);
+accel::Space space_of(const std::string& description) {
+  if (is_description_text(description)) return accel::parse_space(description, "space");
+  const std::vector<std::byte> bytes = read_file(description);
   return accel::parse_space({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                            path.string());
+                            description);
 }
 
 double drop_standard_error(double drop, std::size_t samples) {
@@ -204,14 +209,25 @@ double drop_standard_error(double drop, std::size_t samples) {
   return std::sqrt(share * (1 - share) / n);
 }
 
-ExploreReport explore(Network network, const ExploreJob& job) {
+ExploreReport explore(Network network, const ExploreData<data::Dataset>& samples,
+                      const ExploreSettings& settings) {
+  if (settings.tries == 0) fail(ErrorKind::kUsage, "tries: expected at least 1, found 0");
+  accel::check_budget(settings.options.budget);
+  return Explorer(std::move(network), samples, settings).run();
+}
+
+ExploreReport explore(Network network, const ExploreData<DataSource>& samples,
+                      const ExploreSettings& settings) {
   FileUses uses;
   uses.read("model", network.name);
-  job.data.add_to(uses);
-  if (job.evaluation) job.evaluation->add_to(uses);
-  uses.write("state", job.state);
+  samples.data.add_to(uses);
+  if (samples.evaluation != nullptr) samples.evaluation->add_to(uses);
+  uses.write("state", settings.state);
   uses.check();
-  return Explorer(std::move(network), job).run();
+  const data::Dataset data = samples.data.open();
+  std::optional<data::Dataset> evaluation;
+  if (samples.evaluation != nullptr) evaluation = samples.evaluation->open();
+  return explore(std::move(network), {data, evaluation ? &*evaluation : nullptr}, settings);
 }
 
 }  // namespace halftone

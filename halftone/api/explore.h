@@ -16,14 +16,12 @@
 
 namespace halftone {
 
-/// Reads a TOML file. @throws Error as read_file() and accel::parse_space()
-accel::Space load_space(const std::filesystem::path& path);
+/// @param description  the path of a TOML file, or the text of one
+/// @throws Error as read_file() and accel::parse_space()
+accel::Space space_of(const std::string& description);
 
-struct ExploreJob {
+struct ExploreSettings {
   accel::Space space;
-  DataSource data;  ///< samples for fits
-  /// On which losses are measured; else every fourth sample of `data`, which fits do not see then.
-  std::optional<DataSource> evaluation{};
   compress::Recipe recipe{};  ///< how layers are fitted
   accel::ExploreOptions options{};
   std::filesystem::path state{};       ///< keeps measured sensitivities, by pairs of bits
@@ -33,6 +31,14 @@ struct ExploreJob {
   spmd::Devices devices{};
   std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions
   std::size_t evaluation_batch = 64;
+};
+
+/// Samples for fits, and those on which losses are measured; without them it is every fourth one
+/// of `data`, which fits do not see then.
+template <typename Source>
+struct ExploreData {
+  const Source& data;
+  const Source* evaluation = nullptr;
 };
 
 /// A design and what it really loses.
@@ -76,9 +82,14 @@ struct ExploreReport {
 /// has less noise if the drop measured, with its standard error, is beyond the budget, else more,
 /// until no design lies between one that keeps the budget and one that does not. The best verified
 /// design that keeps the budget is chosen, or, if none does, the one with the least drop.
-/// @throws Error kUnsupported if no design has a predicted drop within the budget; as prepared(),
-///         DataSource::open(), compress::losses_alone(), accel::explore() and
-///         accel::estimate()
-ExploreReport explore(Network network, const ExploreJob& job);
+/// @throws Error kUsage without a try; kUnsupported if no design has a predicted drop within the
+///         budget; as prepared(), accel::check_budget(), compress::losses_alone(),
+///         accel::explore() and accel::estimate()
+ExploreReport explore(Network network, const ExploreData<data::Dataset>& samples,
+                      const ExploreSettings& settings);
+/// The same with samples of files, none of which the state may replace.
+/// @throws Error also as FileUses::check() and DataSource::open()
+ExploreReport explore(Network network, const ExploreData<DataSource>& samples,
+                      const ExploreSettings& settings);
 
 }  // namespace halftone

@@ -36,27 +36,32 @@ struct ExploreOptions {
   std::string accelerator_out;
 };
 
-ExploreJob make_job(const ExploreOptions& options, const ProgressSink& progress) {
-  ExploreJob job{.space = load_space(options.space), .data = options.data.source};
-  job.options = {accel::objective_named(options.objective), accel::parse_budget(options.budget),
-                 accel::model_named(options.method), progress};
-  if (!options.test_data.empty()) {
-    job.evaluation = options.data.source;
-    job.evaluation->paths = options.test_data;
-    job.evaluation->options.split = "test";
-    job.evaluation->options.limit = options.test_limit;
-  }
-  job.recipe = load_recipe(options.recipe);
-  job.state = options.state;
-  job.batch = options.samples_per_run;
-  job.tries = options.tries;
-  job.seed = options.common.seed;
-  job.memory_bytes = options.memory_bytes;
-  job.evaluation_batch = options.data.batch;
+ExploreSettings settings_of(const ExploreOptions& options, const ProgressSink& progress) {
+  ExploreSettings settings{.space = space_of(options.space)};
+  settings.options = {accel::objective_named(options.objective),
+                      accel::parse_budget(options.budget), accel::model_named(options.method),
+                      progress};
+  settings.recipe = load_recipe(options.recipe);
+  settings.state = options.state;
+  settings.batch = options.samples_per_run;
+  settings.tries = options.tries;
+  settings.seed = options.common.seed;
+  settings.memory_bytes = options.memory_bytes;
+  settings.evaluation_batch = options.data.batch;
   if (options.data.devices > 0) {
-    job.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
+    settings.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
   }
-  return job;
+  return settings;
+}
+
+/// Samples on which losses are measured, if they are others.
+std::optional<DataSource> test_source(const ExploreOptions& options) {
+  if (options.test_data.empty()) return std::nullopt;
+  DataSource source = options.data.source;
+  source.paths = options.test_data;
+  source.options.split = "test";
+  source.options.limit = options.test_limit;
+  return source;
 }
 
 void write_files(const ExploreOptions& options, const ExploreReport& report) {
@@ -75,8 +80,12 @@ void run(const ExploreOptions& options, const Machine& machine) {
   }
   const ExploreReport report = [&] {
     Progress progress(options.common, machine);
-    const ExploreJob job = make_job(options, progress.sink());
-    return explore(load(options.model, options.model_options.parse()), job);
+    const ExploreSettings settings = settings_of(options, progress.sink());
+    const std::optional<DataSource> evaluation = test_source(options);
+    return explore(
+        load(options.model, options.model_options.parse()),
+        ExploreData<DataSource>{options.data.source, evaluation ? &*evaluation : nullptr},
+        settings);
   }();
   write_files(options, report);
   std::cout << (options.common.json ? report::to_json(report) : printable(report::to_text(report)));

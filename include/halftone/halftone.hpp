@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole C++ API: load, run, quantize, measure, evaluate, distill, language models. Link
-// Halftone::compress, or Halftone::train, which has the same and the functions of train.hpp and
-// language_distill.hpp.
+// The whole C++ API: load, run, quantize, measure, evaluate, distill, described hardware, language
+// models. Link Halftone::compress, or Halftone::train, which has the same and the functions of
+// train.hpp and language_distill.hpp.
 // Programs that only run networks or language models may link Halftone::runtime and include
 // halftone.h or language.h, the C API.
 //
@@ -13,6 +13,7 @@
 #include "halftone/devices.hpp"
 #include "halftone/error.hpp"
 #include "halftone/evaluate.hpp"
+#include "halftone/hardware.hpp"
 #include "halftone/language.hpp"
 #include "halftone/language_distill.hpp"
 #include "halftone/language_quantize.hpp"

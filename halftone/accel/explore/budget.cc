@@ -75,4 +75,16 @@ Budget parse_budget(std::string_view text) {
   return budget;
 }
 
+void check_budget(const Budget& budget) {
+  for (const auto& [name, limit] :
+       {std::pair{"accuracy drop", std::optional(budget.accuracy_drop)},
+        std::pair{"area", budget.area_mm2}, std::pair{"time", budget.seconds},
+        std::pair{"energy", budget.energy_j}}) {
+    if (!limit || (std::isfinite(*limit) && *limit >= 0)) continue;
+    fail(ErrorKind::kUsage, std::string("budget: ") + name +
+                                ": expected a number of at least 0, found " +
+                                std::to_string(*limit));
+  }
+}
+
 }  // namespace halftone::accel

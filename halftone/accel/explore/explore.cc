@@ -197,7 +197,7 @@ class HardwarePoint {
 
   void add(const FrontSum& sum, std::vector<Design>& designs) {
     std::vector<std::uint16_t> pairs;
-    Design design{.hardware = index_, .area_mm2 = accelerator_.area_mm2};
+    Design design{{.hardware = index_, .area_mm2 = accelerator_.area_mm2}};
     for (std::size_t layer = 0; layer < search_.items.size(); ++layer) {
       const std::uint16_t pair = search_.allowed[layer][sum.choices[search_.items[layer]]];
       pairs.push_back(pair);

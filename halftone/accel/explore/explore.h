@@ -26,26 +26,14 @@ std::string_view to_string(Objective objective);  ///< "time", "energy", "edp"
 /// @throws Error kUsage with the list of names if it is none of them
 Objective objective_named(std::string_view name);
 
-/// Limits of a design, inclusive.
-struct Budget {
-  double accuracy_drop = 0.01;
-  std::optional<double> area_mm2{};
-  std::optional<double> seconds{};
-  std::optional<double> energy_j{};
-};
+using Budget = v0::HardwareBudget;
 /// Reads "area=2.5,accuracy-drop=0.02,time=1e-3,energy=1e-6" in any order.
 /// @throws Error kUsage for other names and values below 0
 Budget parse_budget(std::string_view text);
+/// @throws Error kUsage if a limit is no number of at least 0
+void check_budget(const Budget& budget);
 
-struct Design {
-  std::size_t hardware = 0;     ///< as in Space::hardware()
-  std::vector<BitPair> bits{};  ///< of each layer
-  double seconds = 0;
-  double energy_j = 0;
-  double area_mm2 = 0;
-  double noise = 0;  ///< predicted: the sum over layers
-  double drop = 0;   ///< predicted: that of the noise, see DropCurve
-
+struct Design : v0::HardwareDesign {
   [[nodiscard]] double objective(Objective kind) const;
 };
 

@@ -100,7 +100,7 @@ struct Problem {
       for (const std::size_t a : {0U, 1U, 2U}) {
         for (const std::size_t b : {0U, 1U, 2U}) {
           for (const std::size_t c : {0U, 1U, 2U}) {
-            Design design{.hardware = hardware, .area_mm2 = chip.area_mm2};
+            Design design{{.hardware = hardware, .area_mm2 = chip.area_mm2}};
             const std::vector<BitPair> pairs = space.pairs_of(kLayers);
             design.bits = {pairs[a], pairs[b], pairs[c]};
             design.noise = losses.choices[a].units[0].loss + losses.choices[b].units[1].loss +
@@ -277,6 +277,8 @@ TEST(Budget, ReadsLimits) {
   for (const char* text : {"area=", "area=x", "area=-1", "area=inf", "area=1mm"}) {
     expect_error(ErrorKind::kUsage, "expected a number of at least 0", [&] { parse_budget(text); });
   }
+  expect_error(ErrorKind::kUsage, "budget: energy: expected a number of at least 0, found -1",
+               [] { check_budget({.energy_j = -1}); });
   EXPECT_EQ(objective_named("edp"), Objective::kEdp);
   expect_error(ErrorKind::kUsage, "expected one of time, energy, edp, found 'area'",
                [] { objective_named("area"); });

@@ -2,7 +2,6 @@
 // What a search may choose: values of a description of hardware, and bits for each layer.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,15 +11,11 @@
 #include <vector>
 
 #include "halftone/accel/accelerator.h"
+#include "halftone/types/hardware.hpp"
 
 namespace halftone::accel {
 
-/// Bits of a layer.
-struct BitPair {
-  int weights = 0;
-  int inputs = 0;
-  auto operator<=>(const BitPair&) const = default;
-};
+using v0::BitPair;
 
 using SettingValue = std::variant<std::int64_t, double, std::string>;
 

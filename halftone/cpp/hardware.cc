@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/hardware.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "halftone/api/crossbar.h"
+#include "halftone/api/estimate.h"
+#include "halftone/api/explore.h"
+#include "halftone/cpp/internals.h"
+
+namespace halftone::v0 {
+namespace {
+
+HardwareEstimate to_public(const accel::Estimate& estimate) {
+  return {estimate, {estimate.operations.begin(), estimate.operations.end()}};
+}
+
+VerifiedDesign to_public(const halftone::VerifiedDesign& each) {
+  return {each.design, each.measured.loss, each.measured.drop, each.drop_error};
+}
+
+ExploreResult to_public(ExploreReport report) {
+  ExploreResult result;
+  result.layers = std::move(report.search.layers);
+  result.num_hardware = report.search.num_hardware;
+  result.num_within = report.search.num_within;
+  result.num_designs = report.search.num_designs;
+  result.front.assign(report.search.front.begin(), report.search.front.end());
+  for (const halftone::VerifiedDesign& each : report.verified) {
+    result.verified.push_back(to_public(each));
+  }
+  result.chosen = report.chosen;
+  result.is_within = report.is_within;
+  result.accelerator = accel::to_toml(report.accelerator);
+  result.recipe = std::move(report.recipe);
+  result.estimate = to_public(report.estimate);
+  return result;
+}
+
+ExploreSettings settings_of(const std::string& space, const ExploreOptions& options,
+                            Raised& raised) {
+  ExploreSettings settings{.space = space_of(space), .recipe = recipe_of(options.recipe)};
+  settings.options = {accel::objective_named(options.objective), options.budget,
+                      accel::model_named(options.method), sink_of(options.progress, raised)};
+  settings.state = options.state;
+  settings.batch = options.batch;
+  settings.tries = options.tries;
+  settings.seed = options.seed;
+  settings.devices = spmd::Devices::for_threads();
+  settings.memory_bytes = options.sample_memory_bytes;
+  return settings;
+}
+
+}  // namespace
+
+std::vector<std::string> accelerators() { return accel::shipped_accelerators(); }
+
+std::string accelerator_text(const std::string& name) {
+  return at_border([&] { return accel::accelerator_text(name); });
+}
+
+HardwareEstimate estimate(const Model& model, const std::string& accelerator,
+                          const EstimateOptions& options) {
+  return at_border([&] {
+    EstimateJob job{.batch = options.batch};
+    job.options = {accel::model_named(options.method),
+                   {options.devices, accel::split_named(options.split)}};
+    if (options.recipe) job.recipe = recipe_of(*options.recipe);
+    if (options.training) job.training.emplace();
+    return to_public(
+        halftone::estimate(Internals::network(model), accelerator_of(accelerator), job));
+  });
+}
+
+ExploreResult explore(const Model& model, const Data& samples, const std::string& space,
+                      const ExploreOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        const data::Dataset* judged =
+            options.test_data ? &Internals::dataset(*options.test_data) : nullptr;
+        const ExploreData<data::Dataset> data{Internals::dataset(samples), judged};
+        return to_public(halftone::explore(Internals::network(model), data,
+                                           settings_of(space, options, raised)));
+      },
+      {&raised, Internals::raised(samples),
+       options.test_data ? Internals::raised(*options.test_data) : nullptr});
+}
+
+CrossbarResult crossbar(const Model& model, const Data& samples, const std::string& device,
+                        const CrossbarOptions& options) {
+  Raised raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        halftone::crossbar::Device described = device_of(device);
+        if (options.seconds) described.seconds = *options.seconds;
+        halftone::crossbar::NetworkOptions how;
+        how.num_seeds = options.seeds;
+        how.seed = options.seed;
+        how.evaluate.batch = options.batch;
+        how.evaluate.progress = sink_of(options.progress, raised);
+        how.evaluate.devices = spmd::Devices::for_threads();
+        return run_on_crossbar(Internals::network(model), Internals::dataset(samples), described,
+                               how)
+            .result;
+      },
+      {&raised, Internals::raised(samples)});
+}
+
+}  // namespace halftone::v0

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks on hardware that is described: how long they take, which hardware and bits are best, and
+// what memristive crossbars make of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/data.hpp"
+#include "halftone/export.hpp"
+#include "halftone/model.hpp"
+#include "halftone/options.hpp"
+#include "halftone/recipe.hpp"
+#include "halftone/types/hardware.hpp"
+
+namespace halftone {
+HALFTONE_VERSIONED namespace v0 {
+  /// The names of the accelerators that the library describes: "h100", "cortex-m4", ...
+  HALFTONE_CPP_API std::vector<std::string> accelerators();
+  /// The description of an accelerator in TOML, to be changed; docs/accelerators.md has the keys.
+  /// @param name  of accelerators()
+  /// @throws Error kIo if there is none of this name
+  HALFTONE_CPP_API std::string accelerator_text(const std::string& name);
+
+  /// For estimate().
+  struct EstimateOptions {
+    std::optional<std::size_t> batch{};  ///< samples; nullopt: 1, or that of the network
+    /// Codes for the layers of a float network, without data: their bits count, not their values.
+    std::optional<Recipe> recipe{};
+    bool training = false;         ///< a training step: also the way back and the update
+    std::string method = "tiles";  ///< closed forms; "roofline": a lower bound; "events": simulated
+    std::size_t devices = 1;       ///< chips that share the work
+    std::string split = "data";    ///< what they share: "data", "tensor" or "pipeline"
+  };
+
+  /// Time and energy of a network on described hardware, as `halftone estimate` prints them.
+  /// @param accelerator  a name of accelerators(), the path of a TOML file, or the text of one
+  /// @throws Error kIo if there is no such accelerator; kUsage for a wrong description, method or
+  ///         split; kUnsupported if no unit computes an operation, or memory is too small
+  HALFTONE_CPP_API HardwareEstimate estimate(const Model& model, const std::string& accelerator,
+                                             const EstimateOptions& options = {});
+
+  /// For explore().
+  struct ExploreOptions {
+    std::string objective = "time";  ///< what is least: "time", "energy" or "edp", their product
+    HardwareBudget budget{};
+    std::string method = "tiles";  ///< as in EstimateOptions
+    Recipe recipe{};               ///< how layers are fitted
+    /// On which losses are measured; nullopt: every fourth sample, which the fit does not see then.
+    std::optional<Data> test_data{};
+    std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateOptions
+    std::size_t tries = 6;               ///< designs that are quantized to verify them, at least 1
+    /// Keeps what was measured, so that the same call continues after an interruption; empty: none.
+    std::filesystem::path state{};
+    std::uint64_t seed = 0;
+    std::optional<std::uint64_t> sample_memory_bytes{};  ///< as for quantize()
+    Resources resources{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// A design that was quantized, and what it really loses.
+  struct VerifiedDesign {
+    HardwareDesign design;
+    double measured_noise = 0;
+    double measured_drop = 0;        ///< of accuracy
+    double drop_standard_error = 0;  ///< the budget limits the drop with it
+  };
+
+  /// What explore() returns.
+  struct ExploreResult {
+    std::vector<std::string> layers;  ///< whose bits were chosen
+    std::size_t num_hardware = 0;     ///< combinations of the parameters of the space
+    std::size_t num_within = 0;       ///< those within the area that compute the network
+    double num_designs = 0;           ///< combinations of hardware and bits
+    /// Designs within all limits but that of the drop that no other one beats in objective, noise
+    /// and area. Ascending objective.
+    std::vector<HardwareDesign> front;
+    std::vector<VerifiedDesign> verified;  ///< in the order in which they were tried
+    std::size_t chosen = 0;                ///< index in `verified`
+    bool is_within = false;                ///< whether the chosen design keeps the budget
+    std::string accelerator;    ///< of the chosen design, in TOML, as estimate() takes it
+    std::string recipe;         ///< of the chosen design, as parse_recipe() takes it
+    HardwareEstimate estimate;  ///< of the network with the chosen bits
+  };
+
+  /// Chooses hardware and bits for each layer of a float network together, as `halftone explore`
+  /// does: measures what each layer loses, finds the front of all designs, quantizes the best ones
+  /// and measures them.
+  /// @param samples  to which layers are fitted
+  /// @param space    the path of a TOML file, or the text of one; docs/explore.md has the keys
+  /// @throws Error as quantize() and estimate(); kUsage for a wrong space, objective or limit, or
+  /// no
+  ///         try; kUnsupported if no design is within the budget
+  HALFTONE_CPP_API ExploreResult explore(const Model& model, const Data& samples,
+                                         const std::string& space,
+                                         const ExploreOptions& options = {});
+
+  /// For crossbar().
+  struct CrossbarOptions {
+    std::size_t seeds = 10;           ///< devices to program, with seeds from `seed` on, at least 1
+    std::optional<double> seconds{};  ///< from programming to reading; nullopt: as described
+    std::size_t batch = 64;           ///< samples per run
+    std::uint64_t seed = 0;
+    Resources resources{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// Runs a network with its layers of bits on simulated memristive crossbars, as `halftone
+  /// crossbar` does, beside the digital network.
+  /// @param device  "ideal", "pcm", "reram", the path of a TOML file, or the text of one;
+  ///                docs/crossbar.md has the keys
+  /// @throws Error as evaluate(); kIo if there is no such device; kUsage for a wrong description,
+  /// or
+  ///         no seed; kUnsupported if no layer can be mapped
+  HALFTONE_CPP_API CrossbarResult crossbar(const Model& model, const Data& samples,
+                                           const std::string& device,
+                                           const CrossbarOptions& options = {});
+
+}  // namespace v0
+}  // namespace halftone

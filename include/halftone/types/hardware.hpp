@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What networks take on described hardware.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/export.hpp"
+
+namespace halftone {
+HALFTONE_VERSIONED namespace v0 {
+  /// Bytes that cross the boundary below a memory, and the time they take.
+  struct LevelTraffic {
+    std::size_t memory = 0;  ///< index in HardwareCosts::memories
+    double bytes_read = 0;
+    double bytes_written = 0;
+    double seconds = 0;
+  };
+
+  /// An operation of a network on described hardware.
+  struct OperationEstimate {
+    std::string name;
+    std::string op;
+    std::string unit{};   ///< that computes it; "-" for what only moves bytes
+    std::string bound{};  ///< "compute", the name of a memory, "link" or "overhead"
+    double seconds = 0;
+    double compute_s = 0;
+    double overhead_s = 0;
+    double link_s = 0;
+    double energy_j = 0;
+    double products = 0;
+    double utilization = 0;               ///< products over those at the peak rate in `seconds`
+    double intensity = 0;                 ///< products per byte that crosses the outermost memory
+    std::size_t tiles = 1;                ///< pieces that are loaded from the outermost memory
+    std::vector<LevelTraffic> traffic{};  ///< by memory
+  };
+
+  /// A bar of a timeline.
+  struct TimelineBar {
+    std::string lane;  ///< a memory, a unit and its number, the link
+    std::string name;
+    double start_s = 0;
+    double end_s = 0;
+  };
+
+  /// Bytes that have to be kept in the outermost memory of each chip.
+  struct Footprint {
+    double weights = 0;
+    double activations = 0;  ///< the largest inputs and outputs of one operation
+    double states = 0;
+    double training = 0;  ///< gradients and states of the optimizer
+    /// The sum of all.
+    [[nodiscard]] double total() const { return weights + activations + states + training; }
+  };
+
+  /// A network on described hardware.
+  struct HardwareCosts {
+    std::string workload;
+    std::string accelerator;
+    std::string comparison;  ///< the error measured against real hardware; empty: not measured
+    std::vector<std::string> memories{};  ///< of the hardware, outermost first
+    std::size_t batch = 1;
+    double seconds = 0;     ///< of all operations, one after another
+    double interval_s = 0;  ///< between batches: `seconds`, or the slowest stage of a pipeline
+    double host_s = 0;  ///< to bring the first inputs and fetch the last outputs, beside `seconds`
+    double energy_j = 0;
+    double idle_j = 0;    ///< part of `energy_j`: of the power that flows all the time
+    double active_j = 0;  ///< part of `energy_j`: of leakage and clocks while chips work
+    /// The mean power.
+    [[nodiscard]] double watts() const { return seconds > 0 ? energy_j / seconds : 0; }
+    Footprint footprint{};
+    std::vector<TimelineBar> timeline{};
+  };
+
+  /// What estimate() returns.
+  struct HardwareEstimate : HardwareCosts {
+    std::vector<OperationEstimate> operations;  ///< in order of execution
+  };
+
+  /// Bits of a layer.
+  struct BitPair {
+    int weights = 0;
+    int inputs = 0;
+    auto operator<=>(const BitPair&) const = default;
+  };
+
+  /// Limits of a design, inclusive.
+  struct HardwareBudget {
+    double accuracy_drop = 0.01;
+    std::optional<double> area_mm2{};
+    std::optional<double> seconds{};
+    std::optional<double> energy_j{};
+  };
+
+  /// Hardware and bits for each layer.
+  struct HardwareDesign {
+    std::size_t hardware = 0;     ///< index of the combination of the parameters of the space
+    std::vector<BitPair> bits{};  ///< of each layer
+    double seconds = 0;
+    double energy_j = 0;
+    double area_mm2 = 0;
+    double noise = 0;  ///< predicted: the sum over layers
+    double drop = 0;   ///< of accuracy, predicted from the noise
+  };
+
+  /// A layer on memristive crossbars, or why it is not on them.
+  struct CrossbarLayer {
+    std::string name;
+    std::string op;          ///< "FullyConnected", "Conv", ...
+    std::string digital;     ///< why the layer is not on arrays; empty: it is, and the rest is set
+    std::size_t inputs = 0;  ///< of an output
+    std::size_t outputs = 0;
+    int weight_bits = 0;
+    int input_bits = 0;
+    std::size_t arrays = 0;
+    std::size_t cells = 0;   ///< occupied
+    double conversions = 0;  ///< per sample
+    double joules = 0;       ///< per sample: of all cells in each read, and of conversions
+    double seconds = 0;      ///< per sample: of the conversions that follow one another
+  };
+
+  /// A network whose layers of bits are on crossbars, over all seeds.
+  struct CrossbarResult {
+    std::string metric;  ///< "accuracy" with labels, else "agreement"
+    std::size_t samples = 0;
+    std::optional<double> digital;  ///< accuracy of the digital network, if there are labels
+    std::vector<double> values;     ///< by seed
+    double mean = 0;                ///< of values
+    double deviation = 0;           ///< standard deviation of values, of a sample; 0 for one seed
+    double agreement = 0;           ///< mean fraction of samples with the class of the digital one
+    bool is_equal = false;          ///< whether all outputs have the bits of the digital network
+    std::vector<CrossbarLayer> layers;
+  };
+
+}  // namespace v0
+}  // namespace halftone
