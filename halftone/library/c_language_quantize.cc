@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Language models of the C API: quantization and conversion.
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -16,9 +17,6 @@ struct halftone_language_report {
 
 namespace halftone::library {
 namespace {
-
-/// A text that may be NULL.
-std::string optional_text(const char* text) { return text == nullptr ? "" : text; }
 
 lm::TypeRecipe types_of(const halftone_language_quantize_options& options) {
   lm::TypeRecipe given{optional_text(options.type), optional_text(options.table_type), {}};
@@ -51,14 +49,12 @@ void set_fit(const halftone_language_quantize_options& options, LanguageQuantize
 
 LanguageQuantizeJob job_of(const halftone_language_quantize_options& options) {
   LanguageQuantizeJob job;
-  if (options.num_texts != 0) required(options.texts, "options.texts");
-  for (std::size_t i = 0; i < options.num_texts; ++i) {
-    job.texts.emplace_back(&required(options.texts[i], "options.texts"));
-  }
+  job.texts = texts_of<std::filesystem::path>(options.texts, options.num_texts, "options.texts");
   job.tokenizer = optional_text(options.tokenizer);
   job.recipe = types_of(options);
   if (options.size_bytes != 0) job.size = options.size_bytes;
   if (options.bits_per_weight != 0) job.bits_per_weight = options.bits_per_weight;
+  if (options.max_loss != 0) job.max_loss = options.max_loss;
   job.recipe_output = optional_text(options.recipe_output);
   set_fit(options, job);
   if (options.progress != nullptr) {

@@ -167,6 +167,103 @@ TEST_F(CLanguageQuantize, ChoosesTypesForASize) {
   ASSERT_OK(quantize("sized.safetensors", options));
 }
 
+TEST_F(CLanguageQuantize, SaysWhatMatricesLoseAndKeepsALoss) {
+  const halftone_language_quantize_options few = few_samples(nullptr);
+  auto options = sized<halftone_language_sensitivity_options>();
+  options.texts = few.texts;
+  options.num_texts = few.num_texts;
+  options.tokenizer = few.tokenizer;
+  options.samples = few.samples;
+  options.held_out = few.held_out;
+  options.sample_tokens = few.sample_tokens;
+  const char* choices[] = {"Q8_0", "Q4_0"};
+  options.choices = choices;
+  options.num_choices = 2;
+  halftone_language_losses* losses = nullptr;
+  ASSERT_OK(halftone_language_sensitivity(context_, model_.c_str(), &options, &losses));
+  auto summary = sized<halftone_losses_summary>();
+  ASSERT_OK(halftone_language_losses_summary(losses, &summary));
+  EXPECT_EQ(summary.num_types, 2U);
+  EXPECT_EQ(summary.samples, 2U);
+  EXPECT_EQ(summary.tokens, 32U);
+  EXPECT_EQ(summary.on_fit_samples, 0);
+  EXPECT_GT(summary.model_loss, 0);
+  EXPECT_STREQ(halftone_language_losses_type(losses, 0), "Q4_0");  // by rising bits
+  EXPECT_STREQ(halftone_language_losses_type(losses, 1), "Q8_0");
+  EXPECT_EQ(halftone_language_losses_type(losses, 2), nullptr);
+  EXPECT_EQ(halftone_language_losses_warning(losses, summary.num_warnings), nullptr);
+  double total = 0;
+  for (std::size_t i = 0; i < summary.num_matrices; ++i) {
+    auto matrix = sized<halftone_sensitive_matrix>();
+    ASSERT_OK(halftone_language_losses_matrix(losses, i, &matrix));
+    EXPECT_EQ(matrix.bytes, 4 * matrix.rows * matrix.cols) << matrix.name;  // of float32
+    auto four = sized<halftone_matrix_loss>();
+    auto eight = sized<halftone_matrix_loss>();
+    ASSERT_OK(halftone_language_losses_loss(losses, i, 0, &four));
+    ASSERT_OK(halftone_language_losses_loss(losses, i, 1, &eight));
+    if (four.loss < 0) continue;
+    EXPECT_EQ(four.bits, 4.5);  // blocks of 32 share a float16
+    EXPECT_LT(eight.loss, four.loss);
+    total += four.loss;
+  }
+  auto matrix = sized<halftone_sensitive_matrix>();
+  auto loss = sized<halftone_matrix_loss>();
+  EXPECT_FAILS(halftone_language_losses_matrix(losses, summary.num_matrices, &matrix),
+               HALFTONE_USAGE, "matrix: expected an index below ");
+  EXPECT_FAILS(halftone_language_losses_loss(losses, 0, 2, &loss), HALFTONE_USAGE,
+               "type: expected an index below 2, found 2");
+  EXPECT_FAILS(halftone_language_losses_loss(losses, summary.num_matrices, 0, &loss),
+               HALFTONE_USAGE, "matrix: expected an index below ");
+  halftone_language_losses_destroy(losses);
+
+  halftone_language_quantize_options limited = few;
+  limited.max_loss = total;
+  halftone_language_report* report = nullptr;
+  ASSERT_OK(quantize("limited.safetensors", limited, &report));
+  auto found = sized<halftone_language_summary>();
+  ASSERT_OK(halftone_language_report_summary(report, &found));
+  EXPECT_GT(found.predicted_loss, 0);
+  EXPECT_LE(found.predicted_loss, total);
+  halftone_language_report_destroy(report);
+  limited.max_loss = -1;
+  expect_refused(limited, "loss: expected a finite number above 0, found -1");
+}
+
+TEST_F(CLanguageQuantize, RefusesWhatCannotBeMeasured) {
+  auto options = sized<halftone_language_sensitivity_options>();
+  halftone_language_losses* losses = nullptr;
+  const auto measure = [&] {
+    return halftone_language_sensitivity(context_, model_.c_str(), &options, &losses);
+  };
+  EXPECT_FAILS(measure(), HALFTONE_USAGE, "which the model writes itself, found neither");
+  options.num_texts = 1;
+  EXPECT_FAILS(measure(), HALFTONE_USAGE, "options.texts: expected a pointer, found NULL");
+  options.texts = texts_.data();
+  options.num_choices = 1;
+  EXPECT_FAILS(measure(), HALFTONE_USAGE, "options.choices: expected a pointer, found NULL");
+  options.num_choices = 0;
+  options.tokenizer = tokenizer_.c_str();
+  options.samples = 8;
+  options.held_out = -1;
+  options.sample_tokens = 32;
+  options.progress = [](void*, double) { return 1; };
+  EXPECT_FAILS(measure(), HALFTONE_INTERRUPTED, "the measurement was stopped");
+  EXPECT_EQ(losses, nullptr) << "as it was";
+  options.struct_bytes = sizeof options + 8;
+  EXPECT_FAILS(measure(), HALFTONE_USAGE, "options.struct_bytes: expected ");
+  EXPECT_FAILS(halftone_language_sensitivity(nullptr, "x", nullptr, &losses), HALFTONE_USAGE,
+               "context: expected a pointer");
+  EXPECT_FAILS(halftone_language_sensitivity(context_, nullptr, nullptr, &losses), HALFTONE_USAGE,
+               "model: expected a pointer");
+  EXPECT_FAILS(halftone_language_sensitivity(context_, "x", nullptr, nullptr), HALFTONE_USAGE,
+               "losses: expected a pointer");
+  EXPECT_FAILS(halftone_language_losses_summary(nullptr, nullptr), HALFTONE_USAGE,
+               "losses: expected a pointer");
+  EXPECT_EQ(halftone_language_losses_type(nullptr, 0), nullptr);
+  EXPECT_EQ(halftone_language_losses_warning(nullptr, 0), nullptr);
+  halftone_language_losses_destroy(nullptr);
+}
+
 int count(void* user, double fraction) {
   auto& shares = *static_cast<std::vector<double>*>(user);
   shares.push_back(fraction);

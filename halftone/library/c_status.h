@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/halftone.h"
@@ -44,6 +45,19 @@ T& required(T* pointer, const char* name) {
     fail(ErrorKind::kUsage, std::string(name) + ": expected a pointer, found NULL");
   }
   return *pointer;
+}
+
+/// A text that may be NULL.
+inline std::string optional_text(const char* text) { return text == nullptr ? "" : text; }
+
+/// Texts of the caller.
+/// @throws Error as required()
+template <typename Text>
+std::vector<Text> texts_of(const char* const* texts, std::size_t count, const char* name) {
+  if (count != 0) required(texts, name);
+  std::vector<Text> result;
+  for (std::size_t i = 0; i < count; ++i) result.emplace_back(&required(texts[i], name));
+  return result;
 }
 
 /// @param struct_bytes  of a struct of the caller's

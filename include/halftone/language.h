@@ -358,8 +358,8 @@ typedef struct halftone_type_rule {
                             system such as "nvfp4"; "keep" leaves the matrices as they are */
 } halftone_type_rule;
 
-/** For halftone_language_quantize(). Types (of a recipe or given here), size_bytes and
- *  bits_per_weight are three ways to say which type each matrix gets: use one. */
+/** For halftone_language_quantize(). Types (of a recipe or given here), size_bytes, bits_per_weight
+ *  and max_loss are four ways to say which type each matrix gets: use one. */
 typedef struct halftone_language_quantize_options {
   size_t struct_bytes;      /**< sizeof(halftone_language_quantize_options) */
   const char* const* texts; /**< [num_texts] files in UTF-8 to fit to, such as the model will read;
@@ -395,6 +395,8 @@ typedef struct halftone_language_quantize_options {
                                                      returns 0 to go on. May be NULL */
   void* user;                                   /**< for progress() */
   int predict_loss; /**< nonzero: predicts the divergence of given types too, which takes longer */
+  double max_loss;  /**< the types of the fewest bytes whose predicted divergence from the float
+                         model is at most so much, in nats per token; 0: by types */
 } halftone_language_quantize_options;
 
 /** What became of a model that was quantized. */
@@ -471,6 +473,99 @@ halftone_language_report_matrix(const halftone_language_report* report, size_t i
                                 halftone_quantized_matrix* matrix) HALFTONE_NOEXCEPT;
 /** A line for people; NULL for an index out of range. */
 HALFTONE_API const char* halftone_language_report_warning(const halftone_language_report* report,
+                                                          size_t index) HALFTONE_NOEXCEPT;
+
+/* ---- Sensitivity -------------------------------------------------------------------------- */
+
+/** For halftone_language_sensitivity(). Fields that halftone_language_quantize_options has too mean
+ *  the same. */
+typedef struct halftone_language_sensitivity_options {
+  size_t struct_bytes;        /**< sizeof(halftone_language_sensitivity_options) */
+  const char* const* texts;   /**< [num_texts] */
+  size_t num_texts;           /**< number of them */
+  const char* const* choices; /**< [num_choices] types such as "Q4_K" or "2x6" */
+  size_t num_choices;         /**< number of them; 0: the types that halftone_language_quantize()
+                                   chooses from for a size */
+  const char* tokenizer;      /**< a file, for a model of llama2.c; else NULL */
+  size_t samples;             /**< 0: 64 */
+  int held_out;               /**< 0: 16; negative: none */
+  size_t sample_tokens;       /**< 0: 512 */
+  double damping;             /**< 0: 0.05; negative: none */
+  int no_rotation;            /**< nonzero: no rotations with vector bases */
+  uint64_t seed;              /**< of the rotations */
+  int synthetic;              /**< nonzero: samples that the model writes itself */
+  const char* state;          /**< a file; NULL: none */
+  int (*progress)(void* user, double fraction); /**< may be NULL */
+  void* user;                                   /**< for progress() */
+} halftone_language_sensitivity_options;
+
+/** What each matrix of a model loses in each type. */
+typedef struct halftone_language_losses halftone_language_losses;
+
+/** Predicts what each matrix of a language model loses in each type by itself; where a sum of
+ * losses is small, it predicts that of several matrices. The result is the same for any number of
+ * threads and any processor.
+ *  @param model   as for halftone_language_quantize()
+ *  @param losses  set to a new handle
+ *  @return as halftone_language_quantize(); HALFTONE_USAGE for a type that comes twice;
+ *          HALFTONE_UNSUPPORTED for recurrences, which have no gradient yet */
+HALFTONE_API halftone_status
+halftone_language_sensitivity(const halftone_context* context, const char* model,
+                              const halftone_language_sensitivity_options* options,
+                              halftone_language_losses** losses) HALFTONE_NOEXCEPT;
+/** Ends a handle; NULL does nothing. */
+HALFTONE_API void halftone_language_losses_destroy(halftone_language_losses* losses)
+    HALFTONE_NOEXCEPT;
+
+/** Losses without matrices and types. */
+typedef struct halftone_losses_summary {
+  size_t struct_bytes; /**< sizeof(halftone_losses_summary), set by the caller */
+  size_t num_matrices; /**< for halftone_language_losses_matrix() */
+  size_t num_types;    /**< for halftone_language_losses_type(), by rising bits */
+  size_t num_warnings; /**< for halftone_language_losses_warning() */
+  size_t samples;      /**< on which losses are predicted */
+  size_t tokens;       /**< of each */
+  int on_fit_samples;  /**< 1 if they are those of the fit, 0 if these do not know them */
+  double model_loss;   /**< of the model itself on them: mean of -log p in nats per token */
+} halftone_losses_summary;
+
+/** @return HALFTONE_USAGE if an argument is NULL */
+HALFTONE_API halftone_status halftone_language_losses_summary(
+    const halftone_language_losses* losses, halftone_losses_summary* summary) HALFTONE_NOEXCEPT;
+
+/** A matrix of a model, of experts all. */
+typedef struct halftone_sensitive_matrix {
+  size_t struct_bytes; /**< sizeof(halftone_sensitive_matrix), set by the caller */
+  const char* name;    /**< as in GGUF files */
+  const char* type;    /**< in the file of the model */
+  size_t rows;
+  size_t cols;
+  size_t bytes; /**< in this type */
+} halftone_sensitive_matrix;
+
+/** @return HALFTONE_USAGE for an index out of range */
+HALFTONE_API halftone_status
+halftone_language_losses_matrix(const halftone_language_losses* losses, size_t index,
+                                halftone_sensitive_matrix* matrix) HALFTONE_NOEXCEPT;
+/** The name of a type; NULL for an index out of range. */
+HALFTONE_API const char* halftone_language_losses_type(const halftone_language_losses* losses,
+                                                       size_t index) HALFTONE_NOEXCEPT;
+
+/** A matrix in a type. */
+typedef struct halftone_matrix_loss {
+  size_t struct_bytes; /**< sizeof(halftone_matrix_loss), set by the caller */
+  double bits;         /**< of a weight, with its share of the scales */
+  size_t bytes;
+  double loss; /**< predicted divergence from the model in nats per token if it is the only
+                    quantized matrix; negative if the matrix cannot have the type */
+} halftone_matrix_loss;
+
+/** @return HALFTONE_USAGE for an index out of range */
+HALFTONE_API halftone_status
+halftone_language_losses_loss(const halftone_language_losses* losses, size_t matrix, size_t type,
+                              halftone_matrix_loss* loss) HALFTONE_NOEXCEPT;
+/** A line for people; NULL for an index out of range. */
+HALFTONE_API const char* halftone_language_losses_warning(const halftone_language_losses* losses,
                                                           size_t index) HALFTONE_NOEXCEPT;
 
 #ifdef __cplusplus

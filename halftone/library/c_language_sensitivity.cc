@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language models of the C API: what matrices lose.
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "halftone/api/language_sensitivity.h"
+#include "halftone/language.h"
+#include "halftone/library/c_context.h"
+#include "halftone/library/c_status.h"
+
+struct halftone_language_losses {
+  halftone::LanguageSensitivity found;
+};
+
+namespace halftone::library {
+namespace {
+
+LanguageSensitivityJob job_of(const halftone_language_sensitivity_options& options) {
+  LanguageSensitivityJob job;
+  job.texts = texts_of<std::filesystem::path>(options.texts, options.num_texts, "options.texts");
+  job.choices = texts_of<std::string>(options.choices, options.num_choices, "options.choices");
+  job.tokenizer = optional_text(options.tokenizer);
+  if (options.samples != 0) job.samples.fit = options.samples;
+  if (options.held_out != 0) {
+    job.samples.held_out = options.held_out < 0 ? 0 : static_cast<std::size_t>(options.held_out);
+  }
+  if (options.sample_tokens != 0) job.samples.tokens = options.sample_tokens;
+  if (options.damping != 0) job.damping.channel = options.damping < 0 ? 0 : options.damping;
+  job.rotates = options.no_rotation == 0;
+  job.seed = options.seed;
+  job.is_synthetic = options.synthetic != 0;
+  job.state = optional_text(options.state);
+  if (options.progress != nullptr) {
+    job.progress = [options](double fraction, std::string_view /*activity*/) {
+      if (options.progress(options.user, fraction) == 0) return;
+      fail(ErrorKind::kInterrupted, "the measurement was stopped");
+    };
+  }
+  return job;
+}
+
+/// @throws Error kUsage "NAME: expected an index below ..."
+template <typename List>
+const auto& at(const List& list, std::size_t index, const char* name) {
+  if (index < list.size()) return list[index];
+  fail(ErrorKind::kUsage, std::string(name) + ": expected an index below " +
+                              std::to_string(list.size()) + ", found " + std::to_string(index));
+}
+
+}  // namespace
+}  // namespace halftone::library
+
+using namespace halftone;           // NOLINT(google-build-using-namespace): functions of C
+using namespace halftone::library;  // NOLINT(google-build-using-namespace)
+
+halftone_status halftone_language_sensitivity(const halftone_context* context, const char* model,
+                                              const halftone_language_sensitivity_options* options,
+                                              halftone_language_losses** losses) noexcept {
+  return guarded([&] {
+    const UseThreadSettings use(required(context, "context").state->settings);
+    LanguageSensitivityJob job = job_of(known(options, "options"));
+    job.input = &required(model, "model");
+    required(losses, "losses");
+    *losses = give(halftone_language_losses{language_sensitivity(job)});
+  });
+}
+
+void halftone_language_losses_destroy(halftone_language_losses* losses) noexcept {
+  take_back(losses);
+}
+
+halftone_status halftone_language_losses_summary(const halftone_language_losses* losses,
+                                                 halftone_losses_summary* summary) noexcept {
+  return guarded([&] {
+    const LanguageSensitivity& found = required(losses, "losses").found;
+    halftone_losses_summary& callers = required(summary, "summary");
+    check_version<halftone_losses_summary>(callers.struct_bytes, "summary");
+    give_result(halftone_losses_summary{0, found.matrices.size(), found.choices.size(),
+                                        found.warnings.size(), found.samples, found.tokens,
+                                        found.on_fit_samples ? 1 : 0, found.model_loss},
+                callers);
+  });
+}
+
+halftone_status halftone_language_losses_matrix(const halftone_language_losses* losses,
+                                                size_t index,
+                                                halftone_sensitive_matrix* matrix) noexcept {
+  return guarded([&] {
+    const LanguageSensitivity& found = required(losses, "losses").found;
+    halftone_sensitive_matrix& callers = required(matrix, "matrix");
+    check_version<halftone_sensitive_matrix>(callers.struct_bytes, "matrix");
+    const SensitiveMatrix& each = at(found.matrices, index, "matrix");
+    give_result(halftone_sensitive_matrix{0, each.name.c_str(), each.type.c_str(), each.rows,
+                                          each.cols, each.bytes},
+                callers);
+  });
+}
+
+const char* halftone_language_losses_type(const halftone_language_losses* losses,
+                                          size_t index) noexcept {
+  if (losses == nullptr || index >= losses->found.choices.size()) return nullptr;
+  return losses->found.choices[index].name.c_str();
+}
+
+halftone_status halftone_language_losses_loss(const halftone_language_losses* losses, size_t matrix,
+                                              size_t type, halftone_matrix_loss* loss) noexcept {
+  return guarded([&] {
+    const LanguageSensitivity& found = required(losses, "losses").found;
+    halftone_matrix_loss& callers = required(loss, "loss");
+    check_version<halftone_matrix_loss>(callers.struct_bytes, "loss");
+    const auto& each = at(at(found.choices, type, "type").matrices, matrix, "matrix");
+    give_result(each ? halftone_matrix_loss{0, each->bits, each->bytes, each->loss}
+                     : halftone_matrix_loss{0, 0, 0, -1},
+                callers);
+  });
+}
+
+const char* halftone_language_losses_warning(const halftone_language_losses* losses,
+                                             size_t index) noexcept {
+  if (losses == nullptr || index >= losses->found.warnings.size()) return nullptr;
+  return losses->found.warnings[index].c_str();
+}
