@@ -2,6 +2,7 @@
 #include "halftone/api/number_systems.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -109,6 +110,45 @@ ArrayFormat with_group(ArrayFormat format, std::size_t size) {
   return format;
 }
 
+/// An encoding for arrays of any extent: with one scale, or one for each row.
+numerics::MatrixEncoding encoding_with(const numerics::NumberSystem& system, int bits,
+                                       std::span<const float> scales) {
+  if (!system.allows(bits)) {
+    fail(ErrorKind::kUsage, "bits: expected " + std::to_string(system.min_bits) + " to " +
+                                std::to_string(system.max_bits) + ", found " +
+                                std::to_string(bits));
+  }
+  const auto granularity =
+      scales.size() == 1 ? numerics::Granularity::kTensor : numerics::Granularity::kChannel;
+  auto encoding = empty_encoding(system, bits, {granularity, 0}, scales.size(), 1);
+  const float largest =
+      std::max(-encoding.codebook->sorted().front(), encoding.codebook->sorted().back());
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (!(scales[i] > 0 && std::isfinite(scales[i] * largest))) {
+      fail(ErrorKind::kUsage, "scale: expected a number above 0 whose levels are finite, found " +
+                                  std::to_string(scales[i]));
+    }
+    encoding.set_scale(i, scales[i]);
+  }
+  return encoding;
+}
+
+/// A system, its bits and blocks as a format says.
+compress::WeightFormat weight_format(const ArrayFormat& format) {
+  const auto& [system, bits, named_size] = system_and_bits(format.system, format.bits);
+  compress::WeightFormat how;
+  how.system = &system;
+  how.bits = bits;
+  how.offset = format.offset;
+  const numerics::BlockShape blocks = blocks_of(system, with_group(format, named_size));
+  how.granularity = blocks.granularity;
+  how.group_size = blocks.group_size;
+  if (system.allows(bits)) return how;
+  fail(ErrorKind::kUsage, format.system + ": expected " + std::to_string(system.min_bits) + " to " +
+                              std::to_string(system.max_bits) + " bits, found " +
+                              std::to_string(bits));
+}
+
 void check_finite(MatrixView<const float> values) {
   for (std::size_t row = 0; row < values.rows(); ++row) {
     for (std::size_t col = 0; col < values.cols(); ++col) {
@@ -148,21 +188,70 @@ NumberSystemLevels number_system_levels(std::string_view name, int bits) {
 }
 
 numerics::MatrixEncoding fit_encoding(MatrixView<const float> values, const ArrayFormat& format) {
-  const auto& [system, bits, named_size] = system_and_bits(format.system, format.bits);
-  compress::WeightFormat how;
-  how.system = &system;
-  how.bits = bits;
-  how.offset = format.offset;
-  const numerics::BlockShape blocks = blocks_of(system, with_group(format, named_size));
-  how.granularity = blocks.granularity;
-  how.group_size = blocks.group_size;
-  if (!system.allows(how.bits)) {
-    fail(ErrorKind::kUsage, format.system + ": expected " + std::to_string(system.min_bits) +
-                                " to " + std::to_string(system.max_bits) + " bits, found " +
-                                std::to_string(how.bits));
-  }
+  const compress::WeightFormat how = weight_format(format);
   check_finite(values);
   return compress::fit_table(values, how, {}, {}).encoding;
+}
+
+numerics::MatrixEncoding rule_encoding(MatrixView<const float> values, const ArrayFormat& format) {
+  const compress::WeightFormat how = weight_format(format);
+  check_finite(values);
+  return encoding_by_rule(*how.system, how.bits, {how.granularity, how.group_size}, values);
+}
+
+numerics::MatrixEncoding uniform_encoding(std::span<const float> scales,
+                                          std::span<const std::int64_t> zero_points, int bits) {
+  if (scales.empty() || scales.size() != zero_points.size()) {
+    fail(ErrorKind::kUsage, "zero points: expected one for each scale, found " +
+                                std::to_string(zero_points.size()) + " for " +
+                                std::to_string(scales.size()));
+  }
+  auto encoding = encoding_with(numerics::find_system("asymmetric"), bits, scales);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const std::int64_t zero = zero_points[i];
+    if (zero < 0 || zero >> bits != 0) {
+      fail(ErrorKind::kUsage, "zero point: expected 0 to " + std::to_string((1 << bits) - 1) +
+                                  ", found " + std::to_string(zero));
+    }
+    encoding.set_scale(i, scales[i], -static_cast<double>(scales[i]) * static_cast<double>(zero));
+  }
+  return encoding;
+}
+
+numerics::MatrixEncoding fixed_point_encoding(int exponent, int bits) {
+  constexpr int kLeast = -126;
+  if (exponent < kLeast) {
+    fail(ErrorKind::kUsage, "exponent: expected at least -126, found " + std::to_string(exponent));
+  }
+  const std::array scale = {std::ldexp(1.0F, exponent)};
+  return encoding_with(numerics::find_system("fixed"), bits, scale);
+}
+
+numerics::MatrixEncoding minifloat_encoding(int exponent_bits, int mantissa_bits, float scale) {
+  const std::string name =
+      "e" + std::to_string(exponent_bits) + "m" + std::to_string(mantissa_bits);
+  const auto format = numerics::minifloat_from(name);
+  if (!format) {
+    fail(ErrorKind::kUsage,
+         "minifloat: expected 2 to 8 bits of exponent and at least 1 of mantissa, 4 to 16 bits "
+         "with the sign, found " +
+             name);
+  }
+  const std::array scales = {scale};
+  return encoding_with(numerics::find_system(name), format->bits(), scales);
+}
+
+std::vector<float> levels_of_block(const numerics::MatrixEncoding& encoding, std::size_t block) {
+  if (block >= encoding.num_blocks()) {
+    fail(ErrorKind::kUsage, "block: expected less than " + std::to_string(encoding.num_blocks()) +
+                                ", found " + std::to_string(block));
+  }
+  const numerics::Levels levels = encoding.levels(block);
+  std::vector<float> values(levels.num_codes());
+  for (std::size_t code = 0; code < values.size(); ++code) {
+    values[code] = levels.value(static_cast<numerics::Code>(code));
+  }
+  return values;
 }
 
 std::vector<std::uint16_t> encode_array(MatrixView<const float> values,

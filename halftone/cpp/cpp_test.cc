@@ -317,4 +317,36 @@ TEST(NumberSystems, EncodeArrays) {
   });
 }
 
+TEST(Encodings, NeedNoFit) {
+  const Tensor values({2, 2}, std::vector<float>{-9, 0, 0.6F, 200});
+  const Encoding uniform = uniform_encoding({0.5F}, {10});
+  EXPECT_THAT(uniform.encode(values).values<std::uint16_t>(), testing::ElementsAre(0, 10, 11, 255));
+  EXPECT_EQ(uniform.levels().at(12), 1);
+  EXPECT_EQ(uniform_encoding({0.5F, 2}, {0, 0}).num_blocks(), 2U);
+
+  const Encoding fixed = fixed_point_encoding(-2, 4);
+  EXPECT_THAT(fixed.decode(fixed.encode(values)).values<float>(),
+              testing::ElementsAre(-2, 0, 0.5, 1.75));
+  const Encoding floats = minifloat_encoding(4, 3);
+  EXPECT_EQ(floats.levels().at(1), std::ldexp(1.0F, -9));  // the least subnormal, 2^(1 - 7 - 3)
+  EXPECT_EQ(floats.levels().at(0x7e), 448);
+  const Encoding rule = rule_encoding(values, {.system = "int_narrow8", .granularity = "tensor"});
+  EXPECT_NEAR(rule.levels().at(255), 200, 200 * 0x1p-23);
+
+  const auto expect = [](const std::string& text, const auto& body) {
+    expect_error(ErrorKind::kUsage, text, body);
+  };
+  expect("zero points: expected one for each scale", [] { (void)uniform_encoding({1}, {}); });
+  expect("zero point: expected 0 to 255, found 256", [] { (void)uniform_encoding({1}, {256}); });
+  expect("bits: expected 1 to 16, found 17", [] { (void)fixed_point_encoding(0, 17); });
+  expect("exponent: expected at least -126", [] { (void)fixed_point_encoding(-127, 8); });
+  expect("scale: expected a number above 0", [] { (void)minifloat_encoding(8, 7, 2); });
+  expect("minifloat: expected 2 to 8 bits", [] { (void)minifloat_encoding(4, 12); });
+  expect("block: expected less than 1, found 1", [&] { (void)uniform.levels(1); });
+  expect("basis", [&] { (void)rule_encoding(values); });
+  expect_error(ErrorKind::kShape, "needs 2 scales, found 3", [&] {
+    (void)uniform_encoding({1, 1, 1}, {0, 0, 0}).encode(values);
+  });
+}
+
 }  // namespace

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,8 @@
 #include "halftone/error.hpp"
 #include "halftone/ir/tensor.h"
 #include "halftone/model.hpp"
+#include "halftone/number_systems.hpp"
+#include "halftone/numerics/encoding.h"
 #include "halftone/options.hpp"
 #include "halftone/quantize.hpp"
 #include "halftone/recipe.hpp"
@@ -74,6 +77,9 @@ struct Internals {
     return Data(
         std::make_shared<const Data::State>(Data::State{std::move(dataset), std::move(raised)}));
   }
+  /// @param shape  of the array that it was fitted to; nullopt: any
+  static Encoding encoding(numerics::MatrixEncoding encoding,
+                           std::optional<Extents> shape = std::nullopt);
 };
 
 void forget(std::initializer_list<Raised*> raised) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/number_systems.hpp"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "halftone/api/number_systems.h"
@@ -11,7 +11,7 @@ namespace halftone::v0 {
 
 struct Encoding::State {
   numerics::MatrixEncoding encoding;
-  Extents shape;  ///< of the array that it was fitted to
+  std::optional<Extents> shape{};  ///< of the array that it was fitted to; nullopt: any
 };
 
 namespace {
@@ -24,8 +24,8 @@ MatrixView<const T> matrix_of(const Tensor& tensor) {
   return {values, rows, rows == 0 ? 0 : values.size() / rows};
 }
 
-void check_shape(const Extents& expected, const Extents& found) {
-  if (expected == found) return;
+void check_shape(const std::optional<Extents>& expected, const Extents& found) {
+  if (!expected || *expected == found) return;
   fail(halftone::ErrorKind::kShape,
        "encoding: expected an array of the shape that it was fitted to, found another");
 }
@@ -65,10 +65,44 @@ Tensor Encoding::decode(const Tensor& codes) const {
   });
 }
 
+std::size_t Encoding::num_blocks() const { return state_->encoding.num_blocks(); }
+
+std::vector<float> Encoding::levels(std::size_t block) const {
+  return at_border([&] { return levels_of_block(state_->encoding, block); });
+}
+
+Encoding Internals::encoding(numerics::MatrixEncoding encoding, std::optional<Extents> shape) {
+  return Encoding(std::make_shared<const Encoding::State>(
+      Encoding::State{std::move(encoding), std::move(shape)}));
+}
+
 Encoding fit(const Tensor& values, const ArrayFormat& format) {
   return at_border([&] {
-    return Encoding(std::make_shared<const Encoding::State>(
-        Encoding::State{fit_encoding(matrix_of<float>(values), format), values.shape()}));
+    return Internals::encoding(fit_encoding(matrix_of<float>(values), format), values.shape());
+  });
+}
+
+Encoding rule_encoding(const Tensor& values, const ArrayFormat& format) {
+  return at_border([&] {
+    return Internals::encoding(halftone::rule_encoding(matrix_of<float>(values), format),
+                               values.shape());
+  });
+}
+
+Encoding uniform_encoding(const std::vector<float>& scales,
+                          const std::vector<std::int64_t>& zero_points, int bits) {
+  return at_border(
+      [&] { return Internals::encoding(halftone::uniform_encoding(scales, zero_points, bits)); });
+}
+
+Encoding fixed_point_encoding(int exponent, int bits) {
+  return at_border(
+      [&] { return Internals::encoding(halftone::fixed_point_encoding(exponent, bits)); });
+}
+
+Encoding minifloat_encoding(int exponent_bits, int mantissa_bits, float scale) {
+  return at_border([&] {
+    return Internals::encoding(halftone::minifloat_encoding(exponent_bits, mantissa_bits, scale));
   });
 }
 
