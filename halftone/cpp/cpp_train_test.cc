@@ -88,6 +88,19 @@ TEST(Distill, AveragesTeachersForAStudentOfItsOwn) {
   EXPECT_GT(result.epochs[1].agreement, result.epochs[0].agreement);
 }
 
+TEST(Distill, LearnsWithTheCellsOfCrossbars) {
+  const Model teacher = load(kModel);
+  const Data samples = Data::open(kFolder, {.limit = 128});
+  DistillOptions options = one_epoch();
+  options.crossbar = "pcm";
+  options.crossbar_seconds = 1e6;
+  const TrainResult old = distill({teacher}, samples, options);
+  options.crossbar_seconds = 20;
+  EXPECT_NE(distill({teacher}, samples, options).epochs[0].loss, old.epochs[0].loss);
+  options.crossbar = "no-device";
+  expect_error(ErrorKind::kIo, "no-device", [&] { (void)distill({teacher}, samples, options); });
+}
+
 TEST(Distill, ChecksItsOptions) {
   const Model teacher = load(kModel);
   const Data samples = Data::open(kFolder, {.limit = 128});

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "halftone/api/crossbar.h"
 #include "halftone/api/training_names.h"
 #include "halftone/cpp/internals.h"
 
@@ -94,6 +95,10 @@ DistillSettings distill_settings(const DistillOptions& options) {
   if (options.recipe) how.recipe = recipe_of(*options.recipe);
   how.calibration_samples = options.calibration_samples;
   how.memory_bytes = options.sample_memory_bytes;
+  if (!options.crossbar.empty()) {
+    how.crossbar = device_of(options.crossbar);
+    if (options.crossbar_seconds) how.crossbar->seconds = *options.crossbar_seconds;
+  }
   std::vector<std::string> stages;
   for (const Stage& stage : options.stages) {
     stages.push_back(std::to_string(stage.bits) + ":" + std::to_string(stage.epochs));

@@ -98,6 +98,10 @@ HALFTONE_VERSIONED namespace v0 {
         teacher_cache{};              ///< file of the teachers' answers; made where it is missing
     std::string levels = "gradient";  ///< how bases learn: or "average", of closed forms
     double level_rate = 1;            ///< learning rate of levels, relative to that of training
+    /// Crossbars whose cells the student's layers of bits learn with, as crossbar() takes them;
+    /// empty: none. They are programmed anew in every step.
+    std::string crossbar{};
+    std::optional<double> crossbar_seconds{};            ///< as CrossbarOptions::seconds
     std::optional<std::uint64_t> sample_memory_bytes{};  ///< as in QuantizeOptions
     TrainOptions train{};
   };
