@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Of Python, those that are parts of a job that has a row.
-PARTS = {"encode", "decode", "levels"}
+PARTS = {"encode", "decode", "levels", "accelerators", "accelerator_text"}
 
 
 def columns() -> dict[str, set[str]]:

@@ -12,7 +12,18 @@ from __future__ import annotations
 from . import _halftone as native
 from . import spmd
 from ._devices import Device, devices
-from ._jobs import Quantized, bench, convert, evaluate, inspect, quantize
+from ._hardware import accelerator_text, accelerators, crossbar, estimate, explore
+from ._hardware_reports import (
+    CrossbarLayer,
+    CrossbarReport,
+    EstimateReport,
+    ExploreReport,
+    HardwareDesign,
+    MemoryTraffic,
+    OperationEstimate,
+    VerifiedDesign,
+)
+from ._jobs import bench, convert, evaluate, inspect
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
 from ._language_distill import distill_language_model
 from ._language_quantize import (
@@ -21,9 +32,11 @@ from ._language_quantize import (
     quantize_language_model,
 )
 from ._model import Model, Port, Session, load
+from ._quantize import Quantized, quantize
 from ._report import LanguageReport, Report, language_report, report
 from ._reports import (
     Comparison,
+    EpochResult,
     Evaluation,
     Generation,
     Inspection,
@@ -33,10 +46,12 @@ from ._reports import (
     Layer,
     LayerReport,
     Measurement,
+    MetricDrop,
     QuantizedMatrix,
     QuantizeReport,
     TextDivergence,
     TextEvaluation,
+    TrainReport,
 )
 from ._sensitivity import sensitivity
 from ._sensitivity_reports import (
@@ -56,6 +71,7 @@ from ._sensitivity_reports import (
     UnitSensitivity,
 )
 from ._systems import Encoding, NumberSystem, decode, encode, fit, levels, number_systems
+from ._training import DistillOptions, Trained, TrainOptions, distill, train
 
 __version__: str = native.version
 
@@ -67,11 +83,18 @@ __all__ = [
     "ChoiceSensitivity",
     "ChosenLayer",
     "Comparison",
+    "CrossbarLayer",
+    "CrossbarReport",
     "Device",
+    "DistillOptions",
     "Encoding",
+    "EpochResult",
+    "EstimateReport",
     "Evaluation",
+    "ExploreReport",
     "GenerateOptions",
     "Generation",
+    "HardwareDesign",
     "Inspection",
     "LanguageConvertReport",
     "LanguageDistillReport",
@@ -84,9 +107,12 @@ __all__ = [
     "LayerSensitivity",
     "MatrixSensitivity",
     "Measurement",
+    "MemoryTraffic",
+    "MetricDrop",
     "Model",
     "NetworkCosts",
     "NumberSystem",
+    "OperationEstimate",
     "Port",
     "QuantizeReport",
     "Quantized",
@@ -99,16 +125,26 @@ __all__ = [
     "Session",
     "TextDivergence",
     "TextEvaluation",
+    "TrainOptions",
+    "TrainReport",
+    "Trained",
     "TypeSensitivity",
     "UnitSensitivity",
+    "VerifiedDesign",
+    "accelerator_text",
+    "accelerators",
     "bench",
     "convert",
     "convert_language_model",
+    "crossbar",
     "decode",
     "devices",
+    "distill",
     "distill_language_model",
     "encode",
+    "estimate",
     "evaluate",
+    "explore",
     "fit",
     "inspect",
     "language_report",
@@ -120,5 +156,6 @@ __all__ = [
     "quantize_language_model",
     "report",
     "sensitivity",
-    "spmd",
+    "devices",
+    "distill",
 ]

@@ -82,6 +82,7 @@ def check(name: str, value: object, hint: Any) -> None:
     rules = [_rule(member) for member in _members(hint)]
     known = [rule for rule in rules if rule is not None]
     if len(known) < len(rules) or any(fits(value) for _, fits in known):
+        _check_elements(name, value, hint)
         return
     *others, last = ", ".join(dict.fromkeys(text for text, _ in known)).split(", ")
     expected = f"{', '.join(others)} or {last}" if others else last
@@ -90,6 +91,22 @@ def check(name: str, value: object, hint: Any) -> None:
     )
     kind = ValueError if is_word else TypeError
     raise kind(f"{name}: expected {expected}, found {_shown(value)}")
+
+
+def _check_elements(name: str, value: object, hint: Any) -> None:
+    """check() of what lists and dicts hold; iterators are left alone, for they are read once."""
+    for member in _members(hint):
+        if get_origin(member) is Annotated:
+            _check_elements(name, value, get_args(member)[0])
+        arguments = get_args(member)
+        if get_origin(member) is collections.abc.Mapping and isinstance(value, Mapping):
+            for key, each in value.items():
+                if arguments[0] is str and not isinstance(key, str):
+                    raise TypeError(f"{name}: expected keys that are texts, found {_shown(key)}")
+                check(f"{name}[{key!r}]", each, arguments[1])
+        elif get_origin(member) is collections.abc.Sequence and isinstance(value, (list, tuple)):
+            for index, each in enumerate(value):
+                check(f"{name}[{index}]", each, arguments[0])
 
 
 def _plain(value: Any) -> Any:
@@ -122,9 +139,18 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         except TypeError as error:
             if _OF_THE_MODULE not in str(error):
                 raise
-            raise _in_words(bound.arguments) from None
+            raise _in_words(_flat(bound)) from None
 
     return call
+
+
+def _flat(bound: inspect.BoundArguments) -> dict[str, object]:
+    """What was passed by name, also by names that a function collects."""
+    found: dict[str, object] = {}
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        found.update(value if kind is inspect.Parameter.VAR_KEYWORD else {name: value})
+    return found
 
 
 def _in_words(arguments: Mapping[str, object]) -> Exception:
@@ -132,5 +158,8 @@ def _in_words(arguments: Mapping[str, object]) -> Exception:
     for name, value in arguments.items():
         if isinstance(value, int) and not 0 <= value < 1 << 63:
             return ValueError(f"{name}: expected 0 to 2^63 - 1, found {value}")
+    for name, value in arguments.items():
+        if isinstance(value, int) and value >= 1 << 31:
+            return ValueError(f"{name}: expected less than 2^31, found {value}")
     found = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
     return TypeError(f"expected arguments of other types, found {found}")

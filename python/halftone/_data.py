@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -90,6 +92,85 @@ def _dense(array: Array) -> Array:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
+def _is_torch_dataset(data: object) -> bool:
+    """Whether items are single samples; those of a DataLoader are batches."""
+    torch = sys.modules.get("torch.utils.data")
+    return torch is not None and isinstance(data, torch.Dataset)
+
+
+def _stacked(items: Sequence[object]) -> object:
+    """A batch of samples, each an array, or a tuple of arrays and a label."""
+    if isinstance(items[0], (tuple, list)):
+        return tuple(_stacked(column) for column in zip(*cast(Any, items), strict=True))
+    if isinstance(items[0], Mapping):
+        return {key: _stacked([cast(Any, x)[key] for x in items]) for key in items[0]}
+    if isinstance(items[0], (int, float, np.generic)):
+        return np.asarray(items)
+    return np.stack([as_array(item, "data") for item in items])
+
+
+def batches_of(data: Any) -> Iterator[object]:
+    """The batches of an iterable; of a torch Dataset, samples stacked to batches of 64."""
+    if not _is_torch_dataset(data):
+        yield from data
+        return
+    items = iter(data) if hasattr(data, "__iter__") else (data[i] for i in range(len(data)))
+    while batch := list(itertools.islice(items, 64)):
+        yield _stacked(batch)
+
+
+def _is_batch(data: object) -> bool:
+    """Whether data are the samples themselves, and no iterable of batches."""
+    return isinstance(data, (np.ndarray, Mapping, tuple)) or hasattr(data, "__dlpack__")
+
+
+def _batch_in(data: Data, num_inputs: int, limit: int | None) -> _Batch:
+    """All samples of what is in memory, or the first so many."""
+    if _is_batch(data):
+        return _batch_of(data, num_inputs, "data")
+    if isinstance(data, Iterable) or _is_torch_dataset(data):
+        return _gathered(batches_of(data), num_inputs, limit)
+    raise TypeError(
+        f"data: expected an array, an iterable of arrays or a path, found {type(data).__name__}"
+    )
+
+
+def arrays_of(
+    data: Data, names: Sequence[str], limit: int | None
+) -> tuple[list[Array], Array | None]:
+    """Samples in memory as the inputs of these names, and labels."""
+    if _is_path(data) or (isinstance(data, (tuple, list)) and data and all(map(_is_path, data))):
+        raise ValueError(
+            "metric(outputs, labels) needs samples in memory as data or test_data=; with paths use "
+            "metric(model)"
+        )
+    batch = _batch_in(data, len(names), limit)
+    found = [batch.inputs.get(name, batch.inputs.get(f"#{i}")) for i, name in enumerate(names)]
+    inputs = [x for x in found if x is not None]
+    if len(inputs) < len(names):
+        raise ValueError(f"data: expected the inputs {list(names)}, found {list(batch.inputs)}")
+    return [x[:limit] for x in inputs], None if batch.labels is None else batch.labels[:limit]
+
+
+def first_inputs(data: Data, num_inputs: int) -> tuple[Array, ...] | None:
+    """A sample for each input, from data that can be read again; None from others."""
+    if data is None or _is_path(data) or iter_is_used_up(data):
+        return None
+    if _is_batch(data):
+        batch = _batch_of(data, num_inputs, "data")
+    else:
+        item = next(batches_of(data), None)
+        if item is None or _is_path(item):
+            return None
+        batch = _batch_of(item, num_inputs, "data")
+    return tuple(x[:1] for x in batch.inputs.values())
+
+
+def iter_is_used_up(data: object) -> bool:
+    """Whether reading an object once is reading it for ever, as of generators."""
+    return isinstance(data, Iterator)
+
+
 def _labels(labels: object) -> Array:
     array = as_array(labels, "labels")
     if array.dtype.kind not in "iub":
@@ -122,7 +203,8 @@ def samples_of(
     - a path, or a list of paths, one for each input, as --data of the program takes them;
     - an array [N, ...], or {input name: array}, or a tuple of arrays: the inputs in order, and
       labels where there is one more;
-    - any other iterable, such as a DataLoader: batches, each one of the above.
+    - any other iterable, such as a DataLoader: batches, each one of the above;
+    - a Dataset of torch: samples, each as a batch without its first extent.
     """
     if options.limit is not None and options.limit < 1:
         raise ValueError(f"limit: expected at least 1, found {options.limit}")
@@ -131,15 +213,7 @@ def samples_of(
         if labels is not None:
             raise ValueError("labels=: a path brings its own labels, as in 'x.npy,y.npy'")
         return _opened(list(data) if is_paths else [data], options)
-    if isinstance(data, (np.ndarray, Mapping, tuple)) or hasattr(data, "__dlpack__"):
-        batch = _batch_of(data, len(names), "data")
-    elif isinstance(data, Iterable):
-        batch = _gathered(data, len(names), options.limit)
-    else:
-        raise TypeError(
-            "data: expected an array, an iterable of arrays or a path, found "
-            f"{type(data).__name__}"
-        )
+    batch = _batch_in(data, len(names), options.limit)
     unknown = [k for k in batch.inputs if not k.startswith("#") and k not in names]
     if unknown:
         raise ValueError(f"data: expected the inputs {list(names)}, found {unknown}")

@@ -429,7 +429,11 @@ class Chat:
 
 
 def _ids(tokens: Sequence[int]) -> list[int]:
-    return [operator.index(token) for token in tokens]
+    ids = [operator.index(token) for token in tokens]
+    for token in ids:
+        if not 0 <= token < 1 << 31:
+            raise ValueError(f"tokens: expected numbers of tokens, found {token}")
+    return ids
 
 
 def _stream(generate: Callable[[OnText], Any]) -> Iterator[str]:

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TypeAlias
 
 from ._arguments import checked
@@ -14,19 +12,9 @@ from ._jobs import check_threads
 from ._language_quantize import paths_of
 from ._progress import Progress, ProgressCallback
 from ._reports import LanguageDistillReport
+from ._training import training_module
 
 Path: TypeAlias = str | os.PathLike[str]
-
-
-def _native() -> ModuleType:
-    """The module that has libtorch, loaded where it is needed: it may not be there."""
-    try:
-        return importlib.import_module("._halftone_train", __package__)
-    except ImportError as error:
-        raise NotImplementedError(
-            "distill_language_model needs the module _halftone_train, which cannot be loaded "
-            f"({error}): build it with libtorch"
-        ) from None
 
 
 @checked
@@ -70,7 +58,7 @@ def distill_language_model(
     threads: None for all cores; changes no result.
     progress: False, or a function of the share that is done and of what is being done.
     """
-    native = _native()
+    native = training_module("distill_language_model")
     how = native.LanguageDistillHow()
     how.steps, how.batch, how.seed = steps, batch, seed
     how.set_limits(learning_rate, basis_rate_factor, minutes)

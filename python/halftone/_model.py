@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from ._reports import Inspection, Layer, layer_table
 
 FloatOrder: TypeAlias = Literal["fastest", "fixed"]
 Format: TypeAlias = Literal["onnx", "tflite", "circle"]
+_Out = TypeVar("_Out")
 
 _BATCH = -1
+MAX_THREADS = 1024
 #: Idle sessions that a model keeps, each of which holds the memory of a run.
 _MAX_IDLE = 4
 
@@ -80,6 +82,10 @@ class Session:
         self._inputs = _specs(plan.inputs, ports[0])
         self._outputs = _specs(plan.outputs, ports[1])
 
+    @overload
+    def __call__(self, *inputs: ArrayLike, out: None = None) -> Array: ...
+    @overload
+    def __call__(self, *inputs: ArrayLike, out: _Out) -> _Out: ...
     def __call__(self, *inputs: ArrayLike, out: Any = None) -> Any:
         """Runs once; see Model."""
         if len(inputs) != len(self._inputs):
@@ -182,12 +188,16 @@ class Model:
         """A session of its own, for one thread that runs the same batch again and again."""
         return Session(self._plan(batch), (self.inputs, self.outputs))
 
+    @overload
+    def __call__(self, *inputs: ArrayLike, out: None = None) -> Array: ...
+    @overload
+    def __call__(self, *inputs: ArrayLike, out: _Out) -> _Out: ...
     def __call__(self, *inputs: ArrayLike, out: Any = None) -> Any:
         """Runs the network once, from the beginning; a session remembers from call to call.
 
         Inputs are arrays of NumPy or objects with __dlpack__, of the types in `inputs`, in order.
         Arrays in C order are read where they are, others are copied. Results are an array, or a
-        tuple of them where there are several outputs.
+        tuple of them where there are several outputs, which type checkers may unpack as an array.
 
         out= is an array, or a tuple of them, that the results are written to; it is returned.
 
@@ -270,6 +280,8 @@ class Model:
     def _run_named(
         self, wanted: Sequence[str] | None, inputs: Mapping[str, ArrayLike]
     ) -> list[Any]:
+        if not isinstance(wanted, (str, list, tuple, type(None))):
+            raise TypeError(f"outputs: expected names or None, found {type(wanted).__name__}")
         found = self.run(inputs)
         if wanted is None:
             return list(found.values())
@@ -376,14 +388,16 @@ def load(
     'onnx'
     """
     execution(float_activations, float_order)  # refuses other words before a large file is read
+    if not 1 <= threads <= MAX_THREADS:
+        raise ValueError(f"threads: expected 1 to {MAX_THREADS}, found {threads}")
     network, format = _sources.read(
         source, example=example, name=name, shapes=shapes, constants=constants
     )
     return Model(network, format, RunOptions(threads, float_activations, float_order))
 
 
-def as_model(source: _sources.Source, example: object = None) -> Model:
-    """The model of what a job is given."""
+def as_model(source: _sources.Source, example: object = None, data: Any = None) -> Model:
+    """The model of what a job is given; data are its samples, of which one may be the example."""
     if isinstance(source, Model):
         return source
-    return load(source, example=example)
+    return load(source, example=_sources.example_of(source, example, data))

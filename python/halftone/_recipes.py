@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from . import _halftone as native
+from ._reports import Layer
 
 #: The path of a TOML file, its text, or the same as a dict: {"default": {"weight_bits": 4},
 #: "layer": [{"name": "head*", "skip": True}]}.
 Recipe: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 #: Bits by the name or the pattern of layers: 4, "4/8" for weights and inputs, or (4, 8).
 Bits: TypeAlias = Mapping[str, "int | str | tuple[int | str, int | str]"]
+
+#: Names or patterns of layers, or a function that is true for the Layer of one.
+Skip: TypeAlias = str | Sequence[str] | Callable[[Layer], object]
 
 
 def is_recipe_text(recipe: Recipe) -> bool:
@@ -24,6 +29,12 @@ def is_recipe_text(recipe: Recipe) -> bool:
     return "\n" in recipe or ("=" in recipe and not os.path.exists(recipe))
 
 
+def _key(name: object, where: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"{where}: expected keys that are texts, found {name!r}")
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
 def _value(value: object, where: str) -> str:
     if isinstance(value, (bool, str)):
         return json.dumps(value)
@@ -31,20 +42,24 @@ def _value(value: object, where: str) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_value(each, where) for each in value) + "]"
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(k, where)} = {_value(v, f'{where}.{k}')}" for k, v in value.items())
+        return "{ " + ", ".join(pairs) + " }"
     raise TypeError(
-        f"recipe: {where}: expected a number, a text, a boolean or a list of these, found "
+        f"{where}: expected a number, a text, a boolean or a list of these, found "
         f"{type(value).__name__}"
     )
 
 
 def _lines(table: Mapping[str, Any], head: str, where: str) -> list[str]:
     if not isinstance(table, Mapping):
-        raise TypeError(f"recipe: {where}: expected a dict, found {type(table).__name__}")
-    return [head, *(f"{key} = {_value(value, f'{where}.{key}')}" for key, value in table.items())]
+        raise TypeError(f"{where}: expected a dict, found {type(table).__name__}")
+    pairs = (f"{_key(k, where)} = {_value(v, f'{where}.{k}')}" for k, v in table.items())
+    return [head, *pairs]
 
 
-def toml_of(recipe: Mapping[str, Any]) -> str:
-    """A recipe as TOML.
+def toml_of(tables: Mapping[str, Any], what: str = "recipe") -> str:
+    """A recipe or another description as TOML. what: it is, in messages.
 
     >>> print(toml_of({"default": {"weight_bits": 4}, "layer": [{"name": "head", "skip": True}]}))
     [default]
@@ -53,14 +68,15 @@ def toml_of(recipe: Mapping[str, Any]) -> str:
     name = "head"
     skip = true
     """
-    lines = [f"{key} = {_value(value, key)}" for key, value in recipe.items()
+    lines = [f"{_key(key, what)} = {_value(value, f'{what}: {key}')}"
+             for key, value in tables.items()
              if not isinstance(value, Mapping) and not _are_tables(value)]  # fmt: skip
-    for key, value in recipe.items():
+    for key, value in tables.items():
         if isinstance(value, Mapping):
-            lines += _lines(value, f"[{key}]", key)
+            lines += _lines(value, f"[{_key(key, what)}]", f"{what}: {key}")
         elif _are_tables(value):
             for index, table in enumerate(value):
-                lines += _lines(table, f"[[{key}]]", f"{key}[{index}]")
+                lines += _lines(table, f"[[{_key(key, what)}]]", f"{what}: {key}[{index}]")
     return "\n".join(lines) + "\n"
 
 
@@ -86,11 +102,7 @@ def _rules(skip: Iterable[str] | None, bits: Bits | None) -> list[dict[str, Any]
     rules = [_bits_of(name, each) for name, each in (bits or {}).items()]
     if isinstance(skip, str):
         skip = [skip]
-    for name in skip or ():
-        if not isinstance(name, str):
-            raise TypeError(f"skip: expected names of layers, found {type(name).__name__}")
-        rules.append({"name": name, "skip": True})
-    return rules
+    return rules + [{"name": name, "skip": True} for name in skip or ()]
 
 
 def recipe_of(

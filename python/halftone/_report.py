@@ -82,13 +82,17 @@ class LanguageReport(Report):
         return f"<halftone.LanguageReport: {self}>"
 
 
-def _printed(results: Printed | Sequence[Printed]) -> list[tuple[str, str]]:
+def _printed(results: Printed | Sequence[Printed], what: str) -> list[tuple[str, str]]:
     """Names and JSON."""
     found = []
+    if not isinstance(results, (Result, str, os.PathLike, list, tuple)):
+        raise TypeError(f"{what}: expected reports or paths, found {type(results).__name__}")
     several = [results] if isinstance(results, (Result, str, os.PathLike)) else results
     for each in several:
         if isinstance(each, Result):
             found.append((type(each).__name__, each.to_json()))
+        elif not isinstance(each, (str, os.PathLike)):
+            raise TypeError(f"{what}: expected reports or paths, found {type(each).__name__}")
         else:
             found.append((FilePath(each).name, FilePath(each).read_text(encoding="utf-8")))
     return found
@@ -139,7 +143,7 @@ def report(
     """
     order = execution(float_activations, float_order)
     workers = check_threads(threads)
-    network = as_model(model, example)
+    network = as_model(model, example, data)
     original = None if reference is None else as_model(reference)._network
     other = None if beside is None else as_model(beside)._network
     samples = None
@@ -150,12 +154,13 @@ def report(
         how = native.ReportHow(workers, callback, order)
         how.batch, how.worst, how.time = batch, worst, time
         how.samples_per_run = samples_per_run
-        how.sensitivities = _printed(sensitivity)
-        how.searches = _printed(search)
-        how.trainings = _printed(training)
+        how.sensitivities = _printed(sensitivity, "sensitivity")
+        how.searches = _printed(search, "search")
+        how.trainings = _printed(training, "training")
         return Report(native.report(network._network, original, other, samples, how))
 
 
+@checked
 def language_report(
     model: Path,
     texts: Path | Sequence[Path] | None = None,
@@ -185,11 +190,11 @@ def language_report(
     how = native.LanguageReportHow()
     how.threads = check_threads(threads)
     how.context, how.windows = context, windows
-    how.sensitivities = _printed(sensitivities)
+    how.sensitivities = _printed(sensitivities, "sensitivities")
     given = paths_of(texts)
-    others = [paths_of(each)[0] if each is not None else "" for each in (reference, tokenizer)]
+    other, tokens = ("" if each is None else os.fsdecode(each) for each in (reference, tokenizer))
     read = [os.fsdecode(model), *given]
     with Progress(progress) as callback:
         how.progress = callback
-        with missing_files([*read, *filter(None, others)]):
-            return LanguageReport(native.report_language(read[0], given, *others, how))
+        with missing_files([*read, *filter(None, (other, tokens))]):
+            return LanguageReport(native.report_language(read[0], given, other, tokens, how))

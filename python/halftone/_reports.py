@@ -136,8 +136,33 @@ class LayerReport(NamedTuple):
     encoded_bytes: int
 
 
+class MetricDrop(NamedTuple):
+    """What a metric says of the float network and of the quantized one."""
+
+    before: float
+    after: float
+    float_layers: tuple[str, ...]  #: that stay float to keep the largest drop
+
+    @property
+    def drop(self) -> float:
+        return self.before - self.after
+
+
 class QuantizeReport(Result):
     """Sizes and errors of the layers of a quantized network."""
+
+    def __init__(
+        self,
+        texts: tuple[str, str] | Callable[[], tuple[str, str]],
+        metric: MetricDrop | None = None,
+    ):
+        super().__init__(texts)
+        self._metric = metric
+
+    @property
+    def metric(self) -> MetricDrop | None:
+        """What a metric of the program's own has lost; None without one."""
+        return self._metric
 
     @property
     def layers(self) -> tuple[LayerReport, ...]:
@@ -253,6 +278,65 @@ class Measurement(Result):
 
     def __repr__(self) -> str:
         return f"<halftone.Measurement: batch {self.batch}, median {self.median_us:.1f} us>"
+
+
+class EpochResult(NamedTuple):
+    """A finished epoch of training."""
+
+    loss: float  #: mean over the samples
+    agreement: float  #: share of samples that agree with the teachers, or else the labels
+    validation_accuracy: float | None  #: None without a validation split
+    learning_rate: float  #: of the last step
+    seconds: float
+
+
+class TrainReport(Result):
+    """The course of a training."""
+
+    @property
+    def epochs(self) -> tuple[EpochResult, ...]:
+        return tuple(
+            EpochResult(*(epoch.get(name) for name in EpochResult._fields))
+            for epoch in self._facts["epochs"]
+        )
+
+    @property
+    def best_epoch(self) -> int | None:
+        """Whose network was returned, counted from 1; None without a validation split."""
+        found: int | None = self._facts.get("best_epoch")
+        return found
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the file or the bytes of the network before; 0 if it came from neither."""
+        return int(self._facts["input_bytes"])
+
+    @property
+    def output_bytes(self) -> int:
+        """Of the file written; without one, of the network as a .circle file."""
+        return int(self._facts["output_bytes"])
+
+    @property
+    def seconds(self) -> float:
+        return float(self._facts["seconds"])
+
+    def __repr__(self) -> str:
+        loss = f", loss {self.epochs[-1].loss:.4g}" if self.epochs else ""
+        return f"<halftone.TrainReport: {len(self.epochs)} epochs{loss}, {self.seconds:.1f} s>"
+
+    def _repr_html_(self) -> str:
+        head = ("epoch", "loss", "agreement", "validation", "seconds")
+        rows = (
+            (
+                index + 1,
+                f"{epoch.loss:.4f}",
+                f"{100 * epoch.agreement:.2f} %",
+                "-" if epoch.validation_accuracy is None else f"{epoch.validation_accuracy:.2%}",
+                f"{epoch.seconds:.1f}",
+            )
+            for index, epoch in enumerate(self.epochs)
+        )
+        return _html.table(head, rows)
 
 
 class Generation(Result):

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from . import _halftone as native
 from ._arguments import checked
 from ._choices import Choices, Loss, Measuring, Path
 from ._data import Data, DataOptions, samples_of
 from ._jobs import check_threads, input_names
+from ._metric import names_to_skip
 from ._model import as_model
 from ._progress import Progress, ProgressCallback
-from ._recipes import Bits, Recipe, recipe_of
+from ._recipes import Bits, Recipe, Skip, recipe_of
 from ._sensitivity_reports import Sensitivity
 from ._sources import Source
 
@@ -24,7 +23,7 @@ def sensitivity(
     *,
     choices: Choices | None = None,
     recipe: Recipe | None = None,
-    skip: str | Sequence[str] | None = None,
+    skip: Skip | None = None,
     bits: Bits | None = None,
     loss: Loss | None = None,
     test_data: Data = None,
@@ -74,9 +73,9 @@ def sensitivity(
             "reference: the layers of the model are measured as they are; expected no choices, "
             "recipe and state beside it"
         )
-    rules = recipe_of(recipe, None, skip, bits)
     workers = check_threads(threads)
-    network = as_model(model, example)
+    network = as_model(model, example, data)
+    rules = recipe_of(recipe, None, names_to_skip(skip, network), bits)
     other = None if reference is None else as_model(reference)._network
     inputs = input_names(network)
     samples = samples_of(data, inputs, DataOptions(limit, scale, split))

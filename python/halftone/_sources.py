@@ -9,12 +9,13 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from . import _halftone as native
 from ._arrays import Array, as_array
+from ._data import first_inputs
 
 #: A path, the bytes of a file, an onnx.ModelProto or a torch.nn.Module.
 Source: TypeAlias = Any
@@ -57,9 +58,20 @@ def _torch_module(source: object) -> Any:
     return torch if torch is not None and isinstance(source, torch.nn.Module) else None
 
 
+def example_of(source: object, example: object, data: Any) -> object:
+    """The example for a torch.nn.Module: the one given, or else the first sample of the data."""
+    if example is not None or _torch_module(source) is None:
+        return example
+    parameters = inspect.signature(cast(Any, source).forward).parameters.values()
+    needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    return first_inputs(data, max(1, len(needed)))
+
+
 def _examples(example: object) -> tuple[Any, ...]:
     if example is None:
-        raise TypeError("a torch.nn.Module needs example=, an input or a tuple of them")
+        raise TypeError(
+            "a torch.nn.Module needs example=, an input or a tuple of them, or data in memory"
+        )
     return tuple(example) if isinstance(example, (tuple, list)) else (example,)
 
 

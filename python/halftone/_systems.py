@@ -72,16 +72,117 @@ def _floats(values: ArrayLike) -> Array:
     return np.ascontiguousarray(array, np.float32).reshape(array.shape)
 
 
-class Encoding:
-    """What the codes of an array mean: number system, scales and offsets. fit() makes one."""
+def _numbers(values: object, what: str) -> Array:
+    """A number, or one for each row."""
+    array = np.asarray(values) if isinstance(values, (int, float, list, tuple)) else values
+    array = as_array(array, what) if not isinstance(array, np.generic) else np.asarray(array)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{what}: expected a number, or one for each row, found {values!r}")
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError(
+            f"{what}: expected a number, or one for each row, found shape {list(array.shape)}"
+        )
+    return array.reshape(-1)
 
-    def __init__(self, encoding: native.Encoding, shape: tuple[int, ...]):
+
+class Encoding:
+    """What the codes of an array mean: number system, scales and offsets.
+
+    fit() makes one with the least squared error; rule(), uniform(), fixed_point() and minifloat()
+    make one without a fit.
+    """
+
+    def __init__(self, encoding: native.Encoding, shape: tuple[int, ...] | None):
         self._encoding = encoding
         self._shape = shape
 
+    @classmethod
+    @checked
+    def uniform(
+        cls, scale: float | ArrayLike, zero_point: int | ArrayLike = 0, bits: int = 8
+    ) -> Encoding:
+        """Unsigned integers with a scale and a zero point, as those of ONNX and TFLite.
+
+        value = scale (q - zero_point), q = clip(round(x / scale + zero_point), 0, 2^bits - 1);
+        halves are rounded to even. Signed integers q' are q - 2^(bits - 1).
+
+        scale, zero_point: numbers, or one for each row (the first extent) of arrays.
+
+        >>> import halftone as ht, numpy as np
+        >>> encoding = ht.Encoding.uniform(0.5, 10)
+        >>> encoding.encode(np.array([-9.0, 0, 0.6, 200]))
+        array([  0,  10,  11, 255], dtype=uint16)
+        """
+        scales = _numbers(scale, "scale").astype(np.float64)
+        zeros = _numbers(zero_point, "zero_point")
+        if zeros.dtype.kind not in "iu":
+            raise TypeError(f"zero_point: expected integers, found dtype {zeros.dtype}")
+        if scales.size > 1 and zeros.size == 1:
+            zeros = np.repeat(zeros, scales.size)
+        found = native.Encoding.uniform(scales.tolist(), zeros.tolist(), bits)
+        return cls(found, None)
+
+    @classmethod
+    @checked
+    def fixed_point(cls, exponent: int, bits: int) -> Encoding:
+        """Two's complement with a binary point.
+
+        value = 2^exponent q, q = clip(round(x / 2^exponent), -2^(bits - 1), 2^(bits - 1) - 1);
+        halves are rounded to even codes, which are q + 2^(bits - 1).
+
+        >>> import halftone as ht, numpy as np
+        >>> encoding = ht.Encoding.fixed_point(-2, 4)
+        >>> encoding.decode(encoding.encode(np.array([0.3, -5, 1.2])))
+        array([ 0.25, -2.  ,  1.25], dtype=float32)
+        """
+        return cls(native.Encoding.fixed_point(exponent, bits), None)
+
+    @classmethod
+    @checked
+    def minifloat(
+        cls, exponent_bits: int, mantissa_bits: int, scale: float = 1.0
+    ) -> Encoding:
+        """Floating point with a sign, times a scale; codes as those of "e4m3" and the like.
+
+        value = scale (-1)^s 2^(e - bias) (1 + m / 2^M), bias = 2^(E - 1) - 1; subnormal if e = 0.
+        Numbers beyond the largest become the largest.
+
+        exponent_bits, mantissa_bits: E, 2 to 8, and M, at least 1; 4 to 16 bits with the sign.
+
+        >>> import halftone as ht, numpy as np
+        >>> encoding = ht.Encoding.minifloat(4, 3)
+        >>> encoding.decode(encoding.encode(np.array([0.3, -1000]))).tolist()
+        [0.3125, -448.0]
+        """
+        return cls(native.Encoding.minifloat(exponent_bits, mantissa_bits, scale), None)
+
+    @classmethod
+    @checked
+    def rule(
+        cls,
+        values: ArrayLike,
+        system: str,
+        bits: int = 0,
+        *,
+        granularity: Granularity | None = None,
+        group_size: int = 0,
+    ) -> Encoding:
+        """The scales that the rule of a number system gives an array, such as its largest magnitude.
+
+        bits, granularity, group_size: as in fit().
+
+        >>> import halftone as ht, numpy as np
+        >>> x = np.array([[1.0, -2.0], [0.5, 0.25]], np.float32)
+        >>> float(ht.Encoding.rule(x, "int8", granularity="tensor").levels().max())
+        2.0
+        """
+        array = _floats(values)
+        found = native.Encoding.rule(_matrix(array), system, bits, granularity or "", group_size)
+        return cls(found, array.shape)
+
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the arrays that it is for."""
+    def shape(self) -> tuple[int, ...] | None:
+        """Of the arrays that it is for; None: any."""
         return self._shape
 
     @property
@@ -113,8 +214,11 @@ class Encoding:
         """Of scales and offsets in a file; the codes come on top."""
         return self._encoding.stored_bits
 
+    @checked
     def levels(self, block: int = 0) -> npt.NDArray[np.float32]:
         """The value of every code of a block."""
+        if not 0 <= block < self.num_blocks:
+            raise ValueError(f"block: expected 0 to {self.num_blocks - 1}, found {block}")
         out = np.empty(1 << self.bits, np.float32)
         self._encoding.levels(block, out)
         return out
@@ -124,7 +228,7 @@ class Encoding:
         array = self._of_this_shape(_floats(values), "values")
         codes = np.empty(_matrix(array).shape, np.uint16)
         self._encoding.encode(_matrix(array), codes)
-        return codes.reshape(self._shape)
+        return codes.reshape(array.shape)
 
     def decode(self, codes: ArrayLike) -> npt.NDArray[np.float32]:
         """The level of each code."""
@@ -137,13 +241,20 @@ class Encoding:
             )
         values = np.empty(_matrix(array).shape, np.float32)
         self._encoding.decode(_matrix(np.ascontiguousarray(array, np.uint16)), values)
-        return values.reshape(self._shape)
+        return values.reshape(array.shape)
 
     def _of_this_shape(self, array: Array, what: str) -> Array:
-        if array.shape != self._shape:
+        if self._shape is not None and array.shape != self._shape:
             raise ValueError(
                 f"{what}: expected shape {list(self._shape)}, found {list(array.shape)}"
             )
+        rows = array.shape[0] if array.ndim > 1 else 1
+        if self._shape is None and self.num_blocks not in (1, rows):
+            raise ValueError(
+                f"{what}: expected {self.num_blocks} rows, one for each scale, found {rows}"
+            )
+        if array.size == 0:
+            raise ValueError(f"{what}: expected numbers, found shape {list(array.shape)}")
         return array
 
     def __repr__(self) -> str:
@@ -181,11 +292,18 @@ def fit(
     return Encoding(found, array.shape)
 
 
+def _check_encoding(encoding: object) -> None:
+    if not isinstance(encoding, Encoding):
+        raise TypeError(f"encoding: expected an Encoding, found {type(encoding).__name__}")
+
+
 def encode(values: ArrayLike, encoding: Encoding) -> npt.NDArray[np.uint16]:
     """The code of the nearest level for each value: encoding.encode()."""
+    _check_encoding(encoding)
     return encoding.encode(values)
 
 
 def decode(codes: ArrayLike, encoding: Encoding) -> npt.NDArray[np.float32]:
     """The level of each code: encoding.decode()."""
+    _check_encoding(encoding)
     return encoding.decode(codes)

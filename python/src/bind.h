@@ -18,11 +18,14 @@ void bind_errors();
 void bind_network(nanobind::module_& module);
 void bind_session(nanobind::module_& module);
 void bind_data(nanobind::module_& module);
+void bind_hardware(nanobind::module_& module);
 void bind_jobs(nanobind::module_& module);
 void bind_language(nanobind::module_& module);
 void bind_language_quantize(nanobind::module_& module);
 void bind_report(nanobind::module_& module);
 void bind_sensitivity(nanobind::module_& module);
 void bind_systems(nanobind::module_& module);
+/// Of the module _halftone_train.
+void bind_training(nanobind::module_& module);
 
 }  // namespace halftone::python

@@ -133,7 +133,8 @@ void bind_recipe(nb::module_& module) {
           [](const std::string& toml, const SettingNames& names) {
             return RecipeHolder{recipe_from(toml, "recipe", names)};
           },
-          nb::arg("toml"), nb::arg("settings"));
+          nb::arg("toml"), nb::arg("settings"))
+      .def("to_toml", [](const RecipeHolder& holder) { return compress::to_toml(holder.recipe); });
 }
 
 }  // namespace

@@ -98,4 +98,5 @@ void bind_language_distill(nb::module_& module) {
 NB_MODULE(_halftone_train, module) {
   halftone::python::bind_errors();
   halftone::python::bind_language_distill(module);
+  halftone::python::bind_training(module);
 }

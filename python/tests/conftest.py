@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import halftone as ht
+from halftone._training import training_module
 
 ROOT = Path(__file__).resolve().parents[2]
 MNIST = ROOT / "examples" / "mnist"
@@ -144,6 +145,15 @@ def two_bits(train: np.ndarray) -> ht.Quantized:
 def x() -> np.ndarray:
     """Three samples as the network takes them."""
     return np.random.default_rng(1).random((3, 784), np.float32)
+
+
+@pytest.fixture(scope="session")
+def libtorch() -> None:
+    """Skips where the module that trains cannot be loaded."""
+    try:
+        training_module("training")
+    except NotImplementedError as error:
+        pytest.skip(str(error))
 
 
 class Program:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -19,13 +18,9 @@ FEW: dict[str, Any] = {"steps": 4, "batch": 2, "sample_tokens": 32, "held_out": 
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(libtorch: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with model.gguf, student.gguf, student.safetensors and fit.txt."""
     folder = tmp_path_factory.mktemp("distill")
-    try:
-        importlib.import_module("halftone._halftone_train")
-    except ImportError as error:
-        pytest.skip(str(error))
     write_tiny_gguf(folder / "model.gguf")
     lines = (f"{1000 + i * i % 97} {'foxes ran away' if i % 3 else 'birds flew home'} by noon.\n"
              for i in range(150))
@@ -118,5 +113,6 @@ def test_builds_without_libtorch_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "halftone._halftone_train", None)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
     with pytest.raises(NotImplementedError, match="build it with libtorch"):
         ht.distill_language_model("a.gguf", "b.gguf", "c.txt", tmp_path / "x.gguf")

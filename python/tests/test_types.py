@@ -18,7 +18,10 @@ from conftest import ROOT
 PACKAGE = Path(ht.__file__).parent
 
 PROGRAM = """
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import halftone as ht
 
 model: ht.Model = ht.load(b"", threads=2)
@@ -31,6 +34,21 @@ codes = ht.fit(np.zeros(3), "basis", 2).encode(np.zeros(3))
 largest: int = int(codes.max())
 lanes: int = len(ht.spmd.devices(8))
 total = ht.spmd.pmap(lambda v: ht.spmd.psum(v, "i"), "i")(np.zeros(3))
+scores: npt.NDArray[Any] = model(np.zeros((1, 784), np.float32))
+out = np.empty((1, 10), np.float32)
+same: npt.NDArray[np.float32] = model(np.zeros((1, 784), np.float32), out=out)
+first, second = model(np.zeros((1, 784), np.float32))  # of two outputs
+chip: float = ht.estimate(model, "h100", method="tiles").seconds
+design: ht.HardwareDesign = ht.explore(model, out, "space.toml").chosen.design
+cells: tuple[float, ...] = ht.crossbar(model, out, device="pcm").values
+epochs: tuple[ht.EpochResult, ...] = ht.train(model, out, epochs=2, optimizer="sgd").report.epochs
+small: ht.Model = ht.distill(model, out, weight_bits=1, temperature=2.0).model
+levels: npt.NDArray[np.float32] = ht.Encoding.uniform(0.1, 3, 8).levels()
+def accuracy(found: ht.Model) -> float:
+    return 0.5
+drop = ht.quantize(model, out, "int8", metric=accuracy, largest_drop=0.1,
+                   skip=lambda layer: layer.weight_bytes < 100).report.metric
+kept: tuple[str, ...] = drop.float_layers if drop is not None else ()
 """
 
 

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks on described hardware: estimate, explore, crossbar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from . import _halftone as native
+from ._arguments import checked
+from ._choices import Path
+from ._data import Data, DataOptions, samples_of
+from ._hardware_reports import CrossbarReport, EstimateReport, ExploreReport
+from ._jobs import check_threads, input_names, settings_of
+from ._language_quantize import missing_files
+from ._metric import names_to_skip
+from ._model import as_model
+from ._progress import Progress, ProgressCallback
+from ._recipes import Bits, Recipe, Skip, recipe_of, toml_of
+from ._sources import Source
+
+#: A name, the path of a TOML file, its text, or the same as a dict.
+Description: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+Method: TypeAlias = Literal["roofline", "tiles", "events"]
+Limits: TypeAlias = Annotated[Mapping[str, float] | str, '{"area": 2.5} or "area=2.5"']
+
+
+def accelerators() -> list[str]:
+    """The names of the hardware that the package describes.
+
+    >>> import halftone as ht
+    >>> "h100" in ht.accelerators()
+    True
+    """
+    return native.accelerators()
+
+
+@checked
+def accelerator_text(name: str) -> str:
+    """The description of hardware as TOML, to be changed; docs/accelerators.md has the keys.
+
+    >>> import halftone as ht
+    >>> text = ht.accelerator_text("edge-2bit").replace("clock_hz = 5e8", "clock_hz = 1e9")
+    >>> ht.estimate("examples/mnist/mnist_mlp_700.onnx", text).accelerator
+    '2-bit edge design'
+    """
+    with missing_files([name]):
+        return native.accelerator_text(name)
+
+
+def description_text(description: Description, what: str) -> str:
+    """A description as the compiled module takes it: its text has a line feed."""
+    if isinstance(description, Mapping):
+        return toml_of(description, what)
+    return os.fsdecode(description)
+
+
+def _files(description: str) -> list[str]:
+    return [] if "\n" in description else [description]
+
+
+@checked
+def estimate(
+    model: Source,
+    accelerator: Description,
+    *,
+    batch: int | None = None,
+    weight_bits: int | None = None,
+    activation_bits: int | Literal["none"] | None = None,
+    scheme: str | None = None,
+    recipe: Recipe | None = None,
+    skip: Skip | None = None,
+    bits: Bits | None = None,
+    training: bool = False,
+    method: Method = "tiles",
+    devices: int = 1,
+    split: Literal["data", "tensor", "pipeline"] = "data",
+    example: object = None,
+) -> EstimateReport:
+    """Time and energy of a network on described hardware, as `halftone estimate` prints them.
+
+    model: as load() takes it.
+    accelerator: a name of accelerators(), the path of a TOML file, its text, or the same as a dict.
+    batch: samples of a run; None: 1, or that of the network.
+    weight_bits, activation_bits, scheme, recipe, skip, bits: codes that the layers of a float
+    network get without data, as in quantize(): their bits count, not their values.
+    training: a training step, also the way back and the update of the weights.
+    method: "roofline" (a lower bound), "tiles" (closed forms) or "events" (a simulation).
+    devices, split: chips that share the work, and what they share.
+
+    >>> import halftone as ht
+    >>> network = "examples/mnist/mnist_mlp_700.onnx"
+    >>> found = ht.estimate(network, "edge-2bit", weight_bits=2, activation_bits=2)
+    >>> found.seconds < ht.estimate(network, "edge-2bit").seconds
+    True
+    """
+    how = native.EstimateHow()
+    how.batch, how.training, how.method = batch, training, method
+    how.devices, how.split = devices, split
+    network = as_model(model, example)
+    codes = None
+    if (weight_bits, activation_bits, scheme, recipe, skip, bits) != (None,) * 6:
+        settings = settings_of(weight_bits, activation_bits, {"scheme": scheme})
+        codes = recipe_of(recipe, settings, names_to_skip(skip, network), bits)
+    described = description_text(accelerator, "accelerator")
+    with missing_files(_files(described)):
+        return EstimateReport(native.estimate(network._network, described, codes, how))
+
+
+def _budget_text(budget: Limits | None) -> str:
+    if budget is None or isinstance(budget, str):
+        return budget or ""
+    return ",".join(f"{name.replace('_', '-')}={float(limit)!r}" for name, limit in budget.items())
+
+
+@checked
+def explore(
+    model: Source,
+    data: Data,
+    space: Description,
+    *,
+    objective: Literal["time", "energy", "edp"] = "time",
+    budget: Limits | None = None,
+    method: Method = "tiles",
+    recipe: Recipe | None = None,
+    test_data: Data = None,
+    test_limit: int | None = None,
+    batch: int | None = None,
+    tries: int = 6,
+    state: Path | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    scale: float = 1 / 255,
+    split: str = "train",
+    memory: int | None = None,
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+    example: object = None,
+) -> ExploreReport:
+    """Chooses hardware and bits for each layer together, as `halftone explore` does.
+
+    It measures what each layer loses, finds the designs that no other one beats, quantizes the best
+    ones and measures them. For the same samples the figures are those of the program.
+
+    model: a float network, as load() takes it. data: as in quantize(), to which layers are fitted.
+    space: what may change: the path of a TOML file, its text, or the same as a dict;
+    docs/explore.md has the keys.
+    objective: what is least: "time", "energy" or "edp", their product.
+    budget: limits: "accuracy-drop" (0.01 unless given), "area" in mm2, "time" in seconds, "energy"
+    in joules, as {"area": 1.5} or "area=1.5,accuracy-drop=0.02".
+    method, batch: as in estimate(). recipe: how layers are fitted.
+    test_data: samples on which losses are measured; None: every fourth one of the data, which the
+    fit does not see then. test_limit: use only so many of them.
+    tries: designs to quantize, at most.
+    state: a file that keeps what was measured, from which the same call continues.
+    memory, threads, progress: as in quantize().
+
+    >>> import halftone as ht
+    >>> space = {"accelerator": "edge-2bit", "weight_bits": [2, 8]}
+    >>> found = ht.explore("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", space, limit=60,
+    ...                    objective="energy", budget={"accuracy-drop": 0.3}, progress=False)
+    >>> found.is_within, len(found.chosen.design.bits)
+    (True, 2)
+    """
+    if tries < 1:
+        raise ValueError(f"tries: expected at least 1, found {tries}")
+    if test_data is None and test_limit is not None:
+        raise ValueError("test_limit: only with test_data=")
+    how = native.ExploreHow()
+    how.threads, how.seed, how.memory = check_threads(threads), seed, memory
+    how.space, how.objective, how.method = description_text(space, "space"), objective, method
+    how.budget, how.batch, how.tries = _budget_text(budget), batch, tries
+    how.state = "" if state is None else os.fsdecode(state)
+    fitted = recipe_of(recipe)
+    network = as_model(model, example, data)
+    inputs = input_names(network)
+    samples = samples_of(data, inputs, DataOptions(limit, scale, split))
+    judged = None
+    if test_data is not None:
+        judged = samples_of(test_data, inputs, DataOptions(test_limit, scale, "test"))
+    with Progress(progress) as callback, missing_files(_files(how.space)):
+        how.progress = callback
+        return ExploreReport(native.explore(network._network, samples, judged, fitted, how))
+
+
+@checked
+def crossbar(
+    model: Source,
+    data: Data,
+    labels: Any = None,
+    *,
+    device: Description,
+    seeds: int = 10,
+    seconds: float | None = None,
+    batch: int = 64,
+    seed: int = 0,
+    limit: int | None = None,
+    scale: float = 1 / 255,
+    split: str = "test",
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+    example: object = None,
+) -> CrossbarReport:
+    """Simulates the layers of bits on memristive crossbars, as `halftone crossbar` does.
+
+    model: a network with layers of bits, as quantize() makes it. data, labels: as in evaluate().
+    device: "ideal", "pcm", "reram", the path of a TOML file, its text, or the same as a dict;
+    docs/crossbar.md has the keys.
+    seeds: devices to program, with seeds from `seed` on. seconds: from programming to reading;
+    None: as the description says.
+
+    >>> import halftone as ht
+    >>> small, _ = ht.quantize("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=50,
+    ...                        weight_bits=1, activation_bits=1, progress=False)
+    >>> ht.crossbar(small, "examples/mnist", device="ideal", limit=100, progress=False).is_equal
+    True
+    """
+    how = native.CrossbarHow()
+    how.threads, how.seeds, how.seconds = check_threads(threads), seeds, seconds
+    how.seed, how.batch = seed, batch
+    described = description_text(device, "device")
+    network = as_model(model, example, data)
+    samples = samples_of(data, input_names(network), DataOptions(limit, scale, split), labels)
+    with Progress(progress) as callback, missing_files(_files(described)):
+        how.progress = callback
+        return CrossbarReport(native.crossbar(network._network, samples, described, how))
