@@ -137,6 +137,41 @@ TEST_F(ProgramReport, ShowsTwoModelsSideBySide) {
   EXPECT_EQ(found["worst"]["measure"], "loss");
 }
 
+TEST_F(ProgramReport, ShowsSeveralModelsAndNamesClasses) {
+  const std::string model = quantize_weights(2);
+  std::ofstream(path("classes.txt")) << "zero\none\ntwo\n";
+  const std::string html =
+      page_of(model + " --beside " + kModel + " --beside " + model + " --reference " + kModel +
+              data_ + " --classes " + path("classes.txt"));
+  EXPECT_THAT(html, HasSubstr("bits, beside 2"));
+  const json found = data_in(html);
+  EXPECT_EQ(found["beside"]["layers"][0]["weight_bits"], 32);
+  EXPECT_EQ(found["more_beside"][0]["layers"][0]["weight_bits"], 2);
+  EXPECT_EQ(found["classes"], json({"zero", "one", "two"}));
+  std::int64_t samples = 0;
+  for (const json& row : found["model"]["confusion"]) {
+    for (const json& count : row) samples += count.get<std::int64_t>();
+  }
+  EXPECT_EQ(samples, 300);
+}
+
+TEST_F(ProgramReport, EstimatesWhatEachLayerLoses) {
+  const std::string model = quantize_weights(2);
+  const std::string compared = model + " --reference " + kModel + data_;
+  const json found = data_in(page_of(compared));
+  const json& causes = found["model"]["causes"];
+  // What the whole network loses is what eval measures on the same samples.
+  const Outcome eval = run("eval " + compared + " --json");
+  const json measured = json::parse(eval.out);
+  EXPECT_NEAR(causes["loss"].get<double>(), measured["reference"]["kl"].get<double>(), 1e-5);
+  EXPECT_LT(causes["loss_without"].get<double>(), causes["loss"].get<double>());
+  for (const json& layer : found["model"]["layers"]) {
+    EXPECT_GT(layer["loss"].get<double>(), 0);
+    EXPECT_GT(layer["eight_bit_bytes"].get<int>(), layer["weight_bytes"].get<int>());
+  }
+  EXPECT_THAT(found["verdict"]["command"].get<std::string>(), HasSubstr("--recipe better.toml"));
+}
+
 TEST_F(ProgramReport, EscapesNamesWithMarkup) {
   const std::string html = page_of(network_with_markup());
   EXPECT_THAT(html, Not(HasSubstr("<b>")));
@@ -202,6 +237,7 @@ TEST_F(ProgramReport, RejectsBadInputInOneLineAndWritesNothing) {
   expect_failure("report " + kModel + out + " --overlay " + path("no/o.json"), 3,
                  "there is no such folder");
   expect_failure("report " + kModel + out + " --samples-per-run 0", 2, "--samples-per-run");
+  expect_failure("report " + kModel + out + " --classes missing.txt", 3, "missing.txt");
   std::ofstream(path("s.json")) << "{";
   expect_failure("report " + kModel + out + " --search " + path("s.json"), 3, "is no JSON");
   std::ofstream(path("s.json")) << R"({"front": [{"bytes": 1}]})";

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MNIST = ROOT / "examples" / "mnist"
 FLOAT = MNIST / "mnist_mlp_700.onnx"
 DATA = ["--data", MNIST, "--limit", "500"]
-WIDTHS = (1280, 400)
+WIDTHS = (1400, 480)
 MARKUP = "<img src=x onerror=alert(1)>\"'&</script>"
 
 # Texts and their backgrounds: the smallest contrast by WCAG 2, and where it is.
@@ -275,7 +275,7 @@ def test_the_document_is_well_built(pages):
     for selector in ("h1", "main", "nav", "header", "meta[name=viewport]", "html[lang]"):
         assert page.count(selector) == 1, selector
     sections = page.evaluate("[...document.querySelectorAll('h2')].map((each) => each.id)")
-    for section in ("summary", "layers", "charts", "beside", "values", "graph", "samples",
+    for section in ("summary", "layers", "beside", "classes", "networks", "values", "graph", "samples",
                     "sensitivities", "searches", "trainings"):
         assert section + "-h" in sections, (section, sections)
     assert page.evaluate("""(() => { const ids = [...document.querySelectorAll('[id]')]

@@ -2,6 +2,7 @@
 #include "halftone/api/language_report.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "halftone/api/network.h"
 #include "halftone/base/error.h"
@@ -79,9 +80,55 @@ void add_matrices(const lm::Model& model, LanguageReport& report) {
   std::ranges::stable_sort(report.matrices, {}, &MatrixFigures::block);
 }
 
+/// "attention" of "block_3/attention/output": what a step of a block or of the rest belongs to.
+std::string part_of_step(const std::string& name) {
+  std::size_t begin = 0;
+  const std::size_t slash = name.find('/');
+  const bool has_block = slash != std::string::npos && name.find_first_of("0123456789") < slash;
+  if (has_block) begin = slash + 1;
+  return name.substr(begin, name.find('/', begin) - begin);
+}
+
+void add_parts(LanguageModel& model, LanguageReport& report) {
+  constexpr std::size_t kTokens = 48;
+  constexpr lm::TokenId kAnyToken = 1;
+  model.model().truncate(0, 0);
+  const std::size_t count = std::min(kTokens, model.model().context());
+  const std::vector<lm::TokenId> tokens(count, kAnyToken);
+  for (const lm::TimedStep& step : model.model().time_steps(0, tokens)) {
+    const std::string name = part_of_step(step.name);
+    auto found = std::ranges::find(report.parts, name, &TokenPart::name);
+    if (found == report.parts.end()) found = report.parts.insert(found, {name});
+    found->seconds += step.seconds;
+  }
+  std::ranges::stable_sort(report.parts, std::ranges::greater{}, &TokenPart::seconds);
+}
+
+LanguageSpeed speed_of(LanguageModel& model, const ProgressSink& progress) {
+  LanguageSpeedOptions options;
+  options.prompt = std::min<std::size_t>(options.prompt, model.model().context());
+  options.generate = std::min<std::size_t>(options.generate, model.model().context());
+  options.progress = progress;
+  return measure_language_speed(model, options);
+}
+
+void add_times(const TextEvaluationJob& job, LanguageReport& report) {
+  LanguageModelOptions open = job.open;
+  open.context = 0;  // as many as the model knows
+  {
+    LanguageModel model = LanguageModel::open(job.model, open);
+    report.speed = speed_of(model, job.progress);
+    add_parts(model, report);
+  }
+  if (job.reference.empty()) return;
+  open.lora.clear();
+  LanguageModel reference = LanguageModel::open(job.reference, open);
+  report.reference_speed = speed_of(reference, job.progress);
+}
+
 }  // namespace
 
-LanguageReport report_language_model(const TextEvaluationJob& job) {
+LanguageReport report_language_model(const TextEvaluationJob& job, bool measures_times) {
   LanguageReport report{.name = last_name(job.model)};
   if (!job.reference.empty()) report.reference = last_name(job.reference);
   if (!path_exists(job.model)) {
@@ -95,7 +142,11 @@ LanguageReport report_language_model(const TextEvaluationJob& job) {
   add_facts(model.description, report);
   add_tokenizer(job, report);
   add_matrices(model, report);
-  if (!job.texts.empty()) report.evaluations = evaluate_text_files(job);
+  if (!job.reference.empty()) report.reference_bytes = bytes_of_files(job.reference);
+  TextEvaluationJob measured = job;
+  measured.details = true;
+  if (!job.texts.empty()) report.evaluations = evaluate_text_files(measured);
+  if (measures_times) add_times(job, report);
   return report;
 }
 

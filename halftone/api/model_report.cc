@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "halftone/api/evaluate.h"
+#include "halftone/api/loss_causes.h"
 #include "halftone/api/run.h"
 #include "halftone/api/value_histograms.h"
 #include "halftone/api/worst_samples.h"
 #include "halftone/base/error.h"
+#include "halftone/base/file.h"
 #include "halftone/compress/stages.h"
 #include "halftone/numerics/distortion.h"
 
@@ -123,12 +125,12 @@ struct Part {
   ir::Graph graph;  ///< whose layers are compared: float32 at its ends, weights codes or float32
 };
 
-/// The model, the one beside, the reference.
+/// The model, those beside, the reference.
 std::vector<Part> parts_of(const ReportedNetworks& networks) {
   std::vector<Part> parts;
-  for (const Network* each : {&networks.model, networks.beside, networks.reference}) {
-    if (each != nullptr) parts.emplace_back(*each);
-  }
+  parts.emplace_back(networks.model);
+  for (const Network* each : networks.beside) parts.emplace_back(*each);
+  if (networks.reference != nullptr) parts.emplace_back(*networks.reference);
   return parts;
 }
 
@@ -138,7 +140,6 @@ class Reporter {
   Reporter(const ReportedNetworks& networks, const data::Dataset* data,
            const ModelReportOptions& options)
       : options_(options),
-        has_beside_(networks.beside != nullptr),
         has_reference_(networks.reference != nullptr),
         parts_(parts_of(networks)),
         bins_(parts_.front().figures.layers.size() > kManyLayers ? 24 : 64),
@@ -155,20 +156,24 @@ class Reporter {
       add_kernels(part.figures, part.network, options_,
                   stages_.next("measuring " + part.figures.name));
     }
-    compare_layers(parts_.front());
-    if (has_beside_) compare_layers(parts_[1]);
+    const std::size_t num_compared = parts_.size() - (has_reference_ ? 1 : 0);
+    for (std::size_t i = 0; i < num_compared; ++i) compare_layers(parts_[i]);
+    add_causes(parts_.front());
     add_values(parts_.front());
+    report_.classes = options_.classes;
     report_.model = std::move(parts_.front().figures);
-    if (has_beside_) report_.beside = std::move(parts_[1].figures);
+    for (std::size_t i = 1; i < num_compared; ++i) {
+      report_.beside.push_back(std::move(parts_[i].figures));
+    }
     if (has_reference_) report_.reference = std::move(parts_.back().figures);
     return std::move(report_);
   }
 
  private:
-  /// Evaluations, kernels and comparisons, then the activations.
+  /// Evaluations, kernels and comparisons, then causes and activations.
   [[nodiscard]] std::size_t num_stages() const {
     const std::size_t compared = has_reference_ ? parts_.size() - 1 : 0;
-    return (data_ != nullptr ? 2 : 1) * parts_.size() + compared + 1;
+    return (data_ != nullptr ? 2 : 1) * parts_.size() + compared + (has_reference_ ? 2 : 1);
   }
   [[nodiscard]] const Part* reference() const { return has_reference_ ? &parts_.back() : nullptr; }
 
@@ -184,6 +189,7 @@ class Reporter {
     options.visit = [&](std::size_t sample, std::span<const float> scores,
                         std::span<const float> theirs) { ranking.add(sample, scores, theirs); };
     part.figures.evaluation = evaluate(part.network, *data_, other, options);
+    part.figures.confusion = ranking.confusion();
     if (&part != &parts_.front()) return;
     report_.measure = ranking.measure();
     report_.worst = ranking.worst(options_.num_worst);
@@ -214,6 +220,22 @@ class Reporter {
       if (error.kind() != ErrorKind::kShape) throw;
       report_.missing.push_back(part.figures.name + ": errors of layers: " + error.what());
     }
+  }
+
+  /// Which layers cause the loss, and what 8 bits take.
+  void add_causes(Part& part) {
+    if (!has_reference_) return;
+    const ProgressSink progress = stages_.next("finding the causes of losses");
+    const LossCauseOptions how{options_.evaluation.devices, progress};
+    try {
+      add_loss_causes(part.figures, {reference()->graph, part.graph}, data_, how);
+    } catch (const Error& error) {
+      const bool is_usual =
+          error.kind() == ErrorKind::kShape || error.kind() == ErrorKind::kUnsupported;
+      if (!is_usual) throw;
+      report_.missing.push_back(part.figures.name + ": causes of losses: " + error.what());
+    }
+    add_eight_bit_bytes(part.figures, reference()->network);
   }
 
   /// Weights of a layer in the graph to compare; null if they are computed.
@@ -270,7 +292,6 @@ class Reporter {
   }
 
   const ModelReportOptions& options_;
-  bool has_beside_;
   bool has_reference_;
   std::vector<Part> parts_;    ///< as of parts_of()
   std::size_t bins_;           ///< of a histogram: fewer where there are many
@@ -283,21 +304,46 @@ class Reporter {
 
 ModelReport report_model(const ReportedNetworks& networks, const data::Dataset* data,
                          const ModelReportOptions& options) {
+  if (networks.beside.size() > kMaxBeside) {
+    fail(ErrorKind::kUsage, "expected at most " + std::to_string(kMaxBeside) +
+                                " networks beside the model, found " +
+                                std::to_string(networks.beside.size()));
+  }
   return Reporter(networks, data, options).run();
+}
+
+std::vector<std::string> read_class_names(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string name = text.substr(at, end - at);
+    name.erase(name.find_last_not_of(" \t\r") + 1);
+    names.push_back(std::move(name));
+    if (names.back().empty()) {
+      fail(ErrorKind::kFormat, path.string() + ":" + std::to_string(names.size()) +
+                                   ": expected the name of a class, found an empty line");
+    }
+    at = end + 1;
+  }
+  return names;
 }
 
 ModelReport report_files(const ModelReportJob& job) {
   std::vector<std::filesystem::path> paths{job.model};
-  for (const std::filesystem::path& path : {job.beside, job.reference}) {
-    if (!path.empty()) paths.push_back(path);
-  }
+  paths.insert(paths.end(), job.beside.begin(), job.beside.end());
+  if (!job.reference.empty()) paths.push_back(job.reference);
+  ModelReportOptions options = job.options;
+  if (!job.classes.empty()) options.classes = read_class_names(job.classes);
   const std::vector<Network> found = load_all(paths, job.import);
   ReportedNetworks networks{found.front()};
-  if (!job.beside.empty()) networks.beside = &found[1];
+  for (std::size_t i = 1; i <= job.beside.size(); ++i) networks.beside.push_back(&found[i]);
   if (!job.reference.empty()) networks.reference = &found.back();
   std::optional<data::Dataset> data;
   if (job.data) data.emplace(job.data->open());
-  return report_model(networks, data ? &*data : nullptr, job.options);
+  return report_model(networks, data ? &*data : nullptr, options);
 }
 
 }  // namespace halftone

@@ -40,10 +40,12 @@ struct LayerFigures {
   std::string reference_name;                   ///< of the same layer in the reference; empty: none
   std::optional<compress::LayerError> error{};  ///< relative to the reference, on the data
   std::optional<double> weight_sqnr_db{};       ///< relative to the weights of the reference
-  std::optional<ValueHistogram> weights{};      ///< of the reference if there is one
-  bool weights_are_reference = false;           ///< whether they are those of the reference
-  std::optional<ValueHistogram> inputs{};       ///< of the values that it reads, on the data
-  std::optional<std::size_t> step{};            ///< of the plan: the one of the same name
+  std::optional<double> loss{};                 ///< estimated, in the unit of LossCauses::loss
+  std::optional<std::size_t> eight_bit_bytes{};  ///< of its weights in codes of 8 bits, by rule
+  std::optional<ValueHistogram> weights{};       ///< of the reference if there is one
+  bool weights_are_reference = false;            ///< whether they are those of the reference
+  std::optional<ValueHistogram> inputs{};        ///< of the values that it reads, on the data
+  std::optional<std::size_t> step{};             ///< of the plan: the one of the same name
 };
 
 /// A node of the simplified graph; the network's inputs are nodes too.
@@ -55,12 +57,32 @@ struct NodeFigures {
   std::optional<std::size_t> layer{};  ///< index in NetworkFigures::layers
 };
 
+/// How often the samples of each class got each answer.
+struct Confusion {
+  std::size_t num_classes = 0;
+  std::vector<std::int64_t> counts{};  ///< [label * num_classes + answer]
+};
+
+/// What a network loses relative to the reference, and which layers cause it.
+struct LossCauses {
+  std::string kind;             ///< "kl": divergence in nats per sample; "error": relative error
+  std::size_t num_samples = 0;  ///< the first of the data, on which all of this is measured
+  double loss = 0;
+  double drop = 0;  ///< of accuracy; without labels the share of samples with another answer
+  /// The layers in codes that lose most, as indices of NetworkFigures::layers; at most three.
+  std::vector<std::size_t> worst{};
+  double loss_without = 0;  ///< of the network in which `worst` are those of the reference
+  double drop_without = 0;
+};
+
 struct NetworkFigures {
   std::string name;                    ///< of its file, without folders
   Inspection inspection;               ///< of the file
   std::vector<LayerFigures> layers{};  ///< of the simplified network, in order of execution
   std::vector<NodeFigures> nodes{};    ///< of the simplified network, in order of execution
   std::optional<compress::Evaluation> evaluation{};
+  std::optional<Confusion> confusion{};         ///< of a classifier on data with labels
+  std::optional<LossCauses> causes{};           ///< of the model, with data and a reference
   std::shared_ptr<const runtime::Plan> plan{};  ///< its kernels; null where no times were asked for
                                                 ///< and it is not the model itself
   std::optional<runtime::Profile> profile{};    ///< of that plan, if times were asked for
@@ -93,28 +115,33 @@ struct SampleFigures {
 
 struct ModelReport {
   NetworkFigures model;
-  std::optional<NetworkFigures> beside{};
+  std::vector<NetworkFigures> beside{};
   std::optional<NetworkFigures> reference{};
-  std::string data;             ///< name of the data set, without folders; empty: none
-  std::size_t num_samples = 0;  ///< of the data set
+  std::string data;                    ///< name of the data set, without folders; empty: none
+  std::size_t num_samples = 0;         ///< of the data set
+  std::vector<std::string> classes{};  ///< their names, from class 0; may be fewer, or none
   SampleMeasure measure = SampleMeasure::kDivergence;
   std::vector<SampleFigures> worst{};  ///< the worst first
   std::vector<std::string> missing{};  ///< what could not be shown, and why
 };
 
+/// Networks that a report shows beside its model.
+inline constexpr std::size_t kMaxBeside = 4;
+
 /// The networks of a report.
 struct ReportedNetworks {
   const Network& model;
-  const Network* reference = nullptr;  ///< the float network; null: none
-  const Network* beside = nullptr;     ///< another network to show in adjacent columns; null: none
+  const Network* reference = nullptr;    ///< the float network; null: none
+  std::vector<const Network*> beside{};  ///< others to compare with, at most kMaxBeside
 };
 
 struct ModelReportOptions {
   compress::EvaluateOptions evaluation{};        ///< its progress is that of the whole work
   std::optional<std::size_t> samples_per_run{};  ///< of kernels and times, as in MeasureOptions
   bool measures_times = false;
-  double min_seconds = 0.5;   ///< measure at least this long
-  std::size_t num_worst = 8;  ///< samples to list
+  double min_seconds = 0.5;            ///< measure at least this long
+  std::size_t num_worst = 8;           ///< samples to list
+  std::vector<std::string> classes{};  ///< names of the classes, from class 0; may be empty
 };
 
 /// Collects what is known of a network: from its file alone, more with data, most with a reference
@@ -123,21 +150,27 @@ struct ModelReportOptions {
 /// Size and format of a network that comes from no file are those of a .circle file.
 /// @param data  null: none
 /// @throws Error as evaluate(), measure() and compress::value_histograms(); kUsage if a batch is
-///         given that the network does not take
+///         given that the network does not take, or more than kMaxBeside networks
 ModelReport report_model(const ReportedNetworks& networks, const data::Dataset* data,
                          const ModelReportOptions& options);
+
+/// The names of classes in a text file in UTF-8, a line for each from class 0; blanks at the end of
+/// a line do not count.
+/// @throws Error kIo if it cannot be read; kFormat if it is empty or has a line without a name
+std::vector<std::string> read_class_names(const std::filesystem::path& path);
 
 struct ModelReportJob {
   std::filesystem::path model;
   std::filesystem::path reference{};  ///< empty: none
-  std::filesystem::path beside{};     ///< empty: none
-  formats::ImportOptions import{};    ///< shapes and values for inputs
+  std::vector<std::filesystem::path> beside{};
+  std::filesystem::path classes{};  ///< read_class_names(); empty: none
+  formats::ImportOptions import{};  ///< shapes and values for inputs
   std::optional<DataSource> data{};
   ModelReportOptions options{};
 };
 
 /// The same of files.
-/// @throws Error as report_model(), load_all() and DataSource::open()
+/// @throws Error as report_model(), load_all(), read_class_names() and DataSource::open()
 ModelReport report_files(const ModelReportJob& job);
 
 }  // namespace halftone

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <numeric>
 
 #include "halftone/api/value_histograms.h"
 #include "halftone/api/worst_samples.h"
+#include "halftone/base/testing.h"
 #include "halftone/data/npy.h"
 #include "halftone/data/open_dataset.h"
 #include "halftone/ir/testing.h"
@@ -153,6 +155,50 @@ TEST(SampleRanking, PutsTheFarthestAnswersFirst) {
   const double q = 1 / (1 + std::exp(-3.0));
   const double expected = std::log(0.5) - (std::log(q) + std::log(1 - q)) / 2;
   EXPECT_NEAR(worst[0].badness, expected, 1e-12);  // a few roundings of numbers near 1
+}
+
+TEST(SampleRanking, CountsLabelsAndAnswers) {
+  const std::vector<float> x(6);
+  const ir::Graph graph = scores_network(2, false);
+  const data::Dataset data = dataset(x, {3, 2}, {0, 1, 1});
+  SampleRanking ranking(data, graph, nullptr);
+  ranking.add(0, std::vector<float>{0, 1}, {});
+  ranking.add(1, std::vector<float>{0, 1}, {});
+  ranking.add(2, std::vector<float>{1, 0}, {});
+  ASSERT_TRUE(ranking.confusion());
+  EXPECT_EQ(ranking.confusion()->num_classes, 2U);
+  EXPECT_EQ(ranking.confusion()->counts, (std::vector<std::int64_t>{0, 1, 1, 1}));
+  const data::Dataset unlabelled = dataset(x, {3, 2});
+  EXPECT_FALSE(SampleRanking(unlabelled, graph, &graph).confusion());
+}
+
+class ClassNames : public WithFolder {
+ protected:
+  [[nodiscard]] std::filesystem::path file(const std::string& content) const {
+    std::ofstream(path("classes.txt")) << content;
+    return path("classes.txt");
+  }
+};
+
+TEST_F(ClassNames, AreALineEach) {
+  EXPECT_EQ(read_class_names(file("cat\r\ntwo dogs \n\n")),
+            (std::vector<std::string>{"cat", "two dogs"}));
+}
+
+TEST_F(ClassNames, AreOnEveryLine) {
+  expect_error(ErrorKind::kFormat, "classes.txt:2: expected the name of a class",
+               [&] { (void)read_class_names(file("cat\n\ndog\n")); });
+  expect_error(ErrorKind::kFormat, "classes.txt:1: expected the name of a class",
+               [&] { (void)read_class_names(file("\n")); });
+  expect_error(ErrorKind::kIo, "none.txt", [&] { (void)read_class_names("none.txt"); });
+}
+
+TEST(ReportModel, TakesFewNetworksBeside) {
+  const Network network(scores_network(2, false), "net");
+  const std::vector<const Network*> beside(kMaxBeside + 1, &network);
+  expect_error(ErrorKind::kUsage, "expected at most 4 networks beside the model, found 5", [&] {
+    (void)report_model({network, nullptr, beside}, nullptr, {});
+  });
 }
 
 TEST(SampleRanking, TakesTheLossOfLabelsWithoutAReference) {

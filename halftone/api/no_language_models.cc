@@ -81,7 +81,9 @@ lm::Generation Chat::answer(std::string_view /*message*/) {
 
 lm::Generation Chat::answer() { fail_without_text(); }
 
-LanguageReport report_language_model(const TextEvaluationJob& /*job*/) { fail_without_text(); }
+LanguageReport report_language_model(const TextEvaluationJob& /*job*/, bool /*measures_times*/) {
+  fail_without_text();
+}
 
 lm::TextEvaluation evaluate_text(LanguageModel& /*model*/, LanguageModel* /*reference*/,
                                  std::string_view /*text*/,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/text_evaluation.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -30,6 +32,58 @@ std::filesystem::path state_of(std::filesystem::path state, std::size_t text) {
   return state;
 }
 
+/// Collects where in a text losses are.
+class TextDetailsOf {
+ public:
+  void add(const lm::MeasuredToken& token) {
+    std::size_t range = 0;  // of positions from 2^range on
+    while ((token.position >> (range + 1)) > 0) ++range;
+    if (sums_.size() <= range) sums_.resize(range + 1);
+    Sums& sums = sums_[range];
+    sums.last = std::max(sums.last, token.position);
+    sums.loss.add(token.measures.loss);
+    sums.kl.add(token.measures.kl);
+    if (token.measures.reference_top == lm::kNoToken) return;
+    // The first of equal ones stays in front.
+    const auto at =
+        std::ranges::upper_bound(worst_, token.measures.kl, std::ranges::greater{},
+                                 [](const lm::MeasuredToken& each) { return each.measures.kl; });
+    worst_.insert(at, token);
+    if (worst_.size() > kMaxChanged) worst_.pop_back();
+  }
+
+  [[nodiscard]] TextDetails result(const LanguageModel& model, std::string_view text) const {
+    TextDetails details;
+    for (std::size_t range = 0; range < sums_.size(); ++range) {
+      const Sums& sums = sums_[range];
+      if (sums.loss.count == 0) continue;
+      details.positions.push_back(
+          {std::size_t{1} << range, sums.last, sums.loss.estimate(), sums.kl.estimate()});
+    }
+    const std::vector<lm::TokenId> tokens = model.tokenize(text);
+    for (const lm::MeasuredToken& each : worst_) {
+      const std::size_t first = each.index - std::min(each.index, kTokensBefore);
+      const std::span<const lm::TokenId> before(tokens.data() + first, each.index - first);
+      details.changed.push_back(
+          {each.index, model.detokenize(before), model.token_text(tokens[each.index]),
+           model.token_text(each.measures.top), model.token_text(each.measures.reference_top),
+           each.measures.loss, each.measures.reference_loss, each.measures.kl});
+    }
+    return details;
+  }
+
+ private:
+  static constexpr std::size_t kMaxChanged = 12;
+  static constexpr std::size_t kTokensBefore = 12;
+  struct Sums {
+    std::size_t last = 0;
+    lm::Mean loss;
+    lm::Mean kl;
+  };
+  std::vector<Sums> sums_;                ///< by the logarithm of positions
+  std::vector<lm::MeasuredToken> worst_;  ///< the largest divergence first
+};
+
 void check_files(const TextEvaluationJob& job) {
   FileUses uses;
   uses.read("model", job.model);
@@ -40,6 +94,16 @@ void check_files(const TextEvaluationJob& job) {
     uses.write("state", state_of(job.state, i));
   }
   uses.check();
+}
+
+/// The reference, decoded to float32; nothing if there is none.
+std::optional<LanguageModel> open_reference(const std::filesystem::path& path,
+                                            LanguageModelOptions open) {
+  if (path.empty()) return std::nullopt;
+  open.execution.int8_activations = false;
+  open.cache = ir::CacheNumbers::kFloat32;
+  open.lora.clear();
+  return LanguageModel::open(path, open);
 }
 
 }  // namespace
@@ -60,7 +124,8 @@ lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
                             .windows = options.windows,
                             .state = options.state,
                             .identity = options.identity,
-                            .progress = options.progress});
+                            .progress = options.progress,
+                            .visit = options.visit});
 }
 
 std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job) {
@@ -71,13 +136,7 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
   LanguageModelOptions open = job.open;
   open.context = job.windows.context;
   LanguageModel model = LanguageModel::open(job.model, open);
-  std::optional<LanguageModel> reference;
-  if (!job.reference.empty()) {
-    open.execution.int8_activations = false;
-    open.cache = ir::CacheNumbers::kFloat32;
-    open.lora.clear();
-    reference.emplace(LanguageModel::open(job.reference, open));
-  }
+  std::optional<LanguageModel> reference = open_reference(job.reference, open);
   const JobIdentity models{{"model", identity_of(job.model)},
                            {"lora", identity_of(job.open.lora)},
                            {"reference", identity_of(job.reference)}};
@@ -87,14 +146,20 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
     const auto begin = static_cast<double>(i);
     JobIdentity identity = models;
     identity.push_back({"text", identity_of(job.texts[i])});
-    const TextEvaluationOptions options{job.windows, state_of(job.state, i), std::move(identity),
-                                        part_of(job.progress, begin / count, (begin + 1) / count)};
+    TextDetailsOf details;
+    TextEvaluationOptions options{job.windows, state_of(job.state, i), std::move(identity),
+                                  part_of(job.progress, begin / count, (begin + 1) / count)};
+    if (job.details) {
+      options.visit = [&](const lm::MeasuredToken& token) { details.add(token); };
+    }
     const auto evaluate = [&] {
       return evaluate_text(model, reference ? &*reference : nullptr, texts[i], options);
     };
     evaluations.push_back(
         {job.texts[i].filename().string(),
-         texts.size() == 1 ? evaluate() : with_context(job.texts[i].string(), evaluate)});
+         texts.size() == 1 ? evaluate() : with_context(job.texts[i].string(), evaluate),
+         {}});
+    if (job.details) evaluations.back().details = details.result(model, texts[i]);
   }
   return evaluations;
 }

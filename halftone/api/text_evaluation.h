@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct TextEvaluationOptions {
   std::filesystem::path state{};  ///< of an evaluation that may be interrupted; empty: none
   JobIdentity identity{};         ///< by which the state knows models and text
   ProgressSink progress{};        ///< may be empty
+  std::function<void(const lm::MeasuredToken&)> visit{};  ///< as in lm::TextEvaluationJob
 };
 
 /// Perplexity of a text, and closeness to a reference.
@@ -32,13 +34,41 @@ struct TextEvaluationJob {
   LanguageModelOptions open{};                 ///< its context is that of the windows
   lm::WindowOptions windows{};
   std::filesystem::path state{};  ///< of the first text; of the second one "STATE.2", and so on
+  bool details = false;           ///< also where in the text losses are
   ProgressSink progress{};
+};
+
+/// Tokens of neighbouring positions in their windows.
+struct PositionLoss {
+  std::size_t first = 0;  ///< position
+  std::size_t last = 0;
+  lm::Estimate loss;  ///< in nats
+  lm::Estimate kl;    ///< zero without a reference
+};
+
+/// A token that the model predicts otherwise than the reference.
+struct ChangedToken {
+  std::size_t index = 0;            ///< in the text
+  std::string before;               ///< the text in front of it
+  std::string token;                ///< what follows
+  std::string predicted;            ///< the most probable token of the model
+  std::string reference_predicted;  ///< of the reference
+  double loss = 0;                  ///< -log p(token) of the model, in nats
+  double reference_loss = 0;
+  double kl = 0;  ///< divergence of the predictions
+};
+
+/// Where in a text losses are.
+struct TextDetails {
+  std::vector<PositionLoss> positions{};  ///< each from a power of two to the next
+  std::vector<ChangedToken> changed{};    ///< those with the largest divergence first
 };
 
 /// The measures of a text file.
 struct TextFileEvaluation {
   std::string text;  ///< name of the file
   lm::TextEvaluation measures;
+  TextDetails details{};  ///< if asked for
 };
 
 /// One for each text, in their order.

@@ -143,6 +143,21 @@ std::vector<SampleFigures> SampleRanking::worst(std::size_t count) const {
   return result;
 }
 
+std::optional<Confusion> SampleRanking::confusion() const {
+  if (!data_.has_labels()) return std::nullopt;
+  std::int64_t largest = 0;
+  for (const SampleFigures& each : samples_) {
+    largest = std::max({largest, each.predicted, each.label.value_or(0)});
+  }
+  Confusion found{static_cast<std::size_t>(largest) + 1, {}};
+  found.counts.resize(found.num_classes * found.num_classes);
+  for (const SampleFigures& each : samples_) {
+    const auto label = static_cast<std::size_t>(each.label.value_or(0));
+    ++found.counts[label * found.num_classes + static_cast<std::size_t>(each.predicted)];
+  }
+  return found;
+}
+
 std::optional<SamplePicture> picture_of(const data::Dataset& data, std::size_t sample) {
   constexpr std::size_t kMaxSide = 64;
   const std::optional<Image> image = image_of(data.inputs()[0].shape);

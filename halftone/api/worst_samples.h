@@ -31,6 +31,8 @@ class SampleRanking {
   /// The worst samples first; among equal ones the first of the data set.
   /// @throws Error as data::Dataset::read() of pictures
   [[nodiscard]] std::vector<SampleFigures> worst(std::size_t count) const;
+  /// Labels and answers of all samples; nothing without labels.
+  [[nodiscard]] std::optional<Confusion> confusion() const;
 
  private:
   const data::Dataset& data_;

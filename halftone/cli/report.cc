@@ -23,7 +23,8 @@ struct ReportOptions {
   DataOptions data;
   std::string model;
   std::string reference;
-  std::string beside;
+  std::vector<std::string> beside;
+  std::string classes;
   ModelOptions model_options;
   std::string output;
   bool measures_times = false;
@@ -51,8 +52,9 @@ void check_files(const ReportOptions& options) {
 }
 
 ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progress) {
-  ModelReportJob job{
-      .model = options.model, .reference = options.reference, .beside = options.beside};
+  ModelReportJob job{.model = options.model, .reference = options.reference};
+  job.beside.assign(options.beside.begin(), options.beside.end());
+  job.classes = options.classes;
   job.import = options.model_options.parse();
   if (!options.data.source.paths.empty()) job.data = options.data.source;
   job.options.samples_per_run = options.samples_per_run;
@@ -100,7 +102,7 @@ void run_on_language_model(const ReportOptions& options, const Machine& machine)
   content.report = [&] {
     Progress progress(options.common, machine);
     job.progress = progress.sink();
-    return report_language_model(job);
+    return report_language_model(job, options.measures_times);
   }();
   const std::string page = report::page::to_html(content);
   write_file(options.output, page);
@@ -161,7 +163,13 @@ void require_none(const std::vector<CLI::Option*>& options, const char* kind) {
 void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--reference", options.reference, "Float network to compare with")
       ->check(read_path());
-  verb.add_option("--beside", options.beside, "Another network, to show in adjacent columns")
+  verb.add_option("--beside", options.beside,
+                  "Another network, to compare with; repeatable, up to 4 times")
+      ->allow_extra_args(false)
+      ->expected(1, static_cast<int>(kMaxBeside))
+      ->check(read_path());
+  verb.add_option("--classes", options.classes,
+                  "Names of the classes: a text file with a line for each, from class 0")
       ->check(read_path());
   verb.add_flag("--time", options.measures_times, "Measure the time of every layer, as bench does");
   verb.add_option("--samples-per-run", options.samples_per_run,
@@ -212,7 +220,7 @@ void add_report(CLI::App& app, Action& action) {
   verb->get_option("--data")->required(false);
   const std::vector<CLI::Option*> all = verb->get_options();
   std::vector<CLI::Option*> networks(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
-  for (const char* shared : {"--reference", "--sensitivity"}) {
+  for (const char* shared : {"--reference", "--sensitivity", "--time"}) {
     std::erase(networks, verb->get_option(shared));
   }
   add_execution_options(*verb, options->execution);

@@ -50,7 +50,7 @@ TEST_F(CppReport, ShowsWhatWasLost) {
   ReportOptions options;
   const Model quantized = in_two_bits();
   options.reference = float_;
-  options.beside = float_;
+  options.beside = {float_};
   options.data = samples_;
   options.worst = 3;
   double last = 0;

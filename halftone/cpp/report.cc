@@ -33,6 +33,7 @@ ModelReportOptions report_options(const ReportOptions& options, Raised& raised) 
   if (options.samples_per_run > 0) how.samples_per_run = options.samples_per_run;
   how.measures_times = options.measure_time;
   how.num_worst = options.worst;
+  how.classes = options.classes;
   return how;
 }
 
@@ -46,8 +47,10 @@ Report report(const Model& model, const ReportOptions& options) {
         page::Content content = content_of(page::SideFiles{side_files(options.sensitivities),
                                                            side_files(options.searches),
                                                            side_files(options.trainings)});
-        const ReportedNetworks networks{Internals::network(model), network_of(options.reference),
-                                        network_of(options.beside)};
+        ReportedNetworks networks{Internals::network(model), network_of(options.reference)};
+        for (const Model& each : options.beside) {
+          networks.beside.push_back(&Internals::network(each));
+        }
         const data::Dataset* data = options.data ? &Internals::dataset(*options.data) : nullptr;
         content.report = report_model(networks, data, report_options(options, raised));
         Report result{to_html(content), to_json(content), {}};
@@ -74,7 +77,7 @@ Report language_report(const std::filesystem::path& model, const LanguageReportO
         job.windows.context = options.context;
         job.windows.limit = options.windows;
         job.progress = sink_of(options.progress, raised);
-        content.report = report_language_model(job);
+        content.report = report_language_model(job, options.measure_time);
         return Report{to_html(content), to_json(content), {}};
       },
       {&raised});

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "halftone/report/svg.h"
+#include "halftone/report/svg/svg.h"
 
 namespace halftone::report {
 namespace {

@@ -2,45 +2,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/report/estimate.h"
-#include "halftone/report/svg.h"
+#include "halftone/report/svg/picture.h"
+#include "halftone/report/svg/plot.h"
+#include "halftone/report/svg/svg.h"
+#include "halftone/report/units.h"
 
 namespace halftone::report {
 namespace {
 
-// In pixels.
-constexpr double kPlotWidth = 760;
-constexpr double kPlotHeight = 480;
-constexpr double kPlotLeft = 90;
-constexpr double kPlotRight = 730;
-constexpr double kPlotTop = 50;
-constexpr double kPlotBottom = 420;
-
-constexpr std::array kColors = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd",
-                                "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"};
-
-/// A logarithmic axis over whole powers of ten.
-struct LogAxis {
-  int low;
-  int high;
-  double from;
-  double to;
-
-  [[nodiscard]] double place(double value) const {
-    return from + (to - from) * (std::log10(value) - low) / (high - low);
-  }
-};
-
-LogAxis log_axis(double low, double high, double from, double to) {
-  const int begin = static_cast<int>(std::floor(std::log10(low)));
-  return {begin, std::max(begin + 1, static_cast<int>(std::ceil(std::log10(high)))), from, to};
-}
+constexpr std::size_t kMaxNamedLayers = 12;  ///< of a roofline: those that take longest
+constexpr std::size_t kMaxLegend = 60;       ///< layers of a timeline
+// Of a timeline, in pixels.
+constexpr double kTimelineWidth = 1000;
+constexpr double kTimelineRight = 980;
+constexpr double kLaneHeight = 26;
+constexpr double kLanesTop = 40;
+constexpr double kLaneLabels = 160;
+constexpr double kLegendEntry = 205;
+constexpr double kLegendRow = 18;
 
 struct Roof {
   std::string name;
@@ -67,37 +54,93 @@ std::vector<Roof> roofs_of(const accel::Estimate& estimate, const accel::Acceler
   return roofs;
 }
 
-std::string log_axes(const LogAxis& x, const LogAxis& y) {
-  std::string picture;
-  for (int power = x.low; power <= x.high; ++power) {
-    const double at = x.place(std::pow(10, power));
-    picture += svg::rule(at, y.from, at, y.to, "#eeeeee") +
-               svg::text(at, y.from + 18, "middle", fmt::format("1e{}", power));
+/// The ends of the horizontal axis.
+struct Intensities {
+  double low = 1;
+  double high = 10;
+};
+
+Intensities intensities_of(const accel::Estimate& estimate, const std::vector<Roof>& roofs,
+                           double bandwidth) {
+  Intensities range;
+  for (const Roof& roof : roofs) range.high = std::max(range.high, 2 * roof.rate / bandwidth);
+  for (const accel::OperationEstimate& each : estimate.operations) {
+    if (each.products == 0 || each.intensity == 0) continue;
+    range.low = std::min(range.low, each.intensity);
+    range.high = std::max(range.high, 2 * each.intensity);
   }
-  for (int power = y.low; power <= y.high; ++power) {
-    const double at = y.place(std::pow(10, power));
-    picture += svg::rule(x.from, at, x.to, at, "#eeeeee") +
-               svg::text(x.from - 8, at + 4, "end", fmt::format("1e{}", power));
-  }
-  return picture + svg::text((x.from + x.to) / 2, y.from + 40, "middle", "products per byte") +
-         svg::text(x.from - 60, y.to - 12, "start", "products per second");
+  return range;
 }
 
-std::string roof_lines(const std::vector<Roof>& roofs, double bandwidth, const LogAxis& x,
-                       const LogAxis& y) {
-  std::string picture;
-  for (std::size_t i = 0; i < roofs.size(); ++i) {
-    const char* color = kColors[i % kColors.size()];
-    const double ridge =
-        std::clamp(roofs[i].rate / bandwidth, std::pow(10, x.low), std::pow(10, x.high));
-    const double low = std::max(std::pow(10, x.low), std::pow(10, y.low) / bandwidth);
-    picture +=
-        svg::rule(x.place(low), y.place(low * bandwidth), x.place(ridge),
-                  y.place(std::min(roofs[i].rate, ridge * bandwidth)), color) +
-        svg::rule(x.place(ridge), y.place(roofs[i].rate), x.to, y.place(roofs[i].rate), color) +
-        svg::text(x.to, y.place(roofs[i].rate) - 4, "end", roofs[i].name);
+/// A dot for each layer with products; those that take longest have their names.
+svg::Series layer_dots(const accel::Estimate& estimate) {
+  std::vector<const accel::OperationEstimate*> layers;
+  for (const accel::OperationEstimate& each : estimate.operations) {
+    if (each.products > 0 && each.intensity > 0) layers.push_back(&each);
   }
-  return picture;
+  std::ranges::stable_sort(layers, std::ranges::greater{}, &accel::OperationEstimate::seconds);
+  svg::Series series{"layers", {}, false};
+  for (const accel::OperationEstimate* each : layers) {
+    const std::string title = fmt::format("{}: {}, {:.4g} products per byte", each->name,
+                                          time_text(each->seconds), each->intensity);
+    const bool is_named = series.points.size() < kMaxNamedLayers;
+    series.points.push_back({each->intensity, each->products / each->seconds, title, false,
+                             is_named ? each->name : ""});
+  }
+  return series;
+}
+
+/// The layers of a timeline in the order of their first bars, each with a colour of its own.
+class LayerColours {
+ public:
+  std::size_t index(const std::string& name) {
+    return indices_.try_emplace(name, indices_.size()).first->second;
+  }
+  /// Neighbours differ most: steps of the golden angle.
+  static std::string colour(std::size_t index) {
+    constexpr double kGoldenAngle = 137.508;
+    return fmt::format("hsl({:.0f} 60% 48%)",
+                       std::fmod(kGoldenAngle * static_cast<double>(index), 360));
+  }
+  /// A swatch and a name each, in rows from `y` on. @return the elements, and where they end
+  [[nodiscard]] std::pair<std::string, double> legend(double y) const {
+    std::vector<const std::string*> names(indices_.size());
+    for (const auto& [name, index] : indices_) names[index] = &name;
+    std::string content;
+    double x = 10;
+    for (std::size_t i = 0; i < std::min(names.size(), kMaxLegend); ++i) {
+      if (x + kLegendEntry > kTimelineWidth) {
+        x = 10;
+        y += kLegendRow;
+      }
+      content +=
+          fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n",
+                      x, y - 9, colour(i));
+      content += svg::text(x + 15, y, "start", svg::shortened(*names[i], kMaxLegendName));
+      x += kLegendEntry;
+    }
+    if (names.size() > kMaxLegend) {
+      y += kLegendRow;
+      content += svg::text(10, y, "start", fmt::format("and {} others", names.size() - kMaxLegend));
+    }
+    return {content, y};
+  }
+
+ private:
+  static constexpr std::size_t kMaxLegendName = 28;  ///< characters
+  std::map<std::string, std::size_t> indices_;
+};
+
+/// Ticks of time below the lanes, with lines through them.
+std::string time_axis(const svg::Axis& axis, double bottom) {
+  std::string content;
+  for (const double tick : axis.ticks) {
+    const double x = axis.place(tick);
+    if (x > kTimelineRight + 1) continue;
+    content += svg::rule(x, kLanesTop - 4, x, bottom, "#dddddd") +
+               svg::text(x, bottom + 15, "middle", fmt::format("{:.4g}", tick));
+  }
+  return content + svg::text(kLaneLabels - 8, bottom + 15, "end", "us");
 }
 
 }  // namespace
@@ -105,68 +148,56 @@ std::string roof_lines(const std::vector<Roof>& roofs, double bandwidth, const L
 std::string roofline_svg(const accel::Estimate& estimate, const accel::Accelerator& accelerator) {
   const double bandwidth = accelerator.memories.front().bandwidth();
   const std::vector<Roof> roofs = roofs_of(estimate, accelerator);
-  double least = 1;
-  double most = 10;
-  double slowest = bandwidth;
-  double fastest = bandwidth;
+  const Intensities range = intensities_of(estimate, roofs, bandwidth);
+  svg::Plot picture{"Estimate: " + estimate.workload + " on " + estimate.accelerator,
+                    "products per byte",
+                    "products per second",
+                    {},
+                    true,
+                    true};
   for (const Roof& roof : roofs) {
-    fastest = std::max(fastest, roof.rate);
-    most = std::max(most, roof.rate / bandwidth);
+    const double ridge = std::clamp(roof.rate / bandwidth, range.low, range.high);
+    svg::Series line{roof.name,
+                     {{range.low, std::min(roof.rate, range.low * bandwidth), ""},
+                      {ridge, std::min(roof.rate, ridge * bandwidth), ""},
+                      {range.high, roof.rate, ""}}};
+    line.has_dots = false;
+    picture.series.push_back(std::move(line));
   }
-  for (const accel::OperationEstimate& each : estimate.operations) {
-    if (each.products == 0) continue;
-    slowest = std::min(slowest, each.products / each.seconds);
-    if (each.intensity == 0) continue;
-    least = std::min(least, each.intensity);
-    most = std::max(most, each.intensity);
-  }
-  const LogAxis x = log_axis(least, 2 * most, kPlotLeft, kPlotRight);
-  const LogAxis y = log_axis(slowest, 2 * fastest, kPlotBottom, kPlotTop);
-  std::string picture = svg::text(kPlotLeft, 20, "start",
-                                  "Estimate: " + estimate.workload + " on " + estimate.accelerator);
-  picture += log_axes(x, y) + roof_lines(roofs, bandwidth, x, y);
-  for (const accel::OperationEstimate& each : estimate.operations) {
-    if (each.products == 0 || each.intensity == 0) continue;
-    picture += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"#222222\" fill-opacity=\"0.6\">"
-        "<title>{}</title></circle>\n",
-        x.place(each.intensity), y.place(each.products / each.seconds), svg::escaped(each.name));
-  }
-  return svg::document(kPlotWidth, kPlotHeight, picture);
+  picture.series.push_back(layer_dots(estimate));
+  return svg::file_of(svg::plot(picture));
 }
 
 std::string timeline_svg(const accel::Estimate& estimate) {
-  constexpr double kLane = 26;
-  constexpr double kLabels = 160;
-  constexpr double kWide = 1000;
-  std::vector<std::string> lanes;
-  std::vector<std::string> names;
-  std::string bars;
   double end = 0;
   for (const accel::Bar& bar : estimate.timeline) end = std::max(end, bar.end_s);
-  const auto index = [](std::vector<std::string>& list, const std::string& name) {
-    const auto found = std::ranges::find(list, name);
-    const auto at = static_cast<std::size_t>(found - list.begin());
-    if (found == list.end()) list.push_back(name);
-    return at;
-  };
+  const svg::Axis axis{svg::ticks(0, end > 0 ? 1e6 * end : 1, 10), kLaneLabels, kTimelineRight};
+  std::vector<std::string> lanes;
+  LayerColours colours;
+  std::string bars;
   for (const accel::Bar& bar : estimate.timeline) {
-    const auto lane = static_cast<double>(index(lanes, bar.lane));
-    const char* color = kColors[index(names, bar.name) % kColors.size()];
-    const double scale = end > 0 ? (kWide - kLabels - 20) / end : 0;
+    const auto found = std::ranges::find(lanes, bar.lane);
+    const auto lane = static_cast<double>(found - lanes.begin());
+    if (found == lanes.end()) lanes.push_back(bar.lane);
+    const double left = axis.place(1e6 * bar.start_s);
     bars += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\">"
-        "<title>{}</title></rect>\n",
-        kLabels + scale * bar.start_s, 40 + kLane * lane,
-        std::max(0.3, scale * (bar.end_s - bar.start_s)), kLane - 6, color, svg::escaped(bar.name));
+        "<title>{}: {}</title></rect>\n",
+        left, kLanesTop + kLaneHeight * lane, std::max(0.3, axis.place(1e6 * bar.end_s) - left),
+        kLaneHeight - 6, LayerColours::colour(colours.index(bar.name)), svg::escaped(bar.name),
+        time_text(bar.end_s - bar.start_s));
   }
   std::string picture = svg::text(10, 20, "start",
-                                  fmt::format("Estimate: {} on {}, {:.4g} us", estimate.workload,
-                                              estimate.accelerator, 1e6 * end));
+                                  fmt::format("Estimate: {} on {}, {}", estimate.workload,
+                                              estimate.accelerator, time_text(end)));
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    picture += svg::text(kLabels - 8, 40 + kLane * static_cast<double>(i) + 14, "end", lanes[i]);
+    picture += svg::text(kLaneLabels - 8, kLanesTop + kLaneHeight * static_cast<double>(i) + 14,
+                         "end", lanes[i]);
   }
-  return svg::document(kWide, 60 + kLane * static_cast<double>(lanes.size()), picture + bars);
+  const double bottom = kLanesTop + kLaneHeight * static_cast<double>(lanes.size());
+  const auto [legend, last] = colours.legend(bottom + 40);
+  return svg::document(kTimelineWidth, last + 14,
+                       picture + time_axis(axis, bottom) + bars + legend);
 }
 
 }  // namespace halftone::report

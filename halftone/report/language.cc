@@ -72,8 +72,9 @@ std::string evaluations_table(std::span<const TextFileEvaluation> evaluations) {
     }
   }
   Table table(columns);
-  for (const auto& [text, measures] : evaluations) {
-    std::vector<std::string> row = {text, std::to_string(measures.num_tokens),
+  for (const TextFileEvaluation& each : evaluations) {
+    const lm::TextEvaluation& measures = each.measures;
+    std::vector<std::string> row = {each.text, std::to_string(measures.num_tokens),
                                     estimate_text(measures.perplexity, 3)};
     if (has_reference) {
       const lm::TextComparison& reference = *measures.reference;

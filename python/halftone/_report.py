@@ -98,6 +98,19 @@ def _printed(results: Printed | Sequence[Printed], what: str) -> list[tuple[str,
     return found
 
 
+def _several(networks: Source | Sequence[Source] | None) -> Sequence[Source]:
+    if networks is None:
+        return []
+    return networks if isinstance(networks, (list, tuple)) else [networks]
+
+
+def _class_names(classes: Path | Sequence[str]) -> list[str]:
+    if isinstance(classes, (str, os.PathLike)):
+        with missing_files([os.fsdecode(classes)]):
+            return native.class_names(FilePath(classes))
+    return list(classes)
+
+
 @checked
 def report(
     model: Source,
@@ -105,7 +118,8 @@ def report(
     labels: Any = None,
     *,
     reference: Source | None = None,
-    beside: Source | None = None,
+    beside: Source | Sequence[Source] | None = None,
+    classes: Path | Sequence[str] = (),
     time: bool = False,
     samples_per_run: int | None = None,
     worst: int = 8,
@@ -128,7 +142,8 @@ def report(
     that comes from no file are those of a .circle file.
 
     data, labels: as in evaluate(): for accuracy, errors of layers, activations and samples.
-    reference: the float network. beside: another network, in adjacent columns.
+    reference: the float network. beside: another network to compare with, or up to four.
+    classes: names of the classes, from class 0, or a text file with a line for each.
     time: measure every layer on this machine. samples_per_run: of kernels and times; None: 1.
     worst: samples to show, those with the worst answers.
     sensitivity, search, training: what sensitivity(), quantize(budget=...) and
@@ -145,7 +160,7 @@ def report(
     workers = check_threads(threads)
     network = as_model(model, example, data)
     original = None if reference is None else as_model(reference)._network
-    other = None if beside is None else as_model(beside)._network
+    others = [as_model(each)._network for each in _several(beside)]
     samples = None
     if data is not None:
         options = DataOptions(limit, scale, split)
@@ -154,10 +169,11 @@ def report(
         how = native.ReportHow(workers, callback, order)
         how.batch, how.worst, how.time = batch, worst, time
         how.samples_per_run = samples_per_run
+        how.classes = _class_names(classes)
         how.sensitivities = _printed(sensitivity, "sensitivity")
         how.searches = _printed(search, "search")
         how.trainings = _printed(training, "training")
-        return Report(native.report(network._network, original, other, samples, how))
+        return Report(native.report(network._network, original, others, samples, how))
 
 
 @checked
@@ -167,6 +183,7 @@ def language_report(
     *,
     reference: Path | None = None,
     tokenizer: Path | None = None,
+    time: bool = False,
     context: int = 512,
     windows: int = 0,
     sensitivities: Printed | Sequence[Printed] = (),
@@ -181,6 +198,7 @@ def language_report(
     with its tokenizer=.
     texts: a file in UTF-8 to measure the model on, or several.
     reference: a model to compare with on them.
+    time: also measure how fast it writes on this machine, and by which parts.
     context, windows: tokens of a window of a text, and how many to use; 0 for all.
     sensitivities: results of language_sensitivity(), or files with what `halftone sensitivity
     --json` has printed of a language model.
@@ -189,7 +207,7 @@ def language_report(
     """
     how = native.LanguageReportHow()
     how.threads = check_threads(threads)
-    how.context, how.windows = context, windows
+    how.context, how.windows, how.time = context, windows, time
     how.sensitivities = _printed(sensitivities, "sensitivities")
     given = paths_of(texts)
     other, tokens = ("" if each is None else os.fsdecode(each) for each in (reference, tokenizer))

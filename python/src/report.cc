@@ -33,6 +33,7 @@ struct ReportHow : How {
   runtime::ExecutionOptions execution{};
   std::size_t batch = 64;
   std::size_t worst = 8;
+  std::vector<std::string> classes{};
   bool time = false;
   std::optional<std::size_t> samples_per_run{};
   Printed sensitivities{};
@@ -45,6 +46,7 @@ struct LanguageReportHow {
   nb::object progress = nb::none();
   std::size_t context = 512;
   std::size_t windows = 0;
+  bool time = false;
   Printed sensitivities{};
 };
 
@@ -60,8 +62,9 @@ std::vector<page::SideFile> side_files(const Printed& results) {
   return files;
 }
 
-ReportPage report_network(const Network& network, const Network* reference, const Network* beside,
-                          const Samples* samples, const ReportHow& how) {
+ReportPage report_network(const Network& network, const Network* reference,
+                          const std::vector<const Network*>& beside, const Samples* samples,
+                          const ReportHow& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     page::Content content = content_of(page::SideFiles{
         side_files(how.sensitivities), side_files(how.searches), side_files(how.trainings)});
@@ -73,6 +76,7 @@ ReportPage report_network(const Network& network, const Network* reference, cons
     options.samples_per_run = how.samples_per_run;
     options.measures_times = how.time;
     options.num_worst = how.worst;
+    options.classes = how.classes;
     const data::Dataset* data = samples == nullptr ? nullptr : &samples->dataset;
     content.report = report_model({network, reference, beside}, data, options);
     ReportPage result{to_html(content), to_json(content), {}};
@@ -102,7 +106,7 @@ ReportPage language_report_page(const std::filesystem::path& model,
     for (const page::SideFile& file : side_files(how.sensitivities)) {
       content.sensitivities.push_back(page::sensitivity_of(file));
     }
-    content.report = report_language_model(job);
+    content.report = report_language_model(job, how.time);
     return ReportPage{to_html(content), to_json(content), {}};
   });
 }
@@ -114,6 +118,7 @@ void bind_language_report(nb::module_& module) {
       .def_rw("progress", &LanguageReportHow::progress, nb::arg().none())
       .def_rw("context", &LanguageReportHow::context)
       .def_rw("windows", &LanguageReportHow::windows)
+      .def_rw("time", &LanguageReportHow::time)
       .def_rw("sensitivities", &LanguageReportHow::sensitivities);
   module.def("report_language", language_report_page, nb::arg("model"), nb::arg("texts"),
              nb::arg("reference"), nb::arg("tokenizer"), nb::arg("how"));
@@ -132,6 +137,7 @@ void bind_report(nb::module_& module) {
           nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"))
       .def_rw("batch", &ReportHow::batch)
       .def_rw("worst", &ReportHow::worst)
+      .def_rw("classes", &ReportHow::classes)
       .def_rw("time", &ReportHow::time)
       .def_rw("samples_per_run", &ReportHow::samples_per_run, nb::arg().none())
       .def_rw("sensitivities", &ReportHow::sensitivities)
@@ -142,8 +148,9 @@ void bind_report(nb::module_& module) {
       .def_ro("json", &ReportPage::json)
       .def_ro("node_data", &ReportPage::node_data);
   bind_language_report(module);
+  module.def("class_names", read_class_names, nb::arg("path"));
   module.def("report", report_network, nb::arg("network"), nb::arg("reference").none(),
-             nb::arg("beside").none(), nb::arg("samples").none(), nb::arg("how"));
+             nb::arg("beside"), nb::arg("samples").none(), nb::arg("how"));
 }
 
 }  // namespace halftone::python

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -185,6 +187,38 @@ std::size_t Decoder::bytes_per_token(std::size_t length) const {
     bytes += has_rows_[i] ? state / context_ * length : state;
   }
   return bytes;
+}
+
+std::shared_ptr<std::vector<std::vector<double>>> Decoder::timed(runtime::Session& session) {
+  auto seconds = std::make_shared<std::vector<std::vector<double>>>(session.plan().steps().size());
+  session.add_observer([seconds](const runtime::StepEvent& event) {
+    (*seconds)[event.step].push_back(
+        std::chrono::duration<double>(event.stop - event.start).count());
+  });
+  return seconds;
+}
+
+std::vector<TimedStep> Decoder::time_steps(std::size_t sequence, std::span<const TokenId> tokens) {
+  std::vector<TimedStep> steps;
+  if (device_ != nullptr) return steps;  // those of a processor
+  const std::vector<runtime::Session*> sessions{&body_of(1), &head_of(1)};
+  std::vector<std::shared_ptr<std::vector<std::vector<double>>>> seconds;
+  for (runtime::Session* session : sessions) seconds.push_back(timed(*session));
+  for (const TokenId& token : tokens) (void)append(sequence, std::span(&token, 1), false);
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    for (std::size_t step = 0; step < seconds[i]->size(); ++step) {
+      std::vector<double>& times = (*seconds[i])[step];
+      if (times.empty()) continue;
+      const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+      std::ranges::nth_element(times, middle);
+      steps.push_back({sessions[i]->plan().steps()[step].name, *middle});
+    }
+  }
+  // Sessions with observers read the clock: later runs do without.
+  bodies_.erase(1);
+  heads_.erase(1);
+  (void)body_of(1);  // the one that bytes_per_token() reads
+  return steps;
 }
 
 void Decoder::check_token(TokenId token) const {

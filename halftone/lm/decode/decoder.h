@@ -57,6 +57,7 @@ class Decoder final : public TokenModel {
   std::vector<float> append_each(std::span<const SequenceToken> tokens);
   void truncate(std::size_t sequence, std::size_t length) override;
   [[nodiscard]] std::size_t bytes_per_token(std::size_t length) const override;
+  std::vector<TimedStep> time_steps(std::size_t sequence, std::span<const TokenId> tokens) override;
 
   /// Memory of the states of all sequences.
   [[nodiscard]] std::size_t state_bytes() const;
@@ -75,6 +76,8 @@ class Decoder final : public TokenModel {
   /// @param rows   of the last run of the body
   /// @param first  of these, as many as there are logits for
   void run_head(std::size_t rows, std::size_t first, std::span<float> logits);
+  /// Measures the steps of a session from now on, in seconds by step; the result outlives it.
+  std::shared_ptr<std::vector<std::vector<double>>> timed(runtime::Session& session);
   runtime::Session& body_of(std::size_t rows);
   runtime::Session& head_of(std::size_t rows);
 

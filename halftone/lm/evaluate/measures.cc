@@ -91,12 +91,14 @@ TokenMeasures measure_token(std::span<const float> logits, std::span<const float
   std::vector<double> log_q(logits.size());
   log_softmax(logits, log_q);
   TokenMeasures measures{-log_q[id]};
+  measures.top = static_cast<TokenId>(first_highest(logits));
   if (reference.empty()) return measures;
   std::vector<double> log_p(reference.size());
   log_softmax(reference, log_p);
   measures.reference_loss = -log_p[id];
   measures.kl = kl_divergence(log_p, log_q);
-  measures.same_top = first_highest(logits) == first_highest(reference);
+  measures.reference_top = static_cast<TokenId>(first_highest(reference));
+  measures.same_top = measures.top == measures.reference_top;
   return measures;
 }
 

@@ -50,10 +50,12 @@ Estimate quantile(std::vector<double> values, double q);
 
 /// What the logits of two models say of one token.
 struct TokenMeasures {
-  double loss = 0;            ///< -log p(token) of the model
-  double reference_loss = 0;  ///< of the reference
-  double kl = 0;              ///< KL(reference || model)
-  bool same_top = false;      ///< both have the same most probable token
+  double loss = 0;                   ///< -log p(token) of the model
+  double reference_loss = 0;         ///< of the reference
+  double kl = 0;                     ///< KL(reference || model)
+  bool same_top = false;             ///< both have the same most probable token
+  TokenId top = kNoToken;            ///< the most probable token of the model
+  TokenId reference_top = kNoToken;  ///< of the reference, if there is one
 };
 
 /// @param reference  logits of the reference; empty: only the loss is measured

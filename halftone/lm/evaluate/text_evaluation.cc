@@ -48,6 +48,10 @@ class Evaluator {
       const std::size_t first = std::max(at, window.counted - 1);  // predicts a token that counts
       run_part(std::span(tokens).subspan(at), count, first < at + count ? first - at : count,
                state);
+      for (std::size_t i = 0; job_.visit && i < measured_.size(); ++i) {
+        const std::size_t position = at + count - measured_.size() + i + 1;
+        job_.visit({window.begin + position, position, measured_[i]});
+      }
     }
   }
 
@@ -64,12 +68,12 @@ class Evaluator {
       const std::size_t size = rows.size() / count;
       return std::span(rows).subspan(i * size, size);
     };
-    std::vector<TokenMeasures> measures(count - first);
-    parallel_for(measures.size(), [&](std::size_t i) {
-      measures[i] =
+    measured_.assign(count - first, {});
+    parallel_for(measured_.size(), [&](std::size_t i) {
+      measured_[i] =
           measure_token(row(logits, first + i), row(reference, first + i), tokens[first + i + 1]);
     });
-    for (const TokenMeasures& each : measures) {
+    for (const TokenMeasures& each : measured_) {
       if (!std::isfinite(each.loss) || !std::isfinite(each.kl))
         fail(ErrorKind::kFormat, "a token of the text has probability 0; the model is broken");
       state.add(each, job_.reference != nullptr);
@@ -78,6 +82,7 @@ class Evaluator {
 
   const TextEvaluationJob& job_;
   bool begins_;
+  std::vector<TokenMeasures> measured_;  ///< of the last part
 };
 
 void check_models(const TextEvaluationJob& job, const std::vector<Window>& windows) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,13 @@ std::vector<Window> windows_of(std::size_t num_tokens, const WindowOptions& opti
 using v0::TextComparison;
 using v0::TextEvaluation;
 
+/// A token that was measured.
+struct MeasuredToken {
+  std::size_t index = 0;     ///< in the tokens of the text
+  std::size_t position = 0;  ///< in its window
+  TokenMeasures measures{};
+};
+
 struct TextEvaluationJob {
   TokenModel& model;
   TokenModel* reference = nullptr;  ///< null: none
@@ -55,6 +63,9 @@ struct TextEvaluationJob {
   std::filesystem::path state{};  ///< keeps what was measured after each window; empty: nothing
   JobIdentity identity{};         ///< of models and text: a state of others is refused
   ProgressSink progress{};        ///< may be empty
+  /// Called with every token that counts, in order, but for those that a state knows already. May
+  /// be empty.
+  std::function<void(const MeasuredToken&)> visit{};
 };
 
 /// Runs each window through the models. With a state file an evaluation that was interrupted

@@ -91,6 +91,26 @@ TEST_F(TextEvaluations, MeasurePerplexity) {
   EXPECT_FALSE(found.reference);
 }
 
+TEST_F(TextEvaluations, VisitEveryTokenThatCountsInOrder) {
+  ParrotModel parrot = model(2);
+  ParrotModel reference = model(3);
+  const std::vector<TokenId> tokens = text();
+  std::vector<MeasuredToken> seen;
+  (void)evaluate_text({.model = parrot,
+                       .reference = &reference,
+                       .tokens = tokens,
+                       .windows = {100},
+                       .visit = [&](const MeasuredToken& token) { seen.push_back(token); }});
+  ASSERT_EQ(seen.size(), 4 * 99U);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].position, i % 99 + 1);
+    EXPECT_EQ(seen[i].index, 100 * (i / 99) + seen[i].position);
+    const bool is_expected = tokens[seen[i].index] == seen[i].measures.top;
+    EXPECT_NEAR(seen[i].measures.loss, loss(2, is_expected), 64 * 0x1p-53);
+    EXPECT_EQ(seen[i].measures.top, seen[i].measures.reference_top);
+  }
+}
+
 TEST_F(TextEvaluations, CompareWithAReference) {
   ParrotModel parrot = model(1);
   ParrotModel reference = model(3);

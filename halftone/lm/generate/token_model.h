@@ -11,6 +11,12 @@
 namespace halftone::lm {
 
 /// A model that continues sequences of tokens and remembers them. One thread at a time uses it.
+/// A step of computing a token.
+struct TimedStep {
+  std::string name;
+  double seconds = 0;
+};
+
 class TokenModel {
  public:
   TokenModel() = default;
@@ -42,6 +48,14 @@ class TokenModel {
 
   /// Bytes of weights and states that one more token reads behind `length` tokens; 0: not known.
   [[nodiscard]] virtual std::size_t bytes_per_token(std::size_t /*length*/) const { return 0; }
+
+  /// Appends tokens to a sequence one by one, and measures the steps of each: medians over them.
+  /// @return  in order of execution; empty: not known
+  /// @throws Error as append()
+  virtual std::vector<TimedStep> time_steps(std::size_t /*sequence*/,
+                                            std::span<const TokenId> /*tokens*/) {
+    return {};
+  }
 };
 
 }  // namespace halftone::lm

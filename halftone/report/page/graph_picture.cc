@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
+#include "halftone/report/page/drawing.h"
 #include "halftone/report/page/fold.h"
 #include "halftone/report/page/layout.h"
-#include "halftone/report/page/picture.h"
 #include "halftone/report/table.h"
 
 namespace halftone::report::page {
@@ -32,8 +32,10 @@ constexpr double kWideNet = 600;
 struct BoxText {
   std::string classes;
   std::string name;
-  std::string note;   ///< a second line; empty for none
-  std::string title;  ///< text under the pointer
+  std::string note;    ///< a second line; empty for none
+  std::string title;   ///< text under the pointer
+  std::string link{};  ///< an id of the page; empty: none
+  std::string id{};
 };
 
 /// The length of what all names begin with, up to a '/' or '.'.
@@ -50,6 +52,8 @@ std::size_t common_scope(const std::vector<Block>& blocks) {
 struct Network {
   const ReportGraph& graph;
   const std::vector<std::string>& labels;
+  const std::vector<LayerLook>& looks;
+  std::size_t num_blocks = 0;                  ///< that have an id
   std::map<std::string, std::string> drawn{};  ///< names of drawn blocks, by alike_key()
 };
 
@@ -72,6 +76,24 @@ std::string size_text(const ReportGraph& graph, const std::vector<std::size_t>& 
   return fmt::format("{} nodes", nodes.size()) + (bytes > 0 ? ", " + format_bytes(bytes) : "");
 }
 
+/// " e1 s0": the classes of the most heated of the layers among some nodes.
+std::string heats_of(const Network& network, const std::vector<std::size_t>& nodes) {
+  LayerLook most;
+  for (const std::size_t index : nodes) {
+    const ReportNode& node = network.graph.nodes[index];
+    if (!node.layer || *node.layer >= network.looks.size()) continue;
+    const LayerLook& look = network.looks[*node.layer];
+    most.error = std::max(most.error, look.error);
+    most.size = std::max(most.size, look.size);
+    most.time = std::max(most.time, look.time);
+  }
+  std::string classes;
+  if (most.error) classes += fmt::format(" e{}", *most.error);
+  if (most.size) classes += fmt::format(" s{}", *most.size);
+  if (most.time) classes += fmt::format(" t{}", *most.time);
+  return classes;
+}
+
 BoxText node_text(const Network& network, std::size_t index) {
   const ReportNode& node = network.graph.nodes[index];
   std::string note = node.op;
@@ -79,13 +101,19 @@ BoxText node_text(const Network& network, std::size_t index) {
   std::string classes = "box";
   if (node.layer) classes = "layer";
   if (node.op == "Input") classes = "port";
-  return {classes, node.name, note, node.name + ": " + note + ", " + node.type};
+  BoxText text{classes + heats_of(network, {index}), node.name, note,
+               node.name + ": " + note + ", " + node.type};
+  if (node.layer && *node.layer < network.looks.size()) {
+    text.link = fmt::format("l{}", *node.layer);
+    text.id = fmt::format("g{}", *node.layer);
+  }
+  return text;
 }
 
 BoxText block_text(const Network& network, const Block& block) {
   if (block.nodes.size() == 1) return node_text(network, block.nodes.front());
   const std::string size = size_text(network.graph, block.nodes);
-  return {"fold", block.name, size, block.name + ": " + size};
+  return {"fold" + heats_of(network, block.nodes), block.name, size, block.name + ": " + size};
 }
 
 void add_box(Net& net, BoxText text) {
@@ -150,13 +178,18 @@ Net net_of(const Network& network, const std::vector<Block>& blocks) {
 
 std::string box_picture(const LayoutBox& box, const BoxText& text) {
   const double middle = box.x + box.width / 2;
-  const bool is_fold = text.classes == "fold";
-  std::string content = "<g><title>" + markup(text.title) + "</title><path class=" + text.classes +
-                        " d=\"M" + pixels(box.x) + " " + pixels(box.y) + "h" + pixels(box.width) +
-                        "v" + pixels(box.height) + "H" + pixels(box.x) + "z\"/>" +
-                        label(middle, box.y + 14, is_fold ? "strong" : "", text.name);
+  const bool is_fold = text.classes.starts_with("fold");
+  const bool has_space = text.classes.find(' ') != std::string::npos;
+  const std::string quote = has_space ? "\"" : "";
+  const std::string id = text.id.empty() ? "" : " id=" + text.id;
+  const std::string open =
+      text.link.empty() ? "<g" + id + ">" : "<a" + id + " href=\"#" + text.link + "\">";
+  std::string content = open + "<title>" + markup(text.title) + "</title><path class=" + quote +
+                        text.classes + quote + " d=\"M" + pixels(box.x) + " " + pixels(box.y) +
+                        "h" + pixels(box.width) + "v" + pixels(box.height) + "H" + pixels(box.x) +
+                        "z\"/>" + label(middle, box.y + 14, is_fold ? "strong" : "", text.name);
   if (!text.note.empty()) content += label(middle, box.y + 28, "soft", text.note);
-  return content + "</g>\n";
+  return content + (text.link.empty() ? "</g>\n" : "</a>\n");
 }
 
 std::string net_picture(const Net& net, const std::string& name) {
@@ -196,6 +229,7 @@ std::string alike_key(const Network& network, const Block& block) {
     const ReportNode& node = network.graph.nodes[index];
     key += fmt::format("{}\n{}\n{}\n{}", numberless(node.name), node.op, node.type, node.bytes);
     if (node.layer && *node.layer < network.labels.size()) key += network.labels[*node.layer];
+    key += heats_of(network, {index});
     for (const std::size_t input : node.inputs) {
       const auto inside = position.find(input);
       // Values from outside, by the order in which they are first read.
@@ -227,14 +261,27 @@ std::string alike_line(const Alike& run) {
   return "<p class=alike>" + markup(names + run.drawn) + "</p>\n";
 }
 
-std::string section(Network& network, const Block& whole, std::size_t max_nodes) {
-  const std::vector<Block> blocks = blocks_of(network.graph, whole.nodes, max_nodes);
-  const std::string name = fmt::format("Graph of {}: {} boxes", whole.name, blocks.size());
-  std::string content = net_picture(net_of(network, blocks), name);
+/// Ids of the layers of a block that is not drawn, so that links to them arrive.
+std::string anchors(const Network& network, const Block& block) {
+  std::string html;
+  for (const std::size_t index : block.nodes) {
+    const std::optional<std::size_t>& layer = network.graph.nodes[index].layer;
+    if (layer && *layer < network.looks.size()) html += fmt::format("<span id=g{}></span>", *layer);
+  }
+  return html;
+}
+
+std::string section(Network& network, const Block& whole, std::size_t max_nodes);
+
+/// The blocks of a picture, below it; their links are set in its boxes.
+std::string folded_blocks(Network& network, const std::vector<Block>& blocks, Net& net) {
+  std::string content;
   Alike run;
-  for (const Block& block : blocks) {
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const Block& block = blocks[b];
     if (block.nodes.size() == 1) continue;
     const auto [drawn, is_new] = network.drawn.try_emplace(alike_key(network, block), block.name);
+    if (!is_new) content += anchors(network, block);
     if (!is_new && run.first != nullptr && run.drawn == drawn->second) {
       run.last = &block;
       continue;
@@ -242,20 +289,36 @@ std::string section(Network& network, const Block& whole, std::size_t max_nodes)
     content += alike_line(run);
     run = is_new ? Alike{} : Alike{drawn->second, &block, &block};
     if (!is_new) continue;
-    content += "<details class=block><summary>" + markup(block.name) + ": " +
+    std::string id;
+    if (!network.looks.empty()) {
+      const std::string name = fmt::format("b{}", network.num_blocks++);
+      net.texts[net.texts.size() - blocks.size() + b].link = name;
+      id = " id=" + name;
+    }
+    content += "<details class=block" + id + "><summary>" + markup(block.name) + ": " +
                size_text(network.graph, block.nodes) + "</summary>\n" +
                section(network, block, kMaxOpenBlock) + "</details>\n";
   }
-  return content + alike_line(run);
+  content += alike_line(run);
+  return content.empty() ? "" : "<div class=blocks>\n" + content + "</div>\n";
+}
+
+std::string section(Network& network, const Block& whole, std::size_t max_nodes) {
+  const std::vector<Block> blocks = blocks_of(network.graph, whole.nodes, max_nodes);
+  const std::string name = fmt::format("Graph of {}: {} boxes", whole.name, blocks.size());
+  Net net = net_of(network, blocks);
+  const std::string below = folded_blocks(network, blocks, net);
+  return net_picture(net, name) + below;
 }
 
 }  // namespace
 
-std::string graph_picture(const ReportGraph& graph, const std::vector<std::string>& layer_labels) {
+std::string graph_picture(const ReportGraph& graph, const std::vector<std::string>& layer_labels,
+                          const std::vector<LayerLook>& looks) {
   Block whole{"the network", {}};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) whole.nodes.push_back(i);
   if (whole.nodes.empty()) return "<div class=graph></div>\n";
-  Network network{graph, layer_labels};
+  Network network{graph, layer_labels, looks};
   return "<div class=graph>\n" + section(network, whole, kMaxOpenNetwork) + "</div>\n";
 }
 

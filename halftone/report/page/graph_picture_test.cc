@@ -80,6 +80,21 @@ TEST(GraphPicture, EscapesNames) {
   EXPECT_EQ(html.find('\xFF'), std::string::npos);
 }
 
+TEST(GraphPicture, LinksLayersToRowsAndBlocksToTheirPictures) {
+  const ReportGraph graph = residual_network(4, true);
+  const std::vector<LayerLook> looks(9, {1, 2, std::nullopt});
+  const std::string html = graph_picture(graph, std::vector<std::string>(9, "2 bits"), looks);
+  EXPECT_TRUE(is_well_formed(html)) << html;
+  // Every layer has its id, drawn or not; those that are drawn link to their rows.
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(count(html, " id=g" + std::to_string(i) + (i < 2 || i == 8 ? " " : ">")), 1U) << i;
+  }
+  EXPECT_THAT(html, HasSubstr("<a id=g0 href=\"#l0\"><title>stage0/0/conv1"));
+  EXPECT_THAT(html, HasSubstr("class=\"layer e1 s2\""));
+  EXPECT_THAT(html, HasSubstr("<a href=\"#b0\"><title>stage0/0: 5 nodes"));
+  EXPECT_THAT(html, HasSubstr("<details class=block id=b0>"));
+}
+
 TEST(GraphPicture, OfNothingIsEmpty) {
   EXPECT_EQ(graph_picture({}, {}), "<div class=graph></div>\n");
 }

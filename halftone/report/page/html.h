@@ -14,6 +14,7 @@ struct Cell {
   std::string html;               ///< already escaped
   std::optional<double> value{};  ///< what it sorts by; nothing: its text
   std::string title{};            ///< text on hovering, not escaped
+  std::optional<double> bar{};    ///< share of the cell that is filled, from 0 to 1
 
   /// A text.
   static Cell of(const std::string& content);
@@ -22,10 +23,20 @@ struct Cell {
   /// The same, which sorts by the rounded number.
   static Cell rounded(std::optional<double> value, int digits);
   static Cell bytes(std::optional<std::size_t> bytes);
+  /// This cell with a bar: a value relative to the largest of its column.
+  [[nodiscard]] Cell with_bar(std::optional<double> value, double largest) const;
 };
 
-/// A table whose rows sort by the buttons in its heading, where scripts run. The page aligns the
-/// numbers of up to 20 columns.
+/// How a row looks.
+struct RowLook {
+  std::string id{};           ///< empty: none
+  std::optional<int> heat{};  ///< step of colour in front of its name
+};
+
+/// A table whose rows sort by the buttons in its heading, where scripts run. On narrow windows each
+/// row is a paragraph that repeats the headings. The page aligns the numbers of up to
+/// kMaxTableColumns columns.
+inline constexpr std::size_t kMaxTableColumns = 40;
 class HtmlTable {
  public:
   struct Column {
@@ -39,7 +50,7 @@ class HtmlTable {
       : caption_(std::move(caption)), columns_(std::move(columns)) {}
 
   /// The first cell names the row. @pre one cell per column
-  void add_row(const std::vector<Cell>& cells);
+  void add_row(const std::vector<Cell>& cells, const RowLook& look = {});
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::string html() const;
 

@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "halftone/report/language.h"
+#include "halftone/report/page/drawing.h"
 #include "halftone/report/page/html.h"
+#include "halftone/report/page/language_sections.h"
 #include "halftone/report/page/page_parts.h"
-#include "halftone/report/page/picture.h"
-#include "halftone/report/page/plot.h"
+#include "halftone/report/page/verdict.h"
 #include "halftone/report/table.h"
 
 namespace halftone::report::page {
@@ -24,21 +25,15 @@ std::string fact_row(const std::string& name, const std::string& value) {
   return fmt::format("<tr><th scope=row>{}</th><td>{}</td></tr>\n", markup(name), markup(value));
 }
 
-std::string language_summary(const LanguageReport& report) {
+std::string facts_section(const LanguageReport& report) {
   std::string rows = fact_row("file size", format_bytes(report.file_bytes)) +
                      fact_row("parameters", std::to_string(report.parameters)) +
                      fact_row("bits per weight", format_number(report.bits_per_weight, 3));
   for (const auto& [name, value] : report.facts) rows += fact_row(name, value);
-  std::string notes;
-  if (report.evaluations.empty()) {
-    notes += note(
-        "No text was given. With --text, the page shows perplexity, and with --reference "
-        "how far the predictions are from those of another model.");
-  }
-  for (const std::string& reason : report.missing) notes += note(reason);
-  return "<div class=scroll role=region tabindex=0 aria-label=Summary><table><caption>What the "
-         "model is</caption>\n<tbody>\n" +
-         rows + "</tbody></table></div>\n" + notes;
+  return "<div class=scroll role=region tabindex=0 aria-label=Facts><table "
+         "class=facts><caption>What "
+         "the model is</caption>\n<tbody>\n" +
+         rows + "</tbody></table></div>\n";
 }
 
 std::string estimate_cell(const lm::Estimate& estimate, int digits) {
@@ -150,6 +145,36 @@ std::string shares_section(const LanguageReport& report) {
          share_bars("Bits per weight by role", shares(report, role), true) + "</div>\n";
 }
 
+/// The time of a token, by what is computed.
+std::string parts_section(const LanguageReport& report) {
+  if (report.parts.empty()) return "";
+  std::vector<Bar> rows;
+  double sum = 0;
+  for (const TokenPart& part : report.parts) sum += part.seconds;
+  for (const TokenPart& part : report.parts) {
+    rows.push_back({part.name, 1e6 * part.seconds,
+                    fmt::format("{}: {:.0f} % of a token", part.name, 100 * part.seconds / sum)});
+  }
+  const SpeedAtDepth& speed = report.speed->depths.front();
+  return note(fmt::format(
+             "{:.4g} tokens a second. A token reads {}, which takes {:.0f} % of what the memory "
+             "gives in that time.",
+             speed.tokens_per_second, format_bytes(speed.bytes_per_token),
+             100 * speed.bandwidth_share)) +
+         "<figure>" + bars("Microseconds of a token by part", rows) + "</figure>\n";
+}
+
+Json speed_json(const std::optional<LanguageSpeed>& speed) {
+  return speed ? Json::parse(report::to_json(*speed)) : Json();
+}
+
+Json parts_json(const std::vector<TokenPart>& parts) {
+  Json list = Json::array();
+  for (const TokenPart& part : parts)
+    list.push_back({{"name", part.name}, {"seconds", part.seconds}});
+  return list;
+}
+
 Json language_json(const LanguageContent& content) {
   const LanguageReport& report = content.report;
   Json facts = Json::object();
@@ -169,6 +194,7 @@ Json language_json(const LanguageContent& content) {
   for (const TextFileEvaluation& each : report.evaluations) {
     Json json = {{"text", each.text}};
     json.update(Json::parse(report::to_json(each.measures)));
+    json.update(details_json(each.details));
     texts.push_back(std::move(json));
   }
   return {{"name", report.name},
@@ -177,6 +203,10 @@ Json language_json(const LanguageContent& content) {
           {"parameters", report.parameters},
           {"weight_bits", report.bits_per_weight},
           {"vector_bytes", report.vector_bytes},
+          {"verdict", verdict_json(verdict_of(content))},
+          {"speed", speed_json(report.speed)},
+          {"reference_speed", speed_json(report.reference_speed)},
+          {"parts", parts_json(report.parts)},
           {"facts", facts},
           {"layers", matrices},
           {"texts", texts},
@@ -188,14 +218,21 @@ Json language_json(const LanguageContent& content) {
 
 std::string to_html(const LanguageContent& content) {
   const LanguageReport& report = content.report;
-  return document(report.name,
-                  {{"summary", "Summary", language_summary(report)},
-                   {"texts", "Texts", texts_section(report)},
-                   {"shares", "Size and bits", shares_section(report)},
-                   {"matrices", "Matrices", matrices_section(report)},
-                   {"sensitivities", "Sensitivity", sensitivities_section(content.sensitivities)},
-                   {"data", "Data", data_section()}},
-                  language_json(content));
+  const Verdict verdict = verdict_of(content);
+  return document(
+      report.name,
+      {{"summary", "Summary", verdict_html(verdict) + causes_html(verdict)},
+       {"texts", "Texts", texts_section(report)},
+       {"positions", "Loss by position", positions_section(report)},
+       {"changed", "Changed tokens", changed_section(report), "The tokens that changed most"},
+       {"types", "Types", types_section(content)},
+       {"shares", "Size and bits", shares_section(report)},
+       {"parts", "Time of a token", parts_section(report)},
+       {"matrices", "Matrices", matrices_section(report)},
+       {"sensitivities", "Sensitivity", sensitivities_section(content.sensitivities)},
+       {"facts", "Facts", facts_section(report)},
+       {"data", "Data", data_section()}},
+      language_json(content));
 }
 
 std::string to_json(const LanguageContent& content) { return dump(language_json(content)); }

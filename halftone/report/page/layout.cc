@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "halftone/report/page/picture.h"
+#include "halftone/report/page/drawing.h"
 
 namespace halftone::report::page {
 namespace {

@@ -6,9 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "halftone/report/page/drawing.h"
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
-#include "halftone/report/page/picture.h"
+#include "halftone/report/page/verdict.h"
 
 namespace halftone::report::page {
 namespace {
@@ -30,19 +31,44 @@ std::string embedded(const Json& json) {
   return result;
 }
 
+/// "Layers: 3 of 20 cause 60 % of the loss"
+std::string layers_heading(const ModelReport& report, const Verdict& verdict) {
+  double share = 0;
+  for (const VerdictCause& cause : verdict.causes) share += cause.share;
+  if (verdict.causes.empty()) return "";
+  return fmt::format("Layers: {} of {} cause {:.0f} % of the {}", verdict.causes.size(),
+                     report.model.layers.size(), 100 * share, verdict.share_of);
+}
+
+std::string beside_heading(const ModelReport& report) {
+  const std::size_t count = 1 + report.beside.size() + (report.reference ? 1 : 0);
+  return fmt::format("{} networks side by side", count);
+}
+
+std::string samples_heading(const ModelReport& report) {
+  const auto& own = report.model.evaluation;
+  if (!own || own->metric != "accuracy") return "";
+  const double wrong = (1 - own->value) * static_cast<double>(own->samples);
+  return fmt::format("{:.0f} of {} answers are wrong: the worst", wrong, own->samples);
+}
+
 std::vector<Section> sections_of(const Content& content) {
   const ModelReport& report = content.report;
-  return {{"summary", "Summary", summary_section(report)},
-          {"layers", "Layers", layers_section(report)},
-          {"charts", "Error, size and time", charts_section(report.model)},
-          {"beside", "Side by side", beside_section(report)},
-          {"values", "Weights and activations", values_section(report.model)},
+  const Verdict verdict = verdict_of(content);
+  return {{"summary", "Summary",
+           verdict_html(verdict) + strip_picture(report.model) + causes_html(verdict)},
+          {"layers", "Layers", layers_section(report), layers_heading(report, verdict)},
+          {"beside", "Side by side", beside_section(report), beside_heading(report)},
           {"graph", "Graph", graph_section(report.model)},
-          {"steps", "Other steps", steps_section(report.model)},
-          {"samples", "Worst samples", samples_section(report)},
+          {"values", "Weights and activations", values_section(report.model),
+           "Weights and activations, the layers that lose most first"},
+          {"classes", "Classes", classes_section(report)},
+          {"samples", "Worst samples", samples_section(report), samples_heading(report)},
           {"sensitivities", "Sensitivity", sensitivities_section(content.sensitivities)},
           {"searches", "Search", searches_section(content.searches)},
           {"trainings", "Training", trainings_section(content.trainings)},
+          {"steps", "Other steps", steps_section(report.model)},
+          {"networks", "Networks", networks_section(report)},
           {"data", "Data", data_section()}};
 }
 
@@ -64,8 +90,8 @@ std::string document(const std::string& name, const std::vector<Section>& sectio
   std::string body;
   for (const Section& each : sections) {
     if (each.content.empty()) continue;
-    links += fmt::format("<li><a href=\"#{}-h\">{}</a></li>\n", each.id, each.heading);
-    body += page_section(each.id, each.heading, each.content);
+    links += fmt::format("<li><a href=\"#{}-h\">{}</a></li>\n", each.id, each.name);
+    body += page_section(each.id, each.heading.empty() ? each.name : each.heading, each.content);
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"

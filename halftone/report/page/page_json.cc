@@ -7,9 +7,12 @@
 
 #include "halftone/report/job_json.h"
 #include "halftone/report/page/page_parts.h"
+#include "halftone/report/page/verdict.h"
 
 namespace halftone::report::page {
 namespace {
+
+constexpr std::size_t kMaxListedClasses = 100;  ///< more make a large matrix
 
 template <typename T>
 Json json_or_null(const std::optional<T>& value) {
@@ -46,6 +49,8 @@ Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
     json["sqnr_alone_db"] = layer.error->sqnr_alone_db;
   }
   if (layer.weight_sqnr_db) json["weight_sqnr_db"] = *layer.weight_sqnr_db;
+  if (layer.loss) json["loss"] = *layer.loss;
+  if (layer.eight_bit_bytes) json["eight_bit_bytes"] = *layer.eight_bit_bytes;
   if (const runtime::Step* step = step_of(network, layer)) {
     json["kernel"] = step->kernel;
     json["reason"] = step->reason;
@@ -65,12 +70,35 @@ Json node_json(const NodeFigures& node) {
   return json;
 }
 
+Json confusion_json(const Confusion& found) {
+  Json rows = Json::array();
+  const auto count = static_cast<std::ptrdiff_t>(found.num_classes);
+  for (auto row = found.counts.begin(); row != found.counts.end(); row += count) {
+    rows.push_back(Json(std::vector<std::int64_t>(row, row + count)));
+  }
+  return rows;
+}
+
+Json causes_json(const LossCauses& causes) {
+  return {{"kind", causes.kind},
+          {"samples", causes.num_samples},
+          {"loss", causes.loss},
+          {"drop", causes.drop},
+          {"worst", causes.worst},
+          {"loss_without", causes.loss_without},
+          {"drop_without", causes.drop_without}};
+}
+
 /// The network that the page is about has the times of all steps, as bench prints them; those of
 /// others are with their layers.
 Json network_json(const NetworkFigures& network, bool has_steps) {
   Json json = {{"name", network.name}};
   json.update(inspection_json(network.inspection));
   if (network.evaluation) json["evaluation"] = evaluation_json(*network.evaluation);
+  if (network.confusion && network.confusion->num_classes <= kMaxListedClasses) {
+    json["confusion"] = confusion_json(*network.confusion);
+  }
+  if (network.causes) json["causes"] = causes_json(*network.causes);
   json["layers"] = Json::array();
   for (const LayerFigures& layer : network.layers) {
     json["layers"].push_back(figures_json(network, layer));
@@ -149,12 +177,17 @@ Json sensitivities_json(const std::vector<SensitivityTable>& tables) {
 
 Json page_json(const Content& content) {
   const ModelReport& report = content.report;
-  Json json = {{"model", network_json(report.model, true)}};
-  if (report.beside) json["beside"] = network_json(*report.beside, false);
+  Json json = {{"verdict", verdict_json(verdict_of(content))},
+               {"model", network_json(report.model, true)}};
+  if (!report.beside.empty()) json["beside"] = network_json(report.beside.front(), false);
+  for (std::size_t i = 1; i < report.beside.size(); ++i) {
+    json["more_beside"].push_back(network_json(report.beside[i], false));
+  }
   if (report.reference) json["reference"] = network_json(*report.reference, false);
   if (!report.data.empty()) {
     json["data"] = {{"name", report.data}, {"samples", report.num_samples}};
   }
+  if (!report.classes.empty()) json["classes"] = report.classes;
   if (!report.worst.empty()) json["worst"] = worst_json(report);
   if (!content.sensitivities.empty()) {
     json["sensitivities"] = sensitivities_json(content.sensitivities);

@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "halftone/report/json.h"
+#include "halftone/report/page/html.h"
 #include "halftone/report/page/page.h"
 
 namespace halftone::report::page {
 
 struct Section {
   const char* id;
-  const char* heading;
+  const char* name;  ///< in the list of sections
   std::string content;
+  std::string heading{};  ///< a sentence; empty: the name
 };
 
 /// A whole page: the sections that have content, and the numbers as JSON.
@@ -25,7 +27,7 @@ std::string document(const std::string& name, const std::vector<Section>& sectio
 std::string data_section();
 
 /// Colours and layout, light and dark.
-std::string_view page_style();
+std::string page_style();
 /// Sorts tables and switches the theme.
 std::string_view page_script();
 
@@ -36,6 +38,10 @@ Json page_json(const Content& content);
 const runtime::Step* step_of(const NetworkFigures& network, const LayerFigures& layer);
 /// Its median time in microseconds, if it was measured.
 std::optional<double> time_of(const NetworkFigures& network, const LayerFigures& layer);
+/// The median time of the same layer of the reference.
+std::optional<double> float_time_of(const ModelReport& report, const LayerFigures& layer);
+/// Whether a layer takes longer than in the reference, by more than a tenth.
+bool is_slow(const ModelReport& report, const LayerFigures& layer);
 /// The network's layer that is the same as one of the model: of the reference by the name that the
 /// model's layer knows, of others by name or by their layer of the reference. Null if there is
 /// none.
@@ -48,15 +54,34 @@ const std::string& shown_name(const LayerFigures& layer);
 std::optional<double> alone_of(const LayerFigures& layer);
 /// The same after all layers before it.
 std::optional<double> accumulated_of(const LayerFigures& layer);
+/// The name of a class of samples, or its number.
+std::string class_name(const ModelReport& report, std::int64_t index);
+/// The networks of a page, with what they are to it.
+struct Role {
+  std::string name;
+  const NetworkFigures* network;
+  bool is_reference = false;
+};
+std::vector<Role> roles_of(const ModelReport& report);
 /// "float" or the number.
 std::string bits_text(int bits);
 /// "basis" of "basis(2 bits, channel, offset)[700, 784]"; "int8" of integers behind a conversion.
 std::string system_of(const LayerInfo& layer);
 
+/// Why a step is computed as it is, on demand.
+std::string why_html(const runtime::Step& step);
+/// The name of a layer, with a link to its box in the graph.
+Cell layer_cell(const NetworkFigures& network, std::size_t index);
+/// Whether the graph has the layer.
+bool is_in_graph(const NetworkFigures& network, std::size_t layer);
+
 // Sections, each empty if there is nothing to show.
-std::string summary_section(const ModelReport& report);
 std::string layers_section(const ModelReport& report);
-std::string charts_section(const NetworkFigures& model);
+/// The network from input to output: a bar for each layer, as wide as its bytes, as high as its
+/// time, in the colour of its loss.
+std::string strip_picture(const NetworkFigures& model);
+std::string classes_section(const ModelReport& report);
+std::string networks_section(const ModelReport& report);
 std::string beside_section(const ModelReport& report);
 std::string values_section(const NetworkFigures& model);
 std::string graph_section(const NetworkFigures& model);

@@ -7,12 +7,12 @@
 #include <numeric>
 #include <utility>
 
+#include "halftone/report/page/drawing.h"
 #include "halftone/report/page/graph_picture.h"
+#include "halftone/report/page/heat.h"
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/overlay.h"
 #include "halftone/report/page/page_parts.h"
-#include "halftone/report/page/picture.h"
-#include "halftone/report/page/plot.h"
 #include "halftone/report/table.h"
 
 namespace halftone::report::page {
@@ -24,18 +24,6 @@ struct OverlayMeasure {
   const char* title;  ///< for people
   bool high_is_good = false;
 };
-
-/// A bar for each layer that has a value.
-template <typename Value>
-std::string layer_bars(const std::string& title, const NetworkFigures& model, const Value& value) {
-  std::vector<Bar> rows;
-  for (const LayerFigures& layer : model.layers) {
-    if (const std::optional<double> found = value(layer)) {
-      rows.push_back({shown_name(layer), *found, ""});
-    }
-  }
-  return rows.empty() ? "" : "<figure>" + bars(title, rows) + "</figure>\n";
-}
 
 std::string levels_text(const ValueHistogram& histogram) {
   if (histogram.num_levels == 0) return "";
@@ -51,7 +39,7 @@ std::string histogram_figure(const std::string& title, const ValueHistogram& his
                               {histogram.counts.begin(), histogram.counts.end()},
                               {histogram.levels.begin(), histogram.levels.end()},
                               {histogram.thresholds.begin(), histogram.thresholds.end()}};
-  return "<figure>" + page::histogram(picture) + "<figcaption>" + markup(caption) +
+  return "<figure>" + svg::histogram(picture) + "<figcaption>" + markup(caption) +
          "</figcaption></figure>\n";
 }
 
@@ -85,32 +73,84 @@ constexpr const char* kValuesNote =
 /// Layers of a page whose values are drawn: more are a large file, and nobody looks at them all.
 constexpr std::size_t kMaxDrawnLayers = 200;
 
-/// Lower for layers that are drawn rather than others: with an SQNR, that; else those of most
-/// bytes.
+/// Lower for layers that are drawn rather than others: those of much loss or a low SQNR, else of
+/// most bytes.
 double drawing_order(const LayerFigures& layer) {
+  if (layer.loss) return -*layer.loss;
   if (const std::optional<double> sqnr = accumulated_of(layer)) return *sqnr;
   return layer.weight_sqnr_db.value_or(-static_cast<double>(layer.info.weight_bytes));
 }
 
-std::vector<bool> drawn_layers(const NetworkFigures& model) {
+std::vector<std::size_t> worst_first(const NetworkFigures& model) {
   std::vector<std::size_t> order(model.layers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {},
                            [&](std::size_t i) { return drawing_order(model.layers[i]); });
-  std::vector<bool> is_drawn(model.layers.size(), false);
-  for (std::size_t i = 0; i < std::min(order.size(), kMaxDrawnLayers); ++i) {
-    is_drawn[order[i]] = true;
-  }
-  return is_drawn;
+  return order;
+}
+
+/// The histograms of a layer; empty if it has none.
+std::string values_html(const NetworkFigures& model, std::size_t index, bool is_open) {
+  const LayerFigures& layer = model.layers[index];
+  std::string pictures;
+  if (layer.weights && !layer.weights->counts.empty()) pictures += weights_figure(layer);
+  if (layer.inputs && !layer.inputs->counts.empty()) pictures += inputs_figure(layer);
+  if (pictures.empty()) return "";
+  return fmt::format("<details{}><summary>{}: {}</summary><div class=pair>\n{}</div></details>\n",
+                     is_open ? " open" : "", markup(shown_name(layer)), markup(layer.info.weights),
+                     pictures);
 }
 
 std::string drawn_note(const NetworkFigures& model) {
   const bool has_sqnr = std::ranges::any_of(model.layers, [](const LayerFigures& layer) {
     return accumulated_of(layer).has_value() || layer.weight_sqnr_db.has_value();
   });
+  const bool has_loss = std::ranges::any_of(
+      model.layers, [](const LayerFigures& layer) { return layer.loss.has_value(); });
+  const char* order = has_loss ? "largest loss" : has_sqnr ? "lowest SQNR" : "most bytes";
   return note(fmt::format("Of {} layers, the {} with the {} are drawn; the JSON has all.",
-                          model.layers.size(), kMaxDrawnLayers,
-                          has_sqnr ? "lowest SQNR" : "most bytes"));
+                          model.layers.size(), kMaxDrawnLayers, order));
+}
+
+/// The largest bytes and time of a layer.
+std::pair<double, double> largest_of(const NetworkFigures& model) {
+  std::pair<double, double> most{0, 0};
+  for (const LayerFigures& layer : model.layers) {
+    most.first = std::max(most.first, static_cast<double>(layer.info.weight_bytes));
+    most.second = std::max(most.second, time_of(model, layer).value_or(0));
+  }
+  return most;
+}
+
+LayerLook look_of(const NetworkFigures& model, const LayerFigures& layer,
+                  const std::pair<double, double>& largest) {
+  LayerLook look{heat_of(layer)};
+  const auto share = [](double value, double most) {
+    return most > 0 ? std::optional(heat_of_share(value / most)) : std::nullopt;
+  };
+  look.size = share(static_cast<double>(layer.info.weight_bytes), largest.first);
+  if (const auto us = time_of(model, layer)) look.time = share(*us, largest.second);
+  return look;
+}
+
+/// Buttons that choose by what the boxes have colours; style sheets do the rest.
+std::string colour_switch(const std::vector<LayerLook>& looks) {
+  const auto has = [&](auto member) {
+    return std::ranges::any_of(looks,
+                               [&](const LayerLook& look) { return (look.*member).has_value(); });
+  };
+  std::string buttons;
+  const auto add = [&](const char* name, bool is_there) {
+    if (!is_there) return;
+    buttons += fmt::format("<label><input type=radio name=colour id=by-{0}{1}> {0}</label>\n", name,
+                           buttons.empty() ? " checked" : "");
+  };
+  add("error", has(&LayerLook::error));
+  add("size", has(&LayerLook::size));
+  add("time", has(&LayerLook::time));
+  return buttons.empty() ? ""
+                         : "<fieldset class=switch><legend>Colour by</legend>\n" + buttons +
+                               heat_legend("") + "</fieldset>\n";
 }
 
 /// Adds the file of a measure if some layer has a value.
@@ -144,37 +184,24 @@ std::vector<OverlayFile> overlays(const NetworkFigures& network) {
   return files;
 }
 
-std::string charts_section(const NetworkFigures& model) {
-  const std::string charts =
-      layer_bars("SQNR of the output, accumulated, dB", model, accumulated_of) +
-      layer_bars("SQNR of the output, layer alone, dB", model, alone_of) +
-      layer_bars("Weights, KiB", model,
-                 [](const LayerFigures& layer) {
-                   return std::optional(static_cast<double>(layer.info.weight_bytes) / 1024);
-                 }) +
-      layer_bars("Median time, us", model,
-                 [&](const LayerFigures& layer) { return time_of(model, layer); });
-  return charts.empty() ? "" : "<div class=pair>\n" + charts + "</div>\n";
-}
-
 std::string values_section(const NetworkFigures& model) {
-  constexpr std::size_t kMaxOpen = 40;  // layers of which all pictures are seen at once
-  const char* open = model.layers.size() <= kMaxOpen ? " open" : "";
-  const std::vector<bool> is_drawn = drawn_layers(model);
-  std::string result;
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const LayerFigures& layer = model.layers[i];
-    std::string pictures;
-    if (layer.weights && !layer.weights->counts.empty()) pictures += weights_figure(layer);
-    if (layer.inputs && !layer.inputs->counts.empty()) pictures += inputs_figure(layer);
-    if (pictures.empty() || !is_drawn[i]) continue;
-    result +=
-        fmt::format("<details{}><summary>{}: {}</summary><div class=pair>\n{}</div></details>\n",
-                    open, markup(shown_name(layer)), markup(layer.info.weights), pictures);
+  constexpr std::size_t kNumOpen = 5;
+  const std::vector<std::size_t> order = worst_first(model);
+  std::vector<std::size_t> shown(
+      order.begin(),
+      order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), kMaxDrawnLayers)));
+  const std::vector<std::size_t> open(
+      shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(std::min(shown.size(), kNumOpen)));
+  std::ranges::sort(shown);
+  std::string worst;
+  std::string others;
+  for (const std::size_t i : open) worst += values_html(model, i, true);
+  for (const std::size_t i : shown) {
+    if (std::ranges::find(open, i) == open.end()) others += values_html(model, i, false);
   }
-  if (result.empty()) return "";
+  if (worst.empty() && others.empty()) return "";
   return note(kValuesNote) + (model.layers.size() > kMaxDrawnLayers ? drawn_note(model) : "") +
-         result;
+         worst + (others.empty() ? "" : "<div class=others>\n" + others + "</div>\n");
 }
 
 std::string graph_section(const NetworkFigures& model) {
@@ -190,7 +217,10 @@ std::string graph_section(const NetworkFigures& model) {
     labels.push_back((bits == "float" ? bits : bits + " bits") + ", " +
                      format_bytes(layer.info.weight_bytes));
   }
-  return graph_picture(graph, labels);
+  const auto largest = largest_of(model);
+  std::vector<LayerLook> looks;
+  for (const LayerFigures& layer : model.layers) looks.push_back(look_of(model, layer, largest));
+  return colour_switch(looks) + graph_picture(graph, labels, looks);
 }
 
 std::string sensitivity_picture(const SensitivityTable& table) {

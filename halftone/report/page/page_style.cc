@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "halftone/report/page/heat.h"
+#include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
 
 namespace halftone::report::page {
@@ -7,54 +14,126 @@ namespace {
 
 constexpr std::string_view kPageStyle = R"css(
 :root,:root[data-theme=light]{color-scheme:light;--paper:#fff;--box:#f6f8fa;--text:#1f2328;--muted:#59636e;--grid:#d1d9e0;
+--bar:#d3e4f8;--good:#1a7f37;--fair:#8a5d00;--bad:#c3232d;
+--c0:#4a90c2;--c1:#6cb8a4;--c2:#b5c556;--c3:#efb73e;--c4:#e67e33;--c5:#c5332d;
 --hue-1:#0969da;--hue-2:#bc4c00;--hue-3:#1a7f37;--hue-4:#8250df;--hue-5:#9a6700;--hue-6:#bf3989}
-@media(prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;
---paper:#0d1117;--box:#151b23;--text:#e6edf3;--muted:#9198a1;--grid:#3d444d;
+@media(prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;--paper:#0d1117;--box:#151b23;--text:#e6edf3;--muted:#9198a1;--grid:#3d444d;
+--bar:#1f3a5f;--good:#3fb950;--fair:#d29922;--bad:#ff7b72;
+--c0:#4a90c2;--c1:#5fae9a;--c2:#a9b94d;--c3:#e0a832;--c4:#e07c34;--c5:#e0514a;
 --hue-1:#4493f8;--hue-2:#f0883e;--hue-3:#3fb950;--hue-4:#ab7df8;--hue-5:#d29922;--hue-6:#db61a2}}
 :root[data-theme=dark]{color-scheme:dark;--paper:#0d1117;--box:#151b23;--text:#e6edf3;--muted:#9198a1;--grid:#3d444d;
+--bar:#1f3a5f;--good:#3fb950;--fair:#d29922;--bad:#ff7b72;
+--c0:#4a90c2;--c1:#5fae9a;--c2:#a9b94d;--c3:#e0a832;--c4:#e07c34;--c5:#e0514a;
 --hue-1:#4493f8;--hue-2:#f0883e;--hue-3:#3fb950;--hue-4:#ab7df8;--hue-5:#d29922;--hue-6:#db61a2}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:90rem;padding:0 1rem 3rem;background:var(--paper);color:var(--text);
-font:15px/1.5 system-ui,sans-serif}
+html{scroll-padding-top:1rem}
+body{margin:0 auto;max-width:88rem;padding:0 1.25rem 3rem;background:var(--paper);color:var(--text);
+font:15px/1.45 system-ui,sans-serif}
 a{color:var(--hue-1)}
-h1{font-size:1.5rem;margin:1rem 0 .25rem;overflow-wrap:anywhere}
-h2{font-size:1.2rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--grid)}
-h3{font-size:1rem;margin:1rem 0 .25rem;overflow-wrap:anywhere}
+h1{font-size:1.35rem;margin:.8rem 0 .1rem;overflow-wrap:anywhere}
+h2{font-size:1.2rem;margin:2.2rem 0 .5rem;border-bottom:1px solid var(--grid)}
+#summary-h{position:absolute;left:-99rem}
+h3{font-size:1rem;margin:0 0 .2rem;overflow-wrap:anywhere}
 .skip{position:absolute;left:-99rem}
 .skip:focus{left:1rem;top:0;background:var(--box);padding:.5rem}
-nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1rem;list-style:none;margin:.5rem 0;padding:0}
+nav ul{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;margin:.2rem 0 .6rem;padding:0;font-size:14px}
 .note{color:var(--muted);max-width:60rem}
+dl.note{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.3rem 0;font-size:14px}
+dl.note dt{font-weight:600}
+dl.note dd{margin:0}
+ul.missing{padding-left:1.2rem;margin:.8rem 0}
+.figures,.causes{display:grid;grid-template-columns:repeat(3,1fr);gap:.8rem}
+.figure,.causes .card{background:var(--box);border:1px solid var(--grid);border-radius:.6rem;padding:.7rem 1rem;width:auto;min-width:0}
+.figure p{margin:0}
+.figure strong{font-size:2.5rem;line-height:1.1;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
+.good strong{color:var(--good)}.fair strong{color:var(--fair)}.bad strong{color:var(--bad)}
+.detail{color:var(--muted);font-size:14px}
+.verdict{font-size:1.1rem;max-width:80rem;margin:.8rem 0 .4rem}
+code{font-size:13px;background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.1rem .35rem;overflow-wrap:anywhere}
+.help{margin:.2rem 0 .6rem}
+pre{background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.5rem .8rem;margin:.3rem 0;font-size:13px;overflow-x:auto}
+.causes p{margin:.15rem 0;font-size:14px}
+figure.strip{margin:.8rem 0}
+svg.strip{width:100%;height:84px;display:block}
+svg.strip a:hover path,svg a:focus path{stroke:var(--text);stroke-width:2}
+.legend{white-space:nowrap}
+i[class^=c]{display:inline-block;width:.8em;height:.8em;border-radius:.15em;background:var(--c)}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}
 caption{text-align:left;color:var(--muted);padding:.25rem 0}
-th,td{padding:.15rem .45rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
-th[scope=row]{font-weight:400;min-width:8rem;max-width:26rem;overflow-wrap:anywhere}
+th,td{padding:.15rem .5rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
+th[scope=row]{font-weight:400;max-width:26rem;overflow-wrap:anywhere}
+.sortable td{white-space:nowrap}
+.sortable td:not(:has(details[open])){max-width:24rem;overflow:hidden;text-overflow:ellipsis}
+.sortable td[style]{background:linear-gradient(to left,var(--bar) var(--w),transparent 0) center/100% 76% no-repeat}
+tr[class^=c] th::before{content:"";display:inline-block;width:.7em;height:.7em;border-radius:.15em;background:var(--c);margin-right:.45em}
+tr:target th,tr:target td{background-color:color-mix(in srgb,var(--hue-1) 14%,var(--paper))}
 thead th{background:var(--box);vertical-align:bottom}
+.facts td{max-width:30rem;overflow-wrap:anywhere}
+.matrix td{text-align:right;background:color-mix(in srgb,var(--c5) calc(var(--a,0%)*1.5),transparent)}
+.matrix td.right{background:color-mix(in srgb,var(--c0) calc(var(--a,0%)*.6),transparent)}
+.types td{background:color-mix(in srgb,var(--c) 30%,transparent)}
 .n{text-align:right}
-.r0 td:nth-child(1),.r1 td:nth-child(2),.r2 td:nth-child(3),.r3 td:nth-child(4),
-.r4 td:nth-child(5),.r5 td:nth-child(6),.r6 td:nth-child(7),.r7 td:nth-child(8),
-.r8 td:nth-child(9),.r9 td:nth-child(10),.r10 td:nth-child(11),.r11 td:nth-child(12),
-.r12 td:nth-child(13),.r13 td:nth-child(14),.r14 td:nth-child(15),.r15 td:nth-child(16),
-.r16 td:nth-child(17),.r17 td:nth-child(18),.r18 td:nth-child(19),.r19 td:nth-child(20){text-align:right;white-space:nowrap}
-.why{min-width:16rem}
+.slow{color:var(--bad);font-weight:600}
+.why details[open]{white-space:normal;min-width:16rem;max-width:30rem}
 th button{all:unset;cursor:pointer;font-weight:600}
+th button::after{content:" \21c5";color:var(--muted);font-weight:400;font-size:.8em}
 th button:focus-visible,a:focus-visible,summary:focus-visible,.scroll:focus-visible,
 #theme:focus-visible{outline:2px solid var(--hue-1);outline-offset:1px}
-th[aria-sort=ascending] button::after{content:" \25b2"}
-th[aria-sort=descending] button::after{content:" \25bc"}
-#theme{float:right;margin-top:1rem;font:inherit;color:inherit;background:var(--box);
+th[aria-sort=ascending] button::after{content:" \25b2";color:inherit}
+th[aria-sort=descending] button::after{content:" \25bc";color:inherit}
+#theme{float:right;margin-top:.6rem;font:inherit;color:inherit;background:var(--box);
 border:1px solid var(--grid);border-radius:.3rem;padding:.2rem .6rem;cursor:pointer}
 summary{cursor:pointer;overflow-wrap:anywhere}
 details{margin:.15rem 0}
-.pair,.cards{display:flex;flex-wrap:wrap;gap:1rem}
-figure{margin:.5rem 0;max-width:100%}
-figcaption{color:var(--muted);font-size:.9rem;max-width:34rem}
+td details{margin:0}
+.pair,.cards{display:flex;flex-wrap:wrap;gap:.4rem 1rem}
+.others{columns:24rem;margin:.6rem 0}
+.others details{break-inside:avoid}
+figure{margin:.3rem 0;max-width:100%}
+figcaption{color:var(--muted);font-size:.9rem}
+.pair figcaption{max-width:34rem}
 svg{max-width:100%;height:auto}
 .card{background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.5rem;
-width:13rem}
+width:11rem;overflow-wrap:anywhere}
 .card img{width:8rem;height:auto;image-rendering:pixelated;display:block;margin-bottom:.3rem}
-.wrong{color:var(--hue-6);font-weight:600}
-@media print{nav,#theme{display:none}.scroll{overflow:visible}}
+.wrong{color:var(--bad);font-weight:600}
+.switch{border:0;padding:0;margin:.4rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:center}
+.switch legend{float:left;margin-right:1rem}
+.blocks{display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;margin:.3rem 0}
+.blocks details[open]{flex:0 0 100%;order:-1;border-left:3px solid var(--hue-4);padding-left:.6rem;min-width:0}
+.blocks p{flex:0 0 100%}
+@media(max-width:44rem){
+.figures,.causes{grid-template-columns:1fr;gap:.5rem}
+.figure strong{font-size:2rem}
+.sortable,.sortable tbody,.sortable caption,.sortable thead{display:block}
+.sortable thead tr{display:flex;flex-wrap:wrap}
+.sortable thead th{border:0}
+.sortable tbody tr{display:flex;flex-wrap:wrap;gap:0 .9rem;padding:.35rem 0;border-bottom:1px solid var(--grid)}
+.sortable tbody th,.sortable tbody td{border:0;padding:0;text-align:left!important}
+.sortable tbody th{flex:0 0 100%;max-width:none;font-weight:600}
+.sortable tbody td{white-space:normal;max-width:100%!important;background:none!important}
+.sortable td::before{color:var(--muted)}
+dl.note{grid-template-columns:1fr}
+dl.note dd{margin:0 0 .3rem}
+.legend{white-space:normal}
+.matrix{font-size:11px}
+.matrix th,.matrix td{padding:.1rem .2rem}
+}
+@media print{
+:root,:root:not([data-theme=light]),:root[data-theme=dark]{color-scheme:light;--paper:#fff;--box:#f6f8fa;--text:#1f2328;--muted:#59636e;--grid:#d1d9e0;--bar:#d3e4f8}
+*{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+body{font-size:12px;max-width:none;padding:0}
+table{font-size:10.5px}
+th,td{padding:.1rem .25rem}
+nav,#theme,.switch,.skip{display:none}
+.scroll{overflow:visible}
+tr,figure,.card,.figure{break-inside:avoid}
+h2,h3{break-after:avoid}
+thead{display:table-header-group}
+details:not([open]):not(.help){display:none}
+th button::after{content:""!important}
+}
 )css";
 
 constexpr std::string_view kPageScript = R"js(
@@ -95,6 +174,26 @@ constexpr std::string_view kPageScript = R"js(
       });
     });
   });
+  function reveal(element) {
+    for (var at = element; at; at = at.parentElement) {
+      if (at.tagName === "DETAILS") at.open = true;
+    }
+    element.scrollIntoView({block: "nearest"});
+  }
+  function target(link) {
+    return document.getElementById(link.getAttribute("href").slice(1));
+  }
+  document.addEventListener("click", function (event) {
+    var link = event.target.closest("a[href^='#']"), found = link && target(link);
+    if (!found) return;
+    if (found.tagName === "DETAILS") {
+      event.preventDefault();
+      found.open = !found.open;
+      if (found.open) found.scrollIntoView({block: "nearest"});
+    } else if (found.closest("details")) {
+      reveal(found);
+    }
+  });
   var theme = document.getElementById("theme"), root = document.documentElement;
   function isDark() {
     var chosen = root.getAttribute("data-theme");
@@ -114,7 +213,28 @@ constexpr std::string_view kPageScript = R"js(
 
 }  // namespace
 
-std::string_view page_style() { return kPageStyle; }
+std::string page_style() {
+  std::string style(kPageStyle);
+  for (std::size_t c = 1; c < kMaxTableColumns; ++c) {
+    style += fmt::format(".r{} td:nth-child({}){{text-align:right}}\n", c, c + 1);
+  }
+  style += "@media(max-width:44rem){\n";
+  for (std::size_t c = 1; c < kMaxTableColumns; ++c) {
+    style +=
+        fmt::format(".sortable td:nth-child({})::before{{content:var(--l{}) ' '}}\n", c + 1, c);
+  }
+  style += "}\n";
+  for (int step = 0; step < kNumHeats; ++step) {
+    style += fmt::format(".c{0}{{--c:var(--c{0})}}\nsvg .c{0}{{fill:var(--c{0})}}\n", step);
+    for (const auto& [name, letter] : {std::pair("error", 'e'), {"size", 's'}, {"time", 't'}}) {
+      style += fmt::format(
+          "section:has(#by-{}:checked) svg.net .{}{}{{fill:color-mix(in srgb,var(--c{}) 45%,"
+          "var(--box))}}\n",
+          name, letter, step, step);
+    }
+  }
+  return style;
+}
 
 std::string_view page_script() { return kPageScript; }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halftone/base/testing.h"
+#include "halftone/compress/recipe.h"
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/png.h"
 #include "halftone/report/page/side_files.h"
@@ -96,6 +97,132 @@ TEST(Page, SaysWhatIsMissing) {
   EXPECT_THAT(to_html(content), HasSubstr("The samples have no labels."));
   content.report.model.layers.clear();
   EXPECT_THAT(to_html(content), HasSubstr("The network has no layers with weights."));
+}
+
+/// A network in 2 bits beside its reference: 4 times smaller, 2 points lost, layer 1 the cause.
+Content compared() {
+  Content content = content_of("small.circle");
+  ModelReport& report = content.report;
+  report.reference = report.model;
+  report.reference->name = "float net.onnx";
+  report.reference->inspection.file_bytes = 4000;
+  NetworkFigures& model = report.model;
+  model.inspection.file_bytes = 1000;
+  model.layers.push_back(model.layers[0]);
+  for (std::size_t i = 0; i < 2; ++i) {
+    LayerFigures& layer = model.layers[i];
+    layer.info.name = layer.reference_name = "conv" + std::to_string(i);
+    layer.info.weights = "basis(2 bits)[1, 2]";
+    layer.info.weight_bits = layer.info.activation_bits = 2;
+    layer.info.weight_bytes = 10;
+    layer.error = compress::LayerError{20, 20};
+    layer.loss = i == 0 ? 0.01 : 0.03;
+    layer.eight_bit_bytes = 40;
+  }
+  model.evaluation = compress::Evaluation{"accuracy", 0.5, 400, compress::Comparison{0.75, 0.7, 9}};
+  model.causes = LossCauses{"kl", 400, 0.05, 0.25, {1}, 0.02, 0.125};
+  report.data = "samples";
+  report.num_samples = 400;
+  return content;
+}
+
+TEST(Verdict, SaysHowMuchSmallerAndWorse) {
+  const std::string html = to_html(compared());
+  EXPECT_THAT(html, HasSubstr("<strong>4.0×</strong> smaller"));
+  EXPECT_THAT(html, HasSubstr("4000 B → 1000 B"));
+  EXPECT_THAT(html, HasSubstr("<div class=\"figure bad\"><p><strong>−25.0</strong>"));
+  // sqrt(0.3 / 400) = 0.0274
+  EXPECT_THAT(html, HasSubstr("75.0 → 50.0 % of 400 samples, ± 2.7"));
+  EXPECT_THAT(html, HasSubstr("<b>4.0 times smaller and 25.0 points of accuracy lost.</b>"));
+  const json verdict = json::parse(to_json(compared()))["verdict"];
+  EXPECT_EQ(verdict["size"]["ratio"], 4);
+  EXPECT_EQ(verdict["accuracy"]["from"], 0.75);
+  EXPECT_EQ(verdict["accuracy"]["to"], 0.5);
+  EXPECT_TRUE(verdict["speed"]["to"].is_null());
+}
+
+TEST(Verdict, NamesTheCausesAndTheCommandThatHelps) {
+  const json verdict = json::parse(to_json(compared()))["verdict"];
+  EXPECT_EQ(verdict["causes"][0]["layer"], "conv1");
+  EXPECT_EQ(verdict["causes"][0]["share"], 0.75);
+  EXPECT_EQ(verdict["causes"][0]["extra_bytes"], 30);
+  EXPECT_EQ(verdict["sentences"][1],
+            "conv1 causes 75 % of the loss; with it in float32 the network loses 12.5 points, not "
+            "25.0.");
+  EXPECT_EQ(verdict["sentences"][2], "8 bits for it take 30 B more:");
+  EXPECT_EQ(verdict["command"],
+            "halftone quantize 'float net.onnx' -o better.circle --data SAMPLES --weight-bits 2 "
+            "--activation-bits 2 --recipe better.toml");
+  const compress::Recipe recipe = compress::parse_recipe(verdict["recipe"].get<std::string>(), "r");
+  EXPECT_EQ(recipe.for_layer("conv1").weights->bits, 8);
+  EXPECT_EQ(recipe.for_layer("conv0").weights->bits, 3);  // as it is by default
+}
+
+TEST(Verdict, TakesNoiseWhereNoLossWasEstimated) {
+  Content content = compared();
+  content.report.model.causes.reset();
+  for (LayerFigures& layer : content.report.model.layers) layer.loss.reset();
+  content.report.model.layers[0].error->sqnr_alone_db = 10;  // ten times the noise of the other
+  const json verdict = json::parse(to_json(content))["verdict"];
+  EXPECT_EQ(verdict["share_of"], "noise");
+  EXPECT_NEAR(verdict["causes"][0]["share"].get<double>(), 10.0 / 11, 1e-12);
+  EXPECT_EQ(verdict["causes"][0]["layer"], "conv0");
+}
+
+TEST(Verdict, JudgesOtherFigures) {
+  Content content = compared();
+  content.report.reference->inspection.file_bytes = 500;
+  content.report.model.evaluation->value = 0.748;
+  EXPECT_THAT(to_html(content), HasSubstr("<strong>2.0×</strong> larger"));
+  EXPECT_THAT(to_html(content), HasSubstr("<div class=\"figure good\"><p><strong>−0.2</strong>"));
+  content.report.model.evaluation =
+      compress::Evaluation{"agreement", 0.9, 400, compress::Comparison{{}, 0.9, 31, 0.1}};
+  EXPECT_THAT(to_html(content), HasSubstr("<strong>90.0 %</strong> same answers"));
+  EXPECT_THAT(to_html(content), HasSubstr("with it in float32 the loss is 0.02, not 0.05"));
+  content.report.model.evaluation->reference->divergence.reset();
+  EXPECT_THAT(to_html(content), HasSubstr("<strong>31.0 dB</strong> output SQNR"));
+}
+
+TEST(Page, ColoursLayersByLossInEveryPart) {
+  const std::string html = to_html(compared());
+  EXPECT_THAT(html, HasSubstr("<tr id=l0 class=c3>"));  // 0.01 to 0.03
+  EXPECT_THAT(html, HasSubstr("<a href=\"#l0\" tabindex=-1><title>conv0: 2 bits, 10 B, "));
+  EXPECT_THAT(html, HasSubstr("style=--w:33%>0.0100</td>"));  // a third of the largest loss
+}
+
+TEST(Page, ShowsConfusedClassesByName) {
+  Content content = compared();
+  content.report.model.confusion = Confusion{3, {5, 1, 0, 0, 6, 0, 2, 0, 4}};
+  EXPECT_THAT(to_html(content), HasSubstr("Most often 2 is taken for 0: 2 of 6 samples, 0 by the"));
+  EXPECT_THAT(to_html(content), HasSubstr("With --classes, the classes have their names."));
+  content.report.classes = {"<cat>", "dog", "bird"};
+  const std::string html = to_html(content);
+  EXPECT_THAT(html, HasSubstr("Most often bird is taken for &lt;cat&gt;: 2 of 6 samples"));
+  EXPECT_THAT(html, HasSubstr("<td class=right style=--a:83%>5</td>"));
+  const json facts = json::parse(to_json(content));
+  EXPECT_EQ(facts["model"]["confusion"], json({{5, 1, 0}, {0, 6, 0}, {2, 0, 4}}));
+  EXPECT_EQ(facts["classes"][1], "dog");
+  content.report.model.confusion->num_classes = 41;
+  content.report.model.confusion->counts.assign(std::size_t{41} * 41, 1);
+  EXPECT_THAT(to_html(content), HasSubstr("The most frequent mistakes"));
+}
+
+TEST(Page, PlotsSeveralNetworksAndDimsThoseThatAreDominated) {
+  Content content = compared();
+  NetworkFigures worse = content.report.model;
+  worse.name = "worse.circle";
+  worse.inspection.file_bytes = 2000;
+  worse.evaluation->value = 0.4;
+  content.report.beside = {worse, worse};
+  content.report.reference->evaluation = compress::Evaluation{"accuracy", 0.75, 400, {}};
+  const std::string html = to_html(content);
+  EXPECT_THAT(html, HasSubstr("4 networks side by side"));
+  EXPECT_THAT(html, HasSubstr("bits, beside 2"));
+  EXPECT_THAT(html, HasSubstr("<g class=\"h2 dim\">"));
+  EXPECT_THAT(html, HasSubstr("<g class=\"h1\">"));
+  const json facts = json::parse(to_json(content));
+  EXPECT_EQ(facts["beside"]["name"], "worse.circle");
+  EXPECT_EQ(facts["more_beside"].size(), 1U);
 }
 
 TEST(Page, ShowsWorstSamplesByEachMeasure) {

@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halftone/report/page/drawing.h"
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
-#include "halftone/report/page/picture.h"
 #include "halftone/report/page/png.h"
 #include "halftone/report/table.h"
 
 namespace halftone::report::page {
 namespace {
 
-std::string sample_card(const SampleFigures& sample) {
+std::string sample_card(const ModelReport& report, const SampleFigures& sample) {
+  const auto name = [&](std::int64_t index) { return markup(class_name(report, index)); };
   std::string picture;
   if (sample.picture) {
     picture = fmt::format("<img alt=\"Sample {}\" width={} height={} src=\"{}\">", sample.index,
@@ -22,13 +23,14 @@ std::string sample_card(const SampleFigures& sample) {
                           data_address(png(*sample.picture)));
   }
   std::string lines = fmt::format("sample {}<br>", sample.index);
-  if (sample.label) lines += fmt::format("label {}<br>", *sample.label);
-  if (sample.reference_predicted)
-    lines += fmt::format("reference {}<br>", *sample.reference_predicted);
+  if (sample.label) lines += fmt::format("label {}<br>", name(*sample.label));
+  if (sample.reference_predicted) {
+    lines += fmt::format("reference {}<br>", name(*sample.reference_predicted));
+  }
   const bool is_wrong = sample.label ? *sample.label != sample.predicted
                                      : sample.reference_predicted != sample.predicted;
-  lines += fmt::format("model {}{}{}<br>", is_wrong ? "<span class=wrong>" : "", sample.predicted,
-                       is_wrong ? " (wrong)</span>" : "");
+  lines += fmt::format("model {}{}{}<br>", is_wrong ? "<span class=wrong>" : "",
+                       name(sample.predicted), is_wrong ? " (wrong)</span>" : "");
   return fmt::format("<div class=card>{}{}{}</div>\n", picture, lines,
                      format_number(sample.badness, 4));
 }
@@ -65,7 +67,7 @@ std::string course_html(const TrainingCourse& course) {
 std::string samples_section(const ModelReport& report) {
   if (report.worst.empty()) return "";
   std::string cards;
-  for (const SampleFigures& sample : report.worst) cards += sample_card(sample);
+  for (const SampleFigures& sample : report.worst) cards += sample_card(report, sample);
   return note(measure_text(report.measure)) + "<div class=cards>\n" + cards + "</div>\n";
 }
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "halftone/report/page/picture.h"
-#include "halftone/report/page/plot.h"
+#include "halftone/report/svg/picture.h"
+#include "halftone/report/svg/plot.h"
 
-namespace halftone::report::page {
+namespace halftone::report::svg {
 namespace {
 
 // In pixels.
@@ -121,4 +121,4 @@ std::string histogram(const HistogramPlot& plot) {
   return picture({kHistogramWidth, kHistogramHeight, plot.title}, content + scale(span));
 }
 
-}  // namespace halftone::report::page
+}  // namespace halftone::report::svg

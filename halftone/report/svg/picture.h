@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace halftone::report::page {
+namespace halftone::report::svg {
 
 /// The CSS rules of the pictures. Colours are these variables of the page, with those of a light
 /// page where it defines none: --text, --muted, --grid (lines of axes), --paper (background),
@@ -51,4 +51,7 @@ struct Frame {
 /// An <svg> element inside HTML, of its natural size that shrinks with the page.
 std::string picture(const Frame& frame, const std::string& content);
 
-}  // namespace halftone::report::page
+/// A picture as a file of its own: XML on white, with the rules of picture_style().
+std::string file_of(const std::string& picture);
+
+}  // namespace halftone::report::svg

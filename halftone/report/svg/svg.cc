@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/report/svg.h"
+#include "halftone/report/svg/svg.h"
 
 #include <fmt/format.h>
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/report/page/plot.h"
+#include "halftone/report/svg/plot.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
-#include "halftone/report/page/picture.h"
-#include "halftone/report/svg.h"
+#include "halftone/report/svg/picture.h"
+#include "halftone/report/svg/svg.h"
 
-namespace halftone::report::page {
+namespace halftone::report::svg {
 namespace {
 
 // In pixels.
@@ -119,7 +121,15 @@ struct Axes {
   }
 };
 
-std::string tick_text(double tick) { return fmt::format("{:.6g}", tick); }
+/// "2.5", "100000", then "1 M", "250 G".
+std::string tick_text(double tick) {
+  constexpr std::array kPrefixes = {std::pair{1e15, 'P'}, std::pair{1e12, 'T'}, std::pair{1e9, 'G'},
+                                 std::pair{1e6, 'M'}};
+  for (const auto& [unit, letter] : kPrefixes) {
+    if (std::abs(tick) >= unit) return fmt::format("{:.4g} {}", tick / unit, letter);
+  }
+  return fmt::format("{:.6g}", tick);
+}
 
 std::string grid(const Axes& axes, const Plot& plot) {
   std::string path;
@@ -175,6 +185,44 @@ std::string dots_of(const Series& series, const Axes& axes) {
   return content + rings;
 }
 
+/// The names beside points: above or below, where they cover no other.
+class PointNames {
+ public:
+  std::string of(const Series& series, const Axes& axes) {
+    std::string content;
+    for (const Point& point : series.points) {
+      if (!point.name.empty() && axes.shows(point)) content += add(point, axes);
+    }
+    return content;
+  }
+
+ private:
+  struct Place {
+    double left;
+    double right;
+    double y;
+  };
+  std::string add(const Point& point, const Axes& axes) {
+    const std::string name = shortened(point.name, kMaxSeriesLabel);
+    const double width = kCharacter * static_cast<double>(num_characters(name));
+    const double x = axes.left(point.x);
+    const bool is_right = x + width > kPlotPageRight;
+    const double left = is_right ? x + 4 - width : x - 4;
+    for (const double y : {axes.top(point.y) - 7, axes.top(point.y) + 15}) {
+      const bool is_free = std::ranges::none_of(places_, [&](const Place& each) {
+        return left < each.right && each.left < left + width && std::abs(y - each.y) < kNameHeight;
+      });
+      if (!is_free || y > kPlotPageBottom) continue;
+      places_.push_back({left, left + width, y});
+      return label(is_right ? x + 4 : x - 4, y, is_right ? "end" : "", name);
+    }
+    return "";
+  }
+
+  static constexpr double kNameHeight = 12;
+  std::vector<Place> places_;
+};
+
 std::string hue_class(std::size_t index) { return "h" + std::to_string(index % kNumHues + 1); }
 
 /// Below the plot: a dot and the label of each series, in as many lines as they take.
@@ -223,12 +271,14 @@ std::string plot(const Plot& plot) {
   const Axes axes{{x, plot.log_x}, {y, plot.log_y}};
   const Legend legend = legend_of(plot);
   content += grid(axes, plot) + legend.content;
+  PointNames names;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     const Series& series = plot.series[i];
-    content += "<g class=\"" + hue_class(i) + "\">" +
-               (series.is_line ? line_of(series, axes) : "") + dots_of(series, axes) + "</g>\n";
+    content += "<g class=\"" + hue_class(i) + (series.is_dim ? " dim" : "") + "\">" +
+               (series.is_line ? line_of(series, axes) : "") +
+               (series.has_dots ? dots_of(series, axes) : "") + names.of(series, axes) + "</g>\n";
   }
   return picture({kPlotPageWidth, kPlotPageHeight + legend.height, plot.title}, content);
 }
 
-}  // namespace halftone::report::page
+}  // namespace halftone::report::svg

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "halftone/report/page/picture.h"
-#include "halftone/report/page/plot.h"
+#include "halftone/report/svg/picture.h"
+#include "halftone/report/svg/plot.h"
 
-namespace halftone::report::page {
+namespace halftone::report::svg {
 namespace {
 
 // In pixels.
@@ -108,4 +108,4 @@ std::string bars(const std::string& title, const std::vector<Bar>& bars) {
   return picture({kBarsWidth, bottom + 6, title}, content);
 }
 
-}  // namespace halftone::report::page
+}  // namespace halftone::report::svg

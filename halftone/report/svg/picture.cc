@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/report/page/picture.h"
+#include "halftone/report/svg/picture.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "halftone/base/printable.h"
-#include "halftone/report/svg.h"
+#include "halftone/report/svg/svg.h"
 
-namespace halftone::report::page {
+namespace halftone::report::svg {
 namespace {
 
 constexpr const char* kRules = R"(svg.plot{max-width:100%;height:auto}
@@ -25,6 +25,8 @@ svg .bar{fill:var(--h,var(--hue-1,#0969da))}
 svg .line{fill:none;stroke:var(--h,var(--hue-1,#0969da));stroke-width:1.5}
 svg .dots{fill:none;stroke:var(--h,var(--hue-1,#0969da));stroke-width:4;stroke-linecap:round}
 svg .dot{fill:var(--h,var(--hue-1,#0969da))}
+svg .dim .dot,svg .dim .dots,svg .dim .line{opacity:.4}
+svg.plot .dim text{fill:var(--muted,#59636e)}
 svg .ring{fill:none;stroke:var(--text,#1f2328);stroke-width:2}
 svg .level{fill:none;stroke:var(--hue-2,#bc4c00);stroke-width:1.5}
 svg .knobs{fill:none;stroke:var(--hue-2,#bc4c00);stroke-width:4;stroke-linecap:round}
@@ -112,4 +114,32 @@ std::string picture(const Frame& frame, const std::string& content) {
          "</svg>\n";
 }
 
-}  // namespace halftone::report::page
+std::string file_of(const std::string& picture) {
+  std::string xml;
+  bool is_tag = false;
+  bool is_quoted = false;
+  bool is_bare = false;  // a value without quotes
+  for (std::size_t i = 0; i < picture.size(); ++i) {
+    const char c = picture[i];
+    if (is_bare && (c == ' ' || c == '>' || picture.compare(i, 2, "/>") == 0)) {
+      xml += '"';
+      is_bare = false;
+    }
+    xml += c;
+    if (c == '<') is_tag = true;
+    if (is_tag && !is_bare && c == '"') is_quoted = !is_quoted;
+    if (is_quoted || !is_tag) continue;
+    if (c == '>') is_tag = false;
+    if (c == '=' && i + 1 < picture.size() && picture[i + 1] != '"') {
+      xml += '"';
+      is_bare = true;
+    }
+  }
+  const std::string begin = "<svg xmlns=\"http://www.w3.org/2000/svg\"";
+  const std::string ground = "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>";
+  const std::size_t inside = xml.find('>') + 1;
+  return begin + xml.substr(4, inside - 4) + "<style>" + picture_style() + "</style>" + ground +
+         xml.substr(inside) + "\n";
+}
+
+}  // namespace halftone::report::svg

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace halftone::report::page {
+namespace halftone::report::svg {
 
 struct Bar {
   std::string label;
@@ -36,12 +36,15 @@ struct Point {
   double y;
   std::string title;       ///< text under the pointer
   bool is_marked = false;  ///< has a ring
+  std::string name{};      ///< beside it, unless that would cover another name
 };
 
 struct Series {
-  std::string label;
+  std::string label;  ///< in the legend; empty: none
   std::vector<Point> points;
-  bool is_line = true;  ///< else dots only
+  bool is_line = true;   ///< else dots only
+  bool is_dim = false;   ///< of less interest
+  bool has_dots = true;  ///< at its points
 };
 
 struct Plot {
@@ -57,4 +60,4 @@ struct Plot {
 /// that is not finite, or not positive on a logarithmic axis, are omitted; a line breaks there.
 std::string plot(const Plot& plot);
 
-}  // namespace halftone::report::page
+}  // namespace halftone::report::svg

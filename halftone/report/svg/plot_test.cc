@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/report/page/plot.h"
+#include "halftone/report/svg/plot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "halftone/report/markup_testing.h"
-#include "halftone/report/page/picture.h"
+#include "halftone/report/svg/picture.h"
 
-namespace halftone::report::page {
+namespace halftone::report::svg {
 namespace {
 
 using testing::HasSubstr;
@@ -253,4 +253,4 @@ TEST(PlotOfSeries, NoPointsAreSaidSo) {
 }
 
 }  // namespace
-}  // namespace halftone::report::page
+}  // namespace halftone::report::svg

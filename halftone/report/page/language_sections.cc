@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/page/language_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "halftone/report/page/drawing.h"
+#include "halftone/report/page/heat.h"
+#include "halftone/report/page/html.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report::page {
+namespace {
+
+/// A token for people: quoted, with its blanks.
+std::string token_html(const std::string& token) {
+  std::string shown;
+  for (const char c : token) shown += c == '\n' ? std::string("↵") : std::string(1, c);
+  return "<code>" + markup(shown) + "</code>";
+}
+
+std::string position_plot(const TextFileEvaluation& text, bool is_kl) {
+  Plot picture{is_kl ? "Divergence by position, " + text.text : "Loss by position, " + text.text,
+               "position in the window",
+               is_kl ? "KL, nats a token" : "loss, nats a token",
+               {},
+               true,
+               false};
+  Series series{"", {}};
+  for (const PositionLoss& each : text.details.positions) {
+    const lm::Estimate& found = is_kl ? each.kl : each.loss;
+    const auto middle = std::sqrt(static_cast<double>(each.first) * static_cast<double>(each.last));
+    series.points.push_back({middle, found.value,
+                             fmt::format("{} to {}: {:.4g} ± {:.2g}", each.first, each.last,
+                                         found.value, found.standard_error)});
+  }
+  picture.series.push_back(std::move(series));
+  return "<figure>" + plot(picture) + "</figure>\n";
+}
+
+/// The loss of each matrix in its own type, as far as a table has it.
+std::map<std::string, double> own_losses(const LanguageContent& content) {
+  std::map<std::string, double> losses;
+  for (const SensitivityTable& table : content.sensitivities) {
+    for (const MatrixFigures& matrix : content.report.matrices) {
+      const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
+      const auto choice = std::ranges::find(table.choices, matrix.type);
+      if (unit == table.units.end() || choice == table.choices.end()) continue;
+      losses[matrix.name] = unit->losses[static_cast<std::size_t>(choice - table.choices.begin())];
+    }
+  }
+  return losses;
+}
+
+/// Few bits are the warm end of the colours.
+int heat_of_bits(double bits) {
+  constexpr double kBits[] = {16, 8, 6, 4.75, 3.75};
+  int step = 0;
+  for (const double limit : kBits) step += bits < limit ? 1 : 0;
+  return step;
+}
+
+}  // namespace
+
+std::string positions_section(const LanguageReport& report) {
+  std::string html;
+  for (const TextFileEvaluation& text : report.evaluations) {
+    if (text.details.positions.empty()) continue;
+    html += position_plot(text, false);
+    if (text.measures.reference) html += position_plot(text, true);
+  }
+  return html.empty() ? "" : "<div class=pair>\n" + html + "</div>\n";
+}
+
+std::string changed_section(const LanguageReport& report) {
+  HtmlTable table("Where the predictions are farthest from those of the reference",
+                  {{"text before", false},
+                   {"token", false},
+                   {"model predicts", false},
+                   {"reference predicts", false},
+                   {"KL, nats"},
+                   {"loss"},
+                   {"loss of the reference"}});
+  for (const TextFileEvaluation& text : report.evaluations) {
+    for (const ChangedToken& each : text.details.changed) {
+      table.add_row({{"…" + markup(each.before)},
+                     {token_html(each.token)},
+                     {token_html(each.predicted)},
+                     {token_html(each.reference_predicted)},
+                     Cell::number(each.kl, 3),
+                     Cell::number(each.loss, 2),
+                     Cell::number(each.reference_loss, 2)});
+    }
+  }
+  return table.empty() ? "" : table.html();
+}
+
+std::string types_section(const LanguageContent& content) {
+  const std::map<std::string, double> losses = own_losses(content);
+  std::vector<std::string> roles;
+  std::map<std::pair<std::string, std::size_t>, const MatrixFigures*> cells;
+  std::size_t num_blocks = 0;
+  for (const MatrixFigures& matrix : content.report.matrices) {
+    if (!matrix.block) continue;
+    if (std::ranges::find(roles, matrix.role) == roles.end()) roles.push_back(matrix.role);
+    cells[{matrix.role, *matrix.block}] = &matrix;
+    num_blocks = std::max(num_blocks, *matrix.block + 1);
+  }
+  if (roles.empty()) return "";
+  std::string head = "<th scope=col>block</th>";
+  for (const std::string& role : roles) head += "<th scope=col>" + markup(role) + "</th>";
+  std::string rows;
+  for (std::size_t block = 0; block < num_blocks; ++block) {
+    rows += fmt::format("<tr><th scope=row>{}</th>", block);
+    for (const std::string& role : roles) {
+      const auto found = cells.find({role, block});
+      if (found == cells.end()) {
+        rows += "<td></td>";
+        continue;
+      }
+      const MatrixFigures& matrix = *found->second;
+      const auto loss = losses.find(matrix.name);
+      const bool has_loss = loss != losses.end() && !std::isnan(loss->second);
+      rows += fmt::format("<td class=c{} title=\"{}: {}{}\">{}</td>",
+                          has_loss ? heat_of_loss(loss->second) : heat_of_bits(matrix.bits),
+                          markup(matrix.name), format_bytes(matrix.bytes),
+                          has_loss ? fmt::format(", loss {:.2g}", loss->second) : "",
+                          markup(matrix.type));
+    }
+    rows += "</tr>\n";
+  }
+  return "<p>" + heat_legend(losses.empty() ? "Colour, bits that are saved" : "Colour, loss") +
+         "</p>\n<div class=scroll role=region tabindex=0 aria-label=Types><table class=types>"
+         "<caption>Types of the matrices by block</caption>\n<thead><tr>" +
+         head + "</tr></thead>\n<tbody>\n" + rows + "</tbody></table></div>\n";
+}
+
+Json details_json(const TextDetails& details) {
+  Json positions = Json::array();
+  for (const PositionLoss& each : details.positions) {
+    positions.push_back({{"first", each.first},
+                         {"last", each.last},
+                         {"loss", each.loss.value},
+                         {"kl_divergence", each.kl.value}});
+  }
+  Json changed = Json::array();
+  for (const ChangedToken& each : details.changed) {
+    changed.push_back({{"index", each.index},
+                       {"before", each.before},
+                       {"token", each.token},
+                       {"predicted", each.predicted},
+                       {"reference_predicted", each.reference_predicted},
+                       {"loss", each.loss},
+                       {"reference_loss", each.reference_loss},
+                       {"kl_divergence", each.kl}});
+  }
+  return {{"positions", positions}, {"changed", changed}};
+}
+
+}  // namespace halftone::report::page

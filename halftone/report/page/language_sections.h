@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the page about a language model. Private to this folder.
+#pragma once
+
+#include <string>
+
+#include "halftone/report/json.h"
+#include "halftone/report/page/language_page.h"
+
+namespace halftone::report::page {
+
+// Sections, each empty if there is nothing to show.
+
+/// Loss and divergence by position in the windows of a text.
+std::string positions_section(const LanguageReport& report);
+/// The tokens whose prediction changed most.
+std::string changed_section(const LanguageReport& report);
+/// The types of all matrices, by block and role.
+std::string types_section(const LanguageContent& content);
+/// The keys "positions" and "changed" of a text.
+Json details_json(const TextDetails& details);
+
+}  // namespace halftone::report::page

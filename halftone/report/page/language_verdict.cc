@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict on a language model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "halftone/report/page/heat.h"
+#include "halftone/report/page/verdict.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report::page {
+namespace {
+
+constexpr std::size_t kMaxMatrices = 3;
+
+VerdictFigure language_speed_figure(const LanguageReport& report) {
+  VerdictFigure figure{"speed", "–", "speed", "with --time: how fast it writes, by which parts"};
+  if (!report.speed || report.speed->depths.empty()) return figure;
+  const SpeedAtDepth& own = report.speed->depths.front();
+  figure.to = own.tokens_per_second;
+  const std::string reads =
+      fmt::format("{} read a token, {} thread{}", format_bytes(own.bytes_per_token),
+                  report.speed->threads, report.speed->threads == 1 ? "" : "s");
+  if (!report.reference_speed || report.reference_speed->depths.empty()) {
+    figure.value = fmt::format("{:.4g}", own.tokens_per_second);
+    figure.words = "tokens a second";
+    figure.detail = reads;
+    return figure;
+  }
+  figure.from = report.reference_speed->depths.front().tokens_per_second;
+  const double ratio = *figure.to / std::max(*figure.from, 1e-9);
+  figure.ratio = ratio;
+  const std::string times = ratio_text(ratio < 1 ? 1 / ratio : ratio);
+  figure.value = times + "×";
+  figure.words = ratio < 1 ? "slower" : "faster";
+  figure.phrase = times + " times " + figure.words;
+  figure.mood = ratio > 1.05 ? Mood::kGood : ratio < 0.95 ? Mood::kBad : Mood::kFair;
+  if (figure.mood == Mood::kFair) figure.phrase = "as fast";
+  figure.detail =
+      fmt::format("{:.4g} → {:.4g} tokens a second, {}", *figure.from, *figure.to, reads);
+  return figure;
+}
+
+VerdictFigure perplexity_figure(const LanguageReport& report) {
+  VerdictFigure figure{"perplexity", "–", "perplexity", "with --text: how well it predicts"};
+  if (report.evaluations.empty()) return figure;
+  const TextFileEvaluation& text = report.evaluations.front();
+  const lm::TextEvaluation& own = text.measures;
+  figure.to = own.perplexity.value;
+  if (!own.reference) {
+    figure.value = fmt::format("{:.4g}", own.perplexity.value);
+    figure.detail = fmt::format("± {:.2g}, {} tokens of {}", own.perplexity.standard_error,
+                                own.num_tokens, text.text);
+    figure.phrase = "perplexity " + figure.value;
+    return figure;
+  }
+  const lm::TextComparison& reference = *own.reference;
+  figure.from = reference.perplexity.value;
+  figure.ratio = reference.ratio.value;
+  const double percent = 100 * (reference.ratio.value - 1);
+  figure.value = fmt::format("{}{:.{}f} %", percent < 0 ? "−" : "+", std::abs(percent),
+                             std::abs(percent) < 10 ? 1 : 0);
+  figure.phrase =
+      fmt::format("perplexity {:.1f} % {}", std::abs(percent), percent < 0 ? "lower" : "higher");
+  figure.mood = percent <= 1 ? Mood::kGood : percent <= 5 ? Mood::kFair : Mood::kBad;
+  figure.detail = fmt::format("{:.4g} → {:.4g}, ± {:.1g} %; KL {:.3g} ± {:.1g} nats a token",
+                              *figure.from, *figure.to, 100 * reference.ratio.standard_error,
+                              reference.mean_kl.value, reference.mean_kl.standard_error);
+  return figure;
+}
+
+/// The loss of a matrix in the type that it has.
+std::optional<double> own_loss(const SensitivityTable& table, const MatrixFigures& matrix) {
+  const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
+  const auto choice = std::ranges::find(table.choices, matrix.type);
+  if (unit == table.units.end() || choice == table.choices.end()) return std::nullopt;
+  const double loss = unit->losses[static_cast<std::size_t>(choice - table.choices.begin())];
+  return std::isnan(loss) ? std::nullopt : std::optional(loss);
+}
+
+/// The cheapest choice that loses at most half: what would help a matrix.
+void add_better_type(const SensitivityTable& table, const MatrixFigures& matrix, double loss,
+                     VerdictCause& cause) {
+  const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
+  for (std::size_t c = 0; c < table.choices.size(); ++c) {
+    if (!(unit->losses[c] <= loss / 2)) continue;
+    const double extra = unit->bytes[c] - static_cast<double>(matrix.bytes);
+    if (cause.extra_bytes && extra >= *cause.extra_bytes) continue;
+    cause.extra_bytes = extra;
+    cause.help =
+        fmt::format("{} loses {:.2g} and takes {} more.", table.choices[c], unit->losses[c],
+                    format_bytes(static_cast<std::size_t>(std::max(extra, 0.0))));
+  }
+}
+
+void add_matrix_causes(const LanguageContent& content, Verdict& verdict) {
+  for (const SensitivityTable& table : content.sensitivities) {
+    std::vector<std::pair<double, const MatrixFigures*>> losses;
+    double sum = 0;
+    for (const MatrixFigures& matrix : content.report.matrices) {
+      const std::optional<double> loss = own_loss(table, matrix);
+      if (!loss) continue;
+      losses.emplace_back(*loss, &matrix);
+      sum += *loss;
+    }
+    if (!(sum > 0)) continue;
+    std::ranges::stable_sort(losses,
+                             [](const auto& a, const auto& b) { return a.first > b.first; });
+    losses.resize(std::min(losses.size(), kMaxMatrices));
+    verdict.share_of = "loss";
+    std::vector<std::string> names;
+    double share = 0;
+    for (const auto& [loss, matrix] : losses) {
+      VerdictCause cause{matrix->name};
+      cause.share = loss / sum;
+      cause.heat = heat_of_loss(loss);
+      cause.facts = fmt::format("{}, {}, {:.2g} nats a token", matrix->type,
+                                format_bytes(matrix->bytes), loss);
+      add_better_type(table, *matrix, loss, cause);
+      names.push_back(matrix->name);
+      share += cause.share;
+      verdict.causes.push_back(std::move(cause));
+    }
+    verdict.sentences.push_back(
+        fmt::format("{} cause {:.0f} % of the predicted loss.", listed(names), 100 * share));
+    return;
+  }
+}
+
+}  // namespace
+
+Verdict verdict_of(const LanguageContent& content) {
+  const LanguageReport& report = content.report;
+  Verdict verdict;
+  std::optional<double> from;
+  if (report.reference_bytes > 0) from = static_cast<double>(report.reference_bytes);
+  verdict.figures = {size_figure(from, static_cast<double>(report.file_bytes)),
+                     language_speed_figure(report), perplexity_figure(report)};
+  const std::string sentence = first_sentence(verdict.figures);
+  if (!sentence.empty()) verdict.sentences.push_back(sentence);
+  add_matrix_causes(content, verdict);
+  if (report.evaluations.empty()) {
+    verdict.missing.emplace_back(
+        "No text was given. With --text, the page shows perplexity, and with --reference "
+        "how far the predictions are from those of another model.");
+  }
+  if (!report.speed) {
+    verdict.missing.emplace_back(
+        "No times were measured. With --time, the page shows how fast it writes, and the bytes "
+        "that it reads for a token.");
+  }
+  if (content.sensitivities.empty()) {
+    verdict.missing.emplace_back(
+        "With --sensitivity, the page shows what each matrix loses in each type.");
+  }
+  verdict.missing.insert(verdict.missing.end(), report.missing.begin(), report.missing.end());
+  return verdict;
+}
+
+}  // namespace halftone::report::page

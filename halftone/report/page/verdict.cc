@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict on a network.
+#include "halftone/report/page/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "halftone/compress/recipe.h"
+#include "halftone/report/page/heat.h"
+#include "halftone/report/page/page_parts.h"
+#include "halftone/report/table.h"
+#include "halftone/report/units.h"
+
+namespace halftone::report::page {
+namespace {
+
+constexpr int kHelpBits = 8;
+constexpr std::size_t kMaxCauses = 3;
+constexpr double kLeastShareOfNoise = 0.05;
+constexpr std::size_t kMaxNamedSlow = 3;
+// Of accuracy, in points: below the first the loss is small, above the second large.
+constexpr double kFairPoints = 0.5;
+constexpr double kBadPoints = 2;
+
+const Evaluation* evaluation_in(const NetworkFigures& network) {
+  return network.evaluation ? &*network.evaluation : nullptr;
+}
+
+VerdictFigure speed_figure(const ModelReport& report) {
+  VerdictFigure figure{"speed"};
+  const auto& own = report.model.profile;
+  if (!own) {
+    figure.value = "–";
+    figure.words = "speed";
+    figure.detail = "with --time: how fast it is, layer by layer";
+    return figure;
+  }
+  figure.to = own->median_us;
+  const std::string run = fmt::format(
+      "{} sample{}, {} thread{}", own->batch, own->batch == 1 ? "" : "s",
+      report.model.plan->options().threads, report.model.plan->options().threads == 1 ? "" : "s");
+  if (!report.reference || !report.reference->profile || own->median_us <= 0) {
+    figure.value = time_text(1e-6 * own->median_us);
+    figure.words = "a run";
+    figure.detail = run;
+    return figure;
+  }
+  figure.from = report.reference->profile->median_us;
+  const double ratio = *figure.from / *figure.to;
+  figure.ratio = ratio;
+  const bool is_slower = ratio < 1;
+  const std::string times = ratio_text(is_slower ? 1 / ratio : ratio);
+  figure.value = times + "×";
+  figure.words = is_slower ? "slower" : "faster";
+  figure.phrase = times + " times " + figure.words;
+  figure.mood = ratio > 1.05 ? Mood::kGood : ratio < 0.95 ? Mood::kBad : Mood::kFair;
+  if (figure.mood == Mood::kFair) figure.phrase = "as fast";
+  figure.detail =
+      time_text(1e-6 * *figure.from) + " → " + time_text(1e-6 * *figure.to) + ", " + run;
+  return figure;
+}
+
+/// Accuracy lost in points: by how much, and whether that may be chance.
+void judge_points(VerdictFigure& figure, double error_points) {
+  const double lost = 100 * (*figure.from - *figure.to);
+  const bool is_chance = std::abs(lost) < 2 * error_points;
+  figure.value = fmt::format("{}{:.1f}", lost > 0 ? "−" : "+", std::abs(lost));
+  figure.words = "points of accuracy";
+  figure.phrase =
+      fmt::format("{:.1f} points of accuracy {}", std::abs(lost), lost > 0 ? "lost" : "gained");
+  figure.mood = lost <= kFairPoints ? Mood::kGood : lost <= kBadPoints ? Mood::kFair : Mood::kBad;
+  if (is_chance && figure.mood == Mood::kBad) figure.mood = Mood::kFair;
+  figure.detail += fmt::format(", ± {:.1f}", error_points);
+}
+
+VerdictFigure accuracy_figure(const ModelReport& report) {
+  VerdictFigure figure{"accuracy", "–", "accuracy"};
+  const Evaluation* own = evaluation_in(report.model);
+  if (own == nullptr) {
+    figure.detail = report.data.empty() ? "with --data: how well it answers"
+                                        : "with labels, or with --reference: how well it answers";
+    return figure;
+  }
+  const bool has_labels = own->metric == "accuracy";
+  figure.to = own->value;
+  if (has_labels && own->reference && own->reference->value) {
+    figure.from = own->reference->value;
+    figure.detail = fmt::format("{:.1f} → {:.1f} % of {} samples", 100 * *figure.from,
+                                100 * own->value, own->samples);
+    // Only samples with another answer add to the variance of the difference.
+    const double changed = 1 - own->reference->agreement;
+    judge_points(figure, 100 * std::sqrt(changed / static_cast<double>(own->samples)));
+    return figure;
+  }
+  const bool is_classifier = has_labels || (own->reference && own->reference->divergence);
+  if (!is_classifier && own->reference) {
+    figure.value = fmt::format("{:.1f} dB", own->reference->sqnr_db);
+    figure.words = "output SQNR";
+    figure.detail = fmt::format("signal to noise of the output, {} samples", own->samples);
+    figure.phrase = figure.value + " between signal and noise of the output";
+    figure.to = own->reference->sqnr_db;
+    return figure;
+  }
+  figure.value = fmt::format("{:.1f} %", 100 * own->value);
+  figure.words = has_labels ? "accuracy" : "same answers";
+  figure.detail = fmt::format("of {} samples", own->samples);
+  figure.phrase =
+      figure.value + (has_labels ? " of the answers right" : " of the answers the same");
+  return figure;
+}
+
+/// What each layer adds to the loss: as estimated, else as noise of its output alone.
+std::vector<double> losses_of(const NetworkFigures& model) {
+  const bool has_losses = std::ranges::any_of(
+      model.layers, [](const LayerFigures& layer) { return layer.loss.has_value(); });
+  std::vector<double> losses;
+  for (const LayerFigures& layer : model.layers) {
+    const double noise =
+        layer.error && !has_losses ? std::pow(10, -layer.error->sqnr_alone_db / 10) : 0;
+    losses.push_back(layer.loss.value_or(noise));
+  }
+  return losses;
+}
+
+std::vector<std::size_t> worst_by(const NetworkFigures& model, const std::vector<double>& losses) {
+  if (model.causes) return model.causes->worst;
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    if (losses[i] > 0 && losses[i] >= kLeastShareOfNoise * sum) order.push_back(i);
+  }
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return losses[a] > losses[b]; });
+  order.resize(std::min(order.size(), kMaxCauses));
+  return order;
+}
+
+bool has_few_bits(const LayerInfo& layer) {
+  return layer.weight_bits < kHelpBits || layer.activation_bits < kHelpBits;
+}
+
+std::string bits_of(const LayerInfo& layer) {
+  const std::string weights = bits_text(layer.weight_bits);
+  const std::string inputs = bits_text(layer.activation_bits);
+  return weights == inputs ? weights + " bits" : weights + " bits, inputs " + inputs;
+}
+
+VerdictCause cause_of(const ModelReport& report, std::size_t index, double share) {
+  const LayerFigures& layer = report.model.layers[index];
+  VerdictCause cause{shown_name(layer), fmt::format("l{}", index)};
+  cause.share = share;
+  cause.heat = heat_of(layer);
+  cause.facts = bits_of(layer.info) + ", " + format_bytes(layer.info.weight_bytes);
+  if (layer.error) cause.facts += ", " + format_number(layer.error->sqnr_alone_db, 1) + " dB alone";
+  const auto own = static_cast<double>(layer.info.weight_bytes);
+  const LayerFigures* twin = report.reference ? twin_of(layer, *report.reference, true) : nullptr;
+  if (has_few_bits(layer.info)) {
+    cause.help = "Give it 8 bits";
+    if (layer.eight_bit_bytes)
+      cause.extra_bytes = static_cast<double>(*layer.eight_bit_bytes) - own;
+  } else if (layer.info.weight_bits < 32 && twin != nullptr) {
+    cause.help = "Keep it in float32";
+    cause.extra_bytes = static_cast<double>(twin->info.weight_bytes) - own;
+  }
+  if (cause.extra_bytes) {
+    const double extra = std::max(0.0, *cause.extra_bytes);
+    cause.extra_bytes = extra;
+    cause.help += ": " + format_bytes(static_cast<std::size_t>(extra)) + " more";
+  }
+  if (!cause.help.empty()) cause.help += ".";
+  return cause;
+}
+
+std::string causes_sentence(const ModelReport& report, const Verdict& verdict) {
+  std::vector<std::string> names;
+  double share = 0;
+  for (const VerdictCause& cause : verdict.causes) {
+    names.push_back(cause.name);
+    share += cause.share;
+  }
+  std::string text =
+      fmt::format("{} {} {:.0f} % of the {}", listed(names), names.size() == 1 ? "causes" : "cause",
+                  100 * share, verdict.share_of);
+  const std::optional<LossCauses>& causes = report.model.causes;
+  if (!causes) return text + ".";
+  const bool has_labels =
+      evaluation_in(report.model) != nullptr && report.model.evaluation->metric == "accuracy";
+  const std::string those = names.size() == 1 ? "it" : "them";
+  if (has_labels) {
+    text += fmt::format("; with {} in float32 the network loses {:.1f} points, not {:.1f}", those,
+                        100 * causes->drop_without, 100 * causes->drop);
+  } else {
+    text += fmt::format("; with {} in float32 the loss is {:.3g}, not {:.3g}", those,
+                        causes->loss_without, causes->loss);
+  }
+  if (causes->num_samples < report.num_samples) {
+    text += fmt::format(" (the first {} samples)", causes->num_samples);
+  }
+  return text + ".";
+}
+
+/// What the help takes, if that is known of all causes.
+std::string cost_sentence(const Verdict& verdict) {
+  double extra = 0;
+  for (const VerdictCause& cause : verdict.causes) {
+    if (!cause.extra_bytes) return "8 bits for them:";
+    extra += *cause.extra_bytes;
+  }
+  return fmt::format("8 bits for {} take {} more:", verdict.causes.size() == 1 ? "it" : "them",
+                     format_bytes(static_cast<std::size_t>(extra)));
+}
+
+/// The most frequent bits and system of layers with codes.
+struct Common {
+  int weight_bits = 0;
+  int activation_bits = 0;
+  std::string system;
+};
+std::optional<Common> common_of(const NetworkFigures& model) {
+  std::map<std::tuple<int, int, std::string>, std::size_t> counts;
+  for (const LayerFigures& layer : model.layers) {
+    if (!has_few_bits(layer.info)) continue;
+    ++counts[{layer.info.weight_bits, layer.info.activation_bits, system_of(layer.info)}];
+  }
+  if (counts.empty()) return std::nullopt;
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+  const auto& [weights, inputs, system] = most->first;
+  return Common{weights, inputs, system};
+}
+
+/// A word of a command that a shell reads as one.
+std::string shell_word(const std::string& word) {
+  const bool is_plain = std::ranges::all_of(word, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-/+").find(c) != std::string_view::npos;
+  });
+  if (is_plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+void add_help(const ModelReport& report, Verdict& verdict) {
+  const std::optional<Common> common = common_of(report.model);
+  if (!report.reference || !common) return;
+  compress::Recipe recipe;
+  for (const std::size_t i : worst_by(report.model, losses_of(report.model))) {
+    const LayerInfo& layer = report.model.layers[i].info;
+    if (!has_few_bits(layer)) return;
+    compress::LayerSettings settings;
+    settings.weight_bits = kHelpBits;
+    if (layer.activation_bits < 32) settings.activation_bits = kHelpBits;
+    recipe.overrides.push_back(
+        {compress::literal_pattern(shown_name(report.model.layers[i])), settings});
+  }
+  const auto bits = [](const char* option, int count) {
+    return fmt::format(" {} {}", option, count == 32 ? "none" : std::to_string(count));
+  };
+  std::string options = bits("--weight-bits", common->weight_bits) +
+                        bits("--activation-bits", common->activation_bits);
+  if (common->system != "basis") options = " --scheme " + common->system + options;
+  verdict.recipe = to_toml(recipe);
+  verdict.command = "halftone quantize " + shell_word(report.reference->name) +
+                    " -o better.circle --data SAMPLES" + options + " --recipe better.toml";
+}
+
+void add_causes(const ModelReport& report, Verdict& verdict) {
+  const std::vector<double> losses = losses_of(report.model);
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  const std::vector<std::size_t> worst = worst_by(report.model, losses);
+  if (worst.empty() || !(sum > 0) || !std::isfinite(sum)) return;
+  verdict.share_of = report.model.causes ? "loss" : "noise";
+  for (const std::size_t i : worst) verdict.causes.push_back(cause_of(report, i, losses[i] / sum));
+  verdict.sentences.push_back(causes_sentence(report, verdict));
+  add_help(report, verdict);
+}
+
+void add_slow_layers(const ModelReport& report, Verdict& verdict) {
+  std::vector<std::string> slow;
+  for (const LayerFigures& layer : report.model.layers) {
+    if (is_slow(report, layer)) slow.push_back(shown_name(layer));
+  }
+  if (slow.empty()) return;
+  const std::size_t count = slow.size();
+  const bool names_all = count <= kMaxNamedSlow;
+  slow.resize(std::min(count, kMaxNamedSlow));
+  verdict.sentences.push_back(fmt::format("{} layer{} slower than in float32{}{}.", count,
+                                          count == 1 ? " is" : "s are",
+                                          names_all ? ": " : ", such as ", listed(slow)));
+}
+
+/// What would show more.
+std::vector<std::string> hints(const ModelReport& report) {
+  std::vector<std::string> result;
+  if (report.data.empty()) {
+    result.emplace_back(
+        "No samples were given. With --data, the page shows accuracy, activations and "
+        "the worst samples.");
+  } else if (!report.model.evaluation) {
+    result.emplace_back(
+        "The samples have no labels. With --reference, the page shows how far the "
+        "answers are from those of the reference.");
+  }
+  if (!report.reference) {
+    result.emplace_back(
+        "No float network was given. With --reference and --data, the page shows the "
+        "error of every layer.");
+  }
+  if (!report.model.profile) {
+    result.emplace_back(
+        "No times were measured. With --time, the page shows those of every layer.");
+  }
+  result.insert(result.end(), report.missing.begin(), report.missing.end());
+  return result;
+}
+
+}  // namespace
+
+Verdict verdict_of(const Content& content) {
+  const ModelReport& report = content.report;
+  std::optional<double> from;
+  if (report.reference) from = static_cast<double>(report.reference->inspection.file_bytes);
+  Verdict verdict;
+  verdict.figures = {size_figure(from, static_cast<double>(report.model.inspection.file_bytes)),
+                     speed_figure(report), accuracy_figure(report)};
+  const std::string sentence = first_sentence(verdict.figures);
+  if (!sentence.empty()) verdict.sentences.push_back(sentence);
+  add_causes(report, verdict);
+  add_slow_layers(report, verdict);
+  if (!verdict.command.empty()) verdict.sentences.push_back(cost_sentence(verdict));
+  verdict.missing = hints(report);
+  return verdict;
+}
+
+}  // namespace halftone::report::page
