@@ -155,20 +155,19 @@ TEST_F(ProgramReport, ShowsSeveralModelsAndNamesClasses) {
   EXPECT_EQ(samples, 300);
 }
 
-TEST_F(ProgramReport, EstimatesWhatEachLayerLoses) {
+TEST_F(ProgramReport, EstimatesWhatEachLayerLosesAsSensitivityDoes) {
   const std::string model = quantize_weights(2);
   const std::string compared = model + " --reference " + kModel + data_;
   const json found = data_in(page_of(compared));
-  const json& causes = found["model"]["causes"];
-  // What the whole network loses is what eval measures on the same samples.
-  const Outcome eval = run("eval " + compared + " --json");
-  const json measured = json::parse(eval.out);
-  EXPECT_NEAR(causes["loss"].get<double>(), measured["reference"]["kl"].get<double>(), 1e-5);
-  EXPECT_LT(causes["loss_without"].get<double>(), causes["loss"].get<double>());
-  for (const json& layer : found["model"]["layers"]) {
-    EXPECT_GT(layer["loss"].get<double>(), 0);
+  const Outcome outcome = run("sensitivity " + compared + " --split test --no-time --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json expected = json::parse(outcome.out)["choices"][0]["layers"];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const json& layer = found["model"]["layers"][i];
+    EXPECT_EQ(layer["loss"], expected[i]["weighted_error"]);
     EXPECT_GT(layer["eight_bit_bytes"].get<int>(), layer["weight_bytes"].get<int>());
   }
+  EXPECT_EQ(found["model"]["causes"]["kind"], "kl");
   EXPECT_THAT(found["verdict"]["command"].get<std::string>(), HasSubstr("--recipe better.toml"));
 }
 

@@ -80,19 +80,7 @@ void add_loss_causes(NetworkFigures& figures, const ComparedGraphs& graphs,
     if (layers[i]) figures.layers[*layers[i]].loss = losses[i];
   }
   LossCauses causes{std::string(to_string(kind)), samples.size()};
-  const compress::LossAndDrop whole = meter.loss_and_drop(graphs.model);
-  causes.loss = whole.loss;
-  causes.drop = whole.drop;
-  const std::vector<std::size_t> worst = worst_of(figures, layers, losses);
-  std::vector<compress::LayerPair> others;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (std::ranges::find(worst, i) == worst.end()) others.push_back(pairs[i]);
-  }
-  const compress::LossAndDrop rest =
-      worst.empty() ? whole : meter.loss_and_drop(graphs.model, others);
-  causes.loss_without = rest.loss;
-  causes.drop_without = rest.drop;
-  for (const std::size_t i : worst) causes.worst.push_back(*layers[i]);
+  for (const std::size_t i : worst_of(figures, layers, losses)) causes.worst.push_back(*layers[i]);
   figures.causes = std::move(causes);
 }
 

@@ -40,7 +40,7 @@ struct LayerFigures {
   std::string reference_name;                   ///< of the same layer in the reference; empty: none
   std::optional<compress::LayerError> error{};  ///< relative to the reference, on the data
   std::optional<double> weight_sqnr_db{};       ///< relative to the weights of the reference
-  std::optional<double> loss{};                 ///< estimated, in the unit of LossCauses::loss
+  std::optional<double> loss{};                 ///< estimated, as LossCauses says
   std::optional<std::size_t> eight_bit_bytes{};  ///< of its weights in codes of 8 bits, by rule
   std::optional<ValueHistogram> weights{};       ///< of the reference if there is one
   bool weights_are_reference = false;            ///< whether they are those of the reference
@@ -63,16 +63,13 @@ struct Confusion {
   std::vector<std::int64_t> counts{};  ///< [label * num_classes + answer]
 };
 
-/// What a network loses relative to the reference, and which layers cause it.
+/// Which layers cause what a network loses: by LayerFigures::loss, the loss of the network with the
+/// layer as the only one in codes, estimated to second order.
 struct LossCauses {
   std::string kind;             ///< "kl": divergence in nats per sample; "error": relative error
-  std::size_t num_samples = 0;  ///< the first of the data, on which all of this is measured
-  double loss = 0;
-  double drop = 0;  ///< of accuracy; without labels the share of samples with another answer
+  std::size_t num_samples = 0;  ///< the first of the data, on which losses are estimated
   /// The layers in codes that lose most, as indices of NetworkFigures::layers; at most three.
   std::vector<std::size_t> worst{};
-  double loss_without = 0;  ///< of the network in which `worst` are those of the reference
-  double drop_without = 0;
 };
 
 struct NetworkFigures {

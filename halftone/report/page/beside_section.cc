@@ -139,7 +139,8 @@ std::string beside_section(const ModelReport& report) {
     }
     table.add_row(row, {"", heat_of(layer)});
   }
-  return fronts_html(networks_of(report)) + (table.empty() ? "" : table.html());
+  const std::string fronts = report.beside.empty() ? "" : fronts_html(networks_of(report));
+  return fronts + (table.empty() ? "" : table.html());
 }
 
 }  // namespace halftone::report::page

@@ -27,6 +27,7 @@ constexpr double kPortHeight = 20;
 constexpr double kBoxCharacter = 6.3;
 constexpr double kBoxPadding = 8;
 constexpr double kWideNet = 600;
+constexpr double kPageWidth = 1340;
 
 /// What a box shows.
 struct BoxText {
@@ -192,8 +193,17 @@ std::string box_picture(const LayoutBox& box, const BoxText& text) {
   return content + (text.link.empty() ? "</g>\n" : "</a>\n");
 }
 
+/// As low as fits the width of a page.
+Layout wide_layout(const Net& net) {
+  for (const double height : {150.0, 220.0, 320.0, 450.0}) {
+    Layout layout = layered(net.boxes, net.edges, height);
+    if (layout.width <= kPageWidth) return layout;
+  }
+  return layered(net.boxes, net.edges);
+}
+
 std::string net_picture(const Net& net, const std::string& name) {
-  const Layout layout = layered(net.boxes, net.edges);
+  const Layout layout = wide_layout(net);
   std::string content =
       "<path class=edge d=\"" + layout.edges + "\"/><path class=tip d=\"" + layout.tips + "\"/>\n";
   if (layout.edges.empty()) content.clear();

@@ -82,7 +82,7 @@ std::string HtmlTable::html() const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     if (column.is_number) classes += fmt::format(" r{}", c);
-    if (c > 0) labels += fmt::format("--l{}:{};", c, css_string(column.heading));
+    if (c > 0 && !column.is_wide) labels += fmt::format("--l{}:{};", c, css_string(column.heading));
     const char* kind = column.is_number ? " class=n" : column.is_wide ? " class=why" : "";
     head += fmt::format("<th scope=col{}{}><button type=button>{}</button></th>", kind,
                         column.title.empty() ? "" : " title=\"" + markup(column.title) + "\"",

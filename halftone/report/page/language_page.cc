@@ -219,8 +219,9 @@ Json language_json(const LanguageContent& content) {
 std::string to_html(const LanguageContent& content) {
   const LanguageReport& report = content.report;
   const Verdict verdict = verdict_of(content);
+  const std::string subtitle = report.reference.empty() ? "" : "Beside " + report.reference;
   return document(
-      report.name,
+      report.name, subtitle,
       {{"summary", "Summary", verdict_html(verdict) + causes_html(verdict)},
        {"texts", "Texts", texts_section(report)},
        {"positions", "Loss by position", positions_section(report)},

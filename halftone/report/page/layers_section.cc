@@ -111,7 +111,7 @@ std::vector<Cell> row_of(const LayerTable& table, const LayerFigures& layer, std
 std::string explanations(const LayerTable& table) {
   std::string list;
   const auto add = [&](const char* term, const std::string& text) {
-    list += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, markup(text));
+    list += fmt::format("<b>{}</b>: {}. ", term, markup(text));
   };
   if (table.has_errors) {
     add("weights dB", kWeightsText);
@@ -130,7 +130,7 @@ std::string explanations(const LayerTable& table) {
   if (list.empty()) return "";
   const std::string colours = heat_legend(table.has_losses ? "Colour of a layer, by loss"
                                                            : "Colour of a layer, by dB alone");
-  return "<dl class=note>\n" + list + "</dl>\n<p>" + colours + "</p>\n";
+  return "<p class=\"note wide\">" + list + colours + "</p>\n";
 }
 
 }  // namespace

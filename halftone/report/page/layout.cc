@@ -16,7 +16,6 @@ constexpr double kMargin = 8;
 constexpr double kBoxDistance = 18;
 constexpr double kRowDistance = 26;
 constexpr double kLaneWidth = 4;
-constexpr double kColumnHeight = 640;  ///< about the most
 constexpr double kColumnDistance = 36;
 constexpr double kTurn = 12;  ///< of edges between columns
 constexpr int kSweeps = 8;
@@ -243,7 +242,8 @@ std::vector<bool> breaks_of(const Rows& rows) {
   return breaks;
 }
 
-std::vector<RowPlace> places_of(const Rows& rows, const std::vector<LayoutBox>& boxes) {
+std::vector<RowPlace> places_of(const Rows& rows, const std::vector<LayoutBox>& boxes,
+                                double column_height) {
   std::vector<RowPlace> places(rows.order.size());
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     double& height = places[rows.items[i].row].height;
@@ -251,7 +251,7 @@ std::vector<RowPlace> places_of(const Rows& rows, const std::vector<LayoutBox>& 
   }
   double whole = 0;
   for (const RowPlace& place : places) whole += place.height + kRowDistance;
-  const double num_columns = std::max(1.0, std::ceil(whole / kColumnHeight - 0.25));
+  const double num_columns = std::max(1.0, std::ceil(whole / column_height - 0.25));
   const std::vector<bool> breaks = breaks_of(rows);
   const double start = num_columns > 1 ? kMargin + kTurn : kMargin;
   double top = start;
@@ -382,12 +382,13 @@ void draw_below(Drawing& drawing, std::size_t index) {
 
 }  // namespace
 
-Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edges) {
+Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edges,
+               double column_height) {
   Layout layout{std::move(boxes), 0, 0, "", ""};
   Rows rows = rows_with_lanes(layout.boxes, edges);
   order_rows(rows);
   place_items(rows);
-  const std::vector<RowPlace> places = places_of(rows, layout.boxes);
+  const std::vector<RowPlace> places = places_of(rows, layout.boxes, column_height);
   const std::vector<double> columns = place_columns(rows, places);
   for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
     LayoutBox& box = layout.boxes[i];

@@ -36,6 +36,8 @@ using LayoutEdge = std::pair<std::size_t, std::size_t>;
 /// @pre every edge goes from a box to a later one
 /// Source: Sugiyama, Tagawa, Toda 1981 (layers); Gansner et al., A Technique for Drawing Directed
 /// Graphs, 1993 (medians). Differs: positions of a row by isotonic regression.
-Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edges);
+/// @param column_height  of a column, in pixels, about
+Layout layered(std::vector<LayoutBox> boxes, const std::vector<LayoutEdge>& edges,
+               double column_height = 640);
 
 }  // namespace halftone::report::page

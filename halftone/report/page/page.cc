@@ -40,6 +40,16 @@ std::string layers_heading(const ModelReport& report, const Verdict& verdict) {
                      report.model.layers.size(), 100 * share, verdict.share_of);
 }
 
+/// "Beside float.onnx, on 761 samples of test.bin."
+std::string subtitle_of(const ModelReport& report) {
+  std::string text = report.reference ? "Beside " + report.reference->name : "";
+  if (!report.data.empty()) {
+    text += fmt::format("{} {} samples of {}", text.empty() ? "On" : ", on", report.num_samples,
+                        report.data);
+  }
+  return text;
+}
+
 std::string beside_heading(const ModelReport& report) {
   const std::size_t count = 1 + report.beside.size() + (report.reference ? 1 : 0);
   return fmt::format("{} networks side by side", count);
@@ -84,8 +94,8 @@ Content content_of(const SideFiles& files) {
   return content;
 }
 
-std::string document(const std::string& name, const std::vector<Section>& sections,
-                     const Json& json) {
+std::string document(const std::string& name, const std::string& subtitle,
+                     const std::vector<Section>& sections, const Json& json) {
   std::string links;
   std::string body;
   for (const Section& each : sections) {
@@ -99,13 +109,14 @@ std::string document(const std::string& name, const std::vector<Section>& sectio
       "<meta name=viewport content=\"width=device-width,initial-scale=1\">\n"
       "<title>{} - Halftone report</title>\n<style>{}{}</style>\n</head>\n<body>\n"
       "<a class=skip href=\"#main\">Skip to the content</a>\n"
-      "<header><button id=theme type=button hidden>Theme</button><h1>{}</h1>\n"
+      "<header><button id=theme type=button hidden>Theme</button><h1>{}</h1>\n<p "
+      "class=detail>{}</p>\n"
       "<nav aria-label=Sections><ul>\n{}</ul></nav></header>\n"
       "<main id=main tabindex=-1>\n{}</main>\n"
       "<script type=\"application/json\" id=halftone-report>{}</script>\n"
       "<script>{}</script>\n</body>\n</html>\n",
-      kPolicy, markup(name), page_style(), picture_style(), markup(name), links, body,
-      embedded(json), page_script());
+      kPolicy, markup(name), page_style(), picture_style(), markup(name), markup(subtitle), links,
+      body, embedded(json), page_script());
 }
 
 std::string data_section() {
@@ -114,7 +125,8 @@ std::string data_section() {
 }
 
 std::string to_html(const Content& content) {
-  return document(content.report.model.name, sections_of(content), page_json(content));
+  return document(content.report.model.name, subtitle_of(content.report), sections_of(content),
+                  page_json(content));
 }
 
 }  // namespace halftone::report::page

@@ -80,13 +80,7 @@ Json confusion_json(const Confusion& found) {
 }
 
 Json causes_json(const LossCauses& causes) {
-  return {{"kind", causes.kind},
-          {"samples", causes.num_samples},
-          {"loss", causes.loss},
-          {"drop", causes.drop},
-          {"worst", causes.worst},
-          {"loss_without", causes.loss_without},
-          {"drop_without", causes.drop_without}};
+  return {{"kind", causes.kind}, {"samples", causes.num_samples}, {"worst", causes.worst}};
 }
 
 /// The network that the page is about has the times of all steps, as bench prints them; those of

@@ -21,8 +21,9 @@ struct Section {
 };
 
 /// A whole page: the sections that have content, and the numbers as JSON.
-std::string document(const std::string& name, const std::vector<Section>& sections,
-                     const Json& json);
+/// @param subtitle  what the network is compared with; may be empty
+std::string document(const std::string& name, const std::string& subtitle,
+                     const std::vector<Section>& sections, const Json& json);
 /// Where the numbers are.
 std::string data_section();
 

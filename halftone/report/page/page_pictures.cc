@@ -201,7 +201,8 @@ std::string values_section(const NetworkFigures& model) {
   }
   if (worst.empty() && others.empty()) return "";
   return note(kValuesNote) + (model.layers.size() > kMaxDrawnLayers ? drawn_note(model) : "") +
-         worst + (others.empty() ? "" : "<div class=others>\n" + others + "</div>\n");
+         "<div class=worst>\n" + worst + "</div>\n" +
+         (others.empty() ? "" : "<div class=others>\n" + others + "</div>\n");
 }
 
 std::string graph_section(const NetworkFigures& model) {

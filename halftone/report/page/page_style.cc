@@ -38,15 +38,14 @@ h3{font-size:1rem;margin:0 0 .2rem;overflow-wrap:anywhere}
 .skip:focus{left:1rem;top:0;background:var(--box);padding:.5rem}
 nav ul{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;margin:.2rem 0 .6rem;padding:0;font-size:14px}
 .note{color:var(--muted);max-width:60rem}
-dl.note{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.3rem 0;font-size:14px}
-dl.note dt{font-weight:600}
-dl.note dd{margin:0}
+.note.wide{max-width:none;font-size:14px;margin:.3rem 0}
 ul.missing{padding-left:1.2rem;margin:.8rem 0}
 .figures,.causes{display:grid;grid-template-columns:repeat(3,1fr);gap:.8rem}
 .figure,.causes .card{background:var(--box);border:1px solid var(--grid);border-radius:.6rem;padding:.7rem 1rem;width:auto;min-width:0}
 .figure p{margin:0}
 .figure strong{font-size:2.5rem;line-height:1.1;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 .good strong{color:var(--good)}.fair strong{color:var(--fair)}.bad strong{color:var(--bad)}
+header .detail{margin:0}
 .detail{color:var(--muted);font-size:14px}
 .verdict{font-size:1.1rem;max-width:80rem;margin:.8rem 0 .4rem}
 code{font-size:13px;background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.1rem .35rem;overflow-wrap:anywhere}
@@ -63,6 +62,7 @@ table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}
 caption{text-align:left;color:var(--muted);padding:.25rem 0}
 th,td{padding:.15rem .5rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
 th[scope=row]{font-weight:400;max-width:26rem;overflow-wrap:anywhere}
+.sortable th[scope=row]{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .sortable td{white-space:nowrap}
 .sortable td:not(:has(details[open])){max-width:24rem;overflow:hidden;text-overflow:ellipsis}
 .sortable td[style]{background:linear-gradient(to left,var(--bar) var(--w),transparent 0) center/100% 76% no-repeat}
@@ -77,17 +77,20 @@ thead th{background:var(--box);vertical-align:bottom}
 .slow{color:var(--bad);font-weight:600}
 .why details[open]{white-space:normal;min-width:16rem;max-width:30rem}
 th button{all:unset;cursor:pointer;font-weight:600}
-th button::after{content:" \21c5";color:var(--muted);font-weight:400;font-size:.8em}
+th button::after{content:"\a0\21c5";color:var(--muted);font-weight:400;font-size:.8em}
 th button:focus-visible,a:focus-visible,summary:focus-visible,.scroll:focus-visible,
 #theme:focus-visible{outline:2px solid var(--hue-1);outline-offset:1px}
-th[aria-sort=ascending] button::after{content:" \25b2";color:inherit}
-th[aria-sort=descending] button::after{content:" \25bc";color:inherit}
+th[aria-sort=ascending] button::after{content:"\a0\25b2";color:inherit}
+th[aria-sort=descending] button::after{content:"\a0\25bc";color:inherit}
 #theme{float:right;margin-top:.6rem;font:inherit;color:inherit;background:var(--box);
 border:1px solid var(--grid);border-radius:.3rem;padding:.2rem .6rem;cursor:pointer}
 summary{cursor:pointer;overflow-wrap:anywhere}
 details{margin:.15rem 0}
 td details{margin:0}
 .pair,.cards{display:flex;flex-wrap:wrap;gap:.4rem 1rem}
+.worst{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,40rem),1fr));gap:.2rem 1rem}
+.worst .pair{flex-wrap:nowrap}
+.worst figure{flex:1 1 0;min-width:0}
 .others{columns:24rem;margin:.6rem 0}
 .others details{break-inside:avoid}
 figure{margin:.3rem 0;max-width:100%}
@@ -111,11 +114,11 @@ width:11rem;overflow-wrap:anywhere}
 .sortable thead th{border:0}
 .sortable tbody tr{display:flex;flex-wrap:wrap;gap:0 .9rem;padding:.35rem 0;border-bottom:1px solid var(--grid)}
 .sortable tbody th,.sortable tbody td{border:0;padding:0;text-align:left!important}
-.sortable tbody th{flex:0 0 100%;max-width:none;font-weight:600}
+.sortable tbody th[scope=row]{flex:0 0 100%;max-width:none;font-weight:600;white-space:normal}
 .sortable tbody td{white-space:normal;max-width:100%!important;background:none!important}
 .sortable td::before{color:var(--muted)}
-dl.note{grid-template-columns:1fr}
-dl.note dd{margin:0 0 .3rem}
+.worst .pair{flex-wrap:wrap}
+.worst figure{flex:0 1 auto}
 .legend{white-space:normal}
 .matrix{font-size:11px}
 .matrix th,.matrix td{padding:.1rem .2rem}

@@ -175,42 +175,25 @@ VerdictCause cause_of(const ModelReport& report, std::size_t index, double share
   return cause;
 }
 
-std::string causes_sentence(const ModelReport& report, const Verdict& verdict) {
+std::string causes_sentence(const Verdict& verdict) {
   std::vector<std::string> names;
   double share = 0;
   for (const VerdictCause& cause : verdict.causes) {
     names.push_back(cause.name);
     share += cause.share;
   }
-  std::string text =
-      fmt::format("{} {} {:.0f} % of the {}", listed(names), names.size() == 1 ? "causes" : "cause",
-                  100 * share, verdict.share_of);
-  const std::optional<LossCauses>& causes = report.model.causes;
-  if (!causes) return text + ".";
-  const bool has_labels =
-      evaluation_in(report.model) != nullptr && report.model.evaluation->metric == "accuracy";
-  const std::string those = names.size() == 1 ? "it" : "them";
-  if (has_labels) {
-    text += fmt::format("; with {} in float32 the network loses {:.1f} points, not {:.1f}", those,
-                        100 * causes->drop_without, 100 * causes->drop);
-  } else {
-    text += fmt::format("; with {} in float32 the loss is {:.3g}, not {:.3g}", those,
-                        causes->loss_without, causes->loss);
-  }
-  if (causes->num_samples < report.num_samples) {
-    text += fmt::format(" (the first {} samples)", causes->num_samples);
-  }
-  return text + ".";
+  return fmt::format("{} {} {:.0f} % of the {} of single layers.", listed(names),
+                     names.size() == 1 ? "causes" : "cause", 100 * share, verdict.share_of);
 }
 
 /// What the help takes, if that is known of all causes.
 std::string cost_sentence(const Verdict& verdict) {
   double extra = 0;
   for (const VerdictCause& cause : verdict.causes) {
-    if (!cause.extra_bytes) return "8 bits for them:";
+    if (!cause.extra_bytes) return "With 8 bits for them:";
     extra += *cause.extra_bytes;
   }
-  return fmt::format("8 bits for {} take {} more:", verdict.causes.size() == 1 ? "it" : "them",
+  return fmt::format("With 8 bits for {}, {} more:", verdict.causes.size() == 1 ? "it" : "them",
                      format_bytes(static_cast<std::size_t>(extra)));
 }
 
@@ -276,7 +259,7 @@ void add_causes(const ModelReport& report, Verdict& verdict) {
   if (worst.empty() || !(sum > 0) || !std::isfinite(sum)) return;
   verdict.share_of = report.model.causes ? "loss" : "noise";
   for (const std::size_t i : worst) verdict.causes.push_back(cause_of(report, i, losses[i] / sum));
-  verdict.sentences.push_back(causes_sentence(report, verdict));
+  verdict.sentences.push_back(causes_sentence(verdict));
   add_help(report, verdict);
 }
 
