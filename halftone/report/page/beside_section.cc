@@ -22,15 +22,14 @@ bool has_layer_errors(const NetworkFigures& network) {
 struct Adjacent {
   Role role;
   bool with_errors = false;
+  bool is_one_of_many = false;  ///< fewer columns
 
   void add_columns(std::vector<HtmlTable::Column>& columns) const {
     const std::string suffix = std::string(", ") + role.name;
     columns.push_back({"bits" + suffix});
     columns.push_back({"bytes" + suffix});
-    if (with_errors) {
-      columns.push_back({"alone dB" + suffix});
-      columns.push_back({"accumulated dB" + suffix});
-    }
+    if (with_errors) columns.push_back({"alone dB" + suffix});
+    if (with_errors && !is_one_of_many) columns.push_back({"accumulated dB" + suffix});
     if (role.network->profile) columns.push_back({"median us" + suffix});
   }
 
@@ -42,7 +41,9 @@ struct Adjacent {
     row.push_back(layer == nullptr ? none : Cell::bytes(layer->info.weight_bytes));
     if (with_errors) {
       row.push_back(layer == nullptr ? none : Cell::rounded(alone_of(*layer), 1));
-      row.push_back(layer == nullptr ? none : Cell::rounded(accumulated_of(*layer), 1));
+      if (!is_one_of_many) {
+        row.push_back(layer == nullptr ? none : Cell::rounded(accumulated_of(*layer), 1));
+      }
     }
     if (role.network->profile) {
       row.push_back(layer == nullptr ? none : Cell::rounded(time_of(*role.network, *layer), 2));
@@ -123,7 +124,7 @@ std::string beside_section(const ModelReport& report) {
     // The errors of a single model are in its own table.
     const bool with_errors =
         !report.beside.empty() && !role.is_reference && has_layer_errors(*role.network);
-    networks.push_back({role, with_errors});
+    networks.push_back({role, with_errors, report.beside.size() > 1});
   }
   if (networks.size() < 2) return "";
   std::vector<HtmlTable::Column> columns{{"layer", false}};
@@ -132,6 +133,7 @@ std::string beside_section(const ModelReport& report) {
   for (std::size_t i = 0; i < report.model.layers.size(); ++i) {
     const LayerFigures& layer = report.model.layers[i];
     std::vector<Cell> row{layer_cell(report.model, i)};
+    row.front().title.clear();  // as in the table of layers
     for (const Adjacent& each : networks) {
       const bool is_own = each.role.network == &report.model;
       each.add_cells(is_own ? &layer : twin_of(layer, *each.role.network, each.role.is_reference),

@@ -157,7 +157,7 @@ std::string parts_section(const LanguageReport& report) {
   }
   const SpeedAtDepth& speed = report.speed->depths.front();
   return note(fmt::format(
-             "{:.4g} tokens a second. A token reads {}, which takes {:.0f} % of what the memory "
+             "{:.0f} tokens a second. A token reads {}, which takes {:.0f} % of what the memory "
              "gives in that time.",
              speed.tokens_per_second, format_bytes(speed.bytes_per_token),
              100 * speed.bandwidth_share)) +

@@ -67,6 +67,51 @@ TEST(LanguagePage, ShowsMatricesSharesAndMeasures) {
   EXPECT_THAT(to_html(bare), HasSubstr("the tokenizer: &lt;none&gt;"));
 }
 
+/// The story model beside a larger one, with what was measured of both.
+LanguageContent measured_model() {
+  LanguageContent content = story_model();
+  LanguageReport& report = content.report;
+  report.reference_bytes = 80000;
+  report.speed = LanguageSpeed{1, 512, 128, 1e9, {{0, 900, 300, 19000, 0.005}}};
+  report.reference_speed = LanguageSpeed{1, 512, 128, 1e9, {{0, 900, 100, 70000, 0.007}}};
+  report.parts = {{"attention", 3e-6}, {"head", 1e-6}};
+  TextDetails& details = report.evaluations[0].details;
+  details.positions = {{1, 1, {5, 0.1}, {0.01, 0}}, {2, 3, {4, 0.1}, {0.02, 0}}};
+  details.changed = {{9, "once\nupon", " a", " ", "<b>", 7.5, 0.25, 6}};
+  content.sensitivities[0].units[0].losses = {0.5, 0.25};
+  content.sensitivities[0].units.push_back({"blk.0.attn_q.weight", {0.1, 0.02}, {1600, 4352}});
+  report.matrices[0].type = report.matrices[1].type = "vector 2x6";
+  return content;
+}
+
+TEST(LanguagePage, BeginsWithAVerdict) {
+  const std::string html = to_html(measured_model());
+  EXPECT_THAT(html, HasSubstr("<strong>4.0×</strong> smaller"));
+  EXPECT_THAT(html, HasSubstr("<strong>3.0×</strong> faster"));
+  EXPECT_THAT(html, HasSubstr("100 → 300 tokens a second, 18.6 KiB read a token, 1 thread"));
+  EXPECT_THAT(html, HasSubstr("<div class=\"figure bad\"><p><strong>+8.0 %</strong> perplexity"));
+  EXPECT_THAT(html, HasSubstr("KL 0.05 ± 0.004 nats a token"));
+  const auto json = nlohmann::json::parse(to_json(measured_model()));
+  EXPECT_EQ(json["verdict"]["sentences"][0],
+            "4.0 times smaller, 3.0 times faster and perplexity 8.0 % higher.");
+  EXPECT_EQ(json["verdict"]["causes"][0]["layer"], "token_embd.weight");
+  EXPECT_NEAR(json["verdict"]["causes"][0]["share"].get<double>(), 0.5 / 0.6, 1e-12);
+  EXPECT_EQ(json["speed"]["depths"][0]["bytes_per_token"], 19000);
+  EXPECT_EQ(json["parts"][1]["name"], "head");
+}
+
+TEST(LanguagePage, SaysWhereInATextTheLossesAre) {
+  const std::string html = to_html(measured_model());
+  EXPECT_THAT(html, HasSubstr("Divergence by position, a.txt"));
+  EXPECT_THAT(html, HasSubstr("<th scope=row>…once↵upon</th><td><code> a</code></td>"
+                              "<td><code>␣</code></td><td><code>&lt;b&gt;</code></td>"));
+  EXPECT_THAT(html, HasSubstr("<td class=c5 title=\"blk.0.attn_q.weight: 2304 B, loss 0.1\">"));
+  EXPECT_THAT(html, HasSubstr("attention: 75 % of a token"));
+  const auto text = nlohmann::json::parse(to_json(measured_model()))["texts"][0];
+  EXPECT_EQ(text["positions"][1]["kl_divergence"], 0.02);
+  EXPECT_EQ(text["changed"][0]["token"], " a");
+}
+
 TEST(LanguagePage, HasItsNumbersAsJson) {
   const auto json = nlohmann::json::parse(to_json(story_model()));
   EXPECT_EQ(json["name"], "<story>.gguf");

@@ -15,11 +15,16 @@
 namespace halftone::report::page {
 namespace {
 
-/// A token for people: quoted, with its blanks.
-std::string token_html(const std::string& token) {
+/// A text for people: with its line feeds.
+std::string text_html(const std::string& text) {
   std::string shown;
-  for (const char c : token) shown += c == '\n' ? std::string("↵") : std::string(1, c);
-  return "<code>" + markup(shown) + "</code>";
+  for (const char c : text) shown += c == '\n' ? std::string("↵") : std::string(1, c);
+  return markup(shown);
+}
+
+std::string token_html(const std::string& token) {
+  const bool is_blank = token.find_first_not_of(' ') == std::string::npos;
+  return "<code>" + (is_blank ? "␣" : text_html(token)) + "</code>";
 }
 
 std::string position_plot(const TextFileEvaluation& text, bool is_kl) {
@@ -46,10 +51,7 @@ std::map<std::string, double> own_losses(const LanguageContent& content) {
   std::map<std::string, double> losses;
   for (const SensitivityTable& table : content.sensitivities) {
     for (const MatrixFigures& matrix : content.report.matrices) {
-      const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
-      const auto choice = std::ranges::find(table.choices, matrix.type);
-      if (unit == table.units.end() || choice == table.choices.end()) continue;
-      losses[matrix.name] = unit->losses[static_cast<std::size_t>(choice - table.choices.begin())];
+      if (const auto loss = loss_in_own_type(table, matrix)) losses[matrix.name] = *loss;
     }
   }
   return losses;
@@ -64,6 +66,16 @@ int heat_of_bits(double bits) {
 }
 
 }  // namespace
+
+std::optional<double> loss_in_own_type(const SensitivityTable& table, const MatrixFigures& matrix) {
+  // "vector 2x6" is the choice "2x6".
+  const std::string name = matrix.type.substr(matrix.type.find(' ') + 1);
+  const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
+  const auto choice = std::ranges::find(table.choices, name);
+  if (unit == table.units.end() || choice == table.choices.end()) return std::nullopt;
+  const double loss = unit->losses[static_cast<std::size_t>(choice - table.choices.begin())];
+  return std::isnan(loss) ? std::nullopt : std::optional(loss);
+}
 
 std::string positions_section(const LanguageReport& report) {
   std::string html;
@@ -86,7 +98,7 @@ std::string changed_section(const LanguageReport& report) {
                    {"loss of the reference"}});
   for (const TextFileEvaluation& text : report.evaluations) {
     for (const ChangedToken& each : text.details.changed) {
-      table.add_row({{"…" + markup(each.before)},
+      table.add_row({{"…" + text_html(each.before)},
                      {token_html(each.token)},
                      {token_html(each.predicted)},
                      {token_html(each.reference_predicted)},
@@ -123,7 +135,7 @@ std::string types_section(const LanguageContent& content) {
       }
       const MatrixFigures& matrix = *found->second;
       const auto loss = losses.find(matrix.name);
-      const bool has_loss = loss != losses.end() && !std::isnan(loss->second);
+      const bool has_loss = loss != losses.end();
       rows += fmt::format("<td class=c{} title=\"{}: {}{}\">{}</td>",
                           has_loss ? heat_of_loss(loss->second) : heat_of_bits(matrix.bits),
                           markup(matrix.name), format_bytes(matrix.bytes),

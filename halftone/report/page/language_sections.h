@@ -2,12 +2,16 @@
 // Parts of the page about a language model. Private to this folder.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "halftone/report/json.h"
 #include "halftone/report/page/language_page.h"
 
 namespace halftone::report::page {
+
+/// The loss of a matrix in the type that it has, if the table has both.
+std::optional<double> loss_in_own_type(const SensitivityTable& table, const MatrixFigures& matrix);
 
 // Sections, each empty if there is nothing to show.
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "halftone/report/page/heat.h"
+#include "halftone/report/page/language_sections.h"
 #include "halftone/report/page/verdict.h"
 #include "halftone/report/table.h"
 
@@ -14,6 +15,11 @@ namespace halftone::report::page {
 namespace {
 
 constexpr std::size_t kMaxMatrices = 3;
+
+/// "20100", "34.5"
+std::string speed_text(double per_second) {
+  return fmt::format("{:.{}f}", per_second, per_second >= 100 ? 0 : 1);
+}
 
 VerdictFigure language_speed_figure(const LanguageReport& report) {
   VerdictFigure figure{"speed", "–", "speed", "with --time: how fast it writes, by which parts"};
@@ -24,7 +30,7 @@ VerdictFigure language_speed_figure(const LanguageReport& report) {
       fmt::format("{} read a token, {} thread{}", format_bytes(own.bytes_per_token),
                   report.speed->threads, report.speed->threads == 1 ? "" : "s");
   if (!report.reference_speed || report.reference_speed->depths.empty()) {
-    figure.value = fmt::format("{:.4g}", own.tokens_per_second);
+    figure.value = speed_text(own.tokens_per_second);
     figure.words = "tokens a second";
     figure.detail = reads;
     return figure;
@@ -38,8 +44,8 @@ VerdictFigure language_speed_figure(const LanguageReport& report) {
   figure.phrase = times + " times " + figure.words;
   figure.mood = ratio > 1.05 ? Mood::kGood : ratio < 0.95 ? Mood::kBad : Mood::kFair;
   if (figure.mood == Mood::kFair) figure.phrase = "as fast";
-  figure.detail =
-      fmt::format("{:.4g} → {:.4g} tokens a second, {}", *figure.from, *figure.to, reads);
+  figure.detail = fmt::format("{} → {} tokens a second, {}", speed_text(*figure.from),
+                              speed_text(*figure.to), reads);
   return figure;
 }
 
@@ -71,15 +77,6 @@ VerdictFigure perplexity_figure(const LanguageReport& report) {
   return figure;
 }
 
-/// The loss of a matrix in the type that it has.
-std::optional<double> own_loss(const SensitivityTable& table, const MatrixFigures& matrix) {
-  const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
-  const auto choice = std::ranges::find(table.choices, matrix.type);
-  if (unit == table.units.end() || choice == table.choices.end()) return std::nullopt;
-  const double loss = unit->losses[static_cast<std::size_t>(choice - table.choices.begin())];
-  return std::isnan(loss) ? std::nullopt : std::optional(loss);
-}
-
 /// The cheapest choice that loses at most half: what would help a matrix.
 void add_better_type(const SensitivityTable& table, const MatrixFigures& matrix, double loss,
                      VerdictCause& cause) {
@@ -100,7 +97,7 @@ void add_matrix_causes(const LanguageContent& content, Verdict& verdict) {
     std::vector<std::pair<double, const MatrixFigures*>> losses;
     double sum = 0;
     for (const MatrixFigures& matrix : content.report.matrices) {
-      const std::optional<double> loss = own_loss(table, matrix);
+      const std::optional<double> loss = loss_in_own_type(table, matrix);
       if (!loss) continue;
       losses.emplace_back(*loss, &matrix);
       sum += *loss;

@@ -98,7 +98,9 @@ std::vector<Cell> row_of(const LayerTable& table, const LayerFigures& layer, std
     row.push_back(Cell::number(accumulated_of(layer), 1));
   }
   if (table.has_losses) {
-    row.push_back(Cell::number(layer.loss, 4).with_bar(layer.loss, table.max_loss));
+    Cell cell = Cell::number(layer.loss, 4).with_bar(layer.loss, table.max_loss);
+    if (layer.loss) cell.html = fmt::format("{:.2g}", *layer.loss);
+    row.push_back(std::move(cell));
   }
   if (table.network.profile) row.push_back(time_cell(table, layer));
   const runtime::Step* step = step_of(table.network, layer);
@@ -136,6 +138,10 @@ std::string explanations(const LayerTable& table) {
 }  // namespace
 
 std::string why_html(const runtime::Step& step) {
+  if (step.slow.empty() && step.refused.empty()) {
+    constexpr std::size_t kMaxShort = 24;  // characters that need no folding
+    if (step.reason.size() <= kMaxShort) return markup(step.reason);
+  }
   const std::string slow = step.slow.empty() ? "" : "<br>" + markup(step.slow);
   return "<details><summary>why</summary>" + markup(step.reason) + slow + refusals_html(step) +
          "</details>";

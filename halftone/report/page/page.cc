@@ -36,8 +36,9 @@ std::string layers_heading(const ModelReport& report, const Verdict& verdict) {
   double share = 0;
   for (const VerdictCause& cause : verdict.causes) share += cause.share;
   if (verdict.causes.empty()) return "";
-  return fmt::format("Layers: {} of {} cause {:.0f} % of the {}", verdict.causes.size(),
-                     report.model.layers.size(), 100 * share, verdict.share_of);
+  return fmt::format("Layers: {} of {} {} {:.0f} % of the {}", verdict.causes.size(),
+                     report.model.layers.size(), verdict.causes.size() == 1 ? "causes" : "cause",
+                     100 * share, verdict.share_of);
 }
 
 /// "Beside float.onnx, on 761 samples of test.bin."

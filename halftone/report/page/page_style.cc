@@ -100,6 +100,9 @@ svg{max-width:100%;height:auto}
 .card{background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.5rem;
 width:11rem;overflow-wrap:anywhere}
 .card img{width:8rem;height:auto;image-rendering:pixelated;display:block;margin-bottom:.3rem}
+.samples{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.3rem,1fr));gap:.6rem}
+.samples .card{width:auto;font-size:14px}
+.samples .card img{width:100%;max-width:9rem}
 .wrong{color:var(--bad);font-weight:600}
 .switch{border:0;padding:0;margin:.4rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;align-items:center}
 .switch legend{float:left;margin-right:1rem}

@@ -184,7 +184,7 @@ TEST(Page, ColoursLayersByLossInEveryPart) {
   const std::string html = to_html(compared());
   EXPECT_THAT(html, HasSubstr("<tr id=l0 class=c3>"));  // 0.01 to 0.03
   EXPECT_THAT(html, HasSubstr("<a href=\"#l0\" tabindex=-1><title>conv0: 2 bits, 10 B, "));
-  EXPECT_THAT(html, HasSubstr("style=--w:33%>0.0100</td>"));  // a third of the largest loss
+  EXPECT_THAT(html, HasSubstr("style=--w:33%>0.01</td>"));  // a third of the largest loss
 }
 
 TEST(Page, ShowsConfusedClassesByName) {

@@ -68,7 +68,7 @@ std::string samples_section(const ModelReport& report) {
   if (report.worst.empty()) return "";
   std::string cards;
   for (const SampleFigures& sample : report.worst) cards += sample_card(report, sample);
-  return note(measure_text(report.measure)) + "<div class=cards>\n" + cards + "</div>\n";
+  return note(measure_text(report.measure)) + "<div class=samples>\n" + cards + "</div>\n";
 }
 
 std::string sensitivities_section(const std::vector<SensitivityTable>& tables) {

@@ -16,8 +16,9 @@ namespace {
 // In pixels.
 constexpr double kStripWidth = 1200;
 constexpr double kStripHeight = 84;
-constexpr double kStripLeast = 16;    ///< height of a bar
-constexpr double kStripEqual = 0.35;  ///< share of the width that all bars have alike
+constexpr std::size_t kMaxFacts = 200;  ///< layers with more than their name under the pointer
+constexpr double kStripLeast = 16;      ///< height of a bar
+constexpr double kStripEqual = 0.35;    ///< share of the width that all bars have alike
 
 /// "3 bits, 4.5 KiB, 21.0 us, loss 0.012"
 std::string facts_of(const NetworkFigures& model, const LayerFigures& layer) {
@@ -55,12 +56,13 @@ std::string strip_picture(const NetworkFigures& model) {
     const double part = max_us > 0 ? time_of(model, layer).value_or(0) / max_us : 1;
     const double height = kStripLeast + (kStripHeight - kStripLeast) * part;
     const auto heat = heat_of(layer);
+    const std::string facts =
+        model.layers.size() > kMaxFacts ? "" : ": " + markup(facts_of(model, layer));
     content += fmt::format(
-        "<a href=\"#l{}\" tabindex=-1><title>{}: {}</title><path class={} d=\"M{} "
+        "<a href=\"#l{}\" tabindex=-1><title>{}{}</title><path class={} d=\"M{} "
         "{}h{}V{}h-{}z\"/></a>\n",
-        i, markup(shown_name(layer)), markup(facts_of(model, layer)),
-        heat ? fmt::format("c{}", *heat) : "bar", pixels(x), pixels(kStripHeight - height),
-        pixels(width), pixels(kStripHeight), pixels(width));
+        i, markup(shown_name(layer)), facts, heat ? fmt::format("c{}", *heat) : "bar", pixels(x),
+        pixels(kStripHeight - height), pixels(width), pixels(kStripHeight), pixels(width));
     x += width + gap;
   }
   const std::string legend = heat_legend("Colour, what the layer loses");

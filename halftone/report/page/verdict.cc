@@ -68,10 +68,12 @@ VerdictFigure speed_figure(const ModelReport& report) {
 void judge_points(VerdictFigure& figure, double error_points) {
   const double lost = 100 * (*figure.from - *figure.to);
   const bool is_chance = std::abs(lost) < 2 * error_points;
-  figure.value = fmt::format("{}{:.1f}", lost > 0 ? "−" : "+", std::abs(lost));
+  const bool is_nothing = std::abs(lost) < 0.05;  // as it is rounded
+  figure.value = is_nothing ? "0.0" : fmt::format("{}{:.1f}", lost > 0 ? "−" : "+", std::abs(lost));
   figure.words = "points of accuracy";
-  figure.phrase =
-      fmt::format("{:.1f} points of accuracy {}", std::abs(lost), lost > 0 ? "lost" : "gained");
+  figure.phrase = is_nothing ? "no accuracy lost"
+                             : fmt::format("{:.1f} points of accuracy {}", std::abs(lost),
+                                           lost > 0 ? "lost" : "gained");
   figure.mood = lost <= kFairPoints ? Mood::kGood : lost <= kBadPoints ? Mood::kFair : Mood::kBad;
   if (is_chance && figure.mood == Mood::kBad) figure.mood = Mood::kFair;
   figure.detail += fmt::format(", ± {:.1f}", error_points);
@@ -260,7 +262,8 @@ void add_causes(const ModelReport& report, Verdict& verdict) {
   verdict.share_of = report.model.causes ? "loss" : "noise";
   for (const std::size_t i : worst) verdict.causes.push_back(cause_of(report, i, losses[i] / sum));
   verdict.sentences.push_back(causes_sentence(verdict));
-  add_help(report, verdict);
+  // Where nothing is lost, nothing needs help.
+  if (verdict.figures.back().mood != Mood::kGood) add_help(report, verdict);
 }
 
 void add_slow_layers(const ModelReport& report, Verdict& verdict) {
