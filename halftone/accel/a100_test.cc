@@ -21,8 +21,8 @@ Operation half_elements(const std::string& op, double count, double operations, 
   result.operations = operations * count;
   result.functions = functions * count;
   result.outputs = count;
-  result.reads = {{Role::kInputs, 2 * count}};
-  result.writes = {{Role::kOutputs, 2 * count}};
+  result.reads = {{TensorRole::kInputs, 2 * count}};
+  result.writes = {{TensorRole::kOutputs, 2 * count}};
   return result;
 }
 
@@ -35,8 +35,8 @@ Operation product_of_row(const oracle::Row& row) {
   const auto bytes = [](std::size_t a, std::size_t b) {
     return 2.0 * static_cast<double>(a) * static_cast<double>(b);
   };
-  result.reads = {{Role::kInputs, bytes(m, k)}, {Role::kWeights, bytes(k, n)}};
-  result.writes = {{Role::kOutputs, bytes(m, n)}};
+  result.reads = {{TensorRole::kInputs, bytes(m, k)}, {TensorRole::kWeights, bytes(k, n)}};
+  result.writes = {{TensorRole::kOutputs, bytes(m, n)}};
   return result;
 }
 

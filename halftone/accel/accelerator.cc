@@ -109,7 +109,7 @@ double ComputeUnit::product_pj(const Number& weights, const Number& inputs) cons
   return pj_per_product * weights.bits * inputs.bits / 64;
 }
 
-bool Memory::may_hold(Role role) const {
+bool Memory::may_hold(TensorRole role) const {
   return holds.empty() || std::ranges::find(holds, role) != holds.end();
 }
 

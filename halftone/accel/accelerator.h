@@ -89,10 +89,10 @@ struct Memory {
   double latency_s = 0;         ///< of the first byte
   double pj_per_byte = 0;
   bool double_buffered = true;  ///< loads while units compute; halves the room for a tile
-  std::vector<Role> holds;      ///< the tensors it may hold; empty: all
+  std::vector<TensorRole> holds;      ///< the tensors it may hold; empty: all
 
   [[nodiscard]] double bandwidth() const { return bytes_per_second * efficiency; }
-  [[nodiscard]] bool may_hold(Role role) const;
+  [[nodiscard]] bool may_hold(TensorRole role) const;
   /// The bytes of a tile that fits beside the next one.
   [[nodiscard]] double tile_bytes() const { return double_buffered ? bytes / 2 : bytes; }
 };

@@ -77,7 +77,7 @@ void check_rates(const toml::table& table, const ComputeUnit& unit) {
 /// Whether tensors pass from one memory to the other.
 bool share_tensors(const Memory& a, const Memory& b) {
   for (std::size_t role = 0; role < kNumRoles; ++role) {
-    if (a.may_hold(static_cast<Role>(role)) && b.may_hold(static_cast<Role>(role))) return true;
+    if (a.may_hold(static_cast<TensorRole>(role)) && b.may_hold(static_cast<TensorRole>(role))) return true;
   }
   return false;
 }
@@ -137,7 +137,7 @@ void check_memory(const toml::table& table, const Memory& memory) {
     keys::fail_at(*holds, "'holds' is empty: memory '" + memory.name +
                               "' would hold nothing; leave it out for all tensors");
   }
-  const std::set<Role> distinct(memory.holds.begin(), memory.holds.end());
+  const std::set<TensorRole> distinct(memory.holds.begin(), memory.holds.end());
   if (distinct.size() != memory.holds.size()) {
     keys::fail_at(*holds, "'holds' of memory '" + memory.name + "' names a tensor twice");
   }

@@ -41,7 +41,7 @@ TEST(Accelerator, ReadsADescription) {
   EXPECT_EQ(chip.units[0].rates[0].per_cycle, 4);
   ASSERT_EQ(chip.memories.size(), 1U);
   EXPECT_EQ(chip.memories[0].tile_bytes(), 5e8);
-  EXPECT_TRUE(chip.memories[0].may_hold(Role::kStates));
+  EXPECT_TRUE(chip.memories[0].may_hold(TensorRole::kStates));
 }
 
 TEST(Accelerator, ReadsTheDescriptionsOfTheProgram) {

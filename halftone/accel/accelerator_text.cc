@@ -64,7 +64,7 @@ std::string memory_text(const Memory& memory) {
   add(text, "pj_per_byte", memory.pj_per_byte, 0);
   if (!memory.double_buffered) text += "double_buffered = false\n";
   if (!memory.holds.empty()) {
-    text += "holds = " + list(memory.holds, [](Role role) { return to_string(role); }) + "\n";
+    text += "holds = " + list(memory.holds, [](TensorRole role) { return to_string(role); }) + "\n";
   }
   return text;
 }

@@ -114,12 +114,12 @@ ComputeUnit read_unit(const toml::table& table, double clock_hz) {
 Memory read_memory(const toml::table& table) {
   Memory memory;
   const auto hold = [&](const std::string& name) {
-    memory.holds.push_back(choice<Role>(name, {{"weights", Role::kWeights},
-                                               {"inputs", Role::kInputs},
-                                               {"outputs", Role::kOutputs},
-                                               {"states", Role::kStates},
-                                               {"gradients", Role::kGradients},
-                                               {"optimizer", Role::kOptimizer}}));
+    memory.holds.push_back(choice<TensorRole>(name, {{"weights", TensorRole::kWeights},
+                                               {"inputs", TensorRole::kInputs},
+                                               {"outputs", TensorRole::kOutputs},
+                                               {"states", TensorRole::kStates},
+                                               {"gradients", TensorRole::kGradients},
+                                               {"optimizer", TensorRole::kOptimizer}}));
   };
   keys::read_table(
       table,

@@ -31,7 +31,7 @@ void check_units(const Workload& workload, const OperationModel& model) {
 }
 
 /// The largest sum of bytes of some roles in one operation.
-double largest(const Workload& workload, std::initializer_list<Role> roles) {
+double largest(const Workload& workload, std::initializer_list<TensorRole> roles) {
   double most = 0;
   for (const Operation& each : workload.operations) {
     double sum = 0;
@@ -85,7 +85,7 @@ double host_seconds(const Workload& workload, const Accelerator& accelerator) {
   if (!accelerator.host || workload.operations.empty()) return 0;
   double bytes = 0;
   for (const Transfer& each : workload.operations.front().reads) {
-    if (each.role == Role::kInputs) bytes += each.bytes;
+    if (each.role == TensorRole::kInputs) bytes += each.bytes;
   }
   const double results = workload.operations.back().bytes_written();
   return 2 * accelerator.host->latency_s + (bytes + results) / accelerator.host->bytes_per_second;
@@ -140,7 +140,7 @@ Footprint footprint(const Workload& workload, const Split& split) {
   Footprint result;
   result.weights =
       workload.stored_weight_bytes > 0 ? workload.stored_weight_bytes : workload.weight_bytes();
-  result.activations = largest(workload, {Role::kInputs, Role::kOutputs});
+  result.activations = largest(workload, {TensorRole::kInputs, TensorRole::kOutputs});
   result.states = workload.state_bytes;
   result.training = workload.training_bytes;
   const auto chips = static_cast<double>(split.chips);

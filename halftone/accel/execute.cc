@@ -85,7 +85,7 @@ mapping::Multiply multiply_on(const spmd::Devices& devices, const UnitTile& tile
 }
 
 /// Whether the words that moved are those of the closed form, for every memory and operand.
-bool counts_agree(const mapping::FoundMapping& found, const mapping::Execution& execution) {
+bool counts_agree(const mapping::FoundMapping& found, const mapping::TiledExecution& execution) {
   for (std::size_t l = 0; l < found.evaluation.levels.size(); ++l) {
     const mapping::LevelAccesses& level = found.evaluation.levels[l];
     for (std::size_t space = 0; space < level.spaces.size(); ++space) {
@@ -104,7 +104,7 @@ bool counts_agree(const mapping::FoundMapping& found, const mapping::Execution& 
   return true;
 }
 
-bool result_agrees(const mapping::Execution& execution, const UnitTile& tile, const Matrix& x,
+bool result_agrees(const mapping::TiledExecution& execution, const UnitTile& tile, const Matrix& x,
                    const Matrix& w) {
   for (const auto& [word, numbers] : execution.result()) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -130,7 +130,7 @@ void run(const Operation& operation, const ComputeUnit& unit, const TiledProduct
   const auto fill = [&](std::size_t space, const Word& word) {
     return space == 0 ? x.tile(word, tile.rows, tile.inner) : w.tile(word, tile.inner, tile.cols);
   };
-  const mapping::Execution execution(tiled.found.problem, tiled.found.mapping, fill,
+  const mapping::TiledExecution execution(tiled.found.problem, tiled.found.mapping, fill,
                                      multiply_on(options.devices, tile));
   result.counts_agree = counts_agree(tiled.found, execution);
   result.result_agrees = result_agrees(execution, tile, x, w);
@@ -156,7 +156,7 @@ Executed execute_one(const Operation& operation, const Accelerator& accelerator,
   const TiledProduct tiled = with_context("'" + operation.name + "' on " + accelerator.name, [&] {
     return tile_product(operation, accelerator, *unit, {});
   });
-  const mapping::Evaluation& evaluation = tiled.found.evaluation;
+  const mapping::MappingCosts& evaluation = tiled.found.evaluation;
   result.units = evaluation.utilized_macs;
   result.steps = evaluation.compute_cycles * evaluation.utilized_macs;
   for (std::size_t space = 0; space < tiled.word_bytes[0].size(); ++space) {

@@ -25,8 +25,8 @@ class Builder {
 
   std::vector<Operation> build() {
     const double table_row = real(model_.width) * stored("embedding").bits / 8;
-    add_elements("embedding", "Gather", 0, 0).reads = {{Role::kWeights, 0},
-                                                       {Role::kInputs, real(rows_) * table_row}};
+    add_elements("embedding", "Gather", 0, 0).reads = {{TensorRole::kWeights, 0},
+                                                       {TensorRole::kInputs, real(rows_) * table_row}};
     for (std::size_t i = 0; i < model_.layers; ++i) {
       block_ = "block " + std::to_string(i) + " ";
       window_ = model_.windowed.empty() || model_.windowed[i] ? model_.window : 0;
@@ -72,8 +72,8 @@ class Builder {
     result.operations = operations * elements;
     result.functions = functions * elements;
     result.outputs = elements;
-    result.reads = {{Role::kInputs, activation_bytes(elements)}};
-    result.writes = {{Role::kOutputs, activation_bytes(elements)}};
+    result.reads = {{TensorRole::kInputs, activation_bytes(elements)}};
+    result.writes = {{TensorRole::kOutputs, activation_bytes(elements)}};
     return result;
   }
 
@@ -92,9 +92,9 @@ class Builder {
                       settings_.activations.bits,
                       1};
     result.outputs = real(extents.rows) * real(extents.cols);
-    result.reads = {{Role::kInputs, activation_bytes(real(extents.rows) * real(extents.inner))},
-                    {Role::kWeights, real(extents.inner) * real(extents.cols) * matrix.bits / 8}};
-    result.writes = {{Role::kOutputs, activation_bytes(result.outputs)}};
+    result.reads = {{TensorRole::kInputs, activation_bytes(real(extents.rows) * real(extents.inner))},
+                    {TensorRole::kWeights, real(extents.inner) * real(extents.cols) * matrix.bits / 8}};
+    result.writes = {{TensorRole::kOutputs, activation_bytes(result.outputs)}};
     result.joins_shares = joins;
     return result;
   }
@@ -108,7 +108,7 @@ class Builder {
     Operation& rotary = add_elements("rotary", "Rotary", 3, 0);
     rotary.in_shares = true;
     const double cached = 2 * real(rows_) * real(keys) * settings_.cache.bits / 8;
-    rotary.writes.push_back({Role::kStates, cached});
+    rotary.writes.push_back({TensorRole::kStates, cached});
     attend();
     layer("attention output", {rows_, queries, model_.width}, true);
     add_elements("attention residual", "Add", 1, 0);
@@ -136,9 +136,9 @@ class Builder {
     result.functions = scores;
     result.outputs = real(rows_) * real(model_.heads * model_.head_width);
     const double cached = 2 * real(sequences) * real(seen) * real(model_.head_width);
-    result.reads = {{Role::kInputs, activation_bytes(result.outputs)},
-                    {Role::kStates, cached * settings_.cache.bits / 8}};
-    result.writes = {{Role::kOutputs, activation_bytes(result.outputs)}};
+    result.reads = {{TensorRole::kInputs, activation_bytes(result.outputs)},
+                    {TensorRole::kStates, cached * settings_.cache.bits / 8}};
+    result.writes = {{TensorRole::kOutputs, activation_bytes(result.outputs)}};
   }
 
   /// Keys and values are widened to the format of the activations where theirs is another kind.
@@ -166,8 +166,8 @@ class Builder {
     result.operations = 2 * elements;
     result.functions = elements;
     result.outputs = elements;
-    result.reads = {{Role::kInputs, activation_bytes(up * elements)}};
-    result.writes = {{Role::kOutputs, activation_bytes(elements)}};
+    result.reads = {{TensorRole::kInputs, activation_bytes(up * elements)}};
+    result.writes = {{TensorRole::kOutputs, activation_bytes(elements)}};
   }
 
   void network(const std::string& name, std::size_t inner) {

@@ -22,7 +22,7 @@ constexpr std::string_view kMixtral = R"({"model_type": "mixtral", "hidden_size"
 constexpr std::string_view kGpt2 = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12,
   "n_head": 12, "vocab_size": 50257})";
 
-double sum_of(const Workload& workload, Role role, const std::string& name) {
+double sum_of(const Workload& workload, TensorRole role, const std::string& name) {
   double sum = 0;
   for (const Operation& each : workload.operations) {
     if (each.name.find(name) == std::string::npos) continue;
@@ -140,7 +140,7 @@ TEST(LanguageWorkload, ReadsTheCacheOfAllSequences) {
   const Workload token = language_workload(model, settings, 1, 100);
   const double bytes = 3 * 22 * 2 * 100.0 * 4 * 64;
   EXPECT_DOUBLE_EQ(token.state_bytes, bytes);
-  EXPECT_DOUBLE_EQ(sum_of(token, Role::kStates, "attention"), bytes);
+  EXPECT_DOUBLE_EQ(sum_of(token, TensorRole::kStates, "attention"), bytes);
 }
 
 TEST(LanguageWorkload, SeesHalfOfThePromptOnAverage) {

@@ -9,7 +9,7 @@
 namespace halftone::accel {
 namespace {
 
-double bytes_read(const Operation& operation, Role role) {
+double bytes_read(const Operation& operation, TensorRole role) {
   double sum = 0;
   for (const Transfer& each : operation.reads) {
     if (each.role == role) sum += each.bytes;
@@ -116,7 +116,7 @@ std::size_t OperationModel::find_weights_home() const {
   std::size_t home = 0;
   for (std::size_t i = 1; i < accelerator_.memories.size(); ++i) {
     const Memory& memory = accelerator_.memories[i];
-    const bool has_room = memory.may_hold(Role::kWeights) && weight_bytes_ <= memory.bytes;
+    const bool has_room = memory.may_hold(TensorRole::kWeights) && weight_bytes_ <= memory.bytes;
     if (memory.count == 1 && has_room) home = i;
   }
   return home;
@@ -126,7 +126,7 @@ Homes OperationModel::homes_of(const Operation& operation, std::size_t index) co
   double bytes = 0;
   for (const auto* list : {&operation.reads, &operation.writes}) {
     for (const Transfer& each : *list) {
-      if (each.role == Role::kInputs || each.role == Role::kOutputs) bytes += each.bytes;
+      if (each.role == TensorRole::kInputs || each.role == TensorRole::kOutputs) bytes += each.bytes;
     }
   }
   Homes homes;
@@ -134,7 +134,7 @@ Homes OperationModel::homes_of(const Operation& operation, std::size_t index) co
   for (std::size_t i = 1; i < accelerator_.memories.size(); ++i) {
     const Memory& memory = accelerator_.memories[i];
     const double taken = weights_home_ == i ? weight_bytes_ : 0;
-    const bool may = memory.may_hold(Role::kInputs) && memory.may_hold(Role::kOutputs);
+    const bool may = memory.may_hold(TensorRole::kInputs) && memory.may_hold(TensorRole::kOutputs);
     if (memory.count == 1 && may && bytes + taken <= memory.bytes) homes.inputs = i;
   }
   homes.outputs = homes.inputs;
@@ -192,8 +192,8 @@ double OperationModel::compute_seconds(const Operation& operation, const Compute
     others = *rule.s_per_operation * (operation.operations + operation.functions);
   }
   const double both = unit == elements ? products + others : std::max(products, others);
-  return both / rule.efficiency + rule.s_per_input_byte * bytes_read(operation, Role::kInputs) +
-         rule.s_per_weight_byte * bytes_read(operation, Role::kWeights) +
+  return both / rule.efficiency + rule.s_per_input_byte * bytes_read(operation, TensorRole::kInputs) +
+         rule.s_per_weight_byte * bytes_read(operation, TensorRole::kWeights) +
          rule.s_per_output * operation.outputs;
 }
 

@@ -12,7 +12,7 @@ namespace halftone::accel {
 namespace {
 
 /// Scales transfers of the given roles.
-void scale(std::vector<Transfer>& transfers, double factor, std::initializer_list<Role> roles) {
+void scale(std::vector<Transfer>& transfers, double factor, std::initializer_list<TensorRole> roles) {
   for (Transfer& each : transfers) {
     if (std::ranges::find(roles, each.role) != roles.end()) each.bytes *= factor;
   }
@@ -31,14 +31,14 @@ void divide_data(Operation& part, std::size_t samples, std::size_t batch) {
   divided = (divided * samples + batch - 1) / batch;
   const double factor = static_cast<double>(samples) / static_cast<double>(batch);
   for (auto* list : {&part.reads, &part.writes}) {
-    scale(*list, factor, {Role::kInputs, Role::kOutputs, Role::kStates});
+    scale(*list, factor, {TensorRole::kInputs, TensorRole::kOutputs, TensorRole::kStates});
   }
   scale_elements(part, factor);
 }
 
 bool has_weights(const Operation& operation) {
   return std::ranges::any_of(operation.reads,
-                             [](const Transfer& each) { return each.role == Role::kWeights; });
+                             [](const Transfer& each) { return each.role == TensorRole::kWeights; });
 }
 
 /// Divides columns, or the inner extent, of products with weights; heads of products with states;
@@ -50,19 +50,19 @@ void divide_tensor(Operation& part, std::size_t chips) {
   if (!has_weights(part) || part.in_shares) {
     product.count = divide_up(product.count, chips);
     for (auto* list : {&part.reads, &part.writes}) {
-      scale(*list, factor, {Role::kInputs, Role::kOutputs, Role::kStates, Role::kGradients});
+      scale(*list, factor, {TensorRole::kInputs, TensorRole::kOutputs, TensorRole::kStates, TensorRole::kGradients});
     }
     scale_elements(part, factor);
     return;
   }
-  scale(part.reads, factor, {Role::kWeights});
+  scale(part.reads, factor, {TensorRole::kWeights});
   if (part.joins_shares) {
     product.inner = divide_up(product.inner, chips);
-    scale(part.reads, factor, {Role::kInputs});
+    scale(part.reads, factor, {TensorRole::kInputs});
     return;
   }
   product.cols = divide_up(product.cols, chips);
-  scale(part.writes, factor, {Role::kOutputs});
+  scale(part.writes, factor, {TensorRole::kOutputs});
   scale_elements(part, factor);
 }
 

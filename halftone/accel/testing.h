@@ -17,8 +17,8 @@ inline Operation layer(std::size_t rows, std::size_t inner, std::size_t cols, in
   result.product = {1, rows, inner, cols, number, number, 32, 1};
   result.outputs = static_cast<double>(rows * cols);
   const auto bytes = [&](std::size_t count) { return static_cast<double>(count) * bits / 8; };
-  result.reads = {{Role::kInputs, bytes(rows * inner)}, {Role::kWeights, bytes(inner * cols)}};
-  result.writes = {{Role::kOutputs, 4 * result.outputs}};
+  result.reads = {{TensorRole::kInputs, bytes(rows * inner)}, {TensorRole::kWeights, bytes(inner * cols)}};
+  result.writes = {{TensorRole::kOutputs, 4 * result.outputs}};
   return result;
 }
 
@@ -29,8 +29,8 @@ inline Operation elements(const std::string& op, double count, double operations
   result.operations = operations * count;
   result.functions = functions * count;
   result.outputs = count;
-  result.reads = {{Role::kInputs, 4 * count}};
-  result.writes = {{Role::kOutputs, 4 * count}};
+  result.reads = {{TensorRole::kInputs, 4 * count}};
+  result.writes = {{TensorRole::kOutputs, 4 * count}};
   return result;
 }
 

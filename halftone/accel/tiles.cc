@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kX = 0;
 constexpr std::size_t kW = 1;
 constexpr std::size_t kY = 2;
-constexpr std::array kRoles = {Role::kInputs, Role::kWeights, Role::kOutputs};
+constexpr std::array kRoles = {TensorRole::kInputs, TensorRole::kWeights, TensorRole::kOutputs};
 
 /// Sums that are not finished have this many bits.
 constexpr double kSumBits = 32;
@@ -120,7 +120,7 @@ class Mapped {
     const Memory& memory = accelerator_.memories[i];
     mapping::Level level;
     level.name = memory.name;
-    for (const Role role : kRoles) {
+    for (const TensorRole role : kRoles) {
       level.keeps.push_back(i == first_ || (memory.may_hold(role) && i >= homes_.of(role)));
     }
     const bool is_last = i + 1 == accelerator_.memories.size();
@@ -164,17 +164,17 @@ void add_others(const Operation& operation, const Homes& homes, Traffic& traffic
 
 }  // namespace
 
-std::size_t Homes::of(Role role) const {
+std::size_t Homes::of(TensorRole role) const {
   switch (role) {
-    case Role::kWeights:
+    case TensorRole::kWeights:
       return weights;
-    case Role::kInputs:
+    case TensorRole::kInputs:
       return inputs;
-    case Role::kOutputs:
+    case TensorRole::kOutputs:
       return outputs;
-    case Role::kStates:
-    case Role::kGradients:
-    case Role::kOptimizer:
+    case TensorRole::kStates:
+    case TensorRole::kGradients:
+    case TensorRole::kOptimizer:
       break;
   }
   return 0;
@@ -188,7 +188,7 @@ Traffic compulsory_traffic(const Operation& operation, const Accelerator& accele
   const double read_passes = passes > 0 ? passes - 1 : 1;
   for (std::size_t i = 0; i < traffic.memories.size(); ++i) {
     for (const Transfer& each : operation.reads) {
-      const double times = each.role == Role::kInputs ? read_passes : 1;
+      const double times = each.role == TensorRole::kInputs ? read_passes : 1;
       if (homes.of(each.role) <= i) traffic.memories[i].read += times * each.bytes;
     }
     for (const Transfer& each : operation.writes) {

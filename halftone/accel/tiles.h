@@ -17,7 +17,7 @@ struct Homes {
   std::size_t weights = 0;
   std::size_t inputs = 0;
   std::size_t outputs = 0;
-  [[nodiscard]] std::size_t of(Role role) const;
+  [[nodiscard]] std::size_t of(TensorRole role) const;
 };
 
 /// Bytes that cross the boundary below a memory.

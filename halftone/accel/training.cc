@@ -6,7 +6,7 @@
 namespace halftone::accel {
 namespace {
 
-double bytes_of(const std::vector<Transfer>& transfers, Role role) {
+double bytes_of(const std::vector<Transfer>& transfers, TensorRole role) {
   double sum = 0;
   for (const Transfer& each : transfers) {
     if (each.role == role) sum += each.bytes;
@@ -14,7 +14,7 @@ double bytes_of(const std::vector<Transfer>& transfers, Role role) {
   return sum;
 }
 
-bool reads_weights(const Operation& forward) { return bytes_of(forward.reads, Role::kWeights) > 0; }
+bool reads_weights(const Operation& forward) { return bytes_of(forward.reads, TensorRole::kWeights) > 0; }
 
 /// The number of weights that a layer's product reads.
 double num_weights(const Operation& forward) {
@@ -51,9 +51,9 @@ class Backward {
     result.outputs = weights;
     const double states =
         weights * static_cast<double>(settings_.optimizer_states + 1) * settings_.master_bits / 8;
-    const double stored = bytes_of(forward.reads, Role::kWeights);
-    result.reads = {{Role::kGradients, gradient_bytes(weights)}, {Role::kOptimizer, states}};
-    result.writes = {{Role::kOptimizer, states}, {Role::kOptimizer, stored}};
+    const double stored = bytes_of(forward.reads, TensorRole::kWeights);
+    result.reads = {{TensorRole::kGradients, gradient_bytes(weights)}, {TensorRole::kOptimizer, states}};
+    result.writes = {{TensorRole::kOptimizer, states}, {TensorRole::kOptimizer, stored}};
     return result;
   }
 
@@ -67,8 +67,8 @@ class Backward {
     result.name += " backward";
     result.is_backward = true;
     const double gradients = gradient_bytes(forward.outputs);
-    result.reads.push_back({Role::kGradients, gradients});
-    result.writes = {{Role::kGradients, gradients}};
+    result.reads.push_back({TensorRole::kGradients, gradients});
+    result.writes = {{TensorRole::kGradients, gradients}};
     return result;
   }
 
@@ -84,11 +84,11 @@ class Backward {
     result.product.x_reuse = 1;
     result.product.y_bits = settings_.gradients.bits;
     result.outputs = num_inputs(forward);
-    result.reads = {{Role::kGradients, gradient_bytes(forward.outputs)}};
+    result.reads = {{TensorRole::kGradients, gradient_bytes(forward.outputs)}};
     for (const Transfer& each : forward.reads) {
-      if (each.role != Role::kInputs) result.reads.push_back(each);
+      if (each.role != TensorRole::kInputs) result.reads.push_back(each);
     }
-    result.writes = {{Role::kGradients, gradient_bytes(result.outputs)}};
+    result.writes = {{TensorRole::kGradients, gradient_bytes(result.outputs)}};
     result.joins_shares = forward.joins_shares;
     return result;
   }
@@ -105,9 +105,9 @@ class Backward {
     result.product.w = settings_.gradients;
     result.product.y_bits = settings_.gradients.bits;
     result.outputs = num_weights(forward);
-    result.reads = {{Role::kInputs, bytes_of(forward.reads, Role::kInputs)},
-                    {Role::kGradients, gradient_bytes(forward.outputs)}};
-    result.writes = {{Role::kGradients, gradient_bytes(result.outputs)}};
+    result.reads = {{TensorRole::kInputs, bytes_of(forward.reads, TensorRole::kInputs)},
+                    {TensorRole::kGradients, gradient_bytes(forward.outputs)}};
+    result.writes = {{TensorRole::kGradients, gradient_bytes(result.outputs)}};
     return result;
   }
 
@@ -125,7 +125,7 @@ Workload with_training(const Workload& forward, const TrainingSettings& settings
   }
   for (const Operation& each : forward.operations) {
     // Kept for the way back.
-    result.training_bytes += bytes_of(each.reads, Role::kInputs);
+    result.training_bytes += bytes_of(each.reads, TensorRole::kInputs);
     if (!each.has_product() || !reads_weights(each)) continue;
     const double weights = num_weights(each);
     result.training_bytes +=

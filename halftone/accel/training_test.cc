@@ -59,7 +59,7 @@ TEST(TrainingStep, ReadsAndWritesOptimizerStates) {
 
 TEST(TrainingStep, HasNoUpdateForProductsOfActivations) {
   Operation product = layer(8, 100, 50, 32);
-  product.reads[1].role = Role::kInputs;
+  product.reads[1].role = TensorRole::kInputs;
   const Workload step = with_training({"w", 8, {product}});
   EXPECT_EQ(step.operations.size(), 3U);
   EXPECT_FALSE(step.operations[2].is_gradient_of_weights);

@@ -50,7 +50,7 @@ Product product_of(const ir::Work& work) {
 /// Whether it has weights that training changes: a matrix, or the table of an embedding.
 bool learns(const Operation& operation) {
   const bool has_weights = std::ranges::any_of(
-      operation.reads, [](const Transfer& each) { return each.role == Role::kWeights; });
+      operation.reads, [](const Transfer& each) { return each.role == TensorRole::kWeights; });
   return has_weights && (operation.has_product() || operation.op == ir::Gather::kName);
 }
 
@@ -60,19 +60,19 @@ std::string to_string(const Number& number) {
   return (number.is_float ? "float" : "int") + std::to_string(number.bits);
 }
 
-std::string_view to_string(Role role) {
+std::string_view to_string(TensorRole role) {
   switch (role) {
-    case Role::kWeights:
+    case TensorRole::kWeights:
       return "weights";
-    case Role::kInputs:
+    case TensorRole::kInputs:
       return "inputs";
-    case Role::kOutputs:
+    case TensorRole::kOutputs:
       return "outputs";
-    case Role::kStates:
+    case TensorRole::kStates:
       return "states";
-    case Role::kGradients:
+    case TensorRole::kGradients:
       return "gradients";
-    case Role::kOptimizer:
+    case TensorRole::kOptimizer:
       return "optimizer";
   }
   return "";
@@ -87,7 +87,7 @@ double Workload::products() const {
   return sum;
 }
 
-double Workload::bytes(Role role) const {
+double Workload::bytes(TensorRole role) const {
   double sum = 0;
   for (const Operation& each : operations) {
     for (const auto* list : {&each.reads, &each.writes}) {
@@ -104,7 +104,7 @@ double Workload::weight_bytes() const {
   for (const Operation& each : operations) {
     if (each.is_backward) continue;
     for (const Transfer& transfer : each.reads) {
-      if (transfer.role == Role::kWeights) sum += transfer.bytes;
+      if (transfer.role == TensorRole::kWeights) sum += transfer.bytes;
     }
   }
   return sum;
@@ -117,9 +117,9 @@ Workload workload_of(const Product& product) {
   Operation operation{.name = "product", .op = "MatMul"};
   operation.product = product;
   operation.outputs = count(product.rows, product.cols);
-  operation.reads = {{Role::kInputs, count(product.rows, product.inner) * product.x.bits / 8},
-                     {Role::kWeights, count(product.inner, product.cols) * product.w.bits / 8}};
-  operation.writes = {{Role::kOutputs, operation.outputs * product.y_bits / 8}};
+  operation.reads = {{TensorRole::kInputs, count(product.rows, product.inner) * product.x.bits / 8},
+                     {TensorRole::kWeights, count(product.inner, product.cols) * product.w.bits / 8}};
+  operation.writes = {{TensorRole::kOutputs, operation.outputs * product.y_bits / 8}};
   const std::string name = std::to_string(product.rows) + " x " + std::to_string(product.inner) +
                            " x " + std::to_string(product.cols);
   return {name, 1, {operation}};
@@ -138,9 +138,9 @@ Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t
   operation.outputs = static_cast<double>(shape.with_batch(batch).element_count());
   for (const ir::Traffic& each : work.reads) {
     const bool is_constant = graph.constant(each.value) != nullptr;
-    operation.reads.push_back({is_constant ? Role::kWeights : Role::kInputs, each.bytes});
+    operation.reads.push_back({is_constant ? TensorRole::kWeights : TensorRole::kInputs, each.bytes});
   }
-  operation.writes.push_back({Role::kOutputs, work.writes.bytes});
+  operation.writes.push_back({TensorRole::kOutputs, work.writes.bytes});
   return operation;
 }
 

@@ -26,7 +26,7 @@ std::string to_string(const Number& number);  ///< "float16", "int8"
 inline std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 /// What a tensor is for, which decides where memories keep it.
-enum class Role : std::uint8_t {
+enum class TensorRole : std::uint8_t {
   kWeights,
   kInputs,  ///< of an operation: activations
   kOutputs,
@@ -35,10 +35,10 @@ enum class Role : std::uint8_t {
   kOptimizer,  ///< states of the optimizer
 };
 inline constexpr std::size_t kNumRoles = 6;
-std::string_view to_string(Role role);  ///< "weights", "inputs", ...
+std::string_view to_string(TensorRole role);  ///< "weights", "inputs", ...
 
 struct Transfer {
-  Role role = Role::kInputs;
+  TensorRole role = TensorRole::kInputs;
   double bytes = 0;
 };
 
@@ -97,7 +97,7 @@ struct Workload {
 
   [[nodiscard]] double products() const;
   [[nodiscard]] double weight_bytes() const;    ///< of all weights, each counted where it is read
-  [[nodiscard]] double bytes(Role role) const;  ///< read or written by all operations
+  [[nodiscard]] double bytes(TensorRole role) const;  ///< read or written by all operations
 };
 
 /// One product y[rows, cols] = x[rows, inner] w[inner, cols] with a result of 32 bits.

@@ -49,7 +49,7 @@ bool has_weights(const ir::Graph& graph, const ir::Node& node) {
 int activation_bits(const ir::Graph& graph, const ir::Node& node) {
   if (ir::is_table(node.op)) return 32;
   const auto* states = ir::activation_encoding(node.op);
-  if (states == nullptr) return ir::number_bits(graph, node.inputs[0]);
+  if (states == nullptr) return static_cast<int>(ir::number_bits(graph, node.inputs[0]));
   return *states == nullptr ? 32 : (*states)->bits;
 }
 

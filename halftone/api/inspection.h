@@ -29,7 +29,7 @@ struct LayerInfo {
   std::string name;
   std::string op;
   std::string weights;  ///< type of the weights: "basis(2 bits, channel, offset)[700, 784]"
-  int weight_bits = 32;
+  double weight_bits = 32;
   int activation_bits = 32;
   std::size_t weight_bytes = 0;
   /// As the runtime computes it, by the attribute or by the rule (ir::arithmetic_of()); nothing for

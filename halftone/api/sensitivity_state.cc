@@ -78,7 +78,7 @@ ChoiceSensitivity from_state(const std::string& name, const StateJson& json) {
   ChoiceSensitivity choice{name, {}, {}, optional_of(json.at("us")), optional_of(json.at("pj"))};
   for (const StateJson& each : json.at("layers")) {
     LayerSensitivity layer;
-    layer.weight_bits = each.at(0).get<int>();
+    layer.weight_bits = each.at(0).get<double>();
     layer.activation_bits = each.at(1).get<int>();
     layer.bytes = each.at(2).get<std::size_t>();
     layer.sqnr_db = decibels_of(each.at(3));

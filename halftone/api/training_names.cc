@@ -25,7 +25,7 @@ Choice choice_named(const std::string& what, const std::string& name,
 
 void set_named(const TrainingNames& names, TrainingSettings& settings) {
   using train::ComputeDevice, train::LevelRule, train::LossKind, train::OptimizerKind,
-      train::Rounding, train::ScheduleKind;
+      train::GradientRounding, train::ScheduleKind;
   train::OptimizerOptions& optimizer = settings.options.optimizer;
   optimizer.kind = choice_named<OptimizerKind>(
       "optimizer", names.optimizer, {{"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}});
@@ -44,9 +44,9 @@ void set_named(const TrainingNames& names, TrainingSettings& settings) {
   train::PrecisionOptions& precision = student.precision;
   precision.weights = precision.activations = numerics::parse_number_format(names.precision);
   precision.gradients = numerics::parse_number_format(names.gradient_format);
-  precision.gradient_rounding = choice_named<Rounding>(
+  precision.gradient_rounding = choice_named<GradientRounding>(
       "gradient rounding", names.gradient_rounding,
-      {{"stochastic", Rounding::kStochastic}, {"nearest", Rounding::kNearest}});
+      {{"stochastic", GradientRounding::kStochastic}, {"nearest", GradientRounding::kNearest}});
   student.device = choice_named<ComputeDevice>(
       "device", names.device, {{"cpu", ComputeDevice::kCpu}, {"cuda", ComputeDevice::kCuda}});
 }

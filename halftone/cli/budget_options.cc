@@ -33,7 +33,7 @@ void add_choice_options(CLI::App& verb, ChoiceOptions& options) {
       ->needs(test);
 }
 
-void add_budget_options(CLI::App& verb, BudgetOptions& options) {
+void add_budget_options(CLI::App& verb, BudgetArguments& options) {
   options.option =
       verb.add_option("--budget", options.limits,
                       "Choose the bits of each layer within limits: one or two of bytes=60k, "

@@ -21,7 +21,7 @@ struct ChoiceOptions {
   std::optional<std::size_t> test_limit;
 };
 
-struct BudgetOptions {
+struct BudgetArguments {
   std::vector<std::string> limits;  ///< "bytes=60k"; empty: no budget
   ChoiceOptions choices;
   std::size_t tries = v0::kBudgetTries;
@@ -32,7 +32,7 @@ struct BudgetOptions {
 /// Adds --choices, --loss, --accelerator, --test-data and --test-limit.
 void add_choice_options(CLI::App& verb, ChoiceOptions& options);
 /// Adds these, --budget and --tries.
-void add_budget_options(CLI::App& verb, BudgetOptions& options);
+void add_budget_options(CLI::App& verb, BudgetArguments& options);
 
 /// @throws Error as compress::choices_named()
 SensitivitySettings sensitivity_settings(const ChoiceOptions& options,

@@ -152,7 +152,7 @@ void add_model_options(CLI::App& verb, ModelOptions& model) {
       ->check(read_path(""));
 }
 
-void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
+void add_data_options(CLI::App& verb, DataArguments& data, const std::string& default_split) {
   data::DatasetOptions& options = data.source.options;
   options.split = default_split;
   verb.add_option("--data", data.source.paths,

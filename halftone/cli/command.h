@@ -49,7 +49,7 @@ struct ModelOptions {
 };
 
 /// Options of the verbs that read samples.
-struct DataOptions {
+struct DataArguments {
   DataSource source;
   std::size_t batch = 64;
   int devices = 0;  ///< per process; 0: one device per thread
@@ -96,7 +96,7 @@ void add_execution_options(CLI::App& verb, runtime::ExecutionOptions& execution)
 void add_tune_options(CLI::App& verb, TuneOptions& options);
 /// Adds --shape and --constant.
 void add_model_options(CLI::App& verb, ModelOptions& model);
-void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
+void add_data_options(CLI::App& verb, DataArguments& data, const std::string& default_split);
 /// Adds --standard and --matmul-nbits.
 void add_form_options(CLI::App& verb, formats::ExportOptions& form);
 /// Adds --memory, a limit for values of the calibration samples.

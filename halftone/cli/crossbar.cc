@@ -13,7 +13,7 @@ namespace {
 
 struct CrossbarOptions {
   CommonOptions common;
-  DataOptions data;
+  DataArguments data;
   std::string model;
   ModelOptions model_options;
   std::string device;

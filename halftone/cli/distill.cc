@@ -17,7 +17,7 @@ constexpr const char* kExamples =
 
 /// Adds the teachers, the student and how it starts.
 /// @return  --student
-CLI::Option* add_network_options(CLI::App& verb, DistillOptions& options) {
+CLI::Option* add_network_options(CLI::App& verb, DistillArguments& options) {
   verb.add_option(
           "--teacher", options.teachers,
           "Float network: ONNX, TFLite or circle file; several: their answers are averaged; with "
@@ -40,7 +40,7 @@ CLI::Option* add_network_options(CLI::App& verb, DistillOptions& options) {
   return student;
 }
 
-void add_teaching_options(CLI::App& verb, DistillOptions& options) {
+void add_teaching_options(CLI::App& verb, DistillArguments& options) {
   train::TrainOptions& train = options.training.train;
   verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
       ->check(positive_number())
@@ -72,7 +72,7 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
       ->capture_default_str();
 }
 
-void add_crossbar_options(CLI::App& verb, DistillOptions& options) {
+void add_crossbar_options(CLI::App& verb, DistillArguments& options) {
   CLI::Option* crossbar =
       verb.add_option(
               "--crossbar", options.crossbar,
@@ -88,8 +88,8 @@ void add_crossbar_options(CLI::App& verb, DistillOptions& options) {
 }  // namespace
 
 void add_distill(CLI::App& app, Action& action,
-                 std::function<void(const DistillOptions&, const Machine&)> run) {
-  const auto options = std::make_shared<DistillOptions>();
+                 std::function<void(const DistillArguments&, const Machine&)> run) {
+  const auto options = std::make_shared<DistillArguments>();
   CLI::App* verb = add_verb(app, "distill", "Train a network in few bits on a teacher's answers",
                             kExamples, options->training.common);
   CLI::Option* student = add_network_options(*verb, *options);

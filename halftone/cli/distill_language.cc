@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 10> kSharedOptions = {
     "--teacher", "--student", "--output", "--learning-rate", "--batch",
     "--threads", "--seed",    "--simd",   "--quiet",         "--json"};
 
-void add_tuning_options(CLI::App& verb, LanguageDistillOptions& options, CLI::Option* text) {
+void add_tuning_options(CLI::App& verb, LanguageDistillArguments& options, CLI::Option* text) {
   train::TuneOptions& tune = options.job.options;
   verb.add_option("--steps", tune.steps, "Steps of tuning, of --batch samples each")
       ->check(whole_from(1))
@@ -40,7 +40,7 @@ void add_tuning_options(CLI::App& verb, LanguageDistillOptions& options, CLI::Op
 
 }  // namespace
 
-CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillOptions& options) {
+CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillArguments& options) {
   LanguageDistillJob& job = options.job;
   CLI::Option* text =
       verb.add_option(

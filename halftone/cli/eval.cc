@@ -18,7 +18,7 @@ namespace {
 
 struct EvalOptions {
   CommonOptions common;
-  DataOptions data;
+  DataArguments data;
   std::string model;
   ModelOptions model_options;
   std::string reference;

@@ -17,7 +17,7 @@ namespace {
 
 struct ExploreOptions {
   CommonOptions common;
-  DataOptions data;
+  DataArguments data;
   std::string model;
   ModelOptions model_options;
   std::string space;

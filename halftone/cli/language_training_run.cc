@@ -32,7 +32,7 @@ class TuneLines {
   std::size_t num_evaluations_ = 0;
 };
 
-LanguageDistillJob job_of(const DistillOptions& options) {
+LanguageDistillJob job_of(const DistillArguments& options) {
   if (options.teachers.size() != 1) {
     fail(ErrorKind::kUsage, "--teacher: expected one language model, found " +
                                 std::to_string(options.teachers.size()));
@@ -51,7 +51,7 @@ LanguageDistillJob job_of(const DistillOptions& options) {
 
 }  // namespace
 
-void run_language_distill(const DistillOptions& options, const Machine& machine) {
+void run_language_distill(const DistillArguments& options, const Machine& machine) {
   if (!machine.is_first()) return;
   const CommonOptions& common = options.training.common;
   apply(common);

@@ -8,6 +8,6 @@ namespace halftone::cli {
 
 /// @throws Error kUsage for several teachers; kInterrupted if a signal ended the run; as
 ///         distill_language_model()
-void run_language_distill(const DistillOptions& options, const Machine& machine);
+void run_language_distill(const DistillArguments& options, const Machine& machine);
 
 }  // namespace halftone::cli

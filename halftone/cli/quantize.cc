@@ -18,7 +18,7 @@ namespace {
 
 struct QuantizeOptions {
   CommonOptions common;
-  DataOptions data;
+  DataArguments data;
   std::string input;
   std::string output;
   ModelOptions model;
@@ -26,8 +26,8 @@ struct QuantizeOptions {
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
   bool full_integer = false;
   formats::ExportOptions form;
-  LanguageQuantizeOptions language;
-  BudgetOptions budget;
+  LanguageQuantizeArguments language;
+  BudgetArguments budget;
   std::vector<CLI::Option*> networks_only;  ///< that language models do not have
 };
 
@@ -115,7 +115,7 @@ void check_language_options(const QuantizeOptions& options) {
 }
 
 /// A budget chooses what these options say.
-void add_budget(CLI::App& verb, BudgetOptions& options) {
+void add_budget(CLI::App& verb, BudgetArguments& options) {
   add_budget_options(verb, options);
   for (const char* name : {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme",
                            "--activation-scheme", "--type", "--full-integer"}) {
@@ -126,7 +126,7 @@ void add_budget(CLI::App& verb, BudgetOptions& options) {
 /// Of a language model, a budget of bytes is a size, one of a loss is a predicted divergence.
 /// @throws CLI::Error if the budget is another one, or beside another way to choose types
 void set_limit(const CLI::App& verb, QuantizeOptions& options) {
-  const BudgetOptions& budget = options.budget;
+  const BudgetArguments& budget = options.budget;
   if (budget.option->empty()) return;
   for (const char* name : {"--size", "--bits-per-weight", "--table-type", "--tensor"}) {
     if (!verb.get_option(name)->empty()) throw CLI::ExcludesError("--budget", name);

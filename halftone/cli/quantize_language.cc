@@ -13,7 +13,7 @@
 namespace halftone::cli {
 namespace {
 
-lm::TypeRecipe recipe_of(const LanguageQuantizeOptions& options, const RecipeOptions& recipe) {
+lm::TypeRecipe recipe_of(const LanguageQuantizeArguments& options, const RecipeOptions& recipe) {
   lm::TypeRecipe given = options.job.recipe;
   for (const std::string& rule : options.rules) {
     const auto at = rule.rfind('=');
@@ -37,7 +37,7 @@ void add_fit_options(CLI::App& verb, LanguageQuantizeJob& job) {
   add_rotation_option(verb, job.rotates);
 }
 
-void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
+void add_type_options(CLI::App& verb, LanguageQuantizeArguments& options) {
   LanguageQuantizeJob& job = options.job;
   verb.add_option("--table-type", job.recipe.table_type,
                   "Type of embeddings and head (default: the same, or one of 4 bits)");
@@ -64,7 +64,7 @@ void add_type_options(CLI::App& verb, LanguageQuantizeOptions& options) {
 
 }  // namespace
 
-void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options) {
+void add_language_quantize_options(CLI::App& verb, LanguageQuantizeArguments& options) {
   const CalibrationOptions calibration = add_calibration_options(
       verb, options.job.texts, options.job.is_synthetic, "fit a language model to");
   options.text = calibration.text;
@@ -83,7 +83,7 @@ void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& opti
   for (CLI::Option* option : options.others) option->group(kCalibrationGroup);
 }
 
-bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool has_budget) {
+bool is_language_job(const LanguageQuantizeArguments& options, bool has_data, bool has_budget) {
   if (*options.text || *options.calibrate) return true;
   for (const CLI::Option* option : options.others) {
     const std::string name = option->get_name();
@@ -95,7 +95,7 @@ bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool
   throw CLI::RequiredError(std::string("--data, or for a language model ") + kCalibrationWays);
 }
 
-void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,
+void run_language_quantize(const CommonOptions& common, const LanguageQuantizeArguments& options,
                            const RecipeOptions& recipe, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(common);

@@ -11,7 +11,7 @@
 
 namespace halftone::cli {
 
-struct LanguageQuantizeOptions {
+struct LanguageQuantizeArguments {
   LanguageQuantizeJob job;
   std::string tokenizer;
   std::vector<std::string> rules;  ///< PATTERN=TYPE
@@ -21,14 +21,14 @@ struct LanguageQuantizeOptions {
 };
 
 /// Adds --text, --calibrate and the options that need one of them.
-void add_language_quantize_options(CLI::App& verb, LanguageQuantizeOptions& options);
+void add_language_quantize_options(CLI::App& verb, LanguageQuantizeArguments& options);
 
 /// Whether the options are about a language model. With a budget, other networks have some of them.
 /// @throws CLI::Error if they are about none, and there are no data either
-bool is_language_job(const LanguageQuantizeOptions& options, bool has_data, bool has_budget);
+bool is_language_job(const LanguageQuantizeArguments& options, bool has_data, bool has_budget);
 
 /// @throws Error kUsage if the recipe or the options beside it have settings of other networks
-void run_language_quantize(const CommonOptions& common, const LanguageQuantizeOptions& options,
+void run_language_quantize(const CommonOptions& common, const LanguageQuantizeArguments& options,
                            const RecipeOptions& recipe, const Machine& machine);
 
 }  // namespace halftone::cli

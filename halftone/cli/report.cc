@@ -20,7 +20,7 @@ namespace {
 
 struct ReportOptions {
   CommonOptions common;
-  DataOptions data;
+  DataArguments data;
   std::string model;
   std::string reference;
   std::vector<std::string> beside;

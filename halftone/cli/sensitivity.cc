@@ -15,7 +15,7 @@ namespace {
 
 struct SensitivityVerbOptions {
   CommonOptions common;
-  DataOptions data;
+  DataArguments data;
   std::string model;
   std::string reference;
   std::string recipe;
@@ -24,7 +24,7 @@ struct SensitivityVerbOptions {
   std::optional<std::uint64_t> memory_bytes;
   std::string state;
   bool no_time = false;
-  LanguageSensitivityOptions language;
+  LanguageSensitivityArguments language;
 };
 
 void run(const SensitivityVerbOptions& options, const Machine& machine) {
@@ -101,7 +101,7 @@ void add_sensitivity(CLI::App& app, Action& action) {
       ->excludes(verb->get_option("--recipe"))
       ->excludes(verb->get_option("--state"));
   verb->final_callback([options, &action, verb, networks] {
-    LanguageSensitivityOptions& language = options->language;
+    LanguageSensitivityArguments& language = options->language;
     const bool is_language =
         is_language_sensitivity(language, options->model, *verb->get_option("--data"), networks);
     language.job.input = options->model;

@@ -9,7 +9,7 @@
 
 namespace halftone::cli {
 
-void add_language_sensitivity_options(CLI::App& verb, LanguageSensitivityOptions& options) {
+void add_language_sensitivity_options(CLI::App& verb, LanguageSensitivityArguments& options) {
   LanguageSensitivityJob& job = options.job;
   const CalibrationOptions calibration =
       add_calibration_options(verb, job.texts, job.is_synthetic, "measure a language model on");
@@ -26,7 +26,7 @@ void add_language_sensitivity_options(CLI::App& verb, LanguageSensitivityOptions
   for (CLI::Option* option : options.others) option->group(kCalibrationGroup);
 }
 
-bool is_language_sensitivity(const LanguageSensitivityOptions& options, const std::string& model,
+bool is_language_sensitivity(const LanguageSensitivityArguments& options, const std::string& model,
                              const CLI::Option& data, const std::vector<CLI::Option*>& networks) {
   if (*options.text || *options.calibrate) {
     for (const CLI::Option* option : networks) {
@@ -50,7 +50,7 @@ bool is_language_sensitivity(const LanguageSensitivityOptions& options, const st
 }
 
 void run_language_sensitivity(const CommonOptions& common,
-                              const LanguageSensitivityOptions& options, const Machine& machine) {
+                              const LanguageSensitivityArguments& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(common);
   LanguageSensitivityJob job = options.job;

@@ -11,7 +11,7 @@
 
 namespace halftone::cli {
 
-struct LanguageSensitivityOptions {
+struct LanguageSensitivityArguments {
   LanguageSensitivityJob job;
   std::string tokenizer;
   CLI::Option* text = nullptr;
@@ -20,16 +20,16 @@ struct LanguageSensitivityOptions {
 };
 
 /// Adds --text, --calibrate and the options that need one of them.
-void add_language_sensitivity_options(CLI::App& verb, LanguageSensitivityOptions& options);
+void add_language_sensitivity_options(CLI::App& verb, LanguageSensitivityArguments& options);
 
 /// Whether the verb is about a language model.
 /// @param networks  options that only networks have
 /// @throws CLI::Error if it is about none, and there are no data either, or for options of the
 ///         other kind
-bool is_language_sensitivity(const LanguageSensitivityOptions& options, const std::string& model,
+bool is_language_sensitivity(const LanguageSensitivityArguments& options, const std::string& model,
                              const CLI::Option& data, const std::vector<CLI::Option*>& networks);
 
 void run_language_sensitivity(const CommonOptions& common,
-                              const LanguageSensitivityOptions& options, const Machine& machine);
+                              const LanguageSensitivityArguments& options, const Machine& machine);
 
 }  // namespace halftone::cli

@@ -8,8 +8,8 @@
 namespace halftone::cli {
 
 void add_train(CLI::App& app, Action& action,
-               std::function<void(const TrainOptions&, const Machine&)> run) {
-  const auto options = std::make_shared<TrainOptions>();
+               std::function<void(const TrainArguments&, const Machine&)> run) {
+  const auto options = std::make_shared<TrainArguments>();
   CLI::App* verb = add_verb(app, "train", "Train a float network on labels, from its graph alone",
                             "halftone train model.onnx -o trained.onnx --data examples/mnist "
                             "--epochs 10 --validation-split 0.1",

@@ -18,7 +18,7 @@ namespace halftone::cli {
 /// Options that the verbs share.
 struct TrainingOptions {
   CommonOptions common;
-  DataOptions data;
+  DataArguments data;
   ModelOptions model;
   std::string output;
   TrainingNames names;
@@ -26,23 +26,23 @@ struct TrainingOptions {
   train::TrainOptions train;  ///< fields set directly by options
 };
 
-struct TrainOptions {
+struct TrainArguments {
   TrainingOptions training;
   std::string model;
   bool keep = false;
 };
 
 /// Of `distill` with a language model.
-struct LanguageDistillOptions {
+struct LanguageDistillArguments {
   LanguageDistillJob job;
   std::string state;               ///< file from which the run resumes; empty: none
   bool has_learning_rate = false;  ///< --learning-rate is given
   bool has_batch = false;          ///< --batch is given
 };
 
-struct DistillOptions {
+struct DistillArguments {
   TrainingOptions training;
-  LanguageDistillOptions language;
+  LanguageDistillArguments language;
   RecipeOptions recipe;
   std::vector<std::string> teachers;
   std::string student;  ///< none: the first teacher
@@ -60,15 +60,15 @@ void add_training_options(CLI::App& verb, TrainingOptions& options);
 
 /// Adds --text and the options that need it.
 /// @return  --text
-CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillOptions& options);
+CLI::Option* add_language_distill_options(CLI::App& verb, LanguageDistillArguments& options);
 /// @throws Error kUsage for an option of `verb` that is given and not for language models
 void check_language_distill_options(const CLI::App& verb);
 
 /// Declares `train`. @param run  does the work
 void add_train(CLI::App& app, Action& action,
-               std::function<void(const TrainOptions&, const Machine&)> run);
+               std::function<void(const TrainArguments&, const Machine&)> run);
 /// Declares `distill`. @param run  does the work
 void add_distill(CLI::App& app, Action& action,
-                 std::function<void(const DistillOptions&, const Machine&)> run);
+                 std::function<void(const DistillArguments&, const Machine&)> run);
 
 }  // namespace halftone::cli

@@ -83,12 +83,12 @@ class Course {
 
 }  // namespace
 
-void run_train(const TrainOptions& options, const Machine& machine) {
+void run_train(const TrainArguments& options, const Machine& machine) {
   Course course(options.training, machine, false);
   course.finish(train_file({options.model, options.keep, course.job()}));
 }
 
-void run_distill(const DistillOptions& options, const Machine& machine) {
+void run_distill(const DistillArguments& options, const Machine& machine) {
   if (!options.language.job.texts.empty()) return run_language_distill(options, machine);
   Course course(options.training, machine, true);
   DistillJob job;

@@ -7,8 +7,8 @@
 namespace halftone::cli {
 
 /// @throws Error as train_file(); kInterrupted if a signal ended the training
-void run_train(const TrainOptions& options, const Machine& machine);
+void run_train(const TrainArguments& options, const Machine& machine);
 /// @throws Error as distill_files(); kInterrupted if a signal ended the training
-void run_distill(const DistillOptions& options, const Machine& machine);
+void run_distill(const DistillArguments& options, const Machine& machine);
 
 }  // namespace halftone::cli

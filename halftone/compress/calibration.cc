@@ -130,14 +130,14 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
   tapped.set_outputs({values.begin(), values.end()});
   tapped.remove_unused_nodes();
   std::optional<runtime::Shortcut> shortcut;
-  // A run of fewer samples has another size than the batches of the border.
+  // A run of fewer samples has another size than the batches of the cut.
   const bool has_batches = samples >= std::min(batch_, data_.size());
   const bool as_files = computed == LayerValues::kAsFiles;
-  auto behind = has_batches && !as_files ? graph_behind(border_, graph, values) : std::nullopt;
+  auto behind = has_batches && !as_files ? graph_behind(cut_, graph, values) : std::nullopt;
   if (behind) {
     shortcut = {std::move(behind->graph),
                 [this, inputs = std::move(behind->inputs)](std::size_t batch) {
-                  return border_.tensors(inputs, batch);
+                  return cut_.tensors(inputs, batch);
                 }};
   }
   Feed feed = make_feed(data_, graph);
@@ -170,9 +170,9 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const Valu
   return stream(graph, values, progress, kAll, computed);
 }
 
-void Calibration::keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values) {
+void Calibration::keep_cut(const ir::Graph& graph, std::vector<ir::ValueId> values) {
   std::ranges::sort(values);
-  if (values.empty() || values == border_.values()) return;
+  if (values.empty() || values == cut_.values()) return;
   const bool is_cut = has_open_batch(graph) && batch_ > 1;
   const bool can_keep = std::ranges::all_of(values, [&](ir::ValueId id) {
     const ir::ValueType& type = graph.value(id).type;
@@ -185,7 +185,7 @@ void Calibration::keep_border(const ir::Graph& graph, std::vector<ir::ValueId> v
     run_bytes +=
         elements_per_run(graph, computed, id) * size_bytes(graph.value(id).type.encoding.element);
   }
-  Border next(std::move(values), computed.num_batches());
+  Cut next(std::move(values), computed.num_batches());
   std::atomic<std::uint64_t> taken = 0;
   const auto fits = [&](std::size_t) { return (taken += run_bytes) <= max_bytes_ / 2; };
   if (run_bytes <= max_bytes_ / 2) {
@@ -193,7 +193,7 @@ void Calibration::keep_border(const ir::Graph& graph, std::vector<ir::ValueId> v
       next.store(batch, std::move(found.outputs));
     });
   }
-  border_ = std::move(next);
+  cut_ = std::move(next);
 }
 
 ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::size_t most,

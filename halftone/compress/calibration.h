@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/compress/border.h"
+#include "halftone/compress/cut.h"
 #include "halftone/compress/fit/layer_statistics.h"
 #include "halftone/compress/fit/range.h"
 #include "halftone/compress/fit/value_sample.h"
@@ -23,7 +23,7 @@
 
 namespace halftone::compress {
 
-/// A value of the float network and its twin in the quantized one, in the same graph.
+/// A value of the float network and its counterpart in the quantized one, in the same graph.
 struct ValuePair {
   ir::ValueId original;
   ir::ValueId actual;
@@ -33,7 +33,7 @@ struct ValuePair {
 struct LayerInput {
   ValuePair pair;
   ir::Unfolding unfolding;
-  /// If not null, the twin's values are first rounded to its nearest level.
+  /// If not null, the counterpart's values are first rounded to its nearest level.
   const numerics::MatrixEncoding* encoding = nullptr;
 };
 
@@ -59,8 +59,8 @@ struct CollectedValues {
 std::size_t calibration_batch(const ir::Graph& graph, std::span<const ir::NodeId> layers);
 
 /// Computes statistics of values of a graph. It streams the calibration data through the part of
-/// the graph that computes these values, on devices. If possible, that part begins at the border
-/// of the last keep_border(). Memory: the border; per device, one batch and log2(batches) + 1
+/// the graph that computes these values, on devices. If possible, that part begins at the cut
+/// of the last keep_cut(). Memory: the cut; per device, one batch and log2(batches) + 1
 /// copies of the result.
 ///
 /// Values must be finite, or it fails with kFormat. Of data with_gaps(), elements that are not, and
@@ -70,19 +70,19 @@ class Calibration {
   /// `data` must outlive this.
   /// @param batch       samples per run, as calibration_batch(); on it depends the order of sums
   /// @param devices     as in runtime::StreamOptions; no result depends on their number
-  /// @param max_bytes   memory for borders in this process; no result depends on it. Batches that
+  /// @param max_bytes   memory for cuts in this process; no result depends on it. Batches that
   ///                    do not fit start from the network's inputs. nullopt: a quarter of the
   ///                    memory that is available now, or 1 GiB if that is unknown.
   explicit Calibration(const data::Dataset& data, std::size_t batch, spmd::Devices devices = {},
                        std::optional<std::uint64_t> max_bytes = std::nullopt);
 
-  /// Computes values for all samples from the old border and replaces that border by them. Both
-  /// borders are in memory meanwhile, so each gets half of it. Keeps the old border if samples
+  /// Computes values for all samples from the old cut and replaces that cut by them. Both
+  /// cuts are in memory meanwhile, so each gets half of it. Keeps the old cut if samples
   /// cannot be told apart in a value.
   /// @param values  the values that later statistics depend on; must not change until
-  ///                forget_border()
-  void keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values);
-  void forget_border() { border_ = {}; }
+  ///                forget_cut()
+  void keep_cut(const ir::Graph& graph, std::vector<ir::ValueId> values);
+  void forget_cut() { cut_ = {}; }
 
   /// A sample of pairs of elements.
   /// @param most  maximum number of pairs
@@ -107,7 +107,7 @@ class Calibration {
                                                         const LayerInput& input, std::size_t most,
                                                         std::uint64_t seed,
                                                         const ProgressSink& progress) const;
-  /// Distortion of the twins relative to the originals, in the arithmetic of each layer: what a
+  /// Distortion of the counterparts relative to the originals, in the arithmetic of each layer: what a
   /// file of the graph computes.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,
                                                               std::span<const ValuePair> pairs,
@@ -143,7 +143,7 @@ class Calibration {
   std::size_t batch_;
   spmd::Devices devices_;
   std::uint64_t max_bytes_;
-  Border border_;
+  Cut cut_;
 };
 
 }  // namespace halftone::compress

@@ -42,7 +42,7 @@ void quantize_layers(benchmark::State& state) {
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(quantize_layers)
-    ->ArgNames({"layers", "borders"})
+    ->ArgNames({"layers", "cuts"})
     ->ArgsProduct({{50, 100, 200}, {1, 0}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

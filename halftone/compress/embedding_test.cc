@@ -103,9 +103,9 @@ weight_bits = 4
   EXPECT_LT(table.encoded_bytes, table.float_bytes / 3);
   // All words are equally frequent, so the lookups have the error of the table.
   EXPECT_NEAR(table.sqnr_db, table.weight_sqnr_db, 1);
-  const ir::Node& twin = layer_named(result.graph, "embedding");
-  EXPECT_EQ(result.graph.value(twin.inputs[0]).type.encoding.codes->bits, 4);
-  EXPECT_TRUE(result.graph.value(twin.output).type.is_dense(ir::ElementType::kFloat32));
+  const ir::Node& counterpart = layer_named(result.graph, "embedding");
+  EXPECT_EQ(result.graph.value(counterpart.inputs[0]).type.encoding.codes->bits, 4);
+  EXPECT_TRUE(result.graph.value(counterpart.output).type.is_dense(ir::ElementType::kFloat32));
 }
 
 TEST(Embedding, TextNetworkComesCloserWithEveryBit) {

@@ -30,20 +30,20 @@ const ir::Shape& shape_of_weights(const ir::Graph& graph, const ir::Node& node) 
 
 void check_pair(const ir::Graph& reference, const ir::Graph& quantized, LayerPair pair) {
   const ir::Node& original = reference.node(pair.original);
-  const ir::Node& twin = quantized.node(pair.quantized);
+  const ir::Node& counterpart = quantized.node(pair.quantized);
   const ir::Shape& expected = shape_of_weights(reference, original);
-  const ir::Shape& found = shape_of_weights(quantized, twin);
-  if (original.op.index() == twin.op.index() && expected == found) return;
+  const ir::Shape& found = shape_of_weights(quantized, counterpart);
+  if (original.op.index() == counterpart.op.index() && expected == found) return;
   fail(ErrorKind::kShape, "layers do not match: expected " + describe(original) + " with weights " +
                               expected.to_string() + " as in the reference, found " +
-                              describe(twin) + " with " + found.to_string());
+                              describe(counterpart) + " with " + found.to_string());
 }
 
-/// The original's operator with what its twin has been given: encoded states, an arithmetic.
-ir::Operator op_of(const ir::Operator& original, ir::Operator twin) {
+/// The original's operator with what its counterpart has been given: encoded states, an arithmetic.
+ir::Operator op_of(const ir::Operator& original, ir::Operator counterpart) {
   ir::Operator op = original;
-  if (auto* states = ir::activation_encoding(op)) *states = *ir::activation_encoding(twin);
-  if (ir::Arithmetic* arithmetic = ir::arithmetic(op)) *arithmetic = *ir::arithmetic(twin);
+  if (auto* states = ir::activation_encoding(op)) *states = *ir::activation_encoding(counterpart);
+  if (ir::Arithmetic* arithmetic = ir::arithmetic(op)) *arithmetic = *ir::arithmetic(counterpart);
   return op;
 }
 
@@ -66,7 +66,7 @@ std::vector<ir::Operator> rounding(const ir::Graph& graph, ValueId input) {
                                                       : std::vector<ir::Operator>();
 }
 
-/// Adds the rounding of a twin's input to a value, unless it has just been rounded so.
+/// Adds the rounding of a counterpart's input to a value, unless it has just been rounded so.
 ValueId add_rounding(ir::Graph& graph, ValueId value, const std::vector<ir::Operator>& rounding,
                      const std::string& layer) {
   const auto producer = graph.producer(value);
@@ -75,21 +75,21 @@ ValueId add_rounding(ir::Graph& graph, ValueId value, const std::vector<ir::Oper
   return value;
 }
 
-/// @param inputs  of the original, or of its twin
+/// @param inputs  of the original, or of its counterpart
 ValueId add_layer(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair,
                   std::vector<ValueId> inputs) {
   const ir::Node original = graph.node(pair.original);
-  const ir::Node& twin = quantized.node(pair.quantized);
-  inputs.resize(std::max(inputs.size(), twin.inputs.size()), ir::kAbsent);
-  for (std::size_t i = 0; i < twin.inputs.size(); ++i) {
-    if (twin.inputs[i] == ir::kAbsent) continue;
-    const ir::Value& value = quantized.value(twin.inputs[i]);
+  const ir::Node& counterpart = quantized.node(pair.quantized);
+  inputs.resize(std::max(inputs.size(), counterpart.inputs.size()), ir::kAbsent);
+  for (std::size_t i = 0; i < counterpart.inputs.size(); ++i) {
+    if (counterpart.inputs[i] == ir::kAbsent) continue;
+    const ir::Value& value = quantized.value(counterpart.inputs[i]);
     if (value.constant != nullptr) inputs[i] = graph.add_constant(value.name, value.constant);
   }
-  if (!ir::is_table(twin.op)) {
-    inputs[0] = add_rounding(graph, inputs[0], rounding(quantized, twin.inputs[0]), original.name);
+  if (!ir::is_table(counterpart.op)) {
+    inputs[0] = add_rounding(graph, inputs[0], rounding(quantized, counterpart.inputs[0]), original.name);
   }
-  return graph.add_node(original.name, op_of(original.op, twin.op), std::move(inputs),
+  return graph.add_node(original.name, op_of(original.op, counterpart.op), std::move(inputs),
                         graph.value(original.output).name);
 }
 
@@ -97,14 +97,14 @@ ValueId add_layer(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair,
 
 std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph& quantized) {
   const std::vector<NodeId> originals = layers_with_weights(reference);
-  const std::vector<NodeId> twins = layers_with_weights(quantized);
-  if (originals.size() != twins.size()) {
+  const std::vector<NodeId> counterparts = layers_with_weights(quantized);
+  if (originals.size() != counterparts.size()) {
     fail(ErrorKind::kShape, "layers do not match: expected " + std::to_string(originals.size()) +
-                                " as in the reference, found " + std::to_string(twins.size()));
+                                " as in the reference, found " + std::to_string(counterparts.size()));
   }
   std::vector<LayerPair> pairs;
   for (std::size_t i = 0; i < originals.size(); ++i) {
-    pairs.push_back({originals[i], twins[i]});
+    pairs.push_back({originals[i], counterparts[i]});
     check_pair(reference, quantized, pairs.back());
   }
   return pairs;
@@ -120,16 +120,16 @@ TwoNetworks beside(const ir::Graph& reference, const ir::Graph& quantized,
   for (const NodeId id : reference.topological_order()) {
     const ir::Node& node = reference.node(id);
     std::vector<ValueId> inputs = node.inputs;
-    for (ValueId& input : inputs) input = both.twin(input);
+    for (ValueId& input : inputs) input = both.counterpart(input);
     const auto pair = std::ranges::find(pairs, id, &LayerPair::original);
     if (pair != pairs.end()) {
-      both.twins[node.output] = add_layer(both.graph, quantized, *pair, std::move(inputs));
+      both.counterparts[node.output] = add_layer(both.graph, quantized, *pair, std::move(inputs));
     } else if (inputs != node.inputs) {
-      both.twins[node.output] = both.graph.add_node(node.name, node.op, std::move(inputs),
+      both.counterparts[node.output] = both.graph.add_node(node.name, node.op, std::move(inputs),
                                                     reference.value(node.output).name);
     }
   }
-  for (const ValueId output : reference.outputs()) both.graph.add_output(both.twin(output));
+  for (const ValueId output : reference.outputs()) both.graph.add_output(both.counterpart(output));
   return both;
 }
 
@@ -137,7 +137,7 @@ ir::Graph graft(const ir::Graph& reference, const ir::Graph& quantized,
                 std::span<const LayerPair> pairs) {
   TwoNetworks both = beside(reference, quantized, pairs);
   std::vector<ValueId> outputs;
-  for (const ValueId output : reference.outputs()) outputs.push_back(both.twin(output));
+  for (const ValueId output : reference.outputs()) outputs.push_back(both.counterpart(output));
   both.graph.set_outputs(std::move(outputs));
   both.graph.remove_unused_nodes();
   return std::move(both.graph);

@@ -32,11 +32,11 @@ ir::ValueId add_beside(ir::Graph& graph, const ir::Graph& quantized, LayerPair p
 struct TwoNetworks {
   ir::Graph graph;  ///< its outputs: all those of the first, then all those of the second
   /// Values of the second network, by value of the first; where there is none, they are the same.
-  std::map<ir::ValueId, ir::ValueId> twins;
+  std::map<ir::ValueId, ir::ValueId> counterparts;
 
-  [[nodiscard]] ir::ValueId twin(ir::ValueId id) const {
-    const auto found = twins.find(id);
-    return found == twins.end() ? id : found->second;
+  [[nodiscard]] ir::ValueId counterpart(ir::ValueId id) const {
+    const auto found = counterparts.find(id);
+    return found == counterparts.end() ? id : found->second;
   }
 };
 

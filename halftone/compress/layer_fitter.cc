@@ -253,7 +253,7 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
   return tables_.back().second;
 }
 
-/// Replaces the weights among the inputs of a layer's twin.
+/// Replaces the weights among the inputs of a layer's counterpart.
 /// @return the correction of the bias
 Vector LayerFitter::fit_layer_weights(const ir::Node& node, std::vector<ValueId>& inputs,
                                       const WeightFormat& format,

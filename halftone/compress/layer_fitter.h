@@ -16,7 +16,7 @@
 namespace halftone::compress {
 
 /// Fits levels and codes to calibration data and adds them to the graph, which holds both the float
-/// network and its quantized twin.
+/// network and its quantized counterpart.
 class LayerFitter {
  public:
   /// All arguments except `layers` and `seed` must outlive this.
@@ -40,14 +40,14 @@ class LayerFitter {
   ///         are too large for any basis, or a calibrator finds no range
   numerics::MatrixEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
                                           const ir::Node& layer, const ProgressSink& progress);
-  /// The encoded twin of an activation; layers that share the activation share the codes.
+  /// The encoded counterpart of an activation; layers that share the activation share the codes.
   ir::ValueId encoded(ir::ValueId original, ir::ValueId actual, const ActivationFormat& format,
                       const ir::Node& layer);
 
-  /// Replaces weights and bias among the inputs of the twin of a layer that multiplies its input.
+  /// Replaces weights and bias among the inputs of the counterpart of a layer that multiplies its input.
   void quantize_weights(ir::NodeId id, std::vector<ir::ValueId>& inputs,
                         const WeightFormat& format);
-  /// Replaces the weights among the inputs of a recurrent layer's twin.
+  /// Replaces the weights among the inputs of a recurrent layer's counterpart.
   /// @param states    the states that the weights multiply
   /// @param encoding  of the states; null: float
   void quantize_recurrence(const ir::Node& node, std::vector<ir::ValueId>& inputs,

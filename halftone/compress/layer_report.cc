@@ -50,7 +50,7 @@ numerics::Distortion weight_distortion(const ir::Tensor& weights, const ir::Cons
 }  // namespace
 
 LayerReport report_layer(const ir::Graph& reference, ir::NodeId layer, const ir::Graph& quantized,
-                         ir::NodeId twin) {
+                         ir::NodeId counterpart) {
   const ir::Node& original = reference.node(layer);
   const std::size_t input = weights_input(original.op);
   const ir::Constant& weights = *reference.constant(original.inputs[input]);
@@ -60,12 +60,12 @@ LayerReport report_layer(const ir::Graph& reference, ir::NodeId layer, const ir:
   report.float_bytes = storage_bytes(weights);
   report.encoded_bytes = report.float_bytes;
   report.weight_sqnr_db = std::numeric_limits<double>::infinity();
-  if (&reference == &quantized && twin == layer) return report;
-  const ir::Node& node = quantized.node(twin);
+  if (&reference == &quantized && counterpart == layer) return report;
+  const ir::Node& node = quantized.node(counterpart);
   if (const auto* states = ir::activation_encoding(node.op)) {
     if (*states != nullptr) report.activation_bits = (*states)->bits;
   } else if (!ir::is_table(node.op)) {
-    report.activation_bits = ir::number_bits(quantized, node.inputs[0]);
+    report.activation_bits = static_cast<int>(ir::number_bits(quantized, node.inputs[0]));
   }
   if (const numerics::MatrixEncoding* codes = activation_codes(quantized, node)) {
     report.activation_range = range_of_levels(*codes);

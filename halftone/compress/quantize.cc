@@ -28,7 +28,7 @@ bool is_rounding(const ir::Operator& op) {
   return std::holds_alternative<ir::Encode>(op) || std::holds_alternative<ir::FakeQuantize>(op);
 }
 
-/// The float network and, growing beside it in the same graph, its quantized twin.
+/// The float network and, growing beside it in the same graph, its quantized counterpart.
 class Quantizer {
  public:
   Quantizer(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
@@ -47,10 +47,10 @@ class Quantizer {
 
   QuantizeResult run() {
     const bool phases = recipe_.fit.schedule == Schedule::kPhases;
-    build_twin(/*activations=*/!phases);
+    build_counterpart(/*activations=*/!phases);
     if (phases) encode_afterwards();
     std::vector<LayerReport> layers = report();
-    if (is_independent()) connect_twins();
+    if (is_independent()) connect_counterparts();
     return finish(std::move(layers));
   }
 
@@ -71,58 +71,58 @@ class Quantizer {
                  : layer_blocks(graph_, layers_that_multiply());
   }
 
-  [[nodiscard]] ValueId twin(ValueId id) const {
-    const auto found = twins_.find(id);
-    return found == twins_.end() ? id : found->second;
+  [[nodiscard]] ValueId counterpart(ValueId id) const {
+    const auto found = counterparts_.find(id);
+    return found == counterparts_.end() ? id : found->second;
   }
 
   [[nodiscard]] bool is_independent() const {
     return recipe_.fit.schedule == Schedule::kIndependent;
   }
 
-  /// What a twin reads in place of a value of the float network. Independent ones read that value
+  /// What a counterpart reads in place of a value of the float network. Independent ones read that value
   /// until they are connected.
-  [[nodiscard]] ValueId twin_input(ValueId id) const {
-    return is_independent() && !is_connected_ ? id : twin(id);
+  [[nodiscard]] ValueId counterpart_input(ValueId id) const {
+    return is_independent() && !is_connected_ ? id : counterpart(id);
   }
 
-  /// Adds a twin of every quantized layer and of every node that depends on one.
-  void build_twin(bool activations) {
-    // Refining a block changes values inside it, so borders must lie between blocks.
+  /// Adds a counterpart of every quantized layer and of every node that depends on one.
+  void build_counterpart(bool activations) {
+    // Refining a block changes values inside it, so cuts must lie between blocks.
     const bool refines = activations && reconstructs() && !is_independent();
-    std::size_t num_open = 0;  // layers with twins whose block has not ended
+    std::size_t num_open = 0;  // layers with counterparts whose block has not ended
     for (const NodeId id : float_order_) {
       if (std::ranges::count(layers_, id) > 0) {
-        if (!refines) keep_border(live_.before(id));
-        twin_quantizable(id, activations);
+        if (!refines) keep_cut(live_.before(id));
+        counterpart_quantizable(id, activations);
         num_open += static_cast<std::size_t>(has_block(id));
       } else {
-        twin_node(id);
+        counterpart_node(id);
       }
       const auto block = std::ranges::find(blocks_, graph_.node(id).output, &BlockSpan::to);
       if (!refines || block == blocks_.end()) continue;
       end_block(*block);
       num_open -= block->layers.size();
-      if (num_open == 0) keep_border(live_.after(id));
+      if (num_open == 0) keep_cut(live_.after(id));
     }
   }
 
-  /// Keeps values of the float network, and their twins, for all samples.
-  void keep_border(std::vector<ValueId> values) {
+  /// Keeps values of the float network, and their counterparts, for all samples.
+  void keep_cut(std::vector<ValueId> values) {
     const std::size_t count = values.size();
     for (std::size_t i = 0; i < count; ++i) {
-      const ValueId other = twin(values[i]);
+      const ValueId other = counterpart(values[i]);
       if (other != values[i]) values.push_back(other);
     }
-    calibration_.keep_border(graph_, std::move(values));
+    calibration_.keep_cut(graph_, std::move(values));
   }
 
-  void twin_quantizable(NodeId id, bool activations) {
+  void counterpart_quantizable(NodeId id, bool activations) {
     const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
     const ir::LayerKind kind = ir::traits_of(graph_.node(id).op).layer;
-    if (kind == ir::LayerKind::kTable) return twin_table(id, recipe);
-    if (kind == ir::LayerKind::kRecurrent) return twin_recurrent(id, recipe);
-    twin_layer(id, recipe, activations);
+    if (kind == ir::LayerKind::kTable) return counterpart_table(id, recipe);
+    if (kind == ir::LayerKind::kRecurrent) return counterpart_recurrent(id, recipe);
+    counterpart_layer(id, recipe, activations);
   }
 
   [[nodiscard]] bool has_block(NodeId layer) const {
@@ -133,20 +133,20 @@ class Quantizer {
 
   [[nodiscard]] bool reconstructs() const { return recipe_.fit.reconstruct.steps > 0; }
 
-  /// Called when all layers of a block have twins: refines them together.
+  /// Called when all layers of a block have counterparts: refines them together.
   void end_block(const BlockSpan& block) {
     const ValueId begin = block.from;
     const ValueId end = block.to;
-    if (twin(end) == end) return;
-    ReconstructBlock refined{twin(begin), twin(end), {}, {}};
+    if (counterpart(end) == end) return;
+    ReconstructBlock refined{counterpart(begin), counterpart(end), {}, {}};
     bool is_encoded = false;
     for (const NodeId id : block.layers) {
-      const auto found = twin_layers_.find(id);
+      const auto found = counterpart_layers_.find(id);
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
       // Layers that look up this table were fitted to its current rows, so these must not change.
       const bool is_fixed =
           recipe.weights && fitter_.is_looked_up(graph_.node(id), *recipe.weights);
-      if (found == twin_layers_.end() || is_fixed) continue;
+      if (found == counterpart_layers_.end() || is_fixed) continue;
       is_encoded = is_encoded || recipe.weights || recipe.activations;
       refined.layers.push_back({found->second, graph_.node(id).inputs[1]});
     }
@@ -155,7 +155,7 @@ class Quantizer {
     const ProgressSink progress = stages_.next("block of " + name);
     if (!is_encoded) return;
     CollectedValues found = calibration_.collect(
-        graph_, {twin(begin), end}, std::min(calibration_.num_samples(), options.samples));
+        graph_, {counterpart(begin), end}, std::min(calibration_.num_samples(), options.samples));
     if (found.samples == 0) {
       skipped_blocks_.push_back({name, "its values are NaN or infinite in all samples"});
       return;
@@ -166,41 +166,41 @@ class Quantizer {
     if (!outcome.result) skipped_blocks_.push_back({name, outcome.skipped_because});
   }
 
-  void twin_node(NodeId id) {
+  void counterpart_node(NodeId id) {
     const ir::Node node = graph_.node(id);
     std::vector<ValueId> inputs = node.inputs;
     for (ValueId& input : inputs) {
-      if (input != ir::kAbsent) input = twin_input(input);
+      if (input != ir::kAbsent) input = counterpart_input(input);
     }
     if (inputs == node.inputs) return;
-    twins_[node.output] =
+    counterparts_[node.output] =
         graph_.add_node(node.name, node.op, inputs, graph_.value(node.output).name);
   }
 
   /// @param activations  whether its input is encoded now, or later
-  void twin_layer(NodeId id, const LayerRecipe& recipe, bool activations) {
+  void counterpart_layer(NodeId id, const LayerRecipe& recipe, bool activations) {
     const ir::Node node = graph_.node(id);
     std::vector<ValueId> inputs = node.inputs;
-    inputs[0] = twin_input(inputs[0]);
+    inputs[0] = counterpart_input(inputs[0]);
     if (activations && recipe.activations) {
       inputs[0] = fitter_.encoded(node.inputs[0], inputs[0], *recipe.activations, node);
     }
     if (recipe.weights) fitter_.quantize_weights(id, inputs, *recipe.weights);
     if (inputs == node.inputs && !recipe.activations) return;
-    twins_[node.output] =
+    counterparts_[node.output] =
         graph_.add_node(node.name, node.op, inputs, graph_.value(node.output).name);
-    twin_layers_[id] = *graph_.producer(twins_[node.output]);
+    counterpart_layers_[id] = *graph_.producer(counterparts_[node.output]);
   }
 
   /// The rows of a table are looked up, not multiplied: they are fitted as they are, and there is
   /// no input to encode.
-  void twin_table(NodeId id, const LayerRecipe& recipe) {
-    if (!recipe.weights) return twin_node(id);
+  void counterpart_table(NodeId id, const LayerRecipe& recipe) {
+    if (!recipe.weights) return counterpart_node(id);
     const ir::Node node = graph_.node(id);
     const ValueId table = fitter_.table_codes(node, *recipe.weights);
-    twins_[node.output] = graph_.add_node(node.name, node.op, {table, twin_input(node.inputs[1])},
+    counterparts_[node.output] = graph_.add_node(node.name, node.op, {table, counterpart_input(node.inputs[1])},
                                           graph_.value(node.output).name);
-    twin_layers_[id] = *graph_.producer(twins_[node.output]);
+    counterpart_layers_[id] = *graph_.producer(counterparts_[node.output]);
   }
 
   /// The state of a recurrent layer at every step, without the cells beside it.
@@ -214,17 +214,17 @@ class Quantizer {
   /// The weights of a recurrent layer multiply its states of the previous step. The states are
   /// encoded in a basis fitted to them, and the weights are fitted to their second moments.
   /// (A GRU that resets before it multiplies scales the states down; this is ignored.)
-  void twin_recurrent(NodeId id, const LayerRecipe& recipe) {
-    twin_node(id);
+  void counterpart_recurrent(NodeId id, const LayerRecipe& recipe) {
+    counterpart_node(id);
     if (!recipe.weights && !recipe.activations) return;
     const ir::Node node = graph_.node(id);
-    if (twin(node.output) == node.output) {
-      twins_[node.output] =
+    if (counterpart(node.output) == node.output) {
+      counterparts_[node.output] =
           graph_.add_node(node.name, node.op, node.inputs, graph_.value(node.output).name);
     }
-    const NodeId twin_id = *graph_.producer(twin(node.output));
+    const NodeId counterpart_id = *graph_.producer(counterpart(node.output));
     auto op = std::get<ir::Recurrent>(node.op);
-    const ValuePair pair{states(node.output, op), states(twin(node.output), op)};
+    const ValuePair pair{states(node.output, op), states(counterpart(node.output), op)};
     if (recipe.activations && recipe.activations->scales != ActivationScales::kFitted) {
       fail(ErrorKind::kUnsupported, describe(node) +
                                         ": states cannot have scales computed at run time; use "
@@ -235,44 +235,44 @@ class Quantizer {
           pair, *recipe.activations, node, stages_.next("states of " + node.name));
       op.state_encoding = std::make_shared<const numerics::MatrixEncoding>(encoding.compact());
     }
-    std::vector<ValueId> inputs = graph_.node(twin_id).inputs;
+    std::vector<ValueId> inputs = graph_.node(counterpart_id).inputs;
     if (recipe.weights) {
       fitter_.quantize_recurrence(node, inputs, *recipe.weights, pair, op.state_encoding.get());
     }
-    graph_.replace_node(twin_id, std::move(op), std::move(inputs));
-    twin_layers_[id] = twin_id;
+    graph_.replace_node(counterpart_id, std::move(op), std::move(inputs));
+    counterpart_layers_[id] = counterpart_id;
   }
 
-  /// Phase 2: the twin has quantized weights; encodes the inputs of its layers, front to back.
+  /// Phase 2: the counterpart has quantized weights; encodes the inputs of its layers, front to back.
   void encode_afterwards() {
-    calibration_.forget_border();
+    calibration_.forget_cut();
     const LiveValues live(graph_);
     for (const NodeId id : layers_) {
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
       if (!recipe.activations || !ir::is_layer(graph_.node(id).op)) continue;
-      const ir::Node node = graph_.node(twin_layers_[id]);
-      calibration_.keep_border(graph_, live.before(twin_layers_[id]));
+      const ir::Node node = graph_.node(counterpart_layers_[id]);
+      calibration_.keep_cut(graph_, live.before(counterpart_layers_[id]));
       std::vector<ValueId> inputs = node.inputs;
       inputs[0] = fitter_.encoded(inputs[0], inputs[0], *recipe.activations, node);
-      graph_.replace_node(twin_layers_[id], node.op, inputs);
+      graph_.replace_node(counterpart_layers_[id], node.op, inputs);
     }
   }
 
-  /// Makes each twin read the twins before it, in place of the float values it was fitted to.
-  void connect_twins() {
+  /// Makes each counterpart read the counterparts before it, in place of the float values it was fitted to.
+  void connect_counterparts() {
     is_connected_ = true;
     for (const NodeId id : float_order_) {
-      const auto found = twin_layers_.find(id);
-      if (found == twin_layers_.end()) {
-        twin_node(id);
+      const auto found = counterpart_layers_.find(id);
+      if (found == counterpart_layers_.end()) {
+        counterpart_node(id);
       } else {
-        read_twins(found->second);
+        read_counterparts(found->second);
       }
     }
   }
 
   /// Also through the node that encodes the input.
-  void read_twins(NodeId layer) {
+  void read_counterparts(NodeId layer) {
     const ir::Node node = graph_.node(layer);
     std::vector<ValueId> inputs = node.inputs;
     for (ValueId& input : inputs) {
@@ -282,9 +282,9 @@ class Quantizer {
                           std::ranges::count(float_order_, *encode) == 0;
       if (is_new) {
         const ir::Node rounding = graph_.node(*encode);
-        graph_.replace_node(*encode, rounding.op, {twin_input(rounding.inputs[0])});
+        graph_.replace_node(*encode, rounding.op, {counterpart_input(rounding.inputs[0])});
       } else {
-        input = twin_input(input);
+        input = counterpart_input(input);
       }
     }
     graph_.replace_node(layer, node.op, inputs);
@@ -294,7 +294,7 @@ class Quantizer {
     QuantizeResult result;
     result.layers = std::move(layers);
     result.skipped_blocks = std::move(skipped_blocks_);
-    for (ValueId& output : outputs_) output = twin(output);
+    for (ValueId& output : outputs_) output = counterpart(output);
     graph_.replace_outputs(outputs_);
     graph_.remove_unused_nodes();
     ir::verify(graph_);
@@ -304,9 +304,9 @@ class Quantizer {
 
   /// The arithmetics that the file will have, with which the report measures.
   void fix_arithmetics() {
-    for (const auto& [layer, twin_layer] : twin_layers_) {
+    for (const auto& [layer, counterpart_layer] : counterpart_layers_) {
       const std::string& name = graph_.node(layer).name;
-      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
+      fix_arithmetic(graph_, counterpart_layer, recipe_.for_layer(name).arithmetic);
     }
   }
 
@@ -316,14 +316,14 @@ class Quantizer {
     std::vector<ValuePair> pairs;
     for (const NodeId id : layers_) {
       const ValueId output = graph_.node(id).output;
-      pairs.push_back({output, twin(output)});
+      pairs.push_back({output, counterpart(output)});
     }
     const auto distortions = calibration_.distortions(graph_, pairs, stages_.next("measuring"));
     std::vector<LayerReport> reports;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const auto found = twin_layers_.find(layers_[i]);
+      const auto found = counterpart_layers_.find(layers_[i]);
       reports.push_back(report_layer(graph_, layers_[i], graph_,
-                                     found == twin_layers_.end() ? layers_[i] : found->second));
+                                     found == counterpart_layers_.end() ? layers_[i] : found->second));
       reports.back().sqnr_db = distortions[i].sqnr_db();
     }
     return reports;
@@ -342,8 +342,8 @@ class Quantizer {
   Stages stages_;
   LayerFitter fitter_;
   bool is_connected_ = false;
-  std::map<ValueId, ValueId> twins_;      ///< by value of the float network, where they differ
-  std::map<NodeId, NodeId> twin_layers_;  ///< by layer of the float network
+  std::map<ValueId, ValueId> counterparts_;      ///< by value of the float network, where they differ
+  std::map<NodeId, NodeId> counterpart_layers_;  ///< by layer of the float network
 };
 
 }  // namespace

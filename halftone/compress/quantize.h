@@ -44,9 +44,9 @@ struct QuantizeResult {
 /// (equalize_layers()); reports then compare with the equalized network, which computes the same
 /// function.
 ///
-/// Walks the graph in order of execution and builds a quantized twin of every float value. The
+/// Walks the graph in order of execution and builds a quantized counterpart of every float value. The
 /// activation basis of a layer is fitted on pairs (value in the quantized network, value in the
-/// float network). Its weights are fitted by fit_to_statistics() on the encoded twin inputs and the
+/// float network). Its weights are fitted by fit_to_statistics() on the encoded counterpart inputs and the
 /// float inputs over the calibration set; see Schedule for the other order. Layers that share an
 /// input share its basis. At the end the arithmetic of every layer with codes is fixed: that of the
 /// recipe, or what the rule says (ir::arithmetic_by_rule()). Memory: one batch per thread and the

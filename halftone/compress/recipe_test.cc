@@ -139,7 +139,7 @@ TEST_P(EveryKey, IsReadAndWritten) {
   EXPECT_EQ(recipe.fit.input_rows, 2000u);
   const ReconstructOptions& reconstruct = recipe.fit.reconstruct;
   EXPECT_EQ(reconstruct.steps, 12);
-  EXPECT_EQ(reconstruct.rounding, Rounding::kAdaptive);
+  EXPECT_EQ(reconstruct.rounding, ReconstructRounding::kAdaptive);
   EXPECT_EQ(reconstruct.unit, ReconstructUnit::kLayer);
   EXPECT_EQ(reconstruct.batch, 8u);
   EXPECT_EQ(reconstruct.samples, 64u);

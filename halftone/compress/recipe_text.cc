@@ -153,7 +153,7 @@ void add_reconstruction(Lines& lines, const ReconstructOptions& options) {
   const ReconstructOptions usual;
   if (options.steps == 0) return;
   lines.number("reconstruct_steps", options.steps);
-  const bool is_adaptive = options.rounding == Rounding::kAdaptive;
+  const bool is_adaptive = options.rounding == ReconstructRounding::kAdaptive;
   if (is_adaptive) lines.word("reconstruct_rounding", "adaptive");
   if (options.unit == ReconstructUnit::kLayer) lines.word("reconstruct_unit", "layer");
   lines.number_unless("reconstruct_batch", options.batch, usual.batch);

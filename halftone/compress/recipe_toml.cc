@@ -157,8 +157,8 @@ std::vector<Key> reconstruct_keys(ReconstructOptions& reconstruct) {
       word("reconstruct_rounding",
            [&](const std::string& name) {
              reconstruct.rounding =
-                 choice<Rounding>(name, {{"straight-through", Rounding::kStraightThrough},
-                                         {"adaptive", Rounding::kAdaptive}});
+                 choice<ReconstructRounding>(name, {{"straight-through", ReconstructRounding::kStraightThrough},
+                                         {"adaptive", ReconstructRounding::kAdaptive}});
            }),
       word("reconstruct_unit",
            [&](const std::string& name) {

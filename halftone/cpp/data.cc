@@ -91,7 +91,7 @@ Data Data::from(std::vector<Tensor> inputs, std::vector<std::int64_t> labels,
 Data Data::from(std::size_t num_samples, std::vector<SampleFunction> inputs,
                 std::vector<std::int64_t> labels, const DataOptions& options) {
   return at_border([&] {
-    const auto raised = std::make_shared<Raised>();
+    const auto raised = std::make_shared<CallerException>();
     std::vector<data::SampleFunction> functions;
     for (SampleFunction& input : inputs) {
       data::SampleFunction function{std::move(input.input), std::move(input.shape),

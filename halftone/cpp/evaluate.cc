@@ -7,7 +7,7 @@
 namespace halftone::v0 {
 
 Evaluation evaluate(const Model& model, const Data& samples, const EvaluateOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

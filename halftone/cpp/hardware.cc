@@ -39,7 +39,7 @@ ExploreResult to_public(ExploreReport report) {
 }
 
 ExploreSettings settings_of(const std::string& space, const ExploreOptions& options,
-                            Raised& raised) {
+                            CallerException& raised) {
   ExploreSettings settings{.space = space_of(space), .recipe = recipe_of(options.recipe)};
   settings.options = {accel::objective_named(options.objective), options.budget,
                       accel::model_named(options.method), sink_of(options.progress, raised)};
@@ -75,7 +75,7 @@ HardwareEstimate estimate(const Model& model, const std::string& accelerator,
 
 ExploreResult explore(const Model& model, const Data& samples, const std::string& space,
                       const ExploreOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
@@ -91,7 +91,7 @@ ExploreResult explore(const Model& model, const Data& samples, const std::string
 
 CrossbarResult crossbar(const Model& model, const Data& samples, const std::string& device,
                         const CrossbarOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

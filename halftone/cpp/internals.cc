@@ -16,24 +16,24 @@ static_assert(static_cast<int>(ErrorKind::kShape) == static_cast<int>(halftone::
 
 }  // namespace
 
-std::exception_ptr Raised::take() noexcept {
+std::exception_ptr CallerException::take() noexcept {
   const std::lock_guard lock(mutex_);
   return std::exchange(first_, nullptr);
 }
 
-void Raised::keep(std::exception_ptr exception) noexcept {
+void CallerException::keep(std::exception_ptr exception) noexcept {
   const std::lock_guard lock(mutex_);
   if (!first_) first_ = std::move(exception);
 }
 
-void forget(std::initializer_list<Raised*> raised) noexcept {
-  for (Raised* each : raised) {
+void forget(std::initializer_list<CallerException*> raised) noexcept {
+  for (CallerException* each : raised) {
     if (each != nullptr) each->take();
   }
 }
 
-void throw_public(std::initializer_list<Raised*> raised) {
-  for (Raised* each : raised) {
+void throw_public(std::initializer_list<CallerException*> raised) {
+  for (CallerException* each : raised) {
     if (each == nullptr) continue;
     if (const std::exception_ptr exception = each->take()) std::rethrow_exception(exception);
   }
@@ -58,7 +58,7 @@ void fail_interrupted(std::string_view activity) {
        "interrupted: the progress function ended the work at '" + std::string(activity) + "'");
 }
 
-ProgressSink sink_of(const Progress& progress, Raised& raised) {
+ProgressSink sink_of(const Progress& progress, CallerException& raised) {
   if (!progress) return {};
   return [&](double fraction, std::string_view activity) {
     if (raised.run([&] { return progress(fraction, activity); })) return;

@@ -34,7 +34,7 @@ namespace halftone::v0 {
 
 /// The first exception that functions of the caller have thrown in a call, on whatever thread. What
 /// is inside may turn it into an Error on its way.
-class Raised {
+class CallerException {
  public:
   /// Runs a function of the caller; its exception is kept, and passes.
   template <typename Function>
@@ -62,7 +62,7 @@ struct Model::State {
 
 struct Data::State {
   data::Dataset dataset;
-  std::shared_ptr<Raised> raised;  ///< by its functions, which share it; null without
+  std::shared_ptr<CallerException> raised;  ///< by its functions, which share it; null without
 };
 
 /// From public objects to what they hold, and back.
@@ -72,8 +72,8 @@ struct Internals {
     return Model(std::make_shared<const Model::State>(Model::State{std::move(network)}));
   }
   static const data::Dataset& dataset(const Data& data) { return data.state_->dataset; }
-  static Raised* raised(const Data& data) { return data.state_->raised.get(); }
-  static Data data(data::Dataset dataset, std::shared_ptr<Raised> raised) {
+  static CallerException* raised(const Data& data) { return data.state_->raised.get(); }
+  static Data data(data::Dataset dataset, std::shared_ptr<CallerException> raised) {
     return Data(
         std::make_shared<const Data::State>(Data::State{std::move(dataset), std::move(raised)}));
   }
@@ -82,15 +82,15 @@ struct Internals {
                            std::optional<Extents> shape = std::nullopt);
 };
 
-void forget(std::initializer_list<Raised*> raised) noexcept;
+void forget(std::initializer_list<CallerException*> raised) noexcept;
 /// Throws what the caller's functions have raised, else the public form of the current exception.
-[[noreturn]] void throw_public(std::initializer_list<Raised*> raised);
+[[noreturn]] void throw_public(std::initializer_list<CallerException*> raised);
 
 /// Runs `body` at the border of the library: errors from inside become public ones, what the
 /// caller's own functions throw stays as it is.
 /// @param raised  by these functions; each may be null
 template <typename Body>
-auto at_border(Body&& body, std::initializer_list<Raised*> raised = {})
+auto at_border(Body&& body, std::initializer_list<CallerException*> raised = {})
     -> decltype(std::forward<Body>(body)()) {
   forget(raised);  // what an earlier call did not pass on
   try {
@@ -105,7 +105,7 @@ runtime::ExecutionOptions execution_options(const Execution& execution);
 [[noreturn]] void fail_interrupted(std::string_view activity);
 /// A sink that throws halftone::Error kInterrupted where the function returns false. Refers to
 /// both.
-ProgressSink sink_of(const Progress& progress, Raised& raised);
+ProgressSink sink_of(const Progress& progress, CallerException& raised);
 
 Port port_of(const ir::Value& value);
 /// @throws halftone::Error kUnsupported if graphs do not hold such elements

@@ -22,7 +22,7 @@ struct LanguageModel::State {
 
   /// Runs `body` on the model: by this thread alone, with the resources of the model.
   template <typename Body>
-  auto use_alone(Body&& body, std::initializer_list<Raised*> raised = {}) {
+  auto use_alone(Body&& body, std::initializer_list<CallerException*> raised = {}) {
     return at_border(
         [&] {
           const ExclusiveUse alone(used, "model");
@@ -40,7 +40,7 @@ struct LanguageModel::State {
 namespace {
 
 /// Refers to both.
-OnToken inside(const OnToken& on_token, Raised& raised) {
+OnToken inside(const OnToken& on_token, CallerException& raised) {
   if (!on_token) return {};
   return [&](Token token, std::string_view text) {
     return raised.run([&] { return on_token(token, text); });
@@ -142,7 +142,7 @@ std::size_t LanguageModel::bytes_per_token(std::size_t length) {
 
 Generation LanguageModel::generate(std::string_view prompt, const GenerateOptions& options,
                                    const OnToken& on_token) {
-  Raised raised;
+  CallerException raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
         return generate_text(model, prompt, options, inside(on_token, raised));
@@ -152,7 +152,7 @@ Generation LanguageModel::generate(std::string_view prompt, const GenerateOption
 
 Generation LanguageModel::generate(std::span<const Token> prompt, const GenerateOptions& options,
                                    const OnToken& on_token) {
-  Raised raised;
+  CallerException raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
         return generate_from_tokens(model, std::vector(prompt.begin(), prompt.end()), options,
@@ -163,7 +163,7 @@ Generation LanguageModel::generate(std::span<const Token> prompt, const Generate
 
 Generation LanguageModel::answer(std::span<const Message> conversation,
                                  const AnswerOptions& options, const OnToken& on_token) {
-  Raised raised;
+  CallerException raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
         return halftone::answer(model, chat_request_of(conversation), options,
@@ -174,7 +174,7 @@ Generation LanguageModel::answer(std::span<const Message> conversation,
 
 Generation LanguageModel::answer_json(std::string_view request, const AnswerOptions& options,
                                       const OnToken& on_token) {
-  Raised raised;
+  CallerException raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
         return halftone::answer(model, chat_request_of_json(request), options,
@@ -186,7 +186,7 @@ Generation LanguageModel::answer_json(std::string_view request, const AnswerOpti
 TextEvaluation LanguageModel::evaluate(std::string_view text,
                                        const TextEvaluationOptions& options) {
   constexpr std::size_t kUsualWindow = 512;
-  Raised raised;
+  CallerException raised;
   return state_->use_alone(
       [&](halftone::LanguageModel& model) {
         halftone::TextEvaluationOptions how;

@@ -33,7 +33,7 @@ LanguageDistillReport distill_language_model(const std::filesystem::path& teache
                                              std::span<const std::filesystem::path> texts,
                                              const std::filesystem::path& output,
                                              const LanguageDistillOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

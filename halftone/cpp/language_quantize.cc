@@ -66,7 +66,7 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
                                                std::span<const std::filesystem::path> texts,
                                                const std::filesystem::path& output,
                                                const LanguageQuantizeOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
@@ -83,7 +83,7 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
 LanguageSensitivity language_sensitivity(const std::filesystem::path& model,
                                          std::span<const std::filesystem::path> texts,
                                          const LanguageSensitivityOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

@@ -20,7 +20,7 @@ QuantizeResult to_public(compress::QuantizeResult result, const std::string& nam
 
 QuantizeResult quantize(const Model& model, const Data& samples, const Recipe& recipe,
                         const QuantizeOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

@@ -24,7 +24,7 @@ std::vector<page::SideFile> side_files(const std::vector<PrintedResult>& results
   return files;
 }
 
-ModelReportOptions report_options(const ReportOptions& options, Raised& raised) {
+ModelReportOptions report_options(const ReportOptions& options, CallerException& raised) {
   ModelReportOptions how;
   how.evaluation.batch = options.batch;
   how.evaluation.progress = sink_of(options.progress, raised);
@@ -40,7 +40,7 @@ ModelReportOptions report_options(const ReportOptions& options, Raised& raised) 
 }  // namespace
 
 Report report(const Model& model, const ReportOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
@@ -63,7 +63,7 @@ Report report(const Model& model, const ReportOptions& options) {
 }
 
 Report language_report(const std::filesystem::path& model, const LanguageReportOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

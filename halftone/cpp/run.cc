@@ -174,7 +174,7 @@ std::vector<Tensor> run(const Model& model, std::span<const Tensor> inputs,
 }
 
 Measurement measure(const Model& model, const MeasureOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

@@ -14,13 +14,13 @@ namespace {
 
 using compress::Measure;
 
-Raised* raised_by(const std::optional<Data>& data) {
+CallerException* raised_by(const std::optional<Data>& data) {
   return data ? Internals::raised(*data) : nullptr;
 }
 
 /// @param options  SensitivityOptions or BudgetOptions; outlives the result
 template <typename Options>
-SensitivitySettings settings_of(const Options& options, Raised& raised) {
+SensitivitySettings settings_of(const Options& options, CallerException& raised) {
   SensitivitySettings settings;
   settings.recipe = recipe_of(options.recipe);
   if (!options.choices.empty()) settings.choices = compress::choices_named(options.choices);
@@ -48,7 +48,7 @@ compress::Budget inside(const Budget& budget) {
   return limits;
 }
 
-BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options, Raised& raised) {
+BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options, CallerException& raised) {
   BudgetSettings settings;
   settings.budget = inside(budget);
   settings.sensitivity = settings_of(options, raised);
@@ -63,7 +63,7 @@ BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options, R
 
 Sensitivity sensitivity(const Model& model, const Data& samples,
                         const SensitivityOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
@@ -81,7 +81,7 @@ Sensitivity sensitivity(const Model& model, const Data& samples,
 
 BudgetResult quantize_within(const Model& model, const Data& samples, const Budget& budget,
                              const BudgetOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));

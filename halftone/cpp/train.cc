@@ -13,7 +13,7 @@ namespace {
 /// What a training says to its caller, and when it is to stop.
 class Course {
  public:
-  Course(const TrainOptions& options, Raised& raised) : options_(options), raised_(raised) {}
+  Course(const TrainOptions& options, CallerException& raised) : options_(options), raised_(raised) {}
 
   /// The settings of the run. They refer to this.
   TrainingSettings settings(TrainingNames names) {
@@ -74,7 +74,7 @@ class Course {
   }
 
   const TrainOptions& options_;
-  Raised& raised_;
+  CallerException& raised_;
   bool learns_ = false;  ///< whether the first step was made
   bool stops_ = false;
 };
@@ -111,7 +111,7 @@ DistillSettings distill_settings(const DistillOptions& options) {
 
 TrainResult train(const Model& model, const Data& samples, const TrainOptions& options,
                   bool keeps_values) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
@@ -126,7 +126,7 @@ TrainResult train(const Model& model, const Data& samples, const TrainOptions& o
 
 TrainResult distill(const std::vector<Model>& teachers, const Data& samples,
                     const DistillOptions& options) {
-  Raised raised;
+  CallerException raised;
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.train.resources));

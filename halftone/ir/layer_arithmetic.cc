@@ -2,10 +2,12 @@
 #include "halftone/ir/layer_arithmetic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/digits.h"
+#include "halftone/numerics/vector_basis.h"
 
 namespace halftone::ir {
 namespace {
@@ -168,7 +170,7 @@ LayerCodes layer_codes(const Graph& graph, const Node& node) {
   return codes;
 }
 
-int number_bits(const Graph& graph, ValueId value) {
+double number_bits(const Graph& graph, ValueId value) {
   if (const auto producer = graph.producer(value)) {
     const Node& node = graph.node(*producer);
     if (const auto* rounding = std::get_if<FakeQuantize>(&node.op)) return rounding->bits;
@@ -177,9 +179,13 @@ int number_bits(const Graph& graph, ValueId value) {
     if (is_widened || std::holds_alternative<DequantizeLinear>(node.op)) value = node.inputs[0];
   }
   const Encoding& encoding = graph.value(value).type.encoding;
-  if (encoding.blocks != nullptr) return static_cast<int>(encoding.blocks->bits());
-  if (!encoding.is_dense()) return encoding.codes->bits;
-  return static_cast<int>(8 * size_bytes(encoding.element));
+  if (encoding.blocks != nullptr) return std::floor(encoding.blocks->bits());
+  if (!encoding.is_dense()) {
+    const numerics::VectorBasis* basis = encoding.codes->vectors.get();
+    return basis == nullptr ? encoding.codes->bits
+                            : static_cast<double>(basis->signs()) / basis->numbers();
+  }
+  return 8 * static_cast<double>(size_bytes(encoding.element));
 }
 
 bool is_depthwise(const Conv& op, const Shape& weights) {

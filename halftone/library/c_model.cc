@@ -76,7 +76,7 @@ SharedBytes bytes_of(const void* data, std::size_t size, bool borrows) {
 Ports::Ports(const ir::Graph& graph, std::span<const ir::ValueId> ids) {
   for (const ir::ValueId id : ids) {
     const ir::Value& value = graph.value(id);
-    Port port;
+    TensorPort port;
     port.name = value.name;
     port.type = c_type(value.type.encoding.element);
     port.extents.assign(value.type.shape.dims().begin(), value.type.shape.dims().end());
@@ -93,7 +93,7 @@ void Ports::describe(std::size_t index, const char* what, halftone_tensor_info* 
     fail(ErrorKind::kUsage, std::string(what) + ": expected an index below " +
                                 std::to_string(ports_.size()) + ", found " + std::to_string(index));
   }
-  const Port& port = ports_[index];
+  const TensorPort& port = ports_[index];
   result = {port.name.c_str(), port.type, port.extents.size(), port.extents.data(), port.bytes};
 }
 

@@ -24,13 +24,13 @@ class Ports {
   void describe(std::size_t index, const char* what, halftone_tensor_info* info) const;
 
  private:
-  struct Port {
+  struct TensorPort {
     std::string name;
     halftone_type type = HALFTONE_FLOAT32;
     std::vector<std::int64_t> extents;
     std::size_t bytes = 0;  ///< 0 if an extent is open
   };
-  std::vector<Port> ports_;
+  std::vector<TensorPort> ports_;
 };
 
 struct Model {

@@ -61,7 +61,7 @@ class Grower {
       case 13:
         return push(add(ir::Binary{BinaryKind::kMax, {}}, {encoded_layer(4), encoded_layer(4)}));
       case 14:
-        return push(twins(x));
+        return push(counterparts(x));
       case 15:
         return push(add(ir::Unary{activation()}, {add(ir::FullyConnected{}, layer_inputs(x))}));
       case 16:
@@ -169,7 +169,7 @@ class Grower {
     return add(ir::FullyConnected{}, {codes, constant({outputs, width(pool_[0])})});
   }
   /// Concatenates two identical computations.
-  ValueId twins(ValueId x) {
+  ValueId counterparts(ValueId x) {
     const ir::Unary unary{activation()};
     return add(ir::Concat{shape(x).rank() - 1}, {add(unary, {x}), add(unary, {x})});
   }

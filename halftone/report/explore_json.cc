@@ -45,7 +45,7 @@ Json sensitivities_json(const compress::Sensitivity& losses) {
   for (std::size_t i = 0; i < losses.layers.size(); ++i) {
     Json measured = Json::array();
     for (const compress::ChoiceSensitivity& choice : losses.choices) {
-      measured.push_back({{"weight_bits", choice.layers[i].weight_bits},
+      measured.push_back({{"weight_bits", bits_json(choice.layers[i].weight_bits)},
                           {"activation_bits", choice.layers[i].activation_bits},
                           {"noise", choice.units[i].loss},
                           {"drop", or_null(choice.units[i].drop)}});

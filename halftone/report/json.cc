@@ -121,10 +121,14 @@ Json encoding_json(const std::optional<EncodingInfo>& info) {
           {"range", ends_json(info->range)}};
 }
 
+Json bits_json(double bits) {
+  return bits == std::floor(bits) ? Json(static_cast<int>(bits)) : Json(bits);
+}
+
 Json layer_json(const LayerInfo& layer) {
   return {{"name", layer.name},
           {"operator", layer.op},
-          {"weight_bits", layer.weight_bits},
+          {"weight_bits", bits_json(layer.weight_bits)},
           {"activation_bits", layer.activation_bits},
           {"arithmetic", arithmetic_json(layer.arithmetic)},
           {"weights", layer.weights},
@@ -160,7 +164,7 @@ std::string to_json(const QuantizeReport& report) {
     const auto& range = layer.activation_range;
     list.push_back({{"name", layer.name},
                     {"operator", layer.op},
-                    {"weight_bits", layer.weight_bits},
+                    {"weight_bits", bits_json(layer.weight_bits)},
                     {"activation_bits", layer.activation_bits},
                     {"activation_range", range ? Json{range->low, range->high} : Json()},
                     {"sqnr_db", layer.sqnr_db},

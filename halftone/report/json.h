@@ -12,4 +12,7 @@ using Json = nlohmann::ordered_json;
 /// Two spaces of indent; bytes that are not UTF-8, as in names from files, are replaced.
 std::string dump(const Json& json);
 
+/// Bits of a number: 3.5 of a code of 7 bits for two weights, else a whole number.
+Json bits_json(double bits);
+
 }  // namespace halftone::report

@@ -25,7 +25,7 @@ Json costs_json(const v0::NetworkCosts& costs) {
 Json choice_json(const compress::ChoiceSensitivity& choice) {
   Json layers = Json::array();
   for (const compress::LayerSensitivity& layer : choice.layers) {
-    layers.push_back({{"weight_bits", layer.weight_bits},
+    layers.push_back({{"weight_bits", bits_json(layer.weight_bits)},
                       {"activation_bits", layer.activation_bits},
                       {"bytes", layer.bytes},
                       {"sqnr_db", layer.sqnr_db},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "halftone/numerics/vector_basis.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
 #include "halftone/report/units.h"
@@ -11,12 +12,10 @@ namespace {
 
 using Align = Table::Align;
 
-std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
-
 /// Why a step is computed as it is.
 std::string explanation(const runtime::Step& step) {
   std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
-  if (step.arithmetic != runtime::Arithmetic::kOperator) {
+  if (step.arithmetic != runtime::KernelArithmetic::kOperator) {
     text += fmt::format("  arithmetic {}{}{}\n", runtime::text_of(step.arithmetic),
                         step.body.variant.empty() ? "" : ", by ", step.body.variant);
   }
@@ -70,7 +69,12 @@ std::string to_text(const std::vector<NumberSystemInfo>& systems) {
     table.add_row(
         {system.name, bits, system.blocks, system.scales, system.computed, system.formula});
   }
-  return table.to_text();
+  std::string vectors;
+  for (const std::string_view rate : numerics::vector_rates()) {
+    vectors += (vectors.empty() ? "" : ", ") + std::string(rate);
+  }
+  return table.to_text() + "\nof weights also vectors, d x D: a code of D bits for d neighbours: " +
+         vectors + "\n";
 }
 
 std::string to_text(const std::vector<v0::Device>& devices) {

@@ -36,4 +36,6 @@ std::string energy_text(double joules) {
   return fmt::format("{:.4g} nJ", joules * 1e9);
 }
 
+std::string bits_text(double bits) { return bits == 32 ? "float" : fmt::format("{:g}", bits); }
+
 }  // namespace halftone::report

@@ -12,7 +12,7 @@ namespace halftone::runtime {
 /// if it is float32. It follows from the graph and the options of the plan alone, never from the
 /// processor. All kernels of one arithmetic give the same bits for a layer, except those of
 /// kFastestFloat.
-enum class Arithmetic {
+enum class KernelArithmetic {
   kOperator,      ///< fixed by the definition of the operator: every kernel has its bits
   kBits,          ///< inputs and weights bit by bit, exactly; then the bases
   kIntegers,      ///< inputs and levels of the weights as 8-bit integers; then scales
@@ -22,36 +22,36 @@ enum class Arithmetic {
 };
 
 /// Whether a kernel computes a layer of this arithmetic: the only place where the two meet.
-constexpr bool computes(Arithmetic kernel, ir::Arithmetic layer) {
+constexpr bool computes(KernelArithmetic kernel, ir::Arithmetic layer) {
   switch (kernel) {
-    case Arithmetic::kBits:
+    case KernelArithmetic::kBits:
       return layer == ir::Arithmetic::kBits;
-    case Arithmetic::kIntegers:
+    case KernelArithmetic::kIntegers:
       return layer == ir::Arithmetic::kIntegers;
-    case Arithmetic::kGroups:
+    case KernelArithmetic::kGroups:
       return layer == ir::Arithmetic::kGroups;
-    case Arithmetic::kOperator:
-    case Arithmetic::kFixedFloat:
-    case Arithmetic::kFastestFloat:
+    case KernelArithmetic::kOperator:
+    case KernelArithmetic::kFixedFloat:
+    case KernelArithmetic::kFastestFloat:
       return layer == ir::Arithmetic::kFloat;
   }
   return false;
 }
 
 /// "bits: inputs and weights bit by bit"; begins with the name of the layer's ir::Arithmetic.
-constexpr std::string_view text_of(Arithmetic arithmetic) {
+constexpr std::string_view text_of(KernelArithmetic arithmetic) {
   switch (arithmetic) {
-    case Arithmetic::kOperator:
+    case KernelArithmetic::kOperator:
       return "as the operator says";
-    case Arithmetic::kBits:
+    case KernelArithmetic::kBits:
       return "bits: inputs and weights bit by bit";
-    case Arithmetic::kIntegers:
+    case KernelArithmetic::kIntegers:
       return "integers: 8-bit inputs, 8-bit levels of the weights";
-    case Arithmetic::kGroups:
+    case KernelArithmetic::kGroups:
       return "groups: 8-bit inputs, integers of groups of weights";
-    case Arithmetic::kFixedFloat:
+    case KernelArithmetic::kFixedFloat:
       return "float: one order of sums";
-    case Arithmetic::kFastestFloat:
+    case KernelArithmetic::kFastestFloat:
       return "float: the processor's order of sums";
   }
   return {};

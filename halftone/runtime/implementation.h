@@ -106,7 +106,7 @@ struct Implementation {
   /// Whether it can compute a node of its arithmetic, regardless of code layouts.
   Verdict (*judge)(const NodeContext&);
   Kernel (*create)(const NodeContext&);  ///< @pre judge() accepted and the code layouts match
-  Arithmetic arithmetic = Arithmetic::kOperator;
+  KernelArithmetic arithmetic = KernelArithmetic::kOperator;
   /// The layout it requires for the codes of its first input.
   CodeLayout reads = CodeLayout::kPlanes;
   /// The layout in which it writes the codes of its output; none if it supports every layout.

@@ -52,7 +52,7 @@ class Layer(NamedTuple):
 
     name: str
     operator: str
-    weight_bits: int
+    weight_bits: float  #: 3.5: a code of 7 bits for two weights
     activation_bits: int
     weights: str  #: type of the weights: "basis(2 bits, channel, offset)[700, 784]"
     weight_bytes: int
@@ -100,8 +100,8 @@ class Inspection(Result):
         ) + layer_table(self.layers)
 
 
-def bits_text(bits: int) -> str:
-    return "float" if bits == 32 else str(bits)
+def bits_text(bits: float) -> str:
+    return "float" if bits == 32 else f"{bits:g}"
 
 
 def layer_table(layers: tuple[Layer, ...]) -> str:
@@ -128,7 +128,7 @@ class LayerReport(NamedTuple):
 
     name: str
     operator: str
-    weight_bits: int
+    weight_bits: float  #: 3.5: a code of 7 bits for two weights
     activation_bits: int
     sqnr_db: float | None  #: of the output, on the samples
     weight_sqnr_db: float | None  #: None: the weights stay float

@@ -28,7 +28,7 @@ class SensitiveUnit(NamedTuple):
 class LayerSensitivity(NamedTuple):
     """A layer in a choice."""
 
-    weight_bits: int
+    weight_bits: float
     activation_bits: int
     bytes: int  #: of its weights and their levels
     sqnr_db: float | None  #: of its output, if it is the only quantized layer; None: no error

@@ -25,17 +25,17 @@ Operation layer_operation(const std::string& name, std::size_t inner, std::size_
     return static_cast<double>(count) * width / 8;
   };
   result.outputs = static_cast<double>(kRows * cols);
-  result.reads = {{Role::kInputs, bytes(kRows * inner, bits.inputs)},
-                  {Role::kWeights, bytes(inner * cols, bits.weights)}};
-  result.writes = {{Role::kOutputs, 4 * result.outputs}};
+  result.reads = {{TensorRole::kInputs, bytes(kRows * inner, bits.inputs)},
+                  {TensorRole::kWeights, bytes(inner * cols, bits.weights)}};
+  result.writes = {{TensorRole::kOutputs, 4 * result.outputs}};
   return result;
 }
 
 Operation add_operation(const std::string& name) {
   Operation result{.name = name, .op = "Add"};
   result.operations = result.outputs = 1e4;
-  result.reads = {{Role::kInputs, 4e4}};
-  result.writes = {{Role::kOutputs, 4e4}};
+  result.reads = {{TensorRole::kInputs, 4e4}};
+  result.writes = {{TensorRole::kOutputs, 4e4}};
   return result;
 }
 

@@ -48,7 +48,7 @@ double bytes_of(const Operation& operation, bool is_weights) {
   double sum = 0;
   for (const auto* list : {&operation.reads, &operation.writes}) {
     for (const Transfer& each : *list) {
-      if ((each.role == Role::kWeights) == is_weights) sum += each.bytes;
+      if ((each.role == TensorRole::kWeights) == is_weights) sum += each.bytes;
     }
   }
   return sum;

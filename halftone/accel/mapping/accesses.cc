@@ -83,7 +83,7 @@ void add_energy(const Problem& problem, const Level& level, LevelAccesses& acces
 
 /// Energy and time of the levels; counts are there.
 void add_costs(const Problem& problem, const Hierarchy& hierarchy, const Nest& nest,
-               Evaluation& result) {
+               MappingCosts& result) {
   result.cycles = static_cast<double>(result.compute_cycles);
   for (std::size_t l = 0; l < result.levels.size(); ++l) {
     LevelAccesses& level = result.levels[l];
@@ -104,10 +104,10 @@ void add_costs(const Problem& problem, const Hierarchy& hierarchy, const Nest& n
 
 }  // namespace
 
-Evaluation evaluate(const Problem& problem, const Hierarchy& hierarchy, const Mapping& mapping) {
+MappingCosts evaluate(const Problem& problem, const Hierarchy& hierarchy, const Mapping& mapping) {
   check(problem, hierarchy, mapping);
   const Nest nest = nest_of(mapping);
-  Evaluation result;
+  MappingCosts result;
   result.levels.resize(mapping.levels.size());
   for (LevelAccesses& level : result.levels) level.spaces.resize(problem.data_spaces.size());
   for (std::size_t x = 0; x < problem.data_spaces.size(); ++x) {

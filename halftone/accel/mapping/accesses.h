@@ -41,7 +41,7 @@ struct LevelAccesses {
   }
 };
 
-struct Evaluation {
+struct MappingCosts {
   std::vector<LevelAccesses> levels;
   std::uint64_t macs = 0;
   std::uint64_t utilized_macs = 1;   ///< instances
@@ -66,6 +66,6 @@ struct Evaluation {
 /// Every memory fetches the next tile while it uses one; a memory that must hold both has copies =
 /// 2. A finished tile leaves without a read of its level.
 /// @throws Error as check(problem, hierarchy, mapping)
-Evaluation evaluate(const Problem& problem, const Hierarchy& hierarchy, const Mapping& mapping);
+MappingCosts evaluate(const Problem& problem, const Hierarchy& hierarchy, const Mapping& mapping);
 
 }  // namespace halftone::accel::mapping

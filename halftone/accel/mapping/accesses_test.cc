@@ -120,8 +120,8 @@ TEST(Accesses, EqualThoseOfAnExecutedNest) {
     const Problem problem = random_problem(random);
     const std::size_t num_levels = 1 + random.below(4);
     const Mapping mapping = random_mapping(problem, num_levels, random);
-    const Evaluation predicted = evaluate(problem, unlimited(problem, num_levels), mapping);
-    const Execution executed(
+    const MappingCosts predicted = evaluate(problem, unlimited(problem, num_levels), mapping);
+    const TiledExecution executed(
         problem, mapping, [](std::size_t x, const Word& word) { return Numbers{element(x, word)}; },
         multiply);
     ASSERT_EQ(single_numbers(executed.result()), plain_result(problem)) << "nest " << i;
@@ -160,14 +160,14 @@ struct MeasuredProduct {
     mapping.levels = {{{{0, 4}, {2, 2}}, {}, {true, true, true}},
                       {{{2, 4}, {1, 2}}, {{1, 3, 0}}, {true, true, true}}};
   }
-  [[nodiscard]] Evaluation evaluated() const { return evaluate(problem, hierarchy, mapping); }
+  [[nodiscard]] MappingCosts evaluated() const { return evaluate(problem, hierarchy, mapping); }
 };
 
 TEST(Accesses, CountBitsOfEachDataSpaceByWholeAccesses) {
   MeasuredProduct given;
   given.hierarchy.levels[0].access_bits = 64;
   given.hierarchy.levels[0].read_pj = 10;
-  const Evaluation found = given.evaluated();
+  const MappingCosts found = given.evaluated();
   // 24 weights of 2 bits, 8 times: 6 accesses; 32 inputs of 8 bits once: 4 accesses.
   EXPECT_EQ(found.levels[0].spaces[1].reads, 192U);
   EXPECT_EQ(found.levels[0].spaces[1].energy_pj, 60);

@@ -42,11 +42,11 @@ struct Buffer {
 
 /// The machine. Level `levels.size()` are the MACs, whose buffers hold the words of one MAC. What
 /// it counts equals what evaluate() computes.
-class Execution {
+class TiledExecution {
  public:
   /// Runs the nest. Sums are exact, so that their order does not matter.
   /// @pre one output; check(problem, hierarchy, mapping) passes for some hierarchy
-  Execution(const Problem& problem, const Mapping& mapping, const Fill& fill, Multiply multiply);
+  TiledExecution(const Problem& problem, const Mapping& mapping, const Fill& fill, Multiply multiply);
 
   /// Of every instance of a level, in the order of their spatial indices.
   [[nodiscard]] std::vector<Counters> counters(std::size_t level, std::size_t space) const;

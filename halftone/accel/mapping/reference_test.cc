@@ -145,7 +145,7 @@ std::string count_of(const LevelAccesses& level, std::size_t space, const std::s
   return std::to_string(fields.at(field));
 }
 
-std::string energy_of(const Reference& reference, const Evaluation& found, const Row& row) {
+std::string energy_of(const Reference& reference, const MappingCosts& found, const Row& row) {
   if (row.at("level") == "mac") return printed(found.mac_energy_pj);
   const LevelAccesses& level = found.levels[reference.level(row.at("level"))];
   if (row.at("field") == "leakage_total_pj") return printed(level.leakage_pj);
@@ -154,7 +154,7 @@ std::string energy_of(const Reference& reference, const Evaluation& found, const
   return printed(row.at("field") == "total_pj" ? energy * instances : energy);
 }
 
-std::string summary_of(const Reference& reference, const Evaluation& found, const Row& row) {
+std::string summary_of(const Reference& reference, const MappingCosts& found, const Row& row) {
   const auto macs = static_cast<double>(found.macs);
   if (row.at("field") == "cycles") return std::to_string(found.compute_cycles);
   if (row.at("field") == "macs") return std::to_string(found.macs);
@@ -170,7 +170,7 @@ class PublishedDesign : public testing::TestWithParam<const char*> {};
 TEST_P(PublishedDesign, HasItsCountsAndEnergies) {
   const Reference reference(GetParam());
   if (reference.is_absent()) GTEST_SKIP() << "no timeloop_reference.csv; set HALFTONE_DATA";
-  const Evaluation found =
+  const MappingCosts found =
       evaluate(reference.problem(), reference.hierarchy(), reference.mapping());
   std::size_t compared = 0;
   for (const Row& row : reference.rows()) {

@@ -24,7 +24,7 @@ struct SearchOptions {
 struct FoundMapping {
   Problem problem;  ///< padded
   Mapping mapping;
-  Evaluation evaluation;
+  MappingCosts evaluation;
 };
 
 /// The best of these mappings; of equal ones the first in a fixed order:

@@ -16,7 +16,7 @@ namespace {
 
 using Cost2 = std::pair<double, double>;
 
-Cost2 cost_of_evaluation(Objective objective, const Evaluation& found) {
+Cost2 cost_of_evaluation(Objective objective, const MappingCosts& found) {
   if (objective == Objective::kTime) return {found.cycles, found.energy_pj};
   if (objective == Objective::kEnergy) return {found.energy_pj, found.cycles};
   return {found.energy_pj * found.cycles, found.cycles};

@@ -9,7 +9,7 @@
 #include "halftone/compress/fit/level_fit.h"
 #include "halftone/compress/fit/metric.h"
 #include "halftone/compress/fit/row_fit.h"
-#include "halftone/spmd/devices.h"
+#include "halftone/spmd/devices.hpp"
 
 namespace halftone::compress {
 

@@ -140,18 +140,18 @@ class Reconstruction {
 
   /// With fixed codes, straight-through weights still learn their levels.
   [[nodiscard]] bool learns_weights() const {
-    return options_.rounding == Rounding::kStraightThrough || weight_rate() > 0;
+    return options_.rounding == ReconstructRounding::kStraightThrough || weight_rate() > 0;
   }
 
   [[nodiscard]] double weight_rate() const {
-    const bool adaptive = options_.rounding == Rounding::kAdaptive;
+    const bool adaptive = options_.rounding == ReconstructRounding::kAdaptive;
     return options_.weight_rate.value_or(adaptive ? kAdaptiveRate : kStraightThroughRate);
   }
 
   [[nodiscard]] std::unique_ptr<RoundedWeights> learned_weights(
       const ir::EncodedTensor& encoded, std::span<const float> original) const {
     const numerics::BitPlanes& codes = encoded.codes;
-    if (options_.rounding == Rounding::kStraightThrough) {
+    if (options_.rounding == ReconstructRounding::kStraightThrough) {
       return std::make_unique<LearnedWeights>(*encoded.encoding, codes, original);
     }
     return std::make_unique<AdaptiveRounding>(*encoded.encoding, codes.rows, codes.cols, original);

@@ -15,7 +15,7 @@
 namespace halftone::compress {
 
 /// How the level of a weight is learned.
-enum class Rounding {
+enum class ReconstructRounding {
   kStraightThrough,  ///< any level: that nearest to a float value, see LearnedWeights
   kAdaptive,         ///< one of the two around the float weight, see AdaptiveRounding
 };
@@ -28,7 +28,7 @@ enum class ReconstructUnit {
 
 struct ReconstructOptions {
   int steps = 0;  ///< of gradient descent for each block; 0: keep the fit
-  Rounding rounding = Rounding::kStraightThrough;
+  ReconstructRounding rounding = ReconstructRounding::kStraightThrough;
   ReconstructUnit unit = ReconstructUnit::kBlock;
   std::size_t batch = 32;  ///< samples per step, a multiple of 4
   double drop = 0.5;       ///< fraction of activations that a step leaves float
@@ -93,7 +93,7 @@ struct ReconstructOutcome {
 /// of the activations stays float. Each step sums the gradients of four parts of a batch, spread
 /// over devices; the result does not depend on their number.
 ///
-/// With Rounding::kStraightThrough, weights are float numbers that represent the nearest level, and
+/// With ReconstructRounding::kStraightThrough, weights are float numbers that represent the nearest level, and
 /// levels follow their own gradient. With kAdaptive the levels of weights stay as fitted, codes are
 /// chosen anew around the float weights, and the descent is on
 ///

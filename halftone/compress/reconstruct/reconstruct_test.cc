@@ -194,7 +194,7 @@ Recipe recipe_with(int steps) {
 Recipe adaround(int steps) {
   Recipe recipe = recipe_with(steps);
   ReconstructOptions& options = recipe.fit.reconstruct;
-  options.rounding = Rounding::kAdaptive;
+  options.rounding = ReconstructRounding::kAdaptive;
   options.unit = ReconstructUnit::kLayer;
   options.level_rate = options.bias_rate = options.drop = 0;
   return recipe;
@@ -269,7 +269,7 @@ TEST(Reconstruct, DoesNotDependOnThreads) {
   }
 }
 
-// With memory for borders, later values must not be computed from values of layers that are
+// With memory for cuts, later values must not be computed from values of layers that are
 // refined afterwards.
 TEST(Reconstruct, DoesNotDependOnMemoryWhereLayersAreParallel) {
   const ir::Graph graph = parallel_network();

@@ -103,7 +103,7 @@ class LayerGradients {
 };
 
 /// The weight of the samples of a batch, then for each layer the sum of (g . e)^2.
-/// @param batch  scores, then for each layer its output and that of its twin
+/// @param batch  scores, then for each layer its output and that of its counterpart
 std::vector<double> squared_products(gradient::Tape& tape, std::span<const ValueId> layers,
                                      const runtime::Batch& batch, const OutputLoss& loss) {
   std::vector<double> sums(1 + layers.size(), 0);
@@ -183,8 +183,8 @@ LossMeter::Outputs LossMeter::outputs_of(const ir::Graph& quantized,
                                          std::span<const LayerPair> pairs) const {
   TwoNetworks both = beside(reference_, quantized, pairs);
   const ValueId output = reference_.outputs()[0];
-  const ValueId twin = both.twin(output);
-  return {std::move(both.graph), output, twin};
+  const ValueId counterpart = both.counterpart(output);
+  return {std::move(both.graph), output, counterpart};
 }
 
 LossMeter::Outputs LossMeter::outputs_of(const ir::Graph& network) const {

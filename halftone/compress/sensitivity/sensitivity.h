@@ -83,7 +83,7 @@ Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
 
 /// How a file stores the weights of a layer.
 struct StoredWeights {
-  int bits = 32;
+  double bits = 32;
   std::size_t bytes = 0;
 };
 

@@ -20,9 +20,9 @@ constexpr std::array kLinearForms = {ir::Coordinates::kHalfPixel, ir::Coordinate
                                      ir::Coordinates::kAsymmetric};
 /// With the roundings that the importer gives them.
 constexpr std::array kNearestForms = {
-    std::pair{ir::Coordinates::kHalfPixelForNearest, ir::Rounding::kFloor},
-    std::pair{ir::Coordinates::kAlignCorners, ir::Rounding::kPreferCeil},
-    std::pair{ir::Coordinates::kAsymmetric, ir::Rounding::kFloor}};
+    std::pair{ir::Coordinates::kHalfPixelForNearest, ir::NearestMode::kFloor},
+    std::pair{ir::Coordinates::kAlignCorners, ir::NearestMode::kPreferCeil},
+    std::pair{ir::Coordinates::kAsymmetric, ir::NearestMode::kFloor}};
 
 /// The form of the file that reads the same elements with the same weights.
 std::optional<Resize> file_form(const Resize& op, std::size_t extent) {

@@ -27,7 +27,7 @@ enum class Coordinates : std::uint8_t {
 };
 
 /// How the nearest neighbour is chosen.
-enum class Rounding : std::uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil };
+enum class NearestMode : std::uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil };
 
 /// One axis resampled to `count` elements: interpolates at the positions that `coordinates`
 /// defines, with the edge repeated outwards. Several axes take several operators. Float32; kNearest
@@ -41,7 +41,7 @@ struct Resize {
   float scale = 1;  ///< output per input, > 0
   Interpolation mode = Interpolation::kNearest;
   Coordinates coordinates = Coordinates::kHalfPixel;
-  Rounding rounding = Rounding::kPreferFloor;
+  NearestMode rounding = NearestMode::kPreferFloor;
   float cubic = -0.75F;          ///< kCubic's coefficient a (Keys, 1981)
   bool exclude_outside = false;  ///< ignores elements outside and renormalizes the other weights
   bool antialias = false;        ///< for a scale below 1, widens the filter by its inverse

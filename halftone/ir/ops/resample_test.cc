@@ -56,13 +56,13 @@ TEST(Resize, UsesItsCoordinates) {
 TEST(Resize, DividesInFloat32AsOnnxRuntime) {
   // 3 / 0.6 is 5 in float32; 0.6 in float32 is above 3 / 5.
   Resize op = resize(6, 0.6F, Interpolation::kNearest, Coordinates::kAsymmetric);
-  op.rounding = Rounding::kFloor;
+  op.rounding = NearestMode::kFloor;
   EXPECT_THAT(elements<float>(evaluate(op, counting({10}))), ElementsAre(0, 1, 3, 5, 6, 8));
 }
 
 TEST(Resize, MultipliesInFloat32AsTensorFlowLite) {
   Resize op = resize(49, 49, Interpolation::kNearest, Coordinates::kAsymmetric);
-  op.rounding = Rounding::kFloor;
+  op.rounding = NearestMode::kFloor;
   op.multiplies = true;
   const ResizeTaps taps = resize_taps(op, 3);
   for (std::size_t i = 0; i < op.count; ++i) {
@@ -74,9 +74,9 @@ TEST(Resize, MultipliesInFloat32AsTensorFlowLite) {
 TEST(Resize, TapsOfEqualPositionsAreTheSame) {
   const Resize by_half = resize(8, 2, Interpolation::kNearest, Coordinates::kHalfPixelForNearest);
   Resize floor = by_half;
-  floor.rounding = Rounding::kFloor;
+  floor.rounding = NearestMode::kFloor;
   Resize half_pixel = resize(8, 2, Interpolation::kNearest, Coordinates::kHalfPixel);
-  half_pixel.rounding = Rounding::kPreferCeil;
+  half_pixel.rounding = NearestMode::kPreferCeil;
   EXPECT_TRUE(same_taps(floor, half_pixel, 4));
   EXPECT_FALSE(same_taps(by_half, half_pixel, 4));
   const Resize linear = resize(7, 7.0F / 3, Interpolation::kLinear, Coordinates::kHalfPixel);
@@ -107,13 +107,13 @@ TEST(Resize, CropsWithExtrapolation) {
 TEST(Resize, RoundsToNearestInEveryMode) {
   const Tensor x = counting({4});
   Resize op = resize(8, 2, Interpolation::kNearest, Coordinates::kAsymmetric);
-  op.rounding = Rounding::kPreferFloor;
+  op.rounding = NearestMode::kPreferFloor;
   EXPECT_THAT(elements<float>(evaluate(op, x)), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
-  op.rounding = Rounding::kPreferCeil;
+  op.rounding = NearestMode::kPreferCeil;
   EXPECT_THAT(elements<float>(evaluate(op, x)), ElementsAre(0, 1, 1, 2, 2, 3, 3, 3));
-  op.rounding = Rounding::kFloor;
+  op.rounding = NearestMode::kFloor;
   EXPECT_THAT(elements<float>(evaluate(op, x)), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
-  op.rounding = Rounding::kCeil;
+  op.rounding = NearestMode::kCeil;
   EXPECT_THAT(elements<float>(evaluate(op, x)), ElementsAre(0, 1, 1, 2, 2, 3, 3, 3));
   const Tensor codes = test::tensor<std::int8_t>({1, 2}, {3, 4});
   op.axis = 1;

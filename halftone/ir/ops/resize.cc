@@ -92,10 +92,10 @@ std::int64_t reach(const Resize& op) {
 double nearest(const Resize& op, double position) {
   const double below = std::floor(position);
   const double rest = position - below;
-  const bool up = op.rounding == Rounding::kCeil
+  const bool up = op.rounding == NearestMode::kCeil
                       ? rest > 0
-                      : (op.rounding == Rounding::kPreferFloor && rest > 0.5) ||
-                            (op.rounding == Rounding::kPreferCeil && rest >= 0.5);
+                      : (op.rounding == NearestMode::kPreferFloor && rest > 0.5) ||
+                            (op.rounding == NearestMode::kPreferCeil && rest >= 0.5);
   return up ? below + 1 : below;
 }
 

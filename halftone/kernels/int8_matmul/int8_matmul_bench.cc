@@ -63,7 +63,7 @@ struct LevelsAs : LevelMatmulWeights {
       : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
 };
 using LevelNibbles = LevelsAs<LevelLayout::kNibbles>;
-using LevelThrees = LevelsAs<LevelLayout::kThrees>;
+using LevelThrees = LevelsAs<LevelLayout::kThreeBits>;
 /// With evenly spaced levels.
 struct EvenLevelBytes : LevelMatmulWeights {
   EvenLevelBytes(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,

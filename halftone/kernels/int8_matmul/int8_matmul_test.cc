@@ -57,11 +57,11 @@ void for_each_way(int bits, const Body& body) {
     if (bits <= way.kMaxBits) body(way);
   };
   call(PlanesAs<PlaneLayout::kFours>());
-  call(PlanesAs<PlaneLayout::kFives>());
+  call(PlanesAs<PlaneLayout::kSubsetTables>());
   call(LevelsAs<LevelLayout::kBytes>());
   call(LevelsAs<LevelLayout::kSmallBytes>());
   call(LevelsAs<LevelLayout::kNibbles>());
-  call(LevelsAs<LevelLayout::kThrees>());
+  call(LevelsAs<LevelLayout::kThreeBits>());
 }
 
 struct Int8MatmulCase {
@@ -336,7 +336,7 @@ TEST(Int8MatmulWeights, RejectInvalidOperands) {
                  [&] { const LevelMatmulWeights weights(wide, wide_encoding, {}, layout); });
   };
   reject_bits(5, LevelLayout::kNibbles, "in nibbles: expected at most 4 bits, found 5");
-  reject_bits(4, LevelLayout::kThrees, "in threes: expected at most 3 bits, found 4");
+  reject_bits(4, LevelLayout::kThreeBits, "in threes: expected at most 3 bits, found 4");
   const auto seven = numerics::random_planes(random, 4, 20, 7);
   const auto seven_encoding =
       numerics::random_encoding(random, 4, 20, 7, true, Granularity::kChannel);
@@ -352,14 +352,14 @@ TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
   EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kFours).size_bytes(),
             64 * 640 * 2 / 8 + 64 * (2 + 3 * sizeof(float)));
   // 640 inputs are 43 pieces of 15, in 16 bits each.
-  EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kFives).size_bytes(),
+  EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kSubsetTables).size_bytes(),
             64 * 43 * 2 * 2 + 64 * (2 + 3 * sizeof(float)));
   EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kBytes).size_bytes(),
             64 * 640 + 64 * 3 * sizeof(float));
   EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kNibbles).size_bytes(),
             64 * 640 / 2 + 64 * 16 + 64 * 3 * sizeof(float));
   // 640 inputs are two pieces of 512.
-  EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kThrees).size_bytes(),
+  EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kThreeBits).size_bytes(),
             64 * 1024 * 3 / 8 + 64 * 16 + 64 * 3 * sizeof(float));
 }
 

@@ -83,7 +83,7 @@ void pack_nibbles(const GroupCodes& group, std::uint8_t* to) {
   }
 }
 
-/// Writes the pieces of kThrees.
+/// Writes the pieces of kThreeBits.
 /// @param to  of the output in the first piece
 void pack_threes(const GroupCodes& group, std::uint8_t* to) {
   constexpr std::size_t kInputs = LevelMatmulWeights::kThreeInputs;
@@ -121,12 +121,12 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
       check_bits("nibbles", codes.bits, kMaxNibbleBits);
       piece_bytes_ = pieces_of(group_inputs(), kNibbleInputs) * kNibbleInputs / 2 * kBlock;
       break;
-    case LevelLayout::kThrees:
+    case LevelLayout::kThreeBits:
       check_bits("threes", codes.bits, kMaxThreeBits);
       piece_bytes_ = pieces_of(group_inputs(), kThreeInputs) * kThreeInputs / 8 * 3 * kBlock;
       break;
   }
-  const bool looks_up = layout == LevelLayout::kNibbles || layout == LevelLayout::kThrees;
+  const bool looks_up = layout == LevelLayout::kNibbles || layout == LevelLayout::kThreeBits;
   if (looks_up) table_bytes_ = kBlock * kTableBytes;
   const std::size_t float_rows = has_offset() ? 2 : 1;
   group_bytes_ = piece_bytes_ + table_bytes_ + float_rows * kBlock * sizeof(float);
@@ -168,7 +168,7 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
     case LevelLayout::kNibbles:
       std::copy_n(grid.u.begin(), kTableBytes, tables);
       return pack_nibbles(inputs, in_strip(kNibbleOutputs, kNibbleInputs / 2));
-    case LevelLayout::kThrees:
+    case LevelLayout::kThreeBits:
       for (std::size_t i = 0; i < kTableBytes; ++i) tables[i] = grid.u[i % 8];
       return pack_threes(inputs, in_strip(kThreeOutputs, kThreeInputs / 8 * 3));
   }

@@ -6,7 +6,7 @@
 namespace halftone::kernels {
 
 PlaneLayout preferred_plane_layout() {
-  return looks_up_fives() ? PlaneLayout::kFives : PlaneLayout::kFours;
+  return looks_up_fives() ? PlaneLayout::kSubsetTables : PlaneLayout::kFours;
 }
 
 void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,

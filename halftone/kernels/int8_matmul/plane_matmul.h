@@ -35,7 +35,7 @@ enum class PlaneLayout {
   kFours,
   /// Pieces of 15 inputs, 16 bits per output: tables of 5 inputs, in 16 bits. For processors that
   /// look up 32 entries of 16 bits at once: AVX-512.
-  kFives,
+  kSubsetTables,
 };
 
 /// The fastest layout for plane_matmul() on the current target.
@@ -114,7 +114,7 @@ class PlaneMatmulWeights : public Int8Weights {
   [[nodiscard]] std::size_t scale_bytes() const {
     return coefficient_bytes() + (has_offset() ? 2 : 1) * kBlock * sizeof(float);
   }
-  /// The integer_coefficients() |k_j| of a group and block, bytes: [Kw, 32] of kFours, of kFives
+  /// The integer_coefficients() |k_j| of a group and block, bytes: [Kw, 32] of kFours, of kSubsetTables
   /// [(Kw + 1) / 2, 32, 2], padded with zeros. Those of one bit are the steps in all groups.
   [[nodiscard]] const std::uint8_t* coefficients(const std::uint8_t* scales) const {
     return bits() == 1 ? single_.data() : scales;

@@ -9,6 +9,7 @@
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
 #include "halftone/report/table.h"
+#include "halftone/report/units.h"
 
 namespace halftone::report::page {
 namespace {
@@ -136,7 +137,7 @@ std::string beside_section(const ModelReport& report) {
     row.front().title.clear();  // as in the table of layers
     for (const Adjacent& each : networks) {
       const bool is_own = each.role.network == &report.model;
-      each.add_cells(is_own ? &layer : twin_of(layer, *each.role.network, each.role.is_reference),
+      each.add_cells(is_own ? &layer : counterpart_of(layer, *each.role.network, each.role.is_reference),
                      row);
     }
     table.add_row(row, {"", heat_of(layer)});

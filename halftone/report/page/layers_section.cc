@@ -9,6 +9,7 @@
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/page_parts.h"
 #include "halftone/report/table.h"
+#include "halftone/report/units.h"
 
 namespace halftone::report::page {
 namespace {

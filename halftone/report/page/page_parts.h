@@ -46,7 +46,7 @@ bool is_slow(const ModelReport& report, const LayerFigures& layer);
 /// The network's layer that is the same as one of the model: of the reference by the name that the
 /// model's layer knows, of others by name or by their layer of the reference. Null if there is
 /// none.
-const LayerFigures* twin_of(const LayerFigures& layer, const NetworkFigures& network,
+const LayerFigures* counterpart_of(const LayerFigures& layer, const NetworkFigures& network,
                             bool is_reference);
 /// The name that people read: that of the same layer in the reference, which no file format has
 /// changed, else its own.
@@ -64,8 +64,6 @@ struct Role {
   bool is_reference = false;
 };
 std::vector<Role> roles_of(const ModelReport& report);
-/// "float" or the number.
-std::string bits_text(int bits);
 /// "basis" of "basis(2 bits, channel, offset)[700, 784]"; "int8" of integers behind a conversion.
 std::string system_of(const LayerInfo& layer);
 

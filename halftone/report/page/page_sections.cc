@@ -112,8 +112,8 @@ std::optional<double> time_of(const NetworkFigures& network, const LayerFigures&
 
 std::optional<double> float_time_of(const ModelReport& report, const LayerFigures& layer) {
   if (!report.reference || !report.reference->profile) return std::nullopt;
-  const LayerFigures* twin = twin_of(layer, *report.reference, true);
-  return twin == nullptr ? std::nullopt : time_of(*report.reference, *twin);
+  const LayerFigures* counterpart = counterpart_of(layer, *report.reference, true);
+  return counterpart == nullptr ? std::nullopt : time_of(*report.reference, *counterpart);
 }
 
 bool is_slow(const ModelReport& report, const LayerFigures& layer) {
@@ -128,15 +128,15 @@ std::string class_name(const ModelReport& report, std::int64_t index) {
   return at < report.classes.size() ? report.classes[at] : std::to_string(index);
 }
 
-const LayerFigures* twin_of(const LayerFigures& layer, const NetworkFigures& network,
+const LayerFigures* counterpart_of(const LayerFigures& layer, const NetworkFigures& network,
                             bool is_reference) {
-  const auto is_twin = [&](const LayerFigures& other) {
+  const auto is_counterpart = [&](const LayerFigures& other) {
     if (is_reference) return other.info.name == layer.reference_name;
     const bool same_original =
         !layer.reference_name.empty() && layer.reference_name == other.reference_name;
     return same_original || other.info.name == layer.info.name;
   };
-  const auto found = std::ranges::find_if(network.layers, is_twin);
+  const auto found = std::ranges::find_if(network.layers, is_counterpart);
   return found == network.layers.end() ? nullptr : &*found;
 }
 
@@ -152,13 +152,11 @@ std::optional<double> accumulated_of(const LayerFigures& layer) {
   return layer.error ? std::optional(layer.error->sqnr_db) : std::nullopt;
 }
 
-std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
-
 std::string system_of(const LayerInfo& layer) {
   std::string system = layer.weights.substr(0, layer.weights.find_first_of("(["));
   // Weights that a node widens to float32.
   if (system != "float32" || layer.weight_bits == 32) return system;
-  return layer.weight_bits == 16 ? "float16" : "int" + std::to_string(layer.weight_bits);
+  return layer.weight_bits == 16 ? "float16" : "int" + bits_text(layer.weight_bits);
 }
 
 std::string networks_section(const ModelReport& report) {

@@ -159,14 +159,14 @@ VerdictCause cause_of(const ModelReport& report, std::size_t index, double share
   cause.facts = bits_of(layer.info) + ", " + format_bytes(layer.info.weight_bytes);
   if (layer.error) cause.facts += ", " + format_number(layer.error->sqnr_alone_db, 1) + " dB alone";
   const auto own = static_cast<double>(layer.info.weight_bytes);
-  const LayerFigures* twin = report.reference ? twin_of(layer, *report.reference, true) : nullptr;
+  const LayerFigures* counterpart = report.reference ? counterpart_of(layer, *report.reference, true) : nullptr;
   if (has_few_bits(layer.info)) {
     cause.help = "Give it 8 bits";
     if (layer.eight_bit_bytes)
       cause.extra_bytes = static_cast<double>(*layer.eight_bit_bytes) - own;
-  } else if (layer.info.weight_bits < 32 && twin != nullptr) {
+  } else if (layer.info.weight_bits < 32 && counterpart != nullptr) {
     cause.help = "Keep it in float32";
-    cause.extra_bytes = static_cast<double>(twin->info.weight_bytes) - own;
+    cause.extra_bytes = static_cast<double>(counterpart->info.weight_bytes) - own;
   }
   if (cause.extra_bytes) {
     const double extra = std::max(0.0, *cause.extra_bytes);

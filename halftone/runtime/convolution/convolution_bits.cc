@@ -53,7 +53,7 @@ Kernel create_conv_bits(const NodeContext& context) {
 constinit const Implementation kConvBits{.name = "bit_conv",
                                          .judge = judge_conv_bits,
                                          .create = create_conv_bits,
-                                         .arithmetic = Arithmetic::kBits,
+                                         .arithmetic = KernelArithmetic::kBits,
                                          .finishes_output = true};
 
 }  // namespace halftone::runtime

@@ -75,6 +75,6 @@ double float_conv_us(const ConvExtent& conv, Core core) {
 constinit const Implementation kConvFixed{.name = "fixed_order_f32",
                                           .judge = judge_conv_fixed,
                                           .create = create_conv_fixed,
-                                          .arithmetic = Arithmetic::kFixedFloat};
+                                          .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -95,7 +95,7 @@ Kernel create_conv_int8(const NodeContext& context) {
 constinit const Implementation kConvInt8{.name = "int8_conv",
                                          .judge = judge_conv_int8,
                                          .create = create_conv_int8,
-                                         .arithmetic = Arithmetic::kIntegers,
+                                         .arithmetic = KernelArithmetic::kIntegers,
                                          .reads = CodeLayout::kInt8,
                                          .finishes_output = true};
 

@@ -155,7 +155,7 @@ TEST(ConvOfGroups, IsExactInIntegersButForRounding) {
       const auto plan =
           testing::expect_reference_result(graph, {.batch = 2}, 4 * n * 2 * n * 0x1p-24F);
       EXPECT_EQ(testing::kernel_of(*plan), "int8_conv") << layer.x.to_string();
-      EXPECT_EQ(plan->steps().back().arithmetic, Arithmetic::kIntegers);
+      EXPECT_EQ(plan->steps().back().arithmetic, KernelArithmetic::kIntegers);
     }
   }
 }

@@ -88,6 +88,6 @@ Kernel create_conv_transpose_fixed(const NodeContext& context) {
 constinit const Implementation kConvTransposeFixed{.name = "fixed_order_f32",
                                                    .judge = judge_conv_transpose_fixed,
                                                    .create = create_conv_transpose_fixed,
-                                                   .arithmetic = Arithmetic::kFixedFloat};
+                                                   .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -66,6 +66,6 @@ Kernel create_pool_fixed(const NodeContext& context) {
 constinit const Implementation kPoolFixed{.name = "fixed_order_f32",
                                           .judge = judge_pool_fixed,
                                           .create = create_pool_fixed,
-                                          .arithmetic = Arithmetic::kFixedFloat};
+                                          .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

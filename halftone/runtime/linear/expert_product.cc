@@ -244,10 +244,10 @@ Kernel create_expert_product(const NodeContext& context) {
 constinit const Implementation kExpertGroups{.name = "groups",
                                              .judge = judge_expert_groups,
                                              .create = create_expert_product<GroupExperts>,
-                                             .arithmetic = Arithmetic::kGroups};
+                                             .arithmetic = KernelArithmetic::kGroups};
 constinit const Implementation kExpertFloats{.name = "fixed_order_f32",
                                              .judge = judge_expert_floats,
                                              .create = create_expert_product<FloatExperts>,
-                                             .arithmetic = Arithmetic::kFixedFloat};
+                                             .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

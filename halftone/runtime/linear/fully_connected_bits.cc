@@ -75,6 +75,6 @@ Picoseconds bits_time(const LayerExtent& layer, Core core) {
 constinit const Implementation kFullyConnectedBits{.name = "xnor_popcount",
                                                    .judge = judge_xnor,
                                                    .create = create_xnor,
-                                                   .arithmetic = Arithmetic::kBits};
+                                                   .arithmetic = KernelArithmetic::kBits};
 
 }  // namespace halftone::runtime

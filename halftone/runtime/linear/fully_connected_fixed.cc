@@ -74,6 +74,6 @@ Picoseconds float_time(const LayerExtent& /*layer*/, Core core) {
 constinit const Implementation kFullyConnectedFixed{.name = "fixed_order_f32",
                                                     .judge = judge_fully_connected_fixed,
                                                     .create = create_fully_connected_fixed,
-                                                    .arithmetic = Arithmetic::kFixedFloat};
+                                                    .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -87,6 +87,6 @@ Kernel create_fully_connected_groups(const NodeContext& context) {
 constinit const Implementation kFullyConnectedGroups{.name = "groups",
                                                      .judge = judge_fully_connected_groups,
                                                      .create = create_fully_connected_groups,
-                                                     .arithmetic = Arithmetic::kGroups};
+                                                     .arithmetic = KernelArithmetic::kGroups};
 
 }  // namespace halftone::runtime

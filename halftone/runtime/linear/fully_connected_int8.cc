@@ -120,7 +120,7 @@ std::vector<Product> products_int8_levels(const NodeContext& context) {
   return level_products(extent_of(context));
 }
 
-/// Whether the pieces of kThrees have zeros for less than an eighth of the inputs: then they take
+/// Whether the pieces of kThreeBits have zeros for less than an eighth of the inputs: then they take
 /// less memory than those of kNibbles by a sixth or more.
 bool fills_threes(const LayerExtent& layer) {
   constexpr std::size_t kInputs = LevelMatmulWeights::kThreeInputs;
@@ -138,7 +138,7 @@ struct LevelProduct {
 constexpr LevelProduct kLevelProducts[] = {
     {Product::kPlanes, PlaneMatmulWeights::kMaxBits},
     {Product::kNibbles, LevelMatmulWeights::kMaxNibbleBits},
-    {Product::kThrees, LevelMatmulWeights::kMaxThreeBits},
+    {Product::kThreeBits, LevelMatmulWeights::kMaxThreeBits},
     {Product::kBytes, numerics::kMaxBits},
 };
 
@@ -208,7 +208,7 @@ std::vector<Product> level_products(const LayerExtent& layer) {
   for (const auto& [product, max_bits] : kLevelProducts) {
     if (layer.weight_bits > max_bits) continue;
     if (product == Product::kPlanes && !layer.is_summed) continue;
-    if (product == Product::kThrees && !fills_threes(layer)) continue;
+    if (product == Product::kThreeBits && !fills_threes(layer)) continue;
     usable.push_back(product);
   }
   return usable;
@@ -223,8 +223,8 @@ kernels::LevelLayout level_layout(Product product) {
   switch (product) {
     case Product::kNibbles:
       return kernels::LevelLayout::kNibbles;
-    case Product::kThrees:
-      return kernels::LevelLayout::kThrees;
+    case Product::kThreeBits:
+      return kernels::LevelLayout::kThreeBits;
     case Product::kBits:
     case Product::kPlanes:
     case Product::kBytes:
@@ -237,7 +237,7 @@ kernels::LevelLayout level_layout(Product product) {
 constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",
                                                      .judge = judge_int8_levels,
                                                      .create = create_int8_levels,
-                                                     .arithmetic = Arithmetic::kIntegers,
+                                                     .arithmetic = KernelArithmetic::kIntegers,
                                                      .reads = CodeLayout::kInt8,
                                                      .products = products_int8_levels};
 

@@ -19,7 +19,7 @@ struct ProductName {
 };
 constexpr ProductName kProductNames[] = {
     {Product::kBits, "bits"},     {Product::kPlanes, "planes"}, {Product::kNibbles, "nibbles"},
-    {Product::kThrees, "threes"}, {Product::kBytes, "bytes"},   {Product::kFloat, "float"},
+    {Product::kThreeBits, "threes"}, {Product::kBytes, "bytes"},   {Product::kFloat, "float"},
 };
 
 Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
@@ -30,7 +30,7 @@ Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
       return planes_time(layer, core);
     case Product::kNibbles:
       return nibbles_time(layer, core);
-    case Product::kThrees:
+    case Product::kThreeBits:
       return threes_time(layer, core);
     case Product::kBytes:
       return bytes_time(layer, core);

@@ -51,7 +51,7 @@ double cost_us(Product product, const LayerExtent& layer, Core core);
 /// The same and that of a float32 layer, on the processor at hand.
 Speed speed_of(Product product, const LayerExtent& layer);
 
-/// The fastest method with integers and the levels of the weights: kPlanes, kNibbles, kThrees or
+/// The fastest method with integers and the levels of the weights: kPlanes, kNibbles, kThreeBits or
 /// kBytes. The choice changes no result.
 Product cheapest_levels(const LayerExtent& layer, Core core);
 
@@ -59,7 +59,7 @@ Product cheapest_levels(const LayerExtent& layer, Core core);
 std::vector<Product> level_products(const LayerExtent& layer);
 
 /// The layout of a method with levels, on the processor at hand.
-/// @pre product is kNibbles, kThrees or kBytes
+/// @pre product is kNibbles, kThreeBits or kBytes
 kernels::LevelLayout level_layout(Product product);
 
 /// The layout for bits, on the processor at hand.

@@ -282,6 +282,6 @@ Kernel create_matmul_fixed(const NodeContext& context) {
 constinit const Implementation kMatMulFixed{.name = "fixed_order_f32",
                                             .judge = judge_matmul_fixed,
                                             .create = create_matmul_fixed,
-                                            .arithmetic = Arithmetic::kFixedFloat};
+                                            .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -99,10 +99,10 @@ Kernel create_conv_transpose_float(const NodeContext& context) {
 constinit const Implementation kOneDnnConv{.name = "onednn_f32",
                                            .judge = judge_float_conv,
                                            .create = create_conv_float,
-                                           .arithmetic = Arithmetic::kFastestFloat};
+                                           .arithmetic = KernelArithmetic::kFastestFloat};
 constinit const Implementation kOneDnnConvTranspose{.name = "onednn_f32",
                                                     .judge = judge_conv_transpose_float,
                                                     .create = create_conv_transpose_float,
-                                                    .arithmetic = Arithmetic::kFastestFloat};
+                                                    .arithmetic = KernelArithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

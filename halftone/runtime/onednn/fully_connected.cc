@@ -38,6 +38,6 @@ Kernel create_inner_product(const NodeContext& context) {
 constinit const Implementation kOneDnnFullyConnected{.name = "onednn_f32",
                                                      .judge = judge_inner_product,
                                                      .create = create_inner_product,
-                                                     .arithmetic = Arithmetic::kFastestFloat};
+                                                     .arithmetic = KernelArithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

@@ -116,6 +116,6 @@ Kernel create_matmul(const NodeContext& context) {
 constinit const Implementation kOneDnnMatMul{.name = "onednn_f32",
                                              .judge = judge_matmul,
                                              .create = create_matmul,
-                                             .arithmetic = Arithmetic::kFastestFloat};
+                                             .arithmetic = KernelArithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

@@ -81,7 +81,7 @@ TEST(OneDnn, ComputesFloatLayers) {
   for (const Step& step : plan->steps()) {
     if (step.op != "FullyConnected") continue;
     EXPECT_EQ(step.kernel, "onednn_f32") << step.name;
-    EXPECT_EQ(step.arithmetic, Arithmetic::kFastestFloat) << step.name;
+    EXPECT_EQ(step.arithmetic, KernelArithmetic::kFastestFloat) << step.name;
   }
 }
 

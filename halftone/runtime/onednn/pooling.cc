@@ -49,6 +49,6 @@ Kernel create_pool(const NodeContext& context) {
 constinit const Implementation kOneDnnPool{.name = "onednn_f32",
                                            .judge = judge_pool,
                                            .create = create_pool,
-                                           .arithmetic = Arithmetic::kFastestFloat};
+                                           .arithmetic = KernelArithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

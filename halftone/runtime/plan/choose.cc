@@ -62,7 +62,7 @@ std::optional<Verdict> refuse_arithmetic(const Implementation& candidate,
   if (context.arithmetic && !computes(candidate.arithmetic, *context.arithmetic)) {
     return refuse("the layer computes " + std::string(to_string(*context.arithmetic)));
   }
-  if (candidate.arithmetic == Arithmetic::kFastestFloat &&
+  if (candidate.arithmetic == KernelArithmetic::kFastestFloat &&
       context.float_order == FloatOrder::kFixed) {
     return refuse("its order of sums depends on the processor");
   }

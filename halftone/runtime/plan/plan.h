@@ -42,7 +42,7 @@ struct Step {
   std::string name;                 ///< of the node
   std::string op;                   ///< "FullyConnected", "Tanh", ...
   std::string kernel;  ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
-  Arithmetic arithmetic = Arithmetic::kOperator;
+  KernelArithmetic arithmetic = KernelArithmetic::kOperator;
   std::string reason;  ///< why it accepted the node
   std::string slow;    ///< why it may be slower than float32; empty: it should not be
   std::optional<MeasuredMethod> measured;  ///< the fastest way, if there was a choice to measure

@@ -98,9 +98,9 @@ ir::Graph coded_convolution(std::size_t channels, std::size_t outputs, std::size
 
 TEST(Plan, TellsTheArithmeticAndWhatIsSlowerThanFloat) {
   const auto wide = make_plan(coded_convolution(64, 64, 1));
-  EXPECT_EQ(wide->steps().back().arithmetic, Arithmetic::kIntegers);
+  EXPECT_EQ(wide->steps().back().arithmetic, KernelArithmetic::kIntegers);
   EXPECT_EQ(wide->steps().back().slow, "");
-  EXPECT_EQ(wide->steps().front().arithmetic, Arithmetic::kOperator);
+  EXPECT_EQ(wide->steps().front().arithmetic, KernelArithmetic::kOperator);
   // A lane holds a channel, and most of the time goes into packing the pixels.
   const auto depthwise = make_plan(coded_convolution(64, 64, 64));
   EXPECT_THAT(depthwise->steps().back().slow, HasSubstr("on this processor it takes about "));

@@ -76,7 +76,7 @@ int onednn_threads(const NodeContext& context) {
 /// The kernel of an implementation, or the one that the options create in its place.
 Kernel create_kernel(const Implementation& implementation, const NodeContext& context,
                      const PlanOptions& options, Step& step) {
-  if (implementation.arithmetic == Arithmetic::kBits && options.execution.bit_layers) {
+  if (implementation.arithmetic == KernelArithmetic::kBits && options.execution.bit_layers) {
     if (auto kernel = options.execution.bit_layers(context)) {
       step.kernel = kernel->variant;
       return std::move(*kernel);
@@ -102,7 +102,7 @@ Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& opt
   step.reason = choice.reason();
   step.slow = why_slow(choice.verdict);
   step.refused = std::move(choice.refused);
-  const bool is_onednn = choice.implementation->arithmetic == Arithmetic::kFastestFloat;
+  const bool is_onednn = choice.implementation->arithmetic == KernelArithmetic::kFastestFloat;
   step.threads = is_onednn ? onednn_threads(context) : context.threads;
   const OneDnnThreads guard(step.threads);
   step.body = with_context(ir::describe(node), [&] {

@@ -23,15 +23,15 @@ constexpr double kMaxRounds = 15;
 constexpr double kGain = 0.97;
 
 /// Whether the implementation has kernels of one arithmetic, or divides its work among threads.
-bool has_ways(Arithmetic arithmetic) {
+bool has_ways(KernelArithmetic arithmetic) {
   switch (arithmetic) {
-    case Arithmetic::kBits:
-    case Arithmetic::kIntegers:
-    case Arithmetic::kFixedFloat:
+    case KernelArithmetic::kBits:
+    case KernelArithmetic::kIntegers:
+    case KernelArithmetic::kFixedFloat:
       return true;
-    case Arithmetic::kOperator:
-    case Arithmetic::kGroups:
-    case Arithmetic::kFastestFloat:
+    case KernelArithmetic::kOperator:
+    case KernelArithmetic::kGroups:
+    case KernelArithmetic::kFastestFloat:
       return false;
   }
   return false;

@@ -23,7 +23,7 @@ using testing::WeightFormat;
 /// One layer on an input that is float32 or encoded.
 struct TunedLayer {
   std::string name;
-  Arithmetic arithmetic;
+  KernelArithmetic arithmetic;
   std::optional<int> x_bits;
   WeightFormat w;
   ir::Shape x{ir::kBatch, 96};
@@ -38,7 +38,7 @@ ir::Conv same_conv() {
 }
 
 /// The layer that the layout of three bits suits.
-constexpr const char* kThrees = "threes";
+constexpr const char* kThreeBits = "threes";
 
 std::vector<TunedLayer> layers() {
   const ir::Shape image{ir::kBatch, 8, 8, 16};
@@ -46,20 +46,20 @@ std::vector<TunedLayer> layers() {
   ir::Recurrent lstm;
   lstm.kind = ir::RecurrentKind::kLstm;
   return {
-      {"bits", Arithmetic::kBits, 2, {2, true}},
-      {"planes", Arithmetic::kIntegers, {}, {1, true}},
-      {"levels", Arithmetic::kIntegers, {}, {4, true}},
-      {"codes", Arithmetic::kIntegers, 8, {3, false}},
-      {kThrees,
-       Arithmetic::kIntegers,
+      {"bits", KernelArithmetic::kBits, 2, {2, true}},
+      {"planes", KernelArithmetic::kIntegers, {}, {1, true}},
+      {"levels", KernelArithmetic::kIntegers, {}, {4, true}},
+      {"codes", KernelArithmetic::kIntegers, 8, {3, false}},
+      {kThreeBits,
+       KernelArithmetic::kIntegers,
        {},
        {3, true},
        {ir::kBatch, 512},
        ir::FullyConnected{},
        {40, 512}},
-      {"bit_conv", Arithmetic::kBits, 1, {1, true}, image, same_conv(), windows},
-      {"byte_conv", Arithmetic::kIntegers, 8, {4, true}, image, same_conv(), windows},
-      {"lstm", Arithmetic::kIntegers, {}, {4, true}, {3, ir::kBatch, 4 * 32}, lstm, {4 * 32, 32}},
+      {"bit_conv", KernelArithmetic::kBits, 1, {1, true}, image, same_conv(), windows},
+      {"byte_conv", KernelArithmetic::kIntegers, 8, {4, true}, image, same_conv(), windows},
+      {"lstm", KernelArithmetic::kIntegers, {}, {4, true}, {3, ir::kBatch, 4 * 32}, lstm, {4 * 32, 32}},
   };
 }
 
@@ -130,9 +130,9 @@ TEST_F(TuningFile, KnowsAWayForEveryLayerAndNoWayChangesABit) {
     EXPECT_GT(measured->us, 0);
     EXPECT_EQ(tuning->size(), 1U);
     std::vector<std::optional<Product>> products{measured->way.product};
-    if (layer.arithmetic == Arithmetic::kIntegers && measured->way.product) {
+    if (layer.arithmetic == KernelArithmetic::kIntegers && measured->way.product) {
       products = {Product::kNibbles, Product::kBytes};
-      if (layer.name == kThrees) products.emplace_back(Product::kThrees);
+      if (layer.name == kThreeBits) products.emplace_back(Product::kThreeBits);
     }
     for (const std::optional<Product> product : products) {
       const std::string kernel(product ? to_string(*product) : "");

@@ -139,15 +139,15 @@ Kernel create_recurrent_float(const NodeContext& context) {
 constinit const Implementation kRecurrentBits{.name = "xnor_popcount",
                                               .judge = judge_recurrent_bits,
                                               .create = create_recurrent_bits,
-                                              .arithmetic = Arithmetic::kBits};
+                                              .arithmetic = KernelArithmetic::kBits};
 constinit const Implementation kRecurrentLevels{.name = "int8_levels",
                                                 .judge = judge_recurrent_levels,
                                                 .create = create_recurrent_levels,
-                                                .arithmetic = Arithmetic::kIntegers,
+                                                .arithmetic = KernelArithmetic::kIntegers,
                                                 .products = products_recurrent_levels};
 constinit const Implementation kRecurrentFloat{.name = "packed_f32",
                                                .judge = judge_recurrent_float,
                                                .create = create_recurrent_float,
-                                               .arithmetic = Arithmetic::kFixedFloat};
+                                               .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

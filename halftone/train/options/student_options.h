@@ -30,7 +30,7 @@ struct LevelQuantizerOptions {
   double gradient_scale = 1;
 };
 
-enum class Rounding : std::uint8_t { kNearest, kStochastic };
+enum class GradientRounding : std::uint8_t { kNearest, kStochastic };
 
 /// The formats of the factors in layers: weights w and activations x in the forward pass, gradients
 /// g with respect to layer outputs in the backward pass. Sums, biases and parameters stay float32.
@@ -48,7 +48,7 @@ struct PrecisionOptions {
   numerics::NumberFormat weights;
   numerics::NumberFormat activations;
   numerics::NumberFormat gradients;
-  Rounding gradient_rounding = Rounding::kStochastic;
+  GradientRounding gradient_rounding = GradientRounding::kStochastic;
 };
 
 /// The processor that computes.

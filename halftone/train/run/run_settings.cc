@@ -26,7 +26,7 @@ std::string text_of(const WeightHardware& hardware) {
 
 std::string text_of_gradients(const PrecisionOptions& options) {
   return numerics::to_string(options.gradients) + ", rounded " +
-         (options.gradient_rounding == Rounding::kNearest ? "to nearest" : "by chance");
+         (options.gradient_rounding == GradientRounding::kNearest ? "to nearest" : "by chance");
 }
 
 void add(RunSettings& settings, const OptimizerOptions& options) {

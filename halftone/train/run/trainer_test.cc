@@ -125,7 +125,7 @@ TEST(Train, ScalesTheLossWithoutATrace) {
     StudentOptions few;
     few.normalises = false;  // which would rescale small gradients
     few.precision.gradients = numerics::parse_number_format(gradients);
-    few.precision.gradient_rounding = Rounding::kNearest;
+    few.precision.gradient_rounding = GradientRounding::kNearest;
     options.loss_scale = scale;
     return train(fresh, nullptr, {{}, data}, few, options).graph;
   };

@@ -64,7 +64,7 @@ ForwardHooks with_precision(ForwardHooks hooks, const ir::Graph& graph,
   }
   if (!options.gradients.is_float32()) {
     hooks.gradient = [options, seed](ir::NodeId node, const at::Tensor& gradient) {
-      if (options.gradient_rounding == Rounding::kNearest) {
+      if (options.gradient_rounding == GradientRounding::kNearest) {
         return rounded_to_nearest(options.gradients, gradient);
       }
       return rounded_stochastically(options.gradients, gradient,

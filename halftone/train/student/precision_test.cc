@@ -96,19 +96,19 @@ TEST(Precision, RoundsGroupsAlongWhatAConvolutionSums) {
 TEST(Precision, RoundsTheGradientByTheOutputOfALayer) {
   const at::Tensor x = random_inputs({7, 6});
   const at::Tensor g = random_inputs({7, 5});
-  for (const Rounding rounding : {Rounding::kNearest, Rounding::kStochastic}) {
+  for (const GradientRounding rounding : {GradientRounding::kNearest, GradientRounding::kStochastic}) {
     const Student student(one_layer(), nullptr,
                           with({NumberFormat{}, NumberFormat{}, kE4M3, rounding}));
     constexpr std::uint64_t kSeed = 11;
     const auto node = static_cast<std::uint64_t>(student.source().topological_order().front());
-    const at::Tensor few = rounding == Rounding::kNearest
+    const at::Tensor few = rounding == GradientRounding::kNearest
                                ? rounded_to_nearest(kE4M3, g)
                                : rounded_stochastically(kE4M3, g, seed_of(kSeed, {node}));
     const std::vector<at::Tensor> found = slopes(student, x, g, kSeed);
     EXPECT_TRUE(found[0].allclose(few.t().matmul(x), 1e-6, 1e-6));
     EXPECT_TRUE(found[1].allclose(few.sum(0), 1e-6, 1e-6));
     EXPECT_FALSE(found[1].allclose(g.sum(0), 1e-6, 1e-6));
-    EXPECT_EQ(found[0].equal(slopes(student, x, g, kSeed + 1)[0]), rounding == Rounding::kNearest);
+    EXPECT_EQ(found[0].equal(slopes(student, x, g, kSeed + 1)[0]), rounding == GradientRounding::kNearest);
     EXPECT_TRUE(found[0].equal(slopes(student, x, g, kSeed)[0]));
   }
 }

@@ -26,7 +26,7 @@ HALFTONE_VERSIONED namespace v0 {
 
   /// A layer in a choice.
   struct LayerSensitivity {
-    int weight_bits = 32;
+    double weight_bits = 32;  ///< as LayerReport
     int activation_bits = 32;
     std::size_t bytes = 0;  ///< of its weights and their levels
     double sqnr_db = 0;     ///< of its output, if it is the only quantized layer; may be infinite

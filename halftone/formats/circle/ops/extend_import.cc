@@ -197,10 +197,10 @@ void import_resize_nearest(OperatorImport& op) {
   const auto* options = op.options<schema::ResizeNearestNeighborOptions>();
   ir::Resize resize;
   resize.coordinates = ir::Coordinates::kAsymmetric;
-  resize.rounding = ir::Rounding::kFloor;
+  resize.rounding = ir::NearestMode::kFloor;
   if (options != nullptr && options->align_corners()) {
     resize.coordinates = ir::Coordinates::kAlignCorners;
-    resize.rounding = ir::Rounding::kPreferCeil;
+    resize.rounding = ir::NearestMode::kPreferCeil;
   } else if (options != nullptr && options->half_pixel_centers()) {
     resize.coordinates = ir::Coordinates::kHalfPixelForNearest;
   }

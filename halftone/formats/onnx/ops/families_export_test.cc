@@ -175,7 +175,7 @@ TEST(ExportOnnx, RejectsAttributesThatOnnxCannotExpress) {
 TEST(ExportOnnx, WritesResizingWithoutANameInNewerOperatorSets) {
   ir::Resize resize{.axis = 1, .count = 5, .scale = 5.0F / 3};
   resize.coordinates = ir::Coordinates::kHalfPixelForNearest;
-  for (const ir::Rounding rounding : {ir::Rounding::kFloor, ir::Rounding::kCeil}) {
+  for (const ir::NearestMode rounding : {ir::NearestMode::kFloor, ir::NearestMode::kCeil}) {
     resize.rounding = rounding;
     for (const bool multiplies : {false, true}) {
       resize.multiplies = multiplies;

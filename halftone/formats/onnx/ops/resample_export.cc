@@ -49,11 +49,11 @@ std::optional<Resize> file_form(const Resize& op, std::size_t extent) {
   Resize form = op;
   form.multiplies = false;
   if (op.coordinates == ir::Coordinates::kHalfPixelForNearest) {
-    if (op.mode != Interpolation::kNearest || op.rounding != ir::Rounding::kFloor) {
+    if (op.mode != Interpolation::kNearest || op.rounding != ir::NearestMode::kFloor) {
       return std::nullopt;
     }
     form.coordinates = ir::Coordinates::kHalfPixel;  // floor(p) = round(p - 1/2)
-    form.rounding = ir::Rounding::kPreferCeil;
+    form.rounding = ir::NearestMode::kPreferCeil;
   }
   const bool gives_size =
       std::floor(op.scale * static_cast<float>(extent)) == static_cast<float>(op.count);

@@ -21,7 +21,7 @@ struct AxisRequest {
   std::size_t axis = 0;
   float scale = 1;
   std::size_t count = 0;
-  std::optional<ir::Rounding> rounding = std::nullopt;  ///< else the operator's
+  std::optional<ir::NearestMode> rounding = std::nullopt;  ///< else the operator's
 };
 
 template <typename Value, std::size_t kCount>
@@ -55,12 +55,12 @@ Coordinates coordinates_of(const NodeBuilder& node) {
   return named(node, "coordinate_transformation_mode", "half_pixel", kNames);
 }
 
-ir::Rounding rounding_of(const NodeBuilder& node) {
-  static constexpr std::pair<std::string_view, ir::Rounding> kNames[] = {
-      {"round_prefer_floor", ir::Rounding::kPreferFloor},
-      {"round_prefer_ceil", ir::Rounding::kPreferCeil},
-      {"floor", ir::Rounding::kFloor},
-      {"ceil", ir::Rounding::kCeil}};
+ir::NearestMode rounding_of(const NodeBuilder& node) {
+  static constexpr std::pair<std::string_view, ir::NearestMode> kNames[] = {
+      {"round_prefer_floor", ir::NearestMode::kPreferFloor},
+      {"round_prefer_ceil", ir::NearestMode::kPreferCeil},
+      {"floor", ir::NearestMode::kFloor},
+      {"ceil", ir::NearestMode::kCeil}};
   return named(node, "nearest_mode", "round_prefer_floor", kNames);
 }
 
@@ -207,7 +207,7 @@ void build_by_scales(NodeBuilder& node, const std::vector<float>& scales) {
   const auto axes = all_axes(shape.rank());
   auto requests = requests_by_scale(shape, axes, scales);
   for (AxisRequest& request : requests) {  // as ONNX Runtime, since the standard does not say
-    request.rounding = request.scale < 1 ? ir::Rounding::kCeil : ir::Rounding::kFloor;
+    request.rounding = request.scale < 1 ? ir::NearestMode::kCeil : ir::NearestMode::kFloor;
   }
   node.set_output(0, emit_resizes(node, requests, op, {}, axes));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// level_matmul() for LevelLayout::kThrees: 512 codes of an output in three vectors of 64 bytes,
+// level_matmul() for LevelLayout::kThreeBits: 512 codes of an output in three vectors of 64 bytes,
 // looked up in the table of that output, times 512 activations.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/level_threes.cc"
+#define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/level_three_bits.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

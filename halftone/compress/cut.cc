@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/border.h"
+#include "halftone/compress/cut.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,13 +7,13 @@
 namespace halftone::compress {
 namespace {
 
-/// Copies nodes of a graph and their dependencies, back to the values of a border.
-class BorderCopy {
+/// Copies nodes of a graph and their dependencies, back to the values of a cut.
+class CutCopy {
  public:
-  BorderCopy(const Border& border, const ir::Graph& graph) : border_(border), graph_(graph) {}
+  CutCopy(const Cut& cut, const ir::Graph& graph) : cut_(cut), graph_(graph) {}
 
-  /// nullopt if it needs an input of the graph that is not in the border.
-  std::optional<BorderGraph> copy(std::span<const ir::ValueId> outputs) {
+  /// nullopt if it needs an input of the graph that is not in the cut.
+  std::optional<CutGraph> copy(std::span<const ir::ValueId> outputs) {
     for (const ir::ValueId output : outputs) {
       if (!find_nodes(output)) return std::nullopt;
     }
@@ -30,13 +30,13 @@ class BorderCopy {
   }
 
  private:
-  /// Adds the nodes between the border and a value to nodes_, which stays sorted.
+  /// Adds the nodes between the cut and a value to nodes_, which stays sorted.
   bool find_nodes(ir::ValueId output) {
     std::vector<ir::ValueId> open{output};
     while (!open.empty()) {
       const ir::ValueId id = open.back();
       open.pop_back();
-      if (id == ir::kAbsent || border_.contains(id) || graph_.constant(id) != nullptr) continue;
+      if (id == ir::kAbsent || cut_.contains(id) || graph_.constant(id) != nullptr) continue;
       const auto producer = graph_.producer(id);
       if (!producer) return false;
       const auto at = std::ranges::lower_bound(nodes_, *producer);
@@ -60,9 +60,9 @@ class BorderCopy {
     return copies_[id] = result_.graph.add_input(value.name, value.type);
   }
 
-  const Border& border_;
+  const Cut& cut_;
   const ir::Graph& graph_;
-  BorderGraph result_;
+  CutGraph result_;
   std::vector<ir::NodeId> nodes_;
   std::map<ir::ValueId, ir::ValueId> copies_;
 };
@@ -99,18 +99,18 @@ std::vector<ir::ValueId> LiveValues::at(std::size_t position) const {
   return values;
 }
 
-Border::Border(std::vector<ir::ValueId> values, std::size_t num_batches)
+Cut::Cut(std::vector<ir::ValueId> values, std::size_t num_batches)
     : values_(std::move(values)), batches_(num_batches) {
   std::ranges::sort(values_);
 }
 
-bool Border::contains(ir::ValueId id) const { return std::ranges::binary_search(values_, id); }
+bool Cut::contains(ir::ValueId id) const { return std::ranges::binary_search(values_, id); }
 
-void Border::store(std::size_t batch, std::vector<ir::Tensor> tensors) {
+void Cut::store(std::size_t batch, std::vector<ir::Tensor> tensors) {
   batches_.at(batch) = std::move(tensors);
 }
 
-std::vector<const ir::Tensor*> Border::tensors(std::span<const ir::ValueId> values,
+std::vector<const ir::Tensor*> Cut::tensors(std::span<const ir::ValueId> values,
                                                std::size_t batch) const {
   if (batch >= batches_.size() || batches_[batch].empty()) return {};
   std::vector<const ir::Tensor*> tensors;
@@ -121,10 +121,10 @@ std::vector<const ir::Tensor*> Border::tensors(std::span<const ir::ValueId> valu
   return tensors;
 }
 
-std::optional<BorderGraph> graph_behind(const Border& border, const ir::Graph& graph,
+std::optional<CutGraph> graph_behind(const Cut& cut, const ir::Graph& graph,
                                         std::span<const ir::ValueId> outputs) {
-  if (border.values().empty()) return std::nullopt;
-  return BorderCopy(border, graph).copy(outputs);
+  if (cut.values().empty()) return std::nullopt;
+  return CutCopy(cut, graph).copy(outputs);
 }
 
 }  // namespace halftone::compress

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// plane_matmul() for PlaneLayout::kFives. The subsets of five inputs have 32 sums of 16 bits: a
+// plane_matmul() for PlaneLayout::kSubsetTables. The subsets of five inputs have 32 sums of 16 bits: a
 // table in which AVX-512 looks up five bits of the weights of 32 outputs.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/plane_fives.cc"
+#define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/plane_subset_tables.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -19,14 +19,14 @@ namespace halftone::kernels::HWY_NAMESPACE {
 constexpr std::size_t kTableInputs = 5;
 constexpr std::size_t kEntries = 32;
 /// For each five inputs of a piece: the sums of those whose bits are set in the index.
-using FivesTables = std::int16_t[3][kEntries];
+using SubsetTables = std::int16_t[3][kEntries];
 
 /// [i][b]: all ones if bit i of b is set.
-struct FivesMasks {
+struct SubsetMasks {
   alignas(64) std::int16_t masks[kTableInputs][kEntries];
 };
-constexpr FivesMasks make_fives_masks() {
-  FivesMasks m{};
+constexpr SubsetMasks make_subset_masks() {
+  SubsetMasks m{};
   for (std::size_t i = 0; i < kTableInputs; ++i) {
     for (std::size_t b = 0; b < kEntries; ++b) {
       m.masks[i][b] = static_cast<std::int16_t>((b >> i & 1) != 0 ? -1 : 0);
@@ -34,14 +34,14 @@ constexpr FivesMasks make_fives_masks() {
   }
   return m;
 }
-constexpr FivesMasks kFivesMasks = make_fives_masks();
+constexpr SubsetMasks kSubsetMasks = make_subset_masks();
 
-HWY_INLINE void MakeFivesTable(const std::int8_t* q, std::int16_t* HWY_RESTRICT table) {
+HWY_INLINE void MakeSubsetTable(const std::int8_t* q, std::int16_t* HWY_RESTRICT table) {
   const hn::CappedTag<std::int16_t, kEntries> d;
   for (std::size_t b = 0; b < kEntries; b += hn::Lanes(d)) {
     auto sum = hn::Zero(d);
     for (std::size_t i = 0; i < kTableInputs; ++i) {
-      const auto mask = hn::Load(d, kFivesMasks.masks[i] + b);
+      const auto mask = hn::Load(d, kSubsetMasks.masks[i] + b);
       sum = hn::Add(sum, hn::And(mask, hn::Set(d, std::int16_t{q[i]})));
     }
     hn::Store(sum, d, table + b);
@@ -61,7 +61,7 @@ HWY_INLINE __m512i LoadTable(const std::int16_t* table) {
 /// 16 bits, and then becomes products of 32 bits with the coefficients of both planes.
 /// @param tables  [pieces]
 template <std::size_t kBlocks, std::size_t kPlanes>
-HWY_INLINE void AddPlanes(const FivesTables* HWY_RESTRICT tables,
+HWY_INLINE void AddPlanes(const SubsetTables* HWY_RESTRICT tables,
                           const GroupPlanes<kBlocks>& planes, std::size_t first,
                           Products<D>* products) {
   constexpr std::size_t kRun = 16;
@@ -102,7 +102,7 @@ HWY_INLINE void AddPlanes(const FivesTables* HWY_RESTRICT tables,
 }
 
 template <std::size_t kBlocks>
-HWY_INLINE void AddAllPlanes(const FivesTables* tables, const GroupPlanes<kBlocks>& planes,
+HWY_INLINE void AddAllPlanes(const SubsetTables* tables, const GroupPlanes<kBlocks>& planes,
                              Products<D>* products) {
   std::size_t j = 0;
   for (; j + 2 <= planes.num_planes; j += 2) AddPlanes<kBlocks, 2>(tables, planes, j, products);
@@ -113,7 +113,7 @@ HWY_INLINE void AddAllPlanes(const FivesTables* tables, const GroupPlanes<kBlock
 
 /// As above, for tests: no other target prefers this layout.
 template <std::size_t kBlocks>
-HWY_INLINE void AddAllPlanes(const FivesTables* tables, const GroupPlanes<kBlocks>& planes,
+HWY_INLINE void AddAllPlanes(const SubsetTables* tables, const GroupPlanes<kBlocks>& planes,
                              Products<D>* products) {
   for (std::size_t b = 0; b < kBlocks; ++b) {
     std::uint32_t sums[kBlock] = {};
@@ -125,7 +125,7 @@ HWY_INLINE void AddAllPlanes(const FivesTables* tables, const GroupPlanes<kBlock
         std::uint16_t bits;
         std::memcpy(&bits, planes.panels[b] + j * planes.plane_bytes + lane * sizeof(bits),
                     sizeof(bits));
-        const FivesTables& table = tables[i / kBlock];
+        const SubsetTables& table = tables[i / kBlock];
         const int sum = table[0][bits & 31] + table[1][bits >> 5 & 31] + table[2][bits >> 10 & 31];
         sums[o] += static_cast<std::uint32_t>(sum * k[2 * o]);
       }
@@ -143,10 +143,10 @@ struct Fives {
   static constexpr std::uint32_t kBias = 0;
   using D = HWY_NAMESPACE::D;
   struct Tables {
-    alignas(64) FivesTables pieces[kFivesFormat.max_pieces];
+    alignas(64) SubsetTables pieces[kFivesFormat.max_pieces];
   };
   static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
-    for (std::size_t t = 0; t < 3; ++t) MakeFivesTable(q + t * kTableInputs, tables.pieces[p][t]);
+    for (std::size_t t = 0; t < 3; ++t) MakeSubsetTable(q + t * kTableInputs, tables.pieces[p][t]);
   }
   static constexpr std::size_t kBlocks = 4;
   template <std::size_t kCount>

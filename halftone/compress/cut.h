@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values at a border of a network, stored for all samples. Later values are computed from them
+// Values at a cut of a network, stored for all samples. Later values are computed from them
 // instead of from the network's inputs.
 #pragma once
 
@@ -37,11 +37,11 @@ class LiveValues {
   std::map<ir::ValueId, Life> lives_;  ///< of values that are not constant
 };
 
-/// The values of a border: one tensor for each value and each batch of this process.
-class Border {
+/// The values of a cut: one tensor for each value and each batch of this process.
+class Cut {
  public:
-  Border() = default;
-  Border(std::vector<ir::ValueId> values, std::size_t num_batches);
+  Cut() = default;
+  Cut(std::vector<ir::ValueId> values, std::size_t num_batches);
 
   [[nodiscard]] const std::vector<ir::ValueId>& values() const { return values_; }
   [[nodiscard]] bool contains(ir::ValueId id) const;
@@ -57,15 +57,15 @@ class Border {
   std::vector<std::vector<ir::Tensor>> batches_;  ///< empty where a batch is not stored
 };
 
-/// A part of a graph whose inputs are values of a border.
-struct BorderGraph {
+/// A part of a graph whose inputs are values of a cut.
+struct CutGraph {
   ir::Graph graph;
   std::vector<ir::ValueId> inputs;  ///< values of the whole graph, one per input of `graph`
 };
 
-/// The part of a graph that computes `outputs` from a border; nullopt if the border does not
+/// The part of a graph that computes `outputs` from a cut; nullopt if the cut does not
 /// suffice.
-std::optional<BorderGraph> graph_behind(const Border& border, const ir::Graph& graph,
+std::optional<CutGraph> graph_behind(const Cut& cut, const ir::Graph& graph,
                                         std::span<const ir::ValueId> outputs);
 
 }  // namespace halftone::compress

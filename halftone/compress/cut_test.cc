@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/border.h"
+#include "halftone/compress/cut.h"
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(LiveValues, AreThoseThatLaterNodesRead) {
   EXPECT_TRUE(live.after(nodes[3]).empty());
 }
 
-TEST(GraphBehind, ComputesFromTheBorder) {
+TEST(GraphBehind, ComputesFromTheCut) {
   const ir::Graph graph = skipping_network(3, 4);
   const auto nodes = graph.topological_order();
   Random random(24);
@@ -80,14 +80,14 @@ TEST(GraphBehind, ComputesFromTheBorder) {
   ir::Graph tapped = graph;
   const std::vector<ValueId> values = LiveValues(graph).before(nodes[2]);
   tapped.set_outputs(values);
-  Border border(values, 2);
-  border.store(1, ir::test::run_reference(tapped, inputs));
-  const auto behind = graph_behind(border, graph, graph.outputs());
+  Cut cut(values, 2);
+  cut.store(1, ir::test::run_reference(tapped, inputs));
+  const auto behind = graph_behind(cut, graph, graph.outputs());
   ASSERT_TRUE(behind);
   EXPECT_EQ(behind->graph.topological_order().size(), 2U);
-  EXPECT_TRUE(border.tensors(behind->inputs, 0).empty());
+  EXPECT_TRUE(cut.tensors(behind->inputs, 0).empty());
   std::vector<ir::Tensor> kept;
-  for (const ir::Tensor* tensor : border.tensors(behind->inputs, 1)) {
+  for (const ir::Tensor* tensor : cut.tensors(behind->inputs, 1)) {
     kept.push_back(tensor->clone());
   }
   ASSERT_EQ(kept.size(), 2U);
@@ -95,11 +95,11 @@ TEST(GraphBehind, ComputesFromTheBorder) {
                                    ir::test::run_reference(graph, inputs)));
 }
 
-TEST(GraphBehind, NeedsABorderThatSuffices) {
+TEST(GraphBehind, NeedsACutThatSuffices) {
   const ir::Graph graph = skipping_network(2, 4);
   const ValueId first = graph.node(graph.topological_order()[0]).output;
-  EXPECT_FALSE(graph_behind(Border({first}, 1), graph, graph.outputs()));
-  EXPECT_FALSE(graph_behind(Border(), graph, graph.outputs()));
+  EXPECT_FALSE(graph_behind(Cut({first}, 1), graph, graph.outputs()));
+  EXPECT_FALSE(graph_behind(Cut(), graph, graph.outputs()));
 }
 
 Recipe two_bits(Schedule schedule, int reconstruct_steps) {
@@ -158,7 +158,7 @@ data::Dataset counted_samples(const ir::Graph& graph, std::size_t samples,
   return {"counted", samples, std::move(inputs), {}, std::nullopt};
 }
 
-TEST(Borders, ChangeNoBit) {
+TEST(Cuts, ChangeNoBit) {
   constexpr std::size_t kSamples = 150;
   Recipe few_samples = two_bits(Schedule::kLayerwise, 8);
   few_samples.fit.reconstruct.samples = 12;  // fewer than a batch
@@ -196,10 +196,10 @@ std::size_t samples_read(int num_layers, std::uint64_t memory_bytes, const Recip
   return reads;
 }
 
-TEST(Borders, MakeCostLinearInLayers) {
+TEST(Cuts, MakeCostLinearInLayers) {
   constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
   const Recipe recipe = two_bits(Schedule::kLayerwise, 0);
-  // To look at them, for the first border, since x lives to the end, and for the report.
+  // To look at them, for the first cut, since x lives to the end, and for the report.
   EXPECT_EQ(samples_read(3, kPlenty, recipe), 300U);
   EXPECT_EQ(samples_read(12, kPlenty, recipe), 300U);
   EXPECT_GT(samples_read(12, 0, recipe), samples_read(3, 0, recipe));
