@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "halftone/base/file.h"
@@ -180,25 +181,119 @@ TEST_F(StandardFiles, HoldZeroPoints) {
   }
   const auto far = with_zero_point(weights_of("affine", 4, kChannel), -20);
   EXPECT_THAT(ir::to_text(rewritten(fully_connected(far))), HasSubstr("affine(8 bits"));
-  expect_refused(fully_connected(with_zero_point(weights_of("affine", 4, kChannel), 300)),
-                 "levels that are no integers of 8 bits ('layer')");
-  expect_refused(fully_connected(with_zero_point(weights_of("affine", 4, kChannel), 3.5F)),
-                 "offsets that are no multiples of their scales ('layer')");
+}
+
+/// Learned levels, each a little off even ones.
+ir::EncodedTensor learned_weights(int bits, BlockShape blocks, const ir::Shape& shape = {6, 40}) {
+  const auto [rows, cols] = ir::matrix_extent(shape);
+  numerics::MatrixEncoding encoding;
+  encoding.bits = bits;
+  encoding.has_offset = true;
+  encoding.granularity = blocks.granularity;
+  encoding.group_size = blocks.group_size;
+  encoding.allocate(rows, cols);
+  Random random(8);
+  for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
+    std::vector<float> a;
+    for (int i = 0; i < bits; ++i) {
+      a.push_back(std::ldexp(0.4F + 0.2F * static_cast<float>(random.uniform()), -i));
+    }
+    encoding.set_levels(block, numerics::make_basis(a, 0.1F));
+  }
+  const ir::Tensor values = ir::test::random_tensor(shape, random);
+  auto codes = numerics::encode({values.as<float>(), rows, cols}, encoding);
+  return {shape, std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
+          std::move(codes)};
+}
+
+// Readers see float32: the nodes read constants only.
+TEST_F(StandardFiles, LookUpLearnedLevels) {
+  constexpr std::size_t kOthers = 3000;  // bytes of biases, names and nodes
+  const std::map<int, std::size_t> fields{{1, 1}, {2, 2}, {3, 4}, {4, 4}, {5, 8}, {8, 8}};
+  for (const BlockShape& blocks : {kTensor, kChannel, groups_of(80)}) {
+    for (const auto& [bits, field] : fields) {
+      SCOPED_TRACE(bits);
+      const auto weights = learned_weights(bits, blocks, {6, 400});
+      EXPECT_THAT(ir::to_text(rewritten(fully_connected(weights))), HasSubstr("float32[6, 400]"));
+      if (bits == 8 && blocks.granularity == Granularity::kGroup) {
+        EXPECT_THAT(operators(), Not(Contains("GatherElements")));  // a table would be larger
+        continue;
+      }
+      EXPECT_THAT(operators(), Contains("GatherElements"));
+      EXPECT_THAT(operators(), Not(Contains(HasSubstr("ai.halftone"))));
+      EXPECT_EQ(operators().contains("BitwiseAnd"), field < 8);
+      const std::size_t table = weights.encoding->num_blocks() * sizeof(float) << bits;
+      EXPECT_LT(std::filesystem::file_size(path("m.onnx")), 6 * 400 * field / 8 + table + kOthers);
+    }
+  }
+  // An odd number of codes, two of which share a byte.
+  rewritten(fully_connected(learned_weights(3, kTensor, {3, 33})));
+  EXPECT_THAT(operators(), Contains("Slice"));
+}
+
+TEST_F(StandardFiles, LookUpLevelsThatAreScaled) {
+  for (const auto& weights :
+       {weights_of("nf4", 4, groups_of(8)), weights_of("affine", 4, groups_of(20)),
+        with_zero_point(weights_of("affine", 4, kChannel), 300),
+        with_zero_point(weights_of("affine", 4, kChannel), 3.5F)}) {
+    rewritten(fully_connected(weights));
+    EXPECT_THAT(operators(), Contains("Gather"));
+    EXPECT_THAT(operators(), Not(Contains("DequantizeLinear")));
+    EXPECT_EQ(opset_, 18);
+  }
+}
+
+TEST_F(StandardFiles, LookUpFiltersAndTables) {
+  ir::Graph image;
+  const auto x = image.add_input("x", ir::test::float_type({ir::kBatch, 5, 5, 8}));
+  const auto w = image.add_constant("w", learned_weights(3, kChannel, {4, 3, 3, 8}));
+  image.add_output(image.add_node("conv", ir::Conv{ir::plain_window(2)}, {x, w}));
+  rewritten(image);
+  EXPECT_THAT(operators(), Contains("GatherElements"));
+  ir::Graph table;
+  const auto i = table.add_input("i", ir::dense_type(ir::ElementType::kInt64, {ir::kBatch}));
+  const auto weights = learned_weights(2, kChannel, {5, 64});
+  table.add_output(table.add_node("rows", ir::Gather{0}, {table.add_constant("w", weights), i}));
+  save_model(table, path("m.onnx"), kStandard);
+  EXPECT_THAT(operators(), Contains("GatherElements"));
+  const std::vector<std::int64_t> rows{3, 0};
+  const auto found = ir::test::run_reference(
+      load_model(path("m.onnx")), ir::test::list(ir::Tensor::from<std::int64_t>({2}, rows)));
+  const ir::Tensor all = ir::to_float(weights);
+  EXPECT_TRUE(std::ranges::equal(found[0].as<float>().first(64),
+                                 std::as_const(all).as<float>().subspan(3 * 64, 64)));
+}
+
+TEST_F(StandardFiles, ShiftInputsWithoutZero) {
+  const auto weights = [] { return weights_of("int", 4, kChannel); };
+  for (const auto& input : {rounding("affine", 4, 0.25F, 1.1F), rounding("affine", 8, 0.25F, 10),
+                            rounding("affine", 8, -0.25F, -10)}) {
+    const std::string text = ir::to_text(rewritten(fully_connected(weights(), input)));
+    EXPECT_THAT(text, HasSubstr("DequantizeLinear"));
+    EXPECT_THAT(operators(), Contains("Sub"));
+  }
+}
+
+TEST_F(StandardFiles, RoundInputsStepByStep) {
+  const auto weights = [] { return weights_of("int", 4, kChannel); };
+  for (const auto& input : {rounding("symmetric", 4, 0.25F), rounding("int_narrow", 9, 0.125F),
+                            ir::test::odd_encoding()}) {
+    SCOPED_TRACE(numerics::system_name(*input));
+    const std::string text = ir::to_text(rewritten(fully_connected(weights(), input)));
+    EXPECT_THAT(text, Not(HasSubstr("Encode")));
+    EXPECT_THAT(operators(), Not(Contains(HasSubstr("ai.halftone"))));
+  }
 }
 
 TEST_F(StandardFiles, NameTheLayersThatTheyCannotHold) {
-  const auto weights = [] { return weights_of("int", 4, kChannel); };
   expect_refused(fully_connected(weights_of("nf4", 4, groups_of(16))),
-                 "operators of ONNX alone cannot hold weights in nf4 of 4 bits: levels of nf4 that "
-                 "are no integers of 8 bits ('layer'); they hold int");
-  expect_refused(fully_connected(weights(), rounding("symmetric", 4, 0.25F)),
-                 "inputs in symmetric of 4 bits ('layer')");
-  expect_refused(fully_connected(weights(), rounding("affine", 4, 0.25F, 1.1F)),
-                 "inputs in affine of 4 bits ('layer')");
-  expect_refused(fully_connected(weights(), rounding("affine", 8, 0.25F, 10)),
-                 "inputs in affine of 8 bits without zero ('layer')");
-  const auto basis = ir::test::odd_encoding();
-  expect_refused(fully_connected(weights(), basis), "inputs in basis of 2 bits ('layer')");
+                 "operators of ONNX alone cannot hold weights in nf4 of 4 bits: groups of 16 that "
+                 "do not divide 40 inputs ('layer'); Halftone's own operators do");
+  ir::Graph up;
+  const auto image = up.add_input("x", ir::test::float_type({ir::kBatch, 4, 4}));
+  const auto filters = up.add_constant("w", learned_weights(2, kChannel, {2, 3, 4}));
+  up.add_output(up.add_node("up", ir::ConvTranspose{ir::plain_window(1), {0}}, {image, filters}));
+  expect_refused(up, "weights in basis of 2 bits: learned levels ('up')");
   ir::Graph dynamic;
   const auto x = dynamic.add_input("x", ir::test::float_type({ir::kBatch, 4}));
   const ir::FakeQuantize op{&numerics::find_system("int"), 8, kTensor};

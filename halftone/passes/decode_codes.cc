@@ -9,9 +9,9 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/ir/rounding_nodes.h"
 #include "halftone/ir/verify.h"
 #include "halftone/passes/rewrite.h"
-#include "halftone/passes/rounding_nodes.h"
 
 namespace halftone::passes {
 namespace {

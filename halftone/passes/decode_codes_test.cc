@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "halftone/ir/ops/traits.h"
+#include "halftone/ir/rounding_nodes.h"
 #include "halftone/numerics/systems.h"
 #include "halftone/numerics/test_data.h"
-#include "halftone/passes/rounding_nodes.h"
 #include "halftone/passes/testing.h"
 
 namespace halftone::passes {

@@ -15,9 +15,11 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/standard_table.h"
 #include "halftone/formats/onnx/standard_weight.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/ir/rounding_nodes.h"
 #include "halftone/numerics/systems.h"
 
 namespace halftone::formats {
@@ -50,9 +52,7 @@ class Problems {
       text += ")";
     }
     fail(ErrorKind::kUnsupported,
-         "operators of ONNX alone cannot hold " + text +
-             "; they hold int, int_narrow, ternary, asymmetric, and floats of 8 "
-             "bits; decoded weights, or Halftone's own operators, hold the rest");
+         "operators of ONNX alone cannot hold " + text + "; Halftone's own operators do");
   }
 
  private:
@@ -116,27 +116,26 @@ class StandardForm {
   void replace_rounding(const Node& node) {
     const auto& op = std::get<ir::Encode>(node.op);
     const numerics::MatrixEncoding& encoding = *op.encoding;
-    const auto refuse = [&](const std::string& why) {
-      for (const NodeId reader : graph_.consumers(node.output)) {
-        problems_.add("inputs in " + form_of(encoding) + why, graph_.node(reader).name);
-      }
+    const auto step_by_step = [&] {
+      graph_.replace_uses(node.output, ir::add_encode(graph_, node.name, op, node.inputs[0]));
     };
-    if (encoding.codebook == nullptr) return refuse("");
+    if (encoding.codebook == nullptr) return step_by_step();
     if (const auto* floats = onnx::standard_floats(*encoding.codebook)) {
       return replace_float_rounding(node, *floats);
     }
     const auto multiples = onnx::multiples_of(*encoding.codebook);
-    const auto zero = multiples ? onnx::zero_point(encoding, 0, multiples->step) : std::nullopt;
-    if (!zero) return refuse("");
+    if (!multiples) return step_by_step();
     const std::span<const float> levels = reachable_levels(*encoding.codebook);
     const auto low = static_cast<int>(levels.front() / multiples->step);
     const auto high = static_cast<int>(levels.back() / multiples->step);
-    if (levels.size() != static_cast<std::size_t>(high - low) + 1) return refuse("");
-    Range range{encoding.scales[0] * multiples->step, low - *zero, high - *zero};
-    // Fits may choose a negative scale, for the longer side of two's complement.
-    if (range.scale < 0) range = {-range.scale, -range.high, -range.low};
-    if (!range.fits()) return refuse(" without zero");
-    round_to_integers(node, range);
+    if (levels.size() != static_cast<std::size_t>(high - low) + 1) return step_by_step();
+    const auto zero = onnx::zero_point(encoding, 0, multiples->step);
+    const float scale = encoding.scales[0] * multiples->step;
+    const Range range = Range::of(scale, low - zero.value_or(0), high - zero.value_or(0));
+    if (zero && range.fits()) return round_to_integers(node, range);
+    const Range shifted = Range::of(scale, low, high);
+    if (!encoding.has_offset || !shifted.fits()) return step_by_step();
+    round_to_integers(node, shifted, encoding.offsets[0]);
   }
 
   /// The evenly spaced numbers scale q, low <= q <= high.
@@ -144,6 +143,12 @@ class StandardForm {
     float scale;
     int low;
     int high;
+
+    /// Of levels low to high. Fits may choose a negative scale, for the longer side of two's
+    /// complement.
+    static Range of(float scale, int low, int high) {
+      return scale < 0 ? Range{-scale, -high, -low} : Range{scale, low, high};
+    }
 
     /// Whether zero is near enough to be a code of 8 bits.
     [[nodiscard]] bool fits() const { return std::max(high, 0) - std::min(low, 0) <= 255; }
@@ -172,11 +177,19 @@ class StandardForm {
   }
 
   /// Rounds to int8 with zero point 0, or to uint8.
-  void round_to_integers(const Node& node, const Range& range) {
+  /// @param offset  of the numbers: subtracted before and added behind
+  void round_to_integers(const Node& node, const Range& range, float offset = 0) {
     const bool is_signed = range.is_signed();
     const int first = is_signed ? -128 : 0;
     const int zero = is_signed ? 0 : -std::min(range.low, 0);
     ValueId x = node.inputs[0];
+    const auto shift = [&](const char* what, ir::BinaryKind kind) {
+      if (offset == 0) return;
+      const ValueId by = graph_.add_constant(node.name + "/" + what + "/offset",
+                                             ir::Tensor::from<float>({}, {&offset, 1}));
+      x = graph_.add_node(node.name + "/" + what, ir::Binary{kind, {}}, {x, by});
+    };
+    shift("centred", ir::BinaryKind::kSub);
     if (range.low + zero != first || range.high + zero != first + 255) {
       const ir::Activation clip{ir::ActivationKind::kClip, range.at(range.low),
                                 range.at(range.high)};
@@ -185,8 +198,9 @@ class StandardForm {
     const ir::AffineParameters parameters{{range.scale}, {zero}, 0};
     const auto element = is_signed ? ir::ElementType::kInt8 : ir::ElementType::kUint8;
     x = graph_.add_node(node.name + "/codes", ir::QuantizeLinear{parameters, element}, {x});
-    graph_.replace_uses(node.output,
-                        graph_.add_node(node.name, ir::DequantizeLinear{parameters}, {x}));
+    x = graph_.add_node(node.name, ir::DequantizeLinear{parameters}, {x});
+    shift("shifted", ir::BinaryKind::kAdd);
+    graph_.replace_uses(node.output, x);
   }
 
   void replace_weights(NodeId id, const Node& node, std::size_t input) {
@@ -223,6 +237,13 @@ class StandardForm {
            onnx::has_nbits_groups(*weights.encoding) && !is_float(node);
   }
 
+  /// Weights that are looked up in a table, unless that would be no smaller than float32.
+  ValueId add_table(ValueId old, const ir::EncodedTensor& weights) {
+    const std::size_t count = weights.codes.rows * weights.codes.cols;
+    if (onnx::table_bits(weights) >= 32 * count) return add_decoded(old, weights);
+    return onnx::add_table(graph_, graph_.value(old).name, weights);
+  }
+
   ValueId add_decoded(ValueId old, const ir::EncodedTensor& weights) {
     return graph_.add_constant(graph_.value(old).name, ir::to_float(weights));
   }
@@ -237,7 +258,11 @@ class StandardForm {
       if (op->groups != 1) return refuse("groups of a transposed convolution");
     }
     const onnx::StandardWeight found = onnx::standard_weight(weights, for_nbits);
-    if (!found.weight) return refuse(found.reason);
+    if (!found.weight) {
+      const bool is_transposed = std::holds_alternative<ir::ConvTranspose>(node.op);
+      const std::string reason = is_transposed ? found.reason : onnx::why_no_table(weights);
+      return reason.empty() ? std::optional(add_table(old, weights)) : refuse(reason);
+    }
     const onnx::QuantizedWeight& weight = *found.weight;
     const std::size_t bits =
         static_cast<std::size_t>(weight.bits) * weight.size() + 32 * weight.scales.size();

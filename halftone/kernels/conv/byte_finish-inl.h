@@ -81,14 +81,13 @@ class SectionTerms {
   template <class D>
   HWY_INLINE hn::Vec<D> AddTo(D d, hn::Vec<D> acc, std::size_t t, std::size_t o) const {
     const hn::RebindToSigned<D> di;
-    const std::int32_t window_sum = sums_.window_sums[t];
-    const auto less = hn::Set(di, steps_ * window_sum);
+    const auto window_sum = hn::Set(di, sums_.window_sums[t]);
+    const auto less = hn::Mul(hn::Set(di, steps_), window_sum);
     const auto p = hn::LoadU(di, sums_.products[t] + o);
     const auto odd = hn::ConvertTo(d, hn::Sub(hn::Add(p, p), less));
     acc = hn::Add(acc, hn::Mul(hn::LoadU(d, half_steps_ + o), odd));
     if (!has_centers_) return acc;
-    return hn::Add(acc,
-                   hn::Mul(hn::LoadU(d, centers_ + o), hn::ConvertTo(d, hn::Set(di, window_sum))));
+    return hn::Add(acc, hn::Mul(hn::LoadU(d, centers_ + o), hn::ConvertTo(d, window_sum)));
   }
 
  private:

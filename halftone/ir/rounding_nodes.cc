@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/rounding_nodes.h"
+#include "halftone/ir/rounding_nodes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,28 +12,26 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/step_function.h"
 #include "halftone/numerics/levels.h"
 #include "halftone/numerics/systems.h"
-#include "halftone/passes/step_function.h"
 
-namespace halftone::passes {
+namespace halftone::ir {
 namespace {
 
-using ir::BinaryKind;
-using ir::ValueId;
 using numerics::NumberType;
 using numerics::ScaleRule;
 
-constexpr ir::Activation kAbs{ir::ActivationKind::kAbs, 0, 0};
+constexpr Activation kAbs{ActivationKind::kAbs, 0, 0};
 
 /// Levels in ascending order, and what is beyond them.
-struct Levels {
+struct SortedLevels {
   std::span<const float> thresholds;
   std::span<const float> levels;
   const std::optional<numerics::Beyond>& beyond;
 };
 
-ValueId add_rounding(Nodes& nodes, ValueId x, const Levels& levels) {
+ValueId add_rounding(Nodes& nodes, ValueId x, const SortedLevels& levels) {
   StepFunction function{{levels.thresholds.begin(), levels.thresholds.end()},
                         {levels.levels.begin(), levels.levels.end()}};
   if (!levels.beyond) return add_steps(nodes, x, function);
@@ -76,34 +74,34 @@ StepFunction powers_of_two(double largest_level) {
 }
 
 /// A part of a tensor whose blocks lie along some axes.
-struct Part {
+struct RoundedPart {
   ValueId x;
   std::vector<std::size_t> axes;
-  ValueId scale = ir::kAbsent;  ///< absent: 1
-  ValueId offset = ir::kAbsent;
+  ValueId scale = kAbsent;  ///< absent: 1
+  ValueId offset = kAbsent;
 };
 
 /// The scales of a FakeQuantize, and numbers rounded with them.
 class ScaledRounding {
  public:
-  ScaledRounding(Nodes& nodes, const ir::FakeQuantize& op)
+  ScaledRounding(Nodes& nodes, const FakeQuantize& op)
       : nodes_(nodes),
         system_(*op.system),
         codebook_(numerics::codebook_of(*op.system, op.bits)),
         storage_(numerics::scale_storage(*op.system, op.blocks.granularity)) {}
 
   /// @param parts  of one tensor; their scales may share a factor
-  void find_scales(std::vector<Part>& parts) {
+  void find_scales(std::vector<RoundedPart>& parts) {
     if (system_.rule == ScaleRule::kUnit) return;
-    for (Part& part : parts) find_scale(part);
+    for (RoundedPart& part : parts) find_scale(part);
     if (storage_.factor) share_factor(parts);
   }
 
-  ValueId rounded(const Part& part) {
-    const Levels levels{codebook_->thresholds(), codebook_->sorted(), codebook_->beyond()};
-    if (part.scale == ir::kAbsent) return add_rounding(nodes_, part.x, levels);
+  ValueId rounded(const RoundedPart& part) {
+    const SortedLevels levels{codebook_->thresholds(), codebook_->sorted(), codebook_->beyond()};
+    if (part.scale == kAbsent) return add_rounding(nodes_, part.x, levels);
     ValueId x = part.x;
-    const bool has_offset = part.offset != ir::kAbsent;
+    const bool has_offset = part.offset != kAbsent;
     if (has_offset) x = nodes_.binary("centred", BinaryKind::kSub, x, part.offset);
     x = nodes_.binary("scaled", BinaryKind::kDiv, x, part.scale);
     const ValueId level = add_rounding(nodes_, x, levels);
@@ -118,14 +116,14 @@ class ScaledRounding {
     return last > 0 ? last : std::abs(double{codebook_->sorted().front()});
   }
 
-  ValueId reduced(const std::string& what, ir::ReduceKind kind, ValueId x, const Part& part) {
-    return nodes_.add(what, ir::Reduce{kind, part.axes, true}, {x});
+  ValueId reduced(const std::string& what, ReduceKind kind, ValueId x, const RoundedPart& part) {
+    return nodes_.add(what, Reduce{kind, part.axes, true}, {x});
   }
 
-  void find_scale(Part& part) {
+  void find_scale(RoundedPart& part) {
     if (system_.rule == ScaleRule::kRange) return find_range(part);
-    const ValueId sizes = nodes_.add("sizes", ir::Unary{kAbs}, {part.x});
-    const ValueId size = reduced("size", ir::ReduceKind::kMax, sizes, part);
+    const ValueId sizes = nodes_.add("sizes", Unary{kAbs}, {part.x});
+    const ValueId size = reduced("size", ReduceKind::kMax, sizes, part);
     if (system_.rule == ScaleRule::kPowerOfTwo) {
       part.scale = add_steps(nodes_, size, powers_of_two(largest_level()));
       return;
@@ -135,9 +133,9 @@ class ScaledRounding {
     if (!storage_.factor) part.scale = stored(part.scale);
   }
 
-  void find_range(Part& part) {
-    const ValueId high = reduced("high", ir::ReduceKind::kMax, part.x, part);
-    part.offset = reduced("low", ir::ReduceKind::kMin, part.x, part);
+  void find_range(RoundedPart& part) {
+    const ValueId high = reduced("high", ReduceKind::kMax, part.x, part);
+    part.offset = reduced("low", ReduceKind::kMin, part.x, part);
     const ValueId range = nodes_.binary("range", BinaryKind::kSub, high, part.offset);
     const double levels = double{codebook_->sorted().back()} - double{codebook_->sorted().front()};
     const ValueId count = nodes_.number("steps", static_cast<float>(levels));
@@ -163,10 +161,10 @@ class ScaledRounding {
     const ValueId half = nodes_.number("half", 0.5F);
     const ValueId sum = nodes_.binary("sum", BinaryKind::kAdd, x, half);
     const ValueId tiny = nodes_.binary("tiny", BinaryKind::kSub, sum, half);
-    const ValueId size = nodes_.add("size_of", ir::Unary{kAbs}, {x});
+    const ValueId size = nodes_.add("size_of", Unary{kAbs}, {x});
     const ValueId is_normal = nodes_.binary("is_normal", BinaryKind::kGreater, size,
                                             nodes_.number("smallest_normal", 0x1p-14F));
-    return nodes_.add("stored", ir::Where{}, {is_normal, normal, tiny});
+    return nodes_.add("stored", Where{}, {is_normal, normal, tiny});
   }
 
   /// A scale as it is stored: not zero.
@@ -175,17 +173,17 @@ class ScaledRounding {
     const ValueId zero = nodes_.number("zero_scale", 0);
     const ValueId is_positive = nodes_.binary("is_positive", BinaryKind::kGreater, scale, zero);
     const ValueId least = nodes_.number("least_scale", numerics::least_scale(storage_.type));
-    return nodes_.add("nonzero", ir::Where{}, {is_positive, scale, least});
+    return nodes_.add("nonzero", Where{}, {is_positive, scale, least});
   }
 
   /// Scales are E4M3 times a factor, which gives the largest of them the largest number.
-  void share_factor(std::vector<Part>& parts) {
+  void share_factor(std::vector<RoundedPart>& parts) {
     const ValueId zero = nodes_.number("zero_factor", 0);
     ValueId most = zero;
-    for (const Part& part : parts) {
+    for (const RoundedPart& part : parts) {
       std::vector<std::size_t> axes(nodes_.shape(part.scale).rank() - 1);
       std::iota(axes.begin(), axes.end(), std::size_t{1});
-      const ir::Reduce largest{ir::ReduceKind::kMax, axes, false};
+      const Reduce largest{ReduceKind::kMax, axes, false};
       most = nodes_.binary("larger", BinaryKind::kMax, most,
                            nodes_.add("largest_scale", largest, {part.scale}));
     }
@@ -195,11 +193,11 @@ class ScaledRounding {
     const ValueId some = nodes_.binary("some_factor", BinaryKind::kMax, quotient, least);
     const ValueId has_scale = nodes_.binary("has_scale", BinaryKind::kGreater, most, zero);
     const ValueId factor =
-        nodes_.add("factor_or_one", ir::Where{}, {has_scale, some, nodes_.number("one", 1)});
-    for (Part& part : parts) {
-      ir::Shape shape(std::vector<ir::Dim>(nodes_.shape(part.scale).rank(), 1));
+        nodes_.add("factor_or_one", Where{}, {has_scale, some, nodes_.number("one", 1)});
+    for (RoundedPart& part : parts) {
+      Shape shape(std::vector<Dim>(nodes_.shape(part.scale).rank(), 1));
       shape[0] = nodes_.shape(factor)[0];
-      const ValueId own = nodes_.add("own_factor", ir::Reshape{shape}, {factor});
+      const ValueId own = nodes_.add("own_factor", Reshape{shape}, {factor});
       const ValueId ratio = nodes_.binary("ratio", BinaryKind::kDiv, part.scale, own);
       const ValueId code = add_steps(nodes_, ratio, positive_e4m3());
       part.scale = nodes_.binary("shared", BinaryKind::kMul, code, own);
@@ -213,39 +211,39 @@ class ScaledRounding {
 };
 
 /// The parts of a tensor [samples, ..., n] with groups of neighbours: whole groups, and the rest.
-std::vector<Part> parts_of_groups(Nodes& nodes, ValueId x, std::size_t group) {
-  const ir::Shape shape = nodes.shape(x);
+std::vector<RoundedPart> parts_of_groups(Nodes& nodes, ValueId x, std::size_t group) {
+  const Shape shape = nodes.shape(x);
   const std::size_t last = shape.rank() - 1;
   const auto n = static_cast<std::size_t>(shape.back());
   const std::size_t whole = n / group * group;
-  std::vector<Part> parts;
+  std::vector<RoundedPart> parts;
   if (whole > 0) {
-    const ValueId all = whole == n ? x : nodes.add("whole", ir::Slice{last, 0, 1, whole}, {x});
-    std::vector<ir::Dim> dims(shape.dims().begin(), shape.dims().end() - 1);
-    dims.push_back(static_cast<ir::Dim>(whole / group));
-    dims.push_back(static_cast<ir::Dim>(group));
-    parts.push_back({nodes.add("groups", ir::Reshape{ir::Shape(dims)}, {all}), {last + 1}});
+    const ValueId all = whole == n ? x : nodes.add("whole", Slice{last, 0, 1, whole}, {x});
+    std::vector<Dim> dims(shape.dims().begin(), shape.dims().end() - 1);
+    dims.push_back(static_cast<Dim>(whole / group));
+    dims.push_back(static_cast<Dim>(group));
+    parts.push_back({nodes.add("groups", Reshape{Shape(dims)}, {all}), {last + 1}});
   }
   if (whole < n) {
-    parts.push_back({nodes.add("rest", ir::Slice{last, whole, 1, n - whole}, {x}), {last}});
+    parts.push_back({nodes.add("rest", Slice{last, whole, 1, n - whole}, {x}), {last}});
   }
   return parts;
 }
 
 /// Rounded parts as one tensor [samples, ..., n].
-ValueId joined(Nodes& nodes, const std::vector<ValueId>& parts, const ir::Shape& shape) {
+ValueId joined_parts(Nodes& nodes, const std::vector<ValueId>& parts, const Shape& shape) {
   std::vector<ValueId> rows;
   for (const ValueId part : parts) {
-    std::vector<ir::Dim> dims(shape.dims().begin(), shape.dims().end());
+    std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
     dims.back() = nodes.shape(part).back();
     if (nodes.shape(part).rank() > shape.rank()) dims.back() *= nodes.shape(part)[shape.rank() - 1];
     const bool fits = nodes.shape(part).rank() == shape.rank();
-    rows.push_back(fits ? part : nodes.add("rows", ir::Reshape{ir::Shape(dims)}, {part}));
+    rows.push_back(fits ? part : nodes.add("rows", Reshape{Shape(dims)}, {part}));
   }
-  return rows.size() == 1 ? rows[0] : nodes.add("joined", ir::Concat{shape.rank() - 1}, rows);
+  return rows.size() == 1 ? rows[0] : nodes.add("joined", Concat{shape.rank() - 1}, rows);
 }
 
-std::vector<Part> parts_of(Nodes& nodes, ValueId x, const numerics::BlockShape& blocks) {
+std::vector<RoundedPart> parts_of(Nodes& nodes, ValueId x, const numerics::BlockShape& blocks) {
   const std::size_t rank = nodes.shape(x).rank();
   switch (blocks.granularity) {
     case numerics::Granularity::kTensor: {
@@ -263,7 +261,7 @@ std::vector<Part> parts_of(Nodes& nodes, ValueId x, const numerics::BlockShape& 
 
 }  // namespace
 
-ValueId add_step_function(ir::Graph& graph, const std::string& name, ValueId x,
+ValueId add_step_function(Graph& graph, const std::string& name, ValueId x,
                           std::span<const float> thresholds, std::span<const float> values) {
   HALFTONE_ASSERT(values.size() == thresholds.size() + 1);
   Nodes nodes(graph, name);
@@ -271,34 +269,34 @@ ValueId add_step_function(ir::Graph& graph, const std::string& name, ValueId x,
                     {{thresholds.begin(), thresholds.end()}, {values.begin(), values.end()}});
 }
 
-ValueId add_encode(ir::Graph& graph, const std::string& name, const ir::Encode& op, ValueId x) {
+ValueId add_encode(Graph& graph, const std::string& name, const Encode& op, ValueId x) {
   Nodes nodes(graph, name);
-  if (op.activation.kind != ir::ActivationKind::kIdentity) {
-    x = nodes.add("activation", ir::Unary{op.activation}, {x});
+  if (op.activation.kind != ActivationKind::kIdentity) {
+    x = nodes.add("activation", Unary{op.activation}, {x});
   }
   const numerics::LevelTable table(op.encoding->levels(0));
   return add_rounding(nodes, x, {table.thresholds(), table.levels(), table.beyond()});
 }
 
-bool has_fake_quantize_nodes(const ir::FakeQuantize& op) {
+bool has_fake_quantize_nodes(const FakeQuantize& op) {
   const numerics::ScaleStorage storage = numerics::scale_storage(*op.system, op.blocks.granularity);
   return !storage.factor || (storage.share == 0 && storage.type == NumberType::kE4m3);
 }
 
-ValueId add_fake_quantize(ir::Graph& graph, const std::string& name, const ir::FakeQuantize& op,
+ValueId add_fake_quantize(Graph& graph, const std::string& name, const FakeQuantize& op,
                           ValueId x) {
   Nodes nodes(graph, name);
-  const ir::Shape shape = nodes.shape(x);
+  const Shape shape = nodes.shape(x);
   // A tensor of one axis is one row of one sample.
-  if (shape.rank() == 1) x = nodes.add("row", ir::Reshape{ir::Shape{1, shape[0]}}, {x});
-  const ir::Shape rows = nodes.shape(x);
-  std::vector<Part> parts = parts_of(nodes, x, op.blocks);
+  if (shape.rank() == 1) x = nodes.add("row", Reshape{Shape{1, shape[0]}}, {x});
+  const Shape rows = nodes.shape(x);
+  std::vector<RoundedPart> parts = parts_of(nodes, x, op.blocks);
   ScaledRounding rounding(nodes, op);
   rounding.find_scales(parts);
   std::vector<ValueId> rounded;
-  for (const Part& part : parts) rounded.push_back(rounding.rounded(part));
-  const ValueId y = joined(nodes, rounded, rows);
-  return shape.rank() == 1 ? nodes.add("flat", ir::Reshape{shape}, {y}) : y;
+  for (const RoundedPart& part : parts) rounded.push_back(rounding.rounded(part));
+  const ValueId y = joined_parts(nodes, rounded, rows);
+  return shape.rank() == 1 ? nodes.add("flat", Reshape{shape}, {y}) : y;
 }
 
-}  // namespace halftone::passes
+}  // namespace halftone::ir

@@ -7,7 +7,7 @@
 
 #include "halftone/ir/graph.h"
 
-namespace halftone::passes {
+namespace halftone::ir {
 
 /// Adds nodes that compute y = values[number of thresholds below x] for every element of x. A
 /// binary search: for values padded to 2^K, K steps of
@@ -20,19 +20,17 @@ namespace halftone::passes {
 /// @param x           float32
 /// @param thresholds  ascending
 /// @param values      one more than thresholds
-ir::ValueId add_step_function(ir::Graph& graph, const std::string& name, ir::ValueId x,
-                              std::span<const float> thresholds, std::span<const float> values);
+ValueId add_step_function(Graph& graph, const std::string& name, ValueId x,
+                          std::span<const float> thresholds, std::span<const float> values);
 
 /// Adds nodes that compute the same levels as an Encode of x.
-ir::ValueId add_encode(ir::Graph& graph, const std::string& name, const ir::Encode& op,
-                       ir::ValueId x);
+ValueId add_encode(Graph& graph, const std::string& name, const Encode& op, ValueId x);
 
 /// Whether add_fake_quantize() can be used: scales do not share factors within a row.
-bool has_fake_quantize_nodes(const ir::FakeQuantize& op);
+bool has_fake_quantize_nodes(const FakeQuantize& op);
 
 /// Adds nodes that compute the same as a FakeQuantize of x, whose scales may differ by a rounding
 /// of float32. @pre has_fake_quantize_nodes(op)
-ir::ValueId add_fake_quantize(ir::Graph& graph, const std::string& name, const ir::FakeQuantize& op,
-                              ir::ValueId x);
+ValueId add_fake_quantize(Graph& graph, const std::string& name, const FakeQuantize& op, ValueId x);
 
-}  // namespace halftone::passes
+}  // namespace halftone::ir

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/step_function.h"
+#include "halftone/ir/step_function.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,11 +7,8 @@
 #include <limits>
 #include <optional>
 
-namespace halftone::passes {
+namespace halftone::ir {
 namespace {
-
-using ir::BinaryKind;
-using ir::ValueId;
 
 /// Evenly spaced values step (first + i), where first is whole or half of an odd number.
 struct EvenSteps {
@@ -66,11 +63,11 @@ std::optional<EvenSteps> even_steps(const StepFunction& function) {
 ValueId add_even_steps(Nodes& nodes, ValueId x, const EvenSteps& even) {
   const ValueId step = nodes.number("step", even.step);
   const ValueId scaled = nodes.binary("scaled", BinaryKind::kDiv, x, step);
-  const auto kind = even.is_whole() ? ir::ActivationKind::kRound : ir::ActivationKind::kFloor;
-  ValueId index = nodes.add("index", ir::Unary{{kind}}, {scaled});
+  const auto kind = even.is_whole() ? ActivationKind::kRound : ActivationKind::kFloor;
+  ValueId index = nodes.add("index", Unary{{kind}}, {scaled});
   const auto low = static_cast<float>(std::floor(even.first));
   const auto high = low + static_cast<float>(even.count - 1);
-  index = nodes.add("bounded", ir::Unary{{ir::ActivationKind::kClip, low, high}}, {index});
+  index = nodes.add("bounded", Unary{{ActivationKind::kClip, low, high}}, {index});
   if (!even.is_whole()) {
     index = nodes.binary("middle", BinaryKind::kAdd, index, nodes.number("half", 0.5F));
   }
@@ -105,7 +102,7 @@ ValueId add_sum(Nodes& nodes, ValueId x, const StepFunction& function,
     const std::string step = "step" + std::to_string(i + 1);
     const ValueId threshold = nodes.number(step + "/threshold", function.thresholds[i]);
     const ValueId above = nodes.binary(step + "/above", BinaryKind::kGreater, x, threshold);
-    const ValueId one = nodes.add(step + "/one", ir::Cast{ir::ElementType::kFloat32}, {above});
+    const ValueId one = nodes.add(step + "/one", Cast{ElementType::kFloat32}, {above});
     const ValueId rise = nodes.number(step + "/rise", differences[i]);
     const ValueId part = nodes.binary(step + "/part", BinaryKind::kMul, one, rise);
     sum = nodes.binary(i + 1 == differences.size() ? "level" : step + "/sum", BinaryKind::kAdd,
@@ -131,7 +128,7 @@ ValueId add_search(Nodes& nodes, ValueId x, const StepFunction& function) {
   const std::size_t size = std::max<std::size_t>(2, std::bit_ceil(values.size()));
   thresholds.resize(size - 1, std::numeric_limits<float>::max());
   values.resize(size, values.back());
-  ValueId index = ir::kAbsent;
+  ValueId index = kAbsent;
   for (std::size_t half = size / 2; half > 0; half /= 2) {
     const std::string step = "step" + std::to_string(half);
     std::vector<float> own;
@@ -139,10 +136,10 @@ ValueId add_search(Nodes& nodes, ValueId x, const StepFunction& function) {
       own.push_back(thresholds[i]);
     }
     ValueId threshold = nodes.numbers(step + "/thresholds", own);
-    const bool is_first = index == ir::kAbsent;
-    if (!is_first) threshold = nodes.add(step + "/threshold", ir::Gather{0}, {threshold, index});
+    const bool is_first = index == kAbsent;
+    if (!is_first) threshold = nodes.add(step + "/threshold", Gather{0}, {threshold, index});
     const ValueId is_above = nodes.binary(step + "/above", BinaryKind::kGreater, x, threshold);
-    const ValueId bit = nodes.add(step + "/bit", ir::Cast{ir::ElementType::kInt32}, {is_above});
+    const ValueId bit = nodes.add(step + "/bit", Cast{ElementType::kInt32}, {is_above});
     if (is_first) {
       index = bit;
     } else {
@@ -150,7 +147,7 @@ ValueId add_search(Nodes& nodes, ValueId x, const StepFunction& function) {
       index = nodes.binary(step + "/index", BinaryKind::kAdd, twice, bit);
     }
   }
-  return nodes.add("level", ir::Gather{0}, {nodes.numbers("levels", values), index});
+  return nodes.add("level", Gather{0}, {nodes.numbers("levels", values), index});
 }
 
-}  // namespace halftone::passes
+}  // namespace halftone::ir

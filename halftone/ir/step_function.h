@@ -9,31 +9,31 @@
 
 #include "halftone/ir/graph.h"
 
-namespace halftone::passes {
+namespace halftone::ir {
 
 /// Adds nodes and constants that share a prefix.
 class Nodes {
  public:
-  Nodes(ir::Graph& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
+  Nodes(Graph& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
 
-  ir::ValueId add(const std::string& what, ir::Operator op, std::vector<ir::ValueId> inputs) {
+  ValueId add(const std::string& what, Operator op, std::vector<ValueId> inputs) {
     return graph_.add_node(name_ + "/" + what, std::move(op), std::move(inputs));
   }
-  ir::ValueId binary(const std::string& what, ir::BinaryKind kind, ir::ValueId a, ir::ValueId b) {
-    return add(what, ir::Binary{kind, {}}, {a, b});
+  ValueId binary(const std::string& what, BinaryKind kind, ValueId a, ValueId b) {
+    return add(what, Binary{kind, {}}, {a, b});
   }
-  ir::ValueId number(const std::string& what, float x) { return constant(what, {}, {&x, 1}); }
-  ir::ValueId numbers(const std::string& what, std::span<const float> numbers) {
-    return constant(what, {static_cast<ir::Dim>(numbers.size())}, numbers);
+  ValueId number(const std::string& what, float x) { return constant(what, {}, {&x, 1}); }
+  ValueId numbers(const std::string& what, std::span<const float> numbers) {
+    return constant(what, {static_cast<Dim>(numbers.size())}, numbers);
   }
-  [[nodiscard]] const ir::Shape& shape(ir::ValueId id) const { return graph_.value(id).type.shape; }
+  [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).type.shape; }
 
  private:
-  ir::ValueId constant(const std::string& what, ir::Shape shape, std::span<const float> numbers) {
-    return graph_.add_constant(name_ + "/" + what, ir::Tensor::from(std::move(shape), numbers));
+  ValueId constant(const std::string& what, Shape shape, std::span<const float> numbers) {
+    return graph_.add_constant(name_ + "/" + what, Tensor::from(std::move(shape), numbers));
   }
 
-  ir::Graph& graph_;
+  Graph& graph_;
   std::string name_;
 };
 
@@ -51,13 +51,13 @@ struct StepFunction {
 /// - up to kMaxSummed others: values[0] + sum_i (x > thresholds[i]) d_i, with differences d_i whose
 ///   sums are the values. Exact. NaN takes values[0];
 /// - more: a binary search; see add_step_function().
-ir::ValueId add_steps(Nodes& nodes, ir::ValueId x, const StepFunction& function);
+ValueId add_steps(Nodes& nodes, ValueId x, const StepFunction& function);
 
 /// From here on the search is as fast in ONNX Runtime as the sum, which takes two comparisons and
 /// sums for each value.
 inline constexpr std::size_t kMaxSummed = 16;
 
 /// The binary search of add_steps().
-ir::ValueId add_search(Nodes& nodes, ir::ValueId x, const StepFunction& function);
+ValueId add_search(Nodes& nodes, ValueId x, const StepFunction& function);
 
-}  // namespace halftone::passes
+}  // namespace halftone::ir
