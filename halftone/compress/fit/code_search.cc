@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "halftone/base/parallel.h"
 #include "halftone/compress/fit/column_pass.h"
@@ -129,17 +130,17 @@ void CodeSearch::encode(MatrixView<const double> target, MatrixView<const double
   parallel_for((rows_ + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t b) {
     const std::size_t first = b * kRowsAtOnce;
     const std::size_t count = std::min(kRowsAtOnce, rows_ - first);
-    Matrix work(static_cast<Index>(cols_), static_cast<Index>(count));
-    Matrix errors(work.rows(), work.cols());
+    Matrix work(static_cast<Index>(count), static_cast<Index>(cols_));
     for (std::size_t r = 0; r < count; ++r) {
-      std::ranges::copy(target.row(first + r), work.col(static_cast<Index>(r)).begin());
+      std::ranges::copy(target.row(first + r), view_of(work).row(r).begin());
     }
+    Matrix errors(work.rows(), work.cols());
     const ColumnPass<double> pass{factor, view_of(work), view_of(errors)};
     pass.run([&](std::size_t k) {
       const double unit = factor.size() == 0 ? 1 : factor(k, k);
       for (std::size_t r = 0; r < count; ++r) {
-        const double w = pass.work(k, r);
-        pass.changes(k, r) = (w - encode(first + r, k, w)) / unit;
+        const double w = pass.work(r, k);
+        pass.changes(r, k) = (w - encode(first + r, k, w)) / unit;
       }
     });
   });
@@ -271,16 +272,16 @@ bool CodeSearch::descend_row(std::size_t row, MatrixView<const double> hessian,
                              MatrixView<const double> goal) {
   revalue_row(row);
   const auto r = static_cast<Index>(row);
-  Matrix gradient(static_cast<Index>(cols_), 1);
+  Matrix gradient(1, values_.cols());
   // H is symmetric: H v is the transpose of v' H, which reads H row by row.
-  kernels::matmul(view_of(values_).rows_from(row, 1), hessian,
-                  MatrixView<double>(gradient.data(), 1, cols_, cols_));
-  gradient = Eigen::Map<const Vector>(goal.row(row).data(), gradient.rows()) - gradient;
-  Matrix steps(gradient.rows(), 1);
+  kernels::matmul(view_of(values_).rows_from(row, 1), hessian, view_of(gradient));
+  std::ranges::transform(goal.row(row), view_of(gradient).row(0), gradient.data(), std::minus<>());
+  Matrix steps(1, values_.cols());
   bool changed = false;
-  const ColumnPass<double> pass{hessian, view_of(gradient), view_of(steps), 1, cols_};
+  const ColumnPass<double> pass{hessian, view_of(gradient), view_of(steps), PassLayout::kRows, 1,
+                                cols_};
   pass.run([&](std::size_t col) {
-    const double slope = pass.work(col, 0);
+    const double slope = pass.work(0, col);
     const double curvature = hessian(col, col);
     double& value = values_(r, static_cast<Index>(col));
     // Moving by s changes the objective by s^2 curvature - 2 s slope: a parabola whose nearest
@@ -290,7 +291,7 @@ bool CodeSearch::descend_row(std::size_t row, MatrixView<const double> hessian,
     const double level = encoder.value(code);
     const double step = level - value;
     const bool helps = step * (step * curvature - 2 * slope) < -1e-12 * curvature * value * value;
-    pass.changes(col, 0) = helps ? step : 0;
+    pass.changes(0, col) = helps ? step : 0;
     if (!helps) return;
     codes_[row * cols_ + col] = code;
     value = level;

@@ -5,19 +5,26 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "halftone/base/view.h"
 #include "halftone/kernels/dense/matmul.h"
 
 namespace halftone::compress {
 
-/// Matrices are [columns, rows]: rows are lanes. Columns from n on have no weights.
+/// How `work` and `changes` of a ColumnPass lie in memory.
+enum class PassLayout {
+  kRows,   ///< [rows, columns], for few rows
+  kLanes,  ///< [columns, rows]: rows are lanes of kernels
+};
+
 template <typename T>
 struct ColumnPass {
-  /// [n, n] A, upper triangular or symmetric; [1, n] its diagonal; empty: zero.
+  /// [n, n] A, upper triangular or symmetric; with kLanes also [1, n], its diagonal; empty: zero.
   MatrixView<const T> couplings;
-  MatrixView<T> work;        ///< [columns, rows]
-  MatrixView<T> changes;     ///< [columns, rows]
+  MatrixView<T> work;  ///< of columns from n on, which have no weights, nothing is subtracted
+  MatrixView<T> changes;
+  PassLayout layout = PassLayout::kRows;
   std::size_t step = 1;      ///< columns that are visited together
   std::size_t panel = 64;    ///< columns, in steps, whose changes reach the others together
   bool reaches_all = false;  ///< whether changes reach all columns; else only later ones
@@ -31,7 +38,7 @@ struct ColumnPass {
   /// result.
   template <typename Visit>
   void run(const Visit& visit) const {
-    const std::size_t columns = work.rows();
+    const std::size_t columns = layout == PassLayout::kRows ? work.cols() : work.rows();
     for (std::size_t first = 0; first < columns; first += panel) {
       const std::size_t end = std::min(first + panel, columns);
       for (std::size_t c = first; c < end; c += step) {
@@ -50,14 +57,26 @@ struct ColumnPass {
     if (first >= n || to >= std::min(end, n)) return;
     const std::size_t from = std::min(count, n - first);
     const std::size_t until = std::min(end, n) - to;
-    if (couplings.rows() == 1) {
-      subtract_own(std::max(first, to), std::min(first + from, to + until));
-    } else if (work.cols() == 1) {
-      for (std::size_t c = first; c < first + from; ++c) subtract_one(c, to, until);
-    } else {
-      const MatrixView<const T> part(&couplings(first, to), from, until, couplings.stride());
+    const MatrixView<const T> part(couplings.data_handle() + first * couplings.stride() + to, from,
+                                   until, couplings.stride());
+    if (layout == PassLayout::kRows) {
+      if (from == 1) return subtract_column(first, to, part.row(0));
+      kernels::matmul(columns_of(changes, first, from), part, columns_of(work, to, until),
+                      kernels::Update::kSubtract);
+    } else if (couplings.rows() > 1) {
       kernels::matmul(kernels::transposed(part), changes.rows_from(first, from),
                       work.rows_from(to, until), kernels::Update::kSubtract);
+    } else {
+      subtract_own(std::max(first, to), std::min(first + from, to + until));
+    }
+  }
+  /// Of one column, which not all rows change.
+  void subtract_column(std::size_t c, std::size_t to, std::span<const T> a) const {
+    for (std::size_t r = 0; r < work.rows(); ++r) {
+      const T change = changes(r, c);
+      if (change == 0) continue;
+      T* const w = work.row(r).data() + to;
+      for (std::size_t j = 0; j < a.size(); ++j) w[j] -= change * a[j];
     }
   }
   /// Of a diagonal A.
@@ -66,13 +85,8 @@ struct ColumnPass {
       for (std::size_t r = 0; r < work.cols(); ++r) work(c, r) -= couplings(0, c) * changes(c, r);
     }
   }
-  /// Of a single row, few of whose columns change.
-  void subtract_one(std::size_t c, std::size_t to, std::size_t until) const {
-    const T change = changes(c, 0);
-    if (change == 0) return;
-    const T* const a = couplings.row(c).data() + to;
-    T* const w = work.data_handle() + to;
-    for (std::size_t j = 0; j < until; ++j) w[j] -= change * a[j];
+  static MatrixView<T> columns_of(MatrixView<T> all, std::size_t first, std::size_t count) {
+    return {all.data_handle() + first, all.rows(), count, all.stride()};
   }
 };
 

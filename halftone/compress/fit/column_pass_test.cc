@@ -11,6 +11,7 @@ namespace halftone::compress {
 namespace {
 
 struct PassCase {
+  PassLayout layout;
   std::size_t rows;
   std::size_t step;
   std::size_t panel;
@@ -30,7 +31,7 @@ std::vector<float> some_numbers(Random& random, std::size_t count) {
 /// Half of the work of a column; zero for a third of the columns.
 float change_of(float work, std::size_t column) { return column % 3 == 2 ? 0 : work / 2; }
 
-/// Column after column, term after term.
+/// Column after column, term after term. Work is [columns, rows].
 std::vector<float> plain_pass(const PassCase& how, const std::vector<float>& couplings,
                               std::vector<float> work) {
   const auto coupling = [&](std::size_t c, std::size_t j) {
@@ -52,35 +53,57 @@ std::vector<float> plain_pass(const PassCase& how, const std::vector<float>& cou
   return work;
 }
 
+/// A matrix of columns in a layout, and back.
+std::vector<float> laid_out(const PassCase& how, const std::vector<float>& columns, bool back) {
+  if (how.layout == PassLayout::kLanes) return columns;
+  std::vector<float> result(columns.size());
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    for (std::size_t r = 0; r < how.rows; ++r) {
+      const std::size_t at = c * how.rows + r;
+      const std::size_t other = r * kColumns + c;
+      (back ? result[at] : result[other]) = back ? columns[other] : columns[at];
+    }
+  }
+  return result;
+}
+
+constexpr auto kRows = PassLayout::kRows;
+constexpr auto kLanes = PassLayout::kLanes;
+
 TEST(ColumnPass, SubtractsTermAfterTermInAnyPanels) {
   Random random(1);
-  for (const PassCase& how : {PassCase{1, 1, 24, false, false},
-                              {1, 1, 8, true, false},
-                              {16, 1, 8, false, false},
-                              {5, 1, 7, true, false},
-                              {16, 4, 8, false, false},
-                              {16, 4, 8, true, false},
-                              {3, 8, 24, true, false},
-                              {16, 4, 8, true, true}}) {
+  for (const PassCase& how : {PassCase{kRows, 1, 1, 24, false, false},
+                              {kRows, 1, 1, 8, true, false},
+                              {kRows, 16, 1, 8, false, false},
+                              {kRows, 5, 1, 7, true, false},
+                              {kRows, 5, 2, 8, true, false},
+                              {kLanes, 16, 1, 8, false, false},
+                              {kLanes, 16, 4, 8, false, false},
+                              {kLanes, 16, 4, 8, true, false},
+                              {kLanes, 3, 8, 24, true, false},
+                              {kLanes, 16, 4, 8, true, true}}) {
     const std::size_t n = how.is_diagonal ? 1 : kWeights;
     const std::vector<float> couplings = some_numbers(random, n * kWeights);
     const std::vector<float> before = some_numbers(random, kColumns * how.rows);
-    std::vector<float> work = before;
+    std::vector<float> work = laid_out(how, before, false);
     std::vector<float> changes(work.size());
-    const ColumnPass<float> pass{{couplings, n, kWeights},
-                                 {work, kColumns, how.rows},
-                                 {changes, kColumns, how.rows},
-                                 how.step,
-                                 how.panel,
-                                 how.reaches_all};
+    const auto view = [&](std::vector<float>& numbers) {
+      return how.layout == kRows ? MatrixView<float>(numbers, how.rows, kColumns)
+                                 : MatrixView<float>(numbers, kColumns, how.rows);
+    };
+    const ColumnPass<float> pass{
+        {couplings, n, kWeights}, view(work), view(changes), how.layout, how.step, how.panel,
+        how.reaches_all};
     pass.run([&](std::size_t first) {
       for (std::size_t c = first; c < first + how.step; ++c) {
         for (std::size_t r = 0; r < how.rows; ++r) {
-          pass.changes(c, r) = change_of(pass.work(c, r), c);
+          const std::size_t row = how.layout == kRows ? r : c;
+          const std::size_t col = how.layout == kRows ? c : r;
+          pass.changes(row, col) = change_of(pass.work(row, col), c);
         }
       }
     });
-    EXPECT_EQ(work, plain_pass(how, couplings, before))
+    EXPECT_EQ(laid_out(how, work, true), plain_pass(how, couplings, before))
         << how.rows << " rows in steps of " << how.step << " and panels of " << how.panel;
   }
 }
@@ -89,7 +112,7 @@ TEST(ColumnPass, WithoutCouplingsVisitsOnly) {
   std::vector<float> work(6, 1.0F);
   std::vector<float> changes(6, 1.0F);
   std::vector<std::size_t> visited;
-  ColumnPass<float>{{}, {work, 6, 1}, {changes, 6, 1}, 2, 4}.run(
+  ColumnPass<float>{{}, {work, 1, 6}, {changes, 1, 6}, kRows, 2, 4}.run(
       [&](std::size_t c) { visited.push_back(c); });
   EXPECT_EQ(visited, (std::vector<std::size_t>{0, 2, 4}));
   EXPECT_EQ(work, std::vector<float>(6, 1.0F));

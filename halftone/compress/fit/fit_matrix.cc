@@ -25,21 +25,17 @@ std::size_t max_rows(std::size_t rows) {
   return std::clamp<std::size_t>(rows / kRanges, 1, kMaxRows);
 }
 
-/// Some rows of a target.
+/// Rows whose blocks learn levels.
 MatrixFit fit_rows(const FitTarget& target, const Metric<double>& metric,
-                   const WeightFormat& format, RowRange rows, const MatrixFitOptions& options) {
-  const auto part = [&](const Matrix& all) {
-    return view_of(all).rows_from(rows.first, rows.count);
-  };
-  const MatrixView<const double> weights = part(target.weights);
-  CodeSearch search(format, rows.count, weights.cols());
-  search.fit_blocks(weights,
+                   const WeightFormat& format, const MatrixFitOptions& options) {
+  CodeSearch search(format, static_cast<std::size_t>(target.weights.rows()), metric.inputs());
+  search.fit_blocks(view_of(target.weights),
                     options.input_weighted ? std::span(metric.moments()) : std::span<const float>(),
                     options.levels);
   const bool spreads = options.feedback && !metric.is_diagonal();
-  search.encode(weights, spreads ? metric.factor() : MatrixView<const double>());
+  search.encode(view_of(target.weights), spreads ? metric.factor() : MatrixView<const double>());
   if (options.refine && !metric.is_diagonal()) {
-    search.refine(metric.hessian(), part(target.product), options.refine_sweeps);
+    search.refine(metric.hessian(), view_of(target.product), options.refine_sweeps);
   }
   return search.result();
 }
@@ -131,13 +127,21 @@ MatrixFit fit_matrix(MatrixView<const float> weights, std::span<const Metric<dou
   const std::size_t share = rows / metrics.size();
   std::vector<FitTarget> targets(metrics.size());
   parallel_for(targets.size(), [&](std::size_t g) {
+    // A diagonal metric may be that of a large table, and has no other target than the weights.
+    if (metrics[g].is_diagonal()) return metrics[g].check_columns(weights.cols());
     targets[g] = target_of(metrics[g], weights.rows_from(g * share, share));
   });
   const WeightFormat format = with_factors(wanted, weights);
   const auto fit_range = [&](const RowRange& range) {
     const std::size_t g = range.first / share;
-    return fit_rows(targets[g], metrics[g], of_rows(format, range, weights.cols()),
-                    {range.first - g * share, range.count}, options);
+    const auto first = static_cast<Eigen::Index>(range.first - g * share);
+    const auto count = static_cast<Eigen::Index>(range.count);
+    const FitTarget target =
+        metrics[g].is_diagonal()
+            ? FitTarget{to_matrix(weights.rows_from(range.first, range.count)), {}}
+            : FitTarget{targets[g].weights.middleRows(first, count),
+                        targets[g].product.middleRows(first, count)};
+    return fit_rows(target, metrics[g], of_rows(format, range, weights.cols()), options);
   };
   return fit_ranges(format, weights.cols(), row_ranges(format, rows, share, max_rows(rows)),
                     devices, fit_range);

@@ -15,7 +15,7 @@ namespace halftone::compress {
 
 /// Which steps run, and how far. Each can be switched off to measure its effect.
 struct MatrixFitOptions {
-  LevelFitOptions levels;      ///< step 1 of learned levels
+  LevelFitOptions levels{};    ///< step 1 of learned levels
   bool input_weighted = true;  ///< step 1 of learned levels: weigh inputs by their second moments
   bool feedback = true;        ///< step 2: spread errors over the columns not yet encoded
   /// Scales that step 2 tries for a group, 1 to 64. Integer scales: the best for the weights alone,

@@ -134,7 +134,7 @@ class GroupRows {
   void sweep_group(std::size_t group);
   /// A pass over groups whose deltas change `work_`.
   [[nodiscard]] ColumnPass<float> pass(MatrixView<const float> couplings) const {
-    return {couplings, work_.view(), deltas_.view(), grid_.group, plan_.panel};
+    return {couplings, work_.view(), deltas_.view(), PassLayout::kLanes, grid_.group, plan_.panel};
   }
 
   const GroupPlan& plan_;
