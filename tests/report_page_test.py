@@ -32,7 +32,8 @@ MARKUP = "<img src=x onerror=alert(1)>\"'&</script>"
 # Texts and their backgrounds: the smallest contrast by WCAG 2, and where it is.
 CONTRAST = """(() => {
   const light = (color) => {
-    const part = color.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
+    const most = color.startsWith("color(") ? 1 : 255;  // color(srgb 1 0.5 0), rgb(255, 128, 0)
+    const part = color.match(/[\\d.]+/g).slice(0, 3).map((c) => c / most)
       .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
     return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2];
   };
@@ -282,6 +283,40 @@ def test_the_document_is_well_built(pages):
       .map((each) => each.id); return ids.length === new Set(ids).size; })()""")
     assert page.evaluate("""[...document.querySelectorAll('a[href]')].every((each) =>
       document.getElementById(each.getAttribute('href').slice(1)))""")
+
+
+def test_blocks_fold_and_links_arrive(pages):
+    page = pages.open(pages.write("folds.html", pages.network(30)))
+    opened = "document.querySelectorAll('details.block[open]').length"
+    assert page.evaluate(opened) == 0
+    box = "document.querySelector('.graph > .scroll a[href^=\\'#b\\']')"
+    click = f"{box}.dispatchEvent(new MouseEvent('click', {{bubbles: true, cancelable: true}}))"
+    page.evaluate(click)
+    assert page.evaluate(opened) == 1
+    page.evaluate(click)
+    assert page.evaluate(opened) == 0
+    # A link of the table opens the blocks around its box.
+    page.evaluate("document.querySelector('#l1 a').click()")
+    assert page.evaluate("document.getElementById('g1').closest('details').open")
+    assert page.problems() == []
+
+
+def test_colours_switch_without_scripts(pages):
+    path = pages.example()
+    page = pages.browser.page()
+    page.set_scripts(False)
+    page.open(path.as_uri())
+    rule = "section:has(#by-size:checked) svg.net .s5"
+    assert rule in path.read_text(encoding="utf-8")
+    assert page.count("svg.net [class*=' s5']") > 0
+    assert page.count("#by-error[checked]") == 1
+
+
+def test_narrow_windows_and_paper_cut_nothing(pages):
+    page = pages.open(pages.example(), 480)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 480
+    assert page.evaluate("""[...document.querySelectorAll('.sortable td')].every((cell) =>
+      cell.getBoundingClientRect().right <= 480)""")
 
 
 def test_tables_and_pictures_need_no_scripts(pages):

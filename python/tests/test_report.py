@@ -46,6 +46,25 @@ def test_networks_and_samples_in_memory_have_a_page(two_bits: ht.Quantized) -> N
     assert model["evaluation"]["value"] == same.value
 
 
+def test_classes_have_names_and_networks_are_compared(
+    two_bits: ht.Quantized, tmp_path: Path
+) -> None:
+    file = tmp_path / "classes.txt"
+    names = [f"digit {i}" for i in range(10)]
+    file.write_text("\n".join(names))
+    pages = [ht.report(two_bits.model, MNIST, reference=NETWORK, beside=[NETWORK, two_bits.model],
+                       classes=classes_, limit=60, progress=False) for classes_ in (file, names)]
+    assert pages[0].html == pages[1].html
+    facts = pages[0].to_dict()
+    assert facts["classes"] == names and len(facts["more_beside"]) == 1
+    assert sum(map(sum, facts["model"]["confusion"])) == 60
+    assert facts["verdict"]["size"]["ratio"] > 1
+    with pytest.raises(FileNotFoundError):
+        ht.report(NETWORK, classes=tmp_path / "none.txt", progress=False)
+    with pytest.raises(ValueError, match="at most 4 networks beside"):
+        ht.report(NETWORK, beside=[NETWORK] * 5, progress=False)
+
+
 def test_results_are_shown(tmp_path: Path) -> None:
     recipe = '[[layer]]\nname = "dense1"\nskip = true'
     within = ht.quantize(NETWORK, MNIST, budget="loss=10", choices=[1, 2], recipe=recipe, limit=30,

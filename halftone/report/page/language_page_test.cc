@@ -96,6 +96,13 @@ TEST(LanguagePage, BeginsWithAVerdict) {
             "4.0 times smaller, 3.0 times faster and perplexity 8.0 % higher.");
   EXPECT_EQ(json["verdict"]["causes"][0]["layer"], "token_embd.weight");
   EXPECT_NEAR(json["verdict"]["causes"][0]["share"].get<double>(), 0.5 / 0.6, 1e-12);
+  // The other choice loses half as much: 0.25 nats at 6800 bytes; the second one 0.02.
+  EXPECT_EQ(
+      json["verdict"]["recipe"],
+      "[default]\ntype = \"2x6\"\n\n[[layer]]\nname = \"token_embd.weight\"\ntype = \"Q8_0\"\n"
+      "\n[[layer]]\nname = \"blk.0.attn_q.weight\"\ntype = \"Q8_0\"\n");
+  EXPECT_EQ(json["verdict"]["command"],
+            "halftone quantize float.gguf -o better.safetensors --text TEXT --recipe better.toml");
   EXPECT_EQ(json["speed"]["depths"][0]["bytes_per_token"], 19000);
   EXPECT_EQ(json["parts"][1]["name"], "head");
 }

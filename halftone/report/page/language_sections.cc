@@ -67,11 +67,13 @@ int heat_of_bits(double bits) {
 
 }  // namespace
 
+std::string type_choice(const MatrixFigures& matrix) {
+  return matrix.type.substr(matrix.type.find(' ') + 1);
+}
+
 std::optional<double> loss_in_own_type(const SensitivityTable& table, const MatrixFigures& matrix) {
-  // "vector 2x6" is the choice "2x6".
-  const std::string name = matrix.type.substr(matrix.type.find(' ') + 1);
   const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
-  const auto choice = std::ranges::find(table.choices, name);
+  const auto choice = std::ranges::find(table.choices, type_choice(matrix));
   if (unit == table.units.end() || choice == table.choices.end()) return std::nullopt;
   const double loss = unit->losses[static_cast<std::size_t>(choice - table.choices.begin())];
   return std::isnan(loss) ? std::nullopt : std::optional(loss);

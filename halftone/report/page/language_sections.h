@@ -10,6 +10,8 @@
 
 namespace halftone::report::page {
 
+/// The type of a matrix as options name it: "2x6" of "vector 2x6".
+std::string type_choice(const MatrixFigures& matrix);
 /// The loss of a matrix in the type that it has, if the table has both.
 std::optional<double> loss_in_own_type(const SensitivityTable& table, const MatrixFigures& matrix);
 

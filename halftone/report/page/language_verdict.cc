@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "halftone/report/page/heat.h"
@@ -78,18 +79,52 @@ VerdictFigure perplexity_figure(const LanguageReport& report) {
 }
 
 /// The cheapest choice that loses at most half: what would help a matrix.
-void add_better_type(const SensitivityTable& table, const MatrixFigures& matrix, double loss,
-                     VerdictCause& cause) {
+/// @return its name; empty: none
+std::string add_better_type(const SensitivityTable& table, const MatrixFigures& matrix, double loss,
+                            VerdictCause& cause) {
+  std::string better;
   const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
   for (std::size_t c = 0; c < table.choices.size(); ++c) {
     if (!(unit->losses[c] <= loss / 2)) continue;
     const double extra = unit->bytes[c] - static_cast<double>(matrix.bytes);
     if (cause.extra_bytes && extra >= *cause.extra_bytes) continue;
     cause.extra_bytes = extra;
+    better = table.choices[c];
     cause.help =
         fmt::format("{} loses {:.2g} and takes {} more.", table.choices[c], unit->losses[c],
                     format_bytes(static_cast<std::size_t>(std::max(extra, 0.0))));
   }
+  return better;
+}
+
+/// The type that most matrices with a type of few bits have.
+std::string common_type(const LanguageReport& report) {
+  std::map<std::string, std::size_t> counts;
+  for (const MatrixFigures& matrix : report.matrices) {
+    if (matrix.bits < 16) ++counts[type_choice(matrix)];
+  }
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
+/// A recipe that gives matrices better types, and the command that uses it.
+void add_type_help(const LanguageReport& report,
+                   const std::vector<std::pair<std::string, std::string>>& types,
+                   Verdict& verdict) {
+  const std::string common = common_type(report);
+  if (common.empty() || types.empty() || report.reference.empty()) return;
+  verdict.recipe = "[default]\ntype = \"" + common + "\"\n";
+  double extra = 0;
+  for (const VerdictCause& cause : verdict.causes) extra += cause.extra_bytes.value_or(0);
+  for (const auto& [name, type] : types) {
+    verdict.recipe += "\n[[layer]]\nname = \"" + name + "\"\ntype = \"" + type + "\"\n";
+  }
+  verdict.command = "halftone quantize " + shell_word(report.reference) +
+                    " -o better.safetensors --text TEXT --recipe better.toml";
+  verdict.sentences.push_back(
+      fmt::format("With better types for {}, {} more:", types.size() == 1 ? "it" : "them",
+                  format_bytes(static_cast<std::size_t>(std::max(extra, 0.0)))));
 }
 
 void add_matrix_causes(const LanguageContent& content, Verdict& verdict) {
@@ -108,6 +143,7 @@ void add_matrix_causes(const LanguageContent& content, Verdict& verdict) {
     losses.resize(std::min(losses.size(), kMaxMatrices));
     verdict.share_of = "loss";
     std::vector<std::string> names;
+    std::vector<std::pair<std::string, std::string>> types;
     double share = 0;
     for (const auto& [loss, matrix] : losses) {
       VerdictCause cause{matrix->name};
@@ -115,13 +151,15 @@ void add_matrix_causes(const LanguageContent& content, Verdict& verdict) {
       cause.heat = heat_of_loss(loss);
       cause.facts = fmt::format("{}, {}, {:.2g} nats a token", matrix->type,
                                 format_bytes(matrix->bytes), loss);
-      add_better_type(table, *matrix, loss, cause);
+      const std::string better = add_better_type(table, *matrix, loss, cause);
+      if (!better.empty()) types.emplace_back(matrix->name, better);
       names.push_back(matrix->name);
       share += cause.share;
       verdict.causes.push_back(std::move(cause));
     }
     verdict.sentences.push_back(
         fmt::format("{} cause {:.0f} % of the predicted loss.", listed(names), 100 * share));
+    add_type_help(content.report, types, verdict);
     return;
   }
 }

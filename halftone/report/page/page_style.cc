@@ -70,9 +70,9 @@ tr[class^=c] th::before{content:"";display:inline-block;width:.7em;height:.7em;b
 tr:target th,tr:target td{background-color:color-mix(in srgb,var(--hue-1) 14%,var(--paper))}
 thead th{background:var(--box);vertical-align:bottom}
 .facts td{max-width:30rem;overflow-wrap:anywhere}
-.matrix td{text-align:right;background:color-mix(in srgb,var(--c5) calc(var(--a,0%)*1.5),transparent)}
-.matrix td.right{background:color-mix(in srgb,var(--c0) calc(var(--a,0%)*.6),transparent)}
-.types td{background:color-mix(in srgb,var(--c) 30%,transparent)}
+.matrix td{text-align:right;background:color-mix(in srgb,var(--c5) min(55%,calc(var(--a,0%)*1.2)),var(--paper))}
+.matrix td.right{background:color-mix(in srgb,var(--c0) calc(var(--a,0%)*.6),var(--paper))}
+.types td[class]{background:color-mix(in srgb,var(--c) 30%,var(--paper))}
 .n{text-align:right}
 .slow{color:var(--bad);font-weight:600}
 .why details[open]{white-space:normal;min-width:16rem;max-width:30rem}

@@ -218,18 +218,6 @@ std::optional<Common> common_of(const NetworkFigures& model) {
   return Common{weights, inputs, system};
 }
 
-/// A word of a command that a shell reads as one.
-std::string shell_word(const std::string& word) {
-  const bool is_plain = std::ranges::all_of(word, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._-/+").find(c) != std::string_view::npos;
-  });
-  if (is_plain && !word.empty()) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 void add_help(const ModelReport& report, Verdict& verdict) {
   const std::optional<Common> common = common_of(report.model);
   if (!report.reference || !common) return;

@@ -65,6 +65,8 @@ Json verdict_json(const Verdict& verdict);
 
 /// Sizes of the files in bytes. @param from  of the reference, if there is one
 VerdictFigure size_figure(std::optional<double> from, double to);
+/// A word of a command that a shell reads as one.
+std::string shell_word(const std::string& word);
 /// "8.3", "12", "0.45": two or three digits.
 std::string ratio_text(double ratio);
 /// A sentence of the phrases of figures: "8.3 times smaller, 5.5 points of accuracy lost."

@@ -2,7 +2,9 @@
 // What verdicts of networks and of language models share, and how they look.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "halftone/report/page/drawing.h"
 #include "halftone/report/page/heat.h"
@@ -53,6 +55,17 @@ Json figure_json(const VerdictFigure& figure) {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& word) {
+  const bool is_plain = std::ranges::all_of(word, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-/+").find(c) != std::string_view::npos;
+  });
+  if (is_plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
 
 std::string ratio_text(double ratio) {
   return fmt::format("{:.{}f}", ratio, ratio >= 100 ? 0 : ratio >= 1 ? 1 : 2);
