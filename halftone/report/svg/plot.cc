@@ -124,7 +124,7 @@ struct Axes {
 /// "2.5", "100000", then "1 M", "250 G".
 std::string tick_text(double tick) {
   constexpr std::array kPrefixes = {std::pair{1e15, 'P'}, std::pair{1e12, 'T'}, std::pair{1e9, 'G'},
-                                 std::pair{1e6, 'M'}};
+                                    std::pair{1e6, 'M'}};
   for (const auto& [unit, letter] : kPrefixes) {
     if (std::abs(tick) >= unit) return fmt::format("{:.4g} {}", tick / unit, letter);
   }
