@@ -30,7 +30,7 @@ class Program {
   explicit Program(std::string name) : name_(std::move(name)) {}
 
   /// Runs the lanes of a map and returns when they have ended.
-  /// @throws Error the failure, in the outermost map; Stopped in maps inside it
+  /// @throws the failure, as Error or as thrown, in the outermost map; Stopped in maps inside it
   void run(const std::shared_ptr<MapRun>& run);
   /// Waits for the lanes of `address` and runs the collective.
   /// @return the leaves of the calling lane's result
