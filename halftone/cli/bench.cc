@@ -43,8 +43,8 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   LanguageModel model = LanguageModel::open(options.model, {.tokenizer = options.tokenizer,
                                                             .context = context_for(how),
                                                             .cache = options.cache,
-                                                            .execution = options.execution,
-                                                            .device = options.device});
+                                                            .device = options.device,
+                                                            .execution = options.execution});
   const LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);
     how.progress = progress.sink();

@@ -11,11 +11,9 @@ using kernels::CacheShape;
 using kernels::CacheType;
 
 Kernel& attention_kernel(Programs& programs, CacheType type, const char* name) {
-  if (type == CacheType::kInt8) {
-    fail(ErrorKind::kUnsupported,
-         "a device: caches of int8 are not supported yet, choose float16 or float32");
-  }
-  const std::string macros = type == CacheType::kFloat16 ? "#define CACHE_HALF\n" : "";
+  const std::string macros = type == CacheType::kFloat32   ? ""
+                             : type == CacheType::kFloat16 ? "#define CACHE_HALF\n"
+                                                           : "#define CACHE_INT8\n";
   return programs.kernel(program_text(macros, {"elementary", "attention"}), name);
 }
 
@@ -38,11 +36,13 @@ Launch rotate(Programs& programs, const RotaryRows& rows, const RotaryBuffers& b
 
 Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const Cache& cache) {
   const CacheShape& shape = cache.shape;
-  const std::size_t count = rows.count * shape.heads * shape.size;
+  const bool are_integers = shape.type == CacheType::kInt8;
+  const std::size_t count = rows.count * shape.heads * (are_integers ? 1 : shape.size);
   return {&attention_kernel(programs, shape.type, "append"),
           grid_of(count),
           {x, rows.slots, rows.positions, cache.bytes, number(count), number(shape.heads),
-           number(shape.size), head_numbers(shape), number(cache.holds_keys ? 1 : 0)}};
+           number(shape.size), head_numbers(shape), number(shape.context),
+           number(cache.holds_keys ? 1 : 0)}};
 }
 
 Launch attend(Programs& programs, const kernels::AttentionShape& shape, const CachePair& caches,
@@ -55,11 +55,27 @@ Launch attend(Programs& programs, const kernels::AttentionShape& shape, const Ca
   const Buffer& sinks = buffers.sinks == nullptr ? buffers.queries : *buffers.sinks;
   return {&attention_kernel(programs, keys.shape.type, "attend"),
           {shape.heads, rows.count, kAttendThreads},
-          {buffers.queries, keys.bytes, values.bytes, rows.slots, rows.positions, sinks,
-           buffers.scores, buffers.y, number(shape.heads), number(shape.kv_heads),
-           number(shape.key_size), number(shape.value_size), head_numbers(keys.shape),
-           head_numbers(values.shape), number(keys.shape.context), number(shape.window),
-           shape.scale, shape.softcap, number(buffers.sinks == nullptr ? 0 : 1)}};
+          {buffers.queries,
+           keys.bytes,
+           values.bytes,
+           rows.slots,
+           rows.positions,
+           sinks,
+           buffers.scores,
+           buffers.y,
+           number(shape.heads),
+           number(shape.kv_heads),
+           number(shape.key_size),
+           number(shape.value_size),
+           head_numbers(keys.shape),
+           head_numbers(values.shape),
+           number(keys.shape.context),
+           number(score_size(keys.shape.context)),
+           number(shape.window),
+           shape.scale,
+           shape.softcap,
+           static_cast<float>(kernels::query_steps(shape.key_size)),
+           number(buffers.sinks == nullptr ? 0 : 1)}};
 }
 
 }  // namespace halftone::gpu

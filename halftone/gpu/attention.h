@@ -41,13 +41,16 @@ struct Cache {
 };
 /// kernels::append_keys() or append_values().
 /// @param x  [count, heads * size]
-/// @throws Error kUnsupported for integers
 Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const Cache& cache);
 
+/// Floats that attend() needs for a row and head: a weight for each token, a scale for each group.
+constexpr std::size_t score_size(std::size_t context) {
+  return context + context / kernels::kWeightGroup + 1;
+}
 struct AttentionBuffers {
   const Buffer& queries;
   const Buffer* sinks = nullptr;
-  const Buffer& scores;  ///< scratch: [rows, heads, context] floats
+  const Buffer& scores;  ///< scratch: [rows, heads, score_size(context)] floats
   const Buffer& y;
 };
 struct CachePair {
@@ -55,7 +58,7 @@ struct CachePair {
   Cache values;
 };
 /// kernels::attend() for all rows and heads. `shape.sinks` is not read.
-/// @throws Error kUnsupported for caches of integers, or of different types
+/// @throws Error kUnsupported for keys and values of different types
 Launch attend(Programs& programs, const kernels::AttentionShape& shape, const CachePair& caches,
               const TokenRows& rows, const AttentionBuffers& buffers);
 

@@ -116,7 +116,7 @@ TEST_P(AttentionCases, HaveTheBitsOfTheReference) {
                             MatrixView<float>(want, kTokens, want.size() / kTokens));
   const auto q = on_device(queries);
   const auto sink_buffer = on_device(sinks);
-  const auto scores = unset(kTokens * shape.heads * kContext);
+  const auto scores = unset(kTokens * shape.heads * score_size(kContext));
   const auto y = unset(want.size());
   device->launch(attend(
       *programs, shape, {{key_cache, true, *device_keys}, {value_cache, false, *device_values}},
@@ -131,16 +131,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"ragged", CacheType::kFloat32, {6, 2, 21, 9, 0.2F}},
                     Case{"ragged_half", CacheType::kFloat16, {3, 1, 21, 9, 0.2F}},
                     Case{"window_and_cap", CacheType::kFloat32, {2, 1, 16, 16, 1.5F, 30.0F, 37}},
+                    Case{"integers", CacheType::kInt8, {4, 2, 32, 32, 0.177F}},
+                    Case{"ragged_integers", CacheType::kInt8, {6, 2, 21, 9, 0.2F, 20.0F, 45}, true},
                     Case{"sinks", CacheType::kFloat16, {4, 2, 16, 16, 0.25F, 0, 16}, true}),
     [](const testing::TestParamInfo<Case>& each) { return each.param.name; });
-
-TEST_F(AttentionOnDevice, RefusesCachesOfIntegers) {
-  const CacheShape shape{1, 4, 1, 4, CacheType::kInt8};
-  const auto buffer = unset(64);
-  expect_error(ErrorKind::kUnsupported, "caches of int8", [&] {
-    return append(*programs, {1, *buffer, *buffer}, *buffer, {shape, true, *buffer});
-  });
-}
 
 TEST_F(AttentionOnDevice, RefusesKeysAndValuesOfDifferentTypes) {
   const CacheShape keys{1, 4, 1, 4, CacheType::kFloat16};

@@ -104,6 +104,7 @@ GroupMatrix::GroupMatrix(Programs& programs, const kernels::PackedGroups& weight
   codewords_ = upload(device, codewords_of(weights.format()));
   const std::string text = group_text(weights.format(), extents_.piece());
   multiply_ = &programs.kernel(text, "multiply_groups");
+  multiply_experts_ = &programs.kernel(text, "multiply_experts");
   decode_ = &programs.kernel(text, "decode_rows");
 }
 
@@ -135,6 +136,16 @@ Launch multiply_groups(const GroupMatrix& w, const GroupInputs& x, const Buffer&
           {*w.weights_, *w.scale_table_, *w.codewords_, x.codes(), x.scales(), x.shares(), x.sums(),
            y, number(w.rows_), number(w.extents_.padded_cols()), number(w.strip_bytes_),
            number(w.block_bytes_)}};
+}
+
+Launch multiply_experts(const GroupMatrix& w, const GroupInputs& x, const ExpertPairs& pairs,
+                        const Buffer& y) {
+  const std::size_t share = x.rows() == 0 ? 1 : pairs.count / x.rows();
+  return {w.multiply_experts_,
+          {(pairs.outputs + kBlockRows - 1) / kBlockRows, pairs.count, kBlockRows * kBlockLanes},
+          {*w.weights_, *w.scale_table_, *w.codewords_, x.codes(), x.scales(), x.shares(), x.sums(),
+           y, number(pairs.outputs), number(w.extents_.padded_cols()), number(w.strip_bytes_),
+           number(w.block_bytes_), pairs.experts, number(share)}};
 }
 
 Launch decode_rows(const GroupMatrix& table, const Buffer& ids, std::size_t count,

@@ -28,6 +28,8 @@ class GroupMatrix {
  private:
   friend class GroupInputs;
   friend Launch multiply_groups(const GroupMatrix& w, const class GroupInputs& x, const Buffer& y);
+  friend Launch multiply_experts(const GroupMatrix& w, const class GroupInputs& x,
+                                 const struct ExpertPairs& pairs, const Buffer& y);
   friend Launch decode_rows(const GroupMatrix& table, const Buffer& ids, std::size_t count,
                             const Buffer& y);
 
@@ -39,6 +41,7 @@ class GroupMatrix {
   std::unique_ptr<Buffer> scale_table_;
   std::unique_ptr<Buffer> codewords_;
   Kernel* multiply_ = nullptr;
+  Kernel* multiply_experts_ = nullptr;
   Kernel* decode_ = nullptr;
 };
 
@@ -71,6 +74,16 @@ class GroupInputs {
 
 /// kernels::multiply_groups(). @param y  [rows of x, rows of w]
 Launch multiply_groups(const GroupMatrix& w, const GroupInputs& x, const Buffer& y);
+/// Rows of x with the experts that they choose.
+struct ExpertPairs {
+  std::size_t count = 0;
+  std::size_t outputs = 0;  ///< of an expert: rows e outputs to (e + 1) outputs - 1 of the weights
+  const Buffer& experts;    ///< int32 [count]
+};
+/// y[i] = the product of expert experts[i] and row i / (count / rows of x) of x.
+/// @param y  [count, outputs]
+Launch multiply_experts(const GroupMatrix& w, const GroupInputs& x, const ExpertPairs& pairs,
+                        const Buffer& y);
 /// y[i] = the decoded row ids[i] of a table. @param ids  int32 [count], within the rows
 Launch decode_rows(const GroupMatrix& table, const Buffer& ids, std::size_t count, const Buffer& y);
 

@@ -33,10 +33,12 @@ Launch apply(Programs& programs, Function f, const Buffer& x, const Buffer& y, s
 }
 
 Launch combine(Programs& programs, Combination how, Operand a, Operand b, const Buffer& y) {
-  const std::size_t count = a.count == 0 || b.count == 0 ? 0 : std::max(a.count, b.count);
+  const std::size_t count =
+      a.count == 0 || b.count == 0 ? 0 : std::max(a.count * a.step, b.count * b.step);
   return {&elementwise(programs, how.f, how.op, "combine"),
           grid_of(count),
-          {a.buffer, b.buffer, y, number(count), number(a.count), number(b.count)}};
+          {a.buffer, b.buffer, y, number(count), number(a.count), number(a.step), number(b.count),
+           number(b.step)}};
 }
 
 Launch normalize(Programs& programs, const NormShape& shape, const Buffer& x, const Buffer& y) {

@@ -16,16 +16,17 @@ enum class Operation { kAdd, kSub, kMul, kDiv };
 /// y[i] = f(x[i]); x and y may be the same.
 Launch apply(Programs& programs, Function f, const Buffer& x, const Buffer& y, std::size_t count);
 
-/// Operands of an element-wise operation: an operand with fewer elements is repeated.
+/// An operand of an element-wise operation: each element `step` times, all of that repeated.
 struct Operand {
   const Buffer& buffer;
   std::size_t count = 0;
+  std::size_t step = 1;
 };
 struct Combination {
   Operation op = Operation::kAdd;
   Function f = Function::kNone;
 };
-/// y[i] = f(op(a[i mod a.count], b[i mod b.count])).
+/// y[i] = f(op(a[i / a.step mod a.count], b[i / b.step mod b.count])).
 Launch combine(Programs& programs, Combination how, Operand a, Operand b, const Buffer& y);
 
 /// Normalize over the last axis: runtime/statistics.

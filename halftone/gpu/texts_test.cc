@@ -34,7 +34,9 @@ TEST_F(TextsForCuda, RowsAndAttentionCompile) {
   expect_compiles(program_text(macros, {"elementary", "elementwise"}), "elementwise");
   expect_compiles(program_text("", {"normalize"}), "normalize");
   expect_compiles(program_text("", {"matmul"}), "matmul");
+  expect_compiles(program_text("", {"elementary", "choice"}), "choice");
   expect_compiles(program_text("", {"elementary", "attention"}), "attention");
+  expect_compiles(program_text("#define CACHE_INT8\n", {"elementary", "attention"}), "int8");
   expect_compiles(program_text("#define CACHE_HALF\n", {"elementary", "attention"}), "half");
   expect_compiles(program_text("#define ENCODING 32\n#define PIECE 16\n", {"encode_groups"}),
                   "encode");

@@ -33,8 +33,11 @@ const Buffer& DeviceConstants::turned_floats(const SharedConstant& constant) {
 const GroupMatrix& DeviceConstants::groups(const SharedConstant& constant) {
   std::unique_ptr<GroupMatrix>& matrix = groups_[constant];
   if (matrix == nullptr) {
-    matrix = std::make_unique<GroupMatrix>(
-        programs_, runtime::pack_groups(std::get<ir::BlockTensor>(*constant), 1));
+    ir::BlockTensor blocks = std::get<ir::BlockTensor>(*constant);
+    const ir::Dim cols = blocks.shape.back();  // the rows of experts follow each other
+    const auto count = static_cast<ir::Dim>(blocks.shape.element_count());
+    blocks.shape = {cols == 0 ? 0 : count / cols, cols};
+    matrix = std::make_unique<GroupMatrix>(programs_, runtime::pack_groups(blocks, 1));
     ir::release_pages(*constant);
   }
   return *matrix;

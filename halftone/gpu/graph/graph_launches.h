@@ -16,7 +16,7 @@
 
 namespace halftone::gpu {
 
-/// Why a device cannot run a graph: its operators and caches that no kernel computes, each once;
+/// Why a device cannot run a graph: its operators that no kernel computes, each once;
 /// empty if it can.
 std::string unsupported_on_device(const ir::Graph& graph);
 

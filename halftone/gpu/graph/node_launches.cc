@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/gpu/graph/node_launches.h"
 
+#include <utility>
+
 #include "halftone/base/error.h"
 #include "halftone/gpu/attention.h"
+#include "halftone/gpu/choice.h"
+#include "halftone/ir/strides.h"
 
 namespace halftone::gpu {
 namespace {
@@ -20,41 +24,28 @@ const ir::BlockTensor* blocks_of(const SharedConstant& constant) {
 }  // namespace
 
 std::optional<Function> function_of(const ir::Activation& activation) {
-  switch (activation.kind) {  // NOLINT: a device has few of them
-    case ir::ActivationKind::kIdentity:
-      return Function::kNone;
-    case ir::ActivationKind::kRelu:
-      return Function::kRelu;
-    case ir::ActivationKind::kSilu:
-      return Function::kSilu;
-    case ir::ActivationKind::kGelu:
-      return Function::kGelu;
-    case ir::ActivationKind::kGeluTanh:
-      return Function::kGeluTanh;
-    case ir::ActivationKind::kSigmoid:
-      return Function::kSigmoid;
-    case ir::ActivationKind::kTanh:
-      return Function::kTanh;
-    case ir::ActivationKind::kExp:
-      return Function::kExp;
-    default:
-      return std::nullopt;
+  using enum ir::ActivationKind;
+  constexpr std::pair<ir::ActivationKind, Function> kFunctions[] = {
+      {kIdentity, Function::kNone},     {kRelu, Function::kRelu},
+      {kSilu, Function::kSilu},         {kGelu, Function::kGelu},
+      {kGeluTanh, Function::kGeluTanh}, {kSigmoid, Function::kSigmoid},
+      {kTanh, Function::kTanh},         {kExp, Function::kExp}};
+  for (const auto& [kind, function] : kFunctions) {
+    if (kind == activation.kind) return function;
   }
+  return std::nullopt;
 }
 
 std::optional<Operation> operation_of(ir::BinaryKind kind) {
-  switch (kind) {  // NOLINT: a device has few of them
-    case ir::BinaryKind::kAdd:
-      return Operation::kAdd;
-    case ir::BinaryKind::kSub:
-      return Operation::kSub;
-    case ir::BinaryKind::kMul:
-      return Operation::kMul;
-    case ir::BinaryKind::kDiv:
-      return Operation::kDiv;
-    default:
-      return std::nullopt;
+  using enum ir::BinaryKind;
+  constexpr std::pair<ir::BinaryKind, Operation> kOperations[] = {{kAdd, Operation::kAdd},
+                                                                  {kSub, Operation::kSub},
+                                                                  {kMul, Operation::kMul},
+                                                                  {kDiv, Operation::kDiv}};
+  for (const auto& [known, operation] : kOperations) {
+    if (known == kind) return operation;
   }
+  return std::nullopt;
 }
 
 void NodeLaunches::add() {
@@ -98,9 +89,17 @@ void NodeLaunches::add_op(const ir::Unary& op) {
 }
 
 void NodeLaunches::add_op(const ir::Binary& op) {
-  add(combine(programs(), {*operation_of(op.kind), *function_of(op.activation)},
-              {input(0), shape(0).element_count()}, {input(1), shape(1).element_count()},
-              output()));
+  add(combine(programs(), {*operation_of(op.kind), *function_of(op.activation)}, operand(0),
+              operand(1), output()));
+}
+
+Operand NodeLaunches::operand(std::size_t index) {
+  const ir::Shape own = shape(index);
+  const ir::Shape whole = shape_of(node_.output);
+  const bool is_column = own.rank() == whole.rank() && own.rank() > 0 && own.back() == 1 &&
+                         whole.back() != 1 && own.element_count() != 1;
+  const std::size_t step = is_column ? static_cast<std::size_t>(whole.back()) : 1;
+  return {input(index), own.element_count(), step};
 }
 
 const GroupInputs& NodeLaunches::encoded_input(const GroupMatrix& w) {
@@ -171,10 +170,40 @@ void NodeLaunches::add_op(const ir::Attention& op) {
   const Buffer* sinks = has_input(ir::Attention::kSinks) ? &input(ir::Attention::kSinks) : nullptr;
   const Buffer& y = output();
   const Buffer& scores =
-      to_.memory_.scratch(to_.rows_ * op.heads * caches.keys.context * sizeof(float));
+      to_.memory_.scratch(to_.rows_ * op.heads * score_size(caches.keys.context) * sizeof(float));
   add(attend(programs(), layer, {{caches.keys, true, input(1)}, {caches.values, false, input(2)}},
              {to_.rows_, input(ir::Attention::kSlots), input(ir::Attention::kPositions)},
              {input(0), sinks, scores, y}));
+}
+
+void NodeLaunches::add_op(const ir::Softmax& /*op*/) {
+  const auto [rows, cols] = rows_of(shape(0));
+  add(softmax(programs(), {rows, cols}, input(0), output()));
+}
+
+void NodeLaunches::add_op(const ir::TopK& op) {
+  const auto [rows, cols] = rows_of(shape(0));
+  add(top_k(programs(), {rows, cols}, op.k, input(0), output()));
+}
+
+void NodeLaunches::add_op(const ir::GatherElements& /*op*/) {
+  const auto [rows, cols] = rows_of(shape(0));
+  add(gather_elements(programs(), {rows, cols, rows_of(shape(1)).cols, input(1)}, input(0),
+                      output()));
+}
+
+void NodeLaunches::add_op(const ir::Reduce& op) {
+  const ir::AxisView view = ir::axis_view(shape(0), op.axes[0]);
+  add(sum_axis(programs(), {view.outer, view.extent, view.inner}, input(0), output()));
+}
+
+void NodeLaunches::add_op(const ir::ExpertProduct& op) {
+  const GroupMatrix& w = to_.constants_.groups(constant(1));
+  const auto [pairs, outputs] = rows_of(shape_of(node_.output));
+  const Buffer& y = output();
+  add(multiply_experts(w, encoded_input(w), {pairs, outputs, input(2)}, y));
+  const Function f = *function_of(op.activation);
+  if (f != Function::kNone) add(apply(programs(), f, y, y, pairs * outputs));
 }
 
 void NodeLaunches::add_op(const ir::Slice& op) {

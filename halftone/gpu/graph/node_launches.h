@@ -26,6 +26,11 @@ class NodeLaunches {
   void add_op(const ir::AppendRows& op);
   void add_op(const ir::Attention& op);
   void add_op(const ir::Slice& op);
+  void add_op(const ir::Softmax& op);
+  void add_op(const ir::TopK& op);
+  void add_op(const ir::GatherElements& op);
+  void add_op(const ir::Reduce& op);
+  void add_op(const ir::ExpertProduct& op);
   /// @throws Error kInternal
   template <typename Op>
   void add_op(const Op& op);
@@ -45,6 +50,8 @@ class NodeLaunches {
   /// Floats of an input, computed or constant.
   const Buffer& input(std::size_t index);
   const Buffer& output();
+  /// The operand of a Binary.
+  Operand operand(std::size_t index);
   const GroupInputs& encoded_input(const GroupMatrix& w);
 
   GraphLaunches& to_;

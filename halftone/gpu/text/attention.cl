@@ -1,17 +1,62 @@
 // Rotary positions, caches of keys and values, attention: kernels/attention. A cache has, for each
-// sequence and head, `head_bytes` bytes: keys in panels of 16 tokens, values in rows, row_size
-// numbers each, floats of 32 bits or, with CACHE_HALF, of 16.
+// sequence and head, keys in panels of 16 tokens or values in rows, row_size numbers each: floats of
+// 32 bits, with CACHE_HALF of 16, with CACHE_INT8 integers in pairs and behind them a float scale
+// for each token, as cache.h says.
 #define PANEL 16
-#ifdef CACHE_HALF
+#if defined(CACHE_HALF)
 typedef ushort cached_t;
 #define LOAD(p, i) load_half(p, i)
 #define STORE(p, i, x) store_half(p, i, x)
+#elif defined(CACHE_INT8)
+typedef schar cached_t;
+#define LOAD(p, i) (int)(p)[i]
 #else
 typedef float cached_t;
 #define LOAD(p, i) (p)[i]
 #define STORE(p, i, x) (p)[i] = (x)
 #endif
-FUNC uint row_size_of(uint size) { return (size + PANEL - 1) / PANEL * PANEL; }
+FUNC uint rounded_up(uint count) { return (count + PANEL - 1) / PANEL * PANEL; }
+FUNC uint key_index(uint token, uint i, uint row_size) {
+  uint panel = token / PANEL * PANEL * row_size;
+#ifdef CACHE_INT8
+  return panel + (i / 2 * PANEL + token % PANEL) * 2 + i % 2;
+#else
+  return panel + i * PANEL + token % PANEL;
+#endif
+}
+FUNC uint value_index(uint token, uint i, uint row_size) {
+#ifdef CACHE_INT8
+  return token / 2 * 2 * row_size + 2 * i + token % 2;
+#else
+  return token * row_size + i;
+#endif
+}
+
+// The largest magnitude of numbers; infinite if one is infinite or NaN.
+FUNC float largest_of(GLOBAL const float* x, uint count) {
+  float largest = 0;
+  for (uint i = 0; i < count; ++i) {
+    float magnitude = is_finite(x[i]) ? MAGNITUDE(x[i]) : INFINITE;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest;
+}
+// How numbers are rounded to `steps` integers on either side of zero: factor 0 gives zeros.
+typedef struct {
+  float factor;
+  float scale;
+} Rounding;
+FUNC Rounding rounding_of(float largest, float steps) {
+  Rounding rounding;
+  float factor = divided(steps, largest);
+  int zero = !is_finite(largest) || !is_finite(factor);
+  rounding.factor = zero ? 0.0f : factor;
+  rounding.scale = !zero ? divided(largest, steps) : is_finite(largest) ? 0.0f : QUIET_NAN;
+  return rounding;
+}
+FUNC int rounded(float x, Rounding rounding) {
+  return rounding.factor == 0 ? 0 : (int)ROUND(x * rounding.factor);
+}
 
 // Turns pair i of each head of a row; copies numbers from dims on. count: of all numbers of y.
 KERNEL rotate_heads(GLOBAL const float* x, GLOBAL const int* positions, GLOBAL const float* cosines,
@@ -37,34 +82,81 @@ KERNEL rotate_heads(GLOBAL const float* x, GLOBAL const int* positions, GLOBAL c
   y[at] = is_second ? a * s + b * c : a * c - b * s;
 }
 
-// Stores rows [N, heads size] in a cache.
+// Stores rows [N, heads size] in a cache. count: of heads of rows with CACHE_INT8, else of numbers.
 KERNEL append(GLOBAL const float* x, GLOBAL const int* slots, GLOBAL const int* positions,
               GLOBAL cached_t* cache, uint count, uint heads, uint size, uint head_numbers,
-              uint holds_keys) {
+              uint context, uint holds_keys) {
   uint at = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
   if (at >= count) return;
-  uint row = at / (heads * size);
+#ifdef CACHE_INT8
+  uint of_row = heads;
+  uint head = at % heads;
+#else
+  uint of_row = heads * size;
   uint head = at / size % heads;
-  uint i = at % size;
+#endif
+  uint row = at / of_row;
   uint token = (uint)positions[row];
+  uint row_size = rounded_up(size);
   GLOBAL cached_t* to = cache + (size_t)((uint)slots[row] * heads + head) * head_numbers;
-  uint row_size = row_size_of(size);
-  uint index = holds_keys ? token / PANEL * PANEL * row_size + i * PANEL + token % PANEL
-                          : token * row_size + i;
-  STORE(to, index, x[at]);
+#ifdef CACHE_INT8
+  GLOBAL const float* from = x + at * size;
+  Rounding rounding = rounding_of(largest_of(from, size), 127.0f);
+  for (uint i = 0; i < size; ++i) {
+    uint index = holds_keys ? key_index(token, i, row_size) : value_index(token, i, row_size);
+    to[index] = (schar)rounded(from[i], rounding);
+  }
+  ((GLOBAL float*)(to + rounded_up(context) * row_size))[token] = rounding.scale;
+#else
+  uint i = at % size;
+  STORE(to, holds_keys ? key_index(token, i, row_size) : value_index(token, i, row_size), x[at]);
+#endif
 }
 
 #define THREADS 128
 #define PARTS 16
 
-// Block (h, r) has head h of row r. scores: [rows, heads, context]. Scores and weights are computed
-// in any order; weight t goes to partial sum t mod 16 in ascending order, and sums of values run
-// over the tokens in order. has_sinks: whether sinks are given.
+#define WEIGHT_GROUP 32
+
+// The score of a token before its scale: with integers their sum times the scale of the key.
+FUNC float product_with_key(GLOBAL const float* query, GLOBAL const cached_t* key, uint token,
+                            uint size, uint context, Rounding rounding) {
+  uint row_size = rounded_up(size);
+#ifdef CACHE_INT8
+  int sum = 0;
+  for (uint i = 0; i < size; ++i) {
+    sum += rounded(query[i], rounding) * LOAD(key, key_index(token, i, row_size));
+  }
+  return (float)sum * ((GLOBAL const float*)(key + rounded_up(context) * row_size))[token];
+#else
+  float sum = 0;
+  for (uint i = 0; i < size; ++i) {
+    sum = sum + query[i] * LOAD(key, key_index(token, i, row_size));
+  }
+  return sum;
+#endif
+}
+
+#ifdef CACHE_INT8
+// Rounds the weights of a group of tokens, times the scales of their values, to integers, in place.
+FUNC float round_group(GLOBAL float* score, GLOBAL const float* scales, uint begin, uint end) {
+  for (uint t = begin; t < end; ++t) score[t] = score[t] * scales[t];
+  Rounding rounding = rounding_of(largest_of(score + begin, end - begin), 32767.0f);
+  for (uint t = begin; t < end; ++t) score[t] = (float)rounded(score[t], rounding);
+  return rounding.scale;
+}
+#endif
+
+// Block (h, r) has head h of row r. scores: [rows, heads, score_size], for each token its weight,
+// then for each group of 32 tokens a scale. Scores and weights are computed in any order; weight t
+// goes to partial sum t mod 16 in ascending order, and sums of values run over the tokens in order.
+// has_sinks: whether sinks are given. query_steps: of rounded queries.
 KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
               GLOBAL const cached_t* values, GLOBAL const int* slots, GLOBAL const int* positions,
               GLOBAL const float* sinks, GLOBAL float* scores, GLOBAL float* y, uint heads,
               uint kv_heads, uint key_size, uint value_size, uint key_numbers, uint value_numbers,
-              uint context, uint window, float scale, float softcap, uint has_sinks) {
+              uint context, uint score_size, uint window, float scale, float softcap,
+              float query_steps, uint has_sinks) {
   SHARED float shared[THREADS];
   uint thread = LOCAL_ID();
   uint head = GROUP_X();
@@ -75,16 +167,18 @@ KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
   GLOBAL const float* query = queries + (row * heads + head) * key_size;
   GLOBAL const cached_t* key = keys + (size_t)kv_head * key_numbers;
   GLOBAL const cached_t* value = values + (size_t)kv_head * value_numbers;
-  GLOBAL float* score = scores + (size_t)(row * heads + head) * context;
-  uint key_row = row_size_of(key_size);
-  uint value_row = row_size_of(value_size);
+  GLOBAL float* score = scores + (size_t)(row * heads + head) * score_size;
+  uint value_row = rounded_up(value_size);
+  Rounding rounding;
+  rounding.factor = 0;
+#ifdef CACHE_INT8
+  rounding = rounding_of(largest_of(query, key_size), query_steps);
+  scale = scale * rounding.scale;
+#endif
 
   float largest = -INFINITE;
   for (uint t = first + thread; t <= position; t += THREADS) {
-    GLOBAL const cached_t* panel = key + t / PANEL * PANEL * key_row + t % PANEL;
-    float sum = 0;
-    for (uint i = 0; i < key_size; ++i) sum = sum + query[i] * LOAD(panel, i * PANEL);
-    float s = sum * scale;
+    float s = product_with_key(query, key, t, key_size, context, rounding) * scale;
     if (softcap != 0) s = softcap * tanh_of(divided(s, softcap));
     score[t] = s;
     largest = s > largest ? s : largest;
@@ -108,11 +202,34 @@ KERNEL attend(GLOBAL const float* queries, GLOBAL const cached_t* keys,
   }
   float total = shared[0];
   if (has_sinks) total = total + exp_of(sinks[head] - largest);
+#ifdef CACHE_INT8
+  GLOBAL const float* value_scales =
+      (GLOBAL const float*)(value + rounded_up(context) * value_row);
+  uint first_group = first / WEIGHT_GROUP;
+  uint last_group = position / WEIGHT_GROUP;
+  for (uint g = first_group + thread; g <= last_group; g += THREADS) {
+    uint begin = g == first_group ? first : g * WEIGHT_GROUP;
+    uint end = g == last_group ? position + 1 : (g + 1) * WEIGHT_GROUP;
+    score[context + g] = round_group(score, value_scales, begin, end);
+  }
+  BARRIER();
+#endif
   for (uint i = thread; i < value_size; i += THREADS) {
     float sum = 0;
-    for (uint t = first; t <= position; ++t) {
-      sum = sum + score[t] * LOAD(value, t * value_row + i);
+#ifdef CACHE_INT8
+    for (uint g = first_group; g <= last_group; ++g) {
+      uint end = g == last_group ? position + 1 : (g + 1) * WEIGHT_GROUP;
+      int exact = 0;
+      for (uint t = g == first_group ? first : g * WEIGHT_GROUP; t < end; ++t) {
+        exact += (int)score[t] * LOAD(value, value_index(t, i, value_row));
+      }
+      sum = sum + (float)exact * score[context + g];
     }
+#else
+    for (uint t = first; t <= position; ++t) {
+      sum = sum + score[t] * LOAD(value, value_index(t, i, value_row));
+    }
+#endif
     float mean = divided(sum, total);
     y[(row * heads + head) * value_size + i] = is_nan(mean) ? QUIET_NAN : mean;
   }

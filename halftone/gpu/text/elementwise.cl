@@ -4,14 +4,14 @@ KERNEL apply(GLOBAL const float* x, GLOBAL float* y, uint count) {
   if (i < count) y[i] = FUNCTION(x[i]);
 }
 
-// y[i] = FUNCTION(OPERATION(a[i mod a_count], b[i mod b_count])): an operand with fewer elements
-// has the last extents of the other.
+// y[i] = FUNCTION(OPERATION(a[i / a_step mod a_count], b[i / b_step mod b_count])): an operand with
+// fewer elements has the last extents of the other, or the first ones.
 KERNEL combine(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* y, uint count,
-               uint a_count, uint b_count) {
+               uint a_count, uint a_step, uint b_count, uint b_step) {
   uint i = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
   if (i >= count) return;
-  float p = a[i % a_count];
-  float q = b[i % b_count];
+  float p = a[i / a_step % a_count];
+  float q = b[i / b_step % b_count];
   y[i] = FUNCTION(OPERATION(p, q));
 }
 

@@ -152,32 +152,29 @@ FUNC int piece_sum(Place place, GLOBAL const codeword_t* codewords, uint begin,
 #define CHUNK_STEPS 32   // between two sums
 #define TERMS (1 + HAS_OFFSETS)
 
-// y[r, o]: the sum over pieces, in ascending order, of (scale x_scale) integer, and then, with
-// offsets, of offset x_share: kernels/groups/multiply_groups.h. Block (i, r) has rows 16 i to
-// 16 i + 15 of the weights and row r of x. Its threads compute terms in any order; the first of a
-// row adds them.
-KERNEL multiply_groups(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
-                       GLOBAL const codeword_t* codewords, GLOBAL const int* x,
-                       GLOBAL const float* x_scales, GLOBAL const float* x_shares,
-                       GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
-                       uint strip_bytes, uint block_bytes) {
-  SHARED float terms[CHUNK_STEPS * STEP_PIECES * TERMS * ROWS];
+#define TERMS_OF_CHUNK (CHUNK_STEPS * STEP_PIECES * TERMS * ROWS)
+
+// y[o] for o = 16 GROUP_X() to 16 GROUP_X() + 15: the sum over pieces, in ascending order, of
+// (scale x_scale) integer, and then, with offsets, of offset x_share: kernels/groups. The threads of
+// a block compute terms in any order; the first of a row adds them. first_row: of the weights.
+FUNC void multiply_row(TO_SHARED float* terms, GLOBAL const uchar* weights,
+                       GLOBAL const float* scale_table, GLOBAL const codeword_t* codewords,
+                       GLOBAL const int* x, GLOBAL const float* x_scales,
+                       GLOBAL const float* x_shares, GLOBAL const int* x_sums, GLOBAL float* y,
+                       uint first_row, uint rows, uint padded_cols, uint strip_bytes,
+                       uint block_bytes) {
   uint in_block = LOCAL_ID() % ROWS;
   uint lane = LOCAL_ID() / ROWS;
   uint o = GROUP_X() * ROWS + in_block;
-  uint num_pieces = padded_cols / PIECE;
-  GLOBAL const uchar* strip = weights + (size_t)(o / STRIP_ROWS) * strip_bytes;
-  x += GROUP_Y() * (padded_cols / 4);
-  x_scales += GROUP_Y() * num_pieces;
-  x_shares += GROUP_Y() * num_pieces;
-  x_sums += GROUP_Y() * num_pieces;
+  uint row = first_row + (o < rows ? o : rows - 1);
+  GLOBAL const uchar* strip = weights + (size_t)(row / STRIP_ROWS) * strip_bytes;
   uint num_steps = padded_cols / STEP_INPUTS;
   float acc = 0;
   for (uint first = 0; first < num_steps; first += CHUNK_STEPS) {
     uint end = first + CHUNK_STEPS < num_steps ? first + CHUNK_STEPS : num_steps;
     for (uint step = first + lane; step < end; step += LANES) {
       Place place =
-          place_of(strip, o % STRIP_ROWS, step * STEP_INPUTS, padded_cols, block_bytes);
+          place_of(strip, row % STRIP_ROWS, step * STEP_INPUTS, padded_cols, block_bytes);
       for (uint i = 0; i < STEP_PIECES; ++i) {
         uint p = step * STEP_PIECES + i;
         uint group = (place.input + i * PIECE) / GROUP;
@@ -198,7 +195,35 @@ KERNEL multiply_groups(GLOBAL const uchar* weights, GLOBAL const float* scale_ta
     }
     BARRIER();
   }
-  if (lane == 0 && o < rows) y[GROUP_Y() * rows + o] = acc;
+  if (lane == 0 && o < rows) y[o] = acc;
+}
+
+// Block (i, r) has 16 outputs of row r of x.
+KERNEL multiply_groups(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
+                       GLOBAL const codeword_t* codewords, GLOBAL const int* x,
+                       GLOBAL const float* x_scales, GLOBAL const float* x_shares,
+                       GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
+                       uint strip_bytes, uint block_bytes) {
+  SHARED float terms[TERMS_OF_CHUNK];
+  uint pieces = GROUP_Y() * (padded_cols / PIECE);
+  multiply_row(terms, weights, scale_table, codewords, x + GROUP_Y() * (padded_cols / 4),
+               x_scales + pieces, x_shares + pieces, x_sums + pieces, y + GROUP_Y() * rows, 0, rows,
+               padded_cols, strip_bytes, block_bytes);
+}
+
+// The same of pair r, with the expert experts[r]: `rows` of the weights. share: pairs of a row of x.
+KERNEL multiply_experts(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
+                        GLOBAL const codeword_t* codewords, GLOBAL const int* x,
+                        GLOBAL const float* x_scales, GLOBAL const float* x_shares,
+                        GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
+                        uint strip_bytes, uint block_bytes, GLOBAL const int* experts,
+                        uint share) {
+  SHARED float terms[TERMS_OF_CHUNK];
+  uint x_row = GROUP_Y() / share;
+  uint pieces = x_row * (padded_cols / PIECE);
+  multiply_row(terms, weights, scale_table, codewords, x + x_row * (padded_cols / 4),
+               x_scales + pieces, x_shares + pieces, x_sums + pieces, y + GROUP_Y() * rows,
+               (uint)experts[GROUP_Y()] * rows, rows, padded_cols, strip_bytes, block_bytes);
 }
 
 // y[r] = row ids[r] of the weights: scale level, and then, with offsets, the sum with the offset.
