@@ -230,19 +230,17 @@ TEST_F(StandardOnnx, IsWrittenByQuantize) {
 
 TEST_F(StandardOnnx, IsCheckedBeforeTheFit) {
   const std::string written = path("s.onnx");
-  std::ofstream(path("odd.toml")) << "[default]\nweight_scheme = \"nf4\"\ngroup_size = 30\n";
   const std::string quantize =
       "quantize " + kModel + " --data " + kExample + " -o " + written + " --standard";
-  expect_failure(quantize + " --recipe " + path("odd.toml"), 4,
-                 "operators of ONNX alone cannot hold weights in nf4 of 4 bits: groups of 30 that "
-                 "do not divide 700 inputs ('dense2'); weights in nf4 of 4 bits: groups of 30 that "
-                 "do not divide 784 inputs ('dense1'); Halftone's own operators do");
+  expect_failure(quantize + " --weight-scheme fp16", 4,
+                 "operators of ONNX alone cannot hold weights in fp16 of 16 bits: codes of more "
+                 "than 8 bits ('dense1', 'dense2'); Halftone's own operators do");
   expect_failure(quantize + " --full-integer", 2, "leave out standard or matmul-nbits");
   EXPECT_FALSE(std::filesystem::exists(written));
   // Long before the fit: the data is not even opened.
   expect_failure("quantize " + kModel + " --data no-such-data -o " + written +
-                     " --standard --recipe " + path("odd.toml"),
-                 4, "groups of 30");
+                     " --standard --weight-scheme fp16",
+                 4, "codes of more than 8 bits");
 }
 
 TEST_F(StandardOnnx, LooksUpLearnedLevels) {

@@ -233,7 +233,8 @@ TEST_F(StandardFiles, LookUpLearnedLevels) {
 
 TEST_F(StandardFiles, LookUpLevelsThatAreScaled) {
   for (const auto& weights :
-       {weights_of("nf4", 4, groups_of(8)), weights_of("affine", 4, groups_of(20)),
+       {weights_of("nf4", 4, groups_of(8)), weights_of("nf4", 4, groups_of(16)),
+        weights_of("nf4", 4, groups_of(64)), weights_of("affine", 4, groups_of(20)),
         with_zero_point(weights_of("affine", 4, kChannel), 300),
         with_zero_point(weights_of("affine", 4, kChannel), 3.5F)}) {
     rewritten(fully_connected(weights));
@@ -286,9 +287,9 @@ TEST_F(StandardFiles, RoundInputsStepByStep) {
 }
 
 TEST_F(StandardFiles, NameTheLayersThatTheyCannotHold) {
-  expect_refused(fully_connected(weights_of("nf4", 4, groups_of(16))),
-                 "operators of ONNX alone cannot hold weights in nf4 of 4 bits: groups of 16 that "
-                 "do not divide 40 inputs ('layer'); Halftone's own operators do");
+  expect_refused(fully_connected(weights_of("fp16", 16, kChannel)),
+                 "operators of ONNX alone cannot hold weights in fp16 of 16 bits: codes of more "
+                 "than 8 bits ('layer'); Halftone's own operators do");
   ir::Graph up;
   const auto image = up.add_input("x", ir::test::float_type({ir::kBatch, 4, 4}));
   const auto filters = up.add_constant("w", learned_weights(2, kChannel, {2, 3, 4}));

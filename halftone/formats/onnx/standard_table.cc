@@ -22,15 +22,24 @@ std::size_t field_bits(int bits) {
   return field;
 }
 
+/// Columns up to the end of the last group.
+std::size_t whole_cols(const ir::EncodedTensor& weights) {
+  const std::size_t cols = weights.codes.cols;
+  const std::size_t groups = weights.encoding->groups_per_row(cols);
+  return groups > 1 ? groups * weights.encoding->group_size : cols;
+}
+
 /// The codes row by row, those of a byte in its fields from the lowest on.
-ir::Tensor packed_codes(const numerics::BitPlanes& codes, std::size_t field) {
+/// @param cols  of a row, with missing ones
+ir::Tensor packed_codes(const numerics::BitPlanes& codes, std::size_t cols, std::size_t field) {
   const std::size_t per_byte = 8 / field;
-  const std::size_t count = codes.rows * codes.cols;
+  const std::size_t count = codes.rows * cols;
   const std::size_t bytes = (count + per_byte - 1) / per_byte;
   ir::Tensor packed(ir::ElementType::kUint8, {dim(bytes), 1});
   const auto to = packed.as<std::uint8_t>();
   for (std::size_t i = 0; i < count; ++i) {
-    const auto code = static_cast<unsigned>(codes.code(i / codes.cols, i % codes.cols));
+    if (i % cols >= codes.cols) continue;
+    const auto code = static_cast<unsigned>(codes.code(i / cols, i % cols));
     to[i / per_byte] = static_cast<std::uint8_t>(to[i / per_byte] | code << (i % per_byte * field));
   }
   return packed;
@@ -43,10 +52,16 @@ class Table {
       : graph_(graph), name_(std::move(name)), weights_(weights), encoding_(*weights.encoding) {}
 
   ValueId build() {
+    const std::size_t rows = weights_.codes.rows;
+    const std::size_t cols = whole_cols(weights_);
     const std::size_t blocks = encoding_.num_blocks();
-    const ir::Shape matrix{dim(blocks), dim(weights_.codes.rows * weights_.codes.cols / blocks)};
+    const ir::Shape matrix{dim(blocks), dim(rows * cols / blocks)};
     const ValueId codes = add("codes", ir::Cast{ir::ElementType::kInt32}, {add_codes(matrix)});
-    const ValueId values = encoding_.codebook == nullptr ? look_up(codes) : scaled(codes);
+    ValueId values = encoding_.codebook == nullptr ? look_up(codes) : scaled(codes);
+    if (cols != weights_.codes.cols) {
+      values = add("rows", ir::Reshape{ir::Shape{dim(rows), dim(cols)}}, {values});
+      values = add("columns", ir::Slice{1, 0, 1, weights_.codes.cols}, {values});
+    }
     return add("weights", ir::Reshape{weights_.shape}, {values});
   }
 
@@ -64,8 +79,8 @@ class Table {
   /// The codes of each block, as bytes.
   ValueId add_codes(const ir::Shape& matrix) {
     const std::size_t field = field_bits(encoding_.bits);
-    ValueId bytes = constant("packed", packed_codes(weights_.codes, field));
-    const std::size_t count = weights_.codes.rows * weights_.codes.cols;
+    ValueId bytes = constant("packed", packed_codes(weights_.codes, whole_cols(weights_), field));
+    const std::size_t count = weights_.codes.rows * whole_cols(weights_);
     if (field < 8) {
       std::vector<std::uint8_t> shifts;
       for (std::size_t shift = 0; shift < 8; shift += field) {
@@ -124,14 +139,7 @@ class Table {
 }  // namespace
 
 std::string why_no_table(const ir::EncodedTensor& weights) {
-  const MatrixEncoding& encoding = *weights.encoding;
-  if (encoding.bits > 8) return "codes of more than 8 bits";
-  const bool is_grouped = encoding.granularity == numerics::Granularity::kGroup;
-  if (is_grouped && weights.codes.cols % encoding.group_size != 0) {
-    return "groups of " + std::to_string(encoding.group_size) + " that do not divide " +
-           std::to_string(weights.codes.cols) + " inputs";
-  }
-  return {};
+  return weights.encoding->bits > 8 ? "codes of more than 8 bits" : "";
 }
 
 std::size_t table_bits(const ir::EncodedTensor& weights) {
@@ -139,7 +147,7 @@ std::size_t table_bits(const ir::EncodedTensor& weights) {
   const std::size_t numbers = encoding.codebook == nullptr
                                   ? encoding.num_blocks() << encoding.bits
                                   : encoding.scales.size() + encoding.offsets.size();
-  return field_bits(encoding.bits) * weights.codes.rows * weights.codes.cols + 32 * numbers;
+  return field_bits(encoding.bits) * weights.codes.rows * whole_cols(weights) + 32 * numbers;
 }
 
 ir::ValueId add_table(ir::Graph& graph, const std::string& name, const ir::EncodedTensor& weights) {
