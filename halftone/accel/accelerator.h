@@ -166,7 +166,7 @@ std::string to_toml(const Accelerator& accelerator);
 std::vector<std::string> shipped_accelerators();
 
 /// A description of the program by name, or else a file.
-/// @throws Error kIo if there is neither; as parse_accelerator()
+/// @throws Error kUsage if there is neither; as parse_accelerator()
 Accelerator load_accelerator(const std::string& name_or_path);
 /// The text of a description, likewise.
 std::string accelerator_text(const std::string& name_or_path);

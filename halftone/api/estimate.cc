@@ -23,6 +23,7 @@ accel::Accelerator accelerator_of(const std::string& description) {
 }
 
 accel::Workload workload_of(Network network, const EstimateJob& job) {
+  if (job.batch == std::size_t{0}) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
   const std::string name = network.name;
   if (job.recipe) {
     ir::Graph floats = prepared(std::move(network), Purpose::kFit);

@@ -35,7 +35,7 @@ struct EstimateJob {
 };
 
 /// The work of a network as it runs, with the codes of a recipe.
-/// @throws Error as prepared() and compress::with_rule_codes()
+/// @throws Error kUsage for a batch of 0; as prepared() and compress::with_rule_codes()
 accel::Workload workload_of(Network network, const EstimateJob& job = {});
 
 /// @throws Error as workload_of() and accel::estimate()

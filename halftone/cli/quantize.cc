@@ -5,10 +5,12 @@
 #include <iostream>
 #include <optional>
 
+#include "halftone/api/presets.h"
 #include "halftone/api/sensitivity.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/budget_options.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/one_of.h"
 #include "halftone/cli/print_report.h"
 #include "halftone/cli/quantize_language.h"
 #include "halftone/report/sensitivity.h"
@@ -29,6 +31,7 @@ struct QuantizeOptions {
   LanguageQuantizeArguments language;
   BudgetArguments budget;
   std::vector<CLI::Option*> networks_only;  ///< that language models do not have
+  std::string preset;  ///< of presets(); empty: none
 };
 
 void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
@@ -123,6 +126,35 @@ void add_budget(CLI::App& verb, BudgetArguments& options) {
   }
 }
 
+void add_preset(CLI::App& verb, QuantizeOptions& options) {
+  std::vector<std::string> names;
+  for (const Preset& each : presets()) names.push_back(each.name);
+  CLI::Option* preset =
+      verb.add_option("--preset", options.preset,
+                      "Settings by one word: int8 (weights and inputs as 8-bit integers), w4a8 "
+                      "(weights of 4 bits, inputs of 8), smallest or fastest (as --budget "
+                      "loss=0.01, with the fewest bytes or the least time here)")
+          ->check(OneOf(names));
+  options.networks_only.push_back(preset);
+  for (const char* name : {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme",
+                           "--activation-scheme", "--type", "--arithmetic", "--full-integer", "--budget"}) {
+    preset->excludes(verb.get_option(name));
+  }
+}
+
+/// Does what the preset says, if there is one.
+void apply_preset(QuantizeOptions& options) {
+  if (options.preset.empty()) return;
+  const Preset preset = preset_named(options.preset);
+  RecipeOptions& recipe = options.recipe;
+  recipe.weight_bits = preset.settings.weight_bits;
+  recipe.activation_bits = preset.settings.activation_bits;
+  recipe.weight_scheme = preset.settings.weight_scheme;
+  recipe.activation_scheme = preset.settings.activation_scheme;
+  recipe.arithmetic = preset.settings.arithmetic;
+  options.budget.limits = preset.limits;
+}
+
 /// Of a language model, a budget of bytes is a size, one of a loss is a predicted divergence.
 /// @throws CLI::Error if the budget is another one, or beside another way to choose types
 void set_limit(const CLI::App& verb, QuantizeOptions& options) {
@@ -154,10 +186,12 @@ void add_quantize(CLI::App& app, Action& action) {
   CLI::Option* data = verb->get_option("--data")->required(false);
   add_language_quantize_options(*verb, options->language);
   add_budget(*verb, options->budget);
+  add_preset(*verb, *options);
   options->language.text->excludes(data);
   options->language.calibrate->excludes(data);
   verb->final_callback([options, &action, data, verb] {
-    const bool has_budget = !options->budget.option->empty();
+    apply_preset(*options);
+    const bool has_budget = !options->budget.limits.empty();
     const bool is_language = is_language_job(options->language, !data->empty(), has_budget);
     options->language.job.input = options->input;
     options->language.job.output = options->output;

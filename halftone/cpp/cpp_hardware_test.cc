@@ -93,16 +93,18 @@ TEST(CppEstimate, SaysWhatIsWrong) {
   expect("devices: expected at least 1, found 0", kChip, {.devices = 0});
   expect("batch: expected at least 1, found 0", kChip, {.batch = 0});
   expect("accelerator: line 1: ", "nonsense = 1\n", {});
-  expect_error(ErrorKind::kIo, "no-chip", [&] { (void)estimate(model, "no-chip"); });
+  expect("no accelerator 'no-chip': known are ", "no-chip", {});
+  expect_error(ErrorKind::kUnsupported, "but memory 'flash' of Cortex-M4 has",
+               [&] { (void)estimate(model, "cortex-m4"); });
 }
 
 TEST(CppAccelerators, HaveNamesAndTexts) {
   EXPECT_THAT(accelerators(), Contains("h100"));
   const Model model = load(kModel);
-  for (const std::string& name : accelerators()) {
+  for (const char* name : {"h100", "edge-2bit"}) {
     EXPECT_EQ(estimate(model, accelerator_text(name)).seconds, estimate(model, name).seconds);
   }
-  expect_error(ErrorKind::kIo, "no-chip", [] { (void)accelerator_text("no-chip"); });
+  expect_error(ErrorKind::kUsage, "no-chip", [] { (void)accelerator_text("no-chip"); });
 }
 
 TEST(CppExplore, ChoosesHardwareAndBits) {

@@ -23,7 +23,7 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API std::vector<std::string> accelerators();
   /// The description of an accelerator in TOML, to be changed; docs/accelerators.md has the keys.
   /// @param name  of accelerators()
-  /// @throws Error kIo if there is none of this name
+  /// @throws Error kUsage if there is none of this name
   HALFTONE_CPP_API std::string accelerator_text(const std::string& name);
 
   /// For estimate().
@@ -39,8 +39,9 @@ HALFTONE_VERSIONED namespace v0 {
 
   /// Time and energy of a network on described hardware, as `halftone estimate` prints them.
   /// @param accelerator  a name of accelerators(), the path of a TOML file, or the text of one
-  /// @throws Error kIo if there is no such accelerator; kUsage for a wrong description, method or
-  ///         split; kUnsupported if no unit computes an operation, or memory is too small
+  /// @throws Error kUsage if there is no such accelerator, for a wrong description, method or
+  /// split;
+  ///         kUnsupported if no unit computes an operation, or memory is too small
   HALFTONE_CPP_API HardwareEstimate estimate(const Model& model, const std::string& accelerator,
                                              const EstimateOptions& options = {});
 

@@ -408,6 +408,7 @@ class Chat:
         The seed of answer i is seed + i. on_text, on_token: as in LanguageModel.generate().
         """
         conversation = [*self._messages, {"role": "user", "content": message}]
+        options: Any = self._options
         found = self._model.answer(
             conversation,
             template=self._template,
@@ -415,7 +416,7 @@ class Chat:
             forgets=True,
             on_text=on_text,
             on_token=on_token,
-            **self._options,
+            **options,
         )
         first = 1 if conversation[0]["role"] == "system" else 0
         kept = [*conversation[:first], *conversation[first + found.forgotten_messages :]]

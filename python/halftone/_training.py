@@ -118,9 +118,10 @@ def _set_options(how: Any, options: Mapping[str, Any]) -> None:
         check(name, value, hints[name])
         if isinstance(value, int) and not isinstance(value, bool) and value < 0:
             raise ValueError(f"{name}: expected at least 0, found {value}")
+        given: Any = value
         if name == "checkpoint":
-            value = "" if value is None else os.fsdecode(value)
-        setattr(how, name, list(map(float, value)) if name == "milestones" else value)
+            given = os.fsdecode(given or "")
+        setattr(how, name, list(map(float, given)) if name == "milestones" else given)
 
 
 def _set_callbacks(how: Any, callback: ProgressCallback | None, on_epoch: OnEpoch | None) -> None:

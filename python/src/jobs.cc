@@ -4,15 +4,18 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "halftone/api/elapsed.h"
 #include "halftone/api/evaluate.h"
 #include "halftone/api/machine.h"
 #include "halftone/api/measure.h"
+#include "halftone/api/presets.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/recipe.h"
 #include "halftone/report/report.h"
@@ -121,6 +124,18 @@ void bind_recipe(nb::module_& module) {
       .def_rw("arithmetic", &SettingNames::arithmetic)
       .def_rw("calibrator", &SettingNames::calibrator)
       .def_rw("ends", &SettingNames::ends, nb::arg().none());
+  module.def("preset_names", [] {
+    std::vector<std::string> names;
+    for (const Preset& each : presets()) names.push_back(each.name);
+    return names;
+  });
+  module.def(
+      "preset",
+      [](const std::string& name) {
+        const Preset preset = preset_named(name);
+        return std::pair(preset.settings, preset.limits);
+      },
+      nb::arg("name"));
   nb::class_<RecipeHolder>(module, "Recipe")
       .def_static(
           "load",

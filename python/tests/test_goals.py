@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import subprocess
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 import halftone as ht
-from conftest import MNIST, NETWORK, classes, pixels
+from conftest import MNIST, NETWORK, Program, classes, pixels, write_tiny_gguf
+from halftone import _halftone as native
 from halftone._metric import escaped, within_drop
+from halftone._presets import Preset
 
 FAST: Any = {"limit": 60, "progress": False}
 
@@ -21,6 +25,25 @@ def accuracy(model: ht.Model) -> float:
 
 def bits(model: ht.Model) -> list[tuple[int, int]]:
     return [(layer.weight_bits, layer.activation_bits) for layer in model.layers]
+
+
+def test_presets_are_those_of_the_program(program: Program, tmp_path: Path) -> None:
+    assert list(get_args(Preset)) == native.preset_names()
+    out = tmp_path / "small.circle"
+    program("quantize", NETWORK, "-o", out, "--data", MNIST, "--limit", 60, "--preset", "int8")
+    expected, _ = ht.quantize(NETWORK, MNIST, "int8", **FAST)
+    assert out.read_bytes() == expected.to_bytes()
+
+
+def test_presets_are_of_networks_alone(program: Program, tmp_path: Path) -> None:
+    write_tiny_gguf(tmp_path / "m.gguf")
+    (tmp_path / "t.txt").write_text("foxes ran away")
+    words = ["quantize", tmp_path / "m.gguf", "-o", tmp_path / "o.gguf", "--preset", "int8"]
+    with pytest.raises(subprocess.CalledProcessError) as found:
+        program(*words, "--text", tmp_path / "t.txt")
+    assert "--preset: only of networks that are no language models" in found.value.stderr
+    with pytest.raises(ValueError, match="expected one of int8, w4a8, smallest, fastest, found 'x'"):
+        native.preset("x")
 
 
 def test_presets_are_the_settings_that_they_say() -> None:
