@@ -181,6 +181,8 @@ class Model:
         self, *, simplified: bool = False, work: bool = False, batch: int | None = None
     ) -> Inspection:
         """Inputs, outputs, operators and layers; see halftone.inspect()."""
+        if batch is not None and batch < 1:
+            raise ValueError(f"batch: expected at least 1, found {batch}")
         return Inspection(self._network.inspect(self._format, simplified, work, batch))
 
     @checked

@@ -85,12 +85,12 @@ def test_accelerators_have_texts() -> None:
 
 def test_a_search_has_the_figures_of_the_program(program: Program, space: Path) -> None:
     printed = json.loads(program(
-        "explore", NETWORK, "--space", space, "--data", MNIST, "--limit", 80, "--objective",
+        "explore", NETWORK, "--space", space, "--data", MNIST, "--limit", 40, "--objective",
         "energy", "--budget", "accuracy-drop=0.2,area=1.2", "--json"))
-    found = ht.explore(str(NETWORK), str(MNIST), SPACE, limit=80, objective="energy",
+    found = ht.explore(str(NETWORK), str(MNIST), SPACE, limit=40, objective="energy",
                        budget={"accuracy_drop": 0.2, "area": 1.2}, progress=False)
     assert found.to_dict() == printed
-    from_file = ht.explore(str(NETWORK), str(MNIST), space, limit=80, objective="energy",
+    from_file = ht.explore(str(NETWORK), str(MNIST), space, limit=40, objective="energy",
                            budget="accuracy-drop=0.2,area=1.2", progress=False)
     assert from_file.to_dict() == printed
 
@@ -119,8 +119,8 @@ def test_crossbars_have_the_figures_of_the_program(program: Program, tmp_path: P
     printed = json.loads(program(
         "crossbar", tmp_path / "small.circle", "--device", "pcm", "--data", MNIST, "--limit", 100,
         "--seeds", 3, "--seconds", 1e6, "--json"))
-    found = ht.crossbar(small, MNIST, device="pcm", limit=100, seeds=3, seconds=1e6,
-                        progress=False)
+    found = ht.crossbar(tmp_path / "small.circle", MNIST, device="pcm", limit=100, seeds=3,
+                        seconds=1e6, progress=False)
     assert found.to_dict() == printed
     assert len(found.values) == 3 and found.mean == pytest.approx(np.mean(found.values))
     assert found.deviation == pytest.approx(np.std(found.values, ddof=1))

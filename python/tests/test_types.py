@@ -45,9 +45,9 @@ cells: tuple[float, ...] = ht.crossbar(model, out, device="pcm").values
 epochs: tuple[ht.EpochResult, ...] = ht.train(model, out, epochs=2, optimizer="sgd").report.epochs
 small: ht.Model = ht.distill(model, out, weight_bits=1, temperature=2.0).model
 levels: npt.NDArray[np.float32] = ht.Encoding.uniform(0.1, 3, 8).levels()
-def accuracy(found: ht.Model) -> float:
+def score(found: ht.Model) -> float:
     return 0.5
-drop = ht.quantize(model, out, "int8", metric=accuracy, largest_drop=0.1,
+drop = ht.quantize(model, out, "int8", metric=score, largest_drop=0.1,
                    skip=lambda layer: layer.weight_bytes < 100).report.metric
 kept: tuple[str, ...] = drop.float_layers if drop is not None else ()
 """
