@@ -168,7 +168,7 @@ TEST_F(ProgramReport, EstimatesWhatEachLayerLosesAsSensitivityDoes) {
     EXPECT_GT(layer["eight_bit_bytes"].get<int>(), layer["weight_bytes"].get<int>());
   }
   EXPECT_EQ(found["model"]["causes"]["kind"], "kl");
-  EXPECT_THAT(found["verdict"]["command"].get<std::string>(), HasSubstr("--recipe better.toml"));
+  EXPECT_FALSE(found["verdict"]["causes"].empty());
 }
 
 TEST_F(ProgramReport, EscapesNamesWithMarkup) {

@@ -54,6 +54,7 @@ pre{background:var(--box);border:1px solid var(--grid);border-radius:.3rem;paddi
 .causes p{margin:.15rem 0;font-size:14px}
 figure.strip{margin:.8rem 0}
 svg.strip{width:100%;height:84px;display:block}
+svg.strip .bar{fill:var(--c0)}
 svg.strip a:hover path,svg a:focus path{stroke:var(--text);stroke-width:2}
 .legend{white-space:nowrap}
 i[class^=c]{display:inline-block;width:.8em;height:.8em;border-radius:.15em;background:var(--c)}
@@ -125,6 +126,8 @@ width:11rem;overflow-wrap:anywhere}
 .legend{white-space:normal}
 .matrix{font-size:11px}
 .matrix th,.matrix td{padding:.1rem .2rem}
+.matrix th[scope=row]{overflow-wrap:normal}
+.matrix thead th:not(:first-child){writing-mode:vertical-rl;transform:rotate(180deg)}
 }
 @media print{
 :root,:root:not([data-theme=light]),:root[data-theme=dark]{color-scheme:light;--paper:#fff;--box:#f6f8fa;--text:#1f2328;--muted:#59636e;--grid:#d1d9e0;--bar:#d3e4f8}
