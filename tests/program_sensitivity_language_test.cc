@@ -129,12 +129,18 @@ TEST_F(ProgramLanguageSensitivity, IsShownOnAPage) {
   const json eval = json::parse(run_well("eval " + model() + reference + " --json").out);
   json shown = found["texts"][0];
   EXPECT_EQ(shown["text"], "fit.txt");
-  shown.erase("text");
+  EXPECT_EQ(shown["positions"][0]["first"], 1);
+  EXPECT_GE(shown["changed"][0]["kl_divergence"], shown["changed"][1]["kl_divergence"]);
+  for (const char* key : {"text", "positions", "changed"}) shown.erase(key);
   EXPECT_EQ(shown, eval);
   EXPECT_THAT(text_of(path("r.html")), HasSubstr(">blk.1.ffn_down.weight</th>"));
   expect_failure(page + " --reference " + tiny_->path(), 2,
                  "--reference, of a language model, requires --text");
-  expect_failure(page + " --time", 2, "--time: only of networks that are no language models");
+  const json timed = json::parse(run_well(page + " --time --json").out);
+  EXPECT_GT(timed["speed"]["depths"][0]["bytes_per_token"].get<double>(), 0);
+  EXPECT_EQ(timed["verdict"]["speed"]["to"], timed["speed"]["depths"][0]["tokens_per_second"]);
+  EXPECT_GT(timed["parts"][0]["seconds"].get<double>(), 0);
+  expect_failure(page + " --worst 3", 2, "--worst: only of networks that are no language models");
   expect_failure("report " + kModel + text + "-o " + path("r.html"), 2,
                  "--text: only of language models");
   expect_failure(page + " --sensitivity " + path("fit.txt"), 3, "fit.txt: ");
