@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "halftone/report/page/heat.h"
 #include "halftone/report/page/language_sections.h"
@@ -44,7 +45,7 @@ VerdictFigure language_speed_figure(const LanguageReport& report) {
   figure.words = ratio < 1 ? "slower" : "faster";
   figure.phrase = times + " times " + figure.words;
   figure.mood = ratio > 1.05 ? Mood::kGood : ratio < 0.95 ? Mood::kBad : Mood::kFair;
-  if (figure.mood == Mood::kFair) figure.phrase = "as fast";
+  if (figure.mood == Mood::kFair) figure.phrase = figure.words = "as fast";
   figure.detail = fmt::format("{} → {} tokens a second, {}", speed_text(*figure.from),
                               speed_text(*figure.to), reads);
   return figure;
@@ -108,6 +109,18 @@ std::string common_type(const LanguageReport& report) {
   return most == counts.end() ? "" : most->first;
 }
 
+/// Patterns of the matrices of blocks that have no type of few bits: "blk.*.ffn_down.weight".
+std::set<std::string> kept_patterns(const LanguageReport& report) {
+  std::set<std::string> patterns;
+  for (const MatrixFigures& matrix : report.matrices) {
+    const std::size_t first = matrix.name.find('.');
+    const std::size_t second = matrix.name.find('.', first + 1);
+    if (!matrix.block || matrix.bits < 16 || second == std::string::npos) continue;
+    patterns.insert(matrix.name.substr(0, first + 1) + "*" + matrix.name.substr(second));
+  }
+  return patterns;
+}
+
 /// A recipe that gives matrices better types, and the command that uses it.
 void add_type_help(const LanguageReport& report,
                    const std::vector<std::pair<std::string, std::string>>& types,
@@ -115,6 +128,9 @@ void add_type_help(const LanguageReport& report,
   const std::string common = common_type(report);
   if (common.empty() || types.empty() || report.reference.empty()) return;
   verdict.recipe = "[default]\ntype = \"" + common + "\"\n";
+  for (const std::string& pattern : kept_patterns(report)) {
+    verdict.recipe += "\n[[layer]]\nname = \"" + pattern + "\"\ntype = \"keep\"\n";
+  }
   double extra = 0;
   for (const VerdictCause& cause : verdict.causes) extra += cause.extra_bytes.value_or(0);
   for (const auto& [name, type] : types) {

@@ -58,7 +58,7 @@ VerdictFigure speed_figure(const ModelReport& report) {
   figure.words = is_slower ? "slower" : "faster";
   figure.phrase = times + " times " + figure.words;
   figure.mood = ratio > 1.05 ? Mood::kGood : ratio < 0.95 ? Mood::kBad : Mood::kFair;
-  if (figure.mood == Mood::kFair) figure.phrase = "as fast";
+  if (figure.mood == Mood::kFair) figure.phrase = figure.words = "as fast";
   figure.detail =
       time_text(1e-6 * *figure.from) + " → " + time_text(1e-6 * *figure.to) + ", " + run;
   return figure;

@@ -98,7 +98,7 @@ VerdictFigure size_figure(std::optional<double> from, double to) {
   figure.words = grows ? "larger" : "smaller";
   figure.phrase = ratio_text(grows ? 1 / ratio : ratio) + " times " + figure.words;
   figure.mood = ratio > 1.05 ? Mood::kGood : ratio < 0.95 ? Mood::kBad : Mood::kFair;
-  if (figure.mood == Mood::kFair) figure.phrase = "as large";
+  if (figure.mood == Mood::kFair) figure.phrase = figure.words = "as large";
   figure.detail = format_bytes(static_cast<std::size_t>(*from)) + " → " + own;
   return figure;
 }
