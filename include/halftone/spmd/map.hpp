@@ -200,7 +200,7 @@ class Mapped {
 /// The lanes lie along axis options.out_axes of the result's leaves.
 /// @throws Error  when called: kUsage if the axis name is in use, in_axes and the arguments differ
 ///                in number, or no argument is split; kShape if extents are zero or differ, or if
-///                results differ; the error of the first lane that failed, prefixed with its index
+///                results differ; what the first lane that failed threw, as it is
 template <typename F>
 auto vmap(F f, MapOptions options = {}) {
   return Mapped<detail::MapKind::kVmap, F>(std::move(f), std::move(options));
