@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs for many devices, written for one; docs/spmd.md is the introduction. Link Halftone::spmd.
-// Errors are exceptions of class halftone::Error (error.hpp); those of mapped functions stay as they
-// are.
+// Programs for many devices, written for one; docs/spmd.md is the introduction. Link
+// Halftone::spmd. Errors are exceptions of class halftone::Error (error.hpp); those of mapped
+// functions stay as they are.
 #pragma once
 
 #include "halftone/spmd/array.hpp"        // IWYU pragma: export
