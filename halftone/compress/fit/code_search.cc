@@ -2,7 +2,6 @@
 #include "halftone/compress/fit/code_search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 
 #include "halftone/base/parallel.h"
@@ -130,10 +129,8 @@ void CodeSearch::encode(MatrixView<const double> target, MatrixView<const double
   parallel_for((rows_ + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t b) {
     const std::size_t first = b * kRowsAtOnce;
     const std::size_t count = std::min(kRowsAtOnce, rows_ - first);
-    Matrix work(static_cast<Index>(count), static_cast<Index>(cols_));
-    for (std::size_t r = 0; r < count; ++r) {
-      std::ranges::copy(target.row(first + r), view_of(work).row(r).begin());
-    }
+    Matrix work = Eigen::Map<const Matrix>(target.row(first).data(), static_cast<Index>(count),
+                                           static_cast<Index>(cols_));
     Matrix errors(work.rows(), work.cols());
     const ColumnPass<double> pass{factor, view_of(work), view_of(errors)};
     pass.run([&](std::size_t k) {
@@ -302,22 +299,13 @@ bool CodeSearch::descend_row(std::size_t row, MatrixView<const double> hessian,
 
 void CodeSearch::refine(MatrixView<const double> hessian, MatrixView<const double> goal,
                         int sweeps) {
-  if (!is_shared()) {
+  std::vector<char> changed(rows_, 1);
+  for (int sweep = 0; sweep < sweeps && std::ranges::count(changed, 1) > 0; ++sweep) {
+    if (is_shared()) solve_shared_levels(hessian, goal);
     parallel_for(rows_, [&](std::size_t row) {
-      bool changed = true;
-      for (int sweep = 0; sweep < sweeps && changed; ++sweep) {
-        solve_row(row, row_equations(row, hessian, goal));
-        changed = descend_row(row, hessian, goal);
-      }
-    });
-    return;
-  }
-  std::atomic<bool> changed = true;
-  for (int sweep = 0; sweep < sweeps && changed; ++sweep) {
-    solve_shared_levels(hessian, goal);
-    changed = false;
-    parallel_for(rows_, [&](std::size_t row) {
-      if (descend_row(row, hessian, goal)) changed = true;
+      if (!is_shared() && changed[row] == 0) return;
+      if (!is_shared()) solve_row(row, row_equations(row, hessian, goal));
+      changed[row] = descend_row(row, hessian, goal) ? 1 : 0;
     });
   }
 }

@@ -2,6 +2,7 @@
 #include "halftone/compress/fit/group_error.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "halftone/base/buffer.h"
@@ -63,9 +64,7 @@ std::vector<double> squared_norms_of(std::size_t rows, std::size_t n,
 }
 
 double sum_of_all(const std::vector<double>& numbers) {
-  double sum = 0;
-  for (const double number : numbers) sum += number;
-  return sum;
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
 }  // namespace

@@ -201,18 +201,15 @@ void GroupRows::encode() {
 
 void GroupRows::begin_sweeps() {
   const MatrixView<const float> hessian = plan_.metric.hessian();
+  const bool is_diagonal = plan_.metric.is_diagonal();
+  const MatrixView<float> errors = is_diagonal ? work_.view() : deltas_.view();
   for (std::size_t c = 0; c < cols_; ++c) {
-    const float h = plan_.metric.is_diagonal() ? hessian(0, c) : 1;
+    const float h = is_diagonal ? hessian(0, c) : 1;
     for (std::size_t r = 0; r < lanes_; ++r) {
-      deltas_.view()(c, r) = h * (target_.view()(c, r) - values_.view()(c, r));
+      errors(c, r) = h * (target_.view()(c, r) - values_.view()(c, r));
     }
   }
-  if (plan_.metric.is_diagonal()) {
-    std::ranges::copy_n(deltas_.view().data_handle(), static_cast<std::ptrdiff_t>(cols_ * lanes_),
-                        work_.view().data_handle());
-    return;
-  }
-  kernels::matmul(hessian, deltas_.rows(0, cols_), work_.rows(0, cols_));
+  if (!is_diagonal) kernels::matmul(hessian, deltas_.rows(0, cols_), work_.rows(0, cols_));
 }
 
 void GroupRows::sweep_group(std::size_t group) {

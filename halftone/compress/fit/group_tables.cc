@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace halftone::compress {
@@ -82,12 +83,6 @@ std::vector<float> blocks_of(const std::vector<float>& matrix, std::size_t g, st
   return blocks;
 }
 
-double sum_of_floats(const std::vector<float>& numbers) {
-  double sum = 0;
-  for (const float number : numbers) sum += static_cast<double>(number);
-  return sum;
-}
-
 }  // namespace
 
 GroupTables tables_of_group(const Metric<float>& metric, const kernels::Codewords& codewords,
@@ -108,7 +103,7 @@ GroupTables tables_of_group(const Metric<float>& metric, const kernels::Codeword
     reciprocals[i] = h > 0 ? 1 / h : 0;
     importance[i] = u > 0 ? 1 / (u * u) : 0;
   }
-  const auto total = static_cast<float>(sum_of_floats(hessian));
+  const auto total = static_cast<float>(std::accumulate(hessian.begin(), hessian.end(), 0.0));
   return {std::move(factor),      std::move(inverse),    std::move(hessian),
           std::move(reciprocals), std::move(importance), total,
           std::move(encoding),    std::move(sweeping)};
