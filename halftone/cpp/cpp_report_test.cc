@@ -50,7 +50,8 @@ TEST_F(CppReport, ShowsWhatWasLost) {
   ReportOptions options;
   const Model quantized = in_two_bits();
   options.reference = float_;
-  options.beside = {float_};
+  options.beside = {float_, quantized};
+  options.classes = {"nought", "one"};
   options.data = samples_;
   options.worst = 3;
   double last = 0;
@@ -66,7 +67,8 @@ TEST_F(CppReport, ShowsWhatWasLost) {
   const std::string size = std::to_string(quantized.to_bytes("circle").size());
   EXPECT_THAT(found.json, HasSubstr("\"bytes\": " + size));
   EXPECT_THAT(found.html, HasSubstr("samples-h"));
-  EXPECT_THAT(found.html, HasSubstr("beside-h"));
+  EXPECT_THAT(found.html, HasSubstr("4 networks side by side"));
+  EXPECT_THAT(found.html, HasSubstr("<th scope=col>nought</th>"));
   options.progress = {};
   options.resources.threads = 1;
   EXPECT_EQ(report(quantized, options).html, found.html);

@@ -107,5 +107,14 @@ TEST(Layered, SizesFromNoneToManyAreSoundAndTheSameEveryTime) {
   }
 }
 
+TEST(Layered, IsLowerInLowerColumns) {
+  std::vector<LayoutEdge> edges;
+  for (std::size_t i = 0; i + 1 < 12; ++i) edges.emplace_back(i, i + 1);
+  const Layout high = layered(boxes(12), edges);
+  const Layout low = layered(boxes(12), edges, 200);
+  EXPECT_LT(low.height, high.height);
+  EXPECT_GT(low.width, high.width);
+}
+
 }  // namespace
 }  // namespace halftone::report::page

@@ -10,6 +10,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/compress/recipe.h"
+#include "halftone/report/page/heat.h"
 #include "halftone/report/page/html.h"
 #include "halftone/report/page/png.h"
 #include "halftone/report/page/side_files.h"
@@ -178,6 +179,21 @@ TEST(Verdict, JudgesOtherFigures) {
   EXPECT_THAT(to_html(content), HasSubstr("<strong>90.0 %</strong> same answers"));
   content.report.model.evaluation->reference->divergence.reset();
   EXPECT_THAT(to_html(content), HasSubstr("<strong>31.0 dB</strong> output SQNR"));
+}
+
+TEST(Heat, HasTheSameStepsForLossesAndDecibels) {
+  EXPECT_EQ(heat_of_loss(0), 0);
+  EXPECT_EQ(heat_of_loss(0.002), 1);
+  EXPECT_EQ(heat_of_loss(0.5), 5);
+  EXPECT_EQ(heat_of_loss(std::numeric_limits<double>::quiet_NaN()), 5);
+  LayerFigures layer{{"a", "Conv", "float32[1]"}, ""};
+  EXPECT_FALSE(heat_of(layer));
+  layer.error = compress::LayerError{99, 27};  // noise of 0.002
+  EXPECT_EQ(heat_of(layer), 1);
+  layer.loss = 0.5;
+  EXPECT_EQ(heat_of(layer), 5);
+  EXPECT_EQ(heat_of_share(1), 5);
+  EXPECT_EQ(heat_of_share(0), 0);
 }
 
 TEST(Page, ColoursLayersByLossInEveryPart) {

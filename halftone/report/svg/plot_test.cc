@@ -252,5 +252,47 @@ TEST(PlotOfSeries, NoPointsAreSaidSo) {
   EXPECT_THAT(svg, HasSubstr("no values"));
 }
 
+TEST(Plot, NamesPointsWhereThatCoversNoOtherName) {
+  Series near{"", {}, false};
+  for (const char* name : {"first", "second", "third"})
+    near.points.push_back({1, 1, "", false, name});
+  near.points.push_back({9, 9, "", false, "far <away>"});
+  const std::string svg = plot({"names", "x", "y", {near}});
+  EXPECT_THAT(svg, HasSubstr(">first</text>"));
+  EXPECT_THAT(svg, HasSubstr(">second</text>"));  // on the other side
+  EXPECT_EQ(count(svg, ">third</text>"), 0U);
+  EXPECT_THAT(svg, HasSubstr(">far &lt;away&gt;</text>"));
+}
+
+TEST(Plot, DimsASeriesAndDrawsLinesWithoutDots) {
+  Series line{"roof", {{1, 1, ""}, {2, 2, ""}}};
+  line.has_dots = false;
+  line.is_dim = true;
+  const std::string svg = plot({"lines", "x", "y", {line}});
+  EXPECT_THAT(svg, HasSubstr("<g class=\"h1 dim\"><path class=line"));
+  EXPECT_EQ(count(svg, "<path class=dots"), 0U);
+}
+
+TEST(Plot, HasTicksWithPrefixes) {
+  const std::string svg =
+      plot({"ticks", "x", "y", {{"", {{1e9, 1, ""}, {1e12, 10, ""}}}}, true, true});
+  EXPECT_THAT(svg, HasSubstr(">1 G</text>"));
+  EXPECT_THAT(svg, HasSubstr(">1 T</text>"));
+}
+
+TEST(FileOf, IsXmlWithTheRulesOfItsClasses) {
+  const std::string title = "a=b \"c\" </svg>";
+  const std::string file = file_of(plot({title, "x=1", "y", {{"s", {{1, 2, "p=q"}, {2, 3, ""}}}}}));
+  EXPECT_TRUE(is_well_formed(file)) << file;
+  EXPECT_THAT(file,
+              testing::StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\""));
+  EXPECT_THAT(file, HasSubstr("<style>svg.plot"));
+  EXPECT_THAT(file, HasSubstr(">x=1</text>"));
+  EXPECT_THAT(file, HasSubstr("<title>p=q</title>"));
+  EXPECT_EQ(count(file, "=class"), 0U);
+  EXPECT_EQ(count(file, " class=h"), 0U);  // all values have quotes
+  EXPECT_EQ(count(file, " x=6"), 0U);
+}
+
 }  // namespace
 }  // namespace halftone::report::svg
