@@ -47,7 +47,7 @@ ul.missing{padding-left:1.2rem;margin:.8rem 0}
 .good strong{color:var(--good)}.fair strong{color:var(--fair)}.bad strong{color:var(--bad)}
 header .detail{margin:0}
 .detail{color:var(--muted);font-size:14px}
-.verdict{font-size:1.1rem;max-width:80rem;margin:.8rem 0 .4rem}
+.verdict{overflow-wrap:anywhere;font-size:1.1rem;max-width:80rem;margin:.8rem 0 .4rem}
 code{font-size:13px;background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.1rem .35rem;overflow-wrap:anywhere}
 .help{margin:.2rem 0 .6rem}
 pre{background:var(--box);border:1px solid var(--grid);border-radius:.3rem;padding:.5rem .8rem;margin:.3rem 0;font-size:13px;overflow-x:auto}

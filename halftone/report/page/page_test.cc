@@ -157,6 +157,15 @@ TEST(Verdict, NamesTheCausesAndTheCommandThatHelps) {
   EXPECT_EQ(recipe.for_layer("conv0").weights->bits, 3);  // as it is by default
 }
 
+TEST(Verdict, ShortensLongNames) {
+  Content content = compared();
+  const std::string name = "model/relu;" + std::string(300, 'x');
+  content.report.model.layers[1].reference_name = name;
+  const json verdict = json::parse(to_json(content))["verdict"];
+  EXPECT_EQ(verdict["causes"][0]["layer"], name);
+  EXPECT_EQ(verdict["sentences"][1], "model/relu;… causes 75 % of the loss of single layers.");
+}
+
 TEST(Verdict, TakesNoiseWhereNoLossWasEstimated) {
   Content content = compared();
   content.report.model.causes.reset();

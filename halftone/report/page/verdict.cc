@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "halftone/compress/recipe.h"
+#include "halftone/report/page/drawing.h"
 #include "halftone/report/page/heat.h"
 #include "halftone/report/page/page_parts.h"
 #include "halftone/report/table.h"
@@ -22,6 +23,7 @@ constexpr int kHelpBits = 8;
 constexpr std::size_t kMaxCauses = 3;
 constexpr double kLeastShareOfNoise = 0.05;
 constexpr std::size_t kMaxNamedSlow = 3;
+constexpr std::size_t kMaxSentenceName = 40;  ///< characters
 // Of accuracy, in points: below the first the loss is small, above the second large.
 constexpr double kFairPoints = 0.5;
 constexpr double kBadPoints = 2;
@@ -181,7 +183,7 @@ std::string causes_sentence(const Verdict& verdict) {
   std::vector<std::string> names;
   double share = 0;
   for (const VerdictCause& cause : verdict.causes) {
-    names.push_back(cause.name);
+    names.push_back(short_name(cause.name, kMaxSentenceName));
     share += cause.share;
   }
   return fmt::format("{} {} {:.0f} % of the {} of single layers.", listed(names),
@@ -257,7 +259,7 @@ void add_causes(const ModelReport& report, Verdict& verdict) {
 void add_slow_layers(const ModelReport& report, Verdict& verdict) {
   std::vector<std::string> slow;
   for (const LayerFigures& layer : report.model.layers) {
-    if (is_slow(report, layer)) slow.push_back(shown_name(layer));
+    if (is_slow(report, layer)) slow.push_back(short_name(shown_name(layer), kMaxSentenceName));
   }
   if (slow.empty()) return;
   const std::size_t count = slow.size();

@@ -15,6 +15,8 @@
 namespace halftone::report::page {
 namespace {
 
+constexpr std::size_t kMaxCardName = 60;  ///< characters
+
 const char* class_of(Mood mood) {
   switch (mood) {
     case Mood::kGood:
@@ -36,7 +38,7 @@ std::string figure_html(const VerdictFigure& figure) {
 }
 
 std::string cause_html(const VerdictCause& cause, const std::string& share_of) {
-  std::string name = markup(cause.name);
+  std::string name = markup(short_name(cause.name, kMaxCardName));
   if (!cause.anchor.empty()) name = "<a href=\"#" + cause.anchor + "\">" + name + "</a>";
   const std::string swatch = cause.heat ? fmt::format("<i class=c{}></i> ", *cause.heat) : "";
   return fmt::format(
