@@ -46,6 +46,25 @@ TEST_F(CppLanguage, SaysWhatAModelIs) {
   EXPECT_GT(model().bytes_per_token(10), model().bytes_per_token(0));
 }
 
+TEST_F(CppLanguage, RunsOnDevicesWithTheSameLogits) {
+  const std::vector<Token> tokens = model().tokenize("ab");
+  const std::vector<float> want = model().append_for_all(tokens);
+  expect_error(ErrorKind::kDevice, "no device opencl:99",
+               [&] { (void)open({.device = "opencl:99"}); });
+  for (const Device& device : devices()) {
+    if (!device.problem.empty()) continue;
+    LanguageModel there = open({.device = device.id});
+    EXPECT_EQ(there.append_for_all(tokens), want) << device.id;
+  }
+}
+
+TEST(CppDevices, BeginWithTheProcessor) {
+  const std::vector<Device> all = devices();
+  ASSERT_GE(all.size(), 3U);
+  EXPECT_EQ(all[0].id, "cpu");
+  EXPECT_EQ(all[0].problem, "");
+}
+
 TEST_F(CppLanguage, TurnsTextIntoTokensAndBack) {
   const std::vector<Token> tokens = model().tokenize("a b");
   EXPECT_EQ(tokens.size(), 5U);

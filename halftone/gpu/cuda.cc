@@ -15,12 +15,12 @@ namespace {
 using cuda::driver;
 using cuda::Status;
 
-/// @throws Error kDevice or kMemory unless the status says success
+/// @throws Error kDevice unless the status says success
 void check(const DeviceInfo& info, const std::string& what, Status status) {
   if (status == 0) return;
   const char* text = nullptr;
   if (driver().error_text(status, &text) != 0 || text == nullptr) text = "unknown error";
-  fail(status == cuda::kOutOfMemory ? ErrorKind::kMemory : ErrorKind::kDevice,
+  fail(ErrorKind::kDevice,
        info.id() + ": " + what + ": " + text + " (" + std::to_string(status) + ")");
 }
 

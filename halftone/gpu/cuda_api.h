@@ -19,7 +19,6 @@ struct Function;
 struct Stream;
 struct Event;
 
-inline constexpr Status kOutOfMemory = 2;
 inline constexpr int kUnits = 16;  ///< attributes of devices
 inline constexpr int kMajor = 75;
 inline constexpr int kMinor = 76;

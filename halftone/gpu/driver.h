@@ -106,8 +106,8 @@ class Event {
 };
 
 /// A device with one queue: what is asked for first is done first. One thread at a time may use it.
-/// All functions throw Error kDevice, "opencl:0: ...: ...", if the driver reports an error, and
-/// kMemory if the device has too little memory. Errors of a launch may come with a later call.
+/// All functions throw Error kDevice, "opencl:0: ...: ...", if the driver reports an error, such as
+/// too little memory or a device that was lost. Errors of a launch may come with a later call.
 class Device {
  public:
   Device() = default;

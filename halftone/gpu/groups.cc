@@ -18,6 +18,7 @@ using numerics::GroupScales;
 
 constexpr std::size_t kBlockRows = 16;  ///< ROWS and LANES of text/groups.cl
 constexpr std::size_t kBlockLanes = 16;
+constexpr std::size_t kManyRows = 8;  ///< X_ROWS
 constexpr std::size_t kByteValues = 256;
 
 /// How scales are stored: SCALES of text/groups.cl.
@@ -104,6 +105,7 @@ GroupMatrix::GroupMatrix(Programs& programs, const kernels::PackedGroups& weight
   codewords_ = upload(device, codewords_of(weights.format()));
   const std::string text = group_text(weights.format(), extents_.piece());
   multiply_ = &programs.kernel(text, "multiply_groups");
+  multiply_many_ = &programs.kernel(text, "multiply_many");
   multiply_experts_ = &programs.kernel(text, "multiply_experts");
   decode_ = &programs.kernel(text, "decode_rows");
 }
@@ -131,6 +133,15 @@ Launch GroupInputs::encode(const Buffer& x) const {
 }
 
 Launch multiply_groups(const GroupMatrix& w, const GroupInputs& x, const Buffer& y) {
+  if (x.rows() >= kManyRows) {
+    Grid grid = {(w.rows_ + kernels::kStripRows - 1) / kernels::kStripRows,
+                 (x.rows() + kManyRows - 1) / kManyRows, kernels::kStripRows};
+    return {w.multiply_many_,
+            grid,
+            {*w.weights_, *w.scale_table_, *w.codewords_, x.codes(), x.scales(), x.shares(),
+             x.sums(), y, number(w.rows_), number(w.extents_.padded_cols()), number(w.strip_bytes_),
+             number(w.block_bytes_), number(x.rows())}};
+  }
   return {w.multiply_,
           {(w.rows_ + kBlockRows - 1) / kBlockRows, x.rows(), kBlockRows * kBlockLanes},
           {*w.weights_, *w.scale_table_, *w.codewords_, x.codes(), x.scales(), x.shares(), x.sums(),

@@ -41,6 +41,7 @@ class GroupMatrix {
   std::unique_ptr<Buffer> scale_table_;
   std::unique_ptr<Buffer> codewords_;
   Kernel* multiply_ = nullptr;
+  Kernel* multiply_many_ = nullptr;
   Kernel* multiply_experts_ = nullptr;
   Kernel* decode_ = nullptr;
 };

@@ -107,6 +107,7 @@ class ProductsOnDevice : public OnDevice, public testing::WithParamInterface<Nam
 TEST_P(ProductsOnDevice, HaveTheBitsOfTheReference) {
   EXPECT_EQ(differing_outputs(130, 512, 1), 0U);
   EXPECT_EQ(differing_outputs(70, 1280, 3), 0U);
+  EXPECT_EQ(differing_outputs(70, 256, 13), 0U);
   EXPECT_EQ(differing_outputs(17, 256, 256), 0U);
 }
 

@@ -34,16 +34,10 @@ std::string status_text(Status status) {
   return "error " + std::to_string(status);
 }
 
-bool is_memory(Status status) {
-  return status == opencl::kMemoryFailure || status == opencl::kOutOfHostMemory ||
-         status == opencl::kInvalidBufferSize;
-}
-
-/// @throws Error kDevice or kMemory unless the status says success
+/// @throws Error kDevice unless the status says success
 void check(const DeviceInfo& info, const char* what, Status status) {
   if (status == opencl::kSuccess) return;
-  fail(is_memory(status) ? ErrorKind::kMemory : ErrorKind::kDevice,
-       info.id() + ": " + what + ": " + status_text(status));
+  fail(ErrorKind::kDevice, info.id() + ": " + what + ": " + status_text(status));
 }
 
 /// A device and the platform it belongs to.

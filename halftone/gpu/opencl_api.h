@@ -23,9 +23,6 @@ using Status = std::int32_t;  ///< 0: success
 using Bits = std::uint64_t;
 
 inline constexpr Status kSuccess = 0;
-inline constexpr Status kMemoryFailure = -4;
-inline constexpr Status kOutOfHostMemory = -6;
-inline constexpr Status kInvalidBufferSize = -61;
 inline constexpr Bits kAllDevices = 0xFFFFFFFF;
 inline constexpr Bits kProfiling = 2;
 inline constexpr Bits kReadWrite = 1;

@@ -24,6 +24,7 @@ LanguageModelOptions open_options(const halftone_language_options& options) {
   open.cache = kCaches[static_cast<std::size_t>(options.cache)];
   open.execution.int8_activations = options.float_activations == 0;
   if (options.lora != nullptr) open.lora = options.lora;
+  if (options.device != nullptr) open.device = options.device;
   return open;
 }
 

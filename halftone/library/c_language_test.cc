@@ -395,6 +395,10 @@ TEST_F(CLanguage, RefusesWhatIsNotThere) {
   EXPECT_FAILS(halftone_language_model_load(context_, tiny_.path().c_str(), &options, &model),
                HALFTONE_IO, "none: cannot open");
   options.lora = nullptr;
+  options.device = "opencl:99";
+  EXPECT_FAILS(halftone_language_model_load(context_, tiny_.path().c_str(), &options, &model),
+               HALFTONE_DEVICE, "no device opencl:99");
+  options.device = nullptr;
   EXPECT_FAILS(halftone_language_model_load(nullptr, "a.gguf", nullptr, &model), HALFTONE_USAGE,
                "context: expected a pointer, found NULL");
   EXPECT_FAILS(halftone_language_model_load(context_, nullptr, nullptr, &model), HALFTONE_USAGE,

@@ -66,6 +66,8 @@ typedef struct halftone_language_options {
                               float32 */
   const char* lora;      /**< low-rank changes of matrices: a folder of the package peft, or a GGUF
                               file; NULL: none */
+  const char* device;    /**< a graphics card such as "opencl:0" or "cuda", which gives the same
+                              logits; NULL or "cpu": the processor */
 } halftone_language_options;
 
 /** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a
@@ -75,7 +77,7 @@ typedef struct halftone_language_options {
  *  @param options  may be NULL
  *  @return HALFTONE_IO, HALFTONE_FORMAT, HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY;
  *          HALFTONE_USAGE for an option out of range, a context that the positions of the model do
- * not reach, or a missing or superfluous tokenizer */
+ * not reach, or a missing or superfluous tokenizer; HALFTONE_DEVICE if there is no such device */
 HALFTONE_API halftone_status halftone_language_model_load(
     const halftone_context* context, const char* path, const halftone_language_options* options,
     halftone_language_model** model) HALFTONE_NOEXCEPT;

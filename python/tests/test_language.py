@@ -57,6 +57,24 @@ def test_facts(model: ht.LanguageModel, files: Path) -> None:
     assert opened(files, context=20).context == 20
 
 
+def test_devices_have_the_same_logits(model: ht.LanguageModel, files: Path) -> None:
+    found = ht.devices()
+    assert found[0].id == "cpu" and found[0].problem is None
+    want = model.append([1, SPACE, token_of("a")])
+    for device in found:
+        if device.problem is None:
+            there = opened(files, device=device.id)
+            np.testing.assert_array_equal(there.append([1, SPACE, token_of("a")]), want)
+    with pytest.raises(RuntimeError, match="no device opencl:99"):
+        opened(files, device="opencl:99")
+
+
+def test_devices_are_those_of_the_program(program: Program) -> None:
+    rows = json.loads(program("devices", "--json"))["devices"]
+    assert [row["id"] for row in rows] == [device.id for device in ht.devices()]
+    assert [row["problem"] for row in rows] == [device.problem for device in ht.devices()]
+
+
 def test_text_becomes_tokens_and_back(model: ht.LanguageModel) -> None:
     assert model.tokenize("ab") == [1, SPACE, token_of("a"), token_of("b")]
     assert model.tokenize("ab", begin=False) == [SPACE, token_of("a"), token_of("b")]

@@ -131,6 +131,15 @@ FUNC Place place_of(GLOBAL const uchar* strip, uint row, uint input, uint padded
   return place;
 }
 
+// The sum of products with levels, of that with the numbers of four_numbers(). x_sum: of x.
+FUNC int level_sum(int sum, int x_sum) {
+#if VECTOR > 1 || defined(LEVELS)
+  return sum;
+#else
+  return STEP * sum + FIRST * x_sum;
+#endif
+}
+
 // The exact integer sum of a piece. x: its codes; x_sum: their sum.
 FUNC int piece_sum(Place place, GLOBAL const codeword_t* codewords, uint begin,
                    GLOBAL const int* x, int x_sum) {
@@ -140,11 +149,7 @@ FUNC int piece_sum(Place place, GLOBAL const codeword_t* codewords, uint begin,
     GLOBAL const uint* unit = place.unit + in_step / 8 * UNIT_WORDS;
     sum = dot4(four_numbers(unit, codewords, in_step % 8, place.row), x[quad], sum);
   }
-#if VECTOR > 1 || defined(LEVELS)
-  return sum;
-#else
-  return STEP * sum + FIRST * x_sum;
-#endif
+  return level_sum(sum, x_sum);
 }
 
 #define ROWS 16          // of a block of threads
@@ -209,6 +214,56 @@ KERNEL multiply_groups(GLOBAL const uchar* weights, GLOBAL const float* scale_ta
   multiply_row(terms, weights, scale_table, codewords, x + GROUP_Y() * (padded_cols / 4),
                x_scales + pieces, x_shares + pieces, x_sums + pieces, y + GROUP_Y() * rows, 0, rows,
                padded_cols, strip_bytes, block_bytes);
+}
+
+#define X_ROWS 8
+
+// The same of many rows: a thread has an output of 8 rows of x, and adds the terms of each in order.
+// The numbers of weights are decoded once for all of them.
+KERNEL multiply_many(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
+                     GLOBAL const codeword_t* codewords, GLOBAL const int* x,
+                     GLOBAL const float* x_scales, GLOBAL const float* x_shares,
+                     GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
+                     uint strip_bytes, uint block_bytes, uint x_rows) {
+  uint o = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
+  if (o >= rows) return;
+  GLOBAL const uchar* strip = weights + (size_t)(o / STRIP_ROWS) * strip_bytes;
+  uint num_pieces = padded_cols / PIECE;
+  uint first_row = GROUP_Y() * X_ROWS;
+  uint x_row[X_ROWS];
+  float acc[X_ROWS];
+  for (uint i = 0; i < X_ROWS; ++i) {
+    x_row[i] = first_row + i < x_rows ? first_row + i : x_rows - 1;
+    acc[i] = 0;
+  }
+  for (uint p = 0; p < num_pieces; ++p) {
+    Place place = place_of(strip, o % STRIP_ROWS, p * PIECE, padded_cols, block_bytes);
+    int sums[X_ROWS];
+    for (uint i = 0; i < X_ROWS; ++i) sums[i] = 0;
+    for (uint quad = 0; quad < PIECE / 4; ++quad) {
+      uint in_unit = p * PIECE % UNIT_INPUTS / 4 + quad;
+      GLOBAL const uint* unit = place.unit + in_unit / 8 * UNIT_WORDS;
+      int numbers = four_numbers(unit, codewords, in_unit % 8, place.row);
+      for (uint i = 0; i < X_ROWS; ++i) {
+        sums[i] = dot4(numbers, x[x_row[i] * (padded_cols / 4) + p * (PIECE / 4) + quad], sums[i]);
+      }
+    }
+    uint group = place.input / GROUP;
+    float scale = scale_of(place.scales, scale_table, group, place.row);
+#if HAS_OFFSETS
+    float offset = scale_of(place.offsets, scale_table, group, place.row);
+#endif
+    for (uint i = 0; i < X_ROWS; ++i) {
+      uint at = x_row[i] * num_pieces + p;
+      float product = (scale * x_scales[at]) * (float)level_sum(sums[i], x_sums[at]);
+      acc[i] = acc[i] + product;
+#if HAS_OFFSETS
+      float share = offset * x_shares[at];
+      acc[i] = acc[i] + share;
+#endif
+    }
+  }
+  for (uint i = 0; i < X_ROWS && first_row + i < x_rows; ++i) y[x_row[i] * rows + o] = acc[i];
 }
 
 // The same of pair r, with the expert experts[r]: `rows` of the weights. share: pairs of a row of x.

@@ -35,7 +35,7 @@ void check_operators(const DecoderGraphs& graphs) {
   }
 }
 
-/// @throws Error kMemory if weights and states are more than the memory of a device
+/// @throws Error kDevice if weights and states are more than the memory of a device
 void check_memory(const DecoderGraphs& graphs, const gpu::DeviceInfo& info) {
   const std::size_t weights = weight_bytes(graphs);
   std::size_t states = 0;
@@ -47,7 +47,7 @@ void check_memory(const DecoderGraphs& graphs, const gpu::DeviceInfo& info) {
   if (weights + states <= info.memory_bytes) return;
   const std::size_t left = weights < info.memory_bytes ? info.memory_bytes - weights : 0;
   const std::size_t fits = left / (states / context + 1);
-  fail(ErrorKind::kMemory, info.id() + ": weights of " + std::to_string(weights) +
+  fail(ErrorKind::kDevice, info.id() + ": weights of " + std::to_string(weights) +
                                " bytes and keys and values of " + std::to_string(states) +
                                " bytes do not fit its " + std::to_string(info.memory_bytes) +
                                " bytes: there is room for " + std::to_string(fits) + " tokens");

@@ -24,7 +24,7 @@ class DeviceRows {
  public:
   /// @param graphs  must outlive this
   /// @throws Error as gpu::open_device(); kUnsupported for operators without a kernel there, or if
-  ///         activations are not to be rounded; kMemory if weights and states do not fit, with the
+  ///         activations are not to be rounded; kDevice if weights and states do not fit, with the
   ///         context that would
   DeviceRows(const DecoderGraphs& graphs, const DecoderOptions& options);
 

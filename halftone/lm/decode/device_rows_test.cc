@@ -175,6 +175,18 @@ TEST(DeviceRows, RoundActivations) {
   });
 }
 
+TEST(DeviceRows, SayHowManyTokensFit) {
+  const std::string why = gpu::why_no_device();
+  if (!why.empty()) GTEST_SKIP() << "no device: " << why;
+  const Description d = description_of("llama");
+  expect_error(ErrorKind::kDevice, "do not fit its ", [&] {
+    const Decoder model(
+        build_decoder(d, mixed_weights(d),
+                      {.sequences = std::size_t{1} << 24, .context = kDeviceContext}),
+        {.device = gpu::test_device_name()});
+  });
+}
+
 TEST(DeviceRows, RefuseDevicesThatAreNotThere) {
   const Description d = description_of("llama");
   expect_error(ErrorKind::kDevice, "no device opencl:99", [&] { decoder_of(d, "opencl:99", 8); });
