@@ -41,7 +41,6 @@ CLI::Option* add_device_option(CLI::App& verb, std::string& device) {
       .add_option("--device", device,
                   "Where a language model runs, with the same logits: cpu, or a graphics card of "
                   "`halftone devices` such as cuda or opencl:0")
-      ->type_name("DEVICE")
       ->default_str("cpu");
 }
 
