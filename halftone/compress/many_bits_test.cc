@@ -117,8 +117,8 @@ ir::Graph two_heads() {
   return graph;
 }
 
-std::vector<int> weight_bits(const QuantizeResult& result) {
-  std::vector<int> bits;
+std::vector<double> weight_bits(const QuantizeResult& result) {
+  std::vector<double> bits;
   for (const LayerReport& layer : result.layers) bits.push_back(layer.weight_bits);
   return bits;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,10 +71,9 @@ void for_each_codebook(const Visit& visit) {
   for (const NumberSystem& system : numerics::number_systems()) {
     // e8m0 has no weights below zero.
     if (system.is_learned() || system.name == "e8m0") continue;
-    std::vector<int> tried{system.min_bits, std::clamp(4, system.min_bits, system.max_bits),
-                           std::clamp(8, system.min_bits, system.max_bits), system.max_bits};
-    tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
-    for (const int bits : tried) {
+    for (const int bits :
+         std::set<int>{system.min_bits, std::clamp(4, system.min_bits, system.max_bits),
+                       std::clamp(8, system.min_bits, system.max_bits), system.max_bits}) {
       SCOPED_TRACE(std::string(system.name) + " of " + std::to_string(bits) + " bits");
       visit(system, bits);
     }
