@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "halftone/base/parallel.h"
 #include "halftone/compress/fit/column_pass.h"
@@ -58,11 +59,7 @@ CodeSearch::CodeSearch(const WeightFormat& format, std::size_t rows, std::size_t
       encoding_(empty_encoding(format, rows, cols)),
       space_(ParameterSpace::of(encoding_)),
       codes_(rows * cols),
-      values_(Matrix::Zero(static_cast<Index>(rows), static_cast<Index>(cols))) {
-  for (std::size_t b = 0; b < encoding_.num_blocks(); ++b) {
-    encoders_.emplace_back(encoding_.levels(b));
-  }
-}
+      values_(Matrix::Zero(static_cast<Index>(rows), static_cast<Index>(cols))) {}
 
 std::size_t CodeSearch::block_of(std::size_t row, std::size_t col) const {
   switch (encoding_.granularity) {
@@ -97,7 +94,12 @@ MatrixFit CodeSearch::result() const {
 
 void CodeSearch::set_levels(std::size_t block, const numerics::Levels& levels) {
   encoding_.set_levels(block, levels);
-  encoders_[block] = numerics::BlockEncoder(encoding_.levels(block));
+  numerics::BlockEncoder encoder(encoding_.levels(block));
+  if (block == encoders_.size()) {  // step 1, which sets blocks in their order
+    encoders_.push_back(std::move(encoder));
+  } else {
+    encoders_[block] = std::move(encoder);
+  }
 }
 
 void CodeSearch::fit_block(std::size_t block, std::span<const double> target,
