@@ -52,7 +52,7 @@ class LanguageQuantizeApi : public WithFolder {
     job.output = path("program" + extension);
     job.tokenizer = tokenizer_;
     job.texts = {text_};
-    job.recipe.blocks = type;
+    job.recipe.type = type;
     job.samples.tokens = 32;
     job.seed = 5;
     (void)quantize_language_model(job);

@@ -88,8 +88,8 @@ struct Memory {
   double efficiency = 1;        ///< the share of the bandwidth that programs reach, up to 1
   double latency_s = 0;         ///< of the first byte
   double pj_per_byte = 0;
-  bool double_buffered = true;  ///< loads while units compute; halves the room for a tile
-  std::vector<TensorRole> holds;      ///< the tensors it may hold; empty: all
+  bool double_buffered = true;    ///< loads while units compute; halves the room for a tile
+  std::vector<TensorRole> holds;  ///< the tensors it may hold; empty: all
 
   [[nodiscard]] double bandwidth() const { return bytes_per_second * efficiency; }
   [[nodiscard]] bool may_hold(TensorRole role) const;

@@ -77,7 +77,8 @@ void check_rates(const toml::table& table, const ComputeUnit& unit) {
 /// Whether tensors pass from one memory to the other.
 bool share_tensors(const Memory& a, const Memory& b) {
   for (std::size_t role = 0; role < kNumRoles; ++role) {
-    if (a.may_hold(static_cast<TensorRole>(role)) && b.may_hold(static_cast<TensorRole>(role))) return true;
+    if (a.may_hold(static_cast<TensorRole>(role)) && b.may_hold(static_cast<TensorRole>(role)))
+      return true;
   }
   return false;
 }

@@ -115,11 +115,11 @@ Memory read_memory(const toml::table& table) {
   Memory memory;
   const auto hold = [&](const std::string& name) {
     memory.holds.push_back(choice<TensorRole>(name, {{"weights", TensorRole::kWeights},
-                                               {"inputs", TensorRole::kInputs},
-                                               {"outputs", TensorRole::kOutputs},
-                                               {"states", TensorRole::kStates},
-                                               {"gradients", TensorRole::kGradients},
-                                               {"optimizer", TensorRole::kOptimizer}}));
+                                                     {"inputs", TensorRole::kInputs},
+                                                     {"outputs", TensorRole::kOutputs},
+                                                     {"states", TensorRole::kStates},
+                                                     {"gradients", TensorRole::kGradients},
+                                                     {"optimizer", TensorRole::kOptimizer}}));
   };
   keys::read_table(
       table,

@@ -131,7 +131,7 @@ void run(const Operation& operation, const ComputeUnit& unit, const TiledProduct
     return space == 0 ? x.tile(word, tile.rows, tile.inner) : w.tile(word, tile.inner, tile.cols);
   };
   const mapping::TiledExecution execution(tiled.found.problem, tiled.found.mapping, fill,
-                                     multiply_on(options.devices, tile));
+                                          multiply_on(options.devices, tile));
   result.counts_agree = counts_agree(tiled.found, execution);
   result.result_agrees = result_agrees(execution, tile, x, w);
   for (std::size_t space = 0; space < tiled.word_bytes[0].size(); ++space) {

@@ -25,8 +25,8 @@ class Builder {
 
   std::vector<Operation> build() {
     const double table_row = real(model_.width) * stored("embedding").bits / 8;
-    add_elements("embedding", "Gather", 0, 0).reads = {{TensorRole::kWeights, 0},
-                                                       {TensorRole::kInputs, real(rows_) * table_row}};
+    add_elements("embedding", "Gather", 0, 0).reads = {
+        {TensorRole::kWeights, 0}, {TensorRole::kInputs, real(rows_) * table_row}};
     for (std::size_t i = 0; i < model_.layers; ++i) {
       block_ = "block " + std::to_string(i) + " ";
       window_ = model_.windowed.empty() || model_.windowed[i] ? model_.window : 0;
@@ -92,8 +92,9 @@ class Builder {
                       settings_.activations.bits,
                       1};
     result.outputs = real(extents.rows) * real(extents.cols);
-    result.reads = {{TensorRole::kInputs, activation_bytes(real(extents.rows) * real(extents.inner))},
-                    {TensorRole::kWeights, real(extents.inner) * real(extents.cols) * matrix.bits / 8}};
+    result.reads = {
+        {TensorRole::kInputs, activation_bytes(real(extents.rows) * real(extents.inner))},
+        {TensorRole::kWeights, real(extents.inner) * real(extents.cols) * matrix.bits / 8}};
     result.writes = {{TensorRole::kOutputs, activation_bytes(result.outputs)}};
     result.joins_shares = joins;
     return result;

@@ -126,7 +126,8 @@ Homes OperationModel::homes_of(const Operation& operation, std::size_t index) co
   double bytes = 0;
   for (const auto* list : {&operation.reads, &operation.writes}) {
     for (const Transfer& each : *list) {
-      if (each.role == TensorRole::kInputs || each.role == TensorRole::kOutputs) bytes += each.bytes;
+      if (each.role == TensorRole::kInputs || each.role == TensorRole::kOutputs)
+        bytes += each.bytes;
     }
   }
   Homes homes;
@@ -192,7 +193,8 @@ double OperationModel::compute_seconds(const Operation& operation, const Compute
     others = *rule.s_per_operation * (operation.operations + operation.functions);
   }
   const double both = unit == elements ? products + others : std::max(products, others);
-  return both / rule.efficiency + rule.s_per_input_byte * bytes_read(operation, TensorRole::kInputs) +
+  return both / rule.efficiency +
+         rule.s_per_input_byte * bytes_read(operation, TensorRole::kInputs) +
          rule.s_per_weight_byte * bytes_read(operation, TensorRole::kWeights) +
          rule.s_per_output * operation.outputs;
 }

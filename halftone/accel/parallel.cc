@@ -12,7 +12,8 @@ namespace halftone::accel {
 namespace {
 
 /// Scales transfers of the given roles.
-void scale(std::vector<Transfer>& transfers, double factor, std::initializer_list<TensorRole> roles) {
+void scale(std::vector<Transfer>& transfers, double factor,
+           std::initializer_list<TensorRole> roles) {
   for (Transfer& each : transfers) {
     if (std::ranges::find(roles, each.role) != roles.end()) each.bytes *= factor;
   }
@@ -37,8 +38,8 @@ void divide_data(Operation& part, std::size_t samples, std::size_t batch) {
 }
 
 bool has_weights(const Operation& operation) {
-  return std::ranges::any_of(operation.reads,
-                             [](const Transfer& each) { return each.role == TensorRole::kWeights; });
+  return std::ranges::any_of(
+      operation.reads, [](const Transfer& each) { return each.role == TensorRole::kWeights; });
 }
 
 /// Divides columns, or the inner extent, of products with weights; heads of products with states;
@@ -50,7 +51,9 @@ void divide_tensor(Operation& part, std::size_t chips) {
   if (!has_weights(part) || part.in_shares) {
     product.count = divide_up(product.count, chips);
     for (auto* list : {&part.reads, &part.writes}) {
-      scale(*list, factor, {TensorRole::kInputs, TensorRole::kOutputs, TensorRole::kStates, TensorRole::kGradients});
+      scale(
+          *list, factor,
+          {TensorRole::kInputs, TensorRole::kOutputs, TensorRole::kStates, TensorRole::kGradients});
     }
     scale_elements(part, factor);
     return;

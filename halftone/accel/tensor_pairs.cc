@@ -39,8 +39,9 @@ class Pairs {
   /// One matrix of weights.
   static bool is_layer(const Operation& operation) {
     return operation.product.count == 1 &&
-           std::ranges::any_of(operation.reads,
-                               [](const Transfer& each) { return each.role == TensorRole::kWeights; });
+           std::ranges::any_of(operation.reads, [](const Transfer& each) {
+             return each.role == TensorRole::kWeights;
+           });
   }
 
   /// Whether each channel of an operator's output follows from the same channel of one input.

@@ -17,7 +17,8 @@ inline Operation layer(std::size_t rows, std::size_t inner, std::size_t cols, in
   result.product = {1, rows, inner, cols, number, number, 32, 1};
   result.outputs = static_cast<double>(rows * cols);
   const auto bytes = [&](std::size_t count) { return static_cast<double>(count) * bits / 8; };
-  result.reads = {{TensorRole::kInputs, bytes(rows * inner)}, {TensorRole::kWeights, bytes(inner * cols)}};
+  result.reads = {{TensorRole::kInputs, bytes(rows * inner)},
+                  {TensorRole::kWeights, bytes(inner * cols)}};
   result.writes = {{TensorRole::kOutputs, 4 * result.outputs}};
   return result;
 }

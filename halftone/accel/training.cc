@@ -14,7 +14,9 @@ double bytes_of(const std::vector<Transfer>& transfers, TensorRole role) {
   return sum;
 }
 
-bool reads_weights(const Operation& forward) { return bytes_of(forward.reads, TensorRole::kWeights) > 0; }
+bool reads_weights(const Operation& forward) {
+  return bytes_of(forward.reads, TensorRole::kWeights) > 0;
+}
 
 /// The number of weights that a layer's product reads.
 double num_weights(const Operation& forward) {
@@ -52,7 +54,8 @@ class Backward {
     const double states =
         weights * static_cast<double>(settings_.optimizer_states + 1) * settings_.master_bits / 8;
     const double stored = bytes_of(forward.reads, TensorRole::kWeights);
-    result.reads = {{TensorRole::kGradients, gradient_bytes(weights)}, {TensorRole::kOptimizer, states}};
+    result.reads = {{TensorRole::kGradients, gradient_bytes(weights)},
+                    {TensorRole::kOptimizer, states}};
     result.writes = {{TensorRole::kOptimizer, states}, {TensorRole::kOptimizer, stored}};
     return result;
   }

@@ -117,8 +117,9 @@ Workload workload_of(const Product& product) {
   Operation operation{.name = "product", .op = "MatMul"};
   operation.product = product;
   operation.outputs = count(product.rows, product.cols);
-  operation.reads = {{TensorRole::kInputs, count(product.rows, product.inner) * product.x.bits / 8},
-                     {TensorRole::kWeights, count(product.inner, product.cols) * product.w.bits / 8}};
+  operation.reads = {
+      {TensorRole::kInputs, count(product.rows, product.inner) * product.x.bits / 8},
+      {TensorRole::kWeights, count(product.inner, product.cols) * product.w.bits / 8}};
   operation.writes = {{TensorRole::kOutputs, operation.outputs * product.y_bits / 8}};
   const std::string name = std::to_string(product.rows) + " x " + std::to_string(product.inner) +
                            " x " + std::to_string(product.cols);
@@ -138,7 +139,8 @@ Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t
   operation.outputs = static_cast<double>(shape.with_batch(batch).element_count());
   for (const ir::Traffic& each : work.reads) {
     const bool is_constant = graph.constant(each.value) != nullptr;
-    operation.reads.push_back({is_constant ? TensorRole::kWeights : TensorRole::kInputs, each.bytes});
+    operation.reads.push_back(
+        {is_constant ? TensorRole::kWeights : TensorRole::kInputs, each.bytes});
   }
   operation.writes.push_back({TensorRole::kOutputs, work.writes.bytes});
   return operation;

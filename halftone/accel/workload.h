@@ -96,7 +96,7 @@ struct Workload {
   double training_bytes = 0;  ///< of gradients, optimizer states, activations kept for the way back
 
   [[nodiscard]] double products() const;
-  [[nodiscard]] double weight_bytes() const;    ///< of all weights, each counted where it is read
+  [[nodiscard]] double weight_bytes() const;  ///< of all weights, each counted where it is read
   [[nodiscard]] double bytes(TensorRole role) const;  ///< read or written by all operations
 };
 

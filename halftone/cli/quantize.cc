@@ -31,7 +31,7 @@ struct QuantizeOptions {
   LanguageQuantizeArguments language;
   BudgetArguments budget;
   std::vector<CLI::Option*> networks_only;  ///< that language models do not have
-  std::string preset;  ///< of presets(); empty: none
+  std::string preset;                       ///< of presets(); empty: none
 };
 
 void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
@@ -136,8 +136,9 @@ void add_preset(CLI::App& verb, QuantizeOptions& options) {
                       "loss=0.01, with the fewest bytes or the least time here)")
           ->check(OneOf(names));
   options.networks_only.push_back(preset);
-  for (const char* name : {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme",
-                           "--activation-scheme", "--type", "--arithmetic", "--full-integer", "--budget"}) {
+  for (const char* name :
+       {"--weight-bits", "--activation-bits", "--scheme", "--weight-scheme", "--activation-scheme",
+        "--type", "--arithmetic", "--full-integer", "--budget"}) {
     preset->excludes(verb.get_option(name));
   }
 }

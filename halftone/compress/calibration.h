@@ -107,8 +107,8 @@ class Calibration {
                                                         const LayerInput& input, std::size_t most,
                                                         std::uint64_t seed,
                                                         const ProgressSink& progress) const;
-  /// Distortion of the counterparts relative to the originals, in the arithmetic of each layer: what a
-  /// file of the graph computes.
+  /// Distortion of the counterparts relative to the originals, in the arithmetic of each layer:
+  /// what a file of the graph computes.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,
                                                               std::span<const ValuePair> pairs,
                                                               const ProgressSink& progress) const;

@@ -111,7 +111,7 @@ void Cut::store(std::size_t batch, std::vector<ir::Tensor> tensors) {
 }
 
 std::vector<const ir::Tensor*> Cut::tensors(std::span<const ir::ValueId> values,
-                                               std::size_t batch) const {
+                                            std::size_t batch) const {
   if (batch >= batches_.size() || batches_[batch].empty()) return {};
   std::vector<const ir::Tensor*> tensors;
   for (const ir::ValueId id : values) {
@@ -122,7 +122,7 @@ std::vector<const ir::Tensor*> Cut::tensors(std::span<const ir::ValueId> values,
 }
 
 std::optional<CutGraph> graph_behind(const Cut& cut, const ir::Graph& graph,
-                                        std::span<const ir::ValueId> outputs) {
+                                     std::span<const ir::ValueId> outputs) {
   if (cut.values().empty()) return std::nullopt;
   return CutCopy(cut, graph).copy(outputs);
 }

@@ -66,6 +66,6 @@ struct CutGraph {
 /// The part of a graph that computes `outputs` from a cut; nullopt if the cut does not
 /// suffice.
 std::optional<CutGraph> graph_behind(const Cut& cut, const ir::Graph& graph,
-                                        std::span<const ir::ValueId> outputs);
+                                     std::span<const ir::ValueId> outputs);
 
 }  // namespace halftone::compress

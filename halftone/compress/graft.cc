@@ -87,7 +87,8 @@ ValueId add_layer(ir::Graph& graph, const ir::Graph& quantized, LayerPair pair,
     if (value.constant != nullptr) inputs[i] = graph.add_constant(value.name, value.constant);
   }
   if (!ir::is_table(counterpart.op)) {
-    inputs[0] = add_rounding(graph, inputs[0], rounding(quantized, counterpart.inputs[0]), original.name);
+    inputs[0] =
+        add_rounding(graph, inputs[0], rounding(quantized, counterpart.inputs[0]), original.name);
   }
   return graph.add_node(original.name, op_of(original.op, counterpart.op), std::move(inputs),
                         graph.value(original.output).name);
@@ -100,7 +101,8 @@ std::vector<LayerPair> paired_layers(const ir::Graph& reference, const ir::Graph
   const std::vector<NodeId> counterparts = layers_with_weights(quantized);
   if (originals.size() != counterparts.size()) {
     fail(ErrorKind::kShape, "layers do not match: expected " + std::to_string(originals.size()) +
-                                " as in the reference, found " + std::to_string(counterparts.size()));
+                                " as in the reference, found " +
+                                std::to_string(counterparts.size()));
   }
   std::vector<LayerPair> pairs;
   for (std::size_t i = 0; i < originals.size(); ++i) {
@@ -126,7 +128,7 @@ TwoNetworks beside(const ir::Graph& reference, const ir::Graph& quantized,
       both.counterparts[node.output] = add_layer(both.graph, quantized, *pair, std::move(inputs));
     } else if (inputs != node.inputs) {
       both.counterparts[node.output] = both.graph.add_node(node.name, node.op, std::move(inputs),
-                                                    reference.value(node.output).name);
+                                                           reference.value(node.output).name);
     }
   }
   for (const ValueId output : reference.outputs()) both.graph.add_output(both.counterpart(output));

@@ -44,7 +44,8 @@ class LayerFitter {
   ir::ValueId encoded(ir::ValueId original, ir::ValueId actual, const ActivationFormat& format,
                       const ir::Node& layer);
 
-  /// Replaces weights and bias among the inputs of the counterpart of a layer that multiplies its input.
+  /// Replaces weights and bias among the inputs of the counterpart of a layer that multiplies its
+  /// input.
   void quantize_weights(ir::NodeId id, std::vector<ir::ValueId>& inputs,
                         const WeightFormat& format);
   /// Replaces the weights among the inputs of a recurrent layer's counterpart.

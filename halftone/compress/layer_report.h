@@ -12,8 +12,8 @@ namespace halftone::compress {
 /// With Schedule::kIndependent, sqnr_db is of a layer that is the only quantized one.
 using v0::LayerReport;
 
-/// The report of a layer and its quantized counterpart, which may be the layer itself. Leaves `sqnr_db`
-/// unset, which needs data.
+/// The report of a layer and its quantized counterpart, which may be the layer itself. Leaves
+/// `sqnr_db` unset, which needs data.
 /// @param reference  the graph of `layer`
 /// @param quantized  the graph of `counterpart`, which may be the same
 /// @pre the weights are constants

@@ -80,8 +80,8 @@ class Quantizer {
     return recipe_.fit.schedule == Schedule::kIndependent;
   }
 
-  /// What a counterpart reads in place of a value of the float network. Independent ones read that value
-  /// until they are connected.
+  /// What a counterpart reads in place of a value of the float network. Independent ones read that
+  /// value until they are connected.
   [[nodiscard]] ValueId counterpart_input(ValueId id) const {
     return is_independent() && !is_connected_ ? id : counterpart(id);
   }
@@ -198,8 +198,9 @@ class Quantizer {
     if (!recipe.weights) return counterpart_node(id);
     const ir::Node node = graph_.node(id);
     const ValueId table = fitter_.table_codes(node, *recipe.weights);
-    counterparts_[node.output] = graph_.add_node(node.name, node.op, {table, counterpart_input(node.inputs[1])},
-                                          graph_.value(node.output).name);
+    counterparts_[node.output] =
+        graph_.add_node(node.name, node.op, {table, counterpart_input(node.inputs[1])},
+                        graph_.value(node.output).name);
     counterpart_layers_[id] = *graph_.producer(counterparts_[node.output]);
   }
 
@@ -243,7 +244,8 @@ class Quantizer {
     counterpart_layers_[id] = counterpart_id;
   }
 
-  /// Phase 2: the counterpart has quantized weights; encodes the inputs of its layers, front to back.
+  /// Phase 2: the counterpart has quantized weights; encodes the inputs of its layers, front to
+  /// back.
   void encode_afterwards() {
     calibration_.forget_cut();
     const LiveValues live(graph_);
@@ -258,7 +260,8 @@ class Quantizer {
     }
   }
 
-  /// Makes each counterpart read the counterparts before it, in place of the float values it was fitted to.
+  /// Makes each counterpart read the counterparts before it, in place of the float values it was
+  /// fitted to.
   void connect_counterparts() {
     is_connected_ = true;
     for (const NodeId id : float_order_) {
@@ -322,8 +325,9 @@ class Quantizer {
     std::vector<LayerReport> reports;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const auto found = counterpart_layers_.find(layers_[i]);
-      reports.push_back(report_layer(graph_, layers_[i], graph_,
-                                     found == counterpart_layers_.end() ? layers_[i] : found->second));
+      reports.push_back(
+          report_layer(graph_, layers_[i], graph_,
+                       found == counterpart_layers_.end() ? layers_[i] : found->second));
       reports.back().sqnr_db = distortions[i].sqnr_db();
     }
     return reports;
@@ -342,7 +346,7 @@ class Quantizer {
   Stages stages_;
   LayerFitter fitter_;
   bool is_connected_ = false;
-  std::map<ValueId, ValueId> counterparts_;      ///< by value of the float network, where they differ
+  std::map<ValueId, ValueId> counterparts_;  ///< by value of the float network, where they differ
   std::map<NodeId, NodeId> counterpart_layers_;  ///< by layer of the float network
 };
 

@@ -44,15 +44,15 @@ struct QuantizeResult {
 /// (equalize_layers()); reports then compare with the equalized network, which computes the same
 /// function.
 ///
-/// Walks the graph in order of execution and builds a quantized counterpart of every float value. The
-/// activation basis of a layer is fitted on pairs (value in the quantized network, value in the
-/// float network). Its weights are fitted by fit_to_statistics() on the encoded counterpart inputs and the
-/// float inputs over the calibration set; see Schedule for the other order. Layers that share an
-/// input share its basis. At the end the arithmetic of every layer with codes is fixed: that of the
-/// recipe, or what the rule says (ir::arithmetic_by_rule()). Memory: one batch per thread and the
-/// second moments of one layer. The result depends only on graph, data, recipe and seed, not on the
-/// number of threads or devices, and is the same on all ranks.
-/// Samples that would decide the fit alone are left out (screened()).
+/// Walks the graph in order of execution and builds a quantized counterpart of every float value.
+/// The activation basis of a layer is fitted on pairs (value in the quantized network, value in the
+/// float network). Its weights are fitted by fit_to_statistics() on the encoded counterpart inputs
+/// and the float inputs over the calibration set; see Schedule for the other order. Layers that
+/// share an input share its basis. At the end the arithmetic of every layer with codes is fixed:
+/// that of the recipe, or what the rule says (ir::arithmetic_by_rule()). Memory: one batch per
+/// thread and the second moments of one layer. The result depends only on graph, data, recipe and
+/// seed, not on the number of threads or devices, and is the same on all ranks. Samples that would
+/// decide the fit alone are left out (screened()).
 /// @param graph  simplified (passes::simplify), so that layers contain batch norm and biases
 /// @throws Error kUnsupported if there is no layer to quantize, or if all sampled values of a layer
 ///         input to be encoded are equal, as for a dead layer or blank data;

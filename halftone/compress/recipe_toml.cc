@@ -156,9 +156,9 @@ std::vector<Key> reconstruct_keys(ReconstructOptions& reconstruct) {
             [&](std::int64_t value) { reconstruct.steps = static_cast<int>(value); }),
       word("reconstruct_rounding",
            [&](const std::string& name) {
-             reconstruct.rounding =
-                 choice<ReconstructRounding>(name, {{"straight-through", ReconstructRounding::kStraightThrough},
-                                         {"adaptive", ReconstructRounding::kAdaptive}});
+             reconstruct.rounding = choice<ReconstructRounding>(
+                 name, {{"straight-through", ReconstructRounding::kStraightThrough},
+                        {"adaptive", ReconstructRounding::kAdaptive}});
            }),
       word("reconstruct_unit",
            [&](const std::string& name) {

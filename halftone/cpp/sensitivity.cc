@@ -48,7 +48,8 @@ compress::Budget inside(const Budget& budget) {
   return limits;
 }
 
-BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options, CallerException& raised) {
+BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options,
+                           CallerException& raised) {
   BudgetSettings settings;
   settings.budget = inside(budget);
   settings.sensitivity = settings_of(options, raised);

@@ -13,7 +13,8 @@ namespace {
 /// What a training says to its caller, and when it is to stop.
 class Course {
  public:
-  Course(const TrainOptions& options, CallerException& raised) : options_(options), raised_(raised) {}
+  Course(const TrainOptions& options, CallerException& raised)
+      : options_(options), raised_(raised) {}
 
   /// The settings of the run. They refer to this.
   TrainingSettings settings(TrainingNames names) {

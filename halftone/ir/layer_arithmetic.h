@@ -34,9 +34,9 @@ struct LayerCodes {
 /// @pre arithmetic(node.op) is not null
 LayerCodes layer_codes(const Graph& graph, const Node& node);
 
-/// Bits of the numbers that a value may have: of its codes, of a codeword its share; for the output of a DequantizeLinear,
-/// and of the Cast of a float of 16 bits, those of its input, of a FakeQuantize those it rounds to;
-/// otherwise of its elements.
+/// Bits of the numbers that a value may have: of its codes, of a codeword its share; for the output
+/// of a DequantizeLinear, and of the Cast of a float of 16 bits, those of its input, of a
+/// FakeQuantize those it rounds to; otherwise of its elements.
 double number_bits(const Graph& graph, ValueId value);
 
 /// Pairs of bit planes up to which the rule computes bits: with more, 8-bit integers are faster for

@@ -73,8 +73,8 @@ std::string to_text(const std::vector<NumberSystemInfo>& systems) {
   for (const std::string_view rate : numerics::vector_rates()) {
     vectors += (vectors.empty() ? "" : ", ") + std::string(rate);
   }
-  return table.to_text() + "\nof weights also vectors, d x D: a code of D bits for d neighbours: " +
-         vectors + "\n";
+  return table.to_text() +
+         "\nof weights also vectors, d x D: a code of D bits for d neighbours: " + vectors + "\n";
 }
 
 std::string to_text(const std::vector<v0::Device>& devices) {

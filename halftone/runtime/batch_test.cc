@@ -140,7 +140,8 @@ TEST(ArithmeticOfALayer, DoesNotDependOnTheLayerBesideIt) {
     const auto plan = testing::expect_reference_result(graph, {.batch = batch}, 0.1F);
     for (const Step& step : plan->steps()) {
       if (step.op != "FullyConnected") continue;
-      EXPECT_EQ(step.arithmetic, step.name == "2-bit" ? KernelArithmetic::kBits : KernelArithmetic::kIntegers);
+      EXPECT_EQ(step.arithmetic,
+                step.name == "2-bit" ? KernelArithmetic::kBits : KernelArithmetic::kIntegers);
     }
   }
 }

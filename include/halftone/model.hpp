@@ -39,8 +39,8 @@ HALFTONE_VERSIONED namespace v0 {
   /// A layer with weights.
   struct Layer {
     std::string name;
-    std::string op;        ///< "FullyConnected", "Conv2D", ...
-    std::string weights;   ///< type of the weights: "basis(2 bits, channel, offset)[700, 784]"
+    std::string op;           ///< "FullyConnected", "Conv2D", ...
+    std::string weights;      ///< type of the weights: "basis(2 bits, channel, offset)[700, 784]"
     double weight_bits = 32;  ///< 32: float32; 3.5: a code of 7 bits for two weights
     int activation_bits = 32;
     std::size_t weight_bytes = 0;

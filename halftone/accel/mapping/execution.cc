@@ -21,8 +21,8 @@ void add(Numbers& sum, const Numbers& more) {
 
 }  // namespace
 
-Execution::Execution(const Problem& problem, const Mapping& mapping, const Fill& fill,
-                     Multiply multiply)
+TiledExecution::Execution(const Problem& problem, const Mapping& mapping, const Fill& fill,
+                          Multiply multiply)
     : problem_(problem), mapping_(mapping), multiply_(std::move(multiply)) {
   prepare_loops();
   for (std::size_t x = 0; x < problem.data_spaces.size(); ++x) {
@@ -40,7 +40,7 @@ Execution::Execution(const Problem& problem, const Mapping& mapping, const Fill&
   }
 }
 
-void Execution::prepare_loops() {
+void TiledExecution::prepare_loops() {
   for (const LevelLoops& level : mapping_.levels) {
     begins_.push_back(loops_.size());
     for (const TemporalLoop& loop : level.temporal) {
@@ -61,7 +61,7 @@ void Execution::prepare_loops() {
   before_ = now_;
 }
 
-std::vector<Counters> Execution::counters(std::size_t level, std::size_t space) const {
+std::vector<Counters> TiledExecution::counters(std::size_t level, std::size_t space) const {
   std::vector<Counters> all;
   const auto found = buffers_.find({level, space});
   if (found == buffers_.end()) return all;
@@ -69,24 +69,24 @@ std::vector<Counters> Execution::counters(std::size_t level, std::size_t space) 
   return all;
 }
 
-const std::map<Word, Numbers>& Execution::result() const {
+const std::map<Word, Numbers>& TiledExecution::result() const {
   for (std::size_t x = 0;; ++x) {
     if (problem_.data_spaces[x].is_output) return buffers_.at({0, x}).at({}).words;
   }
 }
 
-bool Execution::keeps(std::size_t level, std::size_t space) const {
+bool TiledExecution::keeps(std::size_t level, std::size_t space) const {
   return level == mapping_.levels.size() || mapping_.levels[level].keeps[space];
 }
 
-std::size_t Execution::outer_of(std::size_t level, std::size_t space) const {
+std::size_t TiledExecution::outer_of(std::size_t level, std::size_t space) const {
   do {
     --level;
   } while (!keeps(level, space));
   return level;
 }
 
-std::vector<Execution::Instance> Execution::instances(std::size_t level) const {
+std::vector<TiledExecution::Instance> TiledExecution::instances(std::size_t level) const {
   std::vector<Instance> all = {{}};
   for (std::size_t i = 0; i < begins_[level]; ++i) {
     if (!loops_[i].is_spatial) continue;
@@ -102,8 +102,8 @@ std::vector<Execution::Instance> Execution::instances(std::size_t level) const {
   return all;
 }
 
-std::set<Word> Execution::tile(std::size_t level, std::size_t space,
-                               const Instance& instance) const {
+std::set<Word> TiledExecution::tile(std::size_t level, std::size_t space,
+                                    const Instance& instance) const {
   Extents base{};
   std::size_t axis = 0;
   for (std::size_t i = 0; i < begins_[level]; ++i) {
@@ -132,7 +132,7 @@ std::set<Word> Execution::tile(std::size_t level, std::size_t space,
   return words;
 }
 
-Execution::Change Execution::change(std::size_t level, std::size_t space) const {
+TiledExecution::Change TiledExecution::change(std::size_t level, std::size_t space) const {
   if (is_first_ || level == mapping_.levels.size()) return Change::kReplace;
   bool moved = false;
   std::size_t num_moved = 0;
@@ -151,8 +151,8 @@ Execution::Change Execution::change(std::size_t level, std::size_t space) const 
 }
 
 /// Of the instances that get the same data, the first counts for the level outside.
-bool Execution::leads_its_group(std::size_t level, std::size_t space,
-                                const Instance& instance) const {
+bool TiledExecution::leads_its_group(std::size_t level, std::size_t space,
+                                     const Instance& instance) const {
   std::size_t axis = 0;
   for (std::size_t i = 0; i < begins_[level]; ++i) {
     if (!loops_[i].is_spatial) continue;
@@ -166,7 +166,7 @@ bool Execution::leads_its_group(std::size_t level, std::size_t space,
   return true;
 }
 
-Buffer& Execution::parent_of(std::size_t level, std::size_t space, const Instance& instance) {
+Buffer& TiledExecution::parent_of(std::size_t level, std::size_t space, const Instance& instance) {
   const std::size_t outer = outer_of(level, space);
   const auto axes =
       std::count_if(loops_.begin(), loops_.begin() + static_cast<long>(begins_[outer]),
@@ -174,7 +174,7 @@ Buffer& Execution::parent_of(std::size_t level, std::size_t space, const Instanc
   return buffers_[{outer, space}][Instance(instance.begin(), instance.begin() + axes)];
 }
 
-void Execution::drain(std::size_t level, std::size_t space) {
+void TiledExecution::drain(std::size_t level, std::size_t space) {
   if (level == 0 || !keeps(level, space)) return;
   for (const Instance& instance : instances(level)) {
     Buffer& parent = parent_of(level, space, instance);
@@ -189,7 +189,7 @@ void Execution::drain(std::size_t level, std::size_t space) {
   }
 }
 
-void Execution::fetch(std::size_t level, std::size_t space) {
+void TiledExecution::fetch(std::size_t level, std::size_t space) {
   const bool is_output = problem_.data_spaces[space].is_output;
   const bool shifts = change(level, space) == Change::kShift;
   for (const Instance& instance : instances(level)) {
@@ -214,7 +214,7 @@ void Execution::fetch(std::size_t level, std::size_t space) {
   }
 }
 
-void Execution::multiply() {
+void TiledExecution::multiply() {
   const std::size_t macs = mapping_.levels.size();
   std::vector<MacStep> steps;
   for (const Instance& instance : instances(macs)) {
@@ -233,7 +233,7 @@ void Execution::multiply() {
   multiply_(steps);
 }
 
-void Execution::run_step() {
+void TiledExecution::run_step() {
   const std::size_t macs = mapping_.levels.size();
   for (std::size_t x = 0; x < problem_.data_spaces.size(); ++x) {
     for (std::size_t level = macs; level > 0; --level) {
@@ -248,7 +248,7 @@ void Execution::run_step() {
   is_first_ = false;
 }
 
-bool Execution::advance() {
+bool TiledExecution::advance() {
   before_ = now_;
   for (std::size_t i = loops_.size(); i-- > 0;) {
     if (loops_[i].is_spatial) continue;

@@ -46,7 +46,8 @@ class TiledExecution {
  public:
   /// Runs the nest. Sums are exact, so that their order does not matter.
   /// @pre one output; check(problem, hierarchy, mapping) passes for some hierarchy
-  TiledExecution(const Problem& problem, const Mapping& mapping, const Fill& fill, Multiply multiply);
+  TiledExecution(const Problem& problem, const Mapping& mapping, const Fill& fill,
+                 Multiply multiply);
 
   /// Of every instance of a level, in the order of their spatial indices.
   [[nodiscard]] std::vector<Counters> counters(std::size_t level, std::size_t space) const;

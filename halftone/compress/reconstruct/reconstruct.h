@@ -93,9 +93,9 @@ struct ReconstructOutcome {
 /// of the activations stays float. Each step sums the gradients of four parts of a batch, spread
 /// over devices; the result does not depend on their number.
 ///
-/// With ReconstructRounding::kStraightThrough, weights are float numbers that represent the nearest level, and
-/// levels follow their own gradient. With kAdaptive the levels of weights stay as fitted, codes are
-/// chosen anew around the float weights, and the descent is on
+/// With ReconstructRounding::kStraightThrough, weights are float numbers that represent the nearest
+/// level, and levels follow their own gradient. With kAdaptive the levels of weights stay as
+/// fitted, codes are chosen anew around the float weights, and the descent is on
 ///
 ///     C L + rounding_penalty * sum over weights of (1 - |2 h - 1|^exponent)
 ///

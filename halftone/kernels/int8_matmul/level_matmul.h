@@ -47,17 +47,17 @@ LevelLayout preferred_byte_levels() noexcept;
 ///     kThreeBits:  the pieces of outputs 0 to 3, those of outputs 4 to 7, ...
 ///               piece: [output 0 [3 parts of 64 bytes], ... output 3]
 ///
-/// With kThreeBits, byte i of a piece's parts has the codes c0 to c7 of inputs i, 64 + i, ... 448 + i,
-/// and those of 384 + i and 448 + i, c6 + 8 c7, two bits in each part:
+/// With kThreeBits, byte i of a piece's parts has the codes c0 to c7 of inputs i, 64 + i, ... 448 +
+/// i, and those of 384 + i and 448 + i, c6 + 8 c7, two bits in each part:
 ///
 ///     bits 7 6           5 4 3  2 1 0
 ///     part 0: c6[1 0]       c1     c0
 ///     part 1: c7[0] c6[2]   c3     c2
 ///     part 2: c7[2 1]       c5     c4
 ///
-/// Missing inputs and outputs are zero. The tables, of kNibbles and kThreeBits, are [32, 16]: for each
-/// output the levels of its codes, with kThreeBits twice. The floats are [1 or 2, 32]: half_step and,
-/// if there are offsets, center.
+/// Missing inputs and outputs are zero. The tables, of kNibbles and kThreeBits, are [32, 16]: for
+/// each output the levels of its codes, with kThreeBits twice. The floats are [1 or 2, 32]:
+/// half_step and, if there are offsets, center.
 class LevelMatmulWeights : public Int8Weights {
  public:
   /// Upper bound of the bits with LevelLayout::kNibbles.

@@ -114,7 +114,8 @@ class PlaneMatmulWeights : public Int8Weights {
   [[nodiscard]] std::size_t scale_bytes() const {
     return coefficient_bytes() + (has_offset() ? 2 : 1) * kBlock * sizeof(float);
   }
-  /// The integer_coefficients() |k_j| of a group and block, bytes: [Kw, 32] of kFours, of kSubsetTables
+  /// The integer_coefficients() |k_j| of a group and block, bytes: [Kw, 32] of kFours, of
+  /// kSubsetTables
   /// [(Kw + 1) / 2, 32, 2], padded with zeros. Those of one bit are the steps in all groups.
   [[nodiscard]] const std::uint8_t* coefficients(const std::uint8_t* scales) const {
     return bits() == 1 ? single_.data() : scales;

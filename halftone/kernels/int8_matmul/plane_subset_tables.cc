@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// plane_matmul() for PlaneLayout::kSubsetTables. The subsets of five inputs have 32 sums of 16 bits: a
-// table in which AVX-512 looks up five bits of the weights of 32 outputs.
+// plane_matmul() for PlaneLayout::kSubsetTables. The subsets of five inputs have 32 sums of 16
+// bits: a table in which AVX-512 looks up five bits of the weights of 32 outputs.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/plane_subset_tables.cc"
 #include <hwy/foreach_target.h>

@@ -137,8 +137,8 @@ std::string beside_section(const ModelReport& report) {
     row.front().title.clear();  // as in the table of layers
     for (const Adjacent& each : networks) {
       const bool is_own = each.role.network == &report.model;
-      each.add_cells(is_own ? &layer : counterpart_of(layer, *each.role.network, each.role.is_reference),
-                     row);
+      each.add_cells(
+          is_own ? &layer : counterpart_of(layer, *each.role.network, each.role.is_reference), row);
     }
     table.add_row(row, {"", heat_of(layer)});
   }

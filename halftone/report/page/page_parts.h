@@ -47,7 +47,7 @@ bool is_slow(const ModelReport& report, const LayerFigures& layer);
 /// model's layer knows, of others by name or by their layer of the reference. Null if there is
 /// none.
 const LayerFigures* counterpart_of(const LayerFigures& layer, const NetworkFigures& network,
-                            bool is_reference);
+                                   bool is_reference);
 /// The name that people read: that of the same layer in the reference, which no file format has
 /// changed, else its own.
 const std::string& shown_name(const LayerFigures& layer);

@@ -170,9 +170,8 @@ void add_overlay(std::vector<OverlayFile>& files, const NetworkFigures& network,
 
 std::vector<OverlayFile> overlays(const NetworkFigures& network) {
   std::vector<OverlayFile> files;
-  add_overlay(files, network, {"bits", "Bits of a weight"}, [](const LayerFigures& layer) {
-    return std::optional(layer.info.weight_bits);
-  });
+  add_overlay(files, network, {"bits", "Bits of a weight"},
+              [](const LayerFigures& layer) { return std::optional(layer.info.weight_bits); });
   add_overlay(files, network, {"bytes", "Bytes of weights"}, [](const LayerFigures& layer) {
     return std::optional(static_cast<double>(layer.info.weight_bytes));
   });

@@ -129,7 +129,7 @@ std::string class_name(const ModelReport& report, std::int64_t index) {
 }
 
 const LayerFigures* counterpart_of(const LayerFigures& layer, const NetworkFigures& network,
-                            bool is_reference) {
+                                   bool is_reference) {
   const auto is_counterpart = [&](const LayerFigures& other) {
     if (is_reference) return other.info.name == layer.reference_name;
     const bool same_original =

@@ -161,7 +161,8 @@ VerdictCause cause_of(const ModelReport& report, std::size_t index, double share
   cause.facts = bits_of(layer.info) + ", " + format_bytes(layer.info.weight_bytes);
   if (layer.error) cause.facts += ", " + format_number(layer.error->sqnr_alone_db, 1) + " dB alone";
   const auto own = static_cast<double>(layer.info.weight_bytes);
-  const LayerFigures* counterpart = report.reference ? counterpart_of(layer, *report.reference, true) : nullptr;
+  const LayerFigures* counterpart =
+      report.reference ? counterpart_of(layer, *report.reference, true) : nullptr;
   if (has_few_bits(layer.info)) {
     cause.help = "Give it 8 bits";
     if (layer.eight_bit_bytes)

@@ -120,8 +120,8 @@ std::vector<Product> products_int8_levels(const NodeContext& context) {
   return level_products(extent_of(context));
 }
 
-/// Whether the pieces of kThreeBits have zeros for less than an eighth of the inputs: then they take
-/// less memory than those of kNibbles by a sixth or more.
+/// Whether the pieces of kThreeBits have zeros for less than an eighth of the inputs: then they
+/// take less memory than those of kNibbles by a sixth or more.
 bool fills_threes(const LayerExtent& layer) {
   constexpr std::size_t kInputs = LevelMatmulWeights::kThreeInputs;
   const std::size_t inputs =

@@ -18,7 +18,7 @@ struct ProductName {
   std::string_view name;
 };
 constexpr ProductName kProductNames[] = {
-    {Product::kBits, "bits"},     {Product::kPlanes, "planes"}, {Product::kNibbles, "nibbles"},
+    {Product::kBits, "bits"},        {Product::kPlanes, "planes"}, {Product::kNibbles, "nibbles"},
     {Product::kThreeBits, "threes"}, {Product::kBytes, "bytes"},   {Product::kFloat, "float"},
 };
 

@@ -78,8 +78,9 @@ TEST(LinearCost, ChoosesLayoutsForAProcessor) {
   EXPECT_EQ(cheapest_levels({256, 4096, 4096, 0, 1, 0}, Core::kAvx512Amd), Product::kPlanes);
   EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 128}, Core::kAvx512Amd), Product::kNibbles);
 
-  EXPECT_THAT(level_products({1, 1024, 8, 0, 3, 0}),
-              ElementsAre(Product::kPlanes, Product::kNibbles, Product::kThreeBits, Product::kBytes));
+  EXPECT_THAT(
+      level_products({1, 1024, 8, 0, 3, 0}),
+      ElementsAre(Product::kPlanes, Product::kNibbles, Product::kThreeBits, Product::kBytes));
   EXPECT_THAT(level_products({1, 96, 8, 0, 3, 0}),
               ElementsAre(Product::kPlanes, Product::kNibbles, Product::kBytes));
   EXPECT_THAT(level_products({1, 1024, 8, 0, 4, 0}),

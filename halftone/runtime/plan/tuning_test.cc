@@ -59,7 +59,13 @@ std::vector<TunedLayer> layers() {
        {40, 512}},
       {"bit_conv", KernelArithmetic::kBits, 1, {1, true}, image, same_conv(), windows},
       {"byte_conv", KernelArithmetic::kIntegers, 8, {4, true}, image, same_conv(), windows},
-      {"lstm", KernelArithmetic::kIntegers, {}, {4, true}, {3, ir::kBatch, 4 * 32}, lstm, {4 * 32, 32}},
+      {"lstm",
+       KernelArithmetic::kIntegers,
+       {},
+       {4, true},
+       {3, ir::kBatch, 4 * 32},
+       lstm,
+       {4 * 32, 32}},
   };
 }
 

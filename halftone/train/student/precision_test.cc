@@ -96,7 +96,8 @@ TEST(Precision, RoundsGroupsAlongWhatAConvolutionSums) {
 TEST(Precision, RoundsTheGradientByTheOutputOfALayer) {
   const at::Tensor x = random_inputs({7, 6});
   const at::Tensor g = random_inputs({7, 5});
-  for (const GradientRounding rounding : {GradientRounding::kNearest, GradientRounding::kStochastic}) {
+  for (const GradientRounding rounding :
+       {GradientRounding::kNearest, GradientRounding::kStochastic}) {
     const Student student(one_layer(), nullptr,
                           with({NumberFormat{}, NumberFormat{}, kE4M3, rounding}));
     constexpr std::uint64_t kSeed = 11;
@@ -108,7 +109,8 @@ TEST(Precision, RoundsTheGradientByTheOutputOfALayer) {
     EXPECT_TRUE(found[0].allclose(few.t().matmul(x), 1e-6, 1e-6));
     EXPECT_TRUE(found[1].allclose(few.sum(0), 1e-6, 1e-6));
     EXPECT_FALSE(found[1].allclose(g.sum(0), 1e-6, 1e-6));
-    EXPECT_EQ(found[0].equal(slopes(student, x, g, kSeed + 1)[0]), rounding == GradientRounding::kNearest);
+    EXPECT_EQ(found[0].equal(slopes(student, x, g, kSeed + 1)[0]),
+              rounding == GradientRounding::kNearest);
     EXPECT_TRUE(found[0].equal(slopes(student, x, g, kSeed)[0]));
   }
 }

@@ -20,7 +20,7 @@ HALFTONE_VERSIONED namespace v0 {
   struct LayerReport {
     std::string name;
     std::string op;
-    double weight_bits = 32;  ///< 3.5: a code of 7 bits for two weights
+    double weight_bits = 32;        ///< 3.5: a code of 7 bits for two weights
     int activation_bits = 32;       ///< of its input; 32 for a table, whose input is indices
     std::size_t float_bytes = 0;    ///< of the float weights
     std::size_t encoded_bytes = 0;  ///< of codes and bases, or of float weights that stay
