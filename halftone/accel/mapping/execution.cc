@@ -21,7 +21,7 @@ void add(Numbers& sum, const Numbers& more) {
 
 }  // namespace
 
-TiledExecution::Execution(const Problem& problem, const Mapping& mapping, const Fill& fill,
+TiledExecution::TiledExecution(const Problem& problem, const Mapping& mapping, const Fill& fill,
                           Multiply multiply)
     : problem_(problem), mapping_(mapping), multiply_(std::move(multiply)) {
   prepare_loops();
