@@ -22,7 +22,7 @@ void add(Numbers& sum, const Numbers& more) {
 }  // namespace
 
 TiledExecution::TiledExecution(const Problem& problem, const Mapping& mapping, const Fill& fill,
-                          Multiply multiply)
+                               Multiply multiply)
     : problem_(problem), mapping_(mapping), multiply_(std::move(multiply)) {
   prepare_loops();
   for (std::size_t x = 0; x < problem.data_spaces.size(); ++x) {
