@@ -156,6 +156,6 @@ __all__ = [
     "quantize_language_model",
     "report",
     "sensitivity",
-    "devices",
-    "distill",
+    "spmd",
+    "train",
 ]
