@@ -2,7 +2,8 @@
 #include "halftone/gpu/texts.h"
 
 #include <array>
-#include <cstdio>
+#include <charconv>
+#include <cmath>
 
 #include "halftone/base/error.h"
 #include "halftone/kernels/activation/math_constants.h"
@@ -10,11 +11,13 @@
 namespace halftone::gpu {
 namespace {
 
-/// A float with all its bits: "0x1.8p+1f".
+/// A float with all its bits, whatever the locale: "(0x1.8p+1f)".
 std::string exact(float number) {
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "(%af)", static_cast<double>(number));
-  return text.data();
+  std::array<char, 40> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::abs(number),
+                                 std::chars_format::hex)
+                       .ptr;
+  return (std::signbit(number) ? "(-0x" : "(0x") + std::string(digits.data(), end) + "f)";
 }
 
 std::string define(std::string_view name, float number) {

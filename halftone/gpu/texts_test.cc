@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
+
 #include "halftone/base/testing.h"
 #include "halftone/gpu/groups.h"
 #include "halftone/gpu/nvrtc.h"
+#include "halftone/kernels/activation/math_constants.h"
 #include "halftone/kernels/groups/group_testing.h"
 
 namespace halftone::gpu {
@@ -28,6 +31,24 @@ class TextsForCuda : public testing::Test {
     if (!has_nvrtc()) GTEST_SKIP() << "libnvrtc.so is not installed";
   }
 };
+
+/// Whatever the locale, which may have a comma for a point.
+TEST(Texts, HaveConstantsWithAllTheirBits) {
+  const std::string text = elementary_constants();
+  const auto constant = [&](const std::string& name) {
+    const std::string head = "#define " + name + " (";
+    const auto at = text.find(head) + head.size();
+    const bool is_negative = text[at] == '-';
+    const char* digits = text.data() + at + (is_negative ? 3 : 2);
+    float value = 0;
+    std::from_chars(digits, text.data() + text.size(), value, std::chars_format::hex);
+    return is_negative ? -value : value;
+  };
+  EXPECT_EQ(constant("LOG2_E"), kernels::math_constants::kLog2E);
+  EXPECT_EQ(constant("LN2_LOW"), kernels::math_constants::kLn2Low);
+  EXPECT_EQ(constant("EXP_LOW"), kernels::math_constants::kExpLow);
+  EXPECT_LT(constant("EXP_LOW"), 0);
+}
 
 TEST_F(TextsForCuda, RowsAndAttentionCompile) {
   const std::string macros = "#define FUNCTION gelu_of\n#define OPERATION(a, b) divided(a, b)\n";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Language models of the C API: quantization and conversion.
-#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "halftone/api/type_recipe.h"
 #include "halftone/language.h"
 #include "halftone/library/c_context.h"
+#include "halftone/library/c_language_job.h"
 #include "halftone/library/c_status.h"
 
 struct halftone_language_report {
@@ -30,39 +30,18 @@ lm::TypeRecipe types_of(const halftone_language_quantize_options& options) {
   return with_types(load_type_recipe(options.recipe), given);
 }
 
-void set_fit(const halftone_language_quantize_options& options, LanguageQuantizeJob& job) {
-  if (options.samples != 0) job.samples.fit = options.samples;
-  if (options.held_out != 0) {
-    job.samples.held_out = options.held_out < 0 ? 0 : static_cast<std::size_t>(options.held_out);
-  }
-  if (options.sample_tokens != 0) job.samples.tokens = options.sample_tokens;
-  if (options.candidates != 0) job.groups.candidates = options.candidates;
-  if (options.sweeps != 0) job.groups.sweeps = options.sweeps < 0 ? 0 : options.sweeps;
-  if (options.damping != 0) job.damping.channel = options.damping < 0 ? 0 : options.damping;
-  job.rotates = options.no_rotation == 0;
-  job.is_decoded = options.decoded != 0;
-  job.seed = options.seed;
-  job.predicts_loss = options.predict_loss != 0;
-  job.is_synthetic = options.synthetic != 0;
-  job.state = optional_text(options.state);
-}
-
 LanguageQuantizeJob job_of(const halftone_language_quantize_options& options) {
   LanguageQuantizeJob job;
-  job.texts = texts_of<std::filesystem::path>(options.texts, options.num_texts, "options.texts");
-  job.tokenizer = optional_text(options.tokenizer);
+  set_samples(options, "the quantization", job);
   job.recipe = types_of(options);
   if (options.size_bytes != 0) job.size = options.size_bytes;
   if (options.bits_per_weight != 0) job.bits_per_weight = options.bits_per_weight;
   if (options.max_loss != 0) job.max_loss = options.max_loss;
+  if (options.candidates != 0) job.groups.candidates = options.candidates;
+  if (options.sweeps != 0) job.groups.sweeps = options.sweeps < 0 ? 0 : options.sweeps;
+  job.is_decoded = options.decoded != 0;
+  job.predicts_loss = options.predict_loss != 0;
   job.recipe_output = optional_text(options.recipe_output);
-  set_fit(options, job);
-  if (options.progress != nullptr) {
-    job.progress = [options](double fraction, std::string_view /*activity*/) {
-      if (options.progress(options.user, fraction) == 0) return;
-      fail(ErrorKind::kInterrupted, "the quantization was stopped");
-    };
-  }
   return job;
 }
 

@@ -7,6 +7,7 @@
 #include "halftone/api/language_sensitivity.h"
 #include "halftone/language.h"
 #include "halftone/library/c_context.h"
+#include "halftone/library/c_language_job.h"
 #include "halftone/library/c_status.h"
 
 struct halftone_language_losses {
@@ -18,25 +19,8 @@ namespace {
 
 LanguageSensitivityJob job_of(const halftone_language_sensitivity_options& options) {
   LanguageSensitivityJob job;
-  job.texts = texts_of<std::filesystem::path>(options.texts, options.num_texts, "options.texts");
+  set_samples(options, "the measurement", job);
   job.choices = texts_of<std::string>(options.choices, options.num_choices, "options.choices");
-  job.tokenizer = optional_text(options.tokenizer);
-  if (options.samples != 0) job.samples.fit = options.samples;
-  if (options.held_out != 0) {
-    job.samples.held_out = options.held_out < 0 ? 0 : static_cast<std::size_t>(options.held_out);
-  }
-  if (options.sample_tokens != 0) job.samples.tokens = options.sample_tokens;
-  if (options.damping != 0) job.damping.channel = options.damping < 0 ? 0 : options.damping;
-  job.rotates = options.no_rotation == 0;
-  job.seed = options.seed;
-  job.is_synthetic = options.synthetic != 0;
-  job.state = optional_text(options.state);
-  if (options.progress != nullptr) {
-    job.progress = [options](double fraction, std::string_view /*activity*/) {
-      if (options.progress(options.user, fraction) == 0) return;
-      fail(ErrorKind::kInterrupted, "the measurement was stopped");
-    };
-  }
   return job;
 }
 

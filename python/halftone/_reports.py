@@ -148,7 +148,25 @@ class MetricDrop(NamedTuple):
         return self.before - self.after
 
 
-class QuantizeReport(Result):
+class NetworkFileReport(Result):
+    """A network that was made from another one."""
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the file or the bytes of the network before; 0 if it came from neither."""
+        return int(self._facts["input_bytes"])
+
+    @property
+    def output_bytes(self) -> int:
+        """Of the file written; without one, of the network as a .circle file."""
+        return int(self._facts["output_bytes"])
+
+    @property
+    def seconds(self) -> float:
+        return float(self._facts["seconds"])
+
+
+class QuantizeReport(NetworkFileReport):
     """Sizes and errors of the layers of a quantized network."""
 
     def __init__(
@@ -168,20 +186,6 @@ class QuantizeReport(Result):
     def layers(self) -> tuple[LayerReport, ...]:
         names = LayerReport._fields
         return tuple(LayerReport(**{n: row[n] for n in names}) for row in self._facts["layers"])
-
-    @property
-    def input_bytes(self) -> int:
-        """Of the file or the bytes of the float network; 0 if it came from neither."""
-        return int(self._facts["input_bytes"])
-
-    @property
-    def output_bytes(self) -> int:
-        """Of the file written; without one, of the network as a .circle file."""
-        return int(self._facts["output_bytes"])
-
-    @property
-    def seconds(self) -> float:
-        return float(self._facts["seconds"])
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -290,7 +294,7 @@ class EpochResult(NamedTuple):
     seconds: float
 
 
-class TrainReport(Result):
+class TrainReport(NetworkFileReport):
     """The course of a training."""
 
     @property
@@ -305,20 +309,6 @@ class TrainReport(Result):
         """Whose network was returned, counted from 1; None without a validation split."""
         found: int | None = self._facts.get("best_epoch")
         return found
-
-    @property
-    def input_bytes(self) -> int:
-        """Of the file or the bytes of the network before; 0 if it came from neither."""
-        return int(self._facts["input_bytes"])
-
-    @property
-    def output_bytes(self) -> int:
-        """Of the file written; without one, of the network as a .circle file."""
-        return int(self._facts["output_bytes"])
-
-    @property
-    def seconds(self) -> float:
-        return float(self._facts["seconds"])
 
     def __repr__(self) -> str:
         loss = f", loss {self.epochs[-1].loss:.4g}" if self.epochs else ""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -20,7 +21,12 @@ Json json_or_null(const std::optional<T>& value) {
 }
 
 /// A number with six digits, which a picture needs at most.
-double short_number(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+double short_number(double value) {
+  const std::string text = fmt::format("{:.6g}", value);
+  double result = value;
+  std::from_chars(text.data(), text.data() + text.size(), result);  // whatever the locale
+  return result;
+}
 
 Json short_list(const std::vector<float>& values) {
   Json list = Json::array();

@@ -27,9 +27,15 @@ constexpr std::size_t kMaxSentenceName = 40;  ///< characters
 // Of accuracy, in points: below the first the loss is small, above the second large.
 constexpr double kFairPoints = 0.5;
 constexpr double kBadPoints = 2;
+constexpr double kMaxPreemptions = 100;  ///< per second: see runtime::Profile
 
 const Evaluation* evaluation_in(const NetworkFigures& network) {
   return network.evaluation ? &*network.evaluation : nullptr;
+}
+
+/// Whether other work kept threads from running, so that others waited for them.
+bool was_disturbed(const runtime::Profile& profile) {
+  return profile.preemptions > kMaxPreemptions;
 }
 
 VerdictFigure speed_figure(const ModelReport& report) {
@@ -63,6 +69,11 @@ VerdictFigure speed_figure(const ModelReport& report) {
   if (figure.mood == Mood::kFair) figure.phrase = figure.words = "as fast";
   figure.detail =
       time_text(1e-6 * *figure.from) + " → " + time_text(1e-6 * *figure.to) + ", " + run;
+  if (was_disturbed(*own) || was_disturbed(*report.reference->profile)) {
+    figure.detail += "; the machine was busy: measure again";
+    figure.mood = Mood::kFair;
+    figure.phrase.clear();  // no claim in a sentence
+  }
   return figure;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/execute/profile.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -38,6 +40,12 @@ void fill_inputs(Session& session) {
     if (!plan.graph().value(plan.inputs()[i]).type.is_dense(ir::ElementType::kFloat32)) continue;
     for (float& value : session.input_as<float>(i)) value = static_cast<float>(random.uniform());
   }
+}
+
+/// Involuntary context switches of all threads of this process so far.
+double num_preemptions() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<double>(usage.ru_nivcsw) : 0;
 }
 
 constexpr const char* kShareAxis = "share";
@@ -133,8 +141,11 @@ Profile profile(const std::vector<PlanPointer>& shares, const spmd::Devices& dev
     const bool reports = std::this_thread::get_id() == starter;
     measured[i] = measure_share(shares[i], options, reports ? options.progress : ProgressSink());
   };
+  const auto start = Clock::now();
+  const double before = num_preemptions();
   spmd::pmap(lane, {.axis_name = kShareAxis, .axis_size = shares.size(), .devices = devices})();
   Profile result;
+  result.preemptions = 1e6 * (num_preemptions() - before) / microseconds(Clock::now() - start);
   result.devices = shares.size();
   for (const PlanPointer& share : shares) result.batch += share->options().batch;
   const auto mine =

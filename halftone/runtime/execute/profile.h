@@ -26,6 +26,9 @@ struct Profile {
   double median_us = 0;  ///< of whole runs without step timing, on the slowest device
   double p10_us = 0;     ///< 10 % of the runs took at most this long
   double p99_us = 0;
+  /// How often other work took a processor from this process, per second of the measurement. On an
+  /// idle machine it is some tens; with hundreds, threads wait for each other and times are wrong.
+  double preemptions = 0;
   std::vector<double> step_median_us;  ///< one per step of the plan, from separate runs; less exact
                                        ///< below a microsecond because reading the clock takes time
 };

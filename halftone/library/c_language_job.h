@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What jobs on language models have in common in the C API.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "halftone/base/error.h"
+#include "halftone/library/c_status.h"
+
+namespace halftone::library {
+
+/// Sets the texts, the samples of them, and how the caller follows and ends the work.
+/// @param options  halftone_language_quantize_options or halftone_language_sensitivity_options
+/// @param work     for the message of kInterrupted: "the quantization"
+/// @throws Error kUsage as texts_of()
+template <typename Options, typename Job>
+void set_samples(const Options& options, const char* work, Job& job) {
+  job.texts = texts_of<std::filesystem::path>(options.texts, options.num_texts, "options.texts");
+  job.tokenizer = optional_text(options.tokenizer);
+  if (options.samples != 0) job.samples.fit = options.samples;
+  if (options.held_out != 0) {
+    job.samples.held_out = options.held_out < 0 ? 0 : static_cast<std::size_t>(options.held_out);
+  }
+  if (options.sample_tokens != 0) job.samples.tokens = options.sample_tokens;
+  if (options.damping != 0) job.damping.channel = options.damping < 0 ? 0 : options.damping;
+  job.rotates = options.no_rotation == 0;
+  job.seed = options.seed;
+  job.is_synthetic = options.synthetic != 0;
+  job.state = optional_text(options.state);
+  if (options.progress == nullptr) return;
+  job.progress = [options, work](double fraction, std::string_view /*activity*/) {
+    if (options.progress(options.user, fraction) == 0) return;
+    fail(ErrorKind::kInterrupted, std::string(work) + " was stopped");
+  };
+}
+
+}  // namespace halftone::library
