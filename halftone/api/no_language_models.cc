@@ -48,6 +48,7 @@ lm::Generation generate_text(LanguageModel& /*model*/, std::string_view /*prompt
 }
 
 lm::Generation generate_from_tokens(LanguageModel& /*model*/,
+                                    // NOLINTNEXTLINE(performance-unnecessary-value-param)
                                     std::optional<std::vector<lm::TokenId>> /*prompt*/,
                                     const v0::GenerateOptions& /*options*/,
                                     const v0::OnToken& /*on_token*/) {

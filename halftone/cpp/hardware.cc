@@ -13,7 +13,8 @@ namespace halftone::v0 {
 namespace {
 
 HardwareEstimate to_public(const accel::Estimate& estimate) {
-  return {estimate, {estimate.operations.begin(), estimate.operations.end()}};
+  const HardwareCosts& costs = estimate;
+  return {costs, {estimate.operations.begin(), estimate.operations.end()}};
 }
 
 VerifiedDesign to_public(const halftone::VerifiedDesign& each) {

@@ -19,6 +19,8 @@
 namespace halftone::report::page {
 namespace {
 
+using compress::Evaluation;
+
 constexpr int kHelpBits = 8;
 constexpr std::size_t kMaxCauses = 3;
 constexpr double kLeastShareOfNoise = 0.05;
