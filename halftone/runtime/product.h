@@ -9,12 +9,11 @@ namespace halftone::runtime {
 
 /// All methods with integers and levels give the same bits.
 enum class Product {
-  kBits,       ///< bit planes of the input by bit planes of the weights
-  kPlanes,     ///< 8-bit integers by levels of at most 6 bits, bit by bit
-  kNibbles,    ///< 8-bit integers by looked-up levels of at most 4 bits
-  kThreeBits,  ///< the same of at most 3 bits, which take no more memory than that
-  kBytes,      ///< 8-bit integers by levels of the weights
-  kFloat,      ///< float32
+  kBits,     ///< bit planes of the input by bit planes of the weights
+  kPlanes,   ///< 8-bit integers by levels of at most 6 bits, bit by bit
+  kNibbles,  ///< 8-bit integers by looked-up levels of at most 4 bits
+  kBytes,    ///< 8-bit integers by levels of the weights
+  kFloat,    ///< float32
 };
 
 /// "planes", as in tuning files.

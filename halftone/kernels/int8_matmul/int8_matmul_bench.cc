@@ -63,7 +63,6 @@ struct LevelsAs : LevelMatmulWeights {
       : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
 };
 using LevelNibbles = LevelsAs<LevelLayout::kNibbles>;
-using LevelThrees = LevelsAs<LevelLayout::kThreeBits>;
 /// With evenly spaced levels.
 struct EvenLevelBytes : LevelMatmulWeights {
   EvenLevelBytes(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
@@ -95,12 +94,6 @@ BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelNibbles, level_matmul)
     ->ArgNames({"m", "n", "o", "bits", "group"})
     ->ArgsProduct({{1, 2, 4}, {784}, {700}, {3, 4}, {0}})
     ->ArgsProduct({{1}, {4096}, {4096}, {3, 4}, {0, 128}})
-    ->Unit(benchmark::kMicrosecond);
-BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelThrees, level_matmul)
-    ->Name("BM_LevelThrees")
-    ->ArgNames({"m", "n", "o", "bits", "group"})
-    ->ArgsProduct({{1, 2, 4}, {784}, {700}, {3}, {0}})
-    ->ArgsProduct({{1}, {4096}, {4096}, {3}, {0, 512}})
     ->Unit(benchmark::kMicrosecond);
 
 /// Argument: values per row.
@@ -139,10 +132,6 @@ BENCHMARK_TEMPLATE(BM_PackInt8, LevelNibbles)
     ->Name("BM_PackLevelNibbles")
     ->Arg(3)
     ->Arg(4)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_TEMPLATE(BM_PackInt8, LevelThrees)
-    ->Name("BM_PackLevelThrees")
-    ->Arg(3)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

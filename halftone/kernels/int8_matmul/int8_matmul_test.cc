@@ -42,11 +42,9 @@ struct LevelsAs {
   };
   static constexpr auto kIndex = static_cast<std::size_t>(kLayout);
   static constexpr const char* kName =
-      std::array{"level_matmul bytes", "level_matmul small bytes", "level_matmul nibbles",
-                 "level_matmul threes"}[kIndex];
-  static constexpr int kMaxBits =
-      std::array{numerics::kMaxBits, numerics::kMaxBits, LevelMatmulWeights::kMaxNibbleBits,
-                 LevelMatmulWeights::kMaxThreeBits}[kIndex];
+      std::array{"level_matmul bytes", "level_matmul small bytes", "level_matmul nibbles"}[kIndex];
+  static constexpr int kMaxBits = std::array{numerics::kMaxBits, numerics::kMaxBits,
+                                             LevelMatmulWeights::kMaxNibbleBits}[kIndex];
   static constexpr auto kMultiply = level_matmul;
 };
 
@@ -61,7 +59,6 @@ void for_each_way(int bits, const Body& body) {
   call(LevelsAs<LevelLayout::kBytes>());
   call(LevelsAs<LevelLayout::kSmallBytes>());
   call(LevelsAs<LevelLayout::kNibbles>());
-  call(LevelsAs<LevelLayout::kThreeBits>());
 }
 
 struct Int8MatmulCase {
@@ -328,15 +325,12 @@ TEST(Int8MatmulWeights, RejectInvalidOperands) {
         pack(numerics::BitPlanes(0, Weights::kMaxInputs + 1, 1),
              numerics::random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {}));
   });
-  const auto reject_bits = [&](int bits, LevelLayout layout, const std::string& text) {
-    const auto wide = numerics::random_planes(random, 4, 20, bits);
-    const auto wide_encoding =
-        numerics::random_encoding(random, 4, 20, bits, true, Granularity::kChannel);
-    expect_error(ErrorKind::kUnsupported, text,
-                 [&] { const LevelMatmulWeights weights(wide, wide_encoding, {}, layout); });
-  };
-  reject_bits(5, LevelLayout::kNibbles, "in nibbles: expected at most 4 bits, found 5");
-  reject_bits(4, LevelLayout::kThreeBits, "in threes: expected at most 3 bits, found 4");
+  const auto five = numerics::random_planes(random, 4, 20, 5);
+  const auto five_encoding =
+      numerics::random_encoding(random, 4, 20, 5, true, Granularity::kChannel);
+  expect_error(ErrorKind::kUnsupported, "in nibbles: expected at most 4 bits, found 5", [&] {
+    const LevelsAs<LevelLayout::kNibbles>::Weights weights(five, five_encoding);
+  });
   const auto seven = numerics::random_planes(random, 4, 20, 7);
   const auto seven_encoding =
       numerics::random_encoding(random, 4, 20, 7, true, Granularity::kChannel);
@@ -358,9 +352,6 @@ TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
             64 * 640 + 64 * 3 * sizeof(float));
   EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kNibbles).size_bytes(),
             64 * 640 / 2 + 64 * 16 + 64 * 3 * sizeof(float));
-  // 640 inputs are two pieces of 512.
-  EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kThreeBits).size_bytes(),
-            64 * 1024 * 3 / 8 + 64 * 16 + 64 * 3 * sizeof(float));
 }
 
 }  // namespace

@@ -12,7 +12,4 @@ void level_matmul_bytes(const Int8Rows& x, const LevelMatmulWeights& weights, Bl
 void level_matmul_nibbles(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                           MatrixView<float> y) noexcept;
 
-void level_matmul_threes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
-                         MatrixView<float> y) noexcept;
-
 }  // namespace halftone::kernels

@@ -21,8 +21,6 @@ void level_matmul(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRan
       return level_matmul_bytes(x, weights, blocks, y);
     case LevelLayout::kNibbles:
       return level_matmul_nibbles(x, weights, blocks, y);
-    case LevelLayout::kThreeBits:
-      return level_matmul_threes(x, weights, blocks, y);
   }
 }
 

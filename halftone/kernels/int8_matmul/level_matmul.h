@@ -26,10 +26,6 @@ enum class LevelLayout {
   /// inputs, in which each 16 bytes of a vector compute one output: for one row of activations,
   /// where reading the weights takes most of the time. At most 4 bits.
   kNibbles,
-  /// Three bits per weight: its code, looked up as with kNibbles. Pieces of 512 inputs, in which a
-  /// vector computes one output: for one row of activations where the look-ups are faster than the
-  /// memory, as on AVX-512. At most 3 bits.
-  kThreeBits,
 };
 
 /// The faster one of kBytes and kSmallBytes on the current target.
@@ -44,30 +40,15 @@ LevelLayout preferred_byte_levels() noexcept;
 ///     bytes:    piece: [output 0 [level of input 0, 1, 2, 3], output 1 [...], ... output 31]
 ///     kNibbles: the pieces of outputs 0 to 7, those of outputs 8 to 15, ...
 ///               piece: [output 0 [codes of inputs 0 and 16, 1 and 17, ...], ... output 7]
-///     kThreeBits:  the pieces of outputs 0 to 3, those of outputs 4 to 7, ...
-///               piece: [output 0 [3 parts of 64 bytes], ... output 3]
 ///
-/// With kThreeBits, byte i of a piece's parts has the codes c0 to c7 of inputs i, 64 + i, ... 448 +
-/// i, and those of 384 + i and 448 + i, c6 + 8 c7, two bits in each part:
-///
-///     bits 7 6           5 4 3  2 1 0
-///     part 0: c6[1 0]       c1     c0
-///     part 1: c7[0] c6[2]   c3     c2
-///     part 2: c7[2 1]       c5     c4
-///
-/// Missing inputs and outputs are zero. The tables, of kNibbles and kThreeBits, are [32, 16]: for
-/// each output the levels of its codes, with kThreeBits twice. The floats are [1 or 2, 32]:
-/// half_step and, if there are offsets, center.
+/// Missing inputs and outputs are zero. The tables, of kNibbles, are [32, 16]: for each output the
+/// levels of its codes. The floats are [1 or 2, 32]: half_step and, if there are offsets, center.
 class LevelMatmulWeights : public Int8Weights {
  public:
   /// Upper bound of the bits with LevelLayout::kNibbles.
   static constexpr int kMaxNibbleBits = 4;
   static constexpr std::size_t kNibbleInputs = 32;
   static constexpr std::size_t kNibbleOutputs = 8;
-  /// Upper bound of the bits with LevelLayout::kThreeBits.
-  static constexpr int kMaxThreeBits = 3;
-  static constexpr std::size_t kThreeInputs = 512;
-  static constexpr std::size_t kThreeOutputs = 4;
   static constexpr std::size_t kTableBytes = 16;
   /// Inputs of a piece of LevelLayout::kBytes and kSmallBytes.
   static constexpr std::size_t kByteInputs = 4;

@@ -12,11 +12,11 @@ std::size_t pieces_of(std::size_t inputs, std::size_t piece) {
   return inputs / piece + (inputs % piece != 0);
 }
 
-void check_bits(const std::string& layout, int bits, int max_bits) {
-  if (bits <= max_bits) return;
-  fail(ErrorKind::kUnsupported, "level_matmul weights in " + layout + ": expected at most " +
-                                    std::to_string(max_bits) + " bits, found " +
-                                    std::to_string(bits));
+void check_nibble_bits(int bits) {
+  constexpr int kMax = LevelMatmulWeights::kMaxNibbleBits;
+  if (bits <= kMax) return;
+  fail(ErrorKind::kUnsupported, "level_matmul weights in nibbles: expected at most " +
+                                    std::to_string(kMax) + " bits, found " + std::to_string(bits));
 }
 
 /// Codes of the 8 inputs of an output from `first` on, a byte each, the first one in the lowest;
@@ -83,27 +83,6 @@ void pack_nibbles(const GroupCodes& group, std::uint8_t* to) {
   }
 }
 
-/// Writes the pieces of kThreeBits.
-/// @param to  of the output in the first piece
-void pack_threes(const GroupCodes& group, std::uint8_t* to) {
-  constexpr std::size_t kInputs = LevelMatmulWeights::kThreeInputs;
-  constexpr std::size_t kPart = kInputs / 8;
-  constexpr std::size_t kPieces = LevelMatmulWeights::kThreeOutputs * 3 * kPart;
-  constexpr std::uint64_t kLowestTwo = 0x0303030303030303U;
-  for (std::size_t i = group.begin; i < group.end; i += kInputs, to += kPieces) {
-    for (std::size_t j = 0; j < kPart; j += 8) {
-      const auto pairs = [&](std::size_t pair) {
-        const std::size_t first = i + j + 2 * pair * kPart;
-        return group.eight(first) | group.eight(first + kPart) << 3;
-      };
-      const std::uint64_t last = pairs(3);
-      for (std::size_t part = 0; part < 3; ++part) {
-        write_bytes(pairs(part) | (last >> 2 * part & kLowestTwo) << 6, to + part * kPart + j);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
@@ -118,16 +97,11 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
       piece_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
       break;
     case LevelLayout::kNibbles:
-      check_bits("nibbles", codes.bits, kMaxNibbleBits);
+      check_nibble_bits(codes.bits);
+      table_bytes_ = kBlock * kTableBytes;
       piece_bytes_ = pieces_of(group_inputs(), kNibbleInputs) * kNibbleInputs / 2 * kBlock;
       break;
-    case LevelLayout::kThreeBits:
-      check_bits("threes", codes.bits, kMaxThreeBits);
-      piece_bytes_ = pieces_of(group_inputs(), kThreeInputs) * kThreeInputs / 8 * 3 * kBlock;
-      break;
   }
-  const bool looks_up = layout == LevelLayout::kNibbles || layout == LevelLayout::kThreeBits;
-  if (looks_up) table_bytes_ = kBlock * kTableBytes;
   const std::size_t float_rows = has_offset() ? 2 : 1;
   group_bytes_ = piece_bytes_ + table_bytes_ + float_rows * kBlock * sizeof(float);
   groups_ = AlignedBuffer(num_blocks() * num_groups() * group_bytes_);
@@ -155,22 +129,15 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
   floats[0] = grid.half_step;
   if (has_offset()) floats[kBlock] = grid.center;
   const GroupCodes inputs{codes, output, group_begin(group), group_end(group)};
-  // Of the pieces of a strip, whose outputs follow each other.
-  const auto in_strip = [&](std::size_t outputs, std::size_t output_bytes) {
-    return to + lane / outputs * (piece_bytes_ / (kBlock / outputs)) +
-           lane % outputs * output_bytes;
-  };
-  tables += lane * kTableBytes;
   switch (layout_) {
     case LevelLayout::kBytes:
     case LevelLayout::kSmallBytes:
       return pack_bytes(inputs, without_factor(grid, factor_).u, to + lane * kByteInputs);
     case LevelLayout::kNibbles:
-      std::copy_n(grid.u.begin(), kTableBytes, tables);
-      return pack_nibbles(inputs, in_strip(kNibbleOutputs, kNibbleInputs / 2));
-    case LevelLayout::kThreeBits:
-      for (std::size_t i = 0; i < kTableBytes; ++i) tables[i] = grid.u[i % 8];
-      return pack_threes(inputs, in_strip(kThreeOutputs, kThreeInputs / 8 * 3));
+      std::copy_n(grid.u.begin(), kTableBytes, tables + lane * kTableBytes);
+      // Of the pieces of a strip, whose outputs follow each other.
+      to += lane / kNibbleOutputs * (piece_bytes_ / (kBlock / kNibbleOutputs));
+      return pack_nibbles(inputs, to + lane % kNibbleOutputs * (kNibbleInputs / 2));
   }
 }
 

@@ -120,16 +120,6 @@ std::vector<Product> products_int8_levels(const NodeContext& context) {
   return level_products(extent_of(context));
 }
 
-/// Whether the pieces of kThreeBits have zeros for less than an eighth of the inputs: then they
-/// take less memory than those of kNibbles by a sixth or more.
-bool fills_threes(const LayerExtent& layer) {
-  constexpr std::size_t kInputs = LevelMatmulWeights::kThreeInputs;
-  const std::size_t inputs =
-      layer.group_inputs == 0 ? layer.inputs : std::min(layer.group_inputs, layer.inputs);
-  const std::size_t packed = (inputs + kInputs - 1) / kInputs * kInputs;
-  return 8 * (packed - inputs) < inputs;
-}
-
 /// A method with levels, and the weights that it takes.
 struct LevelProduct {
   Product product;
@@ -138,7 +128,6 @@ struct LevelProduct {
 constexpr LevelProduct kLevelProducts[] = {
     {Product::kPlanes, PlaneMatmulWeights::kMaxBits},
     {Product::kNibbles, LevelMatmulWeights::kMaxNibbleBits},
-    {Product::kThreeBits, LevelMatmulWeights::kMaxThreeBits},
     {Product::kBytes, numerics::kMaxBits},
 };
 
@@ -172,19 +161,6 @@ Picoseconds nibbles_time(const LayerExtent& layer, Core core) {
   return {};
 }
 
-// For AVX-512 from the bandwidth of the last-level cache, 32 GB/s; the instructions take 7.
-Picoseconds threes_time(const LayerExtent& layer, Core core) {
-  switch (core) {
-    case Core::kAvx2:
-      break;
-    case Core::kAvx512:
-      return {0, 12};
-    case Core::kAvx512Amd:
-      return {0, is_grouped(layer) ? 18.0 : 8.5};
-  }
-  return {0, nibbles_time(layer, core).product + 4};
-}
-
 Picoseconds bytes_time(const LayerExtent& layer, Core core) {
   switch (core) {
     case Core::kAvx2:
@@ -208,7 +184,6 @@ std::vector<Product> level_products(const LayerExtent& layer) {
   for (const auto& [product, max_bits] : kLevelProducts) {
     if (layer.weight_bits > max_bits) continue;
     if (product == Product::kPlanes && !layer.is_summed) continue;
-    if (product == Product::kThreeBits && !fills_threes(layer)) continue;
     usable.push_back(product);
   }
   return usable;
@@ -220,18 +195,8 @@ Product level_product(const NodeContext& context, const LayerExtent& layer) {
 }
 
 kernels::LevelLayout level_layout(Product product) {
-  switch (product) {
-    case Product::kNibbles:
-      return kernels::LevelLayout::kNibbles;
-    case Product::kThreeBits:
-      return kernels::LevelLayout::kThreeBits;
-    case Product::kBits:
-    case Product::kPlanes:
-    case Product::kBytes:
-    case Product::kFloat:
-      break;
-  }
-  return kernels::preferred_byte_levels();
+  return product == Product::kNibbles ? kernels::LevelLayout::kNibbles
+                                      : kernels::preferred_byte_levels();
 }
 
 constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",

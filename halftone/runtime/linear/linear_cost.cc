@@ -18,8 +18,8 @@ struct ProductName {
   std::string_view name;
 };
 constexpr ProductName kProductNames[] = {
-    {Product::kBits, "bits"},        {Product::kPlanes, "planes"}, {Product::kNibbles, "nibbles"},
-    {Product::kThreeBits, "threes"}, {Product::kBytes, "bytes"},   {Product::kFloat, "float"},
+    {Product::kBits, "bits"},   {Product::kPlanes, "planes"}, {Product::kNibbles, "nibbles"},
+    {Product::kBytes, "bytes"}, {Product::kFloat, "float"},
 };
 
 Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
@@ -30,8 +30,6 @@ Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
       return planes_time(layer, core);
     case Product::kNibbles:
       return nibbles_time(layer, core);
-    case Product::kThreeBits:
-      return threes_time(layer, core);
     case Product::kBytes:
       return bytes_time(layer, core);
     case Product::kFloat:

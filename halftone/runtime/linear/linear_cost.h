@@ -41,7 +41,6 @@ struct Picoseconds {
 Picoseconds bits_time(const LayerExtent& layer, Core core);
 Picoseconds planes_time(const LayerExtent& layer, Core core);
 Picoseconds nibbles_time(const LayerExtent& layer, Core core);
-Picoseconds threes_time(const LayerExtent& layer, Core core);
 Picoseconds bytes_time(const LayerExtent& layer, Core core);
 Picoseconds float_time(const LayerExtent& layer, Core core);
 
@@ -51,15 +50,15 @@ double cost_us(Product product, const LayerExtent& layer, Core core);
 /// The same and that of a float32 layer, on the processor at hand.
 Speed speed_of(Product product, const LayerExtent& layer);
 
-/// The fastest method with integers and the levels of the weights: kPlanes, kNibbles, kThreeBits or
-/// kBytes. The choice changes no result.
+/// The fastest method with integers and the levels of the weights: kPlanes, kNibbles or kBytes. The
+/// choice changes no result.
 Product cheapest_levels(const LayerExtent& layer, Core core);
 
 /// Those of these methods that a layer may use, for Implementation::products.
 std::vector<Product> level_products(const LayerExtent& layer);
 
 /// The layout of a method with levels, on the processor at hand.
-/// @pre product is kNibbles, kThreeBits or kBytes
+/// @pre product is kNibbles or kBytes
 kernels::LevelLayout level_layout(Product product);
 
 /// The layout for bits, on the processor at hand.

@@ -10,8 +10,8 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(LinearCost, GrowsWithEveryExtent) {
-  for (const Product product : {Product::kBits, Product::kPlanes, Product::kNibbles,
-                                Product::kThreeBits, Product::kBytes, Product::kFloat}) {
+  for (const Product product :
+       {Product::kBits, Product::kPlanes, Product::kNibbles, Product::kBytes, Product::kFloat}) {
     const LayerExtent layer{2, 100, 50, 2, 3, 0};
     const auto cost = [product](const LayerExtent& extent) {
       return cost_us(product, extent, Core::kAvx2);
@@ -56,18 +56,12 @@ TEST(LinearCost, ChoosesAsMeasured) {
 }
 
 TEST(LinearCost, ChoosesLayoutsForAProcessor) {
-  const auto cheapest = [](std::size_t rows, std::size_t inputs, int bits, std::size_t group) {
-    return cheapest_levels({rows, inputs, 4096, 0, bits, group}, Core::kAvx512);
+  const auto cheapest = [](std::size_t rows, int bits) {
+    return cheapest_levels({rows, 4096, 4096, 0, bits, 0}, Core::kAvx512);
   };
-  EXPECT_EQ(cheapest(1, 4096, 3, 0), Product::kThreeBits);
-  EXPECT_EQ(cheapest(1, 4096, 3, 1024), Product::kThreeBits);
-  EXPECT_EQ(cheapest(1, 4096, 3, 8192), Product::kThreeBits);
-  EXPECT_EQ(cheapest(1, 11008, 3, 0), Product::kThreeBits);
-  EXPECT_EQ(cheapest(1, 4096, 4, 0), Product::kNibbles);
-  // Most of a piece of 512 inputs would be empty.
-  EXPECT_EQ(cheapest(1, 784, 3, 0), Product::kNibbles);
-  EXPECT_NE(cheapest(1, 4096, 3, 128), Product::kThreeBits);
-  EXPECT_EQ(cheapest(32, 4096, 3, 0), Product::kBytes);
+  EXPECT_EQ(cheapest(1, 3), Product::kNibbles);
+  EXPECT_EQ(cheapest(1, 4), Product::kNibbles);
+  EXPECT_EQ(cheapest(32, 3), Product::kBytes);
   EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 3, 0}, Core::kAvx2), Product::kNibbles);
 
   // A product of 8 bits costs two planes and more on every processor with VNNI.
@@ -78,11 +72,6 @@ TEST(LinearCost, ChoosesLayoutsForAProcessor) {
   EXPECT_EQ(cheapest_levels({256, 4096, 4096, 0, 1, 0}, Core::kAvx512Amd), Product::kPlanes);
   EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 128}, Core::kAvx512Amd), Product::kNibbles);
 
-  EXPECT_THAT(
-      level_products({1, 1024, 8, 0, 3, 0}),
-      ElementsAre(Product::kPlanes, Product::kNibbles, Product::kThreeBits, Product::kBytes));
-  EXPECT_THAT(level_products({1, 96, 8, 0, 3, 0}),
-              ElementsAre(Product::kPlanes, Product::kNibbles, Product::kBytes));
   EXPECT_THAT(level_products({1, 1024, 8, 0, 4, 0}),
               ElementsAre(Product::kPlanes, Product::kNibbles, Product::kBytes));
   EXPECT_THAT(level_products({1, 1024, 8, 0, 6, 0}),
@@ -91,8 +80,8 @@ TEST(LinearCost, ChoosesLayoutsForAProcessor) {
 }
 
 TEST(Product, HasTheNameThatFindsIt) {
-  for (const Product product : {Product::kBits, Product::kPlanes, Product::kNibbles,
-                                Product::kThreeBits, Product::kBytes, Product::kFloat}) {
+  for (const Product product :
+       {Product::kBits, Product::kPlanes, Product::kNibbles, Product::kBytes, Product::kFloat}) {
     EXPECT_EQ(product_named(to_string(product)), product);
   }
   EXPECT_EQ(to_string(Product::kNibbles), "nibbles");

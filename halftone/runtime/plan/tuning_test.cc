@@ -37,9 +37,6 @@ ir::Conv same_conv() {
   return conv;
 }
 
-/// The layer that the layout of three bits suits.
-constexpr const char* kThreeBits = "threes";
-
 std::vector<TunedLayer> layers() {
   const ir::Shape image{ir::kBatch, 8, 8, 16};
   const ir::Shape windows{24, 3, 3, 16};
@@ -50,13 +47,6 @@ std::vector<TunedLayer> layers() {
       {"planes", KernelArithmetic::kIntegers, {}, {1, true}},
       {"levels", KernelArithmetic::kIntegers, {}, {4, true}},
       {"codes", KernelArithmetic::kIntegers, 8, {3, false}},
-      {kThreeBits,
-       KernelArithmetic::kIntegers,
-       {},
-       {3, true},
-       {ir::kBatch, 512},
-       ir::FullyConnected{},
-       {40, 512}},
       {"bit_conv", KernelArithmetic::kBits, 1, {1, true}, image, same_conv(), windows},
       {"byte_conv", KernelArithmetic::kIntegers, 8, {4, true}, image, same_conv(), windows},
       {"lstm",
@@ -138,7 +128,6 @@ TEST_F(TuningFile, KnowsAWayForEveryLayerAndNoWayChangesABit) {
     std::vector<std::optional<Product>> products{measured->way.product};
     if (layer.arithmetic == KernelArithmetic::kIntegers && measured->way.product) {
       products = {Product::kNibbles, Product::kBytes};
-      if (layer.name == kThreeBits) products.emplace_back(Product::kThreeBits);
     }
     for (const std::optional<Product> product : products) {
       const std::string kernel(product ? to_string(*product) : "");

@@ -28,7 +28,6 @@ pack(Product way, const ir::Constant& weights) {
       return kernels::PlaneMatmulWeights(codes().codes, *codes().encoding, {},
                                          kernels::preferred_plane_layout());
     case Product::kNibbles:
-    case Product::kThreeBits:
     case Product::kBytes:
       return kernels::LevelMatmulWeights(codes().codes, *codes().encoding, {}, level_layout(way));
     case Product::kFloat:
