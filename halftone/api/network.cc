@@ -13,7 +13,7 @@
 #include "halftone/passes/decode_codes.h"
 #include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
-#include "halftone/runtime/plan/prepare.h"
+#include "halftone/runtime/plan/planner.h"
 
 namespace halftone {
 

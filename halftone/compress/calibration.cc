@@ -14,7 +14,7 @@
 #include "halftone/compress/feed.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/symbolic_batch.h"
-#include "halftone/kernels/encode/levels.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/runtime/execute/stream.h"
 
 namespace halftone::compress {

@@ -6,7 +6,6 @@
 
 #include "halftone/gpu/programs.h"
 #include "halftone/kernels/attention/attention.h"
-#include "halftone/kernels/attention/rotary.h"
 
 namespace halftone::gpu {
 

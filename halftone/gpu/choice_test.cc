@@ -8,7 +8,7 @@
 
 #include "halftone/base/random.h"
 #include "halftone/gpu/testing.h"
-#include "halftone/kernels/activation/softmax.h"
+#include "halftone/kernels/activation/activation.h"
 
 namespace halftone::gpu {
 namespace {

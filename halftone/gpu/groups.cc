@@ -7,8 +7,8 @@
 #include "halftone/base/error.h"
 #include "halftone/gpu/launches.h"
 #include "halftone/gpu/texts.h"
-#include "halftone/kernels/groups/group_scales.h"
-#include "halftone/kernels/groups/plane_bits.h"
+#include "halftone/kernels/groups/group_layout.h"
+#include "halftone/kernels/groups/vector_tables.h"
 
 namespace halftone::gpu {
 namespace {

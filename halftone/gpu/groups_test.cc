@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "halftone/gpu/testing.h"
-#include "halftone/kernels/groups/group_reference.h"
 #include "halftone/kernels/groups/group_testing.h"
+#include "halftone/kernels/groups/multiply_groups.h"
 #include "halftone/numerics/block_encoding.h"
 
 namespace halftone::gpu {

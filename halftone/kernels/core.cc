@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/core.cc"
-#include "halftone/kernels/core.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "halftone/kernels/byte_dot.h"
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

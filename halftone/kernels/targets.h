@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the instruction set of the kernels: the best one, unless a context of the library,
-// `--simd` or the environment variable HALFTONE_SIMD names another, for tests and bug reports.
+// The instruction set of the kernels: the best one, unless a context of the library, `--simd` or
+// the environment variable HALFTONE_SIMD names another; and the family of processors that their
+// costs are for.
 #pragma once
 
 #include <string>
@@ -31,5 +32,18 @@ void use_simd_target(std::string_view name);
 /// use_simd_target() with the value of HALFTONE_SIMD, if that is set and not empty.
 /// @throws Error kUsage as use_simd_target()
 void use_simd_target_from_environment();
+
+enum class Core {
+  kAvx2,       ///< and every other one without a family of its own; 64-bit Arm is not measured
+  kAvx512,     ///< with VNNI: Highway's AVX3_DL
+  kAvx512Amd,  ///< the same by AMD, which computes 512 bits in two halves up to Zen 4
+};
+
+/// The family that the kernels' current target is for. Safe while kernels run.
+Core current_core() noexcept;
+
+/// Whether products of small levels, up to 15, are faster than others on the kernels' current
+/// target: where sums of several of them are added in 16 bits.
+bool prefers_small_levels() noexcept;
 
 }  // namespace halftone::kernels

@@ -8,7 +8,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/ir/layer_arithmetic.h"
-#include "halftone/runtime/cost_core.h"
+#include "halftone/runtime/implementation.h"
 #include "halftone/runtime/layer_cases.h"
 
 namespace halftone::runtime {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of an operator's implementation.
+// Kernels of operators, and what all of them share: costs, the division of work, and kernels that
+// accept every node.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,14 +13,17 @@
 #include <variant>
 #include <vector>
 
+#include "halftone/base/parallel.h"
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/arithmetic.h"
+#include "halftone/kernels/block_range.h"
+#include "halftone/kernels/targets.h"
+#include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/kernel.h"
-#include "halftone/runtime/packed_weights.h"
-#include "halftone/runtime/product.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
+
+using kernels::Core;
 
 struct LayerMethod;
 
@@ -116,5 +123,43 @@ struct Implementation {
   /// The methods that can compute an accepted node, all with the same bits; null: one.
   std::vector<Product> (*products)(const NodeContext&) = nullptr;
 };
+
+/// The family of processors whose costs a plan uses: kernels::current_core(), unless it is
+/// replaced.
+Core cost_core() noexcept;
+
+/// Replaces cost_core() in the whole process while it lives, so that a test can show that costs
+/// change no result.
+class ReplacedCosts {
+ public:
+  explicit ReplacedCosts(Core core) noexcept;
+  ReplacedCosts(const ReplacedCosts&) = delete;
+  ReplacedCosts& operator=(const ReplacedCosts&) = delete;
+  ~ReplacedCosts();
+};
+
+/// Calls body(share, range) for equal parts of [0, count), on up to `threads` threads; for one part
+/// on the calling thread. It must not matter how they are divided. Allocates nothing.
+template <typename Body>
+void divide(std::size_t count, std::size_t threads, const Body& body) {
+  const std::size_t shares = std::clamp<std::size_t>(count, 1, std::max<std::size_t>(threads, 1));
+  const auto share = [&](std::size_t s) {
+    body(s, kernels::BlockRange{count * s / shares, count * (s + 1) / shares});
+  };
+  if (shares == 1) return share(0);
+  parallel_for(shares, std::ref(share));
+}
+
+/// "the weights are decoded; ", or what else of a float32 layer has codes; empty if nothing has.
+std::string_view decoded_text(const NodeContext& context);
+
+/// Wraps the kernel of a node that reads input 0 as dense float32: if the input is codes, every run
+/// decodes them first.
+Kernel with_decoded_input(const NodeContext& context, Kernel kernel);
+
+/// ir::evaluate_operator() on copies of the inputs. Every run allocates.
+extern const Implementation kReference;
+/// Reshape: the output shares the memory of the input.
+extern const Implementation kAlias;
 
 }  // namespace halftone::runtime

@@ -7,9 +7,9 @@
 
 #include "halftone/ir/operators_page.h"
 #include "halftone/ir/testing/operator_cases.h"
-#include "halftone/runtime/elementwise/activation.h"
-#include "halftone/runtime/plan/registry.h"
-#include "halftone/runtime/reference.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/implementation.h"
+#include "halftone/runtime/plan/planner.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {

@@ -12,7 +12,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/ir/layer_arithmetic.h"
-#include "halftone/kernels/int8_matmul/level_grid.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 #include "halftone/runtime/layer_cases.h"
 
 namespace halftone::runtime {

@@ -11,7 +11,7 @@
 #include "halftone/ir/testing.h"
 #include "halftone/runtime/execute/session.h"
 #include "halftone/runtime/onednn/onednn.h"
-#include "halftone/runtime/plan/prepare.h"
+#include "halftone/runtime/plan/planner.h"
 #include "halftone/runtime/test_graphs.h"
 
 namespace halftone::runtime::testing {

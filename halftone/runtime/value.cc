@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "halftone/base/bits.h"
-#include "halftone/kernels/encode/decode.h"
-#include "halftone/kernels/int8_matmul/level_grid.h"
+#include "halftone/kernels/encode/encode.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 
 namespace halftone::runtime {
 namespace {

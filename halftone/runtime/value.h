@@ -3,9 +3,11 @@
 //
 // Dense values are row-major elements. Codes are stored row by row (along the last axis) in a
 // CodeLayout: K planes of whole 64-bit words, or one byte per code.
+// Indices of 32 or 64 bits in the memory of a session.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "halftone/base/view.h"
@@ -46,6 +48,20 @@ inline MatrixView<const float> float_matrix(const std::byte* data, ir::MatrixExt
 }
 inline MatrixView<float> float_matrix(std::byte* data, ir::MatrixExtent extent) {
   return {reinterpret_cast<float*>(data), extent.rows, extent.cols, extent.cols};
+}
+
+struct Indices {
+  const std::byte* data = nullptr;
+  bool wide = false;  ///< int64, else int32
+
+  [[nodiscard]] std::int64_t operator[](std::size_t i) const {
+    return wide ? reinterpret_cast<const std::int64_t*>(data)[i]
+                : reinterpret_cast<const std::int32_t*>(data)[i];
+  }
+};
+
+inline bool are_wide(const ir::ValueType& indices) {
+  return indices.is_dense(ir::ElementType::kInt64);
 }
 
 }  // namespace halftone::runtime

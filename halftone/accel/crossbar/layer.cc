@@ -9,7 +9,7 @@
 #include "halftone/accel/crossbar/arrays.h"
 #include "halftone/accel/crossbar/convolution.h"
 #include "halftone/accel/crossbar/noise.h"
-#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/elementwise.h"
 #include "halftone/runtime/linear/linear.h"
 
 namespace halftone::crossbar {

@@ -8,7 +8,7 @@
 
 #include "halftone/base/random.h"
 #include "halftone/base/view.h"
-#include "halftone/kernels/fit/encode_group.h"
+#include "halftone/kernels/fit/fit_group.h"
 
 namespace halftone::compress {
 namespace {

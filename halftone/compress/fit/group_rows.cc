@@ -15,8 +15,7 @@
 #include "halftone/compress/fit/group_scales.h"
 #include "halftone/compress/fit/group_tables.h"
 #include "halftone/kernels/dense/matmul.h"
-#include "halftone/kernels/fit/encode_group.h"
-#include "halftone/kernels/fit/sweep_group.h"
+#include "halftone/kernels/fit/fit_group.h"
 
 namespace halftone::compress {
 namespace {

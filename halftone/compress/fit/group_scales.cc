@@ -7,7 +7,7 @@
 
 #include "halftone/base/half.h"
 #include "halftone/compress/fit/bell_scale.h"
-#include "halftone/kernels/fit/search_scales.h"
+#include "halftone/kernels/fit/fit_group.h"
 #include "halftone/numerics/stored_numbers.h"
 
 namespace halftone::compress {

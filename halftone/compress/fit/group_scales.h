@@ -10,7 +10,7 @@
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/fitted_groups.h"
 #include "halftone/kernels/fit/codewords.h"
-#include "halftone/kernels/fit/sweep_group.h"
+#include "halftone/kernels/fit/fit_group.h"
 
 namespace halftone::compress {
 

@@ -2,7 +2,7 @@
 #include "halftone/gpu/graph/constants.h"
 
 #include "halftone/gpu/launches.h"
-#include "halftone/runtime/linear/group_weights.h"
+#include "halftone/runtime/linear/linear.h"
 
 namespace halftone::gpu {
 

@@ -12,7 +12,7 @@
 #include "halftone/gpu/graph/constants.h"
 #include "halftone/gpu/graph/value_memory.h"
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/sequence/cache.h"
+#include "halftone/runtime/sequence/sequence.h"
 
 namespace halftone::gpu {
 

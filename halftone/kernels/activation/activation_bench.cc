@@ -2,7 +2,6 @@
 #include <benchmark/benchmark.h>
 
 #include "halftone/kernels/activation/activation.h"
-#include "halftone/kernels/activation/softmax.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {

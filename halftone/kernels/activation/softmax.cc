@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/activation/softmax.cc"
-#include "halftone/kernels/activation/softmax.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <cstring>
 
+#include "halftone/kernels/activation/activation.h"
 #include "halftone/kernels/activation/math-inl.h"
 #include "halftone/kernels/dispatch.h"
 

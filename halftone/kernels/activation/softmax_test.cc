@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/activation/softmax.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "halftone/base/testing.h"
+#include "halftone/kernels/activation/activation.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 

@@ -3,7 +3,6 @@
 
 #include "halftone/kernels/attention/attention.h"
 #include "halftone/kernels/attention/attention_testing.h"
-#include "halftone/kernels/attention/rotary.h"
 
 namespace halftone::kernels {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
-#include "halftone/kernels/attention/rotary.h"
+#include "halftone/kernels/attention/attention.h"
 
 namespace halftone::kernels {
 namespace {

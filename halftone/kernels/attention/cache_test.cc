@@ -9,7 +9,7 @@
 #include "halftone/base/buffer.h"
 #include "halftone/base/half.h"
 #include "halftone/base/testing.h"
-#include "halftone/kernels/encode/quantize_rows.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"

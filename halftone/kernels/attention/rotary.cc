@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/attention/rotary.cc"
-#include "halftone/kernels/attention/rotary.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 
+#include "halftone/kernels/attention/attention.h"
 #include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

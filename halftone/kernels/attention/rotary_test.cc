@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/attention/rotary.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "halftone/base/testing.h"
+#include "halftone/kernels/attention/attention.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"

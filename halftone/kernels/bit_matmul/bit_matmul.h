@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fully connected layer on bits: the product of encoded activations and encoded weights.
+// bit_matmul() for each layout of the weights. Arguments as there.
 #pragma once
 
 #include <cstddef>
@@ -128,5 +129,16 @@ void bit_matmul(std::span<const std::uint64_t> x, const numerics::Basis& x_basis
 /// @param y        [m, o]
 void bit_matmul_reference(const EncodedInputs& x, const EncodedWeights& weights,
                           MatrixView<float> y);
+
+void bit_matmul_words(const std::uint64_t* x, const numerics::Basis& x_basis,
+                      const BitMatmulWeights& weights, BlockRange blocks,
+                      MatrixView<float> y) noexcept;
+
+void bit_matmul_lookup(const std::uint64_t* x, const numerics::Basis& x_basis,
+                       const BitMatmulWeights& weights, BlockRange blocks,
+                       MatrixView<float> y) noexcept;
+
+/// Whether the current target counts bits by looking them up.
+bool lookup_beats_popcount() noexcept;
 
 }  // namespace halftone::kernels

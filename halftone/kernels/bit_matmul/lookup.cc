@@ -11,8 +11,8 @@
 #include <bit>
 #include <cstring>
 
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/bit_matmul/epilogue-inl.h"
-#include "halftone/kernels/bit_matmul/layouts.h"
 #include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/keep-inl.h"
 

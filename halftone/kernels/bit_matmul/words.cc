@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/bit_matmul/epilogue-inl.h"
-#include "halftone/kernels/bit_matmul/layouts.h"
 #include "halftone/kernels/count_bits-inl.h"
 #include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/prefetch-inl.h"

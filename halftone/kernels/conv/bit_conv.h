@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution on bits: encoded pixels and encoded weights, of any stride, dilation, padding and
 // grouping.
+// bit_conv() for the layouts of the weights. Arguments as there.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "halftone/base/buffer.h"
-#include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/encoded.h"
@@ -208,5 +208,16 @@ void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights,
 void bit_conv_reference(const ConvShape& shape, const EncodedInputs& x,
                         const EncodedWeights& weights, const ConvFinish& finish,
                         MatrixView<float> y);
+
+/// For BitConvLayout::kTables.
+void bit_conv_tables(const std::uint64_t* x, const BitConvWeights& weights,
+                     const ConvPart& part) noexcept;
+
+/// For BitConvLayout::kSixes and kFours.
+void bit_conv_permutes(const std::uint64_t* x, const BitConvWeights& weights,
+                       const ConvPart& part) noexcept;
+
+/// Whether the current target looks up 64 entries of 8 bits at once.
+bool permutes_bytes() noexcept;
 
 }  // namespace halftone::kernels

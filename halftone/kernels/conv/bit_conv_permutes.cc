@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "halftone/kernels/conv/bit_layouts.h"
+#include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/bit_lines-inl.h"
 #include "halftone/kernels/conv/permute_windows-inl.h"
 #include "halftone/kernels/dispatch.h"

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "halftone/kernels/conv/bit_layouts.h"
+#include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/bit_lines-inl.h"
 #include "halftone/kernels/conv/bit_positions-inl.h"
 #include "halftone/kernels/conv/count_windows-inl.h"

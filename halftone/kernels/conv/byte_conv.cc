@@ -15,9 +15,9 @@
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/conv/byte_finish-inl.h"
 #include "halftone/kernels/conv/byte_strip-inl.h"
-#include "halftone/kernels/core.h"
-#include "halftone/kernels/int8_matmul/level_grid.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 #include "halftone/kernels/keep-inl.h"
+#include "halftone/kernels/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

@@ -11,11 +11,8 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
-#include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
-#include "halftone/kernels/conv/int8_pixels.h"
-#include "halftone/kernels/conv/integer_weights.h"
 #include "halftone/kernels/encoded.h"
 
 namespace halftone::kernels {

@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "halftone/base/error.h"
-#include "halftone/kernels/check_weights.h"
 #include "halftone/kernels/conv/byte_conv.h"
-#include "halftone/kernels/conv/padding.h"
-#include "halftone/kernels/int8_matmul/level_grid.h"
+#include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/encoded.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 
 namespace halftone::kernels {
 namespace {

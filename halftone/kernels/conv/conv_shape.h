@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The geometry of a convolution, shared by all implementations.
+// The extents of a convolution, its padding, and the lines that a call computes.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "halftone/base/view.h"
+#include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
 
@@ -103,5 +109,83 @@ class PaddingPatterns {
   std::array<std::vector<TapRange>, 3> ranges_;  ///< of each pattern of an axis
   std::array<std::vector<std::size_t>, 3> ids_;  ///< pattern of each output of an axis
 };
+
+/// @throws Error kShape unless the codes are [outputs, inputs of an output]
+void check_codes(const std::string& kernel, const ConvShape& shape,
+                 const numerics::BitPlanes& codes);
+
+/// The sums of the levels of each tap of an output: m c + sum_j a_j T_j with m channels, in
+/// float64, from j = 0 on.
+/// @return [taps]
+std::vector<double> tap_sums(const ConvShape& shape, const numerics::BitPlanes& codes,
+                             std::size_t output, const numerics::Basis& basis);
+
+/// Constants for the initial values of outputs.
+struct OutputOffsets {
+  double bias = 0;
+  double offset = 0;  ///< of the activations
+  double zero = 0;    ///< the value used for activations outside the image
+};
+
+/// bias + offset sum_k w_k - zero sum_(k outside) w_k for each pattern, in float64.
+/// @param sums   [taps] of the weights w
+/// @param bases  [patterns]
+void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums,
+                  const OutputOffsets& offsets, std::span<double> bases);
+
+/// bias - zero sum_(k inside) w_k for each pattern, modulo 2^32.
+/// @param sums  [taps] of the weights w, integers
+/// @return [patterns]
+std::vector<std::int32_t> integer_bases(const PaddingPatterns& patterns,
+                                        std::span<const double> sums, std::int32_t bias,
+                                        std::int32_t zero);
+
+/// The final step of a convolution, while its outputs are in registers:
+/// y = min(max(sums + residual, low), high).
+struct ConvFinish {
+  MatrixView<const float> residual{};  ///< [pixels of y, outputs]; no rows: none
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+
+  [[nodiscard]] bool clamps() const {
+    return low != -std::numeric_limits<float>::infinity() ||
+           high != std::numeric_limits<float>::infinity();
+  }
+};
+
+/// Lines [begin, end) of the outputs of a convolution: the share of one caller.
+struct LineRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] std::size_t count() const { return end - begin; }
+};
+
+/// Some lines of a convolution's outputs, which one call computes.
+struct ConvPart {
+  LineRange lines;  ///< which lines to compute
+  ConvFinish finish;
+  std::span<std::byte> scratch;  ///< [scratch_bytes() of the weights], aligned to 64
+  MatrixView<float> y;           ///< [pixels of `lines`, outputs], as the residual
+};
+
+/// The same for sums of integers, which have no final step.
+struct IntegerConvPart {
+  LineRange lines;
+  std::span<std::byte> scratch;
+  MatrixView<std::int32_t> y;
+};
+
+/// Whether the lines exist and y has the extents of their pixels.
+template <typename Number>
+bool are_outputs(const MatrixView<Number>& y, const ConvShape& shape, LineRange lines) {
+  return lines.begin <= lines.end && lines.end <= shape.num_lines() &&
+         y.rows() == lines.count() * shape.line_pixels() && y.cols() == shape.outputs;
+}
+
+/// y[pixel, o] = min(max(y[pixel, o] + base[o] + residual[pixel, o], low), high), for all outputs.
+/// @param base  [outputs]
+void finish_pixel(const float* base, const ConvFinish& finish, std::size_t pixel,
+                  MatrixView<float> y) noexcept;
 
 }  // namespace halftone::kernels

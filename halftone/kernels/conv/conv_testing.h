@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "halftone/base/buffer.h"
-#include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 
 namespace halftone::kernels {

@@ -7,10 +7,7 @@
 #include <span>
 
 #include "halftone/base/buffer.h"
-#include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
-#include "halftone/kernels/conv/int8_pixels.h"
-#include "halftone/kernels/conv/integer_weights.h"
 #include "halftone/kernels/encoded.h"
 #include "halftone/numerics/encoding.h"
 

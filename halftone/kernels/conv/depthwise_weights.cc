@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/kernels/check_weights.h"
+#include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
-#include "halftone/kernels/conv/padding.h"
+#include "halftone/kernels/encoded.h"
 
 namespace halftone::kernels {
 namespace {

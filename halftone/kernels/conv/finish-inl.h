@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "halftone/kernels/conv/conv_finish.h"
+#include "halftone/kernels/conv/conv_shape.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

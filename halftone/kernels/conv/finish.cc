@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/finish.cc"
-#include "halftone/kernels/conv/finish.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 
+#include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/finish-inl.h"
 #include "halftone/kernels/dispatch.h"
 

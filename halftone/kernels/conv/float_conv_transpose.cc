@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/float_conv_transpose.cc"
-#include "halftone/kernels/conv/float_conv_transpose.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/kernels/dense/float_tiles-inl.h"
 #include "halftone/kernels/dispatch.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/conv/float_conv_transpose.h"
-
 #include <gtest/gtest.h>
 
 #include "halftone/base/testing.h"
 #include "halftone/kernels/conv/conv_testing.h"
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/float_pool.cc"
-#include "halftone/kernels/conv/float_pool.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -10,6 +8,7 @@
 #include <array>
 #include <limits>
 
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/conv/float_pool.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <limits>
 
 #include "halftone/kernels/conv/conv_testing.h"
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "halftone/kernels/check_weights.h"
-#include "halftone/kernels/conv/finish.h"
-#include "halftone/kernels/conv/gather.h"
-#include "halftone/kernels/conv/padding.h"
+#include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/conv/conv_strip.h"
+#include "halftone/kernels/encoded.h"
 
 namespace halftone::kernels {
 namespace {

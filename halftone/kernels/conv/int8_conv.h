@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "halftone/base/buffer.h"
-#include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
-#include "halftone/kernels/conv/int8_pixels.h"
 #include "halftone/kernels/encoded.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/numerics/encoding.h"

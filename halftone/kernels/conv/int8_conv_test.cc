@@ -6,9 +6,9 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/conv/conv_testing.h"
-#include "halftone/kernels/conv/gather.h"
-#include "halftone/kernels/int8_matmul/level_grid.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reference implementations of the convolutions in plain loops.
 #include <algorithm>
+#include <limits>
+#include <optional>
 
+#include "halftone/base/elementary.h"
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
-#include "halftone/kernels/conv/padding.h"
+#include "halftone/kernels/conv/float_conv.h"
 
 namespace halftone::kernels {
 namespace {
@@ -65,6 +69,52 @@ float plane_sum(const BitMatrix& a, std::size_t row) {
   return static_cast<float>(2 * static_cast<std::int64_t>(a.count(row)) -
                             static_cast<std::int64_t>(a.cols()));
 }
+
+/// The pixel that a tap of an output pixel reads, or null outside the image.
+const float* pixel_at(const ConvShape& shape, std::span<const float> x, std::size_t pixel,
+                      std::size_t tap) {
+  const auto& [az, ay, ax] = shape.axes;
+  const ConvLine line = line_at(shape, pixel / ax.output);
+  const std::size_t column = pixel % ax.output * ax.stride + tap % ax.kernel * ax.dilation;
+  const std::size_t row = line.y * ay.stride + tap / ax.kernel % ay.kernel * ay.dilation;
+  const std::size_t slice = line.z * az.stride + tap / ax.kernel / ay.kernel * az.dilation;
+  const std::size_t z = input_at(az, slice);
+  const std::size_t y = input_at(ay, row);
+  const std::size_t c = input_at(ax, column);
+  if (z == az.input || y == ay.input || c == ax.input) return nullptr;
+  return x.data() + (((line.image * az.input + z) * ay.input + y) * ax.input + c) * shape.channels;
+}
+
+/// The output that a tap of an input writes along an axis; none outside the image.
+std::optional<std::size_t> output_at(const ConvAxis& axis, std::size_t input, std::size_t tap) {
+  const std::size_t padded = input * axis.stride + tap * axis.dilation;
+  if (padded < axis.pad_before || padded - axis.pad_before >= axis.output) return std::nullopt;
+  return padded - axis.pad_before;
+}
+
+/// The output pixel of its image that a tap of an input pixel writes; none outside the image.
+std::optional<std::size_t> output_pixel(const ConvShape& shape, std::size_t input,
+                                        std::size_t tap) {
+  const auto& [az, ay, ax] = shape.axes;
+  const auto z = output_at(az, input / ax.input / ay.input, tap / ax.kernel / ay.kernel);
+  const auto y = output_at(ay, input / ax.input % ay.input, tap / ax.kernel % ay.kernel);
+  const auto x = output_at(ax, input % ax.input, tap % ax.kernel);
+  if (!z || !y || !x) return std::nullopt;
+  return (*z * ay.output + *y) * ax.output + *x;
+}
+
+/// A window of one channel, tap by tap.
+struct WindowOfChannel {
+  float largest = -std::numeric_limits<float>::infinity();
+  double sum = 0;
+  std::size_t inside = 0;
+
+  void add(float x) {
+    largest = elementary::larger(largest, x);
+    sum += static_cast<double>(x);
+    ++inside;
+  }
+};
 
 }  // namespace
 
@@ -152,6 +202,76 @@ void integer_conv_reference(const ConvShape& shape, const std::int8_t* q, std::i
     }
   };
   for_each_pixel(shape, PaddingPatterns(shape), visit);
+}
+
+void float_conv_reference(const ConvShape& shape, std::span<const float> x,
+                          std::span<const float> w, std::span<const float> bias,
+                          MatrixView<float> y) noexcept {
+  const std::size_t channels = shape.group_channels();
+  for (std::size_t p = 0; p < y.rows(); ++p) {
+    for (std::size_t o = 0; o < shape.outputs; ++o) {
+      float sum = bias.empty() ? 0.0F : bias[o];
+      for (std::size_t t = 0; t < shape.taps(); ++t) {
+        const float* pixel = pixel_at(shape, x, p, t);
+        for (std::size_t c = 0; c < channels; ++c) {
+          const float input =
+              pixel == nullptr ? 0.0F : pixel[o / shape.group_outputs() * channels + c];
+          sum += input * w[(o * shape.taps() + t) * channels + c];
+        }
+      }
+      y(p, o) = sum;
+    }
+  }
+}
+
+void float_conv_transpose_reference(const ConvShape& shape, std::span<const float> x,
+                                    std::span<const float> w, std::span<const float> bias,
+                                    MatrixView<float> y) noexcept {
+  const std::size_t channels = shape.group_channels();
+  const std::size_t output_pixels = shape.num_pixels() / std::max<std::size_t>(shape.images, 1);
+  for (std::size_t p = 0; p < y.rows(); ++p) {
+    for (std::size_t o = 0; o < shape.outputs; ++o) y(p, o) = bias.empty() ? 0.0F : bias[o];
+  }
+  for (std::size_t q = 0; q < shape.images * shape.image_input_pixels(); ++q) {
+    const std::size_t image = q / shape.image_input_pixels();
+    for (std::size_t t = 0; t < shape.taps(); ++t) {
+      const auto pixel = output_pixel(shape, q % shape.image_input_pixels(), t);
+      if (!pixel) continue;
+      for (std::size_t o = 0; o < shape.outputs; ++o) {
+        const std::size_t first = q * shape.channels + o / shape.group_outputs() * channels;
+        float sum = 0;
+        for (std::size_t c = 0; c < channels; ++c) {
+          sum += x[first + c] * w[(o * shape.taps() + t) * channels + c];
+        }
+        y(image * output_pixels + *pixel, o) += sum;
+      }
+    }
+  }
+}
+
+void float_pool_reference(const float* x, const FloatPool& pool, MatrixView<float> y) noexcept {
+  const ConvShape& shape = pool.shape;
+  const auto& [az, ay, ax] = shape.axes;
+  for (std::size_t i = 0; i < y.rows() * shape.channels; ++i) {
+    const std::size_t pixel = i / shape.channels;
+    const std::size_t c = i % shape.channels;
+    const ConvLine line = line_at(shape, pixel / ax.output);
+    WindowOfChannel window;
+    for (std::size_t t = 0; t < shape.taps(); ++t) {
+      const std::size_t slice = line.z * az.stride + t / ax.kernel / ay.kernel * az.dilation;
+      const std::size_t row = line.y * ay.stride + t / ax.kernel % ay.kernel * ay.dilation;
+      const std::size_t column = pixel % ax.output * ax.stride + t % ax.kernel * ax.dilation;
+      const std::size_t qz = input_at(az, slice);
+      const std::size_t qy = input_at(ay, row);
+      const std::size_t qx = input_at(ax, column);
+      if (qz == az.input || qy == ay.input || qx == ax.input) continue;
+      const std::size_t q = ((line.image * az.input + qz) * ay.input + qy) * ax.input + qx;
+      window.add(x[q * shape.channels + c]);
+    }
+    const std::size_t counted = pool.counts_padding ? shape.taps() : window.inside;
+    const double mean = window.sum / static_cast<double>(std::max<std::size_t>(counted, 1));
+    y(pixel, c) = pool.is_max ? window.largest : static_cast<float>(mean);
+  }
 }
 
 }  // namespace halftone::kernels

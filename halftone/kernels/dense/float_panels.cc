@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/dense/float_panels.h"
-
 #include <algorithm>
 
+#include "halftone/kernels/dense/float_matmul.h"
 #include "halftone/kernels/dense/transpose.h"
 
 namespace halftone::kernels {

@@ -16,7 +16,7 @@
 #include <span>
 
 #include "halftone/kernels/block_range.h"
-#include "halftone/kernels/dense/float_panels.h"
+#include "halftone/kernels/dense/float_matmul.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();

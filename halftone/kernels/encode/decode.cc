@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/encode/decode.cc"
-#include "halftone/kernels/encode/decode.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -11,6 +9,7 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/encode/encode.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

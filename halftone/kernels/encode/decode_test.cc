@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/encode/decode.h"
-
 #include <gtest/gtest.h>
 
 #include "halftone/kernels/encode/encode.h"

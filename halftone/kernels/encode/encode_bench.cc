@@ -3,7 +3,6 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/encode/encode.h"
-#include "halftone/kernels/encode/encode_int8.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/encode/encode_int8.cc"
-#include "halftone/kernels/encode/encode_int8.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/encode/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "halftone/base/half.h"
-#include "halftone/kernels/encode/encode_int8.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/minifloat.h"
 #include "halftone/numerics/test_data.h"

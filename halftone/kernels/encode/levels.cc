@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/encode/levels.cc"
-#include "halftone/kernels/encode/levels.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -11,6 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/encode/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();

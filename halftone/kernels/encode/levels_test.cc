@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/encode/levels.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/codebooks.h"
 #include "halftone/numerics/systems.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes one row to integers, once per target; see quantize_rows.h.
+// Quantizes one row to integers, once per target; see encode.h.
 #if defined(HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_
 #undef HALFTONE_KERNELS_QUANTIZE_ROW_INL_H_
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <limits>
 
-#include "halftone/kernels/encode/quantize_rows.h"
+#include "halftone/kernels/encode/encode.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/encode/quantize_rows.cc"
-#include "halftone/kernels/encode/quantize_rows.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/encode/quantize_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/encode/quantize_rows.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "halftone/base/testing.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 

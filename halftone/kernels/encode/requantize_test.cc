@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/encode/requantize.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "halftone/base/random.h"
+#include "halftone/kernels/encode/linear_codes.h"
 #include "halftone/kernels/per_target.h"
 
 namespace halftone::kernels {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/fit/search_scales.cc"
-#include "halftone/kernels/fit/search_scales.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "halftone/kernels/dispatch.h"
+#include "halftone/kernels/fit/fit_group.h"
 #include "halftone/kernels/fit/lanes-inl.h"
 #include "halftone/kernels/fit/nearest-inl.h"
 

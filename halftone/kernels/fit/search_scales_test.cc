@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/fit/search_scales.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
 
+#include "halftone/kernels/fit/fit_group.h"
 #include "halftone/kernels/fit/fit_testing.h"
 #include "halftone/kernels/per_target.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/groups/group_reference.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "halftone/kernels/groups/multiply_groups.h"
 
 namespace halftone::kernels {
 namespace {

@@ -14,7 +14,6 @@
 
 #include "halftone/kernels/groups/group_codes-inl.h"
 #include "halftone/kernels/groups/group_layout.h"
-#include "halftone/kernels/groups/group_scales.h"
 #include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/groups/group_scales.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,6 +10,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
+#include "halftone/kernels/groups/group_layout.h"
 #include "halftone/numerics/minifloat.h"
 #include "halftone/numerics/stored_numbers.h"
 

@@ -25,4 +25,10 @@ namespace halftone::kernels {
 void multiply_groups(const PackedGroups& w, const EncodedRows& x, BlockRange strips,
                      MatrixView<float> y) noexcept;
 
+/// Reference implementation of multiply_groups() in plain loops over what `unpack` gives.
+/// @param format  scales as `unpack` gives them, however they would be stored
+/// @param y       [x.rows(), rows of the weights]
+void multiply_groups_reference(const GroupCodes& format, const PackedGroups::Unpack& unpack,
+                               const EncodedRows& x, MatrixView<float> y);
+
 }  // namespace halftone::kernels

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "halftone/kernels/groups/group_reference.h"
 #include "halftone/kernels/groups/group_testing.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/kernels/testing.h"

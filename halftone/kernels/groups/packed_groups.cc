@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/kernels/groups/group_scales.h"
-#include "halftone/kernels/groups/plane_bits.h"
+#include "halftone/kernels/groups/group_layout.h"
+#include "halftone/kernels/groups/vector_tables.h"
 
 namespace halftone::kernels {
 namespace {

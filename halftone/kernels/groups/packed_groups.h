@@ -12,7 +12,6 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/groups/group_layout.h"
-#include "halftone/kernels/groups/group_scales.h"
 #include "halftone/kernels/groups/vector_tables.h"
 
 namespace halftone::kernels {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
-#include "halftone/kernels/encode/quantize_rows.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/numerics/test_data.h"

@@ -7,9 +7,8 @@
 #include <cmath>
 
 #include "halftone/base/testing.h"
-#include "halftone/kernels/encode/quantize_rows.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
-#include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/kernels/testing.h"

@@ -14,7 +14,7 @@
 #include "halftone/kernels/int8_matmul/byte_rows-inl.h"
 #include "halftone/kernels/int8_matmul/finish-inl.h"
 #include "halftone/kernels/int8_matmul/fold_group-inl.h"
-#include "halftone/kernels/int8_matmul/level_layouts.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/level_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/int8_matmul/level_grid.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 #include "halftone/numerics/systems.h"
 #include "halftone/numerics/test_data.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fully connected layer on encoded weights and 8-bit activations, through integer levels.
+// level_matmul() for each layout of the weights. Arguments as there.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,8 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
-#include "halftone/kernels/int8_matmul/int8_rows.h"
+#include "halftone/kernels/encoded.h"
 #include "halftone/kernels/int8_matmul/int8_weights.h"
-#include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -115,5 +115,11 @@ void level_matmul(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRan
 void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
                             const numerics::MatrixEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y);
+
+void level_matmul_bytes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
+                        MatrixView<float> y) noexcept;
+
+void level_matmul_nibbles(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
+                          MatrixView<float> y) noexcept;
 
 }  // namespace halftone::kernels

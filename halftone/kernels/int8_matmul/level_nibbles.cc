@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "halftone/kernels/int8_matmul/level_layouts.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/level_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // level_matmul() one bit plane of the weights at a time: for few rows and few bits, where the codes
 // themselves are less to read than their levels.
+// plane_matmul() for each layout of the weights. Arguments as there.
 #pragma once
 
 #include <array>
@@ -11,9 +12,8 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
-#include "halftone/kernels/int8_matmul/int8_rows.h"
+#include "halftone/kernels/encoded.h"
 #include "halftone/kernels/int8_matmul/int8_weights.h"
-#include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -164,5 +164,14 @@ class PlaneMatmulWeights : public Int8Weights {
 /// @param y        [m, o]; only the columns of `blocks` are written
 void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                   MatrixView<float> y) noexcept;
+
+void plane_matmul_fours(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
+                        MatrixView<float> y) noexcept;
+
+void plane_matmul_fives(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
+                        MatrixView<float> y) noexcept;
+
+/// Whether the current target looks up 32 entries of 16 bits at once.
+bool looks_up_fives() noexcept;
 
 }  // namespace halftone::kernels

@@ -7,7 +7,7 @@
 #include <hwy/highway.h>
 
 #include "halftone/kernels/dispatch.h"
-#include "halftone/kernels/int8_matmul/plane_layouts.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
 #include "halftone/kernels/prefetch-inl.h"

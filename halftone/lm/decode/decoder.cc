@@ -11,7 +11,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/lm/decode/device_rows.h"
-#include "halftone/runtime/packed_weights.h"
+#include "halftone/runtime/execution_options.h"
 
 namespace halftone::lm {
 namespace {

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conv, ConvTranspose and Pool on float32 in a fixed order.
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <utility>
 
+#include "halftone/base/parallel.h"
 #include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/work.h"
 #include "halftone/kernels/activation/activation.h"
 #include "halftone/kernels/conv/float_conv.h"
 #include "halftone/runtime/convolution/convolution.h"
-#include "halftone/runtime/convolution/convolution_codes.h"
-#include "halftone/runtime/convolution/convolution_cost.h"
 #include "halftone/runtime/convolution/convolution_lines.h"
-#include "halftone/runtime/decoded_input.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/implementation.h"
 #include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 namespace {
@@ -59,9 +64,125 @@ Kernel create_conv_fixed(const NodeContext& context) {
   return with_decoded_input(context, std::move(kernel));
 }
 
+using kernels::FloatConvTransposeWeights;
+
+struct FixedTranspose {
+  FloatConvTransposeWeights weights;
+  ir::Activation activation;
+  std::size_t shares;
+
+  void run(const std::byte* x, std::byte* scratch, std::byte* y) const {
+    const kernels::ConvShape& shape = weights.shape();
+    const std::size_t pixels = shape.num_pixels();
+    const MatrixView<float> all = float_matrix(y, {pixels, shape.outputs});
+    const auto body = [&](std::size_t share) {
+      const kernels::OutputPixels part{pixels * share / shares, pixels * (share + 1) / shares};
+      const MatrixView<float> to = all.rows_from(part.begin, part.count());
+      const std::span memory(scratch + share * weights.scratch_bytes(), weights.scratch_bytes());
+      kernels::float_conv_transpose(reinterpret_cast<const float*>(x), weights, part, memory, to);
+      const std::span values(to.data_handle(), to.size());
+      apply_activation(activation, values, values);
+    };
+    if (shares == 1) return body(0);
+    parallel_for(shares, std::ref(body));  // by reference: allocates nothing
+  }
+};
+
+kernels::ConvShape transposed_shape(const NodeContext& context) {
+  const auto& op = context.op<ir::ConvTranspose>();
+  const ir::Shape& x = context.input(0).shape;
+  const ir::Shape& w = context.input(1).shape;
+  const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
+  return {extent(x[0]), conv_axes(op.window, ir::kernel_extents(w), x, context.output().shape),
+          extent(x.back()), extent(w[0]), extent(op.groups)};
+}
+
+/// Estimated time of one thread. Each product takes as long as in float_conv_us().
+double transpose_us(const NodeContext& context) {
+  return 25e-6 * ir::work_of(context.graph, context.node).products();
+}
+
+Verdict judge_conv_transpose_fixed(const NodeContext& context) {
+  if (auto refusal = refuse_float_layer(context)) return *refusal;
+  if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
+  return accept(std::string(decoded_text(context)) +
+                "sums in the order of channels, then of input pixels");
+}
+
+Kernel create_conv_transpose_fixed(const NodeContext& context) {
+  const ir::Tensor weights = ir::to_float(*context.constant(1));
+  const kernels::ConvShape shape = transposed_shape(context);
+  const std::size_t shares =
+      std::clamp<std::size_t>(shape.num_pixels(), 1, threads_for(context, transpose_us(context)));
+  const auto layer = std::make_shared<const FixedTranspose>(FixedTranspose{
+      FloatConvTransposeWeights(shape, weights.as<float>(), constant_floats(context, 2)),
+      context.op<ir::ConvTranspose>().activation, shares});
+  Kernel kernel;
+  kernel.packed_bytes = layer->weights.size_bytes();
+  kernel.packed_inputs = {1, 2};
+  kernel.scratch_bytes = shares * layer->weights.scratch_bytes();
+  kernel.bind = [layer](const Buffers& buffers) -> Call {
+    return [layer, x = buffers.inputs[0], scratch = buffers.scratch, y = buffers.output] {
+      layer->run(x, scratch, y);
+    };
+  };
+  return with_decoded_input(context, std::move(kernel));
+}
+
+using kernels::FloatPool;
+
+/// @pre one to three spatial axes
+FloatPool float_pool_of(const NodeContext& context) {
+  const auto& op = context.op<ir::Pool>();
+  const ir::Shape& x = context.input(0).shape;
+  const auto channels = static_cast<std::size_t>(x.back());
+  return {
+      {static_cast<std::size_t>(x[0]), conv_axes(op.window, op.kernel, x, context.output().shape),
+       channels, channels, channels},
+      op.kind == ir::PoolKind::kMax,
+      op.count_padding};
+}
+
+Verdict judge_pool_fixed(const NodeContext& context) {
+  const auto& op = context.op<ir::Pool>();
+  if (!context.input(0).is_dense(ir::ElementType::kFloat32))
+    return refuse("the input is not float32");
+  const bool is_max = op.kind == ir::PoolKind::kMax;
+  if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
+  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
+  const auto extents = ir::spatial_extents(context.input(0).shape);
+  if (op.count_padding && ir::window_counts(op.window, extents, op.kernel) !=
+                              ir::window_counts(op.window, extents, op.kernel, op.round_up)) {
+    return refuse("the last window is cut off");
+  }
+  return accept(is_max ? "the largest of the taps" : "sums in the order of taps");
+}
+
+Kernel create_pool_fixed(const NodeContext& context) {
+  const std::size_t shares = context.input(0).shape.element_count() < kParallelNumbers
+                                 ? 1
+                                 : static_cast<std::size_t>(context.threads);
+  Kernel kernel;
+  kernel.bind = [pool = float_pool_of(context), shares](const Buffers& buffers) -> Call {
+    const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
+    const auto y = float_matrix(buffers.output, {pool.shape.num_pixels(), pool.shape.channels});
+    return [pool, shares, x, y] {
+      const std::size_t lines = pool.shape.num_lines();
+      const std::size_t width = pool.shape.line_pixels();
+      const auto body = [&](std::size_t share) {
+        const kernels::LineRange part{lines * share / shares, lines * (share + 1) / shares};
+        kernels::float_pool(x, pool, part, y.rows_from(part.begin * width, part.count() * width));
+      };
+      if (shares == 1) return body(0);
+      parallel_for(shares, std::ref(body));  // by reference: allocates nothing
+    };
+  };
+  return kernel;
+}
+
 }  // namespace
 
-// Measured as described in convolution_cost.h.
+// Measured as described in convolution.h.
 double float_conv_us(const ConvExtent& conv, Core core) {
   const double products = conv.output_numbers() * static_cast<double>(conv.inputs);
   const double decoded =
@@ -75,6 +196,16 @@ double float_conv_us(const ConvExtent& conv, Core core) {
 constinit const Implementation kConvFixed{.name = "fixed_order_f32",
                                           .judge = judge_conv_fixed,
                                           .create = create_conv_fixed,
+                                          .arithmetic = KernelArithmetic::kFixedFloat};
+
+constinit const Implementation kConvTransposeFixed{.name = "fixed_order_f32",
+                                                   .judge = judge_conv_transpose_fixed,
+                                                   .create = create_conv_transpose_fixed,
+                                                   .arithmetic = KernelArithmetic::kFixedFloat};
+
+constinit const Implementation kPoolFixed{.name = "fixed_order_f32",
+                                          .judge = judge_pool_fixed,
+                                          .create = create_pool_fixed,
                                           .arithmetic = KernelArithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

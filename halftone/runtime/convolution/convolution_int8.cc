@@ -4,8 +4,6 @@
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
 #include "halftone/runtime/convolution/convolution.h"
-#include "halftone/runtime/convolution/convolution_codes.h"
-#include "halftone/runtime/convolution/convolution_cost.h"
 #include "halftone/runtime/convolution/convolution_lines.h"
 #include "halftone/runtime/linear/linear.h"
 
@@ -34,7 +32,7 @@ double depthwise_us(const ConvExtent& conv) {
   return 1e-6 * (conv.output_numbers() * (50 + 20 * taps) + 140 * packed + 10000 * line_blocks);
 }
 
-// Measured as described in convolution_cost.h.
+// Measured as described in convolution.h.
 double int8_conv_us(const ConvExtent& conv, Core core) {
   if (conv.depthwise) return depthwise_us(conv);
   if (!conv.gathers) {

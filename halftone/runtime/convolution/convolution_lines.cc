@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "halftone/base/buffer.h"
-#include "halftone/runtime/elementwise/activation.h"
-#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {

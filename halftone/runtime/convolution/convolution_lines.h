@@ -9,9 +9,8 @@
 #include <utility>
 
 #include "halftone/base/parallel.h"
-#include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
-#include "halftone/runtime/elementwise/row_encoder.h"
+#include "halftone/runtime/elementwise/elementwise.h"
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {

@@ -2,7 +2,7 @@
 // Transposed convolutions whose sums have a fixed order.
 #include <gtest/gtest.h>
 
-#include "halftone/kernels/conv/float_conv_transpose.h"
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {

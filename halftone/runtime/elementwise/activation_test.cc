@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/elementwise/activation.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <vector>
+
+#include "halftone/runtime/elementwise/elementwise.h"
 
 namespace halftone::runtime {
 namespace {

@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementations of Unary, Binary, Where and Encode.
+// Implementations of element-wise operators and of Encode.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "halftone/base/view.h"
+#include "halftone/ir/ops/activation.h"
+#include "halftone/kernels/encode/encode.h"
+#include "halftone/kernels/encode/encode_table.h"
 #include "halftone/runtime/implementation.h"
+#include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 
@@ -30,5 +41,97 @@ extern const Implementation kWhereRows;
 extern const Implementation kEncodePlanes;
 /// Encode to levels as 8-bit integers.
 extern const Implementation kEncodeInt8;
+
+/// Whether halftone/kernels has a vector function for this activation. Such functions give the same
+/// bits on every target.
+bool has_vector_function(const ir::Activation& activation);
+
+/// y = activation(x), with the vector function if there is one, otherwise with ir::apply() per
+/// element.
+/// @param y  as long as x; may be the same memory
+void apply_activation(const ir::Activation& activation, std::span<const float> x,
+                      std::span<float> y) noexcept;
+
+/// The same by several threads.
+/// @param shares  number of equal shares; 1: on this thread
+void apply_activation(const ir::Activation& activation, std::span<const float> x,
+                      std::span<float> y, std::size_t shares) noexcept;
+
+/// The function that apply_activation() computes, if it never decreases from -infinity to infinity
+/// and skipping it is known to be faster; otherwise nothing. Tanh, Exp and Elu were compared at all
+/// neighbours in float32. Sigmoid and Softplus decrease by one unit in the last place at some of
+/// them. The others are monotone in each step, and so is their rounding.
+std::function<float(float)> never_decreasing(const ir::Activation& activation);
+
+/// Strides of an operand along rows of the result.
+struct Walk {
+  std::size_t row_step = 0;  ///< between rows; 0 if the row repeats
+  std::size_t step = 0;      ///< between elements; 0 for a single value
+};
+
+/// Rows of the result along which both operands advance by constant steps.
+struct Rows {
+  std::size_t rows = 1;
+  std::size_t cols = 1;
+  Walk a;
+  Walk b;
+};
+
+/// An axis of the result, with the stride along it in each operand.
+struct BroadcastAxis {
+  std::size_t count = 1;
+  std::size_t a = 0;
+  std::size_t b = 0;
+};
+
+/// Loops over the outer axes, one set of rows each.
+struct Broadcast {
+  std::vector<BroadcastAxis> outer;
+  Rows rows;
+};
+
+/// How the inputs of a node are broadcast to its output.
+Broadcast find_broadcast(const NodeContext& context);
+
+/// Calls compute(rows, a, b, y) for all rows of the result.
+/// @param first  of the outer axes
+/// @return the end of the output
+template <typename T, typename Compute>
+T* for_broadcast_rows(const Broadcast& shape, const T* a, const T* b, T* y, const Compute& compute,
+                      std::size_t first = 0) {
+  if (first == shape.outer.size()) {
+    compute(shape.rows, a, b, y);
+    return y + shape.rows.rows * shape.rows.cols;
+  }
+  const BroadcastAxis& axis = shape.outer[first];
+  for (std::size_t i = 0; i < axis.count; ++i) {
+    y = for_broadcast_rows(shape, a + i * axis.a, b + i * axis.b, y, compute, first + 1);
+  }
+  return y;
+}
+
+/// Whether the codes of activation(x) can be found from x, and faster.
+bool can_encode_argument(const ir::Activation& activation, const numerics::Levels& levels);
+
+/// Encodes rows of float32 values in a CodeLayout.
+class RowEncoder {
+ public:
+  /// @param activation  the codes are those of activation(x), found without computing it
+  /// @param cols        elements per row
+  /// @throws Error kUnsupported unless can_encode_argument()
+  RowEncoder(const numerics::Levels& levels, const ir::Activation& activation, CodeLayout layout,
+             std::size_t cols);
+
+  /// Bytes of the codes of one row.
+  [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
+  /// @param x  [rows, cols]
+  /// @param y  [rows, row_bytes()]
+  void operator()(MatrixView<const float> x, std::byte* y) const;
+
+ private:
+  kernels::EncodeTable table_;
+  std::size_t row_bytes_;
+  std::optional<kernels::Int8EncodeTable> integers_;  ///< nothing for bit planes
+};
 
 }  // namespace halftone::runtime

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/execute/state_memory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

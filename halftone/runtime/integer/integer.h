@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementations of exact 8-bit integer arithmetic and of the conversions to and from it.
+// Implementations of operators on integers.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "halftone/ir/ops/integer.h"
+#include "halftone/kernels/encode/linear_codes.h"
 #include "halftone/runtime/implementation.h"
+#include "halftone/runtime/kernel.h"
 
 namespace halftone::runtime {
 
@@ -34,5 +43,30 @@ extern const Implementation kSumIntegers;
 extern const Implementation kQuantizeCodes;
 /// DequantizeLinear with one scale for the tensor, or one for each index of the last axis.
 extern const Implementation kDequantizeCodes;
+
+/// The kernel of an elementwise operator; its body takes the memory of input and output.
+template <typename Body>
+Kernel code_kernel(Body body) {
+  Kernel kernel;
+  kernel.bind =
+      [body = std::make_shared<const Body>(std::move(body))](const Buffers& buffers) -> Call {
+    return [body, x = buffers.inputs[0], y = buffers.output] { (*body)(x, y); };
+  };
+  return kernel;
+}
+
+/// Sums of int32 to the codes of a Requantize.
+class SumsToCodes {
+ public:
+  explicit SumsToCodes(const ir::Requantize& op);
+
+  /// @param sums  whole rows of as many columns as the operator has multipliers
+  /// @param y     [sums] codes
+  void operator()(std::span<const std::int32_t> sums, std::byte* y) const;
+
+ private:
+  kernels::Requantization how_;
+  bool is_signed_;
+};
 
 }  // namespace halftone::runtime

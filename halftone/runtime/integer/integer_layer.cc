@@ -12,10 +12,9 @@
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/encode/linear_codes.h"
-#include "halftone/runtime/convolution/convolution_codes.h"
+#include "halftone/runtime/convolution/convolution.h"
 #include "halftone/runtime/integer/integer.h"
-#include "halftone/runtime/integer/requantize.h"
-#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {

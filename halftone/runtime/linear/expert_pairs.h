@@ -7,7 +7,7 @@
 #include <span>
 
 #include "halftone/kernels/block_range.h"
-#include "halftone/runtime/indices.h"
+#include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "halftone/base/buffer.h"
+#include "halftone/ir/ops/indexing.h"
 #include "halftone/kernels/dense/float_matmul.h"
 #include "halftone/kernels/groups/multiply_groups.h"
-#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/implementation.h"
 #include "halftone/runtime/linear/expert_pairs.h"
-#include "halftone/runtime/linear/group_weights.h"
 #include "halftone/runtime/linear/linear.h"
-#include "halftone/runtime/shares.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -249,5 +250,19 @@ constinit const Implementation kExpertFloats{.name = "fixed_order_f32",
                                              .judge = judge_expert_floats,
                                              .create = create_expert_product<FloatExperts>,
                                              .arithmetic = KernelArithmetic::kFixedFloat};
+
+void ExpertPairs::sort(Indices chosen) const {
+  std::ranges::fill(ends_, 0);
+  for (std::size_t pair = 0; pair < places_.size(); ++pair) {
+    ++ends_[ir::resolve_index(chosen[pair], experts()) + 2];
+  }
+  // Now where the pairs of each expert begin, which moves to where they end.
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  for (std::size_t pair = 0; pair < places_.size(); ++pair) {
+    const std::size_t place = ends_[ir::resolve_index(chosen[pair], experts()) + 1]++;
+    places_[pair] = place;
+    sorted_[place] = pair;
+  }
+}
 
 }  // namespace halftone::runtime

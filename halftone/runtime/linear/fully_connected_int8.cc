@@ -4,12 +4,10 @@
 #include <optional>
 
 #include "halftone/ir/layer_arithmetic.h"
-#include "halftone/kernels/encode/quantize_rows.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/runtime/linear/linear.h"
-#include "halftone/runtime/linear/linear_cost.h"
-#include "halftone/runtime/linear/output_shares.h"
 #include "halftone/runtime/plan/tuning.h"
 #include "halftone/runtime/value.h"
 

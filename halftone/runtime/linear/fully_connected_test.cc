@@ -7,8 +7,8 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/ir/layer_arithmetic.h"
-#include "halftone/runtime/linear/linear_cost.h"
-#include "halftone/runtime/plan/registry.h"
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/plan/planner.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/linear/linear_cost.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "halftone/runtime/linear/linear.h"
 
 namespace halftone::runtime {
 namespace {

@@ -11,7 +11,6 @@
 #include "halftone/kernels/dense/float_matmul.h"
 #include "halftone/kernels/dense/transpose.h"
 #include "halftone/runtime/linear/linear.h"
-#include "halftone/runtime/linear/linear_cost.h"
 
 namespace halftone::runtime {
 namespace {
@@ -23,7 +22,7 @@ constexpr std::size_t kMaxUnpackedRows = 12;
 /// Minimum number of rows worth packing the right operand for once more.
 constexpr std::size_t kMinPartRows = 32;
 
-/// Estimated time of a product, measured like the costs of linear_cost.h.
+/// Estimated time of a product, measured like the costs of linear.h.
 constexpr double kProductUs = 27e-6;
 
 /// Some outputs of one of the products.

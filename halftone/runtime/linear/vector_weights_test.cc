@@ -7,7 +7,7 @@
 #include <string>
 
 #include "halftone/ir/verify.h"
-#include "halftone/kernels/groups/group_reference.h"
+#include "halftone/kernels/groups/multiply_groups.h"
 #include "halftone/numerics/stored_numbers.h"
 #include "halftone/numerics/vector_basis.h"
 #include "halftone/runtime/testing.h"

@@ -6,8 +6,7 @@
 #include <variant>
 
 #include "halftone/base/parallel.h"
-#include "halftone/kernels/encode/decode.h"
-#include "halftone/runtime/indices.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/runtime/move/layout.h"
 #include "halftone/runtime/value.h"
 

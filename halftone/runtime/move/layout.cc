@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "halftone/ir/strides.h"
-#include "halftone/runtime/move/strided_copy.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {

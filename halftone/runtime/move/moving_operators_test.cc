@@ -6,7 +6,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/numerics/test_data.h"
-#include "halftone/runtime/move/strided_copy.h"
+#include "halftone/runtime/move/layout.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/move/strided_copy.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/ir/strides.h"
 #include "halftone/kernels/dense/transpose.h"
+#include "halftone/runtime/move/layout.h"
 
 namespace halftone::runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/elementwise.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {

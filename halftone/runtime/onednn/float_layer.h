@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A float32 layer with weights and bias on oneDNN, for any primitive.
+// Float32 layers on oneDNN.
 #pragma once
 
 #include "halftone/runtime/implementation.h"
@@ -28,5 +28,15 @@ FloatLayerDescs describe_float_layer(const NodeContext& context, const ir::Activ
 Kernel float_layer_kernel(const NodeContext& context, FloatLayerDescs descs,
                           dnnl::primitive primitive, const dnnl::memory::desc& packed,
                           const dnnl::memory::desc& scratch);
+
+/// A dense input and dense constant weights.
+extern const Implementation kOneDnnFullyConnected;
+/// The same, one to three spatial axes.
+extern const Implementation kOneDnnConv;
+extern const Implementation kOneDnnConvTranspose;
+/// A constant right operand is packed.
+extern const Implementation kOneDnnMatMul;
+/// Means over one to three spatial axes.
+extern const Implementation kOneDnnPool;
 
 }  // namespace halftone::runtime

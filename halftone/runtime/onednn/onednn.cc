@@ -8,7 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
-#include "halftone/runtime/onednn/implementations.h"
+#include "halftone/runtime/onednn/float_layer.h"
 #include "halftone/runtime/onednn/primitive.h"
 
 // The functions of libgomp that set and start oneDNN's threads. Declared here because not every

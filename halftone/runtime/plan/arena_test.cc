@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/plan/arena.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "halftone/base/random.h"
+#include "halftone/runtime/plan/planner.h"
 
 namespace halftone::runtime {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/plan/choose.h"
-
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
-#include "halftone/runtime/plan/registry.h"
+#include "halftone/runtime/plan/planner.h"
 
 namespace halftone::runtime {
 namespace {
@@ -88,6 +87,33 @@ FloatOrder order_of(const ir::Graph& graph, const ir::Node& node, const PlanOpti
   return has_codes ? FloatOrder::kFixed : options.execution.float_order;
 }
 
+/// The readers of a value that multiply its codes as integers.
+std::vector<ir::NodeId> integer_readers(const ir::Graph& graph, ir::ValueId codes,
+                                        const PlanOptions& options) {
+  std::vector<ir::NodeId> readers;
+  for (const ir::NodeId id : graph.consumers(codes)) {
+    const ir::Node& reader = graph.node(id);
+    if (std::ranges::count(reader.inputs, codes) != 1 || reader.inputs[0] != codes) continue;
+    if (preferred_layout(context_of(graph, reader, options, {})) == CodeLayout::kInt8) {
+      readers.push_back(id);
+    }
+  }
+  return readers;
+}
+
+/// A copy of an Encode for some of its readers.
+ir::ValueId split_encode(ir::Graph& graph, ir::NodeId id, std::span<const ir::NodeId> readers) {
+  const ir::Node encode = graph.node(id);
+  const ir::ValueId copy = graph.add_node(encode.name, encode.op, encode.inputs);
+  for (const ir::NodeId reader : readers) {
+    ir::Operator op = graph.node(reader).op;
+    std::vector<ir::ValueId> inputs = graph.node(reader).inputs;
+    std::ranges::replace(inputs, encode.output, copy);
+    graph.replace_node(reader, std::move(op), std::move(inputs));
+  }
+  return copy;
+}
+
 }  // namespace
 
 NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options,
@@ -128,6 +154,21 @@ CodeLayout preferred_layout(const NodeContext& context) {
     if (judged(*candidate, context).accepted) return candidate->reads;
   }
   return CodeLayout::kPlanes;
+}
+
+std::vector<CodeLayout> choose_code_layouts(ir::Graph& graph, const PlanOptions& options) {
+  std::vector<ir::ValueId> integers;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::ValueId codes = graph.node(id).output;
+    if (graph.value(codes).type.encoding.is_dense()) continue;
+    const std::vector<ir::NodeId> readers = integer_readers(graph, codes, options);
+    if (readers.empty()) continue;
+    const bool all = readers.size() == graph.num_uses(codes);
+    integers.push_back(all ? codes : split_encode(graph, id, readers));
+  }
+  std::vector<CodeLayout> layouts(graph.num_values(), CodeLayout::kPlanes);
+  for (const ir::ValueId id : integers) layouts[static_cast<std::size_t>(id)] = CodeLayout::kInt8;
+  return layouts;
 }
 
 }  // namespace halftone::runtime

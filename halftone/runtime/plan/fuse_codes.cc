@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/plan/fuse_codes.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -8,7 +6,7 @@
 #include <variant>
 
 #include "halftone/runtime/integer/integer.h"
-#include "halftone/runtime/plan/choose.h"
+#include "halftone/runtime/plan/planner.h"
 
 namespace halftone::runtime {
 namespace {

@@ -1,7 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/plan/plan.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/work.h"
+#include "halftone/runtime/integer/integer.h"
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/onednn/onednn.h"
+#include "halftone/runtime/plan/planner.h"
+#include "halftone/runtime/plan/tuning.h"
+
 namespace halftone::runtime {
+namespace {
+
+void check_options(const PlanOptions& options) {
+  constexpr int kMaxThreads = 1024;
+  if (options.batch < 1) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
+  if (options.threads < 1 || options.threads > kMaxThreads) {
+    fail(ErrorKind::kUsage, "threads of a plan: expected 1 to " + std::to_string(kMaxThreads) +
+                                ", found " + std::to_string(options.threads));
+  }
+}
+
+void check_inputs(const ir::Graph& graph) {
+  for (const ir::ValueId id : graph.inputs()) {
+    const ir::Value& value = graph.value(id);
+    if (!value.type.encoding.is_dense()) {
+      fail(ErrorKind::kUnsupported,
+           "input '" + value.name + "': expected dense elements, found " + value.type.to_string());
+    }
+  }
+}
+
+/// Estimates are not measurements: a tenth more is no difference.
+constexpr double kSlower = 1.1;
+
+std::string why_slow(const Verdict& verdict) {
+  if (!verdict.speed || verdict.speed->us <= kSlower * verdict.speed->float_us) return {};
+  const auto digits = [](double us) { return fmt::format("{:.{}f}", us, us < 10 ? 2 : 0); };
+  return fmt::format("on this processor it takes about {} us, float32 {} us",
+                     digits(verdict.speed->us), digits(verdict.speed->float_us));
+}
+
+/// Threads for oneDNN, which wakes all it is given even for a microsecond's work.
+int onednn_threads(const NodeContext& context) {
+  constexpr double kProductUs = 25e-6;  // as float_conv_us()
+  constexpr double kElementUs = 500e-6;
+  const std::size_t elements =
+      context.input(0).shape.element_count() + context.output().shape.element_count();
+  const double products = ir::work_of(context.graph, context.node).products();
+  const double us = kProductUs * products + kElementUs * static_cast<double>(elements);
+  return static_cast<int>(worthwhile_threads(us, context.threads));
+}
+
+/// Only a layer with the attribute may find no kernel: the rule says what kernels compute.
+[[noreturn]] void fail_choice(const NodeContext& context) {
+  const std::string node = ir::describe(context.node);
+  if (!context.arithmetic) fail(ErrorKind::kInternal, node + ": no implementation takes it");
+  const auto reason = ir::why_not(*context.arithmetic, context.graph, context.node);
+  fail(ErrorKind::kUnsupported, node + ": arithmetic " +
+                                    std::string(to_string(*context.arithmetic)) +
+                                    ": no kernel computes it: " + reason.value_or("none accepts") +
+                                    "; quantize the layer with the arithmetic auto");
+}
+
+/// The kernel of an implementation, or the one that the options create in its place.
+Kernel create_kernel(const Implementation& implementation, const NodeContext& context,
+                     const PlanOptions& options, Step& step) {
+  if (implementation.arithmetic == KernelArithmetic::kBits && options.execution.bit_layers) {
+    if (auto kernel = options.execution.bit_layers(context)) {
+      step.kernel = kernel->variant;
+      return std::move(*kernel);
+    }
+  }
+  Tuning* tuning = options.execution.tuning.get();
+  if (tuning != nullptr) step.measured = fastest_method(implementation, context, *tuning);
+  return implementation.create(step.measured ? with_method(context, step.measured->way) : context);
+}
+
+Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& options) {
+  const ir::Node& node = context.node;
+  Choice choice = choose(context);
+  if (choice.implementation == nullptr) fail_choice(context);
+  Step step;
+  step.node = id;
+  step.inputs = node.inputs;
+  step.output = node.output;
+  step.name = node.name;
+  step.op = std::string(ir::name_of(node.op));
+  step.kernel = std::string(choice.implementation->name);
+  step.arithmetic = choice.implementation->arithmetic;
+  step.reason = choice.reason();
+  step.slow = why_slow(choice.verdict);
+  step.refused = std::move(choice.refused);
+  const bool is_onednn = choice.implementation->arithmetic == KernelArithmetic::kFastestFloat;
+  step.threads = is_onednn ? onednn_threads(context) : context.threads;
+  const OneDnnThreads guard(step.threads);
+  step.body = with_context(ir::describe(node), [&] {
+    return create_kernel(*choice.implementation, context, options, step);
+  });
+  return step;
+}
+
+/// A node with the conversions of codes around it.
+Step make_fused_step(NodeContext context, const CodeFusion& fusion, const PlanOptions& options) {
+  context.fused = &fusion.codes;
+  Step step;
+  if (!std::holds_alternative<ir::Binary>(context.node.op)) {
+    step = make_step(context, fusion.node, options);
+  } else {
+    step.node = fusion.node;
+    step.name = context.node.name;
+    step.op = std::string(ir::name_of(context.node.op));
+    const bool is_table = fusion.codes.requantize != nullptr;
+    step.kernel = is_table ? "table_of_pairs" : "rows_of_codes";
+    step.reason = is_table ? "integers of codes" : "between codes of one type";
+    step.threads = context.threads;
+    step.body = is_table ? create_pair_table(context) : create_binary_codes(context);
+  }
+  step.inputs = fusion.inputs;
+  step.output = fusion.output;
+  return step;
+}
+
+std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& options) {
+  const auto& [graph, layouts] = prepared;
+  const CodeFusions fused = find_code_fusions(graph, options, layouts);
+  std::vector<Step> steps;
+  const std::vector<ir::NodeId> order = graph.topological_order();
+  for (const ir::NodeId id : order) {
+    if (fused.absorbed.contains(id)) continue;
+    if (options.execution.tuning != nullptr) {
+      const auto done = static_cast<double>(steps.size()) / static_cast<double>(order.size());
+      options.execution.tuning->report(done, "measuring " + graph.node(id).name);
+    }
+    const NodeContext context = context_of(graph, graph.node(id), options, layouts);
+    const auto fusion = std::ranges::find(fused.fusions, id, &CodeFusion::node);
+    steps.push_back(fusion == fused.fusions.end() ? make_step(context, id, options)
+                                                  : make_fused_step(context, *fusion, options));
+  }
+  return steps;
+}
+
+/// Releases the constants that kernels have packed.
+void release_packed_constants(ir::Graph& graph, std::span<const Step> steps) {
+  std::vector<std::size_t> packed(graph.num_values());
+  for (const Step& step : steps) {
+    const std::vector<ir::ValueId>& inputs = step.inputs;
+    for (const std::size_t i : step.body.packed_inputs) {
+      if (i < inputs.size() && inputs[i] != ir::kAbsent) {
+        ++packed[static_cast<std::size_t>(inputs[i])];
+      }
+    }
+  }
+  for (std::size_t v = 0; v < packed.size(); ++v) {
+    const ir::ValueId id{static_cast<std::uint32_t>(v)};
+    if (packed[v] != 0 && packed[v] == graph.num_uses(id)) graph.release_constant(id);
+  }
+}
+
+}  // namespace
 
 std::size_t Plan::constant_bytes() const {
   std::size_t sum = 0;
@@ -24,6 +188,19 @@ std::size_t Plan::weight_bytes_of_run() const {
   std::size_t sum = packed_weight_bytes();
   for (const Step& step : steps()) sum -= step.body.idle_bytes;
   return sum;
+}
+
+std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options) {
+  check_options(options);
+  Prepared prepared = prepare(std::move(graph), options);
+  check_inputs(prepared.graph);
+  Plan::Parts parts;
+  parts.options = options;
+  parts.steps = make_steps(prepared, options);
+  parts.graph = std::move(prepared.graph);
+  release_packed_constants(parts.graph, parts.steps);
+  lay_out_memory(prepared.layouts, parts);
+  return std::make_shared<const Plan>(std::move(parts));
 }
 
 }  // namespace halftone::runtime

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/arithmetic.h"
 #include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/tuning.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/plan/prepare.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -8,9 +6,8 @@
 
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/verify.h"
-#include "halftone/runtime/elementwise/row_encoder.h"
-#include "halftone/runtime/plan/choose.h"
-#include "halftone/runtime/plan/code_layout.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/plan/planner.h"
 
 namespace halftone::runtime {
 namespace {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/plan/registry.h"
-
 #include <array>
 #include <vector>
 
 #include "halftone/runtime/convolution/convolution.h"
 #include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/implementation.h"
 #include "halftone/runtime/integer/integer.h"
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/move/layout.h"
 #include "halftone/runtime/onednn/onednn.h"
+#include "halftone/runtime/plan/planner.h"
 #include "halftone/runtime/recurrent/recurrent.h"
-#include "halftone/runtime/reference.h"
 #include "halftone/runtime/sequence/sequence.h"
 #include "halftone/runtime/statistics/statistics.h"
 

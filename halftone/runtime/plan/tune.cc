@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/plan/tune.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/base/random.h"
+#include "halftone/runtime/plan/tuning.h"
 
 namespace halftone::runtime {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured choices between the kernels of one arithmetic, kept in a file.
+// Measures the ways to compute a node.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +9,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/runtime/product.h"
+#include "halftone/runtime/implementation.h"
+#include "halftone/runtime/kernel.h"
 
 namespace halftone::runtime {
 
@@ -78,5 +81,18 @@ class Tuning {
 /// The file that the programs use unless told otherwise: halftone/tuning.txt in $XDG_CACHE_HOME,
 /// otherwise in ~/.cache; empty if neither XDG_CACHE_HOME nor HOME is set.
 std::filesystem::path default_tuning_file();
+
+/// The ways to compute a node by an implementation, those of one thread first; empty if there is
+/// nothing to choose or nothing that can be measured.
+std::vector<LayerMethod> methods_of(const Implementation& implementation,
+                                    const NodeContext& context);
+
+/// The context to create a kernel for a way, which must outlive the call of create().
+NodeContext with_method(NodeContext context, const LayerMethod& way);
+
+/// The fastest way: as `tuning` knows it, otherwise measured on random inputs and recorded there.
+/// Nothing if there is nothing to choose.
+std::optional<MeasuredMethod> fastest_method(const Implementation& implementation,
+                                             const NodeContext& context, Tuning& tuning);
 
 }  // namespace halftone::runtime

@@ -9,9 +9,8 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/ir/layer_arithmetic.h"
-#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/elementwise.h"
 #include "halftone/runtime/linear/linear.h"
-#include "halftone/runtime/recurrent/recurrent_steps.h"
 
 namespace halftone::runtime {
 namespace {

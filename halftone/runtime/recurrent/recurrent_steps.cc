@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/recurrent/recurrent_steps.h"
-
 #include <algorithm>
 
-#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/recurrent/recurrent.h"
 
 namespace halftone::runtime {
 namespace {

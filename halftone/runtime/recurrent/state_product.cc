@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/recurrent/state_product.h"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/encode/encode.h"
-#include "halftone/kernels/encode/encode_int8.h"
-#include "halftone/kernels/encode/quantize_rows.h"
+#include "halftone/runtime/recurrent/recurrent.h"
 
 namespace halftone::runtime {
 namespace {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/sequence/cache.h"
-
 #include <algorithm>
 
-#include "halftone/runtime/sequence/recurrence.h"
+#include "halftone/runtime/sequence/sequence.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/sequence/recurrence.h"
-
 #include <gtest/gtest.h>
 
 #include "halftone/ir/testing/operator_cases.h"
 #include "halftone/runtime/execute/session.h"
+#include "halftone/runtime/sequence/sequence.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {

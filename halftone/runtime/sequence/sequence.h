@@ -1,12 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementations of the operators that place tokens in a sequence or mix them.
+// Implementations of the operators that place tokens in a sequence or mix them, and the states that
+// they read and change in place.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+
+#include "halftone/ir/graph.h"
+#include "halftone/kernels/attention/cache.h"
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
-/// Rows into a cache that an attention reads; see cache.h.
+/// Whether an AppendRows or a recurrence changes a state where it is: nothing else reads the old
+/// one.
+bool changes_in_place(const ir::Graph& graph, const ir::State& state);
+
+/// The caches of keys and values of an attention.
+struct AttentionCaches {
+  kernels::CacheShape keys;
+  kernels::CacheShape values;
+};
+/// The caches of an Attention: both are states that AppendRows change in place, and nothing but
+/// attentions with the same heads reads them, each both. Nothing for any other node.
+std::optional<AttentionCaches> caches_of(const ir::Graph& graph, const ir::Node& node);
+
+/// How a session stores a value.
+struct CacheUse {
+  kernels::CacheShape shape;
+  bool holds_keys = false;
+};
+/// The cache that an AppendRows writes; nothing for a value that is stored as its type says.
+/// @param value  the output of a node
+std::optional<CacheUse> cache_use(const ir::Graph& graph, ir::ValueId value);
+
+/// Bytes of a state in a session.
+std::size_t state_bytes(const ir::Graph& graph, const ir::State& state);
+
+/// Whether two nodes with the same inputs give the rows of a recurrence and the state after them,
+/// nothing else reads the state, and it is tied: the first then changes the state in place, and the
+/// second has nothing to do.
+/// @param state  its input and its output
+bool is_recurrence(const ir::Graph& graph, const ir::State& state);
+/// Whether a node is one of such two.
+bool is_in_recurrence(const ir::Graph& graph, const ir::Node& node);
+
+/// Rows into a cache that an attention reads.
 extern const Implementation kAppendToCache;
 /// Attention over caches. Threads divide pairs of a token and a head of keys.
 extern const Implementation kAttendCaches;
@@ -14,7 +53,7 @@ extern const Implementation kAttendCaches;
 extern const Implementation kAttendSamples;
 /// Rotary positions.
 extern const Implementation kRotateRows;
-/// Recurrences of samples, and of rows that change a state in place; see recurrence.h. Threads
+/// Recurrences of samples, and of rows that change a state in place. Threads
 /// divide channels.
 extern const Implementation kShortConvolution;
 extern const Implementation kSelectiveScan;

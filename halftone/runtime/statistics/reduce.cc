@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "halftone/base/elementary.h"
-#include "halftone/runtime/statistics/blocks.h"
+#include "halftone/runtime/statistics/statistics.h"
 
 namespace halftone::runtime {
 namespace {

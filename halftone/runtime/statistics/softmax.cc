@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/activation/softmax.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
 
 #include "halftone/base/elementary.h"
+#include "halftone/kernels/activation/activation.h"
 #include "halftone/runtime/statistics/statistics.h"
 #include "halftone/runtime/value.h"
 

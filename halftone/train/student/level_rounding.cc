@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "halftone/kernels/encode/levels.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
