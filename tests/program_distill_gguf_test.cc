@@ -6,7 +6,7 @@
 #include <string>
 
 #include "halftone/base/file.h"
-#include "halftone/formats/gguf/block_halves.h"
+#include "halftone/formats/gguf/block_layout.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/model/testing.h"
 #include "tests/program.h"

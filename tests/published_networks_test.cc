@@ -14,7 +14,7 @@
 #include "halftone/data/npy.h"
 #include "halftone/data/open_dataset.h"
 #include "halftone/formats/model.h"
-#include "halftone/passes/float_ends.h"
+#include "halftone/passes/decode_codes.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/runtime/execute/session.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "halftone/base/toml/keys.h"
-#include "halftone/ir/operator_names.h"
+#include "halftone/ir/operator.h"
 
 namespace halftone::accel {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "halftone/data/dataset.h"
-#include "halftone/formats/export_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone {

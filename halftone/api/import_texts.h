@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halftone/formats/import_options.h"
+#include "halftone/formats/options.h"
 
 namespace halftone {
 

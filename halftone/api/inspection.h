@@ -12,8 +12,7 @@
 
 #include "halftone/api/encoding_info.h"
 #include "halftone/api/network.h"
-#include "halftone/formats/export_options.h"
-#include "halftone/formats/import_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 #include "halftone/ir/work.h"
 

@@ -11,7 +11,6 @@
 #include "halftone/formats/model.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/passes/decode_codes.h"
-#include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/runtime/plan/planner.h"
 

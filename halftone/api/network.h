@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "halftone/base/shared_bytes.h"
-#include "halftone/formats/export_options.h"
-#include "halftone/formats/import_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone {

@@ -17,7 +17,6 @@
 #include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/decode_codes.h"
-#include "halftone/passes/float_ends.h"
 
 namespace halftone {
 namespace {

@@ -12,7 +12,7 @@
 #include "halftone/api/data_source.h"
 #include "halftone/api/network.h"
 #include "halftone/compress/quantize.h"
-#include "halftone/formats/export_options.h"
+#include "halftone/formats/options.h"
 
 namespace halftone {
 

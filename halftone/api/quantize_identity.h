@@ -4,7 +4,7 @@
 
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/language_sensitivity.h"
-#include "halftone/base/state/job_identity.h"
+#include "halftone/base/state/state_identity.h"
 
 namespace halftone {
 

@@ -20,7 +20,7 @@
 #include "halftone/base/paths.h"
 #include "halftone/compress/graft.h"
 #include "halftone/formats/model.h"
-#include "halftone/passes/float_ends.h"
+#include "halftone/passes/decode_codes.h"
 
 namespace halftone {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/passes/recurrent_states.h"
+#include "halftone/passes/prepare_fit.h"
 
 namespace halftone {
 namespace {

@@ -14,7 +14,7 @@
 #include "halftone/api/data_source.h"
 #include "halftone/api/network.h"
 #include "halftone/compress/recipe.h"
-#include "halftone/formats/import_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/train/options/student_options.h"
 #include "halftone/train/options/train_options.h"
 

@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 
-#include "halftone/base/descriptor.h"
 #include "halftone/base/error.h"
+#include "halftone/base/folder.h"
+#include "halftone/base/growing_file.h"
 
 namespace halftone {
 namespace {
@@ -26,7 +30,48 @@ std::filesystem::path follow_links(std::filesystem::path path) {
   fail_errno(path, "write", ELOOP);
 }
 
+[[noreturn]] void fail_folder(const std::filesystem::path& path, const std::string& reason) {
+  fail(ErrorKind::kIo, path.string() + ": cannot write the folder: " + reason);
+}
+
+/// The path without a slash at its end.
+std::filesystem::path without_slash(const std::filesystem::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+/// Non-blocking, because opening a pipe would wait for its reader.
+Descriptor open_to_write(const std::filesystem::path& path, int flags) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | flags));
+  if (file.get() < 0) fail_errno(path, "write", errno);
+  return file;
+}
+
 }  // namespace
+
+void fail_errno(const std::filesystem::path& path, const char* action, int error) {
+  fail(ErrorKind::kIo, path.string() + ": cannot " + action + ": " + std::strerror(error));
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool Descriptor::close() {
+  const int fd = fd_;
+  fd_ = -1;
+  return ::close(fd) == 0;
+}
+
+void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail_errno(path, "write", errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) {
   constexpr off_t kMaxBytes = off_t{1} << 34;
@@ -172,6 +217,80 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void NewFolder::check(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return;
+  if (std::filesystem::is_directory(path, ignored) && std::filesystem::is_empty(path, ignored)) {
+    return;
+  }
+  fail(ErrorKind::kUsage,
+       path.string() + ": expected a folder that is new or empty, found one in use; name another");
+}
+
+NewFolder::NewFolder(const std::filesystem::path& path) : path_(without_slash(path)) {
+  check(path_);
+  std::string name = path_.string() + ".XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) fail_folder(path_, std::strerror(errno));
+  temporary_ = name;
+}
+
+NewFolder::~NewFolder() {
+  std::error_code ignored;
+  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+}
+
+void NewFolder::finish() {
+  constexpr mode_t kEverybodyReads = 0755;
+  const mode_t hidden = ::umask(0);
+  ::umask(hidden);
+  if (::chmod(temporary_.c_str(), kEverybodyReads & ~hidden) != 0) {
+    fail_folder(path_, std::strerror(errno));
+  }
+  std::error_code error;
+  std::filesystem::rename(temporary_, path_, error);
+  if (error) fail_folder(path_, error.message());
+  temporary_.clear();
+}
+
+GrowingFile::GrowingFile(std::filesystem::path path, std::uint64_t size_bytes)
+    : path_(std::move(path)), file_(open_to_write(path_, O_APPEND)), size_bytes_(size_bytes) {
+  check_size();
+}
+
+void GrowingFile::check_size() const {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) fail_errno(path_, "write", errno);
+  const auto found = static_cast<std::uint64_t>(status.st_size);
+  if (S_ISREG(status.st_mode) && found == size_bytes_) return;
+  fail(ErrorKind::kIo, path_.string() + ": cannot write: expected " + std::to_string(size_bytes_) +
+                           " bytes, found " + std::to_string(found) +
+                           ": another process writes this file");
+}
+
+void GrowingFile::append(std::span<const std::span<const std::byte>> pieces) {
+  check_size();
+  std::uint64_t size = size_bytes_;
+  try {
+    for (const std::span<const std::byte> piece : pieces) {
+      write_all(file_.get(), piece, path_);
+      size += piece.size();
+    }
+    if (::fsync(file_.get()) != 0) fail_errno(path_, "write", errno);
+  } catch (const Error&) {
+    // If that fails too, a reader finds a part of the last record.
+    static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) == 0);
+    throw;
+  }
+  size_bytes_ = size;
+}
+
+void shorten_file(const std::filesystem::path& path, std::uint64_t size_bytes) {
+  const Descriptor file = open_to_write(path, 0);
+  if (::ftruncate(file.get(), static_cast<off_t>(size_bytes)) != 0 || ::fsync(file.get()) != 0) {
+    fail_errno(path, "write", errno);
+  }
 }
 
 }  // namespace halftone

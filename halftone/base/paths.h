@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -26,5 +27,17 @@ namespace halftone {
 
 /// The path from the root, without "." and "..". @throws Error kIo if there is no current folder
 [[nodiscard]] std::filesystem::path full_path(const std::filesystem::path& path);
+
+/// Where programs keep what they can make again: $XDG_CACHE_HOME/halftone, or ~/.cache/halftone;
+/// empty if neither variable is set.
+inline std::filesystem::path cache_folder() {
+  const auto folder = [](const char* variable) -> std::filesystem::path {
+    const char* value = std::getenv(variable);
+    return value == nullptr ? "" : value;
+  };
+  std::filesystem::path cache = folder("XDG_CACHE_HOME");
+  if (cache.empty() && !folder("HOME").empty()) cache = folder("HOME") / ".cache";
+  return cache.empty() ? cache : cache / "halftone";
+}
 
 }  // namespace halftone

@@ -11,8 +11,8 @@
 #include <memory>
 #include <utility>
 
-#include "halftone/base/descriptor.h"
 #include "halftone/base/error.h"
+#include "halftone/base/growing_file.h"
 #include "halftone/base/memory.h"
 
 namespace halftone {

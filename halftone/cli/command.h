@@ -21,7 +21,7 @@
 #include "halftone/api/recipe.h"
 #include "halftone/base/progress.h"
 #include "halftone/cli/option_files.h"
-#include "halftone/formats/export_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/tuning.h"

@@ -14,8 +14,8 @@
 #include "halftone/compress/screened_data.h"
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
-#include "halftone/passes/apart_ranges.h"
-#include "halftone/passes/fold_constants.h"
+#include "halftone/passes/code_plan.h"
+#include "halftone/passes/simplify.h"
 
 namespace halftone::compress {
 namespace {

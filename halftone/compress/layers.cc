@@ -10,8 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
-#include "halftone/passes/equalize.h"
-#include "halftone/passes/expose_layers.h"
+#include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/simplify.h"
 
 namespace halftone::compress {

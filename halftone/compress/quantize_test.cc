@@ -14,7 +14,7 @@
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
 #include "halftone/ir/verify.h"
-#include "halftone/numerics/digits.h"
+#include "halftone/numerics/basis.h"
 
 namespace halftone::compress {
 namespace {

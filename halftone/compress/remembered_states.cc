@@ -10,7 +10,7 @@
 
 #include "halftone/base/memory.h"
 #include "halftone/compress/feed.h"
-#include "halftone/data/dense_source.h"
+#include "halftone/data/function_source.h"
 #include "halftone/runtime/execute/session.h"
 
 namespace halftone::compress {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/data/cifar.h"
-
 #include "halftone/data/dataset_testing.h"
+#include "halftone/data/idx.h"
 
 namespace halftone::data {
 namespace {

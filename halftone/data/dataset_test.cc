@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "halftone/data/dataset_testing.h"
-#include "halftone/data/dense_source.h"
+#include "halftone/data/function_source.h"
 #include "halftone/data/hold_out.h"
 
 namespace halftone::data {

@@ -7,7 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/shared_bytes.h"
-#include "halftone/data/dense_source.h"
+#include "halftone/data/function_source.h"
 #include "halftone/data/hdf5_reader.h"
 #include "halftone/data/hdf5_worker.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/data/hdf5_chunks.h"
-
 #include <zlib.h>
 
 #include <algorithm>
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/data/hdf5_reader.h"
 
 namespace halftone::data {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/data/hdf5_chunks.h"
-
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "halftone/base/file.h"
 #include "halftone/data/dataset_testing.h"
 #include "halftone/data/hdf5.h"
+#include "halftone/data/hdf5_reader.h"
 #include "halftone/data/hdf5_testing.h"
 
 namespace halftone::data {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/data/hdf5_chunks.h"
+#include "halftone/data/hdf5_reader.h"
 
 namespace halftone::data {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locates the samples in an open HDF5 file. Runs in the child of an Hdf5Worker. Private to this
-// folder.
+// What the child of an Hdf5Worker does: it locates the samples in an open HDF5 file, and checks
+// stored chunks before the library reads them. Private to this folder.
 #pragma once
 
 #include <cstddef>
@@ -35,5 +35,12 @@ class Hdf5Reader : public Hdf5Service {
   std::vector<TableFacts> facts_;  ///< of each input in the first record, or of x
   Hdf5Contents contents_;
 };
+
+/// Checks that every chunk with a part of rows [first, first + count) of a data set unpacks to
+/// exactly the chunk size. The library assumes so and returns the memory beyond a shorter chunk.
+/// Does nothing for data sets that are not chunked. Costs as much as unpacking the chunks.
+/// @throws Error kFormat if a chunk has a different size or is damaged
+/// @pre table_facts() accepted the data set
+void check_stored_chunks(const Hdf5Handle& table, std::size_t first, std::size_t count);
 
 }  // namespace halftone::data

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// IDX, the format of MNIST: a big-endian header and unsigned bytes, plain or gzip.
-//
-//     00 00 08 r | extent 1 ... extent r, each uint32 big-endian | elements, last extent fastest
+// Arrays of pixels and labels: IDX, the format of MNIST, and CIFAR-10's binary records.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "halftone/base/shared_bytes.h"
@@ -25,5 +25,11 @@ struct IdxArray {
 /// @throws Error kFormat if magic, rank or size are wrong
 IdxArray parse_idx(const SharedBytes& file, std::size_t rank,
                    std::optional<std::size_t> limit = {});
+
+inline constexpr std::size_t kCifarRecordBytes = 3073;
+
+/// The labels of a file of CIFAR-10 records, one per record.
+/// @throws Error kFormat if the file is empty, ends inside a record, or has a label above 9
+std::vector<std::int64_t> parse_cifar_labels(std::span<const std::byte> file);
 
 }  // namespace halftone::data

@@ -8,7 +8,6 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
-#include "halftone/data/npy_header.h"
 
 namespace halftone::data {
 namespace {

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/data/dense_source.h"
+#include "halftone/data/function_source.h"
 #include "halftone/data/npy.h"
-#include "halftone/data/npy_header.h"
 #include "halftone/data/zip.h"
 
 namespace halftone::data {

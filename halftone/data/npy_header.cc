@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/data/npy_header.h"
-
 #include <array>
 #include <bit>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
+#include "halftone/data/npy.h"
 
 namespace halftone::data {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "halftone/base/file.h"
 #include "halftone/data/dataset_testing.h"
-#include "halftone/data/npy_header.h"
 
 namespace halftone::data {
 namespace {

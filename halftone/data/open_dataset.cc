@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/data/cifar.h"
-#include "halftone/data/dense_source.h"
+#include "halftone/data/function_source.h"
 #include "halftone/data/hdf5.h"
 #include "halftone/data/idx.h"
 #include "halftone/data/npy_dataset.h"

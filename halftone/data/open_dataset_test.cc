@@ -3,8 +3,8 @@
 
 #include "halftone/base/file.h"
 #include "halftone/base/gzip/gzip.h"
-#include "halftone/data/cifar.h"
 #include "halftone/data/dataset_testing.h"
+#include "halftone/data/idx.h"
 #include "halftone/data/idx_testing.h"
 #include "halftone/data/npy.h"
 #include "halftone/data/zip_testing.h"

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution in a basis, for files without window attributes for our operators: ir::Conv or
-// ir::ConvTranspose, channels last. low_bit_layer.h defines its codes and inputs.
+// Definitions of layers for which the formats have no operator: convolutions of codes, and numbers
+// with scales of run time.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "halftone/formats/low_bit_layer.h"
+#include "halftone/ir/operator.h"
 
 namespace halftone::formats {
 
@@ -45,5 +48,26 @@ ir::Operator conv_of(const ConvFields& fields);
 /// Shape of weights with `n` columns: [outputs, kernel..., n / taps].
 /// @throws Error kFormat unless the taps of the kernel divide n
 ir::Shape conv_weight_shape(std::span<const std::int64_t> kernel, std::int64_t n, ir::Dim outputs);
+
+/// Fields of the operator in files.
+struct FakeQuantizeFields {
+  std::string system;  ///< a name of numerics::find_system()
+  std::int64_t bits = 0;
+  numerics::Granularity granularity = numerics::Granularity::kTensor;
+  std::int64_t group_size = 0;  ///< 0 unless kGroup
+};
+
+/// Calls visit(name, field) for every field, with its name in files, in file order.
+template <typename Fields, typename Visit>
+void for_each_fake_quantize_field(Fields& fields, Visit&& visit) {
+  visit("system", fields.system);
+  visit("bits", fields.bits);
+  visit("granularity", fields.granularity);
+  visit("group_size", fields.group_size);
+}
+
+FakeQuantizeFields fields_of(const ir::FakeQuantize& op);
+/// @throws Error kFormat if a field is out of range; kUnsupported if there is no such number system
+ir::FakeQuantize fake_quantize_of(const FakeQuantizeFields& fields);
 
 }  // namespace halftone::formats

@@ -6,10 +6,10 @@
 #include <system_error>
 #include <vector>
 
-#include "halftone/base/cache_folder.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/hash.h"
+#include "halftone/base/paths.h"
 
 namespace halftone::gpu {
 namespace {

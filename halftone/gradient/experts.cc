@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
 #include "halftone/ir/ops/indexing.h"
 

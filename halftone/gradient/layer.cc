@@ -2,7 +2,6 @@
 // Layers with weights on a tape: each is a product of unfolded inputs with the weights' matrix.
 #include <algorithm>
 
-#include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
 #include "halftone/ir/unfolding.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of computed matrices on a tape.
-#include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
 
 namespace halftone::gradient {

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "halftone/base/error.h"
-#include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
 #include "halftone/ir/ops/recurrent_gates.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
 #include "halftone/kernels/activation/activation.h"
 #include "halftone/kernels/attention/attention.h"

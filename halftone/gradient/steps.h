@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that make_step() creates, in a table per family of operators.
+// Values of a tape as matrices.
 #pragma once
 
 #include <memory>
@@ -8,10 +9,18 @@
 #include <variant>
 #include <vector>
 
+#include "halftone/base/view.h"
 #include "halftone/gradient/tape.h"
 #include "halftone/ir/operator_table.h"
+#include "halftone/kernels/dense/matmul.h"
 
 namespace halftone::gradient {
+
+using ConstRows = MatrixView<const float>;
+using MutableRows = MatrixView<float>;
+using kernels::matmul;
+using kernels::transposed;
+using kernels::Update;
 
 /// @throws Error kUnsupported "WHAT has no gradient"
 [[noreturn]] void fail_gradient(const std::string& what);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "halftone/ir/ops/traits.h"
-#include "halftone/numerics/digits.h"
+#include "halftone/numerics/basis.h"
 #include "halftone/numerics/vector_basis.h"
 
 namespace halftone::ir {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/operator.h"
 
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "halftone/ir/ops/traits.h"
@@ -22,6 +24,19 @@ void check_inputs(const Op& /*op*/, InputTypes inputs) {
   for (const ValueType* input : inputs) {
     if (input != nullptr) check_extents(*input);
   }
+}
+
+/// The name of an operator that is not named by its function.
+template <typename Op>
+void add_name(std::vector<std::string_view>& names) {
+  constexpr bool kByFunction =
+      std::is_same_v<Op, Unary> || std::is_same_v<Op, Binary> || std::is_same_v<Op, Pool>;
+  if constexpr (!kByFunction) names.push_back(Op::kName);
+}
+
+template <std::size_t... kIndices>
+void add_names(std::index_sequence<kIndices...> /*indices*/, std::vector<std::string_view>& names) {
+  (add_name<std::variant_alternative_t<kIndices, Operator>>(names), ...);
 }
 
 }  // namespace
@@ -69,6 +84,18 @@ Tensor evaluate_operator(const Operator& op, InputTensors inputs) {
   }
   infer_output(op, pointers);
   return std::visit([&](const auto& held) { return evaluate(held, inputs); }, op);
+}
+
+std::vector<std::string_view> operator_names() {
+  std::vector<std::string_view> names = {to_string(PoolKind::kMax), to_string(PoolKind::kAverage)};
+  for (std::size_t i = 0; i < kNumActivationKinds; ++i) {
+    names.push_back(to_string(static_cast<ActivationKind>(i)));
+  }
+  for (std::size_t i = 0; i < kNumBinaryKinds; ++i) {
+    names.push_back(to_string(static_cast<BinaryKind>(i)));
+  }
+  add_names(std::make_index_sequence<std::variant_size_v<Operator>>(), names);
+  return names;
 }
 
 }  // namespace halftone::ir

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "halftone/ir/ops/convolution.h"
 #include "halftone/ir/ops/elementwise.h"
 #include "halftone/ir/ops/encoding.h"
-#include "halftone/ir/ops/experts.h"
 #include "halftone/ir/ops/extend.h"
 #include "halftone/ir/ops/indexing.h"
 #include "halftone/ir/ops/integer.h"
@@ -27,6 +27,7 @@
 namespace halftone::ir {
 
 using Operator =
+
     std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Recurrent, Unary, Binary, Where,
                  Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode, FakeQuantize,
                  QuantizeLinear, DequantizeLinear, Requantize, Lookup, Reduce, ArgReduce, CumSum,
@@ -57,5 +58,8 @@ ValueType infer_output(const Operator& op, InputTypes inputs);
 /// folding uses it. Encoded inputs must be decoded to float32 first.
 /// @throws Error kShape as infer_output()
 Tensor evaluate_operator(const Operator& op, InputTensors inputs);
+
+/// All names that name_of() has, of operators and of the functions of Unary, Binary and Pool.
+std::vector<std::string_view> operator_names();
 
 }  // namespace halftone::ir

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/numerics/digits.h"
-
 #include <gtest/gtest.h>
+
+#include "halftone/numerics/basis.h"
 
 namespace halftone::numerics {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/numerics/fixed_point.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "halftone/base/random.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::numerics {
 namespace {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/numerics/integer_grid.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+
+#include "halftone/base/error.h"
 
 namespace halftone::numerics {
 namespace {
@@ -12,6 +16,8 @@ double half_range(const Basis& basis) {
   for (const float a : basis.a()) sum += std::abs(double{a});
   return sum;
 }
+
+constexpr std::int64_t kOne = std::int64_t{1} << 31;
 
 }  // namespace
 
@@ -52,6 +58,38 @@ Basis on_integer_grid(const Basis& basis) {
     rounded.coefficients[j] = static_cast<float>(k[j] * half_step);
   }
   return rounded;
+}
+
+FixedMultiplier fixed_multiplier(double m) {
+  HALFTONE_ASSERT(m >= 0 && m < kFixedMultiplierEnd);
+  if (m < 0x1p-32) return {};
+  int shift = 0;
+  const double fraction = std::frexp(m, &shift);
+  const auto mantissa = static_cast<std::int64_t>(std::round(fraction * static_cast<double>(kOne)));
+  if (mantissa == kOne) return {static_cast<std::int32_t>(kOne / 2), shift + 1};
+  return {static_cast<std::int32_t>(mantissa), shift};
+}
+
+FixedMultiplier divided(FixedMultiplier m, std::int64_t count) {
+  HALFTONE_ASSERT(count > 0 && m.shift >= -31);
+  const auto log2 =
+      static_cast<std::int32_t>(std::bit_width(static_cast<std::uint64_t>(count))) - 1;
+  const std::int32_t bits = std::min({log2, 32, 31 + m.shift});
+  return {static_cast<std::int32_t>((std::int64_t{m.mantissa} << bits) / count), m.shift - bits};
+}
+
+std::int32_t shifted_right(std::int32_t x, std::int32_t bits) {
+  const auto mask = static_cast<std::int32_t>((std::int64_t{1} << bits) - 1);
+  const std::int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
+  return (x >> bits) + ((x & mask) > threshold ? 1 : 0);
+}
+
+std::int32_t multiply(std::int32_t x, FixedMultiplier m) {
+  const std::int32_t left = std::max(m.shift, 0);
+  const auto wide = static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << left);
+  const std::int64_t product = std::int64_t{wide} * m.mantissa;
+  const auto high = static_cast<std::int32_t>((product + kOne / 2) >> 31);
+  return shifted_right(high, std::max(-m.shift, 0));
 }
 
 }  // namespace halftone::numerics

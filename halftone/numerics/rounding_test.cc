@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/numerics/rounding.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "halftone/base/half.h"
 #include "halftone/base/testing.h"
 #include "halftone/numerics/minifloat.h"
+#include "halftone/numerics/number_format.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::numerics {

@@ -13,7 +13,7 @@
 #include "halftone/base/half.h"
 #include "halftone/numerics/minifloat.h"
 #include "halftone/numerics/named_system.h"
-#include "halftone/numerics/packed_bits.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::numerics {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "halftone/base/error.h"
-#include "halftone/numerics/packed_bits.h"
 #include "halftone/numerics/stored_numbers.h"
+#include "halftone/numerics/vector_codes.h"
 
 namespace halftone::numerics {
 namespace {

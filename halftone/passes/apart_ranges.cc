@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/apart_ranges.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,6 +8,7 @@
 #include <variant>
 
 #include "halftone/ir/ops/traits.h"
+#include "halftone/passes/code_plan.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/equalize.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "halftone/ir/ops/traits.h"
+#include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {

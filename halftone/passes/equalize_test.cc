@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/equalize.h"
-
 #include <cmath>
 #include <functional>
 
 #include "halftone/ir/ops/traits.h"
+#include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/rewrite.h"
 #include "halftone/passes/testing.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/expose_layers.h"
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {

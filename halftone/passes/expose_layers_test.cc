@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/expose_layers.h"
-
+#include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/passes/testing.h"
 

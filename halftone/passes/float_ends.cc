@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/float_ends.h"
-
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -10,6 +8,7 @@
 
 #include "halftone/ir/code_parameters.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/passes/decode_codes.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {

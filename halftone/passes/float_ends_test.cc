@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/float_ends.h"
-
 #include "halftone/ir/text.h"
+#include "halftone/passes/decode_codes.h"
 #include "halftone/passes/testing.h"
 
 namespace halftone::passes {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/fold_broadcasts.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "halftone/passes/rewrite.h"
+#include "halftone/passes/simplify.h"
 
 namespace halftone::passes {
 namespace {

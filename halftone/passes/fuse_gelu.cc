@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/fuse_gelu.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 
 #include "halftone/passes/rewrite.h"
+#include "halftone/passes/simplify.h"
 
 namespace halftone::passes {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/fuse_gelu.h"
-
 #include <functional>
 
+#include "halftone/passes/simplify.h"
 #include "halftone/passes/testing.h"
 
 namespace halftone::passes {

@@ -15,9 +15,8 @@
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
 #include "halftone/passes/code_plan.h"
-#include "halftone/passes/codes.h"
-#include "halftone/passes/integer_forms.h"
 #include "halftone/passes/rewrite.h"
+#include "halftone/passes/use_integers.h"
 
 namespace halftone::passes {
 namespace {

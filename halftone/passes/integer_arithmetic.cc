@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "halftone/numerics/fixed_point.h"
-#include "halftone/passes/codes.h"
-#include "halftone/passes/integer_forms.h"
+#include "halftone/numerics/integer_grid.h"
 #include "halftone/passes/rewrite.h"
+#include "halftone/passes/use_integers.h"
 
 namespace halftone::passes {
 namespace {

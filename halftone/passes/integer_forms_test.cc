@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rewrites of use_integers() except layers, which use_integers_test.cc tests.
-#include "halftone/passes/integer_forms.h"
-
 #include <functional>
 #include <map>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/match_fully_connected.h"
-
+#include "halftone/passes/simplify.h"
 #include "halftone/passes/testing.h"
 
 namespace halftone::passes {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/merge_duplicates.h"
-
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
 
 #include "halftone/passes/rewrite.h"
+#include "halftone/passes/simplify.h"
 
 namespace halftone::passes {
 namespace {

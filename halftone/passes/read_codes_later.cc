@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "halftone/ir/ops/traits.h"
-#include "halftone/passes/codes.h"
-#include "halftone/passes/integer_forms.h"
 #include "halftone/passes/rewrite.h"
+#include "halftone/passes/use_integers.h"
 
 namespace halftone::passes {
 namespace {

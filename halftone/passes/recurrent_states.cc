@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/recurrent_states.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/recurrent_states.h"
-
 #include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/test_data.h"
 #include "halftone/ir/testing.h"
 #include "halftone/ir/verify.h"
+#include "halftone/passes/prepare_fit.h"
 
 namespace halftone::passes {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/remove_transposes.h"
-
 #include <algorithm>
 
 #include "halftone/ir/ops/axes.h"
 #include "halftone/passes/rewrite.h"
+#include "halftone/passes/simplify.h"
 
 namespace halftone::passes {
 namespace {

@@ -2,15 +2,7 @@
 #include "halftone/passes/simplify.h"
 
 #include "halftone/ir/verify.h"
-#include "halftone/passes/fold_broadcasts.h"
-#include "halftone/passes/fuse_activation.h"
-#include "halftone/passes/fuse_bias.h"
-#include "halftone/passes/fuse_gelu.h"
-#include "halftone/passes/match_fully_connected.h"
-#include "halftone/passes/merge_duplicates.h"
-#include "halftone/passes/recurrent_states.h"
-#include "halftone/passes/remove_identities.h"
-#include "halftone/passes/remove_transposes.h"
+#include "halftone/passes/prepare_fit.h"
 #include "halftone/passes/use_integers.h"
 
 namespace halftone::passes {

@@ -8,7 +8,7 @@
 #include "halftone/accel/crossbar/arrays.h"
 #include "halftone/accel/crossbar/noise.h"
 #include "halftone/kernels/conv/conv_shape.h"
-#include "halftone/numerics/digits.h"
+#include "halftone/numerics/basis.h"
 #include "halftone/runtime/convolution/convolution.h"
 #include "halftone/runtime/convolution/convolution_lines.h"
 #include "halftone/runtime/linear/linear.h"

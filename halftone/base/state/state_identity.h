@@ -5,10 +5,16 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
-
-#include "halftone/base/state/job_identity.h"
+#include <vector>
 
 namespace halftone {
+
+/// A part of a job on which its result depends.
+struct JobPart {
+  std::string name;   ///< for messages: "network", "text", "seed"
+  std::string value;  ///< equal where the part is; of long parts a hash
+};
+using JobIdentity = std::vector<JobPart>;
 
 /// The value of a part that is known by a hash.
 std::string hash_text(std::uint64_t hash);

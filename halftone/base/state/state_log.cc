@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/base/state/state_log.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +10,8 @@
 #include "halftone/base/hash.h"
 #include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
+#include "halftone/base/state/state_file.h"
+#include "halftone/base/state/state_identity.h"
 
 namespace halftone {
 namespace {
@@ -99,6 +99,25 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 }  // namespace
+
+std::string hash_text(std::uint64_t hash) { return "hash " + std::to_string(hash); }
+
+nlohmann::ordered_json to_json(const JobIdentity& identity) {
+  auto json = nlohmann::ordered_json::object();
+  for (const JobPart& part : identity) json[part.name] = part.value;
+  return json;
+}
+
+void check_identity(const std::string& what, const nlohmann::ordered_json& found,
+                    const JobIdentity& expected) {
+  for (const JobPart& part : expected) {
+    const auto value = found.value(part.name, std::string());
+    if (value == part.value) continue;
+    fail(ErrorKind::kFormat, "has " + what + " of another job: expected " + part.name + " '" +
+                                 part.value + "', found '" + printable(value) +
+                                 "'; name another file");
+  }
+}
 
 StateLog::StateLog(std::filesystem::path path, StateKind kind, const JobIdentity& identity,
                    bool writes)
@@ -199,6 +218,19 @@ void StateLog::fail_if_older(std::span<const std::byte> bytes) const {
   fail(ErrorKind::kFormat, path_.string() +
                                ": is the state of an older version, which cannot continue: remove "
                                "it or name another file");
+}
+
+StateFile::StateFile(std::filesystem::path path, const std::string& what,
+                     const JobIdentity& identity, bool writes)
+    : log_(std::move(path), {what, "measured " + what}, identity, writes) {
+  for (StateRecord& record : log_.take_records()) {
+    measured_.insert_or_assign(std::move(record.name), std::move(record.value));
+  }
+}
+
+void StateFile::add(const std::string& name, const Json& value) {
+  measured_.insert_or_assign(name, value);
+  log_.append(name, value);
 }
 
 }  // namespace halftone

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/base/state/state_log.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "halftone/base/file.h"
+#include "halftone/base/state/state_file.h"
 #include "halftone/base/state/testing.h"
 #include "halftone/base/testing.h"
 

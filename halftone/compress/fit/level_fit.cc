@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/numerics/digits.h"
+#include "halftone/numerics/basis.h"
 #include "halftone/numerics/systems.h"
 
 namespace halftone::compress {

@@ -15,7 +15,7 @@
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
 #include "halftone/compress/fit/testing.h"
-#include "halftone/numerics/digits.h"
+#include "halftone/numerics/basis.h"
 #include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {

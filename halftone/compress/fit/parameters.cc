@@ -8,7 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
-#include "halftone/numerics/digits.h"
+#include "halftone/numerics/basis.h"
 #include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {

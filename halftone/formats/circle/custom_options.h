@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "halftone/formats/conv_layer.h"
-#include "halftone/formats/fake_quantize.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/recurrent_layer.h"
 
@@ -34,7 +33,7 @@ std::vector<std::byte> write_recurrent_options(const RecurrentFields& fields);
 /// @throws Error as read_custom_options()
 RecurrentFields read_recurrent_options(std::span<const std::byte> bytes);
 
-/// The custom_code of a FakeQuantize; fake_quantize.h defines the operator.
+/// The custom_code of a FakeQuantize; conv_layer.h defines the operator.
 inline constexpr std::string_view kCustomFakeQuantizeName = "HalftoneFakeQuantize";
 
 std::vector<std::byte> write_fake_quantize_options(const FakeQuantizeFields& fields);

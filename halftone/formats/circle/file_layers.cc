@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "halftone/formats/circle/lower.h"
-#include "halftone/formats/circle/node_rewrite.h"
 
 namespace halftone::formats {
 namespace circle {

@@ -8,7 +8,7 @@
 
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/flavor.h"
-#include "halftone/formats/import_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {

@@ -15,7 +15,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/dilated.h"
 #include "halftone/formats/circle/file_model.h"
-#include "halftone/formats/import_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats::circle {
@@ -225,7 +225,7 @@ struct ImportEntry {
   ImportFunction import;
 };
 
-/// The families; see import_registry.cc.
+/// The families; see operator_import.cc.
 std::span<const ImportEntry> batch_space_imports();
 std::span<const ImportEntry> convolution_imports();
 std::span<const ImportEntry> elementwise_imports();

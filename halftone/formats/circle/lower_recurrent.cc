@@ -2,7 +2,6 @@
 // Lowers a single step of an LSTM between states that are values of the graph, as networks that run
 // on a stream have it. The file's LSTM keeps its states in variables and has no cells as output.
 #include "halftone/formats/circle/lower.h"
-#include "halftone/formats/circle/node_rewrite.h"
 
 namespace halftone::formats::circle {
 namespace {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "halftone/formats/circle/lower.h"
-#include "halftone/formats/circle/node_rewrite.h"
 
 namespace halftone::formats::circle {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "halftone/formats/circle/check.h"
@@ -10,6 +11,21 @@
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
+namespace {
+
+std::map<OperatorCode, ImportFunction> all_imports() {
+  std::map<OperatorCode, ImportFunction> table;
+  for (const auto family :
+       {batch_space_imports(), convolution_imports(), elementwise_imports(), extend_imports(),
+        layout_imports(), linear_imports(), lowbit_imports(), recurrent_imports(), reduce_imports(),
+        svdf_imports(), variable_imports(), while_imports()}) {
+    for (const ImportEntry& entry : family) table.emplace(entry.code, entry.import);
+  }
+  return table;
+}
+
+}  // namespace
+
 OperatorImport::OperatorImport(Importer& importer, std::size_t op)
     : importer_(importer),
       op_(op),
@@ -249,6 +265,18 @@ ir::Shape OperatorImport::reshape_target(ir::ValueId input, std::span<const std:
 
 ir::Activation fused_activation(schema::ActivationFunctionType type) {
   return activation_of_code(static_cast<int>(type));
+}
+
+std::vector<std::string> readable_operators() {
+  std::vector<std::string> names;
+  for (const auto& [code, import] : all_imports()) names.push_back(name_of(code));
+  return names;
+}
+
+ImportFunction find_import(OperatorCode code) {
+  static const std::map<OperatorCode, ImportFunction> table = all_imports();
+  const auto found = table.find(code);
+  return found == table.end() ? nullptr : found->second;
 }
 
 }  // namespace halftone::formats::circle

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Where the float16 numbers of blocks lie.
 // Where the numbers of a block lie: one description, known when this is compiled, so that loops
 // become vectors, unpacks and packs.
 #pragma once
@@ -8,12 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "halftone/base/half.h"
 #include "halftone/numerics/block_encoding.h"
 
 namespace halftone::formats {
+
+/// The first bytes of the float16 numbers that a block of GGUF holds: of its scale and then its
+/// offset, or of their factors. What the block represents is linear in them. None for types without
+/// such numbers, of which MXFP4 and NVFP4 are two.
+std::span<const std::size_t> halves_of(const numerics::BlockEncoding& encoding);
 
 /// Bits of unsigned numbers. Of every `chunk` bytes, the `bits` bits from bit `from` on belong to
 /// the first `chunk` numbers, one of each byte; the next bits to the numbers after them, and so on

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/gguf/block_halves.h"
 #include "halftone/formats/gguf/block_layout.h"
 #include "halftone/formats/gguf/grid_blocks.h"
 

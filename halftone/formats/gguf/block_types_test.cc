@@ -12,7 +12,7 @@
 
 #include "halftone/base/half.h"
 #include "halftone/base/testing.h"
-#include "halftone/formats/gguf/block_halves.h"
+#include "halftone/formats/gguf/block_layout.h"
 
 namespace halftone::formats {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "halftone/base/file.h"
 #include "halftone/base/shared_bytes.h"
-#include "halftone/formats/export_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::onnx_pb {

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/formats/export_options.h"
 #include "halftone/formats/node_writer.h"
 #include "halftone/formats/onnx/export.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 #include "onnx.pb.h"
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "halftone/formats/import_options.h"
 #include "halftone/formats/onnx/export.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {

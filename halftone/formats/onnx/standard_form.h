@@ -2,7 +2,7 @@
 // A network with codes as ONNX's own operators can hold it.
 #pragma once
 
-#include "halftone/formats/export_options.h"
+#include "halftone/formats/options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
@@ -362,6 +363,16 @@ TensorProto encode_compact(const ir::Tensor& tensor) {
     proto.set_raw_data(halves->data(), halves->size() * sizeof(std::uint16_t));
   }
   return proto;
+}
+
+ir::Dim product_of(std::span<const ir::Dim> dims) {
+  const ir::Shape shape(std::vector<ir::Dim>(dims.begin(), dims.end()));
+  const auto batches = std::ranges::count_if(dims, ir::is_batch);
+  if (batches > 1) {
+    fail(ErrorKind::kUnsupported, "merges two batch axes: " + shape.to_string());
+  }
+  const auto product = static_cast<ir::Dim>(shape.with_batch(1).element_count());
+  return batches == 0 ? product : -product;
 }
 
 }  // namespace halftone::formats::onnx

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "halftone/base/shared_bytes.h"
+#include "halftone/ir/shape.h"
 #include "halftone/ir/tensor.h"
 #include "onnx.pb.h"
 
@@ -63,5 +65,9 @@ onnx_pb::TensorProto encode_tensor(const ir::Tensor& tensor);
 
 /// A float32 tensor as FLOAT16 if every element is exact in binary16; others as they are.
 onnx_pb::TensorProto encode_compact(const ir::Tensor& tensor);
+
+/// The product of extents as one extent: a number, or a multiple of the batch.
+/// @throws Error kUnsupported for a square of the batch; kShape above 2^40
+ir::Dim product_of(std::span<const ir::Dim> dims);
 
 }  // namespace halftone::formats::onnx

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "halftone/base/printable.h"
-#include "halftone/numerics/rounding.h"
+#include "halftone/numerics/number_format.h"
 
 namespace halftone::ir {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/ir/ops/experts.h"
-
+#include "halftone/ir/ops/linear.h"
 #include "halftone/ir/testing.h"
 
 namespace halftone::ir {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halftone/numerics/fixed_point.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::ir {
 namespace {

@@ -6,7 +6,7 @@
 #include "halftone/ir/ops/convolution.h"
 #include "halftone/ir/ops/linear.h"
 #include "halftone/ir/testing.h"
-#include "halftone/numerics/fixed_point.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::ir {
 namespace {

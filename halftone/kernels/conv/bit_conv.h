@@ -13,7 +13,7 @@
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/encoded.h"
-#include "halftone/numerics/digits.h"
+#include "halftone/numerics/basis.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "halftone/numerics/fixed_point.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::kernels {
 

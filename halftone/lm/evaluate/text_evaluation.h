@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/base/state/job_identity.h"
+#include "halftone/base/state/state_identity.h"
 #include "halftone/lm/evaluate/measures.h"
 #include "halftone/lm/generate/token_model.h"
 #include "halftone/types/language.hpp"

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "halftone/base/state/state_log.h"
+#include "halftone/base/state/state_file.h"
 #include "halftone/lm/quantize/fit_model.h"
 #include "halftone/lm/quantize/sensitivity.h"
 #include "halftone/lm/quantize/type_costs.h"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "halftone/base/cache_folder.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/paths.h"
 #include "halftone/base/processor.h"
 #include "halftone/kernels/targets.h"
 

@@ -9,7 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
-#include "halftone/numerics/rounding.h"
+#include "halftone/numerics/number_format.h"
 
 namespace halftone::train {
 namespace {

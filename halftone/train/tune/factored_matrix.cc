@@ -9,7 +9,7 @@
 
 #include "halftone/base/half.h"
 #include "halftone/base/parallel.h"
-#include "halftone/formats/gguf/block_halves.h"
+#include "halftone/formats/gguf/block_layout.h"
 #include "halftone/numerics/stored_numbers.h"
 
 namespace halftone::train {

@@ -10,7 +10,7 @@
 #include "halftone/base/half.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
-#include "halftone/formats/gguf/block_halves.h"
+#include "halftone/formats/gguf/block_layout.h"
 #include "halftone/formats/gguf/block_types.h"
 #include "halftone/numerics/stored_numbers.h"
 #include "halftone/train/tune/testing.h"

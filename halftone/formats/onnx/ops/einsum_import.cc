@@ -6,8 +6,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
-#include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/tensors.h"
 
 namespace halftone::formats::onnx {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/conv_layer.h"
-#include "halftone/formats/fake_quantize.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/node_builder.h"

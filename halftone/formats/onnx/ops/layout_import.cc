@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/extents.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/tensors.h"
 
 namespace halftone::formats::onnx {
 namespace {

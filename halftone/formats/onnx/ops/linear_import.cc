@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/layer_input.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 

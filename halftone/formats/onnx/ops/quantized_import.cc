@@ -10,7 +10,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
-#include "halftone/formats/onnx/layer_input.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/numerics/systems.h"

@@ -6,7 +6,6 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
-#include "halftone/formats/onnx/layer_input.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/slicing.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/formats/import_options.h"
+#include "halftone/formats/options.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a float network becomes before a fit: layers exposed and balanced, states kept.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,25 @@
 #include "halftone/ir/graph.h"
 
 namespace halftone::passes {
+
+/// Turns products with constants that match_fully_connected() ignores into layers, whose weights
+/// can be encoded: products where the constant is on the left, is a vector or has one matrix per
+/// head, or where the other operand is transposed.
+///
+///     W  x              x              x  [.., H, t, k]           x
+///     |  |              |              |                          |
+///     MatMul            Transpose      MatMul  [H, k, n]          Transpose  [N, t, H k]
+///     |           ->    |              |                  ->      |
+///     y                 layer  W       y                          Conv of H groups, one tap
+///                       |                                         |
+///                       Transpose                                 Transpose
+///                       y                                         y
+///
+/// If the other operand has no head axis, one FullyConnected computes all heads. Meant for graphs
+/// to be quantized: float networks run faster unchanged.
+/// @param wanted  whether to turn a product into a layer, which keeps its name
+/// @return whether the graph changed; run simplify() afterwards to cancel transposes
+bool expose_layers(ir::Graph& graph, const std::function<bool(const ir::Node&)>& wanted);
 
 /// Sweeps end when no factor of a sweep differs from 1 by more than this ratio, or after so many.
 inline constexpr double kEqualizeTolerance = 0x1p-20;
@@ -50,5 +70,18 @@ inline constexpr double kMaxEqualizedBias = 1024;
 /// their scale. Relu6 is not replaced by Relu, and large biases are not absorbed by the next layer
 /// (section 4.1.3), since both change the function.
 std::size_t equalize(ir::Graph& graph, const std::function<bool(const ir::Node&)>& wanted);
+
+/// Makes layers that give cells, of which nobody reads any, give their hidden states alone.
+/// @return whether anything changed
+bool drop_unused_cells(ir::Graph& graph);
+
+/// Makes states (ir::State) of what recurrent layers remember, so that runs on the parts of a
+/// sequence, one after the other, compute what one run on the whole sequence does: a layer that
+/// starts from zeros starts from where the last run ended instead. A layer whose start is computed
+/// or an input of the graph keeps it.
+/// @return the number of new states
+/// @throws Error kUnsupported "node 'NAME' (Recurrent): ..." for a layer that reads its sequence
+///         backwards, whose sequences have lengths, or that starts from constants other than zero
+std::size_t keep_recurrent_states(ir::Graph& graph);
 
 }  // namespace halftone::passes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and values that the caller gives to inputs of a model.
+// Options of imports and exports.
 #pragma once
 
 #include <map>
@@ -42,5 +42,16 @@ ir::Tensor exactly(const ir::Tensor& value, ir::ElementType element);
 /// contains the batch.
 ir::ValueId add_filled(ir::Graph& graph, const std::string& name, const ir::Tensor& scalar,
                        const ir::Shape& shape);
+
+struct ExportOptions {
+  /// ONNX only: layers with codes become operators of ONNX that read DequantizeLinear, in place of
+  /// Halftone's own; see standard_form() in onnx/standard_form.h.
+  bool standard = false;
+  /// The same, with com.microsoft.MatMulNBits, an operator of ONNX Runtime, for fully connected
+  /// layers whose weights have groups of 16, 32, 64, ... inputs.
+  bool matmul_nbits = false;
+
+  [[nodiscard]] bool is_standard() const { return standard || matmul_nbits; }
+};
 
 }  // namespace halftone::formats
