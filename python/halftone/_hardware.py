@@ -95,7 +95,7 @@ def estimate(
     >>> found.seconds < ht.estimate(network, "edge-2bit").seconds
     True
     """
-    how = native.EstimateHow()
+    how = native.EstimateArguments()
     how.batch, how.training, how.method = batch, training, method
     how.devices, how.split = devices, split
     network = as_model(model, example)
@@ -167,7 +167,7 @@ def explore(
         raise ValueError(f"tries: expected at least 1, found {tries}")
     if test_data is None and test_limit is not None:
         raise ValueError("test_limit: only with test_data=")
-    how = native.ExploreHow()
+    how = native.ExploreArguments()
     how.threads, how.seed, how.memory = check_threads(threads), seed, memory
     how.space, how.objective, how.method = description_text(space, "space"), objective, method
     how.budget, how.batch, how.tries = _budget_text(budget), batch, tries
@@ -216,7 +216,7 @@ def crossbar(
     >>> ht.crossbar(small, "examples/mnist", device="ideal", limit=100, progress=False).is_equal
     True
     """
-    how = native.CrossbarHow()
+    how = native.CrossbarArguments()
     how.threads, how.seeds, how.seconds = check_threads(threads), seeds, seconds
     how.seed, how.batch = seed, batch
     described = description_text(device, "device")

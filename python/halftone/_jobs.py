@@ -109,7 +109,7 @@ def evaluate(
     other = None if reference is None else as_model(reference)._network
     samples = samples_of(data, input_names(network), DataOptions(limit, scale, split), labels)
     with Progress(progress) as callback:
-        how = native.RunHow(workers, callback, order)
+        how = native.RunArguments(workers, callback, order)
         return Evaluation(native.evaluate(network._network, samples, other, batch, how))
 
 
@@ -136,7 +136,7 @@ def bench(
     workers = check_threads(threads)
     network = as_model(model, example)._network
     with Progress(progress) as callback:
-        how = native.RunHow(workers, callback, order)
+        how = native.RunArguments(workers, callback, order)
         return Measurement(native.bench(network, batch, seconds, explain, how))
 
 

@@ -81,8 +81,8 @@ _SAMPLING = {
 
 def _how(
     options: GenerateOptions, max_tokens: int, on_text: OnText | None, on_token: OnToken | None
-) -> native.GenerateHow:
-    how = native.GenerateHow()
+) -> native.GenerateArguments:
+    how = native.GenerateArguments()
     how.max_tokens = max_tokens
     sampling = native.Sampling()
     hints = get_type_hints(GenerateOptions)
@@ -158,7 +158,7 @@ class LanguageModel:
         device: "cpu", or a graphics card as devices() names it; logits have the same bits.
         threads: None for all cores; changes no result.
         """
-        how = native.LanguageHow()
+        how = native.LanguageArguments()
         how.tokenizer = None if tokenizer is None else os.fsdecode(tokenizer)
         if context is not None and context < 1:
             raise ValueError(f"context: expected at least 1, found {context}")
@@ -360,7 +360,7 @@ class LanguageModel:
         """
         other = None if reference is None else reference._model
         with Progress(progress) as callback:
-            how = native.EvaluateTextHow(
+            how = native.EvaluateTextArguments(
                 window or 0, stride or 0, max_windows or 0, second_half, callback
             )
             return TextEvaluation(self._model.evaluate(text, other, how))

@@ -59,7 +59,7 @@ def distill_language_model(
     progress: False, or a function of the share that is done and of what is being done.
     """
     native = training_module("distill_language_model")
-    how = native.LanguageDistillHow()
+    how = native.LanguageDistillArguments()
     how.steps, how.batch, how.seed = steps, batch, seed
     how.set_limits(learning_rate, basis_rate_factor, minutes)
     how.sample_tokens, how.held_out = sample_tokens, held_out

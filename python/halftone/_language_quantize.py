@@ -103,7 +103,7 @@ def quantize_language_model(
     threads: None for all cores; changes no result.
     progress: False, or a function of the share that is done and of what is being done.
     """
-    how = native.LanguageQuantizeHow()
+    how = native.LanguageQuantizeArguments()
     how.type = type or ""
     how.table_type = table_type or ""
     how.set_rules(list((rules or {}).items()))
@@ -164,7 +164,7 @@ def language_sensitivity(
     rotation: of weights that get vector bases; types of GGUF alone have no rotations.
     The other options are those of quantize_language_model().
     """
-    how = native.LanguageQuantizeHow()
+    how = native.LanguageQuantizeArguments()
     how.samples, how.held_out, how.sample_tokens = samples, held_out, sample_tokens
     how.damping, how.synthetic, how.rotation, how.seed = damping, synthetic, rotation, seed
     how.threads = check_threads(threads)

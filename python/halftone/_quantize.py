@@ -65,7 +65,7 @@ class _Fit(NamedTuple):
     network: Model
     samples: native.Samples
     recipe: Callable[[Sequence[str]], native.Recipe]  #: with more names to skip
-    how: native.QuantizeHow
+    how: native.QuantizeArguments
 
     def quantized(self, float_layers: Sequence[str] = ()) -> native.Quantized:
         recipe = self.recipe([escaped(name) for name in float_layers])
@@ -222,7 +222,7 @@ def quantize(
     samples = samples_of(data, inputs, DataOptions(limit, scale, split))
     file = "" if output is None else os.fsdecode(output)
     with Progress(progress) as callback:
-        how = native.QuantizeHow(workers, callback, seed, memory, full_integer or "")
+        how = native.QuantizeArguments(workers, callback, seed, memory, full_integer or "")
         fit = _Fit(
             network, samples,
             lambda more: recipe_of(recipe, settings, [*skip_list(skipped), *more], bits), how,

@@ -166,7 +166,7 @@ def report(
         options = DataOptions(limit, scale, split)
         samples = samples_of(data, input_names(network), options, labels)
     with Progress(progress) as callback:
-        how = native.ReportHow(workers, callback, order)
+        how = native.ReportArguments(workers, callback, order)
         how.batch, how.worst, how.time = batch, worst, time
         how.samples_per_run = samples_per_run
         how.classes = _class_names(classes)
@@ -205,7 +205,7 @@ def language_report(
     threads: None for all cores; changes no result.
     progress: False, or a function of the share that is done and of what is being done.
     """
-    how = native.LanguageReportHow()
+    how = native.LanguageReportArguments()
     how.threads = check_threads(threads)
     how.context, how.windows, how.time = context, windows, time
     how.sensitivities = _printed(sensitivities, "sensitivities")

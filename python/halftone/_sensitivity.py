@@ -81,7 +81,7 @@ def sensitivity(
     samples = samples_of(data, inputs, DataOptions(limit, scale, split))
     chosen = measuring.native(inputs, scale, time)
     with Progress(progress) as callback:
-        how = native.QuantizeHow(workers, callback, seed, memory, "")
+        how = native.QuantizeArguments(workers, callback, seed, memory, "")
         if other is None:
             texts = native.sensitivity(network._network, samples, rules, chosen, how)
         else:

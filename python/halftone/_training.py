@@ -171,7 +171,7 @@ def train(
         trained, report = ht.train("model.onnx", (x, y), epochs=10, validation_split=0.1)
     """
     module = training_module("train")
-    how = module.TrainHow()
+    how = module.TrainArguments()
     _set_options(how, options)
     how.levels = "average"
     how.threads = check_threads(threads)
@@ -280,7 +280,7 @@ def distill(
         tuned, report = ht.distill(small, x, teacher="model.onnx", epochs=5)
     """
     module = training_module("distill")
-    how = module.TrainHow()
+    how = module.TrainArguments()
     network = as_model(model, example, data)
     codes = (weight_bits, activation_bits, ends, scheme, recipe, skip, bits)
     wanted = None

@@ -28,7 +28,7 @@ namespace {
 
 namespace nb = nanobind;
 
-struct EstimateHow {
+struct EstimateArguments {
   std::optional<std::size_t> batch{};
   bool training = false;
   std::string method{};
@@ -40,7 +40,7 @@ struct EstimateHow {
 using EstimateTexts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
 EstimateTexts estimate_network(const Network& network, const std::string& accelerator,
-                               const RecipeHolder* recipe, const EstimateHow& how) {
+                               const RecipeHolder* recipe, const EstimateArguments& how) {
   const nb::gil_scoped_release no_gil;
   EstimateJob job{.batch = how.batch};
   if (recipe != nullptr) job.recipe = recipe->recipe;
@@ -53,7 +53,7 @@ EstimateTexts estimate_network(const Network& network, const std::string& accele
           report::timeline_trace(found)};
 }
 
-struct ExploreHow : QuantizeHow {
+struct ExploreArguments : QuantizeArguments {
   std::string space{};
   std::string objective{};
   std::string budget{};
@@ -67,7 +67,7 @@ struct ExploreHow : QuantizeHow {
 using ExploreTexts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
 ExploreTexts explore_network(const Network& network, const Samples& samples, const Samples* judged,
-                             const RecipeHolder& recipe, const ExploreHow& how) {
+                             const RecipeHolder& recipe, const ExploreArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     ExploreSettings settings{.space = space_of(how.space), .recipe = recipe.recipe};
     settings.options = {accel::objective_named(how.objective), accel::parse_budget(how.budget),
@@ -86,7 +86,7 @@ ExploreTexts explore_network(const Network& network, const Samples& samples, con
   });
 }
 
-struct CrossbarHow : How {
+struct CrossbarArguments : JobArguments {
   std::size_t seeds = 1;
   std::optional<double> seconds{};
   std::uint64_t seed = 0;
@@ -94,7 +94,7 @@ struct CrossbarHow : How {
 };
 
 Texts crossbar_network(const Network& network, const Samples& samples, const std::string& device,
-                       const CrossbarHow& how) {
+                       const CrossbarArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     crossbar::Device described = device_of(device);
     if (how.seconds) described.seconds = *how.seconds;
@@ -110,34 +110,34 @@ Texts crossbar_network(const Network& network, const Samples& samples, const std
 }
 
 void bind_hows(nb::module_& module) {
-  nb::class_<EstimateHow>(module, "EstimateHow")
+  nb::class_<EstimateArguments>(module, "EstimateArguments")
       .def(nb::init<>())
-      .def_rw("batch", &EstimateHow::batch, nb::arg().none())
-      .def_rw("training", &EstimateHow::training)
-      .def_rw("method", &EstimateHow::method)
-      .def_rw("devices", &EstimateHow::devices)
-      .def_rw("split", &EstimateHow::split);
-  nb::class_<ExploreHow>(module, "ExploreHow")
+      .def_rw("batch", &EstimateArguments::batch, nb::arg().none())
+      .def_rw("training", &EstimateArguments::training)
+      .def_rw("method", &EstimateArguments::method)
+      .def_rw("devices", &EstimateArguments::devices)
+      .def_rw("split", &EstimateArguments::split);
+  nb::class_<ExploreArguments>(module, "ExploreArguments")
       .def(nb::init<>())
-      .def_rw("threads", &ExploreHow::threads)
-      .def_rw("progress", &ExploreHow::progress, nb::arg().none())
-      .def_rw("seed", &ExploreHow::seed)
-      .def_rw("memory", &ExploreHow::memory, nb::arg().none())
-      .def_rw("space", &ExploreHow::space)
-      .def_rw("objective", &ExploreHow::objective)
-      .def_rw("budget", &ExploreHow::budget)
-      .def_rw("method", &ExploreHow::method)
-      .def_rw("batch", &ExploreHow::batch, nb::arg().none())
-      .def_rw("tries", &ExploreHow::tries)
-      .def_rw("state", &ExploreHow::state);
-  nb::class_<CrossbarHow>(module, "CrossbarHow")
+      .def_rw("threads", &ExploreArguments::threads)
+      .def_rw("progress", &ExploreArguments::progress, nb::arg().none())
+      .def_rw("seed", &ExploreArguments::seed)
+      .def_rw("memory", &ExploreArguments::memory, nb::arg().none())
+      .def_rw("space", &ExploreArguments::space)
+      .def_rw("objective", &ExploreArguments::objective)
+      .def_rw("budget", &ExploreArguments::budget)
+      .def_rw("method", &ExploreArguments::method)
+      .def_rw("batch", &ExploreArguments::batch, nb::arg().none())
+      .def_rw("tries", &ExploreArguments::tries)
+      .def_rw("state", &ExploreArguments::state);
+  nb::class_<CrossbarArguments>(module, "CrossbarArguments")
       .def(nb::init<>())
-      .def_rw("threads", &CrossbarHow::threads)
-      .def_rw("progress", &CrossbarHow::progress, nb::arg().none())
-      .def_rw("seeds", &CrossbarHow::seeds)
-      .def_rw("seconds", &CrossbarHow::seconds, nb::arg().none())
-      .def_rw("seed", &CrossbarHow::seed)
-      .def_rw("batch", &CrossbarHow::batch);
+      .def_rw("threads", &CrossbarArguments::threads)
+      .def_rw("progress", &CrossbarArguments::progress, nb::arg().none())
+      .def_rw("seeds", &CrossbarArguments::seeds)
+      .def_rw("seconds", &CrossbarArguments::seconds, nb::arg().none())
+      .def_rw("seed", &CrossbarArguments::seed)
+      .def_rw("batch", &CrossbarArguments::batch);
 }
 
 }  // namespace

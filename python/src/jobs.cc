@@ -35,7 +35,7 @@ struct Quantized {
 };
 
 Quantized quantize_network(const Network& network, const Samples& samples,
-                           const RecipeHolder& recipe, const QuantizeHow& how) {
+                           const RecipeHolder& recipe, const QuantizeArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     const Elapsed elapsed;
     const compress::QuantizeOptions options{how.seed, progress, devices, how.memory};
@@ -58,12 +58,12 @@ Texts report_texts(const Quantized& quantized, std::uint64_t output_bytes) {
   return {report::to_text(report), report::to_json(report)};
 }
 
-struct RunHow : How {
+struct RunArguments : JobArguments {
   runtime::ExecutionOptions execution{};
 };
 
 Texts evaluate_network(const Network& network, const Samples& samples, const Network* reference,
-                       std::size_t batch, const RunHow& how) {
+                       std::size_t batch, const RunArguments& how) {
   const compress::Evaluation result =
       run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
         compress::EvaluateOptions options;
@@ -77,7 +77,7 @@ Texts evaluate_network(const Network& network, const Samples& samples, const Net
 }
 
 Texts bench_network(const Network& network, std::optional<std::size_t> batch, double seconds,
-                    bool explain, const RunHow& how) {
+                    bool explain, const RunArguments& how) {
   const Measurement result =
       run_job(how, [&](const ProgressSink& progress, const spmd::Devices& /*devices*/) {
         MeasureOptions options;
@@ -91,23 +91,23 @@ Texts bench_network(const Network& network, std::optional<std::size_t> batch, do
 }
 
 void bind_how(nb::module_& module) {
-  nb::class_<How>(module, "How");
-  nb::class_<QuantizeHow, How>(module, "QuantizeHow")
+  nb::class_<JobArguments>(module, "JobArguments");
+  nb::class_<QuantizeArguments, JobArguments>(module, "QuantizeArguments")
       .def(
           "__init__",
-          [](QuantizeHow* how, int threads, nb::object progress, std::uint64_t seed,
+          [](QuantizeArguments* how, int threads, nb::object progress, std::uint64_t seed,
              std::optional<std::uint64_t> memory, std::string integers) {
-            new (how)
-                QuantizeHow{{threads, std::move(progress)}, seed, memory, std::move(integers)};
+            new (how) QuantizeArguments{
+                {threads, std::move(progress)}, seed, memory, std::move(integers)};
           },
           nb::arg("threads"), nb::arg("progress").none(), nb::arg("seed"), nb::arg("memory").none(),
           nb::arg("integers"));
-  nb::class_<RunHow, How>(module, "RunHow")
+  nb::class_<RunArguments, JobArguments>(module, "RunArguments")
       .def(
           "__init__",
-          [](RunHow* how, int threads, nb::object progress,
+          [](RunArguments* how, int threads, nb::object progress,
              const runtime::ExecutionOptions& execution) {
-            new (how) RunHow{{threads, std::move(progress)}, execution};
+            new (how) RunArguments{{threads, std::move(progress)}, execution};
           },
           nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"));
 }

@@ -32,7 +32,7 @@ namespace nb = nanobind;
 
 using Tokens = std::vector<lm::TokenId>;
 
-struct LanguageHow {
+struct LanguageArguments {
   std::optional<std::filesystem::path> tokenizer{};
   std::size_t context = 0;
   std::size_t sequences = 1;
@@ -43,13 +43,13 @@ struct LanguageHow {
   int threads = 0;
 };
 
-struct GenerateHow : v0::GenerateOptions {
+struct GenerateArguments : v0::GenerateOptions {
   std::string chat_template{};
   bool forgets = false;
   nb::object on_token = nb::none();  ///< called with a token, or None, and its text
 };
 
-struct EvaluateTextHow {
+struct EvaluateTextArguments {
   lm::WindowOptions windows{};
   nb::object progress = nb::none();
 };
@@ -64,7 +64,7 @@ ir::CacheNumbers cache_named(const std::string& name) {
 }
 
 /// Python's function is called, and signals are looked at, for each token.
-v0::OnToken on_token_of(const GenerateHow& how, Reporter& reporter) {
+v0::OnToken on_token_of(const GenerateArguments& how, Reporter& reporter) {
   return [&](lm::TokenId token, std::string_view text) {
     bool goes_on = true;
     reporter.with_python([&] {
@@ -88,7 +88,7 @@ class PythonLanguageModel {
     });
   }
   template <typename Work>
-  Texts written(const GenerateHow& how, const Work& work) {
+  Texts written(const GenerateArguments& how, const Work& work) {
     Reporter reporter{nb::none()};
     const v0::OnToken on_token = on_token_of(how, reporter);
     return run(reporter, [&] {
@@ -99,7 +99,7 @@ class PythonLanguageModel {
 
  public:
   static std::unique_ptr<PythonLanguageModel> open(const std::filesystem::path& path,
-                                                   const LanguageHow& how) {
+                                                   const LanguageArguments& how) {
     LanguageModelOptions options;
     if (how.tokenizer) options.tokenizer = *how.tokenizer;
     options.context = how.context;
@@ -148,18 +148,18 @@ class PythonLanguageModel {
     return model_.model().bytes_per_token(length);
   }
 
-  Texts generate(const std::string& prompt, const GenerateHow& how) {
+  Texts generate(const std::string& prompt, const GenerateArguments& how) {
     return written(how, [&](const v0::OnToken& on_token) {
       return generate_text(model_, prompt, how, on_token);
     });
   }
   /// @param prompt  nullopt: what the sequence has
-  Texts generate_from(const std::optional<Tokens>& prompt, const GenerateHow& how) {
+  Texts generate_from(const std::optional<Tokens>& prompt, const GenerateArguments& how) {
     return written(how, [&](const v0::OnToken& on_token) {
       return generate_from_tokens(model_, prompt, how, on_token);
     });
   }
-  Texts answer_request(const std::string& request, const GenerateHow& how) {
+  Texts answer_request(const std::string& request, const GenerateArguments& how) {
     return written(how, [&](const v0::OnToken& on_token) {
       return answer(model_, chat_request_of_json(request), {how.chat_template, how, how.forgets},
                     on_token);
@@ -167,7 +167,7 @@ class PythonLanguageModel {
   }
 
   Texts evaluate(const std::string& text, PythonLanguageModel* reference,
-                 const EvaluateTextHow& how) {
+                 const EvaluateTextArguments& how) {
     if (reference == this) {
       fail(ErrorKind::kUsage, "reference: expected another model, found the same");
     }
@@ -205,35 +205,35 @@ void bind_generate_options(nb::module_& module) {
       .def_rw("repeat_penalty", &v0::SamplingOptions::repeat_penalty)
       .def_rw("repeat_window", &v0::SamplingOptions::repeat_window)
       .def_rw("seed", &v0::SamplingOptions::seed);
-  nb::class_<GenerateHow>(module, "GenerateHow")
+  nb::class_<GenerateArguments>(module, "GenerateArguments")
       .def(nb::init<>())
-      .def_rw("max_tokens", &GenerateHow::max_tokens)
-      .def_rw("sampling", &GenerateHow::sampling)
-      .def_rw("stops", &GenerateHow::stops)
-      .def_rw("sequence", &GenerateHow::sequence)
-      .def_rw("control", &GenerateHow::control)
-      .def_rw("chat_template", &GenerateHow::chat_template)
-      .def_rw("forgets", &GenerateHow::forgets)
-      .def_rw("on_token", &GenerateHow::on_token, nb::arg().none());
+      .def_rw("max_tokens", &GenerateArguments::max_tokens)
+      .def_rw("sampling", &GenerateArguments::sampling)
+      .def_rw("stops", &GenerateArguments::stops)
+      .def_rw("sequence", &GenerateArguments::sequence)
+      .def_rw("control", &GenerateArguments::control)
+      .def_rw("chat_template", &GenerateArguments::chat_template)
+      .def_rw("forgets", &GenerateArguments::forgets)
+      .def_rw("on_token", &GenerateArguments::on_token, nb::arg().none());
 }
 
 void bind_other_options(nb::module_& module) {
-  nb::class_<LanguageHow>(module, "LanguageHow")
+  nb::class_<LanguageArguments>(module, "LanguageArguments")
       .def(nb::init<>())
-      .def_rw("tokenizer", &LanguageHow::tokenizer, nb::arg().none())
-      .def_rw("context", &LanguageHow::context)
-      .def_rw("sequences", &LanguageHow::sequences)
-      .def_rw("cache", &LanguageHow::cache)
-      .def_rw("float_activations", &LanguageHow::float_activations)
-      .def_rw("lora", &LanguageHow::lora, nb::arg().none())
-      .def_rw("device", &LanguageHow::device)
-      .def_rw("threads", &LanguageHow::threads);
-  nb::class_<EvaluateTextHow>(module, "EvaluateTextHow")
+      .def_rw("tokenizer", &LanguageArguments::tokenizer, nb::arg().none())
+      .def_rw("context", &LanguageArguments::context)
+      .def_rw("sequences", &LanguageArguments::sequences)
+      .def_rw("cache", &LanguageArguments::cache)
+      .def_rw("float_activations", &LanguageArguments::float_activations)
+      .def_rw("lora", &LanguageArguments::lora, nb::arg().none())
+      .def_rw("device", &LanguageArguments::device)
+      .def_rw("threads", &LanguageArguments::threads);
+  nb::class_<EvaluateTextArguments>(module, "EvaluateTextArguments")
       .def(
           "__init__",
-          [](EvaluateTextHow* how, std::size_t window, std::size_t stride, std::size_t max_windows,
-             bool second_half, const nb::object& progress) {
-            new (how) EvaluateTextHow{{window, stride, second_half, max_windows}, progress};
+          [](EvaluateTextArguments* how, std::size_t window, std::size_t stride,
+             std::size_t max_windows, bool second_half, const nb::object& progress) {
+            new (how) EvaluateTextArguments{{window, stride, second_half, max_windows}, progress};
           },
           nb::arg("window"), nb::arg("stride"), nb::arg("max_windows"), nb::arg("second_half"),
           nb::arg("progress").none());

@@ -22,14 +22,14 @@ namespace {
 namespace nb = nanobind;
 
 /// The job, and what it is made of in Python.
-struct LanguageDistillHow {
+struct LanguageDistillArguments {
   LanguageDistillJob job{};
   nb::object progress = nb::none();
 };
 
 Texts distill_language(const std::vector<std::filesystem::path>& models,
                        const std::vector<std::filesystem::path>& texts,
-                       const LanguageDistillHow& how) {
+                       const LanguageDistillArguments& how) {
   Reporter reporter(how.progress);
   LanguageDistillJob job = how.job;
   job.teacher = models.at(0);
@@ -59,17 +59,17 @@ Texts distill_language(const std::vector<std::filesystem::path>& models,
 
 /// A property of the job.
 template <typename Field>
-void bind_field(nb::class_<LanguageDistillHow>& bound, const char* name, const Field& field) {
+void bind_field(nb::class_<LanguageDistillArguments>& bound, const char* name, const Field& field) {
   using Value = std::decay_t<decltype(field(std::declval<LanguageDistillJob&>()))>;
   bound.def_prop_rw(
-      name, [field](LanguageDistillHow& how) { return field(how.job); },
-      [field](LanguageDistillHow& how, Value value) { field(how.job) = std::move(value); });
+      name, [field](LanguageDistillArguments& how) { return field(how.job); },
+      [field](LanguageDistillArguments& how, Value value) { field(how.job) = std::move(value); });
 }
 
 void bind_language_distill(nb::module_& module) {
   using Job = LanguageDistillJob;
   using Path = std::filesystem::path;
-  nb::class_<LanguageDistillHow> how(module, "LanguageDistillHow");
+  nb::class_<LanguageDistillArguments> how(module, "LanguageDistillArguments");
   how.def(nb::init<>());
   bind_field(how, "second_text", [](Job& job) -> Path& { return job.second_text; });
   bind_field(how, "state", [](Job& job) -> Path& { return job.state; });
@@ -79,15 +79,15 @@ void bind_language_distill(nb::module_& module) {
   bind_field(how, "steps", [](Job& job) -> std::size_t& { return job.options.steps; });
   bind_field(how, "batch", [](Job& job) -> std::size_t& { return job.options.batch; });
   bind_field(how, "seed", [](Job& job) -> std::uint64_t& { return job.options.seed; });
-  const auto set_limits = [](LanguageDistillHow& h, std::optional<double> rate, double basis_rate,
-                             std::optional<double> minutes) {
+  const auto set_limits = [](LanguageDistillArguments& h, std::optional<double> rate,
+                             double basis_rate, std::optional<double> minutes) {
     h.job.options.rate = rate;
     h.job.options.basis_rate = basis_rate;
     h.job.options.minutes = minutes;
   };
   how.def("set_limits", set_limits, nb::arg("rate").none(), nb::arg("basis_rate"),
           nb::arg("minutes").none());
-  how.def_rw("progress", &LanguageDistillHow::progress, nb::arg().none());
+  how.def_rw("progress", &LanguageDistillArguments::progress, nb::arg().none());
   module.def("distill_language", distill_language, nb::arg("models"), nb::arg("texts"),
              nb::arg("how"));
 }

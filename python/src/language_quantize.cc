@@ -27,21 +27,21 @@ namespace nb = nanobind;
 using Rules = std::vector<std::pair<std::string, std::string>>;
 
 /// The job, and what it is made of in Python.
-struct LanguageQuantizeHow {
+struct LanguageQuantizeArguments {
   LanguageQuantizeJob job{};
   std::optional<std::filesystem::path> recipe{};
   std::string recipe_text{};  ///< in place of a file
   nb::object progress = nb::none();
 };
 
-lm::TypeRecipe types_of(const LanguageQuantizeHow& how) {
+lm::TypeRecipe types_of(const LanguageQuantizeArguments& how) {
   if (how.recipe) return with_types(load_type_recipe(*how.recipe), how.job.recipe);
   return with_types(parse_type_recipe(how.recipe_text, "recipe"), how.job.recipe);
 }
 
 Texts quantize_language(const std::filesystem::path& model,
                         const std::vector<std::filesystem::path>& texts,
-                        const std::filesystem::path& output, const LanguageQuantizeHow& how) {
+                        const std::filesystem::path& output, const LanguageQuantizeArguments& how) {
   Reporter reporter(how.progress);
   LanguageQuantizeJob job = how.job;
   job.input = model;
@@ -69,7 +69,7 @@ Texts convert_language(const std::filesystem::path& model, const std::filesystem
 Texts language_sensitivity_texts(const std::filesystem::path& model,
                                  const std::vector<std::filesystem::path>& texts,
                                  const std::vector<std::string>& choices,
-                                 const LanguageQuantizeHow& how) {
+                                 const LanguageQuantizeArguments& how) {
   Reporter reporter(how.progress);
   const LanguageQuantizeJob& given = how.job;
   const LanguageSensitivityJob job{.input = model,
@@ -93,7 +93,7 @@ Texts language_sensitivity_texts(const std::filesystem::path& model,
   });
 }
 
-using LanguageHowClass = nb::class_<LanguageQuantizeHow>;
+using LanguageHowClass = nb::class_<LanguageQuantizeArguments>;
 using Job = LanguageQuantizeJob;
 using Path = std::filesystem::path;
 
@@ -101,8 +101,8 @@ using Path = std::filesystem::path;
 template <typename Field>
 void bind_field(LanguageHowClass& bound, const char* name, const Field& field) {
   bound.def_prop_rw(
-      name, [field](LanguageQuantizeHow& how) { return field(how.job); },
-      [field](LanguageQuantizeHow& how, std::decay_t<decltype(field(how.job))> value) {
+      name, [field](LanguageQuantizeArguments& how) { return field(how.job); },
+      [field](LanguageQuantizeArguments& how, std::decay_t<decltype(field(how.job))> value) {
         field(how.job) = std::move(value);
       });
 }
@@ -112,20 +112,20 @@ void bind_types(LanguageHowClass& how) {
   bind_field(how, "table_type", [](Job& job) -> std::string& { return job.recipe.table_type; });
   bind_field(how, "predict_loss", [](Job& job) -> bool& { return job.predicts_loss; });
   bind_field(how, "recipe_output", [](Job& job) -> Path& { return job.recipe_output; });
-  const auto set_rules = [](LanguageQuantizeHow& h, const Rules& rules) {
+  const auto set_rules = [](LanguageQuantizeArguments& h, const Rules& rules) {
     for (const auto& [pattern, type] : rules) {
       h.job.recipe.rules.push_back({pattern, type, "rules"});
     }
   };
-  const auto set_budget = [](LanguageQuantizeHow& h, std::optional<std::uint64_t> size,
+  const auto set_budget = [](LanguageQuantizeArguments& h, std::optional<std::uint64_t> size,
                              std::optional<double> bits_per_weight,
                              std::optional<double> max_loss) {
     h.job.size = size;
     h.job.bits_per_weight = bits_per_weight;
     h.job.max_loss = max_loss;
   };
-  how.def_rw("recipe", &LanguageQuantizeHow::recipe, nb::arg().none())
-      .def_rw("recipe_text", &LanguageQuantizeHow::recipe_text)
+  how.def_rw("recipe", &LanguageQuantizeArguments::recipe, nb::arg().none())
+      .def_rw("recipe_text", &LanguageQuantizeArguments::recipe_text)
       .def("set_rules", set_rules, nb::arg("rules"))
       .def("set_budget", set_budget, nb::arg("size").none(), nb::arg("bits_per_weight").none(),
            nb::arg("max_loss").none());
@@ -145,7 +145,7 @@ void bind_fit(LanguageHowClass& how) {
 }  // namespace
 
 void bind_language_quantize(nb::module_& module) {
-  LanguageHowClass how(module, "LanguageQuantizeHow");
+  LanguageHowClass how(module, "LanguageQuantizeArguments");
   how.def(nb::init<>());
   bind_types(how);
   bind_fit(how);
@@ -154,7 +154,7 @@ void bind_language_quantize(nb::module_& module) {
   bind_field(how, "state", [](Job& job) -> Path& { return job.state; });
   bind_field(how, "decoded", [](Job& job) -> bool& { return job.is_decoded; });
   bind_field(how, "threads", [](Job& job) -> int& { return job.threads; });
-  how.def_rw("progress", &LanguageQuantizeHow::progress, nb::arg().none());
+  how.def_rw("progress", &LanguageQuantizeArguments::progress, nb::arg().none());
   module.def("convert_language", convert_language, nb::arg("model"), nb::arg("output"),
              nb::arg("lora"));
   module.def("language_sensitivity", language_sensitivity_texts, nb::arg("model"), nb::arg("texts"),

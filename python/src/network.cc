@@ -68,13 +68,14 @@ std::vector<Port> ports(const ir::Graph& graph, std::span<const ir::ValueId> ids
   return result;
 }
 
-struct InspectHow {
+struct InspectArguments {
   bool simplified = false;
   bool work = false;
   std::optional<std::size_t> batch;
 };
 
-Texts inspect_network(const Network& network, const std::string& format, const InspectHow& how) {
+Texts inspect_network(const Network& network, const std::string& format,
+                      const InspectArguments& how) {
   const nb::gil_scoped_release no_gil;
   Inspection result = inspect(how.simplified ? prepared(network, Purpose::kFit) : network.graph,
                               format, network.file_bytes);

@@ -29,7 +29,7 @@ namespace page = halftone::report::page;
 /// A name and what the program has printed with --json.
 using Printed = std::vector<std::pair<std::string, std::string>>;
 
-struct ReportHow : How {
+struct ReportArguments : JobArguments {
   runtime::ExecutionOptions execution{};
   std::size_t batch = 64;
   std::size_t worst = 8;
@@ -41,7 +41,7 @@ struct ReportHow : How {
   Printed trainings{};
 };
 
-struct LanguageReportHow {
+struct LanguageReportArguments {
   int threads = 0;
   nb::object progress = nb::none();
   std::size_t context = 512;
@@ -64,7 +64,7 @@ std::vector<page::SideFile> side_files(const Printed& results) {
 
 ReportPage report_network(const Network& network, const Network* reference,
                           const std::vector<const Network*>& beside, const Samples* samples,
-                          const ReportHow& how) {
+                          const ReportArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     page::Content content = content_of(page::SideFiles{
         side_files(how.sensitivities), side_files(how.searches), side_files(how.trainings)});
@@ -91,7 +91,7 @@ ReportPage language_report_page(const std::filesystem::path& model,
                                 const std::vector<std::filesystem::path>& texts,
                                 const std::filesystem::path& reference,
                                 const std::filesystem::path& tokenizer,
-                                const LanguageReportHow& how) {
+                                const LanguageReportArguments& how) {
   Reporter reporter(how.progress);
   TextEvaluationJob job{.model = model, .reference = reference, .texts = texts};
   job.open.tokenizer = tokenizer;
@@ -112,14 +112,14 @@ ReportPage language_report_page(const std::filesystem::path& model,
 }
 
 void bind_language_report(nb::module_& module) {
-  nb::class_<LanguageReportHow>(module, "LanguageReportHow")
+  nb::class_<LanguageReportArguments>(module, "LanguageReportArguments")
       .def(nb::init<>())
-      .def_rw("threads", &LanguageReportHow::threads)
-      .def_rw("progress", &LanguageReportHow::progress, nb::arg().none())
-      .def_rw("context", &LanguageReportHow::context)
-      .def_rw("windows", &LanguageReportHow::windows)
-      .def_rw("time", &LanguageReportHow::time)
-      .def_rw("sensitivities", &LanguageReportHow::sensitivities);
+      .def_rw("threads", &LanguageReportArguments::threads)
+      .def_rw("progress", &LanguageReportArguments::progress, nb::arg().none())
+      .def_rw("context", &LanguageReportArguments::context)
+      .def_rw("windows", &LanguageReportArguments::windows)
+      .def_rw("time", &LanguageReportArguments::time)
+      .def_rw("sensitivities", &LanguageReportArguments::sensitivities);
   module.def("report_language", language_report_page, nb::arg("model"), nb::arg("texts"),
              nb::arg("reference"), nb::arg("tokenizer"), nb::arg("how"));
 }
@@ -127,22 +127,22 @@ void bind_language_report(nb::module_& module) {
 }  // namespace
 
 void bind_report(nb::module_& module) {
-  nb::class_<ReportHow, How>(module, "ReportHow")
+  nb::class_<ReportArguments, JobArguments>(module, "ReportArguments")
       .def(
           "__init__",
-          [](ReportHow* how, int threads, nb::object progress,
+          [](ReportArguments* how, int threads, nb::object progress,
              const runtime::ExecutionOptions& execution) {
-            new (how) ReportHow{{threads, std::move(progress)}, execution};
+            new (how) ReportArguments{{threads, std::move(progress)}, execution};
           },
           nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"))
-      .def_rw("batch", &ReportHow::batch)
-      .def_rw("worst", &ReportHow::worst)
-      .def_rw("classes", &ReportHow::classes)
-      .def_rw("time", &ReportHow::time)
-      .def_rw("samples_per_run", &ReportHow::samples_per_run, nb::arg().none())
-      .def_rw("sensitivities", &ReportHow::sensitivities)
-      .def_rw("searches", &ReportHow::searches)
-      .def_rw("trainings", &ReportHow::trainings);
+      .def_rw("batch", &ReportArguments::batch)
+      .def_rw("worst", &ReportArguments::worst)
+      .def_rw("classes", &ReportArguments::classes)
+      .def_rw("time", &ReportArguments::time)
+      .def_rw("samples_per_run", &ReportArguments::samples_per_run, nb::arg().none())
+      .def_rw("sensitivities", &ReportArguments::sensitivities)
+      .def_rw("searches", &ReportArguments::searches)
+      .def_rw("trainings", &ReportArguments::trainings);
   nb::class_<ReportPage>(module, "ReportPage")
       .def_ro("html", &ReportPage::html)
       .def_ro("json", &ReportPage::json)

@@ -15,13 +15,13 @@
 namespace halftone::python {
 
 /// Which threads a job uses, and whom it tells.
-struct How {
+struct JobArguments {
   int threads = 0;  ///< 0: all cores
   nanobind::object progress = nanobind::none();
 };
 
 /// How networks are fitted.
-struct QuantizeHow : How {
+struct QuantizeArguments : JobArguments {
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> memory{};
   std::string integers{};  ///< the format of a network of 8-bit integers; empty: by the recipe
@@ -29,7 +29,7 @@ struct QuantizeHow : How {
 
 /// Runs a job without the GIL on its threads, each of which is a device.
 template <typename Work>
-auto run_job(const How& how, const Work& work) {
+auto run_job(const JobArguments& how, const Work& work) {
   Reporter reporter(how.progress);
   return reporter.run([&] {
     ThreadSettings settings = thread_settings();

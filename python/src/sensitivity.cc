@@ -69,7 +69,7 @@ Texts texts_of(const compress::Sensitivity& found) {
 
 /// The texts of what work(fit) finds.
 template <typename Work>
-Texts measured_texts(const QuantizeHow& how, const Work& work) {
+Texts measured_texts(const QuantizeArguments& how, const Work& work) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     return texts_of(work(compress::QuantizeOptions{how.seed, progress, devices, how.memory}));
   });
@@ -77,7 +77,7 @@ Texts measured_texts(const QuantizeHow& how, const Work& work) {
 
 Texts sensitivity_of_choices(const Network& network, const Samples& samples,
                              const RecipeHolder& recipe, const Choices& choices,
-                             const QuantizeHow& how) {
+                             const QuantizeArguments& how) {
   return measured_texts(how, [&](const compress::QuantizeOptions& fit) {
     SensitivitySettings settings = settings_of(recipe, choices);
     settings.options.fit = fit;
@@ -87,7 +87,7 @@ Texts sensitivity_of_choices(const Network& network, const Samples& samples,
 
 Texts sensitivity_of_layers(const Network& network, const Network& reference,
                             const Samples& samples, const Choices& choices,
-                            const QuantizeHow& how) {
+                            const QuantizeArguments& how) {
   return measured_texts(how, [&](const compress::QuantizeOptions& fit) {
     compress::SensitivityOptions options = options_of(choices);
     options.fit = fit;
@@ -97,7 +97,7 @@ Texts sensitivity_of_layers(const Network& network, const Network& reference,
 
 QuantizedWithin quantize_network_within(const Network& network, const Samples& samples,
                                         const RecipeHolder& recipe, const Limits& limits,
-                                        const QuantizeHow& how) {
+                                        const QuantizeArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     const Elapsed elapsed;
     BudgetSettings settings;

@@ -30,7 +30,7 @@ namespace {
 namespace nb = nanobind;
 
 /// Options of a training, and of a student.
-struct TrainHow {
+struct TrainArguments {
   TrainingNames names{};
   train::TrainOptions options{};
   bool normalises = true;
@@ -56,7 +56,7 @@ struct TrainedHolder {
 /// after it, the run ends after its step, with a checkpoint.
 class Course {
  public:
-  explicit Course(const TrainHow& how) : how_(how), reporter_(how.progress) {}
+  explicit Course(const TrainArguments& how) : how_(how), reporter_(how.progress) {}
   Course(const Course&) = delete;
   Course& operator=(const Course&) = delete;
 
@@ -116,7 +116,7 @@ class Course {
     }
   }
 
-  const TrainHow& how_;
+  const TrainArguments& how_;
   Reporter reporter_;
   bool learns_ = false;  ///< whether the first step was made
   bool stops_ = false;
@@ -124,14 +124,14 @@ class Course {
 };
 
 TrainedHolder train_python(const Network& network, const Samples& samples, bool keeps_values,
-                           const TrainHow& how) {
+                           const TrainArguments& how) {
   return Course(how).run(network, [&](const TrainingSettings& settings) {
     return train_network(network, samples.dataset, keeps_values, settings);
   });
 }
 
 TrainedHolder distill_python(const std::vector<const Network*>& teachers, const Network* student,
-                             const Samples& samples, const TrainHow& how) {
+                             const Samples& samples, const TrainArguments& how) {
   if (teachers.empty()) fail(ErrorKind::kUsage, "distill: expected a teacher, found none");
   const Network& input = student == nullptr ? *teachers.front() : *student;
   return Course(how).run(input, [&](const TrainingSettings& settings) {
@@ -144,75 +144,84 @@ TrainedHolder distill_python(const std::vector<const Network*>& teachers, const 
 
 /// A property that is a part of the options.
 template <typename Field>
-void add(nb::class_<TrainHow>& bound, const char* name, const Field& field) {
-  using Value = std::decay_t<decltype(field(std::declval<TrainHow&>()))>;
+void add(nb::class_<TrainArguments>& bound, const char* name, const Field& field) {
+  using Value = std::decay_t<decltype(field(std::declval<TrainArguments&>()))>;
   bound.def_prop_rw(
-      name, [field](TrainHow& how) { return field(how); },
-      [field](TrainHow& how, Value value) { field(how) = std::move(value); });
+      name, [field](TrainArguments& how) { return field(how); },
+      [field](TrainArguments& how, Value value) { field(how) = std::move(value); });
 }
 
-void add_optimizer(nb::class_<TrainHow>& how) {
-  using How = TrainHow;
-  add(how, "optimizer", [](How& h) -> std::string& { return h.names.optimizer; });
-  add(how, "learning_rate", [](How& h) -> double& { return h.options.optimizer.rate; });
-  add(how, "momentum", [](How& h) -> double& { return h.options.optimizer.momentum; });
-  add(how, "weight_decay", [](How& h) -> double& { return h.options.optimizer.weight_decay; });
-  add(how, "clip_grad_norm", [](How& h) -> double& { return h.options.optimizer.clip_grad_norm; });
-  add(how, "schedule", [](How& h) -> std::string& { return h.names.schedule; });
+void add_optimizer(nb::class_<TrainArguments>& how) {
+  using Arguments = TrainArguments;
+  add(how, "optimizer", [](Arguments& h) -> std::string& { return h.names.optimizer; });
+  add(how, "learning_rate", [](Arguments& h) -> double& { return h.options.optimizer.rate; });
+  add(how, "momentum", [](Arguments& h) -> double& { return h.options.optimizer.momentum; });
+  add(how, "weight_decay",
+      [](Arguments& h) -> double& { return h.options.optimizer.weight_decay; });
+  add(how, "clip_grad_norm",
+      [](Arguments& h) -> double& { return h.options.optimizer.clip_grad_norm; });
+  add(how, "schedule", [](Arguments& h) -> std::string& { return h.names.schedule; });
   add(how, "milestones",
-      [](How& h) -> std::vector<double>& { return h.options.optimizer.schedule.milestones; });
-  add(how, "schedule_decay", [](How& h) -> double& { return h.options.optimizer.schedule.decay; });
-  add(how, "warmup_epochs", [](How& h) -> double& { return h.options.optimizer.schedule.warm_up; });
-  add(how, "level_rate_factor", [](How& h) -> double& { return h.options.optimizer.level_rate; });
+      [](Arguments& h) -> std::vector<double>& { return h.options.optimizer.schedule.milestones; });
+  add(how, "schedule_decay",
+      [](Arguments& h) -> double& { return h.options.optimizer.schedule.decay; });
+  add(how, "warmup_epochs",
+      [](Arguments& h) -> double& { return h.options.optimizer.schedule.warm_up; });
+  add(how, "level_rate_factor",
+      [](Arguments& h) -> double& { return h.options.optimizer.level_rate; });
 }
 
-void add_run(nb::class_<TrainHow>& how) {
-  using How = TrainHow;
-  add(how, "epochs", [](How& h) -> std::size_t& { return h.options.epochs; });
-  add(how, "batch", [](How& h) -> std::size_t& { return h.options.batch; });
-  add(how, "parts", [](How& h) -> std::size_t& { return h.options.parts; });
-  add(how, "precision", [](How& h) -> std::string& { return h.names.precision; });
-  add(how, "gradient_format", [](How& h) -> std::string& { return h.names.gradient_format; });
-  add(how, "gradient_rounding", [](How& h) -> std::string& { return h.names.gradient_rounding; });
-  add(how, "loss_scale", [](How& h) -> double& { return h.options.loss_scale; });
-  add(how, "batch_norm", [](How& h) -> bool& { return h.normalises; });
-  add(how, "freeze_from", [](How& h) -> double& { return h.options.freeze_from; });
-  add(how, "flip", [](How& h) -> bool& { return h.options.augment.flip; });
-  add(how, "crop", [](How& h) -> std::size_t& { return h.options.augment.padding; });
-  add(how, "seed", [](How& h) -> std::uint64_t& { return h.options.seed; });
-  add(how, "validation_split", [](How& h) -> double& { return h.options.validation_split; });
-  add(how, "patience", [](How& h) -> std::size_t& { return h.options.patience; });
-  add(how, "checkpoint", [](How& h) -> std::string& { return h.options.checkpoint.path; });
-  add(how, "checkpoint_minutes", [](How& h) -> double& { return h.options.checkpoint.minutes; });
-  add(how, "resume", [](How& h) -> bool& { return h.options.checkpoint.resume; });
-  add(how, "device", [](How& h) -> std::string& { return h.names.device; });
-  add(how, "threads", [](How& h) -> int& { return h.threads; });
+void add_run(nb::class_<TrainArguments>& how) {
+  using Arguments = TrainArguments;
+  add(how, "epochs", [](Arguments& h) -> std::size_t& { return h.options.epochs; });
+  add(how, "batch", [](Arguments& h) -> std::size_t& { return h.options.batch; });
+  add(how, "parts", [](Arguments& h) -> std::size_t& { return h.options.parts; });
+  add(how, "precision", [](Arguments& h) -> std::string& { return h.names.precision; });
+  add(how, "gradient_format", [](Arguments& h) -> std::string& { return h.names.gradient_format; });
+  add(how, "gradient_rounding",
+      [](Arguments& h) -> std::string& { return h.names.gradient_rounding; });
+  add(how, "loss_scale", [](Arguments& h) -> double& { return h.options.loss_scale; });
+  add(how, "batch_norm", [](Arguments& h) -> bool& { return h.normalises; });
+  add(how, "freeze_from", [](Arguments& h) -> double& { return h.options.freeze_from; });
+  add(how, "flip", [](Arguments& h) -> bool& { return h.options.augment.flip; });
+  add(how, "crop", [](Arguments& h) -> std::size_t& { return h.options.augment.padding; });
+  add(how, "seed", [](Arguments& h) -> std::uint64_t& { return h.options.seed; });
+  add(how, "validation_split", [](Arguments& h) -> double& { return h.options.validation_split; });
+  add(how, "patience", [](Arguments& h) -> std::size_t& { return h.options.patience; });
+  add(how, "checkpoint", [](Arguments& h) -> std::string& { return h.options.checkpoint.path; });
+  add(how, "checkpoint_minutes",
+      [](Arguments& h) -> double& { return h.options.checkpoint.minutes; });
+  add(how, "resume", [](Arguments& h) -> bool& { return h.options.checkpoint.resume; });
+  add(how, "device", [](Arguments& h) -> std::string& { return h.names.device; });
+  add(how, "threads", [](Arguments& h) -> int& { return h.threads; });
 }
 
-void add_student(nb::class_<TrainHow>& how) {
-  using How = TrainHow;
-  add(how, "loss", [](How& h) -> std::string& { return h.names.loss; });
-  add(how, "levels", [](How& h) -> std::string& { return h.names.levels; });
-  add(how, "label_weight", [](How& h) -> double& { return h.options.loss.label_weight; });
-  add(how, "temperature", [](How& h) -> double& { return h.options.loss.temperature; });
-  add(how, "fresh", [](How& h) -> bool& { return h.student.fresh; });
-  add(how, "calibration", [](How& h) -> std::size_t& { return h.student.calibration_samples; });
-  how.def("set_recipe",
-          [](How& h, const std::string& toml) { h.student.recipe = recipe_from(toml, "recipe"); });
-  how.def("set_stages", [](How& h, const std::vector<std::string>& stages) {
+void add_student(nb::class_<TrainArguments>& how) {
+  using Arguments = TrainArguments;
+  add(how, "loss", [](Arguments& h) -> std::string& { return h.names.loss; });
+  add(how, "levels", [](Arguments& h) -> std::string& { return h.names.levels; });
+  add(how, "label_weight", [](Arguments& h) -> double& { return h.options.loss.label_weight; });
+  add(how, "temperature", [](Arguments& h) -> double& { return h.options.loss.temperature; });
+  add(how, "fresh", [](Arguments& h) -> bool& { return h.student.fresh; });
+  add(how, "calibration",
+      [](Arguments& h) -> std::size_t& { return h.student.calibration_samples; });
+  how.def("set_recipe", [](Arguments& h, const std::string& toml) {
+    h.student.recipe = recipe_from(toml, "recipe");
+  });
+  how.def("set_stages", [](Arguments& h, const std::vector<std::string>& stages) {
     h.student.stages = train::parse_stages(stages);
   });
-  how.def("set_features", [](How& h, const std::vector<std::string>& features) {
+  how.def("set_features", [](Arguments& h, const std::vector<std::string>& features) {
     for (const std::string& each : features) {
       h.options.features.push_back(train::parse_feature_match(each));
     }
   });
   how.def("set_teacher_cache",
-          [](How& h, const std::string& path) { h.options.teacher_cache = path; });
-  how.def("set_memory", [](How& h, std::uint64_t bytes) { h.student.memory_bytes = bytes; });
+          [](Arguments& h, const std::string& path) { h.options.teacher_cache = path; });
+  how.def("set_memory", [](Arguments& h, std::uint64_t bytes) { h.student.memory_bytes = bytes; });
   how.def(
       "set_crossbar",
-      [](How& h, const std::string& device, std::optional<double> seconds) {
+      [](Arguments& h, const std::string& device, std::optional<double> seconds) {
         h.student.crossbar = device_of(device);
         if (seconds) h.student.crossbar->seconds = *seconds;
       },
@@ -222,13 +231,13 @@ void add_student(nb::class_<TrainHow>& how) {
 }  // namespace
 
 void bind_training(nb::module_& module) {
-  nb::class_<TrainHow> how(module, "TrainHow");
+  nb::class_<TrainArguments> how(module, "TrainArguments");
   how.def(nb::init<>());
   add_optimizer(how);
   add_run(how);
   add_student(how);
-  how.def_rw("progress", &TrainHow::progress, nb::arg().none());
-  how.def_rw("on_epoch", &TrainHow::on_epoch, nb::arg().none());
+  how.def_rw("progress", &TrainArguments::progress, nb::arg().none());
+  how.def_rw("on_epoch", &TrainArguments::on_epoch, nb::arg().none());
   nb::class_<TrainedHolder>(module, "Trained")
       .def_ro("network", &TrainedHolder::network)
       .def("report", &TrainedHolder::texts, nb::arg("output_bytes"));
