@@ -25,7 +25,7 @@ awk '
     may["train"] = may["compress"] " compress"
     may["accel"] = may["train"] " lm"
     may["api"] = may["train"] " train accel lm gpu"
-    may["library"] = "base numerics ir kernels spmd formats runtime api"
+    may["library"] = "base numerics ir kernels spmd formats runtime api report"
     may["cpp"] = may["train"] " train accel api report"
     may["report"] = may["compress"] " compress accel api lm"
     may["cli"] = may["report"] " report"

@@ -7,14 +7,33 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/api/language_sensitivity.h"
 #include "halftone/base/error.h"
+#include "halftone/base/progress.h"
+#include "halftone/language.h"
 #include "halftone/library/c_status.h"
+
+struct halftone_language_losses {
+  halftone::LanguageSensitivity found;
+};
 
 namespace halftone::library {
 
+/// How the caller follows and ends the work; empty without options.progress.
+/// @param work  for the message of kInterrupted: "the quantization"
+template <typename Options>
+ProgressSink progress_of(const Options& options, const char* work) {
+  if (options.progress == nullptr) return {};
+  return [call = options.progress, user = options.user, work](double fraction,
+                                                              std::string_view /*activity*/) {
+    if (call(user, fraction) == 0) return;
+    fail(ErrorKind::kInterrupted, std::string(work) + " was stopped");
+  };
+}
+
 /// Sets the texts, the samples of them, and how the caller follows and ends the work.
 /// @param options  halftone_language_quantize_options or halftone_language_sensitivity_options
-/// @param work     for the message of kInterrupted: "the quantization"
+/// @param work     as for progress_of()
 /// @throws Error kUsage as texts_of()
 template <typename Options, typename Job>
 void set_samples(const Options& options, const char* work, Job& job) {
@@ -30,11 +49,7 @@ void set_samples(const Options& options, const char* work, Job& job) {
   job.seed = options.seed;
   job.is_synthetic = options.synthetic != 0;
   job.state = optional_text(options.state);
-  if (options.progress == nullptr) return;
-  job.progress = [options, work](double fraction, std::string_view /*activity*/) {
-    if (options.progress(options.user, fraction) == 0) return;
-    fail(ErrorKind::kInterrupted, std::string(work) + " was stopped");
-  };
+  job.progress = progress_of(options, work);
 }
 
 }  // namespace halftone::library

@@ -264,6 +264,73 @@ TEST_F(CLanguageQuantize, RefusesWhatCannotBeMeasured) {
   halftone_language_losses_destroy(nullptr);
 }
 
+TEST_F(CLanguageQuantize, MakesAPage) {
+  const halftone_language_quantize_options few = few_samples("Q4_0");
+  ASSERT_OK(quantize("small.safetensors", few));
+  auto measured = sized<halftone_language_sensitivity_options>();
+  measured.texts = few.texts;
+  measured.num_texts = few.num_texts;
+  measured.tokenizer = few.tokenizer;
+  measured.samples = 2;
+  measured.held_out = 2;
+  measured.sample_tokens = 32;
+  const char* choices[] = {"Q4_0"};
+  measured.choices = choices;
+  measured.num_choices = 1;
+  halftone_language_losses* losses = nullptr;
+  ASSERT_OK(halftone_language_sensitivity(context_, model_.c_str(), &measured, &losses));
+  auto options = sized<halftone_language_page_options>();
+  options.texts = few.texts;
+  options.num_texts = 1;
+  options.window = 32;
+  options.max_windows = 2;
+  options.times = 1;
+  options.losses = losses;
+  halftone_language_page* page = nullptr;
+  ASSERT_OK(
+      halftone_language_page_create(context_, path("small.safetensors").c_str(), &options, &page));
+  halftone_language_losses_destroy(losses);
+  const std::string html = halftone_language_page_html(page);
+  EXPECT_THAT(html, HasSubstr("<h1>small.safetensors</h1>"));
+  EXPECT_THAT(html, HasSubstr("<caption>Matrices</caption>"));
+  EXPECT_THAT(html, HasSubstr("id=sensitivities"));
+  const std::string json = halftone_language_page_json(page);
+  EXPECT_THAT(json, HasSubstr(R"("name": "small.safetensors")"));
+  EXPECT_THAT(json, HasSubstr(R"("tokens_per_second")"));
+  EXPECT_THAT(json, HasSubstr(R"("text": "fit.txt")"));
+  EXPECT_THAT(json, HasSubstr(R"("file": "losses")"));
+  halftone_language_page_destroy(page);
+}
+
+TEST_F(CLanguageQuantize, MakesNoPageOfWhatIsNotThere) {
+  auto options = sized<halftone_language_page_options>();
+  halftone_language_page* page = nullptr;
+  const auto make = [&](const std::string& model) {
+    return halftone_language_page_create(context_, model.c_str(), &options, &page);
+  };
+  EXPECT_FAILS(make(path("nothing.gguf")), HALFTONE_IO, "nothing.gguf");
+  options.tokenizer = tokenizer_.c_str();
+  options.reference = model_.c_str();
+  EXPECT_FAILS(make(model_), HALFTONE_USAGE, "text");
+  options.reference = nullptr;
+  options.num_texts = 1;
+  EXPECT_FAILS(make(model_), HALFTONE_USAGE, "options.texts: expected a pointer, found NULL");
+  options.texts = texts_.data();
+  options.window = 32;
+  options.progress = [](void*, double) { return 1; };
+  EXPECT_FAILS(make(model_), HALFTONE_INTERRUPTED, "the report was stopped");
+  EXPECT_EQ(page, nullptr) << "as it was";
+  EXPECT_FAILS(halftone_language_page_create(nullptr, "x", nullptr, &page), HALFTONE_USAGE,
+               "context: expected a pointer");
+  EXPECT_FAILS(halftone_language_page_create(context_, nullptr, nullptr, &page), HALFTONE_USAGE,
+               "model: expected a pointer");
+  EXPECT_FAILS(halftone_language_page_create(context_, "x", nullptr, nullptr), HALFTONE_USAGE,
+               "page: expected a pointer");
+  EXPECT_EQ(halftone_language_page_html(nullptr), nullptr);
+  EXPECT_EQ(halftone_language_page_json(nullptr), nullptr);
+  halftone_language_page_destroy(nullptr);
+}
+
 int count(void* user, double fraction) {
   auto& shares = *static_cast<std::vector<double>*>(user);
   shares.push_back(fraction);

@@ -4,15 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "halftone/api/language_sensitivity.h"
 #include "halftone/language.h"
 #include "halftone/library/c_context.h"
 #include "halftone/library/c_language_job.h"
 #include "halftone/library/c_status.h"
-
-struct halftone_language_losses {
-  halftone::LanguageSensitivity found;
-};
 
 namespace halftone::library {
 namespace {

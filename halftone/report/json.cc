@@ -70,10 +70,6 @@ Json ports_json(const std::vector<PortInfo>& ports) {
   return list;
 }
 
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 std::string to_json(const std::vector<NumberSystemInfo>& systems) {
   Json list = Json::array();
   for (const NumberSystemInfo& system : systems) list.push_back(system_json(system));
@@ -119,10 +115,6 @@ Json encoding_json(const std::optional<EncodingInfo>& info) {
           {"scale", ends_json(info->scale)},
           {"zero_point", ends_json(info->zero_point)},
           {"range", ends_json(info->range)}};
-}
-
-Json bits_json(double bits) {
-  return bits == std::floor(bits) ? Json(static_cast<int>(bits)) : Json(bits);
 }
 
 Json layer_json(const LayerInfo& layer) {

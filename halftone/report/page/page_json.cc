@@ -135,14 +135,6 @@ Json point_json(const SearchPoint& point) {
   return json;
 }
 
-Json sensitivity_json(const SensitivityTable& table) {
-  Json units = Json::array();
-  for (const SensitivityTable::Unit& unit : table.units) {
-    units.push_back({{"layers", unit.name}, {"losses", unit.losses}, {"bytes", unit.bytes}});
-  }
-  return {{"file", table.file}, {"loss", table.loss}, {"choices", table.choices}, {"units", units}};
-}
-
 Json search_json(const SearchFront& search) {
   Json front = Json::array();
   for (const SearchPoint& point : search.front) front.push_back(point_json(point));
@@ -168,12 +160,6 @@ Json training_json(const Training& training) {
 }
 
 }  // namespace
-
-Json sensitivities_json(const std::vector<SensitivityTable>& tables) {
-  Json list = Json::array();
-  for (const SensitivityTable& table : tables) list.push_back(sensitivity_json(table));
-  return list;
-}
 
 Json page_json(const Content& content) {
   const ModelReport& report = content.report;

@@ -86,8 +86,7 @@ std::string values_section(const NetworkFigures& model);
 std::string graph_section(const NetworkFigures& model);
 std::string steps_section(const NetworkFigures& model);
 std::string samples_section(const ModelReport& report);
-/// The losses of choices, the front of a search, and the curves of a training.
-std::string sensitivity_picture(const SensitivityTable& table);
+/// The front of a search, and the curves of a training.
 std::string front_picture(const SearchFront& search);
 std::string course_pictures(const TrainingCourse& course);
 std::string sensitivities_section(const std::vector<SensitivityTable>& tables);

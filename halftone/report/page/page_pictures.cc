@@ -224,19 +224,6 @@ std::string graph_section(const NetworkFigures& model) {
   return colour_switch(looks) + graph_picture(graph, labels, looks);
 }
 
-std::string sensitivity_picture(const SensitivityTable& table) {
-  Plot picture{"Loss of each unit by choice", "unit", "loss", {}, false, true};
-  for (std::size_t c = 0; c < table.choices.size(); ++c) {
-    Series series{table.choices[c], {}};
-    for (std::size_t u = 0; u < table.units.size(); ++u) {
-      series.points.push_back(
-          {static_cast<double>(u + 1), table.units[u].losses[c], table.units[u].name});
-    }
-    picture.series.push_back(std::move(series));
-  }
-  return "<figure>" + plot(picture) + "</figure>\n";
-}
-
 std::string front_picture(const SearchFront& search) {
   Plot picture{"Front of " + search.file, "KiB", "loss", {}};
   Series front{"predicted", {}};

@@ -71,32 +71,6 @@ std::string samples_section(const ModelReport& report) {
   return note(measure_text(report.measure)) + "<div class=samples>\n" + cards + "</div>\n";
 }
 
-std::string sensitivities_section(const std::vector<SensitivityTable>& tables) {
-  std::string result;
-  for (const SensitivityTable& found : tables) {
-    std::vector<HtmlTable::Column> columns{{"layers", false}};
-    for (const std::string& choice : found.choices) columns.push_back({choice});
-    HtmlTable table(
-        "Loss (" + found.loss + ") with one unit in each choice of codes, of " + found.file,
-        std::move(columns));
-    for (const SensitivityTable::Unit& unit : found.units) {
-      std::vector<Cell> row{Cell::of(unit.name)};
-      for (std::size_t c = 0; c < unit.losses.size(); ++c) {
-        if (std::isnan(unit.losses[c])) {
-          row.push_back({"-", -HUGE_VAL});
-          continue;
-        }
-        row.push_back({fmt::format("{:.4g}", unit.losses[c]),
-                       {},
-                       format_bytes(static_cast<std::size_t>(std::max(unit.bytes[c], 0.0)))});
-      }
-      table.add_row(row);
-    }
-    result += sensitivity_picture(found) + table.html();
-  }
-  return result;
-}
-
 std::string searches_section(const std::vector<SearchFront>& searches) {
   std::string result;
   for (const SearchFront& search : searches) {
