@@ -52,8 +52,8 @@ class LanguageQuantizeApi : public WithFolder {
     job.output = path("program" + extension);
     job.tokenizer = tokenizer_;
     job.texts = {text_};
-    job.recipe.type = type;
-    job.samples.tokens = 32;
+    job.types.type = type;
+    job.sample_tokens = 32;
     job.seed = 5;
     (void)quantize_language_model(job);
     return read_file(job.output);

@@ -109,7 +109,7 @@ CalibrationSamples written_samples(const CalibrationSource& job, const lm::Model
 
 }  // namespace
 
-void check_calibration(const CalibrationSource& source, const compress::Damping& damping) {
+void check_calibration(const CalibrationSource& source, double damping) {
   constexpr std::size_t kMax = 1U << 30U;  // far more than memory holds
   const auto check_count = [](const char* name, std::size_t count, std::size_t least) {
     if (count >= least && count <= kMax) return;
@@ -119,9 +119,9 @@ void check_calibration(const CalibrationSource& source, const compress::Damping&
   check_count("samples", source.samples.fit, 1);
   check_count("samples held out", source.samples.held_out, 0);
   check_count("tokens of a sample", source.samples.tokens, 2);
-  if (!std::isfinite(damping.channel) || damping.channel < 0) {
-    fail(ErrorKind::kUsage, "damping: expected a finite number of at least 0, found " +
-                                std::to_string(damping.channel));
+  if (!std::isfinite(damping) || damping < 0) {
+    fail(ErrorKind::kUsage,
+         "damping: expected a finite number of at least 0, found " + std::to_string(damping));
   }
   if (source.texts.empty() != source.is_synthetic) {
     fail(ErrorKind::kUsage, std::string("calibration: expected either texts or synthetic samples, "

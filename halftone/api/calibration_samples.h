@@ -12,6 +12,7 @@
 #include "halftone/lm/quantize/fit_model.h"
 #include "halftone/lm/quantize/sample_warnings.h"
 #include "halftone/lm/quantize/samples.h"
+#include "halftone/types/language_quantize.hpp"
 
 namespace halftone {
 
@@ -21,7 +22,7 @@ struct CalibrationSource {
   const std::filesystem::path& tokenizer;
   const std::vector<std::filesystem::path>& texts;
   bool is_synthetic = false;  ///< instead of texts: the model writes them
-  const lm::SampleOptions& samples;
+  lm::SampleOptions samples{};
   std::uint64_t seed = 0;
   int threads = 0;
 };
@@ -29,13 +30,18 @@ struct CalibrationSource {
 /// Of a job that quantizes or measures a language model.
 template <typename Job>
 CalibrationSource calibration_source(const Job& job) {
-  return {job.input,   job.tokenizer, job.texts,  job.is_synthetic,
-          job.samples, job.seed,      job.threads};
+  const lm::SampleOptions samples{job.sample_tokens, job.samples, job.held_out};
+  return {job.input, job.tokenizer, job.texts, job.synthetic, samples, job.seed, job.threads};
+}
+
+/// How second moments are damped.
+inline compress::Damping damping_of(const v0::LanguageFitOptions& options) {
+  return {.channel = options.damping};
 }
 
 /// @throws Error kUsage unless there are either texts or synthetic samples, or if an option is out
 ///         of range
-void check_calibration(const CalibrationSource& source, const compress::Damping& damping);
+void check_calibration(const CalibrationSource& source, double damping);
 
 struct CalibrationSamples {
   lm::Samples samples;

@@ -137,6 +137,22 @@ void add_warnings(TuneReport& report) {
   }
 }
 
+train::TuneOptions tune_options(const LanguageDistillJob& job) {
+  train::TuneOptions options;
+  options.steps = job.steps;
+  options.batch = job.batch;
+  options.rate = job.learning_rate;
+  options.basis_rate = job.basis_rate_factor;
+  options.minutes = job.minutes;
+  options.seed = job.seed;
+  if (!job.state.empty()) options.checkpoint.path = job.state.string();
+  options.checkpoint.resume = path_exists(job.state);
+  options.stop_requested = job.stop_requested;
+  options.record = job.record;
+  options.progress = job.sink;
+  return options;
+}
+
 }  // namespace
 
 TuneReport distill_language_model(const LanguageDistillJob& job) {
@@ -153,11 +169,7 @@ TuneReport distill_language_model(const LanguageDistillJob& job) {
   const train::SequenceParts student_parts = parts_of(student.model(), job.sample_tokens);
   const train::NamedConstants tuned = student.tuned_of(student_parts);
   if (job.on_start) job.on_start();
-  train::TuneOptions options = job.options;
-  if (!job.state.empty()) {
-    options.checkpoint.path = job.state.string();
-    options.checkpoint.resume = path_exists(job.state);
-  }
+  const train::TuneOptions options = tune_options(job);
   train::TuneResult result = train::tune({teacher_parts, student_parts, tuned}, samples, options);
   if (!result.is_interrupted) student.write(job.output, result.constants);
   TuneReport report = report_of(samples, std::move(result));

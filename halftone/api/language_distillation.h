@@ -3,31 +3,28 @@
 // needs libtorch, for the function; the structs work without it.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <vector>
 
+#include "halftone/base/progress.h"
 #include "halftone/train/options/tune_options.h"
 #include "halftone/types/language_distill.hpp"
 
 namespace halftone {
 
 /// A quantized language model to tune and the file to write.
-struct LanguageDistillJob {
-  std::filesystem::path teacher;  ///< GGUF file, folder of Hugging Face, or a file of llama2.c
-  std::filesystem::path student;  ///< NAME.gguf, or Halftone's own file NAME.safetensors
-  std::filesystem::path output;   ///< of the same extension
+struct LanguageDistillJob : v0::LanguageDistillOptions {
+  std::filesystem::path teacher{};  ///< GGUF file, folder of Hugging Face, or a file of llama2.c
+  std::filesystem::path student{};  ///< NAME.gguf, or Halftone's own file NAME.safetensors
+  std::filesystem::path output{};   ///< of the same extension
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, from which the student learns
-  std::filesystem::path second_text{};         ///< of another domain, to report on; empty: none
-  std::size_t sample_tokens = 512;
-  std::size_t held_out = 8;  ///< samples of each kind of text to judge by
-  /// File for the state of the run, from which it goes on if the file exists; empty: none. Sets
-  /// options.checkpoint.path and resume.
-  std::filesystem::path state{};
-  train::TuneOptions options{};
-  std::function<void()> on_start = nullptr;  ///< called once all was read and checked
-  int threads = 0;                           ///< 0: those of the process
+  int threads = 0;                             ///< 0: those of the process
+  std::function<void()> on_start = nullptr;    ///< called once all was read and checked
+  /// Called after each step and evaluation.
+  std::function<void(const train::TuneHistory& history)> record = nullptr;
+  std::function<bool()> stop_requested = nullptr;  ///< whether to stop; called once in each step
+  ProgressSink sink = nullptr;                     ///< in place of `progress`
 };
 
 struct TuneReport : v0::LanguageDistillReport {

@@ -12,8 +12,7 @@
 
 namespace halftone {
 
-LanguageModel LanguageModel::open(const std::filesystem::path& path,
-                                  const LanguageModelOptions& options) {
+LanguageModel LanguageModel::open(const std::filesystem::path& path, const OpenOptions& options) {
   lm::ModelTexts texts = lm::read_model_texts(path, options.tokenizer);
   OpenedTokenModel opened = open_token_model(path, options);
   return {path.string(), std::move(texts), std::move(opened.model), opened.trained_context};

@@ -13,23 +13,23 @@
 #include <vector>
 
 #include "halftone/base/paths.h"
-#include "halftone/ir/ops/sequence.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/generate/token_model.h"
 #include "halftone/runtime/execution_options.h"
+#include "halftone/types/language.hpp"
 
 namespace halftone {
 
-struct LanguageModelOptions {
-  std::filesystem::path tokenizer{};  ///< of a model of llama2.c; else empty
-  std::size_t context = 0;    ///< tokens of a sequence; 0: as many as the model knows, 4096 at most
-  std::size_t sequences = 1;  ///< that the model remembers, each in memory of its own
-  ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;  ///< how keys and values are kept
-  int threads = 0;                                      ///< 0: those of the process
-  std::filesystem::path lora{};  ///< an adapter that changes matrices: lm::Adapter; empty: none
-  /// "cuda", "cuda:1", "opencl:0": a graphics card; "cpu" or empty: the processor.
-  std::string device{};
-  runtime::ExecutionOptions execution{};
+/// How a model is opened.
+struct OpenOptions : v0::LanguageModelOptions {
+  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  int threads = 0;  ///< 0: those of the process
+
+  /// Takes what these options have too.
+  void set_execution(const runtime::ExecutionOptions& execution) {
+    float_activations = !execution.int8_activations;
+    float_order = execution.float_order;
+  }
 };
 
 /// A model with its tokenizer. Functions that take it run on one thread at a time.
@@ -38,8 +38,7 @@ class LanguageModel {
   /// Opens a GGUF file, Halftone's own file, a folder of Hugging Face, or a file of llama2.c.
   /// @throws Error as lm::read_model_texts() and open_token_model(); kUnsupported if this build has
   ///         no tokenizers
-  static LanguageModel open(const std::filesystem::path& path,
-                            const LanguageModelOptions& options = {});
+  static LanguageModel open(const std::filesystem::path& path, const OpenOptions& options = {});
   /// @param name             in messages
   /// @param trained_context  tokens that the model was trained for; 0: not known
   LanguageModel(std::string name, lm::ModelTexts texts, std::unique_ptr<lm::TokenModel> model,

@@ -50,12 +50,12 @@ OutputKind output_kind(const LanguageQuantizeJob& job) {
   const bool reads_folder = is_folder(job.input);
   if (extension == ".gguf" && (reads_folder || is_gguf_file(job.input))) return OutputKind::kGguf;
   if (extension == ".safetensors") return OutputKind::kOwn;
-  if (reads_folder && job.is_decoded && extension != ".gguf") {
+  if (reads_folder && job.decoded && extension != ".gguf") {
     NewFolder::check(job.output);
     return OutputKind::kFolder;
   }
   std::string expected = "NAME.safetensors or NAME.gguf";
-  if (reads_folder && job.is_decoded) expected += " or a new folder";
+  if (reads_folder && job.decoded) expected += " or a new folder";
   if (!reads_folder && !is_gguf_file(job.input)) {
     expected = "NAME.safetensors, since the model is neither a GGUF file nor a folder";
   }
@@ -67,8 +67,8 @@ OutputKind output_kind(const LanguageQuantizeJob& job) {
 bool wants_rotations(const LanguageQuantizeJob& job, OutputKind kind) {
   if (!job.rotates) return false;
   if (kind != OutputKind::kGguf) return true;
-  return job.is_decoded && !job.recipe.type.empty() && job.recipe.type != lm::kKeepType &&
-         lm::weight_type(job.recipe.type).is_vector();
+  return job.decoded && !job.types.type.empty() && job.types.type != lm::kKeepType &&
+         lm::weight_type(job.types.type).is_vector();
 }
 
 void add_matrices(const lm::Description& description, const lm::FittedMatrices& fitted,
@@ -119,7 +119,7 @@ class LanguageQuantizer {
   LanguageQuantizeReport run() {
     LanguageQuantizeReport report{.input_bytes = bytes_of_files(job_.input)};
     // What is cheap to check comes first.
-    if (has_budget() || job_.predicts_loss) lm::check_gradients(model_.description);
+    if (has_budget() || job_.predict_loss) lm::check_gradients(model_.description);
     lm::TypeChoice choice;
     Menu menu;
     if (has_budget()) {
@@ -133,12 +133,12 @@ class LanguageQuantizer {
     }
     lm::check_weights(model_);
     open_state();
-    take_samples(progress_until(job_.is_synthetic ? kShareOfSamples : 0));
+    take_samples(progress_until(job_.synthetic ? kShareOfSamples : 0));
     if (has_budget()) {
       lm::BudgetedTypes types = budgeted_types(menu, progress_until(kShareOfCosts));
       report.predicted_loss = types.loss;
       choice = std::move(types.choice);
-    } else if (job_.predicts_loss) {
+    } else if (job_.predict_loss) {
       report.predicted_loss = predicted_loss(choice, progress_until(kShareOfCosts));
     }
     fit(choice, progress_until(1));
@@ -156,20 +156,20 @@ class LanguageQuantizer {
   static constexpr double kShareOfCosts = 0.7;
 
   [[nodiscard]] bool has_budget() const {
-    return job_.size || job_.bits_per_weight || job_.max_loss;
+    return job_.size_bytes || job_.bits_per_weight || job_.max_loss;
   }
   /// Progress of the next step.
   [[nodiscard]] ProgressSink progress_until(double end) {
-    ProgressSink sink = part_of(job_.progress, progress_, end);
+    ProgressSink sink = part_of(job_.sink, progress_, end);
     progress_ = end;
     return sink;
   }
   [[nodiscard]] lm::TypeChoice given_types() const {
-    if (is_gguf() && !job_.is_decoded) lm::require_gguf_types(job_.recipe);
-    lm::TypeChoice choice = lm::choose_types(model_, job_.recipe, job_.is_decoded);
+    if (is_gguf() && !job_.decoded) lm::require_gguf_types(job_.types);
+    lm::TypeChoice choice = lm::choose_types(model_, job_.types, job_.decoded);
     if (choice.empty()) fail(ErrorKind::kUsage, "types: expected one for a matrix, found none");
     if (kind_ != OutputKind::kOwn) {
-      lm::check_tensor_types(choice, output_tensors(), is_gguf() && !job_.is_decoded);
+      lm::check_tensor_types(choice, output_tensors(), is_gguf() && !job_.decoded);
     }
     if (kind_ == OutputKind::kFolder) lm::check_folder_types(model_, choice);
     return choice;
@@ -193,8 +193,8 @@ class LanguageQuantizer {
   }
   void fit(const lm::TypeChoice& choice, const ProgressSink& progress) {
     state_.fitted = lm::fit_model(model_, folding_, choice, samples(),
-                                  {.damping = job_.damping,
-                                   .groups = job_.groups,
+                                  {.damping = damping_of(job_),
+                                   .groups = {.candidates = job_.candidates, .sweeps = job_.sweeps},
                                    .threads = threads_,
                                    .progress = progress,
                                    .known = state_.fitted,
@@ -219,7 +219,7 @@ class LanguageQuantizer {
                                                  [](const auto& each) { return each.second.cols; });
     report.warnings = sample_warnings(calibration_, state_.losses, widest->second.cols,
                                       lm::canonical_name(folding_.description(), widest->first));
-    if (kind_ == OutputKind::kOwn && !job_.is_decoded) {
+    if (kind_ == OutputKind::kOwn && !job_.decoded) {
       for (std::string& warning : lm::kept_warnings(folding_, state_.fitted)) {
         report.warnings.push_back(std::move(warning));
       }
@@ -231,7 +231,7 @@ class LanguageQuantizer {
   [[nodiscard]] bool is_gguf() const { return kind_ == OutputKind::kGguf; }
   void write() const {
     const lm::FittedMatrices& fitted = state_.fitted;
-    const auto form = job_.is_decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes;
+    const auto form = job_.decoded ? lm::FittedForm::kDecoded : lm::FittedForm::kCodes;
     switch (kind_) {
       case OutputKind::kGguf:
         if (new_keys_) {
@@ -296,7 +296,7 @@ class LanguageQuantizer {
                        .folding = folding_,
                        .samples = samples(),
                        .sensitivity_samples = job_.sensitivity_samples,
-                       .damping = job_.damping,
+                       .damping = damping_of(job_),
                        .seed = job_.seed,
                        .threads = threads_,
                        .progress = progress,
@@ -332,8 +332,8 @@ class LanguageQuantizer {
                                       8);
     }
     const std::size_t others = bytes_of_others(menu.smallest);
-    if (*job_.size > others) return *job_.size - others;
-    fail(ErrorKind::kUsage, "size: " + std::to_string(*job_.size) + " bytes asked for, " +
+    if (*job_.size_bytes > others) return *job_.size_bytes - others;
+    fail(ErrorKind::kUsage, "size: " + std::to_string(*job_.size_bytes) + " bytes asked for, " +
                                 std::to_string(others) + " are needed beside the matrices");
   }
 
@@ -351,7 +351,7 @@ class LanguageQuantizer {
 
 void check_ways(const LanguageQuantizeJob& job) {
   const bool has_types =
-      !job.recipe.type.empty() || !job.recipe.table_type.empty() || !job.recipe.rules.empty();
+      !job.types.type.empty() || !job.types.table_type.empty() || !job.types.rules.empty();
   if (job.bits_per_weight && !(*job.bits_per_weight > 0 && *job.bits_per_weight <= 32)) {
     fail(ErrorKind::kUsage, "bits per weight: expected a number above 0, 32 at most, found " +
                                 std::to_string(*job.bits_per_weight));
@@ -360,7 +360,7 @@ void check_ways(const LanguageQuantizeJob& job) {
     fail(ErrorKind::kUsage,
          "loss: expected a finite number above 0, found " + std::to_string(*job.max_loss));
   }
-  const int ways = (has_types ? 1 : 0) + (job.size ? 1 : 0) + (job.bits_per_weight ? 1 : 0) +
+  const int ways = (has_types ? 1 : 0) + (job.size_bytes ? 1 : 0) + (job.bits_per_weight ? 1 : 0) +
                    (job.max_loss ? 1 : 0);
   if (ways == 1) return;
   fail(ErrorKind::kUsage, "expected either types, a size, bits per weight or a loss, found " +

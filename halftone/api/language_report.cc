@@ -113,8 +113,8 @@ LanguageSpeed speed_of(LanguageModel& model, const ProgressSink& progress) {
 }
 
 void add_times(const TextEvaluationJob& job, LanguageReport& report) {
-  LanguageModelOptions open = job.open;
-  open.context = 0;  // as many as the model knows
+  OpenOptions open = job.open;
+  open.context.reset();  // as many as the model knows
   {
     LanguageModel model = LanguageModel::open(job.model, open);
     report.speed = speed_of(model, job.progress);

@@ -58,19 +58,19 @@ class Measurement {
       file_.emplace(job_.state, identity_of(job_), lm::kSensitivityKind);
       state_ = file_->read();
     }
-    const double begin = job_.is_synthetic ? kShareOfSamples : 0;
+    const double begin = job_.synthetic ? kShareOfSamples : 0;
     const int threads = job_.threads > 0 ? job_.threads : num_threads();
     calibration_ =
-        calibration_samples(calibration_source(job_), model_, part_of(job_.progress, 0, begin),
+        calibration_samples(calibration_source(job_), model_, part_of(job_.sink, 0, begin),
                             state_.written, [&] { save(); });
     lm::measure_costs({.model = model_,
                        .folding = folding_,
                        .samples = calibration_.samples,
                        .sensitivity_samples = job_.sensitivity_samples,
-                       .damping = job_.damping,
+                       .damping = damping_of(job_),
                        .seed = job_.seed,
                        .threads = threads,
-                       .progress = part_of(job_.progress, begin, 1),
+                       .progress = part_of(job_.sink, begin, 1),
                        .save = [&] { save(); }},
                       menu_, state_);
     return result();

@@ -3,37 +3,21 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/compress/fit/metric.h"
-#include "halftone/lm/quantize/samples.h"
 #include "halftone/types/language_quantize.hpp"
 
 namespace halftone {
 
-/// A language model to measure. Fields that LanguageQuantizeJob has too mean the same.
-struct LanguageSensitivityJob {
-  std::filesystem::path input;
-  std::filesystem::path tokenizer{};
+/// A language model to measure.
+struct LanguageSensitivityJob : v0::LanguageSensitivityOptions {
+  std::filesystem::path input{};
   std::vector<std::filesystem::path> texts{};
-  bool is_synthetic = false;
-  /// Keeps what was measured after each block: lm::QuantizeStateFile; empty: nothing.
-  std::filesystem::path state{};
-  /// Types such as "Q4_K" or "2x6"; empty: those that quantize chooses from for a size, of GGUF for
-  /// a GGUF file and Halftone's own for others.
-  std::vector<std::string> choices{};
   std::size_t sensitivity_samples = 8;
-  lm::SampleOptions samples{};
-  compress::Damping damping{};
-  bool rotates = true;  ///< if a choice is a vector basis
-  std::uint64_t seed = 0;
-  int threads = 0;
-  ProgressSink progress{};
+  int threads = 0;      ///< 0: those of the process
+  ProgressSink sink{};  ///< in place of `progress`
 };
 
 using v0::LanguageSensitivity;

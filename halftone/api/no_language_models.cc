@@ -20,7 +20,7 @@ namespace {
 }  // namespace
 
 LanguageModel LanguageModel::open(const std::filesystem::path& /*path*/,
-                                  const LanguageModelOptions& /*options*/) {
+                                  const OpenOptions& /*options*/) {
   fail_without_text();
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "halftone/api/calibration_samples.h"
 #include "halftone/base/hash.h"
 #include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
@@ -44,7 +45,7 @@ class FileHash {
 
 template <typename Job>
 std::string text_of(const Job& job) {
-  if (job.is_synthetic) return "synthetic";
+  if (job.synthetic) return "synthetic";
   FileHash hash;
   for (const auto& text : job.texts) hash.add(text);
   return hash.text();
@@ -57,20 +58,20 @@ std::string samples_of(const lm::SampleOptions& samples) {
 
 std::string types_of(const LanguageQuantizeJob& job) {
   const std::string measured = ", " + std::to_string(job.sensitivity_samples) + " samples";
-  if (job.size) return "for " + std::to_string(*job.size) + " bytes" + measured;
+  if (job.size_bytes) return "for " + std::to_string(*job.size_bytes) + " bytes" + measured;
   if (job.bits_per_weight) {
     return "for " + number_text(*job.bits_per_weight) + " bits per weight" + measured;
   }
   if (job.max_loss) return "for a loss of " + number_text(*job.max_loss) + measured;
-  std::string types = job.recipe.type + ", tables " + job.recipe.table_type;
-  for (const lm::TypeRule& rule : job.recipe.rules) types += ", " + rule.pattern + "=" + rule.type;
+  std::string types = job.types.type + ", tables " + job.types.table_type;
+  for (const lm::TypeRule& rule : job.types.rules) types += ", " + rule.pattern + "=" + rule.type;
   return types;
 }
 
 std::string fit_of(const LanguageQuantizeJob& job) {
-  return "damping " + number_text(job.damping.channel) + " " + number_text(job.damping.uniform) +
-         ", candidates " + std::to_string(job.groups.candidates) + ", sweeps " +
-         std::to_string(job.groups.sweeps) + (job.groups.feedback ? "" : ", no feedback");
+  return "damping " + number_text(job.damping) + " " + number_text(damping_of(job).uniform) +
+         ", candidates " + std::to_string(job.candidates) + ", sweeps " +
+         std::to_string(job.sweeps);
 }
 
 /// The parts that all jobs have.
@@ -82,7 +83,7 @@ JobIdentity shared_identity(const Job& job) {
   return {{"version", HALFTONE_VERSION},
           {"model", model.text()},
           {"text", text_of(job)},
-          {"samples", samples_of(job.samples)}};
+          {"samples", samples_of(calibration_source(job).samples)}};
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ JobIdentity identity_of(const LanguageSensitivityJob& job) {
   const JobIdentity others = {
       {"choices", choices.empty() ? "default of " + job.input.extension().string() : choices},
       {"rotation", job.rotates ? "yes" : "no"},
-      {"fit", "damping " + number_text(job.damping.channel) + ", " +
+      {"fit", "damping " + number_text(job.damping) + ", " +
                   std::to_string(job.sensitivity_samples) + " samples"},
       {"seed", std::to_string(job.seed)}};
   identity.insert(identity.end(), others.begin(), others.end());

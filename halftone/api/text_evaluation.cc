@@ -97,11 +97,10 @@ void check_files(const TextEvaluationJob& job) {
 }
 
 /// The reference, decoded to float32; nothing if there is none.
-std::optional<LanguageModel> open_reference(const std::filesystem::path& path,
-                                            LanguageModelOptions open) {
+std::optional<LanguageModel> open_reference(const std::filesystem::path& path, OpenOptions open) {
   if (path.empty()) return std::nullopt;
-  open.execution.int8_activations = false;
-  open.cache = ir::CacheNumbers::kFloat32;
+  open.float_activations = true;
+  open.cache = "float32";
   open.lora.clear();
   return LanguageModel::open(path, open);
 }
@@ -133,7 +132,7 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
   check_files(job);
   std::vector<std::string> texts;
   for (const std::filesystem::path& path : job.texts) texts.push_back(text_in(path));
-  LanguageModelOptions open = job.open;
+  OpenOptions open = job.open;
   open.context = job.windows.context;
   LanguageModel model = LanguageModel::open(job.model, open);
   std::optional<LanguageModel> reference = open_reference(job.reference, open);

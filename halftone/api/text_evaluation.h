@@ -31,7 +31,7 @@ struct TextEvaluationJob {
   std::filesystem::path model;
   std::filesystem::path reference{};           ///< decoded to float32; empty: none
   std::vector<std::filesystem::path> texts{};  ///< files in UTF-8
-  LanguageModelOptions open{};                 ///< its context is that of the windows
+  OpenOptions open{};                          ///< its context is that of the windows
   lm::WindowOptions windows{};
   std::filesystem::path state{};  ///< of the first text; of the second one "STATE.2", and so on
   bool details = false;           ///< also where in the text losses are

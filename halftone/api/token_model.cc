@@ -26,12 +26,19 @@ void check_sequences(std::size_t count) {
                               std::to_string(count));
 }
 
+/// @throws Error kUsage "cache: expected 'float32', 'float16' or 'int8', found 'int4'"
+ir::CacheNumbers cache_named(const std::string& name) {
+  for (const auto each :
+       {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16, ir::CacheNumbers::kInt8}) {
+    if (name == to_string(each)) return each;
+  }
+  fail(ErrorKind::kUsage, "cache: expected 'float32', 'float16' or 'int8', found '" + name + "'");
+}
+
 /// Bytes of the angles of all positions, and of the keys and values of all sequences.
 std::size_t context_bytes(const lm::Description& d, std::size_t context,
-                          const LanguageModelOptions& options) {
-  const std::size_t number = options.cache == ir::CacheNumbers::kFloat32   ? 4
-                             : options.cache == ir::CacheNumbers::kFloat16 ? 2
-                                                                           : 1;
+                          const OpenOptions& options) {
+  const std::size_t number = options.cache == "float32" ? 4 : options.cache == "float16" ? 2 : 1;
   const std::size_t tables = d.positions == lm::Positions::kRotary ? d.rotary_dims * 4 : 0;
   const std::size_t kept = d.cache_width() * number;
   return context * (tables + kept * options.sequences);
@@ -39,12 +46,13 @@ std::size_t context_bytes(const lm::Description& d, std::size_t context,
 
 }  // namespace
 
-OpenedTokenModel open_token_model(const std::filesystem::path& path,
-                                  const LanguageModelOptions& options) {
+OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options) {
   check_sequences(options.sequences);
+  const ir::CacheNumbers cache = cache_named(options.cache);
   const lm::Model model = lm::open_model(path);
-  const std::size_t context =
-      options.context != 0 ? options.context : std::min(kUsualContext, model.description.context);
+  const std::size_t context = options.context.value_or(0) != 0
+                                  ? *options.context
+                                  : std::min(kUsualContext, model.description.context);
   const std::string device = options.device == "cpu" ? "" : options.device;
   if (context <= std::size_t{1} << 31 && device.empty()) {
     require_memory(context_bytes(model.description, context, options),
@@ -53,16 +61,17 @@ OpenedTokenModel open_token_model(const std::filesystem::path& path,
   std::optional<lm::Adapter> adapter;
   if (!options.lora.empty()) adapter = lm::Adapter::open(options.lora, model.description);
   lm::DecoderGraphs graphs = with_context(path.string(), [&] {
-    return lm::build_decoder(
-        model.description, model.weights,
-        {options.sequences, context, options.cache, adapter ? &*adapter : nullptr});
+    return lm::build_decoder(model.description, model.weights,
+                             {options.sequences, context, cache, adapter ? &*adapter : nullptr});
   });
   const int threads = options.threads != 0 ? options.threads : num_threads();
-  return {
-      std::make_unique<lm::Decoder>(
-          std::move(graphs),
-          lm::DecoderOptions{.threads = threads, .execution = options.execution, .device = device}),
-      model.description.context};
+  return {std::make_unique<lm::Decoder>(
+              std::move(graphs),
+              lm::DecoderOptions{.threads = threads,
+                                 .execution = {.int8_activations = !options.float_activations,
+                                               .float_order = options.float_order},
+                                 .device = device}),
+          model.description.context};
 }
 
 }  // namespace halftone

@@ -19,7 +19,6 @@ struct OpenedTokenModel {
 /// @param path  as in LanguageModel::open()
 /// @throws Error kUnsupported if models of this kind are not run; kMemory if there is too little
 ///         for the context
-OpenedTokenModel open_token_model(const std::filesystem::path& path,
-                                  const LanguageModelOptions& options);
+OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options);
 
 }  // namespace halftone

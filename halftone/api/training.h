@@ -54,14 +54,14 @@ struct TrainingJob : TrainingSettings {
 struct TrainJob {
   std::filesystem::path network;
   bool keeps_values = false;  ///< start from the values of the file, else from initial ones
-  TrainingJob training;
+  TrainingJob training{};
 };
 
 /// A network to train on the answers of teachers.
 struct DistillJob : DistillSettings {
-  std::vector<std::filesystem::path> teachers;  ///< at least one; their answers are averaged
-  std::filesystem::path student{};              ///< empty: the first teacher
-  TrainingJob training;
+  std::vector<std::filesystem::path> teachers{};  ///< at least one; their answers are averaged
+  std::filesystem::path student{};                ///< empty: the first teacher
+  TrainingJob training{};
 };
 
 struct TrainReport {

@@ -30,9 +30,7 @@ struct BenchOptions {
   runtime::ExecutionOptions execution;
   TuneOptions tune;
   LanguageSpeedOptions speed;  ///< of language models
-  std::string device;          ///< likewise
-  ir::CacheNumbers cache = ir::CacheNumbers::kFloat16;
-  std::string tokenizer;
+  OpenOptions open;            ///< likewise
 };
 
 void run_on_language_model(const BenchOptions& options, const Machine& machine) {
@@ -40,11 +38,10 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   apply(options.common);
   LanguageSpeedOptions how = options.speed;
   how.seed = options.common.seed;
-  LanguageModel model = LanguageModel::open(options.model, {.tokenizer = options.tokenizer,
-                                                            .context = context_for(how),
-                                                            .cache = options.cache,
-                                                            .device = options.device,
-                                                            .execution = options.execution});
+  OpenOptions open = options.open;
+  open.context = context_for(how);
+  open.set_execution(options.execution);
+  LanguageModel model = LanguageModel::open(options.model, open);
   const LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);
     how.progress = progress.sink();
@@ -69,10 +66,10 @@ std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& option
                            ->delimiter(',')
                            ->check(whole_from(0))
                            ->default_str("0");
-  add_tokenizer_option(verb, options.tokenizer);
-  CLI::Option* cache = add_cache_option(verb, options.cache);
-  CLI::Option* device = add_device_option(verb, options.device);
-  return {prompt, generate, depth, cache, device, verb.get_option("--tokenizer")};
+  std::vector<CLI::Option*> all =
+      add_open_fields(verb, options.open, {"tokenizer", "cache", "device"});
+  all.insert(all.end(), {prompt, generate, depth});
+  return all;
 }
 
 /// @throws CLI::ParseError if options are not of the kind of model

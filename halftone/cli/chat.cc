@@ -145,8 +145,7 @@ ChatOptions chat_options(const ChatVerbOptions& options) {
 void run(const ChatVerbOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  LanguageModel model =
-      LanguageModel::open(options.language.model, options.language.open_options());
+  LanguageModel model = LanguageModel::open(options.language.model, options.language.open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const ChatOptions how = chat_options(options);
   if (options.prints_prompt) {
@@ -190,11 +189,9 @@ void add_chat(CLI::App& app, Action& action) {
   verb->add_flag("--print-prompt", options->prints_prompt,
                  "Print what the model would be given of --request, and end")
       ->needs(request);
-  verb->add_option("-n,--tokens", options->chat.answer.generate.max_tokens,
-                   "Tokens of an answer at most; 0: until it ends or the context is full")
-      ->check(whole_from(0))
-      ->capture_default_str();
   add_generate_options(*verb, options->chat.answer.generate);
+  verb->get_option("--tokens")
+      ->description("Tokens of an answer at most; 0: until it ends or the context is full");
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

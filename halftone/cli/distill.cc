@@ -3,7 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "halftone/cli/one_of.h"
+#include "halftone/api/option_fields.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/training_options.h"
 
 namespace halftone::cli {
@@ -35,54 +36,21 @@ CLI::Option* add_network_options(CLI::App& verb, DistillArguments& options) {
                   "BITS:EPOCHS,... in more bits, before those of the recipe: 4:5,3:5")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb.add_flag("--fresh", options.fresh, "Give the student, a float network, initial values")
-      ->needs(student);
   return student;
 }
 
-void add_teaching_options(CLI::App& verb, DistillArguments& options) {
-  train::TrainOptions& train = options.training.train;
-  verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
-      ->check(positive_number())
-      ->capture_default_str();
-  verb.add_option("--loss", options.training.names.loss,
-                  "kl: probabilities of classes; mse: squared error of scores; auto: mse for one "
-                  "score at each position")
-      ->check(OneOf({"auto", "kl", "mse"}))
-      ->capture_default_str();
-  verb.add_option("--label-weight", train.loss.label_weight,
-                  "Share of the labels in the loss; 0: none are needed")
-      ->check(number_from(0, 1))
-      ->capture_default_str();
-  verb.add_option(
-          "--teacher-cache", train.teacher_cache,
-          "File of the teachers' answers, made where it is missing; not with --flip, --crop")
-      ->check(written_path());
+void add_teaching_options(CLI::App& verb, DistillArguments& options, CLI::Option* student) {
+  const Fields fields = fields_of(options.teaching);
+  add_fields(verb, fields);
+  option_of(verb, fields, "fresh")->needs(student);
+  option_of(verb, fields, "teacher_cache")->check(written_path());
+  CLI::Option* crossbar = option_of(verb, fields, "crossbar")->check(read_path("DEVICE"));
+  option_of(verb, fields, "crossbar_seconds")->needs(crossbar);
+  add_memory_option(verb, options.teaching.sample_memory_bytes);
   verb.add_option(
           "--feature", options.features,
           "TEACHER_VALUE=STUDENT_VALUE[:WEIGHT] to be alike, of the first teacher; repeatable")
       ->allow_extra_args(false);
-  verb.add_option("--levels", options.training.names.levels,
-                  "How bases learn: gradient, or average of closed forms")
-      ->check(OneOf({"gradient", "average"}))
-      ->capture_default_str();
-  verb.add_option("--level-rate-factor", options.training.train.optimizer.level_rate,
-                  "Learning rate of levels is --learning-rate times this (--levels gradient)")
-      ->check(positive_number())
-      ->capture_default_str();
-}
-
-void add_crossbar_options(CLI::App& verb, DistillArguments& options) {
-  CLI::Option* crossbar =
-      verb.add_option(
-              "--crossbar", options.crossbar,
-              "Train with the noise of its cells: a TOML file that describes a crossbar, or "
-              "ideal, pcm, reram")
-          ->check(read_path("DEVICE"));
-  verb.add_option("--seconds", options.seconds,
-                  "Time from programming the crossbar to reading; default: as the description says")
-      ->needs(crossbar)
-      ->check(positive_number());
 }
 
 }  // namespace
@@ -94,23 +62,21 @@ void add_distill(CLI::App& app, Action& action,
                             kExamples, options->training.common);
   CLI::Option* student = add_network_options(*verb, *options);
   add_recipe_options(*verb, options->recipe);
-  verb->add_option("--calibration", options->calibration,
-                   "Samples, from the front, that the student is fitted to before it learns")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
-  add_memory_option(*verb, options->memory_bytes);
-  add_teaching_options(*verb, *options);
-  add_crossbar_options(*verb, *options);
+  add_teaching_options(*verb, *options, student);
   add_training_options(*verb, options->training);
   CLI::Option* data = verb->get_option("--data")->required(false);
   CLI::Option* text = add_language_distill_options(*verb, options->language)->excludes(data);
   verb->final_callback([options, &action, verb, data, text, student, run = std::move(run)] {
     if (data->empty() && text->empty()) throw CLI::RequiredError(data->get_name());
     if (!text->empty() && student->empty()) throw CLI::RequiredError(student->get_name());
-    options->language.has_learning_rate = !verb->get_option("--learning-rate")->empty();
-    options->language.has_batch = !verb->get_option("--batch")->empty();
+    if (!verb->get_option("--learning-rate")->empty()) {
+      options->language.learning_rate = options->training.train.learning_rate;
+    }
+    if (!verb->get_option("--batch")->empty()) {
+      options->language.batch = options->training.data.batch;
+    }
     action = [options, verb, run](const Machine& machine) {
-      if (!options->language.job.texts.empty()) check_language_distill_options(*verb);
+      if (!options->language.texts.empty()) check_language_distill_options(*verb);
       run(*options, machine);
     };
   });

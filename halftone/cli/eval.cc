@@ -25,7 +25,6 @@ struct EvalOptions {
   runtime::ExecutionOptions execution;
   TuneOptions tune;
   TextEvaluationJob text;  ///< of a language model
-  std::string tokenizer;
 };
 
 void run_on_text(const EvalOptions& options, const Machine& machine) {
@@ -34,8 +33,7 @@ void run_on_text(const EvalOptions& options, const Machine& machine) {
   TextEvaluationJob job = options.text;
   job.model = options.model;
   job.reference = options.reference;
-  job.open.tokenizer = options.tokenizer;
-  job.open.execution = options.execution;
+  job.open.set_execution(options.execution);
   const std::vector<TextFileEvaluation> evaluations = [&] {
     Progress progress(options.common, machine);
     job.progress = progress.sink();
@@ -117,10 +115,11 @@ void add_eval(CLI::App& app, Action& action) {
   add_tune_options(*verb, options->tune);
   CLI::Option* data = verb->get_option("--data")->required(false);
   CLI::Option* text = add_text_evaluation_options(*verb, options->text)->excludes(data);
-  add_tokenizer_option(*verb, options->tokenizer);
-  add_cache_option(*verb, options->text.open.cache)->needs(text);
-  add_lora_option(*verb, options->text.open.lora)->needs(text);
-  add_device_option(*verb, options->text.open.device)->needs(text);
+  OpenOptions& open = options->text.open;
+  add_open_fields(*verb, open, {"tokenizer"});
+  for (CLI::Option* option : add_open_fields(*verb, open, {"cache", "lora", "device"})) {
+    option->needs(text);
+  }
   verb->final_callback([options, &action, data, text] {
     if (text->empty() && is_language_model(options->model)) {
       throw CLI::RequiredError(text->get_name() + ", of a language model,");

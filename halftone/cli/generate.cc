@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "halftone/api/option_fields.h"
 #include "halftone/api/text_generation.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/interruption.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/language.h"
@@ -38,8 +40,7 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
   const std::string prompt = prompt_of(options);
   v0::GenerateOptions generation = options.generation;
   generation.sampling.seed = options.common.seed;
-  LanguageModel model =
-      LanguageModel::open(options.language.model, options.language.open_options());
+  LanguageModel model = LanguageModel::open(options.language.model, options.language.open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const Interruption interruption;
   const lm::Generation found =
@@ -73,13 +74,8 @@ void add_generate(CLI::App& app, Action& action) {
   verb->add_option("-f,--file", options->file, "File with the text; -: standard input")
       ->check(read_path())
       ->excludes(prompt);
-  verb->add_option("-n,--tokens", options->generation.max_tokens, "Tokens to generate at most")
-      ->check(whole_from(0))
-      ->capture_default_str();
   add_generate_options(*verb, options->generation);
-  verb->add_flag(
-      "--control-tokens", options->generation.control,
-      "Read control tokens such as <|im_start|> in the prompt; else they are plain text");
+  add_field(*verb, *find_field(fields_of(options->generation), "control"));
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -6,45 +6,31 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "halftone/api/language_model.h"
+#include "halftone/base/fields/fields.h"
 #include "halftone/cli/command.h"
-#include "halftone/compress/fit/metric.h"
 #include "halftone/lm/generate/generate.h"
-#include "halftone/lm/quantize/samples.h"
 
 namespace halftone::cli {
 
 struct LanguageOptions {
   std::string model;
-  std::string tokenizer;
-  LanguageModelOptions open;  ///< but for the tokenizer
-
-  [[nodiscard]] LanguageModelOptions open_options() const {
-    LanguageModelOptions options = open;
-    options.tokenizer = tokenizer;
-    return options;
-  }
+  OpenOptions open;
 };
 
-/// The help of a model's argument, and of --tokenizer.
+/// The help of a model's argument.
 inline constexpr const char* kLanguageModelText =
     "GGUF file, folder of Hugging Face, or a .bin file of llama2.c";
 
-/// Adds --tokenizer.
-void add_tokenizer_option(CLI::App& verb, std::string& tokenizer);
-/// Adds --lora.
-/// @return  the option
-CLI::Option* add_lora_option(CLI::App& verb, std::filesystem::path& lora);
-/// Adds --cache.
-/// @return  the option
-CLI::Option* add_cache_option(CLI::App& verb, ir::CacheNumbers& cache);
-/// Adds --device.
-/// @return  the option
-CLI::Option* add_device_option(CLI::App& verb, std::string& device);
+/// Adds some fields of how a model is opened, as all verbs have them.
+/// @return  their options
+std::vector<CLI::Option*> add_open_fields(CLI::App& verb, OpenOptions& open,
+                                          std::initializer_list<std::string_view> names);
 /// Adds the model, --tokenizer, --context, --cache, --lora, --device and --float-activations.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.
@@ -66,10 +52,10 @@ struct CalibrationOptions {
 CalibrationOptions add_calibration_options(CLI::App& verb,
                                            std::vector<std::filesystem::path>& texts,
                                            bool& is_synthetic, const std::string& use);
-/// Adds --samples, --held-out, --sample-tokens and --damping.
-void add_sample_options(CLI::App& verb, lm::SampleOptions& samples, compress::Damping& damping);
-/// Adds --no-rotation.
-void add_rotation_option(CLI::App& verb, bool& rotates);
+/// Adds options of the samples and of the fit: fields of LanguageFitOptions, or of what has more.
+/// @param without  fields that other options set
+void add_fit_fields(CLI::App& verb, const Fields& fields,
+                    std::initializer_list<std::string_view> without);
 
 /// Writes text to standard output as it comes, until Ctrl-C. On a terminal, control characters but
 /// tabs and line feeds are shown as \xHH: what a model writes must not move the cursor.

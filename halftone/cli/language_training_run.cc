@@ -37,15 +37,12 @@ LanguageDistillJob job_of(const DistillArguments& options) {
     fail(ErrorKind::kUsage, "--teacher: expected one language model, found " +
                                 std::to_string(options.teachers.size()));
   }
-  LanguageDistillJob job = options.language.job;
+  LanguageDistillJob job = options.language;
   job.teacher = options.teachers[0];
   job.student = options.student;
   job.output = options.training.output;
-  job.options.seed = options.training.common.seed;
-  if (options.language.has_learning_rate) job.options.rate = options.training.train.optimizer.rate;
-  if (options.language.has_batch) job.options.batch = options.training.data.batch;
-  job.state = options.language.state;
-  job.options.stop_requested = Interruption::is_wanted;
+  job.seed = options.training.common.seed;
+  job.stop_requested = Interruption::is_wanted;
   return job;
 }
 
@@ -60,16 +57,16 @@ void run_language_distill(const DistillArguments& options, const Machine& machin
   job.on_start = [&] { interruption.emplace(); };
   const TuneReport report = [&] {
     Progress progress(common, machine);
-    TuneLines lines(progress, job.options.steps);
-    job.options.progress = progress.sink();
-    job.options.record = [&](const train::TuneHistory& history) { lines.record(history); };
+    TuneLines lines(progress, job.steps);
+    job.sink = progress.sink();
+    job.record = [&](const train::TuneHistory& history) { lines.record(history); };
     TuneReport result = distill_language_model(job);
     progress.print_warnings(result.warnings);
     return result;
   }();
   interruption.reset();
   if (report.is_interrupted) {
-    const std::string& state = options.language.state;
+    const std::string state = options.language.state.string();
     fail(ErrorKind::kInterrupted,
          state.empty() ? "interrupted; nothing was kept, as --state would have"
                        : "interrupted; saved in " + state + ", the same command goes on");

@@ -170,7 +170,7 @@ void set_limit(const CLI::App& verb, QuantizeOptions& options) {
   if ((!bytes && !options.language.job.max_loss) || budget.limits.size() != 1) {
     throw CLI::ValidationError("--budget", "of a language model: expected bytes= or loss=");
   }
-  if (bytes) options.language.job.size = static_cast<std::size_t>(*bytes);
+  if (bytes) options.language.job.size_bytes = static_cast<std::size_t>(*bytes);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ namespace halftone::cli {
 
 struct LanguageQuantizeArguments {
   LanguageQuantizeJob job;
-  std::string tokenizer;
   std::vector<std::string> rules;  ///< PATTERN=TYPE
   CLI::Option* text = nullptr;
   CLI::Option* calibrate = nullptr;

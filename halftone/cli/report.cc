@@ -36,7 +36,6 @@ struct ReportOptions {
   std::vector<std::string> searches;
   std::vector<std::string> trainings;
   TextEvaluationJob language;  ///< of a language model
-  std::string tokenizer;
 };
 
 /// Fails before the work if a file cannot be written.
@@ -97,8 +96,7 @@ void run_on_language_model(const ReportOptions& options, const Machine& machine)
   TextEvaluationJob job = options.language;
   job.model = options.model;
   job.reference = options.reference;
-  job.open.tokenizer = options.tokenizer;
-  job.open.execution = options.execution;
+  job.open.set_execution(options.execution);
   content.report = [&] {
     Progress progress(options.common, machine);
     job.progress = progress.sink();
@@ -149,7 +147,7 @@ std::vector<CLI::Option*> add_text_options(CLI::App& verb, ReportOptions& option
                                          "Use only so many windows, from the front")
                              ->check(whole_from(1))
                              ->needs(text);
-  add_tokenizer_option(verb, options.tokenizer);
+  add_open_fields(verb, options.language.open, {"tokenizer"});
   return {text, context, windows, verb.get_option("--tokenizer")};
 }
 

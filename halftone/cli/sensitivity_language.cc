@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "halftone/api/language_model.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/cli/print_report.h"
 
@@ -12,13 +13,11 @@ namespace halftone::cli {
 void add_language_sensitivity_options(CLI::App& verb, LanguageSensitivityArguments& options) {
   LanguageSensitivityJob& job = options.job;
   const CalibrationOptions calibration =
-      add_calibration_options(verb, job.texts, job.is_synthetic, "measure a language model on");
+      add_calibration_options(verb, job.texts, job.synthetic, "measure a language model on");
   options.text = calibration.text;
   options.calibrate = calibration.synthetic;
   const std::size_t before = verb.get_options().size();
-  add_sample_options(verb, job.samples, job.damping);
-  add_rotation_option(verb, job.rotates);
-  add_tokenizer_option(verb, options.tokenizer);
+  add_fit_fields(verb, fields_of(static_cast<v0::LanguageFitOptions&>(job)), {"state"});
   const std::vector<CLI::Option*> all = verb.get_options();
   options.others.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
   options.calibrate->group(kCalibrationGroup);
@@ -54,11 +53,10 @@ void run_language_sensitivity(const CommonOptions& common,
   if (!machine.is_first()) return;
   apply(common);
   LanguageSensitivityJob job = options.job;
-  job.tokenizer = options.tokenizer;
   job.seed = common.seed;
   const LanguageSensitivity found = [&] {
     Progress progress(common, machine);
-    job.progress = progress.sink();
+    job.sink = progress.sink();
     LanguageSensitivity result = language_sensitivity(job);
     progress.print_warnings(result.warnings);
     return result;

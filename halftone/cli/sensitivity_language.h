@@ -13,7 +13,6 @@ namespace halftone::cli {
 
 struct LanguageSensitivityArguments {
   LanguageSensitivityJob job;
-  std::string tokenizer;
   CLI::Option* text = nullptr;
   CLI::Option* calibrate = nullptr;
   std::vector<CLI::Option*> others;  ///< that need one of the two

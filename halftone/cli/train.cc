@@ -18,7 +18,6 @@ void add_train(CLI::App& app, Action& action,
       ->required()
       ->check(read_path());
   verb->add_flag("--keep", options->keep, "Start from the values of the file, not from fresh ones");
-  options->training.names.levels = "average";
   add_training_options(*verb, options->training);
   verb->final_callback([options, &action, run = std::move(run)] {
     action = [options, run](const Machine& machine) { run(*options, machine); };

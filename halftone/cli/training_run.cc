@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "halftone/api/training_names.h"
+#include "halftone/api/training_options.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/cli/interruption.h"
@@ -26,11 +26,20 @@ class Course {
     progress_.emplace(options.common, machine);
   }
 
+  /// The options of the run, with those of other groups.
+  [[nodiscard]] v0::TrainOptions options() const {
+    v0::TrainOptions result = options_.train;
+    result.batch = options_.data.batch;
+    result.seed = options_.common.seed;
+    return result;
+  }
   /// The job without what only one verb has. Refers to this.
-  TrainingJob job() {
-    TrainingSettings settings{train_options(), {}, [this] { interruption_.emplace(); }};
-    settings.student.normalises = options_.normalises;
-    set_named(options_.names, settings);
+  TrainingJob job(TrainingSettings settings) {
+    settings.on_start = [this] { interruption_.emplace(); };
+    settings.options.progress = progress_->sink();
+    settings.options.devices = machine_.devices(options_.data.devices);
+    settings.options.stop_requested = Interruption::is_wanted;
+    settings.options.record = [this](const auto& epochs) { record(epochs); };
     return {std::move(settings), options_.output, options_.data.source, options_.model.parse()};
   }
 
@@ -40,7 +49,7 @@ class Course {
     interruption_.reset();
     progress_.reset();
     if (report.interrupted) {
-      const std::string& path = options_.train.checkpoint.path;
+      const std::string path = options_.train.checkpoint.string();
       fail(ErrorKind::kInterrupted,
            path.empty() ? "interrupted; nothing was kept, as --checkpoint would have"
                         : "interrupted; saved in " + path + ", go on with --resume");
@@ -49,24 +58,13 @@ class Course {
   }
 
  private:
-  train::TrainOptions train_options() {
-    train::TrainOptions result = options_.train;
-    result.batch = options_.data.batch;
-    result.seed = options_.common.seed;
-    result.progress = progress_->sink();
-    result.devices = machine_.devices(options_.data.devices);
-    result.stop_requested = Interruption::is_wanted;
-    result.record = [this](const auto& epochs) { record(epochs); };
-    return result;
-  }
-
   /// Prints a line for each new epoch, and writes the course of the run beside its checkpoint.
   void record(const std::vector<train::EpochResult>& epochs) {
     for (; num_shown_ < epochs.size(); ++num_shown_) {
       progress_->print_line(report::to_line(num_shown_, epochs[num_shown_], has_teacher_));
     }
-    if (options_.train.checkpoint.path.empty()) return;
-    std::filesystem::path path = options_.train.checkpoint.path;
+    if (options_.train.checkpoint.empty()) return;
+    std::filesystem::path path = options_.train.checkpoint;
     NewFiles files;
     files.add(path.replace_extension(".csv"), report::to_csv(epochs));
     files.add(path.replace_extension(".svg"), report::to_svg(epochs));
@@ -85,29 +83,24 @@ class Course {
 
 void run_train(const TrainArguments& options, const Machine& machine) {
   Course course(options.training, machine, false);
-  course.finish(train_file({options.model, options.keep, course.job()}));
+  course.finish(
+      train_file({options.model, options.keep, course.job(training_settings(course.options()))}));
 }
 
 void run_distill(const DistillArguments& options, const Machine& machine) {
-  if (!options.language.job.texts.empty()) return run_language_distill(options, machine);
+  if (!options.language.texts.empty()) return run_language_distill(options, machine);
   Course course(options.training, machine, true);
-  DistillJob job;
-  job.training = course.job();
+  v0::TeachingOptions teaching = options.teaching;
+  teaching.stages = train::parse_stages(options.stages);
+  for (const std::string& text : options.features) {
+    teaching.features.push_back(train::parse_feature_match(text));
+  }
+  DistillJob job{distill_settings(teaching)};
+  job.training = course.job(training_settings(course.options(), teaching));
   job.teachers.assign(options.teachers.begin(), options.teachers.end());
   job.student = options.student;
-  job.fresh = options.fresh;
   if (options.student.empty() || options.recipe.is_given())
     job.recipe = make_recipe(options.recipe);
-  job.calibration_samples = options.calibration;
-  job.memory_bytes = options.memory_bytes;
-  if (!options.crossbar.empty()) {
-    job.crossbar = crossbar::load_device(options.crossbar);
-    if (options.seconds) job.crossbar->seconds = *options.seconds;
-  }
-  job.stages = train::parse_stages(options.stages);
-  for (const std::string& text : options.features) {
-    job.training.options.features.push_back(train::parse_feature_match(text));
-  }
   course.finish(distill_files(job));
 }
 

@@ -110,7 +110,7 @@ TEST_F(CppLanguageDistill, RefusesWhatCannotBe) {
   options.steps = 0;
   refused("steps of tuning: expected 1 or more, found 0", options);
   options = few_steps();
-  options.rate = -1;
+  options.learning_rate = -1;
   refused("learning rates", options);
   options = few_steps();
   options.sample_tokens = 1;

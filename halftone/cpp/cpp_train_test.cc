@@ -113,7 +113,7 @@ TEST(Distill, ChecksItsOptions) {
   options.train.optimizer = "newton";
   expect("optimizer: expected one of adam, sgd, found 'newton'", options);
   options = one_epoch();
-  options.train.rate = -1;
+  options.train.learning_rate = -1;
   expect("learning rate: expected a number above 0", options);
   options = one_epoch();
   options.train.epochs = 0;

@@ -14,8 +14,6 @@
 
 namespace halftone::v0 {
 
-static_assert(static_cast<int>(CacheNumbers::kInt8) == static_cast<int>(ir::CacheNumbers::kInt8));
-
 struct LanguageModel::State {
   State(const ThreadSettings& the_settings, halftone::LanguageModel the_model)
       : settings(the_settings), model(std::move(the_model)) {}
@@ -63,16 +61,8 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path,
   return at_border([&] {
     const ThreadSettings settings = settings_for(options.resources);
     const UseThreadSettings use(settings);
-    halftone::LanguageModelOptions how;
-    how.tokenizer = options.tokenizer;
-    how.context = options.context;
-    how.sequences = options.sequences;
-    how.cache = static_cast<ir::CacheNumbers>(options.cache);
-    how.execution.int8_activations = !options.float_activations;
-    how.lora = options.lora;
-    how.device = options.device;
     return LanguageModel(
-        std::make_shared<State>(settings, halftone::LanguageModel::open(path, how)));
+        std::make_shared<State>(settings, halftone::LanguageModel::open(path, {options})));
   });
 }
 

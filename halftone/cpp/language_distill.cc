@@ -9,25 +9,6 @@
 #include "halftone/cpp/internals.h"
 
 namespace halftone::v0 {
-namespace {
-
-LanguageDistillJob job_of(const LanguageDistillOptions& options) {
-  LanguageDistillJob job;
-  job.second_text = options.second_text;
-  job.sample_tokens = options.sample_tokens;
-  job.held_out = options.held_out;
-  job.state = options.state;
-  job.options.steps = options.steps;
-  job.options.batch = options.batch;
-  job.options.rate = options.rate;
-  job.options.basis_rate = options.basis_rate;
-  job.options.minutes = options.minutes;
-  job.options.seed = options.seed;
-  return job;
-}
-
-}  // namespace
-
 LanguageDistillReport distill_language_model(const std::filesystem::path& teacher,
                                              const std::filesystem::path& student,
                                              std::span<const std::filesystem::path> texts,
@@ -37,7 +18,7 @@ LanguageDistillReport distill_language_model(const std::filesystem::path& teache
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
-        LanguageDistillJob job = job_of(options);
+        LanguageDistillJob job{options};
         job.teacher = teacher;
         job.student = student;
         job.texts.assign(texts.begin(), texts.end());
@@ -45,12 +26,12 @@ LanguageDistillReport distill_language_model(const std::filesystem::path& teache
         // The run ends after its step, with its state.
         std::string stopped_at;
         if (options.progress) {
-          job.options.progress = [&](double fraction, std::string_view activity) {
+          job.sink = [&](double fraction, std::string_view activity) {
             const bool goes_on = raised.run([&] { return options.progress(fraction, activity); });
             if (!goes_on && stopped_at.empty()) stopped_at = activity;
           };
         }
-        job.options.stop_requested = [&] { return !stopped_at.empty(); };
+        job.stop_requested = [&] { return !stopped_at.empty(); };
         TuneReport found = halftone::distill_language_model(job);
         if (found.is_interrupted) fail_interrupted(stopped_at);
         return LanguageDistillReport(std::move(found));

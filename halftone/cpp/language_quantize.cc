@@ -13,42 +13,14 @@
 namespace halftone::v0 {
 namespace {
 
-/// What both jobs have. @param options  LanguageQuantizeOptions or LanguageSensitivityOptions
+/// The job of some options.
 template <typename Job, typename Options>
-Job calibrated_job(const Options& options) {
-  Job job;
-  job.tokenizer = options.tokenizer;
-  job.is_synthetic = options.synthetic;
-  job.state = options.state;
-  job.samples.fit = options.samples;
-  job.samples.held_out = options.held_out;
-  job.samples.tokens = options.sample_tokens;
-  job.damping.channel = options.damping;
-  job.rotates = options.rotates;
-  job.seed = options.seed;
-  return job;
-}
-
-LanguageQuantizeJob job_of(const LanguageQuantizeOptions& options) {
-  auto job = calibrated_job<LanguageQuantizeJob>(options);
-  job.recipe = options.types;
-  for (TypeRule& rule : job.recipe.rules) {
-    if (rule.where.empty()) rule.where = "types";
-  }
-  job.size = options.size_bytes;
-  job.bits_per_weight = options.bits_per_weight;
-  job.max_loss = options.max_loss;
-  job.predicts_loss = options.predict_loss;
-  job.recipe_output = options.recipe_output;
-  job.groups.candidates = options.candidates;
-  job.groups.sweeps = options.sweeps;
-  job.is_decoded = options.decoded;
-  return job;
-}
-
-LanguageSensitivityJob job_of(const LanguageSensitivityOptions& options) {
-  auto job = calibrated_job<LanguageSensitivityJob>(options);
-  job.choices = options.choices;
+Job job_of(const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
+           const Options& options, CallerException& raised) {
+  Job job{options};
+  job.input = model;
+  job.texts.assign(texts.begin(), texts.end());
+  job.sink = sink_of(options.progress, raised);
   return job;
 }
 
@@ -70,11 +42,11 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
-        LanguageQuantizeJob job = job_of(options);
-        job.input = model;
-        job.texts.assign(texts.begin(), texts.end());
+        auto job = job_of<LanguageQuantizeJob>(model, texts, options, raised);
         job.output = output;
-        job.progress = sink_of(options.progress, raised);
+        for (TypeRule& rule : job.types.rules) {
+          if (rule.where.empty()) rule.where = "types";
+        }
         return halftone::quantize_language_model(job);
       },
       {&raised});
@@ -87,11 +59,8 @@ LanguageSensitivity language_sensitivity(const std::filesystem::path& model,
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
-        LanguageSensitivityJob job = job_of(options);
-        job.input = model;
-        job.texts.assign(texts.begin(), texts.end());
-        job.progress = sink_of(options.progress, raised);
-        return halftone::language_sensitivity(job);
+        return halftone::language_sensitivity(
+            job_of<LanguageSensitivityJob>(model, texts, options, raised));
       },
       {&raised});
 }

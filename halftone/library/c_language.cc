@@ -10,26 +10,25 @@
 namespace halftone::library {
 namespace {
 
-LanguageModelOptions open_options(const halftone_language_options& options) {
-  constexpr std::array kCaches = {ir::CacheNumbers::kFloat16, ir::CacheNumbers::kFloat32,
-                                  ir::CacheNumbers::kInt8};
+OpenOptions open_options(const halftone_language_options& options) {
+  constexpr std::array kCaches = {"float16", "float32", "int8"};
   if (options.cache < 0 || static_cast<std::size_t>(options.cache) >= kCaches.size()) {
     fail(ErrorKind::kUsage, "options.cache: expected a halftone_cache, 0 to 2, found " +
                                 std::to_string(options.cache));
   }
-  LanguageModelOptions open;
+  OpenOptions open;
   if (options.tokenizer != nullptr) open.tokenizer = options.tokenizer;
-  open.context = options.context;
+  if (options.context != 0) open.context = options.context;
   open.sequences = options.sequences == 0 ? 1 : options.sequences;
   open.cache = kCaches[static_cast<std::size_t>(options.cache)];
-  open.execution.int8_activations = options.float_activations == 0;
+  open.float_activations = options.float_activations != 0;
   if (options.lora != nullptr) open.lora = options.lora;
   if (options.device != nullptr) open.device = options.device;
   return open;
 }
 
 std::unique_ptr<Language> open_language(const halftone_context* context, const char* path,
-                                        const LanguageModelOptions& options) {
+                                        const OpenOptions& options) {
   std::shared_ptr<const Context> state = required(context, "context").state;
   const UseThreadSettings use(state->settings);
   LanguageModel model = LanguageModel::open(&required(path, "path"), options);
@@ -96,7 +95,7 @@ halftone_status halftone_language_model_load(const halftone_context* context, co
                                              halftone_language_model** model) noexcept {
   return guarded([&] {
     halftone_language_model*& result = required(model, "model");
-    const LanguageModelOptions open = open_options(known(options, "options"));
+    const OpenOptions open = open_options(known(options, "options"));
     result = give(halftone_language_model{open_language(context, path, open)});
   });
 }

@@ -39,17 +39,17 @@ template <typename Options, typename Job>
 void set_samples(const Options& options, const char* work, Job& job) {
   job.texts = texts_of<std::filesystem::path>(options.texts, options.num_texts, "options.texts");
   job.tokenizer = optional_text(options.tokenizer);
-  if (options.samples != 0) job.samples.fit = options.samples;
+  if (options.samples != 0) job.samples = options.samples;
   if (options.held_out != 0) {
-    job.samples.held_out = options.held_out < 0 ? 0 : static_cast<std::size_t>(options.held_out);
+    job.held_out = options.held_out < 0 ? 0 : static_cast<std::size_t>(options.held_out);
   }
-  if (options.sample_tokens != 0) job.samples.tokens = options.sample_tokens;
-  if (options.damping != 0) job.damping.channel = options.damping < 0 ? 0 : options.damping;
+  if (options.sample_tokens != 0) job.sample_tokens = options.sample_tokens;
+  if (options.damping != 0) job.damping = options.damping < 0 ? 0 : options.damping;
   job.rotates = options.no_rotation == 0;
   job.seed = options.seed;
-  job.is_synthetic = options.synthetic != 0;
+  job.synthetic = options.synthetic != 0;
   job.state = optional_text(options.state);
-  job.progress = progress_of(options, work);
+  job.sink = progress_of(options, work);
 }
 
 }  // namespace halftone::library

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "halftone/api/language_report.h"
-#include "halftone/language.h"
+#include "halftone/language_page.h"
 #include "halftone/library/c_context.h"
 #include "halftone/library/c_language_job.h"
 #include "halftone/library/c_status.h"

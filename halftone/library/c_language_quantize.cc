@@ -18,8 +18,8 @@ struct halftone_language_report {
 namespace halftone::library {
 namespace {
 
-lm::TypeRecipe types_of(const halftone_language_quantize_options& options) {
-  lm::TypeRecipe given{optional_text(options.type), optional_text(options.table_type), {}};
+v0::TypeRecipe types_of(const halftone_language_quantize_options& options) {
+  v0::TypeRecipe given{optional_text(options.type), optional_text(options.table_type), {}};
   if (options.num_rules != 0) required(options.rules, "options.rules");
   for (std::size_t i = 0; i < options.num_rules; ++i) {
     given.rules.push_back({&required(options.rules[i].pattern, "options.rules.pattern"),
@@ -33,14 +33,14 @@ lm::TypeRecipe types_of(const halftone_language_quantize_options& options) {
 LanguageQuantizeJob job_of(const halftone_language_quantize_options& options) {
   LanguageQuantizeJob job;
   set_samples(options, "the quantization", job);
-  job.recipe = types_of(options);
-  if (options.size_bytes != 0) job.size = options.size_bytes;
+  job.types = types_of(options);
+  if (options.size_bytes != 0) job.size_bytes = options.size_bytes;
   if (options.bits_per_weight != 0) job.bits_per_weight = options.bits_per_weight;
   if (options.max_loss != 0) job.max_loss = options.max_loss;
-  if (options.candidates != 0) job.groups.candidates = options.candidates;
-  if (options.sweeps != 0) job.groups.sweeps = options.sweeps < 0 ? 0 : options.sweeps;
-  job.is_decoded = options.decoded != 0;
-  job.predicts_loss = options.predict_loss != 0;
+  if (options.candidates != 0) job.candidates = options.candidates;
+  if (options.sweeps != 0) job.sweeps = options.sweeps < 0 ? 0 : options.sweeps;
+  job.decoded = options.decoded != 0;
+  job.predict_loss = options.predict_loss != 0;
   job.recipe_output = optional_text(options.recipe_output);
   return job;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantizing language models in C, through the installed header alone.
-#include <halftone/language.h>
+#include <halftone/language_page.h>
 
 #include <cstdio>
 #include <filesystem>

@@ -18,28 +18,6 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
-  /// How the keys and values of a sequence are kept.
-  enum class CacheNumbers : std::uint8_t {
-    kFloat32,
-    kFloat16,
-    kInt8,  ///< with a scale for the numbers of each head
-  };
-
-  /// For LanguageModel::open().
-  struct LanguageModelOptions {
-    std::filesystem::path tokenizer{};  ///< a file, for a model of llama2.c; else empty
-    std::size_t context = 0;  ///< tokens of a sequence at most; 0: as the model says, 4096 at most
-    std::size_t sequences = 1;  ///< that the model remembers
-    CacheNumbers cache = CacheNumbers::kFloat16;
-    bool float_activations = false;  ///< round no inputs of layers to 8 bits; decode the weights
-    Resources resources{};           ///< of all calls
-    /// Low-rank changes of matrices: a folder of the package peft, or a GGUF file; empty: none.
-    std::filesystem::path lora{};
-    /// A graphics card, as devices() names them: "opencl:0", or "cuda" for the first one; "cpu" or
-    /// empty: the processor. Logits have the same bits.
-    std::string device{};
-  };
-
   /// For LanguageModel::tokenize().
   struct TokenizeOptions {
     bool begin = true;     ///< with the token in front that begins a text, if the model has one

@@ -14,26 +14,6 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
-  /// For distill_language_model(): those of `halftone distill --text`, see docs/training.md.
-  struct LanguageDistillOptions {
-    std::filesystem::path second_text{};  ///< of another domain, to report on; empty: none
-    std::size_t steps = 200;
-    std::size_t batch = 4;  ///< samples of a step
-    /// Learning rate, which falls to 0 along a cosine. Without one it is 0.003 sqrt(D), at most
-    /// 0.003, for the divergence D of the held-out samples before the first step in nats per token.
-    std::optional<double> rate{};
-    double basis_rate = 1;            ///< learning rate of vector bases, relative to `rate`
-    std::size_t sample_tokens = 512;  ///< of each sample, at least 2
-    std::size_t held_out = 8;         ///< samples of the texts to judge by
-    std::optional<double> minutes{};  ///< the run ends after this time, with its best state so far
-    /// A file that keeps the run: the same call continues after an interruption and writes the same
-    /// bytes; empty: none. It is left there.
-    std::filesystem::path state{};
-    std::uint64_t seed = 0;  ///< of the order of the samples
-    Resources resources{};
-    Progress progress{};  ///< may be empty
-  };
-
   /// Tunes scales, offsets, gains, biases and vector bases of a quantized language model to the
   /// predictions of its float model; codes stay as they are. The file is the best state on the
   /// held-out samples, and that of `halftone distill --text`: the same bytes for any number of

@@ -37,39 +37,6 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API TypeRecipe parse_type_recipe(std::string_view toml,
                                                 const std::string& name = "recipe");
 
-  /// For quantize_language_model(). One of types, size_bytes, bits_per_weight and max_loss says
-  /// which type each matrix gets.
-  struct LanguageQuantizeOptions {
-    TypeRecipe types{};
-    /// The types of the least predicted loss for a file of so many bytes.
-    std::optional<std::uint64_t> size_bytes{};
-    /// The same for so many bits per weight of all matrices: above 0, 32 at most.
-    std::optional<double> bits_per_weight{};
-    /// The types of the fewest bytes whose predicted divergence is at most so much, in nats per
-    /// token: above 0.
-    std::optional<double> max_loss{};
-    bool predict_loss = false;              ///< of given types too, which takes longer
-    std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
-    std::filesystem::path tokenizer{};      ///< a file, for a model of llama2.c; else empty
-    bool synthetic = false;  ///< instead of texts: fit to samples that the model writes itself
-    /// A file that keeps what was fitted: the same call continues after an interruption and writes
-    /// the same bytes; empty: none. It is left there.
-    std::filesystem::path state{};
-    std::size_t samples = 64;         ///< of the texts to fit to, at most; evenly spaced
-    std::size_t held_out = 16;        ///< of the texts to judge by, which the fit does not see
-    std::size_t sample_tokens = 512;  ///< of each sample, at least 2
-    int candidates = 8;               ///< scales to try for each group of weights: 1 to 64
-    int sweeps = 2;  ///< passes that choose scales and codes anew by the outputs: 0 to 100
-    /// Share of each input's second moment that is added to it, at least 0: more trusts the texts
-    /// less.
-    double damping = 0.05;
-    bool rotates = true;   ///< spread outliers over the channels, in Halftone's own files
-    bool decoded = false;  ///< write what codes represent as float32, for programs without codes
-    std::uint64_t seed = 0;
-    Resources resources{};
-    Progress progress{};  ///< may be empty
-  };
-
   /// Quantizes a language model, fitted to texts. The file depends on model, texts, options and
   /// seed alone: it is the same bytes for any number of threads and any processor, and those of
   /// `halftone quantize --text`. LanguageModel::open() reads it.
@@ -84,24 +51,6 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API LanguageQuantizeReport quantize_language_model(
       const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
       const std::filesystem::path& output, const LanguageQuantizeOptions& options);
-
-  /// For language_sensitivity(). Fields that LanguageQuantizeOptions has too mean the same.
-  struct LanguageSensitivityOptions {
-    /// Types such as "Q4_K" or "2x6"; empty: those that quantize_language_model() chooses from for
-    /// a size, of GGUF for a GGUF file and Halftone's own for others.
-    std::vector<std::string> choices{};
-    std::filesystem::path tokenizer{};
-    bool synthetic = false;
-    std::filesystem::path state{};
-    std::size_t samples = 64;
-    std::size_t held_out = 16;
-    std::size_t sample_tokens = 512;
-    double damping = 0.05;
-    bool rotates = true;  ///< if a choice is a vector basis; types of GGUF alone have no rotations
-    std::uint64_t seed = 0;
-    Resources resources{};
-    Progress progress{};  ///< may be empty
-  };
 
   /// Predicts what each matrix of a language model loses in each type by itself; where a sum of
   /// losses is small, it predicts that of several matrices. The result is that of

@@ -24,9 +24,11 @@ from ._hardware_reports import (
     VerifiedDesign,
 )
 from ._jobs import bench, convert, evaluate, inspect
-from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel
-from ._language_distill import distill_language_model
+from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel, LanguageModelOptions
+from ._language_distill import LanguageDistillOptions, distill_language_model
 from ._language_quantize import (
+    LanguageFitOptions,
+    LanguageQuantizeOptions,
     convert_language_model,
     language_sensitivity,
     quantize_language_model,
@@ -97,8 +99,12 @@ __all__ = [
     "HardwareDesign",
     "Inspection",
     "LanguageConvertReport",
+    "LanguageDistillOptions",
     "LanguageDistillReport",
+    "LanguageFitOptions",
     "LanguageModel",
+    "LanguageModelOptions",
+    "LanguageQuantizeOptions",
     "LanguageQuantizeReport",
     "LanguageReport",
     "LanguageSensitivity",

@@ -109,7 +109,7 @@ def _check_elements(name: str, value: object, hint: Any) -> None:
                 check(f"{name}[{index}]", each, arguments[0])
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A scalar of NumPy as one of Python."""
     return value.item() if isinstance(value, (np.integer, np.floating, np.bool_)) else value
 
@@ -132,7 +132,7 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
                 continue
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 continue
-            bound.arguments[name] = _plain(value)
+            bound.arguments[name] = plain(value)
             check(name, bound.arguments[name], hints()[name])
         try:
             return function(*bound.args, **bound.kwargs)

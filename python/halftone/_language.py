@@ -9,13 +9,14 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_type_hints
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _halftone as native
-from ._arguments import check, checked
+from ._arguments import checked
+from ._fields import check_options, documented, set_fields
 from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
 from ._reports import Generation, TextEvaluation
@@ -45,13 +46,22 @@ class ChatInputs(TypedDict, total=False):
     variables: Mapping[str, Any] | None
 
 
+@documented("open")
+class LanguageModelOptions(TypedDict, total=False):
+    """Options of LanguageModel.open()."""
+
+    tokenizer: Path | None
+    context: int | None
+    sequences: int
+    cache: Cache
+    float_activations: bool
+    lora: Path | None
+    device: str
+
+
+@documented("generate")
 class GenerateOptions(TypedDict, total=False):
     """Options of generate(), stream(), answer() and chat().
-
-    Defaults: max_tokens 128 (of an answer 0: until the context is full), temperature 0 (the highest
-    logit), top_k 40 (0: all), top_p 0.95 (1: all), min_p 0.05 (0: all), repeat_penalty 1 (none),
-    repeat_window 64 tokens, seed 0, stop () (texts in front of which the result ends), sequence 0
-    of the model, control False (True finds control tokens such as "<|im_start|>" in a prompt).
 
     A token is drawn in these steps on the logits l, each on the tokens that those before it have
     left: l of the last repeat_window tokens becomes l / repeat_penalty if l > 0, else l *
@@ -59,6 +69,9 @@ class GenerateOptions(TypedDict, total=False):
     probabilities sum to top_p or more; tokens at least min_p times as probable as the most probable
     one; at last, the probabilities are softmax(l / temperature). The same options and tokens give
     the same text on every processor.
+
+    stop (default ()): Texts in front of which the result ends. max_tokens of an answer is 0 by
+    default: until the context is full.
     """
 
     max_tokens: int
@@ -74,29 +87,22 @@ class GenerateOptions(TypedDict, total=False):
     control: bool
 
 
-_SAMPLING = {
-    "temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_window", "seed"
-}  # fmt: skip
+#: Until the context is full.
+_WHOLE_ANSWER: GenerateOptions = {"max_tokens": 0}
 
 
 def _how(
-    options: GenerateOptions, max_tokens: int, on_text: OnText | None, on_token: OnToken | None
+    options: GenerateOptions,
+    on_text: OnText | None,
+    on_token: OnToken | None,
+    defaults: GenerateOptions | None = None,
 ) -> native.GenerateArguments:
+    check_options(options, GenerateOptions)
     how = native.GenerateArguments()
-    how.max_tokens = max_tokens
-    sampling = native.Sampling()
-    hints = get_type_hints(GenerateOptions)
-    for name, value in options.items():
-        if name not in hints:
-            raise TypeError(f"unexpected option {name!r}")
-        check(name, value, hints[name])
-        if name in _SAMPLING:
-            setattr(sampling, name, value)
-        elif name != "stop":
-            setattr(how, name, value)
-    how.sampling = sampling
-    stop = options.get("stop", ())
+    given: dict[str, Any] = {**(defaults or {}), **options}
+    stop = given.pop("stop", ())
     how.stops = [stop] if isinstance(stop, str) else list(stop)
+    set_fields(how, given)
     how.on_token = _callback(on_text, on_token)
     return how
 
@@ -138,36 +144,17 @@ class LanguageModel:
         cls,
         path: Path,
         *,
-        tokenizer: Path | None = None,
-        context: int | None = None,
-        sequences: int = 1,
-        cache: Cache = "float16",
-        float_activations: bool = False,
-        lora: Path | None = None,
-        device: str = "cpu",
         threads: int | None = None,
+        **options: Unpack[LanguageModelOptions],
     ) -> LanguageModel:
         """Opens a GGUF file, a folder of Hugging Face, or a *.bin file of llama2.c.
 
-        tokenizer: a file, for a model of llama2.c.
-        context: tokens of a sequence at most; None: as the model says, 4096 at most.
-        sequences: that the model remembers, each in memory of its own.
-        cache: how keys and values are kept.
-        float_activations: no inputs of layers are rounded to 8 bits; weights are decoded.
-        lora: low-rank changes of matrices: a folder of the package peft, or a GGUF file.
-        device: "cpu", or a graphics card as devices() names it; logits have the same bits.
         threads: None for all cores; changes no result.
+        options: those of LanguageModelOptions. Logits have the same bits on every device.
         """
-        how = native.LanguageArguments()
-        how.tokenizer = None if tokenizer is None else os.fsdecode(tokenizer)
-        if context is not None and context < 1:
-            raise ValueError(f"context: expected at least 1, found {context}")
-        how.context = context or 0
-        how.sequences = sequences
-        how.cache = cache
-        how.float_activations = float_activations
-        how.lora = lora
-        how.device = device
+        check_options(options, LanguageModelOptions)
+        how = native.OpenArguments()
+        set_fields(how, options)
         how.threads = check_threads(threads)
         try:
             return cls(native.LanguageModel.open(os.fsdecode(path), how))
@@ -272,7 +259,7 @@ class LanguageModel:
         prompt, and for text that remains at the end. False stops.
         options: those of GenerateOptions.
         """
-        how = _how(options, 128, on_text, on_token)
+        how = _how(options, on_text, on_token)
         if isinstance(prompt, str):
             return Generation(self._model.generate(prompt, how))
         tokens = None if prompt is None else _ids(prompt)
@@ -306,7 +293,7 @@ class LanguageModel:
         forgets: where a conversation leaves less than a quarter of the context for the answer, or
         max_tokens if that is less, its oldest turns are left out until it takes half.
         """
-        how = _how(options, 0, on_text, on_token)
+        how = _how(options, on_text, on_token, _WHOLE_ANSWER)
         how.forgets = forgets
         how.chat_template = template or ""
         return Generation(self._model.answer(_request(messages, inputs or {}), how))
@@ -383,7 +370,7 @@ class Chat:
         inputs: ChatInputs | None,
         options: GenerateOptions,
     ):
-        _how(options, 0, None, None)  # refuses other options before the first message
+        _how(options, None, None)  # refuses other options before the first message
         model.chat_prompt([{"role": "user", "content": ""}], template=template, inputs=inputs)
         self._model = model
         self._template = template

@@ -8,12 +8,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from . import _halftone as native
-from ._arguments import check, checked
+from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
+from ._fields import check_options, documented, set_fields
 from ._hardware import Description, description_text
 from ._jobs import check_threads, input_names, report_texts, settings_of
 from ._metric import names_to_skip
@@ -60,19 +61,9 @@ def training_module(job: str) -> ModuleType:
     return module
 
 
+@documented("train")
 class TrainOptions(TypedDict, total=False):
-    """Options of train() and distill(): those of `halftone train`, see docs/training.md.
-
-    Defaults: epochs 1, batch 128 (samples of a step), parts 2 (of a batch, which threads share; they
-    change the bits of the result), optimizer "adam" (or "sgd"), learning_rate 0.001, momentum 0.9
-    (of "sgd"), weight_decay 0, clip_grad_norm 0 (none), schedule "cosine" ("step", "constant"),
-    milestones [0.5, 0.75] and schedule_decay 0.1 (of "step"), warmup_epochs 0; precision and
-    gradient_format "fp32", or a number system such as "bf16"; gradient_rounding "stochastic" (or
-    "nearest"), loss_scale 1, batch_norm True, freeze_from 1 (share of the steps), flip False, crop 0
-    (pixels), seed 0, validation_split 0 (share of the samples; then the best epoch is returned),
-    patience 0 (epochs without improvement; 0: never stop), checkpoint None (a file),
-    checkpoint_minutes 10, resume False, device "cpu" (or "cuda").
-    """
+    """Options of train() and distill(): those of `halftone train`, see docs/training.md."""
 
     epochs: int
     batch: int
@@ -108,20 +99,6 @@ class Trained(NamedTuple):
 
     model: Model
     report: TrainReport
-
-
-def _set_options(how: Any, options: Mapping[str, Any]) -> None:
-    hints = get_type_hints(TrainOptions)
-    for name, value in options.items():
-        if name not in hints:
-            raise TypeError(f"unexpected option {name!r}")
-        check(name, value, hints[name])
-        if isinstance(value, int) and not isinstance(value, bool) and value < 0:
-            raise ValueError(f"{name}: expected at least 0, found {value}")
-        given: Any = value
-        if name == "checkpoint":
-            given = os.fsdecode(given or "")
-        setattr(how, name, list(map(float, given)) if name == "milestones" else given)
 
 
 def _set_callbacks(how: Any, callback: ProgressCallback | None, on_epoch: OnEpoch | None) -> None:
@@ -172,8 +149,8 @@ def train(
     """
     module = training_module("train")
     how = module.TrainArguments()
-    _set_options(how, options)
-    how.levels = "average"
+    check_options(options, TrainOptions)
+    set_fields(how, options)
     how.threads = check_threads(threads)
     network = as_model(model, example, data)
     if output is not None:
@@ -184,17 +161,14 @@ def train(
         return _finished(module.train(network._network, samples, keep, how), network, output)
 
 
+@documented("distill")
 class DistillOptions(TrainOptions, total=False):
     """Options of distill() alone, beside those of TrainOptions.
 
-    Defaults: fresh False (True gives a float student initial values), calibration 2000 (samples,
-    from the front, that a student is fitted to before it learns), stages () (("8:2", "4:1"): epochs
-    in more bits before), label_weight 0 (share of the labels in the loss), temperature 4 (softens
-    answers), loss "auto" ("kl": probabilities, "mse": scores), features () (("a=b", "c=d:0.5"):
-    values of the first teacher and the student to be alike, with weights), teacher_cache None (a
-    file of the teachers' answers, made where it is missing), levels "gradient" (or "average", of
-    closed forms), level_rate_factor 1 (of levels, relative to learning_rate), crossbar None (as
-    crossbar() takes a device: learn with the noise of its cells), crossbar_seconds None.
+    stages (default ()): Epochs in more bits before: ("8:2", "4:1").
+    features (default ()): Values of the first teacher and the student to be alike, with weights:
+        ("a=b", "c=d:0.5").
+    crossbar also takes a description as a dict.
     """
 
     fresh: bool
@@ -211,31 +185,19 @@ class DistillOptions(TrainOptions, total=False):
     crossbar_seconds: float | None
 
 
-def _set_student(how: Any, options: dict[str, Any], recipe: native.Recipe | None) -> None:
-    """Takes the options of distill() alone out of all, and sets them."""
-    given = {
-        name: options.pop(name)
-        for name in get_type_hints(DistillOptions).keys() - get_type_hints(TrainOptions).keys()
-        if name in options
-    }
-    hints = get_type_hints(DistillOptions)
-    for name, value in given.items():
-        check(name, value, hints[name])
-    if given.get("calibration", 1) < 1:
-        raise ValueError(f"calibration: expected at least 1, found {given['calibration']}")
-    seconds = given.pop("crossbar_seconds", None)
+def _set_distillation(how: Any, options: Mapping[str, Any], recipe: native.Recipe | None) -> None:
+    check_options(options, DistillOptions)
+    given = dict(options)
     device: Description | None = given.pop("crossbar", None)
     if device is not None:
-        how.set_crossbar(description_text(device, "crossbar"), seconds)
-    elif seconds is not None:
+        given["crossbar"] = description_text(device, "crossbar")
+    elif given.get("crossbar_seconds") is not None:
         raise ValueError("crossbar_seconds: only with crossbar=")
     if recipe is not None:
         how.set_recipe(recipe.to_toml())
     how.set_stages(list(given.pop("stages", ())))
     how.set_features(list(given.pop("features", ())))
-    how.set_teacher_cache(os.fsdecode(given.pop("teacher_cache", None) or ""))
-    for name, value in given.items():
-        setattr(how, name, value)
+    set_fields(how, given)
 
 
 @checked
@@ -287,9 +249,7 @@ def distill(
     if teacher is None or codes != (None,) * len(codes):
         settings = settings_of(weight_bits, activation_bits, {"scheme": scheme}, ends)
         wanted = recipe_of(recipe, settings, names_to_skip(skip, network), bits)
-    own = dict(options)
-    _set_student(how, own, wanted)
-    _set_options(how, own)
+    _set_distillation(how, options, wanted)
     how.threads = check_threads(threads)
     several = list(teacher) if isinstance(teacher, (list, tuple)) else [teacher]
     teachers = [network if each is None else as_model(each) for each in several]

@@ -10,19 +10,20 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "halftone/api/language_model.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
 #include "halftone/base/exclusive.h"
 #include "halftone/base/thread_settings.h"
 #include "python/src/array.h"
 #include "python/src/bind.h"
+#include "python/src/fields.h"
 #include "python/src/progress.h"
 
 namespace halftone::python {
@@ -32,14 +33,8 @@ namespace nb = nanobind;
 
 using Tokens = std::vector<lm::TokenId>;
 
-struct LanguageArguments {
-  std::optional<std::filesystem::path> tokenizer{};
-  std::size_t context = 0;
-  std::size_t sequences = 1;
-  std::string cache = "float16";
-  bool float_activations = false;
-  std::optional<std::filesystem::path> lora{};
-  std::string device{};
+struct OpenArguments {
+  v0::LanguageModelOptions options{};
   int threads = 0;
 };
 
@@ -53,15 +48,6 @@ struct EvaluateTextArguments {
   lm::WindowOptions windows{};
   nb::object progress = nb::none();
 };
-
-ir::CacheNumbers cache_named(const std::string& name) {
-  constexpr std::array kAll = {ir::CacheNumbers::kFloat32, ir::CacheNumbers::kFloat16,
-                               ir::CacheNumbers::kInt8};
-  const auto found =
-      std::ranges::find_if(kAll, [&](ir::CacheNumbers each) { return to_string(each) == name; });
-  if (found != kAll.end()) return *found;
-  fail(ErrorKind::kUsage, "cache: expected 'float32', 'float16' or 'int8', found '" + name + "'");
-}
 
 /// Python's function is called, and signals are looked at, for each token.
 v0::OnToken on_token_of(const GenerateArguments& how, Reporter& reporter) {
@@ -99,20 +85,13 @@ class PythonLanguageModel {
 
  public:
   static std::unique_ptr<PythonLanguageModel> open(const std::filesystem::path& path,
-                                                   const LanguageArguments& how) {
-    LanguageModelOptions options;
-    if (how.tokenizer) options.tokenizer = *how.tokenizer;
-    options.context = how.context;
-    options.sequences = how.sequences;
-    options.cache = cache_named(how.cache);
-    options.execution.int8_activations = !how.float_activations;
-    if (how.lora) options.lora = *how.lora;
-    options.device = how.device;
+                                                   const OpenArguments& how) {
     const nb::gil_scoped_release no_gil;
     ThreadSettings settings = thread_settings();
     settings.threads = how.threads;
     const UseThreadSettings use(settings);
-    return std::make_unique<PythonLanguageModel>(settings, LanguageModel::open(path, options));
+    return std::make_unique<PythonLanguageModel>(settings,
+                                                 LanguageModel::open(path, {how.options}));
   }
   PythonLanguageModel(const ThreadSettings& settings, LanguageModel model)
       : settings_(settings), model_(std::move(model)) {}
@@ -196,38 +175,43 @@ class PythonLanguageModel {
 nb::bytes python_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
 void bind_generate_options(nb::module_& module) {
-  nb::class_<v0::SamplingOptions>(module, "Sampling")
-      .def(nb::init<>())
-      .def_rw("temperature", &v0::SamplingOptions::temperature)
-      .def_rw("top_k", &v0::SamplingOptions::top_k)
-      .def_rw("top_p", &v0::SamplingOptions::top_p)
-      .def_rw("min_p", &v0::SamplingOptions::min_p)
-      .def_rw("repeat_penalty", &v0::SamplingOptions::repeat_penalty)
-      .def_rw("repeat_window", &v0::SamplingOptions::repeat_window)
-      .def_rw("seed", &v0::SamplingOptions::seed);
-  nb::class_<GenerateArguments>(module, "GenerateArguments")
-      .def(nb::init<>())
-      .def_rw("max_tokens", &GenerateArguments::max_tokens)
-      .def_rw("sampling", &GenerateArguments::sampling)
+  nb::class_<GenerateArguments> arguments(module, "GenerateArguments");
+  bind_fields(arguments,
+              [](GenerateArguments& a) { return fields_of(static_cast<v0::GenerateOptions&>(a)); });
+  arguments.def(nb::init<>())
       .def_rw("stops", &GenerateArguments::stops)
-      .def_rw("sequence", &GenerateArguments::sequence)
-      .def_rw("control", &GenerateArguments::control)
       .def_rw("chat_template", &GenerateArguments::chat_template)
       .def_rw("forgets", &GenerateArguments::forgets)
       .def_rw("on_token", &GenerateArguments::on_token, nb::arg().none());
 }
 
+/// The fields of all options, by the name of the job.
+void bind_field_rows(nb::module_& module) {
+  const auto rows = [](const std::string& job) {
+    v0::TrainOptions train;
+    v0::TeachingOptions teaching;
+    v0::LanguageDistillOptions distill;
+    v0::LanguageQuantizeOptions quantize;
+    v0::GenerateOptions generate;
+    v0::LanguageModelOptions open;
+    if (job == "open") return field_rows(fields_of(open));
+    if (job == "train") return field_rows(fields_of(train));
+    if (job == "distill") return field_rows(fields_of(teaching));
+    if (job == "distill_language_model") return field_rows(fields_of(distill));
+    if (job == "quantize_language_model") return field_rows(fields_of(quantize));
+    if (job == "language_sensitivity") {
+      return field_rows(fields_of(static_cast<v0::LanguageFitOptions&>(quantize)));
+    }
+    if (job == "generate") return field_rows(fields_of(generate));
+    fail(ErrorKind::kUsage, "job: found '" + job + "'");
+  };
+  module.def("fields", rows, nb::arg("job"));
+}
+
 void bind_other_options(nb::module_& module) {
-  nb::class_<LanguageArguments>(module, "LanguageArguments")
-      .def(nb::init<>())
-      .def_rw("tokenizer", &LanguageArguments::tokenizer, nb::arg().none())
-      .def_rw("context", &LanguageArguments::context)
-      .def_rw("sequences", &LanguageArguments::sequences)
-      .def_rw("cache", &LanguageArguments::cache)
-      .def_rw("float_activations", &LanguageArguments::float_activations)
-      .def_rw("lora", &LanguageArguments::lora, nb::arg().none())
-      .def_rw("device", &LanguageArguments::device)
-      .def_rw("threads", &LanguageArguments::threads);
+  nb::class_<OpenArguments> open(module, "OpenArguments");
+  bind_fields(open, [](OpenArguments& a) { return fields_of(a.options); });
+  open.def(nb::init<>()).def_rw("threads", &OpenArguments::threads);
   nb::class_<EvaluateTextArguments>(module, "EvaluateTextArguments")
       .def(
           "__init__",
@@ -290,6 +274,7 @@ void bind_text(nb::class_<PythonLanguageModel>& model) {
 void bind_language(nb::module_& module) {
   bind_generate_options(module);
   bind_other_options(module);
+  bind_field_rows(module);
   nb::class_<PythonLanguageModel> model(module, "LanguageModel");
   bind_facts(model);
   bind_text(model);

@@ -12,10 +12,12 @@
 #include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
 #include "halftone/api/language_sensitivity.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/report/language.h"
 #include "python/src/bind.h"
+#include "python/src/fields.h"
 #include "python/src/progress.h"
 
 namespace halftone::python {
@@ -27,16 +29,21 @@ namespace nb = nanobind;
 using Rules = std::vector<std::pair<std::string, std::string>>;
 
 /// The job, and what it is made of in Python.
-struct LanguageQuantizeArguments {
-  LanguageQuantizeJob job{};
-  std::optional<std::filesystem::path> recipe{};
-  std::string recipe_text{};  ///< in place of a file
+template <typename Job>
+struct LanguageArguments {
+  Job job{};
+  int threads = 0;
   nb::object progress = nb::none();
 };
+struct LanguageQuantizeArguments : LanguageArguments<LanguageQuantizeJob> {
+  std::optional<std::filesystem::path> recipe{};
+  std::string recipe_text{};  ///< in place of a file
+};
+struct LanguageSensitivityArguments : LanguageArguments<LanguageSensitivityJob> {};
 
-lm::TypeRecipe types_of(const LanguageQuantizeArguments& how) {
-  if (how.recipe) return with_types(load_type_recipe(*how.recipe), how.job.recipe);
-  return with_types(parse_type_recipe(how.recipe_text, "recipe"), how.job.recipe);
+v0::TypeRecipe types_of(const LanguageQuantizeArguments& how) {
+  if (how.recipe) return with_types(load_type_recipe(*how.recipe), how.job.types);
+  return with_types(parse_type_recipe(how.recipe_text, "recipe"), how.job.types);
 }
 
 Texts quantize_language(const std::filesystem::path& model,
@@ -47,12 +54,12 @@ Texts quantize_language(const std::filesystem::path& model,
   job.input = model;
   job.texts = texts;
   job.output = output;
-  job.progress = reporter.sink();
+  job.sink = reporter.sink();
   return reporter.run([&] {
     ThreadSettings settings = thread_settings();
-    settings.threads = job.threads;
+    settings.threads = how.threads;
     const UseThreadSettings use(settings);
-    job.recipe = types_of(how);
+    job.types = types_of(how);
     const LanguageQuantizeReport found = quantize_language_model(job);
     return Texts(report::to_text(found), report::to_json(found));
   });
@@ -65,96 +72,60 @@ Texts convert_language(const std::filesystem::path& model, const std::filesystem
   return {report::to_text(found), report::to_json(found)};
 }
 
-/// @param how  without types
 Texts language_sensitivity_texts(const std::filesystem::path& model,
                                  const std::vector<std::filesystem::path>& texts,
                                  const std::vector<std::string>& choices,
-                                 const LanguageQuantizeArguments& how) {
+                                 const LanguageSensitivityArguments& how) {
   Reporter reporter(how.progress);
-  const LanguageQuantizeJob& given = how.job;
-  const LanguageSensitivityJob job{.input = model,
-                                   .tokenizer = given.tokenizer,
-                                   .texts = texts,
-                                   .is_synthetic = given.is_synthetic,
-                                   .state = given.state,
-                                   .choices = choices,
-                                   .samples = given.samples,
-                                   .damping = given.damping,
-                                   .rotates = given.rotates,
-                                   .seed = given.seed,
-                                   .threads = given.threads,
-                                   .progress = reporter.sink()};
+  LanguageSensitivityJob job = how.job;
+  job.input = model;
+  job.texts = texts;
+  job.choices = choices;
+  job.sink = reporter.sink();
   return reporter.run([&] {
     ThreadSettings settings = thread_settings();
-    settings.threads = job.threads;
+    settings.threads = how.threads;
     const UseThreadSettings use(settings);
     const LanguageSensitivity found = language_sensitivity(job);
     return Texts(report::to_text(found), report::to_json(found));
   });
 }
 
-using LanguageHowClass = nb::class_<LanguageQuantizeArguments>;
-using Job = LanguageQuantizeJob;
-using Path = std::filesystem::path;
-
-/// A property of the job.
-template <typename Field>
-void bind_field(LanguageHowClass& bound, const char* name, const Field& field) {
-  bound.def_prop_rw(
-      name, [field](LanguageQuantizeArguments& how) { return field(how.job); },
-      [field](LanguageQuantizeArguments& how, std::decay_t<decltype(field(how.job))> value) {
-        field(how.job) = std::move(value);
-      });
+template <typename Arguments>
+void bind_shared(nb::class_<Arguments>& how) {
+  how.def(nb::init<>())
+      .def_rw("threads", &Arguments::threads)
+      .def_rw("progress", &Arguments::progress, nb::arg().none());
 }
 
-void bind_types(LanguageHowClass& how) {
-  bind_field(how, "type", [](Job& job) -> std::string& { return job.recipe.type; });
-  bind_field(how, "table_type", [](Job& job) -> std::string& { return job.recipe.table_type; });
-  bind_field(how, "predict_loss", [](Job& job) -> bool& { return job.predicts_loss; });
-  bind_field(how, "recipe_output", [](Job& job) -> Path& { return job.recipe_output; });
-  const auto set_rules = [](LanguageQuantizeArguments& h, const Rules& rules) {
-    for (const auto& [pattern, type] : rules) {
-      h.job.recipe.rules.push_back({pattern, type, "rules"});
-    }
+void bind_quantize(nb::module_& module) {
+  using Arguments = LanguageQuantizeArguments;
+  nb::class_<Arguments> how(module, "LanguageQuantizeArguments");
+  bind_shared(how);
+  bind_fields(how, [](Arguments& a) {
+    return fields_of(static_cast<v0::LanguageQuantizeOptions&>(a.job));
+  });
+  const auto set_rules = [](Arguments& a, const Rules& rules) {
+    for (const auto& [pattern, type] : rules) a.job.types.rules.push_back({pattern, type, "rules"});
   };
-  const auto set_budget = [](LanguageQuantizeArguments& h, std::optional<std::uint64_t> size,
-                             std::optional<double> bits_per_weight,
-                             std::optional<double> max_loss) {
-    h.job.size = size;
-    h.job.bits_per_weight = bits_per_weight;
-    h.job.max_loss = max_loss;
-  };
-  how.def_rw("recipe", &LanguageQuantizeArguments::recipe, nb::arg().none())
-      .def_rw("recipe_text", &LanguageQuantizeArguments::recipe_text)
-      .def("set_rules", set_rules, nb::arg("rules"))
-      .def("set_budget", set_budget, nb::arg("size").none(), nb::arg("bits_per_weight").none(),
-           nb::arg("max_loss").none());
+  how.def_rw("recipe", &Arguments::recipe, nb::arg().none())
+      .def_rw("recipe_text", &Arguments::recipe_text)
+      .def("set_rules", set_rules, nb::arg("rules"));
 }
 
-void bind_fit(LanguageHowClass& how) {
-  bind_field(how, "samples", [](Job& job) -> std::size_t& { return job.samples.fit; });
-  bind_field(how, "held_out", [](Job& job) -> std::size_t& { return job.samples.held_out; });
-  bind_field(how, "sample_tokens", [](Job& job) -> std::size_t& { return job.samples.tokens; });
-  bind_field(how, "candidates", [](Job& job) -> int& { return job.groups.candidates; });
-  bind_field(how, "sweeps", [](Job& job) -> int& { return job.groups.sweeps; });
-  bind_field(how, "damping", [](Job& job) -> double& { return job.damping.channel; });
-  bind_field(how, "rotation", [](Job& job) -> bool& { return job.rotates; });
-  bind_field(how, "seed", [](Job& job) -> std::uint64_t& { return job.seed; });
+void bind_measuring(nb::module_& module) {
+  using Arguments = LanguageSensitivityArguments;
+  nb::class_<Arguments> how(module, "LanguageSensitivityArguments");
+  bind_shared(how);
+  bind_fields(how,
+              [](Arguments& a) { return fields_of(static_cast<v0::LanguageFitOptions&>(a.job)); });
 }
 
 }  // namespace
 
 void bind_language_quantize(nb::module_& module) {
-  LanguageHowClass how(module, "LanguageQuantizeArguments");
-  how.def(nb::init<>());
-  bind_types(how);
-  bind_fit(how);
-  bind_field(how, "tokenizer", [](Job& job) -> Path& { return job.tokenizer; });
-  bind_field(how, "synthetic", [](Job& job) -> bool& { return job.is_synthetic; });
-  bind_field(how, "state", [](Job& job) -> Path& { return job.state; });
-  bind_field(how, "decoded", [](Job& job) -> bool& { return job.is_decoded; });
-  bind_field(how, "threads", [](Job& job) -> int& { return job.threads; });
-  how.def_rw("progress", &LanguageQuantizeArguments::progress, nb::arg().none());
+  bind_quantize(module);
+  bind_measuring(module);
   module.def("convert_language", convert_language, nb::arg("model"), nb::arg("output"),
              nb::arg("lora"));
   module.def("language_sensitivity", language_sensitivity_texts, nb::arg("model"), nb::arg("texts"),

@@ -91,9 +91,9 @@ def test_a_state_continues(files: Path, tmp_path: Path) -> None:
 
 def test_errors(files: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.gguf"
-    for options, text in (({"steps": 0}, "steps of tuning: expected 1 or more"),
-                          ({"learning_rate": -1.0}, "learning rates of tuning"),
-                          ({"sample_tokens": 1}, "tokens of a calibration sample"),
+    for options, text in (({"steps": 0}, "steps: expected at least 1, found 0"),
+                          ({"learning_rate": -1.0}, "learning_rate: expected a number above 0"),
+                          ({"sample_tokens": 1}, "sample_tokens: expected at least 2, found 1"),
                           ({"threads": 0}, "threads: expected at least 1")):
         with pytest.raises(ValueError, match=text):
             distilled(files, output, **options)

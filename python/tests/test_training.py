@@ -116,13 +116,13 @@ def test_an_interrupted_run_continues(libtorch: None, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"epochs": 0}, ValueError, "epochs: expected at least 1, found 0"),
-        ({"epochs": -1}, ValueError, "epochs: expected at least 0, found -1"),
+        ({"epochs": 0}, ValueError, "epochs: expected 1 to 100000, found 0"),
+        ({"epochs": -1}, ValueError, "epochs: expected 1 to 100000, found -1"),
         ({"epochs": 1.5}, TypeError, "epochs: expected an integer, found 1.5"),
         ({"epoch": 1}, TypeError, "unexpected option 'epoch'"),
         ({"optimizer": "newton"}, ValueError, "optimizer: expected 'adam' or 'sgd', found"),
-        ({"learning_rate": -1.0}, ValueError, "learning rate: expected a number above 0"),
-        ({"learning_rate": float("nan")}, ValueError, "learning rate: expected a number above 0"),
+        ({"learning_rate": -1.0}, ValueError, "learning_rate: expected a number above 0"),
+        ({"learning_rate": float("nan")}, ValueError, "learning_rate: expected a number above 0"),
         ({"milestones": 0.5}, TypeError, "milestones: expected a list, found 0.5"),
         ({"precision": "int99"}, ValueError, "int99"),
         ({"temperature": 0.0}, ValueError, "temperature"),
@@ -130,7 +130,7 @@ def test_an_interrupted_run_continues(libtorch: None, tmp_path: Path) -> None:
         ({"stages": [4]}, TypeError, "stages\\[0\\]: expected a text, found 4"),
         ({"features": ["nothing=nothing"]}, ValueError, "nothing"),
         ({"crossbar_seconds": 1.0}, ValueError, "crossbar_seconds: only with crossbar="),
-        ({"calibration": 0}, ValueError, "calibration: expected at least 1, found 0"),
+        ({"calibration": 0}, ValueError, "calibration: expected 1 to 1073741824, found 0"),
         ({"teacher": []}, ValueError, "expected a teacher, found none"),
     ],
 )  # fmt: skip

@@ -298,7 +298,7 @@ CALLS: list[tuple[Any, type[Exception] | tuple[type[Exception], ...], str]] = [
     (language(rules=["a"]), T, "rules: expected a dict or None"),
     (language(rules={"a": 3}), T, "rules\\['a'\\]: expected a text"),
     (language(size="60M"), T, "size: expected an integer or None"),
-    (language(samples=-1), V, "samples: expected 0 to"),
+    (language(samples=-1), V, "samples: expected at least 1, found -1"),
     (language(threads=0), V, "threads: expected at least 1"),
     (lambda: ht.convert_language_model("nowhere", "x.gguf"), F, "nowhere"),
     (lambda: ht.convert_language_model(None, "x.gguf"), T, "model: expected a text or a path"),

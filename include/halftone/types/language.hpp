@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens, how they are drawn, what was written, and how well texts are predicted.
+// How models are opened, tokens are drawn, what was written, and how well texts are predicted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,12 +12,30 @@
 #include <vector>
 
 #include "halftone/export.hpp"
+#include "halftone/types/resources.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
   /// A token, by its number in the vocabulary.
   using Token = std::int32_t;
   inline constexpr Token kNoToken = -1;  ///< no token
+
+  /// For LanguageModel::open().
+  struct LanguageModelOptions {
+    std::filesystem::path tokenizer{};  ///< a file, for a model of llama2.c; else empty
+    /// Tokens of a sequence at most; nullopt: as the model says, 4096 at most.
+    std::optional<std::size_t> context{};
+    std::size_t sequences = 1;  ///< that the model remembers, each in memory of its own
+    /// How keys and values are kept: "float32", "float16", or "int8" with a scale for each head.
+    std::string cache = "float16";
+    bool float_activations = false;  ///< round no inputs of layers to 8 bits; decode the weights
+    /// Low-rank changes of matrices: a folder of the package peft, or a GGUF file; empty: none.
+    std::filesystem::path lora{};
+    /// "cpu", or a graphics card as devices() names them: "opencl:0", or "cuda" for the first one.
+    /// Logits have the same bits.
+    std::string device = "cpu";
+    Resources resources{};  ///< of all calls
+  };
 
   /// How tokens are drawn, in these steps on the logits l, each on the tokens that those before it
   /// have left:

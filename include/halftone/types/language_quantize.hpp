@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of a language model, and what became of it.
+// How language models are quantized and measured, and what became of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "halftone/export.hpp"
+#include "halftone/types/resources.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -32,6 +34,51 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<TypeRule> rules{};  ///< of single matrices; a later one wins
 
     bool operator==(const TypeRecipe& other) const = default;
+  };
+
+  /// The samples of a language model that is quantized or measured, and what is made of them.
+  struct LanguageFitOptions {
+    std::filesystem::path tokenizer{};  ///< a file, for a model of llama2.c; else empty
+    bool synthetic = false;  ///< instead of texts: fit to samples that the model writes itself
+    /// A file that keeps what was fitted and measured: the same call continues after an
+    /// interruption and has the same result; empty: none. It is left there.
+    std::filesystem::path state{};
+    std::size_t samples = 64;         ///< of the texts to fit to, at most; evenly spaced
+    std::size_t held_out = 16;        ///< of the texts to judge by, which the fit does not see
+    std::size_t sample_tokens = 512;  ///< of each sample, at least 2
+    /// Share of each input's second moment that is added to it, at least 0: more trusts the texts
+    /// less.
+    double damping = 0.05;
+    /// Spread outliers over the channels, in Halftone's own files. Types of GGUF have no rotations.
+    bool rotates = true;
+    std::uint64_t seed = 0;
+    Resources resources{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// For quantize_language_model(). One of types, size_bytes, bits_per_weight and max_loss says
+  /// which type each matrix gets.
+  struct LanguageQuantizeOptions : LanguageFitOptions {
+    TypeRecipe types{};
+    /// The types of the least predicted loss for a file of so many bytes.
+    std::optional<std::uint64_t> size_bytes{};
+    /// The same for so many bits per weight of all matrices: above 0, 32 at most.
+    std::optional<double> bits_per_weight{};
+    /// The types of the fewest bytes whose predicted divergence is at most so much, in nats per
+    /// token: above 0.
+    std::optional<double> max_loss{};
+    bool predict_loss = false;              ///< of given types too, which takes longer
+    std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
+    int candidates = 8;                     ///< scales to try for each group of weights: 1 to 64
+    int sweeps = 2;        ///< passes that choose scales and codes anew by the outputs: 0 to 100
+    bool decoded = false;  ///< write what codes represent as float32, for programs without codes
+  };
+
+  /// For language_sensitivity().
+  struct LanguageSensitivityOptions : LanguageFitOptions {
+    /// Types such as "Q4_K" or "2x6"; empty: those that quantize_language_model() chooses from for
+    /// a size, of GGUF for a GGUF file and Halftone's own for others.
+    std::vector<std::string> choices{};
   };
 
   /// A matrix of a quantized model.

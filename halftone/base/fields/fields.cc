@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/base/fields/fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone {
+namespace {
+
+static_assert(std::is_same_v<std::size_t, std::uint64_t>);
+
+constexpr const char* kNothing = "none";
+
+std::string text_of(double value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(int value) { return std::to_string(value); }
+std::string text_of(std::uint64_t value) { return std::to_string(value); }
+std::string text_of(const std::string& value) { return value.empty() ? kNothing : value; }
+std::string text_of(const std::filesystem::path& value) { return text_of(value.string()); }
+std::string text_of(const std::vector<double>& values) {
+  std::string text;
+  for (const double each : values) text += (text.empty() ? "" : ", ") + text_of(each);
+  return "[" + text + "]";
+}
+template <typename T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? text_of(*value) : kNothing;
+}
+
+/// The numbers of a value, of which there may be none.
+std::vector<double> numbers_of(const std::vector<double>& values) { return values; }
+template <typename T>
+std::vector<double> numbers_of(const std::optional<T>& value) {
+  return value ? std::vector<double>{static_cast<double>(*value)} : std::vector<double>{};
+}
+template <typename T>
+std::vector<double> numbers_of(const T& value) {
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    return {static_cast<double>(value)};
+  } else {
+    return {};
+  }
+}
+
+}  // namespace
+
+bool FieldRange::contains(double value) const {
+  return (is_open ? value > low : value >= low) && value <= high;
+}
+
+std::string Field::option_name() const {
+  if (!option.empty()) return option;
+  std::string text = "--" + name;
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+std::string Field::range_text() const {
+  std::string list;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    list += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  }
+  if (!list.empty()) return list;
+  if (range.has_low() && range.has_high()) {
+    return text_of(range.low) + " to " + text_of(range.high);
+  }
+  if (range.has_low()) return (range.is_open ? "a number above " : "at least ") + text_of(range.low);
+  return "";
+}
+
+std::string Field::value_text() const {
+  return std::visit([](const auto* value) { return text_of(*value); }, place);
+}
+
+std::string_view Field::kind() const {
+  constexpr std::string_view kKinds[] = {"bool", "int",    "int", "float", "str",
+                                         "path", "floats", "int", "float"};
+  static_assert(std::size(kKinds) == std::variant_size_v<FieldPlace>);
+  return kKinds[place.index()];
+}
+
+bool Field::is_optional() const {
+  return std::holds_alternative<std::filesystem::path*>(place) ||
+         std::holds_alternative<std::optional<std::uint64_t>*>(place) ||
+         std::holds_alternative<std::optional<double>*>(place);
+}
+
+void Field::check() const {
+  const auto numbers = std::visit([](const auto* value) { return numbers_of(*value); }, place);
+  const bool fits = std::ranges::all_of(numbers, [&](double each) { return range.contains(each); });
+  const bool is_word = words.empty() || std::ranges::count(words, value_text()) > 0;
+  if (fits && is_word) return;
+  fail(ErrorKind::kUsage, name + ": expected " + range_text() + ", found " + value_text());
+}
+
+const Field* find_field(const Fields& fields, std::string_view name) {
+  const auto found = std::ranges::find(fields, name, &Field::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+Fields joined(Fields first, Fields second) {
+  first.insert(first.end(), std::make_move_iterator(second.begin()),
+               std::make_move_iterator(second.end()));
+  return first;
+}
+
+}  // namespace halftone

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of jobs are the same in the compiled module, in Python, its reference and the program."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+
+import halftone as ht
+from conftest import ROOT
+from halftone._fields import check_options, fields_of, set_fields
+
+#: The dictionary of options of a job, and the verbs of the program that have them.
+JOBS = {
+    "train": (ht.TrainOptions, ("train", "distill")),
+    "distill": (ht.DistillOptions, ("distill",)),
+    "distill_language_model": (ht.LanguageDistillOptions, ("distill",)),
+    "quantize_language_model": (ht.LanguageQuantizeOptions, ("quantize",)),
+    "language_sensitivity": (ht.LanguageFitOptions, ("quantize", "sensitivity")),
+    "generate": (ht.GenerateOptions, ("generate",)),
+    "open": (ht.LanguageModelOptions, ("generate", "chat")),
+}
+#: Options that are no fields: lists of texts.
+LISTS = {"stages", "features", "stop"}
+#: Fields whose option of the program is that of something else, or says more.
+ELSEWHERE = {"batch", "seed", "learning_rate", "held_out", "type", "max_loss", "synthetic", "sequence",
+             "sequences"}
+KINDS = {"bool": {bool}, "int": {int}, "float": {float}, "str": {str}, "path": {str}}
+
+
+def members(hint: Any) -> set[Any]:
+    """The types of a hint; a word is a text."""
+    if get_origin(hint) is None:
+        return {hint}
+    if isinstance(get_args(hint)[0], str):
+        return {str}
+    return {each for member in get_args(hint) for each in members(member)}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_hints_have_the_fields(job: str) -> None:
+    options, _ = JOBS[job]
+    hints = get_type_hints(options)
+    fields = fields_of(job)
+    assert set(fields) <= set(hints)
+    listed = {name for each in JOBS for name in fields_of(each)}
+    assert set(hints) <= listed | LISTS
+    for field in fields.values():
+        hint = hints[field.name]
+        if field.kind == "floats":
+            assert members(hint) == {float}, field.name
+            continue
+        assert KINDS[field.kind] <= members(hint), field.name
+        if field.kind != "str" or field.name == "crossbar":
+            assert (type(None) in members(hint)) == (field.default is None), field.name
+        if get_origin(hint) is not None and isinstance(get_args(hint)[0], str):
+            words = field.range.replace(" or ", ", ").split(", ")
+            assert set(get_args(hint)) == set(words), field.name
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_reference_has_the_fields(job: str) -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    for field in fields_of(job).values():
+        assert field.line in page, field.name
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_program_has_the_fields(job: str) -> None:
+    program = os.environ.get("HALFTONE_PROGRAM")
+    if program is None:
+        pytest.skip("HALFTONE_PROGRAM is not set")
+    for verb in JOBS[job][1]:
+        done = subprocess.run([program, verb, "--help"], capture_output=True, text=True, check=True)
+        text = " ".join(done.stdout.split())
+        for field in fields_of(job).values():
+            if field.name in ELSEWHERE or (field.name, verb) == ("state", "sensitivity"):
+                continue
+            found = re.search(rf" {re.escape(field.option)}(?= )([^-]*)", text)
+            assert found, f"{verb} {field.option}"
+            if field.kind == "float" and field.default is not None:
+                assert f"={field.default:g}" in text[found.start() : found.end() + 20], field.name
+            if field.kind != "bool" or not field.option.startswith("--no-"):
+                assert field.text in text, field.name
+
+
+def test_defaults_are_those_of_new_structs() -> None:
+    assert fields_of("generate")["top_p"].default == 0.95
+    assert fields_of("train")["milestones"].default == [0.5, 0.75]
+    assert fields_of("train")["checkpoint"].default is None
+    assert fields_of("train")["batch_norm"].default is True
+    assert fields_of("distill_language_model")["learning_rate"].default is None
+    assert fields_of("quantize_language_model")["samples"].default == 64
+    with pytest.raises(ValueError, match="job: found 'none'"):
+        fields_of("none")
+
+
+def test_values_out_of_range_are_refused() -> None:
+    how = ht._language.native.GenerateArguments()  # type: ignore[attr-defined]
+    set_fields(how, {"top_k": 3, "control": True, "min_p": 0})
+    for name, value, message in (
+        ("top_k", -1, r"top_k: expected 0 to 2\^63 - 1, found -1"),
+        ("top_k", 1 << 70, "top_k: expected 0 to"),
+        ("min_p", 2.0, "min_p: expected 0 to 1, found 2"),
+        ("repeat_penalty", 0.0, "repeat_penalty: expected a number above 0, found 0"),
+        ("heat", 1, "unexpected option 'heat'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            set_fields(how, {name: value})
+    with pytest.raises(TypeError, match="unexpected option 'heat'"):
+        check_options({"heat": 1}, ht.GenerateOptions)
