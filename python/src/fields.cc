@@ -31,7 +31,7 @@ void set_place(const Field& field, const nb::object& value, T& place) {
 nb::object default_of(const Field& field) {
   return std::visit(
       [&](const auto* value) -> nb::object {
-        if (field.is_optional() && field.value_text() == "none") return nb::none();
+        if (field.value_text() == "none") return nb::none();
         return nb::cast(*value);
       },
       field.place);

@@ -72,7 +72,8 @@ std::string Field::range_text() const {
   if (range.has_low() && range.has_high()) {
     return text_of(range.low) + " to " + text_of(range.high);
   }
-  if (range.has_low()) return (range.is_open ? "a number above " : "at least ") + text_of(range.low);
+  if (range.has_low())
+    return (range.is_open ? "a number above " : "at least ") + text_of(range.low);
   return "";
 }
 

@@ -49,7 +49,8 @@ struct Field {
   std::string clearing_text{};
 
   [[nodiscard]] std::string option_name() const;  ///< "--top-k", with short forms if it has any
-  /// What the field may be: "1 to 16", "a number above 0", "at least 0", "adam or sgd"; empty: anything.
+  /// What the field may be: "1 to 16", "a number above 0", "at least 0", "adam or sgd"; empty:
+  /// anything.
   [[nodiscard]] std::string range_text() const;
   /// "0.95", "adam", "false"; "none" of what is not set.
   [[nodiscard]] std::string value_text() const;

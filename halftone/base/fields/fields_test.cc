@@ -41,12 +41,13 @@ TEST(Fields, SayWhatTheyMayBe) {
     found.push_back(field.option_name() + " " + std::string(field.kind()) + " " +
                     field.value_text() + ": " + field.range_text());
   }
-  EXPECT_EQ(found, (std::vector<std::string>{
-                       "--no-flip bool true: ", "--bits int 3: 1 to 8",
-                       "-n,--passes int 1: at least 1", "--learning-rate float 0.001: a number above 0",
-                       "--schedule str cosine: cosine, step or constant",
-                       "--file path none: ", "--milestones floats [0.5, 0.75]: 0 to 1",
-                       "--memory int none: ", "--minutes float none: a number above 0"}));
+  EXPECT_EQ(found,
+            (std::vector<std::string>{
+                "--no-flip bool true: ", "--bits int 3: 1 to 8", "-n,--passes int 1: at least 1",
+                "--learning-rate float 0.001: a number above 0",
+                "--schedule str cosine: cosine, step or constant",
+                "--file path none: ", "--milestones floats [0.5, 0.75]: 0 to 1",
+                "--memory int none: ", "--minutes float none: a number above 0"}));
 }
 
 TEST(Fields, AreFoundByName) {
