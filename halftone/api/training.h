@@ -34,7 +34,8 @@ struct DistillSettings {
   /// Quantizes the student before it learns.
   /// nullopt: the student is trained as it is.
   std::optional<compress::Recipe> recipe{};
-  std::size_t calibration_samples = 2000;       ///< from the front, for the quantization
+  /// From the front, for the quantization.
+  std::size_t calibration_samples = v0::TeachingOptions{}.calibration;
   std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions
   std::vector<train::Stage> stages{};           ///< in more bits, before those of the recipe
   /// The student's layers of bits see weights as arrays of this device represent them at the age

@@ -23,11 +23,14 @@ enum class OptimizerKind { kSgd, kAdam };
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdam;
-  double rate = 1e-3;         ///< learning rate before the schedule's factor
-  double level_rate = 1;      ///< learning rate of level parameters, relative to `rate`
-  double momentum = 0.9;      ///< Nesterov momentum of SGD
-  double weight_decay = 0;    ///< decoupled with Adam (AdamW); levels do not decay
-  double clip_grad_norm = 0;  ///< maximum norm of the gradient; 0: no clipping
+  double rate = v0::TrainOptions{}.learning_rate;  ///< before the schedule's factor
+  /// Learning rate of level parameters, relative to `rate`.
+  double level_rate = v0::TeachingOptions{}.level_rate_factor;
+  double momentum = v0::TrainOptions{}.momentum;  ///< Nesterov momentum of SGD
+  /// Decoupled with Adam (AdamW); levels do not decay.
+  double weight_decay = v0::TrainOptions{}.weight_decay;
+  /// Maximum norm of the gradient; 0: no clipping.
+  double clip_grad_norm = v0::TrainOptions{}.clip_grad_norm;
   ScheduleOptions schedule{};
 };
 
@@ -41,8 +44,8 @@ enum class LossKind {
 std::string_view to_string(LossKind kind);  ///< "auto", "kl", "mse"
 
 struct LossOptions {
-  double label_weight = 0;  ///< lambda, 0 to 1
-  double temperature = 4;   ///< T > 0
+  double label_weight = v0::TeachingOptions{}.label_weight;  ///< lambda, 0 to 1
+  double temperature = v0::TeachingOptions{}.temperature;    ///< T > 0
   LossKind kind = LossKind::kAuto;
 };
 
@@ -56,8 +59,9 @@ using v0::FeatureMatch;
 FeatureMatch parse_feature_match(std::string_view text);
 
 struct CheckpointOptions {
-  std::string path;     ///< empty: no checkpoints
-  double minutes = 10;  ///< between two saves; 0: before every step
+  std::string path;  ///< empty: no checkpoints
+  /// Between two saves; 0: before every step.
+  double minutes = v0::TrainOptions{}.checkpoint_minutes;
   bool resume = false;  ///< continue from the file; if false, it must not exist
 };
 
@@ -68,10 +72,13 @@ using v0::Stage;
 ///         least 1
 std::vector<Stage> parse_stages(const std::vector<std::string>& texts);
 
+/// Their defaults are those of v0::TrainOptions, of which api/training_options.h makes them.
 struct TrainOptions {
-  std::size_t epochs = 1;
-  std::size_t batch = 128;  ///< samples of a step, in `parts` lanes of equal size
-  std::size_t parts = 2;    ///< of a batch; changes the bits of the result, unlike devices
+  std::size_t epochs = v0::TrainOptions{}.epochs;
+  /// Samples of a step, in `parts` lanes of equal size.
+  std::size_t batch = v0::TrainOptions{}.batch;
+  /// Of a batch; changes the bits of the result, unlike devices.
+  std::size_t parts = v0::TrainOptions{}.parts;
   OptimizerOptions optimizer;
   LossOptions loss;
   std::vector<FeatureMatch> features{};  ///< of the first teacher; their loss is added
@@ -82,11 +89,11 @@ struct TrainOptions {
   /// divided by it: a power of two that keeps gradients within the range of
   /// PrecisionOptions::gradients.
   /// Source: Micikevicius et al., Mixed Precision Training, ICLR 2018 (arXiv:1710.03740).
-  double loss_scale = 1;
+  double loss_scale = v0::TrainOptions{}.loss_scale;
   AugmentOptions augment;
   /// Share of the steps after which layers are frozen one by one, from the first on, at equal
   /// intervals; later layers adapt to the frozen ones. 1: no layer is frozen.
-  double freeze_from = 1;
+  double freeze_from = v0::TrainOptions{}.freeze_from;
   std::uint64_t seed = 0;
   double validation_split = 0;  ///< share of validation samples; the seed selects them
   std::size_t patience = 0;     ///< stop after so many epochs without improvement; 0: never

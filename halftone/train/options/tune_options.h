@@ -28,13 +28,14 @@ struct TuneHistory {
 /// of scales by about the learning rate in a step; gains, biases and matrices of bases by about the
 /// learning rate times their root mean square.
 struct TuneOptions {
-  std::size_t steps = 200;
-  std::size_t batch = 4;  ///< samples of a step
+  std::size_t steps = v0::LanguageDistillOptions{}.steps;
+  std::size_t batch = v0::LanguageDistillOptions{}.batch;  ///< samples of a step
   /// Learning rate, which falls to 0 along a cosine. Without one it is 0.003 sqrt(D), at most
   /// 0.003, for the divergence D of the held-out samples before the first step in nats per token.
   std::optional<double> rate{};
-  double basis_rate = 1;  ///< learning rate of the matrices of vector bases, relative to `rate`
-  double warm_up = 0.1;   ///< share of the steps in which the learning rate rises from 0
+  /// Learning rate of the matrices of vector bases, relative to `rate`.
+  double basis_rate = v0::LanguageDistillOptions{}.basis_rate_factor;
+  double warm_up = 0.1;             ///< share of the steps in which the learning rate rises from 0
   std::size_t evaluations = 8;      ///< after steps, at equal intervals; the best state is kept
   std::optional<double> minutes{};  ///< the run ends after this time, with the best state so far
   std::uint64_t seed = 0;           ///< of the order of the samples

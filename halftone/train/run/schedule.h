@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/types/train.hpp"
+
 namespace halftone::train {
 
 enum class ScheduleKind {
@@ -18,9 +20,10 @@ std::string_view to_string(ScheduleKind kind);  ///< "cosine", "step", "constant
 
 struct ScheduleOptions {
   ScheduleKind kind = ScheduleKind::kCosine;
-  std::vector<double> milestones{0.5, 0.75};  ///< of kStep: rising shares of the steps, in (0, 1)
-  double decay = 0.1;                         ///< of kStep, in (0, 1]
-  double warm_up = 0;                         ///< epochs of linear increase from 0
+  /// Of kStep: rising shares of the steps, in (0, 1).
+  std::vector<double> milestones = v0::TrainOptions{}.milestones;
+  double decay = v0::TrainOptions{}.schedule_decay;   ///< of kStep, in (0, 1]
+  double warm_up = v0::TrainOptions{}.warmup_epochs;  ///< epochs of linear increase from 0
 };
 
 /// The factor on the learning rate in each step.
