@@ -167,7 +167,7 @@ def quantize(
     or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
     {"bytes": 60_000} or "bytes=60k". The report is a BudgetReport then, and the file that of
     `halftone quantize --budget`. choices, loss, test_data, test_limit, state: as in sensitivity().
-    tries: networks to quantize, at most; None: 4.
+    tries: networks to quantize, at most; None: as many as the program.
     metric, largest_drop: a function that says how good a network is, the higher the better, and how
     much it may lose: metric(model), or metric(outputs, labels) on test_data or else the data, in
     memory. If the quantized network loses more, the layers that lose most stay float: as few as
@@ -228,7 +228,7 @@ def quantize(
             lambda more: recipe_of(recipe, settings, [*skip_list(skipped), *more], bits), how,
         )  # fmt: skip
         if budget is not None:
-            limits = native.Limits(limits_of(budget), tries or 4, file, measuring.native(inputs, scale))
+            limits = native.Limits(limits_of(budget), tries, file, measuring.native(inputs, scale))
             with impossible_budgets():
                 within = native.quantize_within(network._network, samples, rules, limits, how)
             return _finished(fit, within, output)

@@ -35,7 +35,7 @@ struct Choices {
 /// What a network must keep to.
 struct Limits {
   std::vector<std::string> texts{};  ///< as those of budget_named()
-  std::size_t tries = v0::kBudgetTries;
+  std::size_t tries = 0;
   std::filesystem::path output{};  ///< whose bytes count; empty: a .circle file
   Choices choices{};
 };
@@ -137,11 +137,12 @@ void bind_choices(nb::module_& module) {
   nb::class_<Limits>(module, "Limits")
       .def(
           "__init__",
-          [](Limits* limits, std::vector<std::string> texts, std::size_t tries,
+          [](Limits* limits, std::vector<std::string> texts, std::optional<std::size_t> tries,
              std::filesystem::path output, const Choices& choices) {
-            new (limits) Limits{std::move(texts), tries, std::move(output), choices};
+            new (limits) Limits{std::move(texts), tries.value_or(v0::kBudgetTries),
+                                std::move(output), choices};
           },
-          nb::arg("texts"), nb::arg("tries"), nb::arg("output"), nb::arg("choices"),
+          nb::arg("texts"), nb::arg("tries").none(), nb::arg("output"), nb::arg("choices"),
           nb::keep_alive<1, 5>());
 }
 
