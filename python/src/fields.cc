@@ -46,11 +46,11 @@ void set_field(const Fields& fields, const std::string& name, const nb::object& 
   field->check();
 }
 
-nb::list field_rows(const Fields& fields) {
-  nb::list rows;
+std::vector<FieldRow> field_rows(const Fields& fields) {
+  std::vector<FieldRow> rows;
   for (const Field& field : fields) {
-    rows.append(nb::make_tuple(field.name, std::string(field.kind()), default_of(field),
-                               field.range_text(), field.text, field.option_name()));
+    rows.emplace_back(field.name, std::string(field.kind()), default_of(field), field.range_text(),
+                      field.text, field.option_name());
   }
   return rows;
 }

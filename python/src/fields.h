@@ -5,6 +5,8 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "halftone/base/fields/fields.h"
 
@@ -14,9 +16,11 @@ namespace halftone::python {
 /// @throws Error kUsage if there is no such field, or "top_k: expected at least 0, found -1"
 void set_field(const Fields& fields, const std::string& name, const nanobind::object& value);
 
-/// What the reference and the tests of the package need of each field:
-/// (name, kind, default, range, sentence, option).
-nanobind::list field_rows(const Fields& fields);
+/// Name, kind, default, range, sentence, option.
+using FieldRow =
+    std::tuple<std::string, std::string, nanobind::object, std::string, std::string, std::string>;
+/// What the reference and the tests of the package need of each field.
+std::vector<FieldRow> field_rows(const Fields& fields);
 
 /// Gives a class the method set(name, value).
 /// @param fields_of  fields_of(arguments) lists the fields
