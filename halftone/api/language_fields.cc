@@ -20,11 +20,8 @@ Fields fields_of(v0::LanguageModelOptions& o) {
        Range::from(1)},
       {"sequences", &o.sequences, "Sequences that the model remembers, each in memory of its own",
        Range::from(1)},
-      {"cache",
-       &o.cache,
-       "How a language model keeps keys and values",
-       {},
-       {"float32", "float16", "int8"}},
+      Field::word("cache", &o.cache, "How a language model keeps keys and values",
+                  {"float32", "float16", "int8"}),
       {"lora", &o.lora,
        "Low-rank changes of matrices: a folder of the package peft, or a GGUF file"},
       {"device", &o.device,
@@ -43,13 +40,10 @@ Fields fields_of(v0::LanguageFitOptions& o) {
       {"damping", &o.damping,
        "Share of each input's second moment that is added to it: more trusts the texts less",
        Range::from(0)},
-      {"rotation",
-       &o.rotates,
-       "Rotations spread outliers over the channels, in Halftone's own files",
-       {},
-       {},
-       "--no-rotation",
-       "Keep the basis of the model; else rotations spread outliers over the channels"},
+      Field::clearable(
+          "rotation", &o.rotates,
+          "Rotations spread outliers over the channels, in Halftone's own files", "--no-rotation",
+          "Keep the basis of the model; else rotations spread outliers over the channels"),
       {"synthetic", &o.synthetic, "Instead of texts: samples that the model writes itself"},
       {"tokenizer", &o.tokenizer, "Tokenizer of a .bin file of llama2.c"},
       {"state", &o.state, "File that keeps what was fitted, so that an interrupted run continues"},
@@ -75,12 +69,9 @@ Fields fields_of(v0::LanguageQuantizeOptions& o) {
        Range::above(0)},
       {"predict_loss", &o.predict_loss,
        "Predict the divergence of given types as well, which takes longer"},
-      {"recipe_output",
-       &o.recipe_output,
-       "File to write the types, or with --budget the bits, to, for --recipe",
-       {},
-       {},
-       "--write-recipe"},
+      Field{"recipe_output", &o.recipe_output,
+            "File to write the types, or with --budget the bits, to, for --recipe"}
+          .as("--write-recipe"),
       {"decoded", &o.decoded,
        "Write the numbers that codes represent, as float32, for programs without codes; of a "
        "folder of Hugging Face, a folder"},
@@ -112,17 +103,14 @@ Fields fields_of(v0::SamplingOptions& o) {
 
 Fields fields_of(v0::GenerateOptions& o) {
   Fields fields = {
-      {"max_tokens", &o.max_tokens, "Tokens to generate at most", {}, {}, "-n,--tokens"}};
+      Field{"max_tokens", &o.max_tokens, "Tokens to generate at most"}.as("-n,--tokens")};
   fields = joined(std::move(fields), fields_of(o.sampling));
   return joined(
       std::move(fields),
       {{"sequence", &o.sequence, "Sequence of the model that is continued"},
-       {"control",
-        &o.control,
-        "Read control tokens such as <|im_start|> in the prompt; else they are plain text",
-        {},
-        {},
-        "--control-tokens"}});
+       Field{"control", &o.control,
+             "Read control tokens such as <|im_start|> in the prompt; else they are plain text"}
+           .as("--control-tokens")});
 }
 
 }  // namespace halftone

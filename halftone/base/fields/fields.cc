@@ -58,9 +58,9 @@ bool FieldRange::contains(double value) const {
 
 std::string Field::option_name() const {
   if (!option.empty()) return option;
-  std::string text = "--" + name;
-  std::ranges::replace(text, '_', '-');
-  return text;
+  std::string made = "--" + name;
+  std::ranges::replace(made, '_', '-');
+  return made;
 }
 
 std::string Field::range_text() const {

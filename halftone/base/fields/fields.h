@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -47,6 +48,23 @@ struct Field {
   std::string option{};              ///< "-n,--tokens", where it is not that of the name
   /// Of a flag that clears the field: its sentence. Empty: the flag sets it.
   std::string clearing_text{};
+
+  /// One of some words.
+  static Field word(std::string name, std::string* place, std::string text,
+                    std::vector<std::string> words) {
+    return {std::move(name), place, std::move(text), {}, std::move(words)};
+  }
+  /// A field that is true by default, with the flag that clears it.
+  static Field clearable(std::string name, bool* place, std::string text, std::string option,
+                         std::string clearing_text) {
+    return {std::move(name),         place, std::move(text), {}, {}, std::move(option),
+            std::move(clearing_text)};
+  }
+  /// The same field with an option of another name.
+  [[nodiscard]] Field as(std::string name_of_option) && {
+    option = std::move(name_of_option);
+    return std::move(*this);
+  }
 
   [[nodiscard]] std::string option_name() const;  ///< "--top-k", with short forms if it has any
   /// What the field may be: "1 to 16", "a number above 0", "at least 0", "adam or sgd"; empty:
