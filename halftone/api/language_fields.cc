@@ -11,6 +11,12 @@ using Range = FieldRange;
 
 }  // namespace
 
+Field device_field(std::string& device) {
+  return {"device", &device,
+          "Where the model runs, with the same bits: cpu, or a graphics card of `halftone devices` "
+          "such as cuda or opencl:0"};
+}
+
 Fields fields_of(v0::LanguageModelOptions& o) {
   return {
       {"tokenizer", &o.tokenizer, "Tokenizer of a .bin file of llama2.c"},
@@ -24,9 +30,7 @@ Fields fields_of(v0::LanguageModelOptions& o) {
                   {"float32", "float16", "int8"}),
       {"lora", &o.lora,
        "Low-rank changes of matrices: a folder of the package peft, or a GGUF file"},
-      {"device", &o.device,
-       "Where a language model runs, with the same logits: cpu, or a graphics card of `halftone "
-       "devices` such as cuda or opencl:0"},
+      device_field(o.device),
       {"float_activations", &o.float_activations,
        "Round no activations to 8 bits: codes of weights are decoded to float32"},
   };

@@ -2,6 +2,8 @@
 // The fields of the options that the C++ API, the command line and Python share.
 #pragma once
 
+#include <string>
+
 #include "halftone/base/fields/fields.h"
 #include "halftone/types/language.hpp"
 #include "halftone/types/language_distill.hpp"
@@ -14,6 +16,8 @@ Fields fields_of(v0::TrainOptions& options);
 /// Without stages, features and memory.
 Fields fields_of(v0::TeachingOptions& options);
 Fields fields_of(v0::LanguageDistillOptions& options);
+/// Where a model runs: of all options that have it.
+Field device_field(std::string& device);
 Fields fields_of(v0::LanguageModelOptions& options);
 /// What quantizing and measuring a language model have in common.
 Fields fields_of(v0::LanguageFitOptions& options);
