@@ -53,6 +53,7 @@ TEST_F(ProgramLanguageSensitivity, PredictsLossesAsABudgetDoes) {
   for (const json& choice : found["choices"]) names.push_back(choice["name"]);
   EXPECT_THAT(names,
               testing::ElementsAre("4x8", "4x9", "4x10", "2x6", "2x7", "2x8", "2x10", "Q8_0"));
+  EXPECT_EQ(found["units"][14], json({{"layers", {14}}, {"may_change", true}}));
   double sum = 0;
   for (const json& cost : found["choices"][5]["layers"]) {
     EXPECT_GT(cost["loss"], 0);
@@ -152,6 +153,9 @@ TEST_F(ProgramLanguageSensitivity, IsLimitedByBudgets) {
            options;
   };
   const json sized = json::parse(run_well(quantize("a.safetensors", "--size 70kB")).out);
+  ASSERT_GE(sized["front"].size(), 2U);
+  EXPECT_LT(sized["front"][0]["bytes"], sized["front"][1]["bytes"]);
+  EXPECT_GT(sized["front"][0]["loss"], sized["front"][1]["loss"]);
   (void)run_well(quantize("b.safetensors", "--budget bytes=70k"));
   EXPECT_EQ(read_file(path("a.safetensors")), read_file(path("b.safetensors")));
   const double loss = 2 * sized["predicted_loss"].get<double>();
@@ -166,7 +170,8 @@ TEST_F(ProgramLanguageSensitivity, IsLimitedByBudgets) {
   refused("--budget loss=0.1 --type 2x8", 2, "--type excludes --budget");
   refused("--budget us=3", 2, "of a language model: expected bytes= or loss=");
   refused("--budget bytes=70k,loss=1", 2, "of a language model: expected bytes= or loss=");
-  refused("--budget loss=1e-9", 2, "allow more");
+  refused("--budget loss=1e-9", 4,
+          "budget loss=1e-09 cannot be met with these choices: the least is 0.");
 }
 
 TEST_F(ProgramLanguageSensitivity, TellsNetworksFromLanguageModels) {

@@ -66,7 +66,14 @@ TEST_F(ProgramSensitivity, MeasuresLayersInEachChoice) {
   EXPECT_EQ(found["weighted_by"], "gradients");
   EXPECT_EQ(found["samples"], 60);
   ASSERT_EQ(found["layers"].size(), 2U);
-  EXPECT_EQ(found["layers"][0]["name"], "dense1");
+  EXPECT_EQ(found["layers"][0], json({{"name", "dense1"},
+                                      {"operator", "FullyConnected"},
+                                      {"float_bytes", 24 * 784 * 4},
+                                      {"type", "F32"},
+                                      {"rows", 24},
+                                      {"cols", 784},
+                                      {"bytes", 24 * 784 * 4}}));
+  EXPECT_EQ(found["tokens"], json());
   EXPECT_EQ(found["units"], json::parse(R"([{"layers":[0],"may_change":true},
                                             {"layers":[1],"may_change":true}])"));
   ASSERT_EQ(found["choices"].size(), 3U);
@@ -75,6 +82,9 @@ TEST_F(ProgramSensitivity, MeasuresLayersInEachChoice) {
   EXPECT_EQ(two["layers"][0]["activation_bits"], 2);
   EXPECT_GT(two["layers"][0]["us"], 0);
   EXPECT_GT(two["us"], two["layers"][0]["us"]);
+  EXPECT_EQ(two["weight_bits"], 2);
+  EXPECT_EQ(two["bytes"],
+            two["units"][0]["bytes"].get<int>() + two["units"][1]["bytes"].get<int>());
   EXPECT_EQ(found["choices"][1]["layers"][0]["activation_bits"], 32);
   EXPECT_EQ(found["choices"][2]["units"][0]["loss"], 0);
   EXPECT_EQ(found["choices"][2]["layers"][1]["sqnr_db"], json());

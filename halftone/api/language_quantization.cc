@@ -18,6 +18,7 @@
 #include "halftone/base/folder.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/paths.h"
+#include "halftone/base/printable.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/new_gguf.h"
@@ -124,10 +125,6 @@ class LanguageQuantizer {
     Menu menu;
     if (has_budget()) {
       menu = make_menu();
-      if (!job_.max_loss) {
-        menu.budget = bytes_for_matrices(menu);
-        lm::require_size(menu.least, menu.budget);
-      }
     } else {
       choice = given_types();
     }
@@ -137,6 +134,7 @@ class LanguageQuantizer {
     if (has_budget()) {
       lm::BudgetedTypes types = budgeted_types(menu, progress_until(kShareOfCosts));
       report.predicted_loss = types.loss;
+      report.front = std::move(types.front);
       choice = std::move(types.choice);
     } else if (job_.predict_loss) {
       report.predicted_loss = predicted_loss(choice, progress_until(kShareOfCosts));
@@ -260,30 +258,47 @@ class LanguageQuantizer {
     return lm::to_toml(folding_.description(), choice, comments);
   }
 
-  /// What a budget may choose from.
+  /// What a budget may choose from, and what it is.
   struct Menu {
     lm::TypeMenu types;
-    lm::TypeChoice smallest;
-    std::size_t weights = 0;
-    std::size_t least = 0;   ///< bytes of the smallest types
-    std::size_t budget = 0;  ///< bytes for all matrices
+    compress::Budget budget;
+    double beside = 0;  ///< bytes of the output without the matrices
+    lm::TensorsOfMatrices tensor_of;
   };
+  /// @throws Error as lm::check_budget()
   [[nodiscard]] Menu make_menu() const {
-    Menu menu;
-    menu.types = lm::type_menu(model_, is_gguf());
+    Menu menu{lm::type_menu(model_, is_gguf()), {}, 0, {}};
+    if (is_gguf()) menu.tensor_of = output_tensors();
+    lm::TypeCosts sizes;
+    lm::TypeChoice smallest;
+    double weights = 0;
     for (const auto& [id, types] : menu.types) {
       const lm::Weight& weight = model_.weights.at(id);
-      menu.smallest.emplace(id, types[0]);
+      smallest.emplace(id, types[0]);
       const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
       const std::size_t copies = is_expert ? model_.description.experts : 1;
-      menu.weights += copies * weight.num_elements();
-      menu.least += copies * types[0]->size_bytes(weight.outputs(), weight.inputs());
+      weights += static_cast<double>(copies * weight.num_elements());
+      for (const lm::WeightType* type : types) {
+        sizes[id].push_back(
+            {type, 0, copies * type->size_bytes(weight.outputs(), weight.inputs())});
+      }
     }
+    menu.budget[compress::Measure::kLoss] = job_.max_loss;
+    std::optional<double>& bytes = menu.budget[compress::Measure::kBytes];
+    menu.beside = static_cast<double>(bytes_of_others(smallest));
+    if (job_.size_bytes) bytes = static_cast<double>(*job_.size_bytes);
+    std::string context = "types";
+    if (const std::optional<double> bits = job_.bits_per_weight) {
+      bytes = menu.beside + std::floor(*bits * weights / 8);
+      context = number_text(*bits) + " bits per weight";
+    }
+    with_context(context,
+                 [&] { lm::check_budget(sizes, menu.budget, menu.beside, menu.tensor_of); });
     return menu;
   }
   /// Of each matrix, the tensor of the output that holds it, whose parts get one type.
-  [[nodiscard]] std::map<lm::WeightId, std::string> output_tensors() const {
-    std::map<lm::WeightId, std::string> tensors;
+  [[nodiscard]] lm::TensorsOfMatrices output_tensors() const {
+    lm::TensorsOfMatrices tensors;
     for (const lm::WeightId& id : lm::matrices_to_fit(model_.description)) {
       tensors.emplace(id, new_keys_ ? lm::new_gguf_place(model_.description, id).name
                                     : model_.weights.at(id).tensor);
@@ -313,9 +328,7 @@ class LanguageQuantizer {
   }
   [[nodiscard]] lm::BudgetedTypes budgeted_types(const Menu& menu, const ProgressSink& progress) {
     measure_costs(menu.types, progress);
-    const auto tensors = is_gguf() ? output_tensors() : std::map<lm::WeightId, std::string>();
-    return job_.max_loss ? lm::choose_below(state_.costs, *job_.max_loss, tensors)
-                         : lm::choose_within(state_.costs, menu.budget, tensors);
+    return lm::choose_within(state_.costs, menu.budget, menu.beside, menu.tensor_of);
   }
   /// Of the output without the matrices.
   [[nodiscard]] std::size_t bytes_of_others(const lm::TypeChoice& choice) const {
@@ -324,17 +337,6 @@ class LanguageQuantizer {
       return lm::gguf_bytes_without(formats::GgufFile::open(job_.input), model_, choice);
     }
     return lm::own_bytes_without(folding_, choice, lm::read_text_files(job_.input, job_.tokenizer));
-  }
-  /// What the budget leaves for the matrices.
-  [[nodiscard]] std::size_t bytes_for_matrices(const Menu& menu) const {
-    if (job_.bits_per_weight) {
-      return static_cast<std::size_t>(*job_.bits_per_weight * static_cast<double>(menu.weights) /
-                                      8);
-    }
-    const std::size_t others = bytes_of_others(menu.smallest);
-    if (*job_.size_bytes > others) return *job_.size_bytes - others;
-    fail(ErrorKind::kUsage, "size: " + std::to_string(*job_.size_bytes) + " bytes asked for, " +
-                                std::to_string(others) + " are needed beside the matrices");
   }
 
   const LanguageQuantizeJob& job_;

@@ -29,12 +29,11 @@ using v0::QuantizedMatrix;
 
 /// What is cheap to check is checked before anything is computed: options, types, sizes, and
 /// whether files can be written.
-/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_samples(),
-/// lm::write_samples(),
-///         lm::fit_model(), lm::QuantizeStateFile, lm::new_gguf_keys(),
-///         lm::set_gguf_text_keys(); kUsage for an output that cannot hold the
-///         types, a size that cannot be reached, several ways to choose types, both texts and
-///         synthetic samples or neither; kIo if a file cannot be read or written
+/// @throws Error as lm::open_model(), lm::choose_types(), lm::choose_within(),
+///         lm::choose_samples(), lm::write_samples(), lm::fit_model(), lm::QuantizeStateFile,
+///         lm::new_gguf_keys(), lm::set_gguf_text_keys(); kUsage for an output that cannot hold
+///         the types, several ways to choose types, both texts and synthetic samples or neither;
+///         kUnsupported for a budget that cannot be met; kIo if a file cannot be read or written
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job);
 
 }  // namespace halftone

@@ -50,7 +50,7 @@ class Measurement {
         menu_(lm::type_menu(model_, is_gguf_file(job.input), job.choices)),
         folding_(model_, {.rotates = job.rotates && has_vector_basis(menu_), .seed = job.seed}) {}
 
-  LanguageSensitivity run() {
+  v0::Sensitivity run() {
     constexpr double kShareOfSamples = 0.3;
     lm::check_gradients(model_.description);
     lm::check_weights(model_);
@@ -80,54 +80,34 @@ class Measurement {
   void save() {
     if (file_) file_->save(state_);
   }
-  [[nodiscard]] LanguageSensitivity result() const {
-    LanguageSensitivity found;
+  [[nodiscard]] v0::Sensitivity result() const {
+    std::vector<const lm::WeightType*> named;
+    for (const std::string& name : job_.choices) named.push_back(&lm::weight_type(name));
+    v0::Sensitivity found = lm::sensitivity_of(state_.costs, {}, named);
     const lm::Samples& samples = calibration_.samples;
     found.on_fit_samples = samples.held_out.empty();
     found.samples = (found.on_fit_samples ? samples.fit : samples.held_out).size();
     found.tokens = samples.tokens;
     const lm::SampleLosses losses = lm::mean_losses({samples, calibration_.texts, state_.losses});
     found.model_loss = found.on_fit_samples ? losses.fit : losses.held_out;
-    add_choices(found);
-    std::pair<std::size_t, std::string> widest;
-    for (const auto& [id, costs] : state_.costs) {
-      found.matrices.push_back(matrix(id));
-      const SensitiveMatrix& added = found.matrices.back();
-      if (added.cols > widest.first) widest = {added.cols, added.name};
-      for (TypeSensitivity& choice : found.choices) choice.matrices.push_back(cost(costs, choice));
-    }
-    found.warnings = sample_warnings(calibration_, state_.losses, widest.first, widest.second);
+    auto layer = found.layers.begin();
+    for (const auto& [id, costs] : state_.costs) *layer++ = matrix(id);
+    const auto widest = std::ranges::max_element(found.layers, {}, &v0::SensitiveLayer::cols);
+    found.warnings = sample_warnings(calibration_, state_.losses, widest->cols, widest->name);
     return found;
   }
-  /// The types that were asked for or are a choice for any matrix, by rising bits.
-  void add_choices(LanguageSensitivity& found) const {
-    std::vector<const lm::WeightType*> types;
-    for (const auto& each : menu_)
-      types.insert(types.end(), each.second.begin(), each.second.end());
-    for (const std::string& name : job_.choices) types.push_back(&lm::weight_type(name));
-    std::ranges::sort(types, [](const lm::WeightType* a, const lm::WeightType* b) {
-      return std::pair(a->bits(), a->name) < std::pair(b->bits(), b->name);
-    });
-    const auto repeated = std::ranges::unique(types);
-    types.erase(repeated.begin(), repeated.end());
-    for (const lm::WeightType* type : types) found.choices.push_back({type->name, {}});
-  }
-  [[nodiscard]] SensitiveMatrix matrix(const lm::WeightId& id) const {
+  [[nodiscard]] v0::SensitiveLayer matrix(const lm::WeightId& id) const {
     const lm::Weight& weight = model_.weights.at(id);
     const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
     const std::size_t copies = is_expert ? model_.description.experts : 1;
-    return {lm::canonical_name(model_.description, id), std::string(lm::type_name(weight.type)),
-            copies * weight.outputs(), weight.inputs(),
-            lm::bytes_of(weight.type, copies * weight.num_elements())};
-  }
-  static std::optional<MatrixSensitivity> cost(const std::vector<lm::TypeCost>& costs,
-                                               const TypeSensitivity& choice) {
-    for (const lm::TypeCost& each : costs) {
-      if (each.type->name == choice.name) {
-        return MatrixSensitivity{each.type->bits(), each.bytes, each.loss};
-      }
-    }
-    return std::nullopt;
+    const std::size_t elements = copies * weight.num_elements();
+    return {.name = lm::canonical_name(model_.description, id),
+            .op = {},
+            .float_bytes = elements * sizeof(float),
+            .type = std::string(lm::type_name(weight.type)),
+            .rows = copies * weight.outputs(),
+            .cols = weight.inputs(),
+            .bytes = lm::bytes_of(weight.type, elements)};
   }
 
   const LanguageSensitivityJob& job_;
@@ -141,7 +121,7 @@ class Measurement {
 
 }  // namespace
 
-LanguageSensitivity language_sensitivity(const LanguageSensitivityJob& job) {
+v0::Sensitivity language_sensitivity(const LanguageSensitivityJob& job) {
   check(job);
   return Measurement(job).run();
 }

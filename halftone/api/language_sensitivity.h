@@ -8,6 +8,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/types/language_quantize.hpp"
+#include "halftone/types/sensitivity.hpp"
 
 namespace halftone {
 
@@ -20,14 +21,9 @@ struct LanguageSensitivityJob : v0::LanguageSensitivityOptions {
   ProgressSink sink{};  ///< in place of `progress`
 };
 
-using v0::LanguageSensitivity;
-using v0::MatrixSensitivity;
-using v0::SensitiveMatrix;
-using v0::TypeSensitivity;
-
 /// Fits each matrix quickly to each type, and predicts what that alone does to the predictions:
-/// lm::measure_type_costs().
+/// lm::measure_type_costs(). Each matrix is a unit.
 /// @throws Error as quantize_language_model(); kUsage for a type that comes twice
-LanguageSensitivity language_sensitivity(const LanguageSensitivityJob& job);
+v0::Sensitivity language_sensitivity(const LanguageSensitivityJob& job);
 
 }  // namespace halftone

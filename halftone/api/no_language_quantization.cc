@@ -13,7 +13,7 @@ LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }
 
-LanguageSensitivity language_sensitivity(const LanguageSensitivityJob& job) {
+v0::Sensitivity language_sensitivity(const LanguageSensitivityJob& job) {
   (void)LanguageModel::open(job.input);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }

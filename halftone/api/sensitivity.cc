@@ -83,16 +83,6 @@ std::vector<std::optional<compress::StoredWeights>> stored_weights(const Network
   return stored;
 }
 
-/// What was measured of these values.
-v0::NetworkCosts costs_of(const compress::PerMeasure<double>& values,
-                          const compress::Sensitivity& found) {
-  v0::NetworkCosts costs{values[Measure::kLoss], values[Measure::kBytes], {}, {}};
-  const compress::ChoiceSensitivity& any = found.choices.front();
-  if (any.us) costs.us = values[Measure::kTime];
-  if (any.pj) costs.pj = values[Measure::kEnergy];
-  return costs;
-}
-
 std::vector<v0::ChosenLayer> chosen_layers(const compress::Sensitivity& costs,
                                            const std::vector<std::size_t>& choices) {
   std::vector<v0::ChosenLayer> chosen;
@@ -187,13 +177,13 @@ BudgetReport report_of(const compress::SearchResult& result, const compress::Bud
   report.costs = result.costs;
   report.choices = chosen_layers(result.costs, result.tries[result.chosen].predicted.choices);
   for (const compress::TriedAllocation& each : result.tries) {
-    report.tries.push_back({costs_of(each.predicted.values, result.costs),
-                            costs_of(each.values, result.costs), each.is_within,
+    report.tries.push_back({known_costs(result.costs, each.predicted.values),
+                            known_costs(result.costs, each.values), each.is_within,
                             each.predicted.is_optimal});
   }
   report.chosen = result.chosen;
   for (const compress::Allocation& each : result.front) {
-    report.front.push_back(costs_of(each.values, result.costs));
+    report.front.push_back(known_costs(result.costs, each.values));
   }
   report.recipe = compress::to_toml(result.recipe);
   return report;

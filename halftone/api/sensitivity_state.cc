@@ -37,23 +37,24 @@ using StateJson = StateFile::Json;
 using compress::ChoiceSensitivity;
 using compress::LayerSensitivity;
 
-/// JSON has no infinity, the SQNR without error.
-StateJson decibels(double value) {
-  return std::isfinite(value) ? StateJson(value) : StateJson(value > 0 ? "inf" : "-inf");
-}
-
-double decibels_of(const StateJson& json) {
-  if (json.is_number()) return json.get<double>();
-  const double infinity = std::numeric_limits<double>::infinity();
-  return json.get<std::string>() == "inf" ? infinity : -infinity;
-}
-
 StateJson optional_number(const std::optional<double>& value) {
   return value ? StateJson(*value) : StateJson();
 }
 
 std::optional<double> optional_of(const StateJson& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+/// JSON has no infinity, the SQNR without error.
+StateJson decibels(const std::optional<double>& value) {
+  if (!value) return {};
+  return std::isfinite(*value) ? StateJson(*value) : StateJson(*value > 0 ? "inf" : "-inf");
+}
+
+std::optional<double> decibels_of(const StateJson& json) {
+  if (!json.is_string()) return optional_of(json);
+  const double infinity = std::numeric_limits<double>::infinity();
+  return json.get<std::string>() == "inf" ? infinity : -infinity;
 }
 
 StateJson to_state(const ChoiceSensitivity& choice) {
@@ -65,7 +66,7 @@ StateJson to_state(const ChoiceSensitivity& choice) {
   }
   StateJson units = StateJson::array();
   for (const compress::UnitSensitivity& unit : choice.units) {
-    units.push_back({unit.bytes, unit.loss, unit.accumulated_loss});
+    units.push_back({unit.bytes, unit.loss, optional_number(unit.accumulated_loss)});
     if (unit.drop) units.back().push_back(*unit.drop);
   }
   return {{"layers", layers},
@@ -90,7 +91,7 @@ ChoiceSensitivity from_state(const std::string& name, const StateJson& json) {
   }
   for (const StateJson& each : json.at("units")) {
     choice.units.push_back(
-        {each.at(0).get<std::size_t>(), each.at(1).get<double>(), each.at(2).get<double>()});
+        {each.at(0).get<std::size_t>(), each.at(1).get<double>(), optional_of(each.at(2))});
     if (each.size() > 3) choice.units.back().drop = each.at(3).get<double>();
   }
   return choice;

@@ -2,12 +2,16 @@
 #include "halftone/api/sensitivity.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
+#include "halftone/api/language_model.h"
+#include "halftone/api/language_sensitivity.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/budget_options.h"
 #include "halftone/cli/command.h"
-#include "halftone/cli/sensitivity_language.h"
+#include "halftone/cli/language_options.h"
 #include "halftone/report/sensitivity.h"
 
 namespace halftone::cli {
@@ -24,35 +28,61 @@ struct SensitivityVerbOptions {
   std::optional<std::uint64_t> memory_bytes;
   std::string state;
   bool no_time = false;
-  LanguageSensitivityArguments language;
+  std::vector<CLI::Option*> networks_only;  ///< that language models do not have
+  LanguageSensitivityJob language;          ///< without model, state and what all verbs have
+  std::vector<CLI::Option*> calibration;    ///< of a language model: one of these is given
+  std::vector<CLI::Option*> language_only;  ///< that need one of those
 };
 
-void run(const SensitivityVerbOptions& options, const Machine& machine) {
-  apply(options.common);
+compress::Sensitivity of_network(const SensitivityVerbOptions& options, const Machine& machine,
+                                 Progress& progress) {
+  SensitivityJob job;
+  job.input = options.model;
+  job.reference = options.reference;
+  job.data = options.data.source;
+  job.evaluation = evaluation_source(options.choices, options.data.source);
+  job.import = options.model_options.parse();
+  job.settings = sensitivity_settings(options.choices, load_recipe(options.recipe));
+  job.settings.state = options.state;
+  job.settings.options.batch = options.data.batch;
+  job.settings.options.fit = {options.common.seed, progress.sink(),
+                              machine.devices(options.data.devices), options.memory_bytes};
+  add_costs(job.settings.options, options.choices, !options.no_time);
+  return sensitivity_of_file(job);
+}
+
+compress::Sensitivity of_language_model(const SensitivityVerbOptions& options, bool has_choices,
+                                        Progress& progress) {
+  LanguageSensitivityJob job = options.language;
+  job.input = options.model;
+  job.state = options.state;
+  if (has_choices) job.choices = options.choices.choices;
+  job.seed = options.common.seed;
+  job.sink = progress.sink();
+  return language_sensitivity(job);
+}
+
+/// @param measure  of a Progress
+template <typename Measure>
+void run(const CommonOptions& common, const Machine& machine, const Measure& measure) {
+  apply(common);
   const compress::Sensitivity found = [&] {
-    Progress progress(options.common, machine);
-    SensitivityJob job;
-    job.input = options.model;
-    job.reference = options.reference;
-    job.data = options.data.source;
-    job.evaluation = evaluation_source(options.choices, options.data.source);
-    job.import = options.model_options.parse();
-    job.settings = sensitivity_settings(options.choices, load_recipe(options.recipe));
-    job.settings.state = options.state;
-    job.settings.options.batch = options.data.batch;
-    job.settings.options.fit = {options.common.seed, progress.sink(),
-                                machine.devices(options.data.devices), options.memory_bytes};
-    add_costs(job.settings.options, options.choices, !options.no_time);
-    compress::Sensitivity result = sensitivity_of_file(job);
+    Progress progress(common, machine);
+    compress::Sensitivity result = measure(progress);
     progress.print_warnings(result.warnings);
     return result;
   }();
   if (!machine.is_first()) return;
-  std::cout << (options.common.json ? report::to_json(found) : printable(report::to_text(found)));
+  std::cout << (common.json ? report::to_json(found) : printable(report::to_text(found)));
 }
 
-/// Adds the options of networks. @return those that language models do not have
-std::vector<CLI::Option*> add_network_options(CLI::App& verb, SensitivityVerbOptions& options) {
+/// The options of a verb from the one of this index on.
+std::vector<CLI::Option*> options_from(CLI::App& verb, std::size_t first) {
+  const std::vector<CLI::Option*> all = verb.get_options();
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
+}
+
+void add_network_options(CLI::App& verb, SensitivityVerbOptions& options) {
   const std::size_t before = verb.get_options().size();
   add_model_options(verb, options.model_options);
   verb.add_option("--reference", options.reference,
@@ -71,10 +101,47 @@ std::vector<CLI::Option*> add_network_options(CLI::App& verb, SensitivityVerbOpt
       ->check(read_path());
   add_memory_option(verb, options.memory_bytes);
   verb.add_flag("--no-time", options.no_time, "Do not measure the time of layers");
-  std::vector<CLI::Option*> added = verb.get_options();
-  added.erase(added.begin(), added.begin() + static_cast<std::ptrdiff_t>(before));
-  std::erase(added, verb.get_option("--choices"));
-  return added;
+  options.networks_only = options_from(verb, before);
+  std::erase(options.networks_only, verb.get_option("--choices"));
+}
+
+void add_calibrated_options(CLI::App& verb, SensitivityVerbOptions& options) {
+  LanguageSensitivityJob& job = options.language;
+  const CalibrationOptions ways =
+      add_calibration_options(verb, job.texts, job.synthetic, "measure a language model on");
+  options.calibration = {ways.text, ways.synthetic};
+  const std::size_t before = verb.get_options().size();
+  add_fit_fields(verb, fields_of(static_cast<v0::LanguageFitOptions&>(job)), {"state"});
+  options.language_only = options_from(verb, before);
+  for (CLI::Option* option : options.calibration) option->group(kCalibrationGroup);
+  for (CLI::Option* option : options.language_only) option->group(kCalibrationGroup);
+}
+
+CLI::Option* given_of(const std::vector<CLI::Option*>& options) {
+  const auto found =
+      std::ranges::find_if(options, [](const CLI::Option* each) { return !each->empty(); });
+  return found == options.end() ? nullptr : *found;
+}
+
+/// Whether the verb is about a language model.
+/// @throws CLI::Error if it is about none, and there are no data either, or for options of the
+///         other kind
+bool is_language(const SensitivityVerbOptions& options, const CLI::Option& data) {
+  if (given_of(options.calibration) != nullptr) {
+    const CLI::Option* other = given_of(options.networks_only);
+    if (other == nullptr) return true;
+    throw CLI::ValidationError(other->get_name(), "only of networks that are no language models");
+  }
+  if (const CLI::Option* other = given_of(options.language_only)) {
+    throw CLI::RequiresError(other->get_name(), kCalibrationWays);
+  }
+  if (is_language_model(options.model)) {
+    throw CLI::RequiredError(std::string(kCalibrationWays) + ", of a language model,");
+  }
+  if (data.empty()) {
+    throw CLI::RequiredError(std::string("--data, or for a language model ") + kCalibrationWays);
+  }
+  return false;
 }
 
 }  // namespace
@@ -91,25 +158,28 @@ void add_sensitivity(CLI::App& app, Action& action) {
                    "Hugging Face or a .bin file of llama2.c")
       ->required()
       ->check(read_path());
-  const std::vector<CLI::Option*> networks = add_network_options(*verb, *options);
+  add_network_options(*verb, *options);
   verb->add_option("--state", options->state,
                    "Keep what was measured in this file, and continue from it")
       ->check(written_path());
-  add_language_sensitivity_options(*verb, options->language);
+  add_calibrated_options(*verb, *options);
   verb->get_option("--reference")
       ->excludes(verb->get_option("--choices"))
       ->excludes(verb->get_option("--recipe"))
       ->excludes(verb->get_option("--state"));
-  verb->final_callback([options, &action, verb, networks] {
-    LanguageSensitivityArguments& language = options->language;
-    const bool is_language =
-        is_language_sensitivity(language, options->model, *verb->get_option("--data"), networks);
-    language.job.input = options->model;
-    language.job.state = options->state;
-    if (!verb->get_option("--choices")->empty()) language.job.choices = options->choices.choices;
-    action = [options, is_language](const Machine& machine) {
-      is_language ? run_language_sensitivity(options->common, options->language, machine)
-                  : run(*options, machine);
+  verb->final_callback([options, &action, verb] {
+    const bool has_choices = !verb->get_option("--choices")->empty();
+    if (!is_language(*options, *verb->get_option("--data"))) {
+      action = [options](const Machine& machine) {
+        run(options->common, machine,
+            [&](Progress& progress) { return of_network(*options, machine, progress); });
+      };
+      return;
+    }
+    action = [options, has_choices](const Machine& machine) {
+      if (!machine.is_first()) return;
+      run(options->common, machine,
+          [&](Progress& progress) { return of_language_model(*options, has_choices, progress); });
     };
   });
 }

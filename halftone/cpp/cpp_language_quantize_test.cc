@@ -128,15 +128,14 @@ TEST_F(CppLanguageQuantize, MeasuresWhatTypesLose) {
   options.samples = 8;
   options.held_out = 2;
   options.sample_tokens = 32;
-  const LanguageSensitivity found = language_sensitivity(tiny_.path(), texts_, options);
+  const Sensitivity found = language_sensitivity(tiny_.path(), texts_, options);
   EXPECT_EQ(found.samples, 2U);
   EXPECT_EQ(found.tokens, 32U);
   EXPECT_FALSE(found.on_fit_samples);
   EXPECT_GT(found.model_loss, 0);
   EXPECT_FALSE(found.warnings.empty()) << "the weights are random";
-  const auto query =
-      std::ranges::find(found.matrices, "blk.0.attn_q.weight", &SensitiveMatrix::name);
-  ASSERT_NE(query, found.matrices.end());
+  const auto query = std::ranges::find(found.layers, "blk.0.attn_q.weight", &SensitiveLayer::name);
+  ASSERT_NE(query, found.layers.end());
   EXPECT_EQ(query->type, "F32");
   EXPECT_EQ(query->rows, 64U);
   EXPECT_EQ(query->cols, 64U);
@@ -144,13 +143,18 @@ TEST_F(CppLanguageQuantize, MeasuresWhatTypesLose) {
   ASSERT_EQ(found.choices.size(), 3U);
   EXPECT_EQ(found.choices[0].name, "4x8") << "by their bits";
   double loss = 1e9;
-  for (const TypeSensitivity& choice : found.choices) {
-    ASSERT_EQ(choice.matrices.size(), found.matrices.size());
-    const auto& cost = choice.matrices[static_cast<std::size_t>(query - found.matrices.begin())];
-    ASSERT_TRUE(cost.has_value());
-    EXPECT_EQ(8.0 * static_cast<double>(cost->bytes), cost->bits * 64 * 64);
-    EXPECT_LT(cost->loss, loss);
-    loss = cost->loss;
+  ASSERT_EQ(found.units.size(), found.layers.size());
+  const auto index = static_cast<std::size_t>(query - found.layers.begin());
+  EXPECT_EQ(found.units[index].layers, std::vector<std::size_t>{index});
+  for (const ChoiceSensitivity& choice : found.choices) {
+    ASSERT_EQ(choice.layers.size(), found.layers.size());
+    const UnitSensitivity& cost = choice.units.at(index);
+    ASSERT_TRUE(cost.is_possible);
+    EXPECT_EQ(8.0 * static_cast<double>(cost.bytes), choice.layers[index].weight_bits * 64 * 64);
+    EXPECT_EQ(cost.loss, choice.layers[index].weighted_error);
+    EXPECT_FALSE(cost.accumulated_loss.has_value());
+    EXPECT_LT(cost.loss, loss);
+    loss = cost.loss;
   }
   options.choices.emplace_back("2x8");
   expect_error(ErrorKind::kUsage, "types: '2x8' comes twice",

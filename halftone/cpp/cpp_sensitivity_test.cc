@@ -84,7 +84,7 @@ TEST_F(CppSensitivity, MeasuresLayersInEachChoice) {
   EXPECT_GT(found.choices[0].units[1].accumulated_loss, two.units[1].accumulated_loss);
   EXPECT_FALSE(two.us.has_value());
   EXPECT_EQ(found.choices[2].units[1].loss, 0);
-  EXPECT_TRUE(std::isinf(found.choices[2].layers[1].sqnr_db));
+  EXPECT_TRUE(std::isinf(found.choices[2].layers[1].sqnr_db.value()));
 }
 
 TEST_F(CppSensitivity, MeasuresTimeUnlessToldNotTo) {
@@ -146,7 +146,7 @@ TEST_F(CppSensitivity, ShowsTheLayersOfAQuantizedNetwork) {
   how.execution.fixed_order = true;
   const double kl = evaluate(quantized, samples_, how).reference.value().divergence.value_or(0);
   // Sums of 50 samples in another order.
-  EXPECT_NEAR(found.choices[0].units.back().accumulated_loss, kl, 1e-6 * kl);
+  EXPECT_NEAR(found.choices[0].units.back().accumulated_loss.value(), kl, 1e-6 * kl);
   options.choices = {"2"};
   expect_error(ErrorKind::kUsage, "reference: the layers of the model are measured as they are",
                [&] { (void)sensitivity(quantized, samples_, options); });

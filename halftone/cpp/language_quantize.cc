@@ -52,9 +52,9 @@ LanguageQuantizeReport quantize_language_model(const std::filesystem::path& mode
       {&raised});
 }
 
-LanguageSensitivity language_sensitivity(const std::filesystem::path& model,
-                                         std::span<const std::filesystem::path> texts,
-                                         const LanguageSensitivityOptions& options) {
+Sensitivity language_sensitivity(const std::filesystem::path& model,
+                                 std::span<const std::filesystem::path> texts,
+                                 const LanguageSensitivityOptions& options) {
   CallerException raised;
   return at_border(
       [&] {

@@ -14,7 +14,7 @@
 #include "halftone/library/c_status.h"
 
 struct halftone_language_losses {
-  halftone::LanguageSensitivity found;
+  halftone::v0::Sensitivity found;  // each matrix is a unit
 };
 
 namespace halftone::library {

@@ -52,13 +52,14 @@ void halftone_language_losses_destroy(halftone_language_losses* losses) noexcept
 halftone_status halftone_language_losses_summary(const halftone_language_losses* losses,
                                                  halftone_losses_summary* summary) noexcept {
   return guarded([&] {
-    const LanguageSensitivity& found = required(losses, "losses").found;
+    const v0::Sensitivity& found = required(losses, "losses").found;
     halftone_losses_summary& callers = required(summary, "summary");
     check_version<halftone_losses_summary>(callers.struct_bytes, "summary");
-    give_result(halftone_losses_summary{0, found.matrices.size(), found.choices.size(),
-                                        found.warnings.size(), found.samples, found.tokens,
-                                        found.on_fit_samples ? 1 : 0, found.model_loss},
-                callers);
+    give_result(
+        halftone_losses_summary{0, found.layers.size(), found.choices.size(), found.warnings.size(),
+                                found.samples, found.tokens.value_or(0),
+                                found.on_fit_samples ? 1 : 0, found.model_loss.value_or(0)},
+        callers);
   });
 }
 
@@ -66,10 +67,10 @@ halftone_status halftone_language_losses_matrix(const halftone_language_losses* 
                                                 size_t index,
                                                 halftone_sensitive_matrix* matrix) noexcept {
   return guarded([&] {
-    const LanguageSensitivity& found = required(losses, "losses").found;
+    const v0::Sensitivity& found = required(losses, "losses").found;
     halftone_sensitive_matrix& callers = required(matrix, "matrix");
     check_version<halftone_sensitive_matrix>(callers.struct_bytes, "matrix");
-    const SensitiveMatrix& each = at(found.matrices, index, "matrix");
+    const v0::SensitiveLayer& each = at(found.layers, index, "matrix");
     give_result(halftone_sensitive_matrix{0, each.name.c_str(), each.type.c_str(), each.rows,
                                           each.cols, each.bytes},
                 callers);
@@ -85,12 +86,14 @@ const char* halftone_language_losses_type(const halftone_language_losses* losses
 halftone_status halftone_language_losses_loss(const halftone_language_losses* losses, size_t matrix,
                                               size_t type, halftone_matrix_loss* loss) noexcept {
   return guarded([&] {
-    const LanguageSensitivity& found = required(losses, "losses").found;
+    const v0::Sensitivity& found = required(losses, "losses").found;
     halftone_matrix_loss& callers = required(loss, "loss");
     check_version<halftone_matrix_loss>(callers.struct_bytes, "loss");
-    const auto& each = at(at(found.choices, type, "type").matrices, matrix, "matrix");
-    give_result(each ? halftone_matrix_loss{0, each->bits, each->bytes, each->loss}
-                     : halftone_matrix_loss{0, 0, 0, -1},
+    const v0::ChoiceSensitivity& choice = at(found.choices, type, "type");
+    const v0::UnitSensitivity& unit = at(choice.units, matrix, "matrix");
+    give_result(unit.is_possible ? halftone_matrix_loss{0, choice.layers[matrix].weight_bits,
+                                                        unit.bytes, unit.loss}
+                                 : halftone_matrix_loss{0, 0, 0, -1},
                 callers);
   });
 }

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halftone/report/json.h"
+#include "halftone/report/job_json.h"
+#include "halftone/report/sensitivity.h"
 #include "halftone/report/table.h"
 #include "halftone/report/units.h"
 
@@ -213,7 +214,8 @@ std::string to_text(const LanguageQuantizeReport& report) {
                                 : "") +
          fmt::format("{} -> {} ({}) in {:.1f} s\n", format_bytes(report.input_bytes),
                      format_bytes(report.output_bytes),
-                     size_change(report.input_bytes, report.output_bytes), report.seconds);
+                     size_change(report.input_bytes, report.output_bytes), report.seconds) +
+         front_text(report.front);
 }
 
 std::string to_json(const LanguageQuantizeReport& report) {
@@ -238,6 +240,7 @@ std::string to_json(const LanguageQuantizeReport& report) {
                {"held_out_tokens", report.held_out_tokens},
                {"fit_loss", report.fit_loss},
                {"held_out_loss", report.held_out_loss ? Json(*report.held_out_loss) : Json()},
+               {"front", front_json(report.front)},
                {"layers", list},
                {"warnings", report.warnings}});
 }

@@ -8,7 +8,6 @@
 
 #include "halftone/api/language_conversion.h"
 #include "halftone/api/language_quantization.h"
-#include "halftone/api/language_sensitivity.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/lm/evaluate/text_evaluation.h"
@@ -34,9 +33,6 @@ std::string to_json(const LanguageSpeed& speed);
 
 std::string to_text(const LanguageQuantizeReport& report);
 std::string to_json(const LanguageQuantizeReport& report);
-
-std::string to_text(const LanguageSensitivity& found);
-std::string to_json(const LanguageSensitivity& found);
 
 std::string to_text(const LanguageConvertReport& report);
 std::string to_json(const LanguageConvertReport& report);

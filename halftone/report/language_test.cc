@@ -5,6 +5,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/report/report.h"
+#include "halftone/report/sensitivity.h"
 
 namespace halftone::report {
 namespace {
@@ -112,14 +113,28 @@ TEST(LanguageReports, ShowWhatWasQuantized) {
 }
 
 TEST(LanguageReports, ShowWhatTypesLose) {
-  LanguageSensitivity found{.samples = 2, .tokens = 32, .on_fit_samples = true, .model_loss = 1.5};
-  found.matrices = {{"token_embd.weight", "F16", 100, 64, 12800},
-                    {"blk.0.ffn_up.weight", "F16", 128, 64, 16384}};
-  found.choices = {
-      {"Q4_0", {MatrixSensitivity{4.5, 3600, 0.25}, MatrixSensitivity{4.5, 4608, 0.5}}},
-      {"Q8_0", {std::nullopt, MatrixSensitivity{8.5, 8704, 0.001234}}}};
+  v0::Sensitivity found;
+  found.loss = "kl";
+  found.samples = 2;
+  found.tokens = 32;
+  found.model_loss = 1.5;
+  found.layers = {{"token_embd.weight", "", 25600, "F16", 100, 64, 12800},
+                  {"blk.0.ffn_up.weight", "", 32768, "F16", 128, 64, 16384}};
+  found.units = {{{0}}, {{1}}};
+  const auto choice = [](const char* name, double bits, std::size_t first_bytes, double first_loss,
+                         std::size_t bytes, double loss) {
+    v0::ChoiceSensitivity result{name, {}, {}};
+    result.layers = {{bits, 32, first_bytes, {}, {}, first_loss}, {bits, 32, bytes, {}, {}, loss}};
+    result.units = {{first_bytes, first_loss}, {bytes, loss}};
+    return result;
+  };
+  found.choices = {choice("Q4_0", 4.5, 3600, 0.25, 4608, 0.5),
+                   choice("Q8_0", 8.5, 0, 0, 8704, 0.001234)};
+  found.choices[1].units[0].is_possible = false;
   const std::string text = to_text(found);
-  EXPECT_THAT(text, HasSubstr("on 2 samples of 32 tokens. If one matrix has this type:\n"));
+  EXPECT_THAT(text,
+              HasSubstr("on 2 samples of 32 tokens. If one layer (or layers that are tied) has "
+                        "this choice:\n"));
   EXPECT_THAT(text,
               HasSubstr("blk.0.ffn_up.weight        128 x 64  F16   16.0 KiB   0.5  0.00123"));
   EXPECT_THAT(text,
@@ -132,7 +147,12 @@ TEST(LanguageReports, ShowWhatTypesLose) {
   EXPECT_EQ(printed["choices"][0]["loss"], 0.75);
   EXPECT_EQ(printed["choices"][1]["layers"][0], nullptr);
   EXPECT_EQ(printed["choices"][1]["layers"][1]["weight_bits"], 8.5);
+  EXPECT_EQ(printed["choices"][1]["units"][0], nullptr);
+  EXPECT_EQ(printed["choices"][1]["units"][1]["accumulated_loss"], nullptr);
+  EXPECT_EQ(printed["choices"][1]["weight_bits"], 8.5);
   EXPECT_EQ(printed["layers"][1]["rows"], 128);
+  EXPECT_EQ(printed["layers"][1]["float_bytes"], 32768);
+  EXPECT_EQ(printed["model_loss"], 1.5);
 }
 
 TEST(LanguageReports, ShowSpeeds) {

@@ -24,8 +24,9 @@ using compress::Sensitivity;
 /// What to know of the samples that losses are measured on.
 std::string samples_note(const Sensitivity& found) {
   return found.on_fit_samples
-             ? "\nThese are the samples of the fit, so losses on others are higher; "
-               "--test-data measures on others.\n"
+             ? fmt::format(
+                   "\nThese are the samples of the fit, so losses on others are higher; {}.\n",
+                   found.tokens ? "--held-out keeps others" : "--test-data measures on others")
              : "";
 }
 
@@ -35,8 +36,9 @@ std::string cost_text(const std::optional<double>& cost) {
   return cost ? fmt::format("{:.4g}", *cost) : "-";
 }
 
-std::string loss_meaning(std::string_view loss) {
-  switch (compress::loss_named(loss)) {
+std::string loss_meaning(const Sensitivity& found) {
+  if (found.tokens) return "predicted KL divergence from the model, nats per token";
+  switch (compress::loss_named(found.loss)) {
     case compress::LossKind::kDivergence:
       return "KL divergence from the float network, nats per sample";
     case compress::LossKind::kError:
@@ -54,36 +56,57 @@ std::string unit_name(const Sensitivity& found, std::size_t unit) {
   return clipped(first) + (layers.size() == 1 ? "" : fmt::format(" + {}", layers.size() - 1));
 }
 
-/// The loss of each unit alone in each choice: what a reader looks at first.
+/// The loss of each unit alone in each choice: what a reader looks at first. Networks have
+/// operators, language models matrices in several types.
 std::string overview(const Sensitivity& found) {
-  std::vector<Table::Column> columns = {
-      {"layer", Align::kLeft}, {"operator", Align::kLeft}, {"float"}};
+  std::vector<Table::Column> columns = {{"layer", Align::kLeft}};
+  if (found.tokens) {
+    columns.insert(columns.end(), {{"rows x columns"}, {"type", Align::kLeft}});
+  } else {
+    columns.push_back({"operator", Align::kLeft});
+  }
+  columns.push_back({"size"});
   for (const ChoiceSensitivity& choice : found.choices) columns.push_back({choice.name});
   Table table(std::move(columns));
   for (std::size_t u = 0; u < found.units.size(); ++u) {
     const std::vector<std::size_t>& layers = found.units[u].layers;
+    const compress::SensitiveLayer& first = found.layers[layers[0]];
+    std::vector<std::string> row = {unit_name(found, u)};
+    if (found.tokens) {
+      row.push_back(fmt::format("{} x {}", first.rows, first.cols));
+      row.push_back(first.type);
+    } else {
+      row.push_back(first.op);
+    }
     std::size_t bytes = 0;
-    for (const std::size_t layer : layers) bytes += found.layers[layer].float_bytes;
-    std::vector<std::string> row = {unit_name(found, u), found.layers[layers[0]].op,
-                                    format_bytes(bytes)};
+    for (const std::size_t layer : layers) bytes += found.layers[layer].bytes;
+    row.push_back(format_bytes(bytes));
     for (const ChoiceSensitivity& choice : found.choices) {
-      row.push_back(loss_text(choice.units[u].loss));
+      const compress::UnitSensitivity& unit = choice.units[u];
+      row.push_back(unit.is_possible ? loss_text(unit.loss) : "-");
     }
     table.add_row(std::move(row));
   }
   return table.to_text();
 }
 
+/// All layers in each choice, where nothing else is known of single ones.
+std::string totals_table(const Sensitivity& found) {
+  Table table({{"type", Align::kLeft}, {"bits"}, {"matrices"}, {"size"}, {"loss of all"}});
+  for (const ChoiceSensitivity& choice : found.choices) {
+    const ChoiceTotals totals = totals_of(found, choice);
+    table.add_row({choice.name, totals.weight_bits ? format_number(*totals.weight_bits, 3) : "-",
+                   std::to_string(totals.layers), format_bytes(totals.bytes),
+                   loss_text(totals.loss)});
+  }
+  return "\nAll matrices that a type holds:\n\n" + table.to_text();
+}
+
 bool is_timed(const Sensitivity& found) { return found.choices.front().us.has_value(); }
 bool has_energy(const Sensitivity& found) { return found.choices.front().pj.has_value(); }
 
-/// The index of the unit of each layer.
-std::vector<std::size_t> units_of_layers(const Sensitivity& found) {
-  std::vector<std::size_t> result(found.layers.size(), 0);
-  for (std::size_t u = 0; u < found.units.size(); ++u) {
-    for (const std::size_t layer : found.units[u].layers) result[layer] = u;
-  }
-  return result;
+std::string decibels_text(const std::optional<double>& decibels) {
+  return decibels ? format_number(*decibels, 1) : "-";
 }
 
 std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choice) {
@@ -100,11 +123,11 @@ std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choi
     std::vector<std::string> row = {clipped(found.layers[i].name),
                                     fmt::format("{}/{}", layer.weight_bits, layer.activation_bits),
                                     std::to_string(layer.bytes),
-                                    format_number(layer.sqnr_db, 1),
-                                    format_number(layer.accumulated_sqnr_db, 1),
+                                    decibels_text(layer.sqnr_db),
+                                    decibels_text(layer.accumulated_sqnr_db),
                                     loss_text(unit.loss),
                                     loss_text(layer.weighted_error),
-                                    loss_text(unit.accumulated_loss)};
+                                    loss_text(unit.accumulated_loss.value_or(0))};
     if (is_timed(found)) row.push_back(cost_text(layer.us));
     if (has_energy(found)) row.push_back(cost_text(layer.pj));
     table.add_row(std::move(row));
@@ -121,11 +144,11 @@ std::string value_text(Measure measure, double value) {
                                       : fmt::format("{:.4g}", value);
 }
 
-/// The measures that were measured.
-std::vector<Measure> known_measures(const Sensitivity& found) {
+/// The measures that are known of all.
+std::vector<Measure> known_measures(const v0::NetworkCosts& costs) {
   std::vector<Measure> known = {Measure::kLoss, Measure::kBytes};
-  if (is_timed(found)) known.push_back(Measure::kTime);
-  if (has_energy(found)) known.push_back(Measure::kEnergy);
+  if (costs.us) known.push_back(Measure::kTime);
+  if (costs.pj) known.push_back(Measure::kEnergy);
   return known;
 }
 
@@ -148,7 +171,7 @@ std::string budget_text(const compress::Budget& budget) {
 
 std::string tries_table(const BudgetReport& report) {
   std::vector<Table::Column> columns = {{"try"}};
-  const std::vector<Measure> measures = known_measures(report.costs);
+  const std::vector<Measure> measures = known_measures(report.tries.front().measured);
   for (const Measure measure : measures) {
     columns.push_back({std::string(to_string(measure)) + " predicted"});
     columns.push_back({"measured"});
@@ -168,13 +191,44 @@ std::string tries_table(const BudgetReport& report) {
   return table.to_text();
 }
 
-std::string front_table(const BudgetReport& report) {
-  if (report.front.empty()) return "";
+}  // namespace
+
+std::vector<std::size_t> units_of_layers(const Sensitivity& found) {
+  std::vector<std::size_t> result(found.layers.size(), 0);
+  for (std::size_t u = 0; u < found.units.size(); ++u) {
+    for (const std::size_t layer : found.units[u].layers) result[layer] = u;
+  }
+  return result;
+}
+
+ChoiceTotals totals_of(const Sensitivity& found, const ChoiceSensitivity& choice) {
+  ChoiceTotals totals;
+  double bits = 0;
+  double weights = 0;
+  for (std::size_t u = 0; u < found.units.size(); ++u) {
+    const compress::UnitSensitivity& unit = choice.units[u];
+    if (!unit.is_possible) continue;
+    totals.bytes += unit.bytes;
+    totals.loss += unit.loss;
+    for (const std::size_t layer : found.units[u].layers) {
+      const compress::SensitiveLayer& matrix = found.layers[layer];
+      const double size = static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);
+      ++totals.layers;
+      weights += size;
+      bits += size * choice.layers[layer].weight_bits;
+    }
+  }
+  if (weights > 0) totals.weight_bits = bits / weights;
+  return totals;
+}
+
+std::string front_text(const std::vector<v0::NetworkCosts>& front) {
+  if (front.empty()) return "";
   std::vector<Table::Column> columns;
-  const std::vector<Measure> measures = known_measures(report.costs);
+  const std::vector<Measure> measures = known_measures(front.front());
   for (const Measure measure : measures) columns.push_back({std::string(to_string(measure))});
   Table table(std::move(columns));
-  for (const v0::NetworkCosts& each : report.front) {
+  for (const v0::NetworkCosts& each : front) {
     std::vector<std::string> row;
     for (const Measure measure : measures) row.push_back(value_text(measure, each));
     table.add_row(std::move(row));
@@ -182,12 +236,17 @@ std::string front_table(const BudgetReport& report) {
   return "\nPareto front, predicted:\n\n" + table.to_text();
 }
 
-}  // namespace
-
 std::string to_text(const Sensitivity& found) {
   std::string text = fmt::format(
-      "Loss: {}, on {} samples. If one layer (or layers that are tied) has so many bits:\n\n{}",
-      loss_meaning(found.loss), found.samples, overview(found));
+      "Loss: {}, on {} samples{}. If one layer (or layers that are tied) has this choice:\n\n{}",
+      loss_meaning(found), found.samples,
+      found.tokens ? fmt::format(" of {} tokens", *found.tokens) : "", overview(found));
+  if (found.tokens) {
+    return text + totals_table(found) +
+           fmt::format("\nThe model's own loss on these samples: {} nats per token.\n",
+                       format_number(found.model_loss.value_or(0), 3)) +
+           samples_note(found);
+  }
   for (const ChoiceSensitivity& choice : found.choices) text += choice_table(found, choice);
   return text +
          fmt::format("\nestimated: the loss of the layer alone, from its error and {}\n",
@@ -199,8 +258,8 @@ std::string to_text(const BudgetReport& report) {
   return to_text(report.quantized) +
          fmt::format("\nBudget: {}; the least {}. Loss: {}, on {} samples.\n\n{}",
                      budget_text(report.budget), to_string(objective_of(report.budget)),
-                     loss_meaning(report.costs.loss), report.costs.samples, tries_table(report)) +
-         front_table(report) + samples_note(report.costs);
+                     loss_meaning(report.costs), report.costs.samples, tries_table(report)) +
+         front_text(report.front) + samples_note(report.costs);
 }
 
 }  // namespace halftone::report

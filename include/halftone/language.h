@@ -412,9 +412,10 @@ typedef struct halftone_language_report halftone_language_report;
  *                  folder of Hugging Face may go to a new folder
  *  @param report   set to a new handle; may be NULL
  *  @return HALFTONE_USAGE for an option out of range, unknown types or several ways to choose them,
- *          rows that a type does not hold, a size that cannot be reached, or a text that is too
- *          short; HALFTONE_INTERRUPTED if progress() ended it; HALFTONE_IO, HALFTONE_FORMAT,
- *          HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY. No file is written then. */
+ *          rows that a type does not hold, or a text that is too short; HALFTONE_UNSUPPORTED also
+ *          for a size or a loss that cannot be met; HALFTONE_INTERRUPTED if progress() ended it;
+ *          HALFTONE_IO, HALFTONE_FORMAT, HALFTONE_SHAPE, HALFTONE_MEMORY. No file is written
+ *          then. */
 HALFTONE_API halftone_status
 halftone_language_quantize(const halftone_context* context, const char* model, const char* output,
                            const halftone_language_quantize_options* options,

@@ -14,6 +14,7 @@
 #include "halftone/export.hpp"
 #include "halftone/options.hpp"
 #include "halftone/types/language_quantize.hpp"
+#include "halftone/types/sensitivity.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -45,9 +46,9 @@ HALFTONE_VERSIONED namespace v0 {
   /// @param output  NAME.safetensors, or NAME.gguf but for a model of llama2.c; decoded weights of
   ///                a folder of Hugging Face may go to a new folder
   /// @throws Error kUsage for an option out of range, unknown or several types, rows that a type
-  ///         does not hold, a size that cannot be reached, or a text that is too short; kIo,
-  ///         kFormat, kUnsupported, kShape, kMemory as LanguageModel::open(); kInterrupted. No
-  ///         file is written then
+  ///         does not hold, or a text that is too short; kUnsupported for a size or a loss that
+  ///         cannot be met; kIo, kFormat, kUnsupported, kShape, kMemory as LanguageModel::open();
+  ///         kInterrupted. No file is written then
   HALFTONE_CPP_API LanguageQuantizeReport quantize_language_model(
       const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
       const std::filesystem::path& output, const LanguageQuantizeOptions& options);
@@ -59,9 +60,9 @@ HALFTONE_VERSIONED namespace v0 {
   /// @param texts  likewise
   /// @throws Error as quantize_language_model(); kUsage for a type that comes twice; kUnsupported
   ///         for recurrences, which have no gradient yet
-  HALFTONE_CPP_API LanguageSensitivity language_sensitivity(
-      const std::filesystem::path& model, std::span<const std::filesystem::path> texts,
-      const LanguageSensitivityOptions& options = {});
+  HALFTONE_CPP_API Sensitivity language_sensitivity(const std::filesystem::path& model,
+                                                    std::span<const std::filesystem::path> texts,
+                                                    const LanguageSensitivityOptions& options = {});
 
   /// Writes a language model in another form, without a fit: a GGUF file of a folder of Hugging
   /// Face, with the numbers that it has; or a model with the changes of an adapter, W + alpha/r B A

@@ -15,7 +15,7 @@ from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
 from ._recipes import is_recipe_text
 from ._reports import LanguageConvertReport, LanguageQuantizeReport
-from ._sensitivity_reports import LanguageSensitivity
+from ._sensitivity_reports import Sensitivity
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -136,7 +136,7 @@ def language_sensitivity(
     threads: int | None = None,
     progress: bool | ProgressCallback = True,
     **options: Unpack[LanguageFitOptions],
-) -> LanguageSensitivity:
+) -> Sensitivity:
     """Predicts what each matrix of a language model loses in each type by itself.
 
     The losses are divergences from the model in nats per token, and those of
@@ -157,7 +157,7 @@ def language_sensitivity(
         how.progress = callback
         with missing_files(read):
             found = native.language_sensitivity(read[0], texts, list(choices or []), how)
-        return LanguageSensitivity(found)
+        return Sensitivity(found)
 
 
 @checked

@@ -525,6 +525,15 @@ class LanguageConvertReport(LanguageFileReport):
         return int(self._facts["changed_matrices"])
 
 
+class NetworkCosts(NamedTuple):
+    """What networks within budgets, and language models, are compared by."""
+
+    loss: float
+    bytes: float  #: of the file
+    us: float | None  #: microseconds for a sample; None: not measured
+    pj: float | None
+
+
 class LanguageQuantizeReport(LanguageReport):
     """Sizes and errors of the matrices of a quantized language model."""
 
@@ -543,6 +552,14 @@ class LanguageQuantizeReport(LanguageReport):
         """Divergence from the float model in nats per token, if types were chosen for a size."""
         loss: float | None = self._facts["predicted_loss"]
         return loss
+
+    @property
+    def front(self) -> tuple[NetworkCosts, ...]:
+        """Predicted files that none beats in both loss and bytes, the smallest first.
+
+        Empty unless types were chosen for a size or a loss.
+        """
+        return tuple(NetworkCosts(**row) for row in self._facts["front"])
 
     @property
     def held_out_tokens(self) -> int:

@@ -7,15 +7,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _html
-from ._reports import QuantizeReport, Result
+from ._reports import NetworkCosts, QuantizeReport, Result
 
 
 class SensitiveLayer(NamedTuple):
-    """A layer with weights."""
+    """A layer with weights: of a language model a matrix, of experts all."""
 
-    name: str
-    operator: str
+    name: str  #: of a matrix as in GGUF files
+    operator: str  #: of a network; empty for a matrix
     float_bytes: int
+    type: str  #: of the weights before, such as "F32"
+    rows: int  #: of the weights as a matrix
+    cols: int
+    bytes: int  #: of the weights in this type
 
 
 class SensitiveUnit(NamedTuple):
@@ -28,28 +32,34 @@ class SensitiveUnit(NamedTuple):
 class LayerSensitivity(NamedTuple):
     """A layer in a choice."""
 
-    weight_bits: float
+    weight_bits: float  #: of a type with its share of the scales
     activation_bits: int
     bytes: int  #: of its weights and their levels
     sqnr_db: float | None  #: of its output, if it is the only quantized layer; None: no error
     accumulated_sqnr_db: float | None  #: the same if all layers have this choice
     weighted_error: float  #: estimate of the loss if it is the only quantized layer
+    loss: float  #: the same
     us: float | None  #: microseconds for a sample; None: not measured
     pj: float | None  #: picojoules; None: only of described hardware, in the program
+    is_possible: bool = True  #: False: rows are no whole blocks of the type, or it is no choice
 
 
 class UnitSensitivity(NamedTuple):
     """A unit in a choice."""
 
     bytes: int  #: of weights and levels; shared weights count once
-    loss: float  #: if its layers are the only quantized ones
-    accumulated_loss: float  #: if its layers and all layers before them are quantized
+    loss: float  #: if its layers are the only quantized ones; of a language model predicted
+    accumulated_loss: float | None  #: if all before are quantized too; None: not measured
+    is_possible: bool = True  #: as that of its layers
 
 
 class ChoiceSensitivity(NamedTuple):
     """All layers in one choice."""
 
     name: str
+    weight_bits: float | None  #: mean over the weights; None: no layer has this choice
+    bytes: int  #: of the layers that have it
+    loss: float  #: the sum of the losses of single units
     us: float | None  #: of the whole network
     pj: float | None
     layers: tuple[LayerSensitivity, ...]  #: as Sensitivity.layers
@@ -58,13 +68,16 @@ class ChoiceSensitivity(NamedTuple):
     @classmethod
     def of(cls, facts: dict[str, Any]) -> ChoiceSensitivity:
         """From the JSON of a report."""
-        layers = tuple(LayerSensitivity(**row) for row in facts["layers"])
-        units = tuple(UnitSensitivity(**row) for row in facts["units"])
-        return cls(facts["name"], facts["us"], facts["pj"], layers, units)
+        nan = float("nan")
+        no_layer = LayerSensitivity(nan, 0, 0, None, None, nan, nan, None, None, False)
+        no_unit = UnitSensitivity(0, nan, None, False)
+        layers = tuple(LayerSensitivity(**row) if row else no_layer for row in facts["layers"])
+        units = tuple(UnitSensitivity(**row) if row else no_unit for row in facts["units"])
+        return cls(**{**facts, "layers": layers, "units": units})
 
 
 class Sensitivity(Result):
-    """What each layer costs in each choice."""
+    """What each layer of a network, or matrix of a language model, costs in each choice."""
 
     @property
     def loss(self) -> str:
@@ -78,13 +91,23 @@ class Sensitivity(Result):
 
     @property
     def samples(self) -> int:
-        """On which losses were measured."""
+        """On which losses were measured or predicted."""
         return int(self._facts["samples"])
+
+    @property
+    def tokens(self) -> int | None:
+        """Of each sample, of a language model."""
+        return None if (tokens := self._facts["tokens"]) is None else int(tokens)
 
     @property
     def on_fit_samples(self) -> bool:
         """Whether these are known to be those of the fit, on which losses are lower."""
         return bool(self._facts["on_fit_samples"])
+
+    @property
+    def model_loss(self) -> float | None:
+        """Of a language model itself on them: mean of -log p in nats per token."""
+        return None if (loss := self._facts["model_loss"]) is None else float(loss)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -104,6 +127,7 @@ class Sensitivity(Result):
 
     @property
     def choices(self) -> tuple[ChoiceSensitivity, ...]:
+        """As given; the types of a language model by rising bits."""
         return tuple(ChoiceSensitivity.of(facts) for facts in self._facts["choices"])
 
     def __repr__(self) -> str:
@@ -115,117 +139,17 @@ class Sensitivity(Result):
         rows = [
             (
                 " + ".join(layers[i].name for i in unit.layers),
-                layers[unit.layers[0]].operator,
-                sum(layers[i].float_bytes for i in unit.layers),
-                *(f"{choice.units[index].loss:.3g}" for choice in choices),
+                layers[unit.layers[0]].operator or layers[unit.layers[0]].type,
+                sum(layers[i].bytes for i in unit.layers),
+                *(f"{cost.loss:.3g}" if (cost := choice.units[index]).is_possible else "-"
+                  for choice in choices),
             )
             for index, unit in enumerate(self.units)
         ]
-        head = ("layer", "operator", "float", *(choice.name for choice in choices))
+        kind = "type" if self.tokens else "operator"
+        head = ("layer", kind, "bytes", *(choice.name for choice in choices))
         about = f"loss: {self.loss}, of the layer alone, on {self.samples} samples"
         return _html.table(head, rows) + _html.paragraph(about)
-
-
-class SensitiveMatrix(NamedTuple):
-    """A matrix of a language model, of experts all."""
-
-    name: str  #: as in GGUF files
-    type: str  #: in the file of the model
-    rows: int
-    cols: int
-    bytes: int  #: in this type
-
-
-class MatrixSensitivity(NamedTuple):
-    """A matrix in a type."""
-
-    weight_bits: float  #: of a weight, with its share of the scales
-    bytes: int
-    loss: float  #: predicted divergence in nats per token, if it is the only quantized matrix
-
-
-class TypeSensitivity(NamedTuple):
-    """All matrices in a type."""
-
-    name: str
-    weight_bits: float | None  #: None: the type holds no matrix
-    bytes: int  #: of the matrices that the type holds
-    loss: float  #: the sum of their losses
-    layers: tuple[MatrixSensitivity | None, ...]  #: None: the type does not hold the rows
-
-    @classmethod
-    def of(cls, facts: dict[str, Any]) -> TypeSensitivity:
-        """From the JSON of a report."""
-        layers = tuple(MatrixSensitivity(**row) if row else None for row in facts["layers"])
-        return cls(facts["name"], facts["weight_bits"], facts["bytes"], facts["loss"], layers)
-
-
-class LanguageSensitivity(Result):
-    """What each matrix of a language model loses in each type."""
-
-    @property
-    def samples(self) -> int:
-        """On which losses are predicted: those held out, or those of the fit."""
-        return int(self._facts["samples"])
-
-    @property
-    def tokens(self) -> int:
-        """Of each sample."""
-        return int(self._facts["tokens"])
-
-    @property
-    def on_fit_samples(self) -> bool:
-        """Whether these are those of the fit, on which losses are lower."""
-        return bool(self._facts["on_fit_samples"])
-
-    @property
-    def model_loss(self) -> float:
-        """Of the model itself on them: mean of -log p in nats per token."""
-        return float(self._facts["model_loss"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line each, such as a text that the model does not know."""
-        return tuple(self._facts["warnings"])
-
-    @property
-    def layers(self) -> tuple[SensitiveMatrix, ...]:
-        """The matrices."""
-        return tuple(SensitiveMatrix(**row) for row in self._facts["layers"])
-
-    @property
-    def choices(self) -> tuple[TypeSensitivity, ...]:
-        """By rising bits."""
-        return tuple(TypeSensitivity.of(facts) for facts in self._facts["choices"])
-
-    def __repr__(self) -> str:
-        about = f"{len(self.layers)} matrices in {len(self.choices)} types"
-        return f"<halftone.LanguageSensitivity: {about}>"
-
-    def _repr_html_(self) -> str:
-        choices = self.choices
-        rows = [
-            (
-                matrix.name,
-                matrix.type,
-                matrix.bytes,
-                *("-" if (cost := choice.layers[i]) is None else f"{cost.loss:.3g}"
-                  for choice in choices),
-            )
-            for i, matrix in enumerate(self.layers)
-        ]
-        head = ("matrix", "type", "bytes", *(choice.name for choice in choices))
-        about = "loss: predicted divergence of the matrix alone, nats per token"
-        return _html.table(head, rows) + _html.paragraph(about)
-
-
-class NetworkCosts(NamedTuple):
-    """What networks within budgets are compared by."""
-
-    loss: float
-    bytes: float  #: of the file
-    us: float | None  #: microseconds for a sample; None: not measured
-    pj: float | None
 
 
 class BudgetTry(NamedTuple):

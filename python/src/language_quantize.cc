@@ -16,6 +16,7 @@
 #include "halftone/api/type_recipe.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/report/language.h"
+#include "halftone/report/sensitivity.h"
 #include "python/src/bind.h"
 #include "python/src/fields.h"
 #include "python/src/progress.h"
@@ -86,7 +87,7 @@ Texts language_sensitivity_texts(const std::filesystem::path& model,
     ThreadSettings settings = thread_settings();
     settings.threads = how.threads;
     const UseThreadSettings use(settings);
-    const LanguageSensitivity found = language_sensitivity(job);
+    const v0::Sensitivity found = language_sensitivity(job);
     return Texts(report::to_text(found), report::to_json(found));
   });
 }

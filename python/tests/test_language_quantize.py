@@ -81,17 +81,22 @@ def test_sensitivities_are_those_of_the_program(
     assert found.to_json() == program(
         "sensitivity", files, "--tokenizer", tokenizer, "--text", text, "--choices", "2x6,Q4_0",
         "--samples", 8, "--held-out", 2, "--sample-tokens", 32, "--json")
-    assert state.exists() and (found.samples, found.tokens) == (2, 32) and found.model_loss > 0
+    assert state.exists() and (found.samples, found.tokens) == (2, 32)
+    assert found.loss == "kl" and found.model_loss is not None and found.model_loss > 0
     assert not found.on_fit_samples and any("does not know" in line for line in found.warnings)
     query = [layer.name for layer in found.layers].index("blk.0.attn_q.weight")
-    assert found.layers[query] == ht.SensitiveMatrix("blk.0.attn_q.weight", "F32", 64, 64, 16384)
+    assert found.layers[query] == ht.SensitiveLayer(
+        "blk.0.attn_q.weight", "", 16384, "F32", 64, 64, 16384)
+    assert found.units[query] == ht.SensitiveUnit((query,), True)
     two, four = found.choices
     assert (two.name, four.name, four.weight_bits) == ("2x6", "Q4_0", 4.5)
     cost = four.layers[query]
-    assert isinstance(cost, ht.MatrixSensitivity)
+    assert isinstance(cost, ht.LayerSensitivity) and cost.is_possible and cost.sqnr_db is None
+    assert four.units[query] == ht.UnitSensitivity(cost.bytes, cost.loss, None)
     assert cost.bytes == 64 * 64 * 4.5 / 8 and 0 < cost.loss < four.loss < two.loss
-    assert isinstance(two, ht.TypeSensitivity) and two.bytes < four.bytes
-    assert repr(found) == f"<halftone.LanguageSensitivity: {len(found.layers)} matrices in 2 types>"
+    assert isinstance(two, ht.ChoiceSensitivity) and two.bytes < four.bytes
+    about = f"{len(found.layers)} layers in 2 choices, loss: kl"
+    assert repr(found) == f"<halftone.Sensitivity: {about}>"
     html = found._repr_html_()
     assert "<th>2x6</th><th>Q4_0</th>" in html and "<td>blk.0.attn_q.weight</td>" in html
     with pytest.raises(ValueError, match="'Q4_0' comes twice"):
@@ -106,11 +111,11 @@ def test_pages_are_those_of_the_program(files: Path, tmp_path: Path, program: Pr
     quantized(files, small, type="Q4_0")
     losses = ht.language_sensitivity(
         files, text, tokenizer=tokenizer, choices=["Q4_0"], **FEW)
-    (tmp_path / "LanguageSensitivity").write_text(losses.to_json())
+    (tmp_path / "Sensitivity").write_text(losses.to_json())
     page = ht.language_report(small, text, context=32, windows=2, sensitivities=losses,
                               progress=False)
     program("report", small, "--text", text, "--context", 32, "--windows", 2, "--sensitivity",
-            tmp_path / "LanguageSensitivity", "-o", tmp_path / "r.html")
+            tmp_path / "Sensitivity", "-o", tmp_path / "r.html")
     assert page.html == (tmp_path / "r.html").read_text(encoding="utf-8")
     facts = json.loads(page.to_json())
     assert facts["texts"][0]["windows"] == 2 and facts["facts"]["architecture"] == "llama"
@@ -175,6 +180,8 @@ def test_types_for_a_size(files: Path, tmp_path: Path) -> None:
     report = quantized(files, sized, size=70_000, recipe_output=recipe)
     assert report.output_bytes <= 70_000
     assert report.predicted_loss is not None and report.predicted_loss > 0
+    assert isinstance(report.front[0], ht.NetworkCosts)
+    assert [each.bytes for each in report.front] == sorted(each.bytes for each in report.front)
     for again in (recipe, str(recipe), recipe.read_text()):
         quantized(files, tmp_path / "again.safetensors", recipe=again)
         assert (tmp_path / "again.safetensors").read_bytes() == sized.read_bytes()
@@ -212,7 +219,7 @@ def test_errors(files: Path, tmp_path: Path) -> None:
                           ({"type": "2x6", "sweeps": 101}, "sweeps"),
                           ({"type": "2x6", "sample_tokens": 9999}, "give a longer text"),
                           ({"type": "2x6", "threads": 0}, "threads: expected at least 1"),
-                          ({"size": 0}, "size: 0 bytes asked for")):
+                          ({"size": 0}, "budget bytes: expected a number above 0, found 0")):
         with pytest.raises(ValueError, match=text):
             quantized(files, output, **options)
     with pytest.raises(ValueError, match=r"expected NAME\.safetensors"):

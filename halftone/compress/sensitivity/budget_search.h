@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "halftone/compress/budget/allocation.h"
 #include "halftone/compress/quantize.h"
-#include "halftone/compress/sensitivity/allocation.h"
 #include "halftone/compress/sensitivity/sensitivity.h"
 
 namespace halftone::compress {

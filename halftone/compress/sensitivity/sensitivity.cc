@@ -63,7 +63,11 @@ Sensitivity described(const ir::Graph& network, const std::vector<ir::NodeId>& l
   Sensitivity result;
   for (const ir::NodeId id : layers) {
     const LayerReport report = report_layer(network, id, network, id);
-    result.layers.push_back({report.name, report.op, report.float_bytes});
+    const ir::Node& node = network.node(id);
+    const ir::ValueId weights = node.inputs[weights_input(node.op)];
+    const auto [rows, cols] = ir::matrix_extent(network.value(weights).type.shape);
+    result.layers.push_back(
+        {report.name, report.op, report.float_bytes, "F32", rows, cols, report.float_bytes});
   }
   for (auto& unit : tied_layers(network, layers)) result.units.push_back({std::move(unit)});
   return result;
@@ -336,7 +340,7 @@ class SingleLayers {
       const LayerReport report = report_layer(network_, pair.original, fitted, pair.quantized);
       const LossAndDrop found = meter_.loss_and_drop(fitted, {&pair, 1});
       result.layers.push_back({report.weight_bits, report.activation_bits, report.encoded_bytes});
-      result.units.push_back({report.encoded_bytes, found.loss, 0, found.drop});
+      result.units.push_back({report.encoded_bytes, found.loss, {}, found.drop});
     }
     return result;
   }

@@ -65,7 +65,7 @@ TEST(Sensitivity, IsWhatQuantizingALayerAloneCosts) {
     const ChoiceSensitivity& choice = found.choices[0];
     const double loss = divergence(single.graph, data, graph);
     EXPECT_NEAR(choice.units[i].loss, loss, kSums * loss) << i;
-    EXPECT_NEAR(choice.layers[i].sqnr_db, single.layers[i].sqnr_db, kDecibels) << i;
+    EXPECT_NEAR(choice.layers[i].sqnr_db.value(), single.layers[i].sqnr_db, kDecibels) << i;
     EXPECT_EQ(choice.layers[i].bytes, single.layers[i].encoded_bytes);
     EXPECT_EQ(choice.units[i].bytes, choice.layers[i].bytes);
   }
@@ -78,10 +78,10 @@ TEST(Sensitivity, AccumulatesInOrder) {
   const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
   const ChoiceSensitivity& choice = found.choices[0];
   const double loss = divergence(all.graph, data, graph);
-  EXPECT_NEAR(choice.units[1].accumulated_loss, loss, kSums * loss);
+  EXPECT_NEAR(choice.units[1].accumulated_loss.value(), loss, kSums * loss);
   EXPECT_EQ(choice.units[0].accumulated_loss, choice.units[0].loss) << "the first has none before";
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_NEAR(choice.layers[i].accumulated_sqnr_db, all.layers[i].sqnr_db, kDecibels);
+    EXPECT_NEAR(choice.layers[i].accumulated_sqnr_db.value(), all.layers[i].sqnr_db, kDecibels);
   }
 }
 
@@ -122,7 +122,7 @@ TEST(Sensitivity, IsZeroInFloat) {
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(found.choices[0].units[i].loss, 0);
     EXPECT_EQ(found.choices[0].layers[i].weighted_error, 0);
-    EXPECT_TRUE(std::isinf(found.choices[0].layers[i].sqnr_db));
+    EXPECT_TRUE(std::isinf(found.choices[0].layers[i].sqnr_db.value()));
     EXPECT_EQ(found.choices[0].layers[i].bytes, found.layers[i].float_bytes);
   }
 }
@@ -137,7 +137,7 @@ TEST(Sensitivity, MeasuresOnOtherSamples) {
   EXPECT_EQ(found.samples, 70U);
   const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
   const double loss = divergence(all.graph, others, graph);
-  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, kSums * loss);
+  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss.value(), loss, kSums * loss);
 }
 
 TEST(Sensitivity, SaysWhichLayersHaveNoChoice) {
@@ -180,7 +180,7 @@ TEST(Sensitivity, IsMeasuredOfAQuantizedNetworkToo) {
   ASSERT_EQ(found.choices.size(), 1U);
   EXPECT_EQ(found.choices[0].name, "model");
   const double loss = divergence(quantized, data, graph);
-  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, kSums * loss);
+  EXPECT_NEAR(found.choices[0].units[1].accumulated_loss.value(), loss, kSums * loss);
   EXPECT_EQ(found.choices[0].layers[1].weight_bits, 2);
   expect_error(ErrorKind::kShape, "layers do not match",
                [&] { sensitivity_of(perceptron(20, 12, 4, 2), graph, data); });
@@ -387,7 +387,7 @@ TEST(Sensitivity, TakesFixedBatches) {
     EXPECT_EQ(found.weighted_by, batch == 1 ? "gradients" : "noise");
     const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("3")));
     const double loss = divergence(all.graph, data, graph);
-    EXPECT_NEAR(found.choices[0].units[1].accumulated_loss, loss, kSums * loss);
+    EXPECT_NEAR(found.choices[0].units[1].accumulated_loss.value(), loss, kSums * loss);
     EXPECT_GT(found.choices[0].layers[0].weighted_error, 0);
   }
   ir::Graph fixed = perceptron(20, 16, 4, 2);
@@ -396,7 +396,7 @@ TEST(Sensitivity, TakesFixedBatches) {
   EXPECT_EQ(four.weighted_by, "gradients");
   const ir::Graph all = quantize(fixed, data, with_choice({}, choice_named("5"))).graph;
   const double loss = divergence(all, data, fixed);
-  EXPECT_NEAR(four.choices[0].units[1].accumulated_loss, loss, kSums * loss);
+  EXPECT_NEAR(four.choices[0].units[1].accumulated_loss.value(), loss, kSums * loss);
   for (std::size_t i = 0; i < 2; ++i) {
     const double ratio = four.choices[0].layers[i].weighted_error / four.choices[0].units[i].loss;
     // As above, of 101 products.

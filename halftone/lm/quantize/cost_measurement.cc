@@ -50,16 +50,16 @@ void check_gradients(const Description& description) {
 }
 
 void measure_costs(const CostMeasurement& how, const TypeMenu& menu, QuantizeState& state) {
-  constexpr double kShareOfSensitivities = 0.4;
+  constexpr double kShareOfGradients = 0.4;
   const auto save = [&] {
     if (how.save) how.save();
   };
-  if (!state.sensitivities) {
+  if (!state.gradients) {
     const std::size_t count =
         std::min(how.samples.fit.size(), std::max<std::size_t>(1, how.sensitivity_samples));
-    state.sensitivities = measure_sensitivities(
+    state.gradients = measure_squared_gradients(
         how.model.description, how.model.weights, std::span(how.samples.fit).first(count),
-        {how.seed, part_of(how.progress, 0, kShareOfSensitivities)});
+        {how.seed, part_of(how.progress, 0, kShareOfGradients)});
     save();
   }
   MatrixWalkJob walk{.model = how.model,
@@ -67,12 +67,12 @@ void measure_costs(const CostMeasurement& how, const TypeMenu& menu, QuantizeSta
                      .samples = how.samples,
                      .damping = how.damping,
                      .threads = how.threads,
-                     .progress = part_of(how.progress, kShareOfSensitivities, 1),
+                     .progress = part_of(how.progress, kShareOfGradients, 1),
                      .on_block = save};
   if (state.losses.empty()) {
     walk.on_losses = [&](std::vector<double> losses) { state.losses = std::move(losses); };
   }
-  measure_type_costs(walk, *state.sensitivities, menu, state.costs);
+  measure_type_costs(walk, *state.gradients, menu, state.costs);
   save();
 }
 

@@ -37,13 +37,13 @@ struct CostMeasurement {
   std::function<void()> save{};  ///< called when the state has something new; may be empty
 };
 
-/// Measures what the state does not have: the sensitivities of outputs, the costs of the types of
+/// Measures what the state does not have: squared gradients of outputs, the costs of the types of
 /// the menu, and the losses of the samples.
-/// @throws Error as measure_sensitivities() and measure_type_costs(); kUnsupported as
+/// @throws Error as measure_squared_gradients() and measure_type_costs(); kUnsupported as
 ///         check_gradients()
 void measure_costs(const CostMeasurement& how, const TypeMenu& menu, QuantizeState& state);
 
-/// @throws Error kUnsupported if sensitivities cannot be measured, because blocks have operators
+/// @throws Error kUnsupported if gradients cannot be measured, because blocks have operators
 ///         without a gradient: those of recurrences
 void check_gradients(const Description& description);
 

@@ -18,7 +18,7 @@ using Json = StateLog::Json;
 using Bytes = std::span<const std::byte>;
 
 constexpr const char* kWritten = "written";
-constexpr const char* kSensitivities = "sensitivities";
+constexpr const char* kGradients = "sensitivities";
 constexpr const char* kCosts = "costs";
 constexpr const char* kFitted = "fitted";
 constexpr const char* kLosses = "losses";
@@ -99,10 +99,10 @@ void read_fitted(const StateRecord& record, FittedMatrices& fitted) {
   }
 }
 
-Sensitivities sensitivities_from(const StateRecord& record) {
+SquaredGradients gradients_from(const StateRecord& record) {
   RecordBytes bytes(record.bytes);
   const auto next = [&](const Json& count) { return bytes.doubles(count.get<std::size_t>()); };
-  Sensitivities result;
+  SquaredGradients result;
   result.tokens = record.value.at("tokens").get<std::size_t>();
   result.loss = record.value.at("loss").get<double>();
   for (const Json& each : record.value.at("outputs")) {
@@ -113,7 +113,7 @@ Sensitivities sensitivities_from(const StateRecord& record) {
   return result;
 }
 
-void append_sensitivities(const Sensitivities& found, StateLog& log) {
+void append_gradients(const SquaredGradients& found, StateLog& log) {
   std::vector<Bytes> pieces;
   const auto add = [&](const std::vector<double>& values) {
     pieces.push_back(std::as_bytes(std::span(values)));
@@ -123,7 +123,7 @@ void append_sensitivities(const Sensitivities& found, StateLog& log) {
   for (const auto& [id, values] : found.outputs) outputs.push_back({id_json(id), add(values)});
   const std::size_t embedding = add(found.embedding);
   const std::size_t block_inputs = add(found.block_inputs);
-  log.append(kSensitivities,
+  log.append(kGradients,
              {{"tokens", found.tokens},
               {"loss", found.loss},
               {"outputs", outputs},
@@ -158,8 +158,8 @@ void QuantizeStateFile::add(const StateRecord& record, QuantizeState& state) con
     for (const Json& sample : record.value) {
       state.written.push_back(sample.get<std::vector<TokenId>>());
     }
-  } else if (record.name == kSensitivities) {
-    state.sensitivities = sensitivities_from(record);
+  } else if (record.name == kGradients) {
+    state.gradients = gradients_from(record);
   } else if (record.name == kCosts) {
     read_costs(record.value, state.costs);
   } else if (record.name == kFitted) {
@@ -173,7 +173,7 @@ void QuantizeStateFile::add(const StateRecord& record, QuantizeState& state) con
 
 void QuantizeStateFile::save(const QuantizeState& state) {
   save_written(state);
-  if (state.sensitivities && !has_sensitivities_) append_sensitivities(*state.sensitivities, log_);
+  if (state.gradients && !has_gradients_) append_gradients(*state.gradients, log_);
   save_costs(state.costs);
   save_fitted(state.fitted);
   if (!state.losses.empty() && !has_losses_) log_.append(kLosses, state.losses);
@@ -221,7 +221,7 @@ void QuantizeStateFile::save_fitted(const FittedMatrices& fitted) {
 
 void QuantizeStateFile::remember(const QuantizeState& state) {
   num_written_ = state.written.size();
-  has_sensitivities_ = state.sensitivities.has_value();
+  has_gradients_ = state.gradients.has_value();
   has_losses_ = !state.losses.empty();
   for (const auto& [id, types] : state.costs) costs_.insert(id);
   for (const auto& [id, matrix] : state.fitted) fitted_.insert(id);

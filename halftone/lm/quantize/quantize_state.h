@@ -10,15 +10,15 @@
 
 #include "halftone/base/state/state_file.h"
 #include "halftone/lm/quantize/fit_model.h"
-#include "halftone/lm/quantize/sensitivity.h"
+#include "halftone/lm/quantize/squared_gradients.h"
 #include "halftone/lm/quantize/type_costs.h"
 
 namespace halftone::lm {
 
 /// All that takes long. Hidden rows of samples are not kept: they are computed again.
 struct QuantizeState {
-  std::vector<std::vector<TokenId>> written{};   ///< samples that the model wrote: see SampleWriter
-  std::optional<Sensitivities> sensitivities{};  ///< to choose types
+  std::vector<std::vector<TokenId>> written{};  ///< samples that the model wrote: see SampleWriter
+  std::optional<SquaredGradients> gradients{};  ///< to choose types
   TypeCosts costs{};
   FittedMatrices fitted{};
   std::vector<double> losses{};  ///< SampleWalk::losses(); empty: not yet measured
@@ -29,7 +29,7 @@ inline const StateKind kQuantizationKind = {"the state", "a state of a quantizat
 inline const StateKind kSensitivityKind = {"sensitivities", "measured sensitivities of a model"};
 
 /// The log of a state: a record for the matrices of each block, for costs of the types of a block,
-/// for samples, sensitivities and losses. Codes and sensitivities are the bytes of a record.
+/// for samples, squared gradients and losses. Codes and gradients are the bytes of a record.
 class QuantizeStateFile {
  public:
   /// @param path  empty: nothing is kept
@@ -56,7 +56,7 @@ class QuantizeStateFile {
   StateLog log_;
   // What the file has.
   std::size_t num_written_ = 0;
-  bool has_sensitivities_ = false;
+  bool has_gradients_ = false;
   bool has_losses_ = false;
   std::set<WeightId> costs_;
   std::set<WeightId> fitted_;

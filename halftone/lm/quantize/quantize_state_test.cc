@@ -45,8 +45,8 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   EXPECT_TRUE(read().fitted.empty());  // there is none
   QuantizeState state;
   state.written = {{1, 2, 3}, {4, 5, 6}};
-  state.sensitivities =
-      Sensitivities{{{kSecondUp, {0.1, 1e-30, 3}}}, {0.5, 1.0 / 3}, 77, 1.25, {0.25, 9}};
+  state.gradients =
+      SquaredGradients{{{kSecondUp, {0.1, 1e-30, 3}}}, {0.5, 1.0 / 3}, 77, 1.25, {0.25, 9}};
   state.costs[kSecondUp] = {{&weight_type("2x6"), 1.0 / 3, 99}, {&weight_type("Q4_0"), 1e-9, 7}};
   const Model small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
@@ -59,11 +59,11 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   const QuantizeState found = read();
   EXPECT_EQ(found.written, state.written);
   EXPECT_EQ(found.losses, state.losses);
-  EXPECT_EQ(found.sensitivities->outputs, state.sensitivities->outputs);
-  EXPECT_EQ(found.sensitivities->embedding, state.sensitivities->embedding);
-  EXPECT_EQ(found.sensitivities->block_inputs, state.sensitivities->block_inputs);
-  EXPECT_EQ(found.sensitivities->tokens, 77U);
-  EXPECT_EQ(found.sensitivities->loss, 1.25);
+  EXPECT_EQ(found.gradients->outputs, state.gradients->outputs);
+  EXPECT_EQ(found.gradients->embedding, state.gradients->embedding);
+  EXPECT_EQ(found.gradients->block_inputs, state.gradients->block_inputs);
+  EXPECT_EQ(found.gradients->tokens, 77U);
+  EXPECT_EQ(found.gradients->loss, 1.25);
   ASSERT_EQ(found.costs.at(kSecondUp).size(), 2U);
   EXPECT_EQ(found.costs.at(kSecondUp)[0].type, &weight_type("2x6"));
   EXPECT_EQ(found.costs.at(kSecondUp)[0].loss, 1.0 / 3);
@@ -108,7 +108,7 @@ TEST_F(QuantizeStates, NoticeEveryFlippedBit) {
   const std::vector<std::byte> codes(weight_type("Q8_0").size_bytes(1, 32), std::byte{7});
   QuantizeState state;
   state.written = {{1, 2}};
-  state.sensitivities = Sensitivities{{{kSecondUp, {0.1}}}, {0.5}, 77, 1.25};
+  state.gradients = SquaredGradients{{{kSecondUp, {0.1}}}, {0.5}, 77, 1.25};
   state.costs[kSecondUp] = {{&weight_type("Q4_0"), 1e-9, 7}};
   state.fitted[kSecondUp] = {.type = &weight_type("Q8_0"),
                              .rows = 1,
@@ -159,13 +159,13 @@ TEST_F(QuantizeStates, ComeRecordByRecord) {
   state.written.push_back({3, 4});
   state.costs[kSecondUp] = {{&weight_type("Q4_0"), 1e-9, 7}};
   file.save(state);
-  state.sensitivities = Sensitivities{{{kSecondUp, {0.1}}}, {0.5}, 77, 1.25};
+  state.gradients = SquaredGradients{{{kSecondUp, {0.1}}}, {0.5}, 77, 1.25};
   state.costs[{.role = WeightRole::kDown}] = {{&weight_type("2x6"), 1, 8}};
   file.save(state);
   const QuantizeState found = read();
   EXPECT_EQ(found.written, state.written);
   EXPECT_EQ(found.costs.size(), 2U);
-  EXPECT_EQ(found.sensitivities->embedding, state.sensitivities->embedding);
+  EXPECT_EQ(found.gradients->embedding, state.gradients->embedding);
 }
 
 TEST_F(QuantizeStates, OfOtherJobsAreRefused) {

@@ -2,17 +2,11 @@
 #include "halftone/lm/quantize/type_costs.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdint>
 #include <initializer_list>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/compress/budget/knapsack.h"
 #include "halftone/compress/fit/group_error.h"
 
 namespace halftone::lm {
@@ -35,8 +29,8 @@ std::vector<const WeightType*> types_that_hold(TypeNames names, std::size_t cols
 /// Predicts what errors of matrices do.
 class LossPredictor {
  public:
-  LossPredictor(const MatrixWalkJob& job, const Sensitivities& sensitivities)
-      : job_(job), sensitivities_(sensitivities), frequencies_(job.model.description.vocabulary) {
+  LossPredictor(const MatrixWalkJob& job, const SquaredGradients& gradients)
+      : job_(job), gradients_(gradients), frequencies_(job.model.description.vocabulary) {
     std::size_t count = 0;
     for (const auto& sample : job.samples.fit) {
       for (const TokenId token : sample) {
@@ -60,14 +54,14 @@ class LossPredictor {
     const std::size_t cols = matrix.values.cols();
     const MatrixView<float> view(errors.data(), matrix.values.rows(), cols, cols);
     double sum = 0;
-    const auto outputs = sensitivities_.outputs.find(head_of(matrix.id));
-    if (outputs != sensitivities_.outputs.end()) {
+    const auto outputs = gradients_.outputs.find(head_of(matrix.id));
+    if (outputs != gradients_.outputs.end()) {
       job_.folding.unfold_outputs(matrix.id, view);
       sum += output_loss(view, matrix.moments, outputs->second, matrix.id);
     }
     if (matrix.id.role == WeightRole::kTokenEmbedding) {
       job_.folding.unfold_inputs(matrix.id, view);
-      sum += table_loss(view, sensitivities_.embedding, frequencies_);
+      sum += table_loss(view, gradients_.embedding, frequencies_);
     }
     return sum;
   }
@@ -91,7 +85,7 @@ class LossPredictor {
   /// @param errors  of looked_up()
   [[nodiscard]] double block_input_loss(MatrixView<const float> errors,
                                         const std::vector<double>& frequencies) const {
-    return table_loss(errors, sensitivities_.block_inputs, frequencies);
+    return table_loss(errors, gradients_.block_inputs, frequencies);
   }
 
  private:
@@ -102,28 +96,27 @@ class LossPredictor {
     return is_head ? WeightId{.role = WeightRole::kHead} : id;
   }
   [[nodiscard]] double output_loss(MatrixView<const float> errors, MatrixView<const float> moments,
-                                   const std::vector<double>& sensitivities,
-                                   const WeightId& id) const {
+                                   const std::vector<double>& gradients, const WeightId& id) const {
     const std::vector<float> nothing(errors.size());
     const std::vector<double> squares = compress::output_errors(
         errors, MatrixView<const float>(nothing, errors.rows(), errors.cols()), moments);
     double sum = 0;
     for (std::size_t o = 0; o < squares.size(); ++o) {
-      sum += sensitivities[o % sensitivities.size()] * squares[o];
+      sum += gradients[o % gradients.size()] * squares[o];
     }
     if (id.role < WeightRole::kExpertGate) return sum / 2;
     const Description& d = job_.model.description;
     return sum / 2 * static_cast<double>(d.active_experts) / static_cast<double>(d.experts);
   }
   /// Of errors of rows that tokens look up.
-  static double table_loss(MatrixView<const float> errors, const std::vector<double>& sensitivities,
+  static double table_loss(MatrixView<const float> errors, const std::vector<double>& gradients,
                            const std::vector<double>& frequencies) {
     double sum = 0;
     for (std::size_t r = 0; r < errors.rows(); ++r) {
       if (frequencies[r] == 0) continue;
       double row = 0;
       for (std::size_t c = 0; c < errors.cols(); ++c) {
-        row += sensitivities[c] * double{errors(r, c)} * double{errors(r, c)};
+        row += gradients[c] * double{errors(r, c)} * double{errors(r, c)};
       }
       sum += frequencies[r] * row;
     }
@@ -131,38 +124,73 @@ class LossPredictor {
   }
 
   const MatrixWalkJob& job_;
-  const Sensitivities& sensitivities_;
+  const SquaredGradients& gradients_;
   std::vector<double> frequencies_;      ///< of tokens
   std::vector<double> row_frequencies_;  ///< of rows of the table of blocks' inputs
 };
 
-/// Matrices that get one type.
-struct TypeGroup {
-  std::vector<WeightId> ids;
-  std::vector<TypeCost> costs;  ///< sums over them
-};
+/// The types that are a choice for some matrix, and others, by rising bits.
+std::vector<const WeightType*> types_by_bits(const TypeCosts& costs,
+                                             std::vector<const WeightType*> types) {
+  for (const auto& [id, list] : costs) {
+    for (const TypeCost& cost : list) types.push_back(cost.type);
+  }
+  std::ranges::sort(types, [](const WeightType* a, const WeightType* b) {
+    return std::pair(a->bits(), a->name) < std::pair(b->bits(), b->name);
+  });
+  const auto repeated = std::ranges::unique(types);
+  types.erase(repeated.begin(), repeated.end());
+  return types;
+}
 
-std::vector<TypeGroup> groups_of(const TypeCosts& costs,
-                                 const std::map<WeightId, std::string>& tensor_of) {
+std::vector<compress::SensitiveUnit> units_of(const TypeCosts& costs,
+                                              const TensorsOfMatrices& tensor_of) {
   std::map<std::string, std::size_t> known;
-  std::vector<TypeGroup> groups;
-  for (const auto& [id, types] : costs) {
+  std::vector<compress::SensitiveUnit> units;
+  std::size_t layer = 0;
+  for (const auto& [id, list] : costs) {
     const auto tensor = tensor_of.find(id);
     const bool is_new =
-        tensor == tensor_of.end() || known.emplace(tensor->second, groups.size()).second;
+        tensor == tensor_of.end() || known.emplace(tensor->second, units.size()).second;
     if (is_new) {
-      groups.push_back({{id}, types});
-      continue;
+      units.push_back({{layer}});
+    } else {
+      units[known.at(tensor->second)].layers.push_back(layer);
     }
-    TypeGroup& group = groups[known.at(tensor->second)];
-    group.ids.push_back(id);
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      HALFTONE_ASSERT(group.costs[i].type == types[i].type);
-      group.costs[i].loss += types[i].loss;
-      group.costs[i].bytes += types[i].bytes;
+    ++layer;
+  }
+  return units;
+}
+
+/// All matrices in a type. @param units  of the matrices
+compress::ChoiceSensitivity choice_of(const WeightType& type, const TypeCosts& costs,
+                                      const std::vector<compress::SensitiveUnit>& units) {
+  compress::ChoiceSensitivity choice{type.name, {}, {}};
+  std::vector<bool> is_possible;
+  for (const auto& [id, list] : costs) {
+    const auto cost = std::ranges::find(list, &type, &TypeCost::type);
+    is_possible.push_back(cost != list.end());
+    compress::LayerSensitivity& layer = choice.layers.emplace_back();
+    if (cost == list.end()) continue;
+    layer.weight_bits = type.bits();
+    layer.bytes = cost->bytes;
+    layer.weighted_error = cost->loss;
+  }
+  for (const compress::SensitiveUnit& each : units) {
+    compress::UnitSensitivity& unit = choice.units.emplace_back();
+    for (const std::size_t layer : each.layers) {
+      unit.bytes += choice.layers[layer].bytes;
+      unit.loss += choice.layers[layer].weighted_error;
+      unit.is_possible = unit.is_possible && is_possible[layer];
     }
   }
-  return groups;
+  return choice;
+}
+
+compress::Corrections with_bytes(double beside) {
+  compress::Corrections corrections;
+  corrections.offset[compress::Measure::kBytes] = beside;
+  return corrections;
 }
 
 /// W - Q of a quick fit.
@@ -204,62 +232,7 @@ void add_cost(const VisitedMatrix& matrix, const TypeCost& cost, std::vector<Typ
   all.bytes += cost.bytes;
 }
 
-void check_budget(const std::vector<TypeGroup>& groups, std::size_t bytes) {
-  std::size_t least = 0;
-  for (const TypeGroup& group : groups) {
-    least += std::ranges::min_element(group.costs, {}, &TypeCost::bytes)->bytes;
-  }
-  require_size(least, bytes);
-}
-
-BudgetedTypes types_of(const std::vector<TypeGroup>& groups,
-                       const compress::KnapsackProblem& problem) {
-  const compress::KnapsackAnswer answer = compress::solve_knapsack(problem);
-  BudgetedTypes result;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const TypeCost& cost = groups[i].costs[answer.choices[i]];
-    for (const WeightId& id : groups[i].ids) result.choice.emplace(id, cost.type);
-    result.loss += cost.loss;
-    result.bytes += cost.bytes;
-  }
-  return result;
-}
-
-/// A loss in steps, of which a limit has 2^32.
-std::int64_t steps_of(double loss, double limit) {
-  constexpr double kSteps = 4294967296.0;
-  constexpr double kMax = 1e15;  // far above the limit; sums of them stay below 2^62
-  return static_cast<std::int64_t>(std::min(kMax, std::ceil(loss / limit * kSteps)));
-}
-
-/// @throws Error kUsage if the least losses are above the limit
-void check_loss(const std::vector<TypeGroup>& groups, double limit) {
-  if (!std::isfinite(limit) || limit <= 0) {
-    fail(ErrorKind::kUsage,
-         "loss: expected a finite number above 0, found " + std::to_string(limit));
-  }
-  double least = 0;
-  for (const TypeGroup& group : groups) {
-    least += std::ranges::min_element(group.costs, {}, &TypeCost::loss)->loss;
-  }
-  if (least > limit * (1 - 1e-6)) {
-    std::array<char, 32> text{};
-    const auto end =
-        std::to_chars(text.data(), text.data() + text.size(), least, std::chars_format::general, 4);
-    fail(ErrorKind::kUsage, std::string("loss: the types that lose least have a predicted "
-                                        "divergence of ") +
-                                std::string(text.data(), end.ptr) + " nats per token; allow more");
-  }
-}
-
 }  // namespace
-
-void require_size(std::size_t least, std::size_t bytes) {
-  if (least <= bytes) return;
-  fail(ErrorKind::kUsage,
-       "size: " + std::to_string(bytes) + " bytes are left for matrices, the smallest types take " +
-           std::to_string(least) + "; ask for " + std::to_string(least - bytes) + " bytes more");
-}
 
 std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id, std::size_t cols) {
   if (id.role == WeightRole::kBlockInputTable) is_gguf = true;  // see block_input_type()
@@ -273,17 +246,17 @@ std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id,
   return types_that_hold({"Q2_0", "Q4_0", "Q5_0", "Q8_0"}, cols);
 }
 
-TypeCosts measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
+TypeCosts measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
                              const std::map<WeightId, std::vector<const WeightType*>>& types) {
   TypeCosts costs;
-  measure_type_costs(job, sensitivities, types, costs);
+  measure_type_costs(job, gradients, types, costs);
   return costs;
 }
 
-void measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
+void measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
                         const std::map<WeightId, std::vector<const WeightType*>>& types,
                         TypeCosts& costs) {
-  const LossPredictor predictor(job, sensitivities);
+  const LossPredictor predictor(job, gradients);
   walk_matrices(
       job,
       [&](const WeightId& id) {
@@ -301,34 +274,44 @@ void measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivi
       });
 }
 
-BudgetedTypes choose_within(const TypeCosts& costs, std::size_t bytes,
-                            const std::map<WeightId, std::string>& tensor_of) {
-  const std::vector<TypeGroup> groups = groups_of(costs, tensor_of);
-  check_budget(groups, bytes);
-  compress::KnapsackProblem problem;
-  problem.budgets[0] = static_cast<std::int64_t>(bytes);
-  for (const TypeGroup& group : groups) {
-    auto& item = problem.items.emplace_back();
-    for (const TypeCost& cost : group.costs) {
-      item.push_back({cost.loss, {static_cast<std::int64_t>(cost.bytes), 0}});
-    }
+compress::Sensitivity sensitivity_of(const TypeCosts& costs, const TensorsOfMatrices& tensor_of,
+                                     const std::vector<const WeightType*>& types) {
+  compress::Sensitivity found;
+  found.loss = "kl";
+  found.weighted_by = "gradients";
+  found.layers.resize(costs.size());
+  found.units = units_of(costs, tensor_of);
+  for (const WeightType* type : types_by_bits(costs, types)) {
+    found.choices.push_back(choice_of(*type, costs, found.units));
   }
-  return types_of(groups, problem);
+  return found;
 }
 
-BudgetedTypes choose_below(const TypeCosts& costs, double loss,
-                           const std::map<WeightId, std::string>& tensor_of) {
-  const std::vector<TypeGroup> groups = groups_of(costs, tensor_of);
-  check_loss(groups, loss);
-  compress::KnapsackProblem problem;
-  problem.budgets[0] = steps_of(loss, loss);
-  for (const TypeGroup& group : groups) {
-    auto& item = problem.items.emplace_back();
-    for (const TypeCost& cost : group.costs) {
-      item.push_back({static_cast<double>(cost.bytes), {steps_of(cost.loss, loss), 0}});
-    }
+BudgetedTypes choose_within(const TypeCosts& costs, const compress::Budget& budget, double beside,
+                            const TensorsOfMatrices& tensor_of) {
+  constexpr std::size_t kFrontBudgets = 24;
+  const compress::Sensitivity found = sensitivity_of(costs, tensor_of);
+  const compress::Corrections corrections = with_bytes(beside);
+  const compress::Allocation best = compress::allocate(found, budget, corrections);
+  std::vector<WeightId> ids;
+  for (const auto& [id, list] : costs) ids.push_back(id);
+  BudgetedTypes result;
+  result.loss = best.values[compress::Measure::kLoss];
+  result.bytes = best.values[compress::Measure::kBytes];
+  for (std::size_t u = 0; u < found.units.size(); ++u) {
+    const WeightType& type = weight_type(found.choices[best.choices[u]].name);
+    for (const std::size_t layer : found.units[u].layers) result.choice.emplace(ids[layer], &type);
   }
-  return types_of(groups, problem);
+  for (const compress::Allocation& each :
+       compress::pareto_front(found, corrections, compress::Measure::kBytes, kFrontBudgets)) {
+    result.front.push_back(compress::known_costs(found, each.values));
+  }
+  return result;
+}
+
+void check_budget(const TypeCosts& costs, const compress::Budget& budget, double beside,
+                  const TensorsOfMatrices& tensor_of) {
+  compress::check_budget(sensitivity_of(costs, tensor_of), budget, with_bytes(beside));
 }
 
 }  // namespace halftone::lm

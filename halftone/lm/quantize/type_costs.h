@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <map>
+#include <string>
 #include <vector>
 
+#include "halftone/compress/budget/allocation.h"
 #include "halftone/compress/fit/fit_matrix.h"
 #include "halftone/lm/quantize/matrix_walk.h"
-#include "halftone/lm/quantize/sensitivity.h"
+#include "halftone/lm/quantize/squared_gradients.h"
 #include "halftone/lm/quantize/type_recipe.h"
 
 namespace halftone::lm {
@@ -31,41 +33,49 @@ std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id,
 ///     1/2 sum_o s_o e_o' M e_o
 ///
 /// with e_o the error of row o in the basis of the model's own outputs, s_o as
-/// measure_sensitivities() gives it and M the moments of the samples held out; for an embedding
+/// measure_squared_gradients() gives it and M the moments of the samples held out; for an embedding
 /// 1/2 sum_c s_c E[e_c^2] over the tokens of the samples; for a table that is both the sum. Experts
 /// count as often as a token passes one.
 /// @param types  the types to choose from for each matrix; none are not measured
 /// @param costs  of an earlier, interrupted run: new ones are added to them as they are measured
 /// @throws Error as walk_matrices()
-TypeCosts measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
+TypeCosts measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
                              const std::map<WeightId, std::vector<const WeightType*>>& types);
-void measure_type_costs(const MatrixWalkJob& job, const Sensitivities& sensitivities,
+void measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
                         const std::map<WeightId, std::vector<const WeightType*>>& types,
                         TypeCosts& costs);
 
-/// @param least  bytes of the smallest types
-/// @throws Error kUsage if they are more than there are: says how many more are needed
-void require_size(std::size_t least, std::size_t bytes);
+/// Tensors by the matrices that they hold.
+using TensorsOfMatrices = std::map<WeightId, std::string>;
+
+/// The costs as a sensitivity: a layer without a name for each matrix, in order, whose estimate is
+/// the predicted loss; a choice for each type, by rising bits.
+/// @param tensor_of  matrices of one tensor are a unit; one without a tensor is a unit of its own
+/// @param types      that are choices even if they are for no matrix
+compress::Sensitivity sensitivity_of(const TypeCosts& costs,
+                                     const TensorsOfMatrices& tensor_of = {},
+                                     const std::vector<const WeightType*>& types = {});
 
 struct BudgetedTypes {
   TypeChoice choice;
   double loss = 0;  ///< the sum of predicted losses
-  std::size_t bytes = 0;
+  double bytes = 0;
+  /// What no other choice beats in both loss and bytes, from the smallest to the largest.
+  std::vector<v0::NetworkCosts> front{};
 };
 
-/// The choice of the least predicted loss whose matrices take at most so many bytes: exactly, see
-/// compress::solve_knapsack().
-/// @param tensor_of  the tensor that holds a matrix: matrices of one tensor get one type; empty:
-///                   each has its own
-/// @throws Error kUsage if the least choice is too large: says the sizes that are possible
-BudgetedTypes choose_within(const TypeCosts& costs, std::size_t bytes,
-                            const std::map<WeightId, std::string>& tensor_of = {});
+/// The best types within a budget of bytes or of the sum of predicted losses:
+/// compress::allocate().
+/// @param beside     bytes that a file has beside the matrices
+/// @param tensor_of  matrices of one tensor get one type
+/// @throws Error as compress::allocate()
+BudgetedTypes choose_within(const TypeCosts& costs, const compress::Budget& budget,
+                            double beside = 0, const TensorsOfMatrices& tensor_of = {});
 
-/// The choice of the fewest bytes whose predicted losses sum to at most so much: exactly, but that
-/// each loss counts in steps of 2^-32 of the limit, rounded up.
-/// @throws Error kUsage if the limit is not a finite number above 0, or the least losses are more:
-///         says what they are
-BudgetedTypes choose_below(const TypeCosts& costs, double loss,
-                           const std::map<WeightId, std::string>& tensor_of = {});
+/// What is known of a budget before losses are measured: whether the smallest types keep it.
+/// @param costs  whose losses are 0
+/// @throws Error as choose_within()
+void check_budget(const TypeCosts& costs, const compress::Budget& budget, double beside,
+                  const TensorsOfMatrices& tensor_of);
 
 }  // namespace halftone::lm

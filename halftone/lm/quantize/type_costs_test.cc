@@ -19,47 +19,98 @@ TypeCosts two_matrices() {
           {kDownId, {cost("4x8", 0.5, 10), cost("2x6", 0.3, 16), cost("2x8", 0.2, 20)}}};
 }
 
+compress::Budget limit_of(compress::Measure measure, double limit) {
+  compress::Budget budget;
+  budget[measure] = limit;
+  return budget;
+}
+BudgetedTypes in_bytes(double bytes, const TensorsOfMatrices& tensor_of = {}) {
+  return choose_within(two_matrices(), limit_of(compress::Measure::kBytes, bytes), 0, tensor_of);
+}
+BudgetedTypes in_loss(double loss, const TensorsOfMatrices& tensor_of = {}) {
+  return choose_within(two_matrices(), limit_of(compress::Measure::kLoss, loss), 0, tensor_of);
+}
+
 std::vector<std::string> types_of(const BudgetedTypes& types) {
   return {types.choice.at(kUpId)->name, types.choice.at(kDownId)->name};
 }
 
 TEST(TypeCosts, ChooseTheLeastLossWithinASize) {
-  const BudgetedTypes least = choose_within(two_matrices(), 20);
+  const BudgetedTypes least = in_bytes(20);
   EXPECT_THAT(types_of(least), testing::ElementsAre("4x8", "4x8"));
   EXPECT_EQ(least.bytes, 20U);
   EXPECT_DOUBLE_EQ(least.loss, 1.5);
-  const BudgetedTypes more = choose_within(two_matrices(), 31);
+  const BudgetedTypes more = in_bytes(31);
   EXPECT_THAT(types_of(more), testing::ElementsAre("2x8", "4x8"));
   EXPECT_DOUBLE_EQ(more.loss, 0.6);
-  EXPECT_THAT(types_of(choose_within(two_matrices(), 1000)), testing::ElementsAre("2x8", "2x8"));
+  EXPECT_THAT(types_of(in_bytes(1000)), testing::ElementsAre("2x8", "2x8"));
+  const auto limit = limit_of(compress::Measure::kBytes, 31 + 100);
+  const BudgetedTypes beside = choose_within(two_matrices(), limit, 100);
+  EXPECT_THAT(types_of(beside), testing::ElementsAre("2x8", "4x8"));
+  EXPECT_EQ(beside.bytes, 130U);
+  EXPECT_EQ(beside.front.front().bytes, 120);
+  EXPECT_DOUBLE_EQ(beside.front.front().loss, 1.5);
+  EXPECT_EQ(beside.front.back().bytes, 140);
+  EXPECT_FALSE(beside.front.back().us.has_value());
 }
 
 TEST(TypeCosts, GiveMatricesOfATensorOneType) {
-  const BudgetedTypes types = choose_within(two_matrices(), 35, {{kUpId, "t"}, {kDownId, "t"}});
+  const BudgetedTypes types = in_bytes(35, {{kUpId, "t"}, {kDownId, "t"}});
   EXPECT_THAT(types_of(types), testing::ElementsAre("2x6", "2x6"));
   EXPECT_EQ(types.bytes, 32U);
 }
 
 TEST(TypeCosts, SayWhichSizeIsPossible) {
-  expect_error(ErrorKind::kUsage, "the smallest types take 20; ask for 1 bytes more",
-               [] { (void)choose_within(two_matrices(), 19); });
-  require_size(20, 20);
-  expect_error(ErrorKind::kUsage, "ask for 5 bytes more", [] { require_size(20, 15); });
+  expect_error(ErrorKind::kUnsupported,
+               "budget bytes=19 cannot be met with these choices: the least is 20",
+               [] { (void)in_bytes(19); });
+  const auto beside = [](double bytes) {
+    check_budget(two_matrices(), limit_of(compress::Measure::kBytes, 25), bytes, {});
+  };
+  beside(5);
+  expect_error(ErrorKind::kUnsupported,
+               "budget bytes=25 cannot be met with these choices: the least is 26",
+               [&] { beside(6); });
 }
 
 TEST(TypeCosts, ChooseTheFewestBytesWithinALoss) {
-  const BudgetedTypes found = choose_below(two_matrices(), 0.6001);
+  const BudgetedTypes found = in_loss(0.6001);
   EXPECT_THAT(types_of(found), testing::ElementsAre("2x8", "4x8"));
   EXPECT_EQ(found.bytes, 30U);
   EXPECT_DOUBLE_EQ(found.loss, 0.6);
-  EXPECT_THAT(types_of(choose_below(two_matrices(), 0.599)), testing::ElementsAre("2x8", "2x6"));
-  EXPECT_THAT(types_of(choose_below(two_matrices(), 1000)), testing::ElementsAre("4x8", "4x8"));
-  EXPECT_THAT(types_of(choose_below(two_matrices(), 0.75, {{kUpId, "t"}, {kDownId, "t"}})),
+  EXPECT_THAT(types_of(in_loss(0.599)), testing::ElementsAre("2x8", "2x6"));
+  EXPECT_THAT(types_of(in_loss(1000)), testing::ElementsAre("4x8", "4x8"));
+  EXPECT_THAT(types_of(in_loss(0.75, {{kUpId, "t"}, {kDownId, "t"}})),
               testing::ElementsAre("2x6", "2x6"));
-  expect_error(ErrorKind::kUsage, "have a predicted divergence of 0.3 nats per token; allow more",
-               [] { (void)choose_below(two_matrices(), 0.29); });
-  expect_error(ErrorKind::kUsage, "loss: expected a finite number above 0",
-               [] { (void)choose_below(two_matrices(), 0); });
+  expect_error(ErrorKind::kUnsupported,
+               "budget loss=0.29 cannot be met with these choices: the least is 0.3",
+               [] { (void)in_loss(0.29); });
+  expect_error(ErrorKind::kUsage, "budget loss: expected a number above 0",
+               [] { (void)in_loss(0); });
+}
+
+TEST(TypeCosts, AreASensitivityByTypesAndTensors) {
+  TypeCosts costs = two_matrices();
+  costs[kDownId].erase(costs[kDownId].begin());
+  const WeightType* large = &weight_type("Q8_0");
+  const compress::Sensitivity each = sensitivity_of(costs, {}, {large});
+  ASSERT_EQ(each.units.size(), 2U);
+  std::vector<std::string> names;
+  for (const compress::ChoiceSensitivity& choice : each.choices) names.push_back(choice.name);
+  EXPECT_THAT(names, testing::ElementsAre("4x8", "2x6", "2x8", "Q8_0"));
+  EXPECT_TRUE(each.choices[0].units[0].is_possible);
+  EXPECT_FALSE(each.choices[0].units[1].is_possible);
+  EXPECT_FALSE(each.choices[3].units[0].is_possible);
+  EXPECT_EQ(each.choices[1].layers[0].weight_bits, weight_type("2x6").bits());
+  const compress::Sensitivity tied = sensitivity_of(costs, {{kUpId, "t"}, {kDownId, "t"}});
+  ASSERT_EQ(tied.units.size(), 1U);
+  EXPECT_THAT(tied.units[0].layers, testing::ElementsAre(0, 1));
+  EXPECT_FALSE(tied.choices[0].units[0].is_possible);
+  EXPECT_DOUBLE_EQ(tied.choices[1].units[0].loss, 0.7);
+  EXPECT_EQ(tied.choices[1].units[0].bytes, 32U);
+  const auto limit = limit_of(compress::Measure::kBytes, 32);
+  EXPECT_THAT(types_of(choose_within(costs, limit)), testing::ElementsAre("2x6", "2x6"))
+      << "a matrix gets a type of its own list";
 }
 
 TEST(TypeCosts, ChooseFromTypesThatHoldTheRows) {
@@ -94,9 +145,9 @@ TEST(TypeCosts, FallWithMoreBits) {
     for (const WeightId& id : matrices_to_fit(model.description)) {
       types[id] = {&weight_type("4x8"), &weight_type("2x6"), &weight_type("2x10")};
     }
-    const Sensitivities sensitivities =
-        measure_sensitivities(model.description, model.weights, samples.fit);
-    const TypeCosts costs = measure_type_costs({model, folding, samples}, sensitivities, types);
+    const SquaredGradients gradients =
+        measure_squared_gradients(model.description, model.weights, samples.fit);
+    const TypeCosts costs = measure_type_costs({model, folding, samples}, gradients, types);
     ASSERT_EQ(costs.size(), types.size());
     for (const auto& [id, list] : costs) {
       ASSERT_EQ(list.size(), 3U);
@@ -108,7 +159,7 @@ TEST(TypeCosts, FallWithMoreBits) {
   }
 }
 
-/// Half of the squared errors of the rows that tokens look up, times their sensitivities. Tokens
+/// Half of the squared errors of the rows that tokens look up, times their gradients. Tokens
 /// behind the table have row 0.
 TEST(TypeCosts, OfTheTableOfBlockInputsAreThoseOfItsRows) {
   Description d = stream_description({.width = 64, .inner = 64, .vocabulary = 11});
@@ -118,13 +169,13 @@ TEST(TypeCosts, OfTheTableOfBlockInputsAreThoseOfItsRows) {
   const Model model = tiny_model(d, weights);
   const Samples samples{4, {{0, 9, 3, 3}}, {}};
   const Folding folding(model, {});
-  Sensitivities sensitivities;
-  for (int i = 0; i < 64; ++i) sensitivities.block_inputs.push_back(1 + i % 5);
+  SquaredGradients gradients;
+  for (int i = 0; i < 64; ++i) gradients.block_inputs.push_back(1 + i % 5);
   const WeightId table{.role = WeightRole::kBlockInputTable};
   const WeightType& type = weight_type("Q4_0");
   const TypeCosts costs =
       measure_type_costs({.model = model, .folding = folding, .samples = samples, .piece = 2 * 64},
-                         sensitivities, {{table, {&type}}});
+                         gradients, {{table, {&type}}});
   const std::vector<float> values = model.weights.at(table).decode();
   const compress::MatrixFitOptions quick = {.feedback = true, .candidates = 2, .sweeps = 0};
   const auto fit =
@@ -136,7 +187,7 @@ TEST(TypeCosts, OfTheTableOfBlockInputsAreThoseOfItsRows) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double frequency = i / 64 == 0 || i / 64 == 3 ? 0.5 : 0;
     const double error = double{values[i]} - double{fitted[i]};
-    expected += frequency / 2 * sensitivities.block_inputs[i % 64] * error * error;
+    expected += frequency / 2 * gradients.block_inputs[i % 64] * error * error;
   }
   ASSERT_EQ(costs.at(table).size(), 1U);
   EXPECT_NEAR(costs.at(table)[0].loss, expected, 1e-6 * expected);

@@ -132,19 +132,19 @@ TEST(LanguagePage, HasItsNumbersAsJson) {
 }
 
 TEST(LanguagePage, ReadsSensitivitiesOfMatrices) {
-  const auto with = [](const std::string& layers) {
-    return sensitivity_of({"s.json", R"({"loss": "kl", "model_loss": 2, "layers": [{"name": "a"},
-      {"name": "b"}], "choices": [{"name": "2x6", "layers": )" +
-                                         layers + "}]}"});
+  const auto with = [](const std::string& units) {
+    return sensitivity_of({"s.json", R"({"loss": "kl", "layers": [{"name": "a"}, {"name": "b"}],
+      "units": [{"layers": [0]}, {"layers": [1]}], "choices": [{"name": "2x6", "units": )" +
+                                         units + "}]}"});
   };
   const SensitivityTable table = with(R"([{"loss": 0.5, "bytes": 10}, null])");
   EXPECT_EQ(table.choices, std::vector<std::string>{"2x6"});
   ASSERT_EQ(table.units.size(), 2U);
   EXPECT_EQ(table.units[0].losses[0], 0.5);
   EXPECT_TRUE(std::isnan(table.units[1].losses[0]));
-  for (const char* layers : {"[]", "1", R"([{"loss": 0.5}, null])", R"(["a", null])"}) {
+  for (const char* units : {"[]", "1", R"([{"loss": 0.5}, null])", R"(["a", null])"}) {
     expect_error(ErrorKind::kFormat, "s.json: expected what sensitivity --json prints",
-                 [&] { (void)with(layers); });
+                 [&] { (void)with(units); });
   }
 }
 

@@ -115,40 +115,12 @@ SearchFront search_of(const SideFile& file) {
   return search;
 }
 
-namespace {
-
-/// That of a language model: each matrix is a unit, and one that a type does not hold is null.
-SensitivityTable matrix_sensitivity_of(const Json& json, const std::string& file) {
-  SensitivityTable table{file, text_at(json, "loss"), {}, {}};
-  for (const Json& layer : json["layers"]) table.units.push_back({text_at(layer, "name"), {}, {}});
-  for (const Json& choice : json["choices"]) {
-    if (!choice.is_object() || !is_list_at(choice, "layers") ||
-        choice["layers"].size() != table.units.size()) {
-      fail_sensitivity(file);
-    }
-    table.choices.push_back(text_at(choice, "name"));
-    constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-    for (std::size_t u = 0; u < table.units.size(); ++u) {
-      const Json& cost = choice["layers"][u];
-      const auto loss = cost.is_null() ? kNothing : number_at(cost, "loss");
-      const auto bytes = cost.is_null() ? kNothing : number_at(cost, "bytes");
-      if (!loss || !bytes) fail_sensitivity(file);
-      table.units[u].losses.push_back(*loss);
-      table.units[u].bytes.push_back(*bytes);
-    }
-  }
-  return table;
-}
-
-}  // namespace
-
 SensitivityTable sensitivity_of(const SideFile& file) {
+  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
   const Json whole = json_of(file);
   const bool is_part = whole.is_object() && whole.contains("sensitivity");
   const Json& json = is_part ? whole["sensitivity"] : whole;
   if (!is_list_at(json, "layers") || !is_list_at(json, "choices")) fail_sensitivity(file.name);
-  const bool has_matrices = json.contains("model_loss");  // which no other network has
-  if (has_matrices) return matrix_sensitivity_of(json, file.name);
   if (!is_list_at(json, "units")) fail_sensitivity(file.name);
   SensitivityTable table{file.name, text_at(json, "loss"), {}, {}};
   for (const Json& unit : json["units"]) {
@@ -161,8 +133,9 @@ SensitivityTable sensitivity_of(const SideFile& file) {
     }
     table.choices.push_back(text_at(choice, "name"));
     for (std::size_t u = 0; u < table.units.size(); ++u) {
-      const auto loss = number_at(choice["units"][u], "loss");
-      const auto bytes = number_at(choice["units"][u], "bytes");
+      const Json& unit = choice["units"][u];
+      const auto loss = unit.is_null() ? kNothing : number_at(unit, "loss");
+      const auto bytes = unit.is_null() ? kNothing : number_at(unit, "bytes");
       if (!loss || !bytes) fail_sensitivity(file.name);
       table.units[u].losses.push_back(*loss);
       table.units[u].bytes.push_back(*bytes);

@@ -60,9 +60,8 @@ struct SensitivityTable {
 };
 
 /// From what `sensitivity --json` prints: "layers" with names, "units" with indices of layers, and
-/// "choices", each with the "loss" and "bytes" of every unit. What `quantize --budget --json`
-/// prints has this as "sensitivity". Of a language model each of the "layers" is a unit, and those
-/// of a choice have "loss" and "bytes", or are null.
+/// "choices", each with the "loss" and "bytes" of every unit, or null where it does not have the
+/// choice. What `quantize --budget --json` prints has this as "sensitivity".
 /// @throws Error kFormat if it is something else
 SensitivityTable sensitivity_of(const SideFile& file);
 

@@ -11,6 +11,7 @@
 
 #include "halftone/export.hpp"
 #include "halftone/types/resources.hpp"
+#include "halftone/types/sensitivity.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -101,6 +102,9 @@ HALFTONE_VERSIONED namespace v0 {
     /// Predicted divergence from the float model, in nats per token; if types were chosen for a
     /// size, or with predict_loss.
     std::optional<double> predicted_loss{};
+    /// If types were chosen for a size or a loss: predicted files that none beats in both loss and
+    /// bytes, from the smallest to the largest.
+    std::vector<NetworkCosts> front{};
     std::size_t fit_tokens = 0;
     std::size_t held_out_tokens = 0;
     double fit_loss = 0;  ///< of the float model on the samples: mean of -log p in nats per token
@@ -115,44 +119,6 @@ HALFTONE_VERSIONED namespace v0 {
     std::uint64_t output_bytes = 0;       ///< of what was written
     std::size_t changed = 0;              ///< matrices that an adapter changes
     std::vector<std::string> warnings{};  ///< a line each
-  };
-
-  /// A matrix of a model, of experts all.
-  struct SensitiveMatrix {
-    std::string name;  ///< as in GGUF files
-    std::string type;  ///< in the file of the model
-    std::size_t rows = 0;
-    std::size_t cols = 0;
-    std::size_t bytes = 0;  ///< in this type
-  };
-
-  /// A matrix in a type.
-  struct MatrixSensitivity {
-    double bits = 0;  ///< of a weight, with its share of the scales
-    std::size_t bytes = 0;
-    /// Predicted divergence KL(model || quantized) in nats per token, if it is the only quantized
-    /// matrix: 1/2 sum_o s_o e_o' M e_o over its outputs o, with s_o the expected squared gradient
-    /// of the model's own predictions, e_o the error of a row, M the second moments of its inputs.
-    double loss = 0;
-  };
-
-  /// All matrices in a type.
-  struct TypeSensitivity {
-    std::string name;
-    /// As LanguageSensitivity::matrices; nothing where rows are no whole blocks of the type, or the
-    /// type is no choice.
-    std::vector<std::optional<MatrixSensitivity>> matrices{};
-  };
-
-  /// What language_sensitivity() returns.
-  struct LanguageSensitivity {
-    std::size_t samples = 0;      ///< on which losses are predicted: those held out, or of the fit
-    std::size_t tokens = 0;       ///< of each
-    bool on_fit_samples = false;  ///< whether they are those of the fit
-    double model_loss = 0;        ///< of the model itself on them: mean of -log p in nats per token
-    std::vector<SensitiveMatrix> matrices{};
-    std::vector<TypeSensitivity> choices{};  ///< by rising bits
-    std::vector<std::string> warnings{};     ///< a line each
   };
 
 }  // namespace v0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/lm/quantize/sensitivity.h"
+#include "halftone/lm/quantize/squared_gradients.h"
 
 #include <algorithm>
 #include <cmath>
@@ -143,11 +143,11 @@ double draw_token(std::span<const float> logits, double draw, std::span<double> 
 }
 
 /// Goes through a model forward and backward, all samples part by part.
-class SensitivityWalk {
+class GradientWalk {
  public:
-  SensitivityWalk(const Description& description, const Weights& weights,
-                  std::span<const std::vector<std::int32_t>> samples,
-                  const SensitivityOptions& options)
+  GradientWalk(const Description& description, const Weights& weights,
+               std::span<const std::vector<std::int32_t>> samples,
+               const SquaredGradientOptions& options)
       : description_(description),
         weights_(weights),
         options_(options),
@@ -167,7 +167,7 @@ class SensitivityWalk {
     embed(samples);
   }
 
-  Sensitivities run() && {
+  SquaredGradients run() && {
     for (std::size_t b = 0; b < description_.blocks; ++b) run_block(b);
     run_head();
     for (std::size_t b = description_.blocks; b-- > 0;) run_block_back(b);
@@ -365,22 +365,22 @@ class SensitivityWalk {
 
   const Description& description_;
   const Weights& weights_;
-  const SensitivityOptions& options_;
+  const SquaredGradientOptions& options_;
   std::size_t samples_;
   std::size_t tokens_;                       ///< of a sample
   std::vector<std::vector<float>> borders_;  ///< rows of all samples before each block
   std::vector<float> gradients_;             ///< likewise, after the block that comes next
   std::vector<float> embedded_;              ///< rows of the embedding, unless borders are these
   std::size_t work_done_ = 0;
-  Sensitivities result_;
+  SquaredGradients result_;
 };
 
 }  // namespace
 
-Sensitivities measure_sensitivities(const Description& description, const Weights& weights,
-                                    std::span<const std::vector<std::int32_t>> samples,
-                                    const SensitivityOptions& options) {
-  return SensitivityWalk(description, weights, samples, options).run();
+SquaredGradients measure_squared_gradients(const Description& description, const Weights& weights,
+                                           std::span<const std::vector<std::int32_t>> samples,
+                                           const SquaredGradientOptions& options) {
+  return GradientWalk(description, weights, samples, options).run();
 }
 
 }  // namespace halftone::lm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/sensitivity/allocation.h"
+#include "halftone/compress/budget/allocation.h"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +15,11 @@
 namespace halftone::compress {
 namespace {
 
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
 /// Numbers in a knapsack are whole multiples of these.
-double unit_of(Measure measure) {
-  return measure == Measure::kLoss ? 1e-9 : measure == Measure::kTime ? 1e-3 : 1;
+double unit_of(Measure measure, double limit) {
+  return measure == Measure::kLoss ? limit * 0x1p-32 : measure == Measure::kTime ? 1e-3 : 1;
 }
 
 /// Whether a measure was measured.
@@ -34,9 +36,11 @@ double layer_value(const LayerSensitivity& layer, Measure measure) {
                                      : layer.pj.value_or(0);
 }
 
+/// Infinite where a unit does not have a choice.
 double value_of(const Sensitivity& costs, const Corrections& corrections, Measure measure,
                 std::size_t unit, std::size_t choice) {
   const ChoiceSensitivity& chosen = costs.choices[choice];
+  if (!chosen.units[unit].is_possible) return kInfinite;
   double sum = 0;
   if (measure == Measure::kBytes) {
     sum = static_cast<double>(chosen.units[unit].bytes);
@@ -115,10 +119,21 @@ void check_reachable(const Sensitivity& costs, const Budget& budget,
 }
 
 /// A number as a size: whole, and 0 for the least of its unit, so that it may be negative.
-std::int64_t size_in(double value, double least_value, Measure measure) {
-  return static_cast<std::int64_t>(std::ceil((value - least_value) / unit_of(measure) - 1e-9));
+std::int64_t size_in(double above_least, double unit) {
+  constexpr double kMax = 1e15;  // far above a limit; sums of them stay below 2^62
+  return static_cast<std::int64_t>(std::min(kMax, std::ceil(above_least / unit - 1e-9)));
 }
 
+/// The choices that a unit has.
+std::vector<std::size_t> choices_of(const Sensitivity& costs, std::size_t unit) {
+  std::vector<std::size_t> choices;
+  for (std::size_t c = 0; c < costs.choices.size(); ++c) {
+    if (costs.choices[c].units[unit].is_possible) choices.push_back(c);
+  }
+  return choices;
+}
+
+/// Its items have choices_of() their unit, in this order.
 KnapsackProblem problem_of(const Sensitivity& costs, const Budget& budget,
                            const Corrections& corrections) {
   KnapsackProblem problem;
@@ -127,23 +142,25 @@ KnapsackProblem problem_of(const Sensitivity& costs, const Budget& budget,
   for (const Measure measure : kMeasures) {
     if (budget[measure]) limited.push_back(measure);
   }
+  const auto unit = [&](Measure measure) { return unit_of(measure, *budget[measure]); };
   for (std::size_t k = 0; k < limited.size(); ++k) {
     const double left = *budget[limited[k]] - least(costs, corrections, limited[k]);
-    problem.budgets[k] = static_cast<std::int64_t>(left / unit_of(limited[k]));
+    problem.budgets[k] = static_cast<std::int64_t>(left / unit(limited[k]));
   }
   for (std::size_t u = 0; u < costs.units.size(); ++u) {
-    std::vector<KnapsackChoice> item(costs.choices.size());
+    const std::vector<std::size_t> choices = choices_of(costs, u);
+    std::vector<KnapsackChoice> item(choices.size());
     for (std::size_t c = 0; c < item.size(); ++c) {
-      item[c].cost = value_of(costs, corrections, objective, u, c);
+      item[c].cost = value_of(costs, corrections, objective, u, choices[c]);
     }
     for (std::size_t k = 0; k < limited.size(); ++k) {
       std::vector<double> values;
-      for (std::size_t c = 0; c < item.size(); ++c) {
-        values.push_back(value_of(costs, corrections, limited[k], u, c));
+      for (const std::size_t choice : choices) {
+        values.push_back(value_of(costs, corrections, limited[k], u, choice));
       }
       const double low = *std::ranges::min_element(values);
       for (std::size_t c = 0; c < item.size(); ++c) {
-        item[c].sizes[k] = size_in(values[c], low, limited[k]);
+        item[c].sizes[k] = size_in(values[c] - low, unit(limited[k]));
       }
     }
     problem.items.push_back(std::move(item));
@@ -160,6 +177,13 @@ std::string_view to_string(Measure measure) {
 
 Measure objective_of(const Budget& budget) {
   return *std::ranges::find_if(kMeasures, [&](Measure measure) { return !budget[measure]; });
+}
+
+v0::NetworkCosts known_costs(const Sensitivity& costs, const PerMeasure<double>& values) {
+  v0::NetworkCosts known{values[Measure::kLoss], values[Measure::kBytes], {}, {}};
+  if (is_known(costs, Measure::kTime)) known.us = values[Measure::kTime];
+  if (is_known(costs, Measure::kEnergy)) known.pj = values[Measure::kEnergy];
+  return known;
 }
 
 void check_budget(const Sensitivity& costs, const Budget& budget, const Corrections& corrections) {
@@ -192,6 +216,9 @@ Allocation allocate(const Sensitivity& costs, const Budget& budget,
     fail(ErrorKind::kUnsupported,
          "budget: each limit can be met, but not both at once with these choices");
   }
+  for (std::size_t u = 0; u < answer.choices.size(); ++u) {
+    answer.choices[u] = choices_of(costs, u)[answer.choices[u]];
+  }
   Allocation result = predicted(costs, std::move(answer.choices), corrections);
   result.is_optimal = answer.is_optimal;
   return result;
@@ -203,7 +230,7 @@ std::vector<Allocation> pareto_front(const Sensitivity& costs, const Corrections
   double high = corrections.offset[size];
   for (std::size_t u = 0; u < costs.units.size(); ++u) {
     // What has the least loss, the smallest of those.
-    std::pair<double, double> best{std::numeric_limits<double>::infinity(), 0};
+    std::pair<double, double> best{kInfinite, 0};
     for (std::size_t c = 0; c < costs.choices.size(); ++c) {
       best = std::min(best, {value_of(costs, corrections, Measure::kLoss, u, c),
                              value_of(costs, corrections, size, u, c)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which choice each layer gets within budgets.
+// Which choice each layer or matrix gets within budgets.
 #pragma once
 
 #include <array>
@@ -9,9 +9,15 @@
 #include <string_view>
 #include <vector>
 
-#include "halftone/compress/sensitivity/sensitivity.h"
+#include "halftone/types/sensitivity.hpp"
 
 namespace halftone::compress {
+
+using v0::ChoiceSensitivity;
+using v0::LayerSensitivity;
+using v0::SensitiveUnit;
+using v0::Sensitivity;
+using v0::UnitSensitivity;
 
 /// What networks are compared by.
 enum class Measure : std::uint8_t {
@@ -61,12 +67,16 @@ struct Allocation {
 Allocation predicted(const Sensitivity& costs, std::vector<std::size_t> choices,
                      const Corrections& corrections);
 
+/// What is known of these values: time and energy only if they were measured.
+v0::NetworkCosts known_costs(const Sensitivity& costs, const PerMeasure<double>& values);
+
 /// @throws Error kUsage unless one or two limits are set, if one is not positive, or time or energy
 ///         is limited but was not measured; kUnsupported if nothing may change, or a limit cannot
 ///         be met: what the least is
 void check_budget(const Sensitivity& costs, const Budget& budget, const Corrections& corrections);
 
-/// The best choices within a budget, exactly: solve_knapsack().
+/// The best choices within a budget, exactly: solve_knapsack(). Losses count in steps of 2^-32 of a
+/// limit on them, rounded up.
 /// @throws Error as check_budget(); kUnsupported if each limit can be met but not both
 Allocation allocate(const Sensitivity& costs, const Budget& budget, const Corrections& corrections);
 

@@ -14,16 +14,16 @@
 
 namespace halftone::lm {
 
-struct SensitivityOptions {
+struct SquaredGradientOptions {
   std::uint64_t seed = 0;   ///< of the tokens that are sampled
   ProgressSink progress{};  ///< may be empty
 };
 
 /// Expected squared gradients, the diagonal of the Fisher information: what an error of an output
 /// does to predictions.
-struct Sensitivities {
-  /// s [outputs] of each matrix of the blocks and of the head, see measure_sensitivities(). Experts
-  /// appear as expert 0, with the mean over all rows that experts of the block multiply.
+struct SquaredGradients {
+  /// s [outputs] of each matrix of the blocks and of the head, see measure_squared_gradients().
+  /// Experts appear as expert 0, with the mean over all rows that experts of the block multiply.
   std::map<WeightId, std::vector<double>> outputs;
   std::vector<double> embedding;  ///< [width] the same of the rows that the table gives
   std::size_t tokens = 0;         ///< over which means were taken
@@ -62,8 +62,8 @@ struct Sensitivities {
 /// @throws Error kUsage without tokens, or for samples of different lengths; kShape for a token
 ///         that the vocabulary lacks; kFormat if a logit is not finite; kUnsupported if an operator
 ///         has no gradient, see gradient::Tape; kMemory; as build_sample_block()
-Sensitivities measure_sensitivities(const Description& description, const Weights& weights,
-                                    std::span<const std::vector<std::int32_t>> samples,
-                                    const SensitivityOptions& options = {});
+SquaredGradients measure_squared_gradients(const Description& description, const Weights& weights,
+                                           std::span<const std::vector<std::int32_t>> samples,
+                                           const SquaredGradientOptions& options = {});
 
 }  // namespace halftone::lm

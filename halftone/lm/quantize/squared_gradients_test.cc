@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/lm/quantize/sensitivity.h"
+#include "halftone/lm/quantize/squared_gradients.h"
 
 #include <algorithm>
 #include <cmath>
@@ -109,9 +109,9 @@ std::vector<double> log_likelihoods(const ChangingModel& model,
   return result;
 }
 
-Sensitivities measured(const ChangingModel& model, const std::vector<Sample>& samples,
-                       std::uint64_t seed = 1) {
-  return measure_sensitivities(model.d, model.weights(), samples, {.seed = seed});
+SquaredGradients measured(const ChangingModel& model, const std::vector<Sample>& samples,
+                          std::uint64_t seed = 1) {
+  return measure_squared_gradients(model.d, model.weights(), samples, {.seed = seed});
 }
 
 /// A slope and a bound of its error.
@@ -155,13 +155,13 @@ void expect_squares(ChangingModel& model, const Sample& sample, double found, co
 }
 
 /// Tokens differ, so that a row of the table moves the first rows of one token.
-TEST(Sensitivity, OfAnEmbeddingIsTheSquaredSlope) {
+TEST(SquaredGradients, OfAnEmbeddingIsTheSquaredSlope) {
   const Sample sample = {1, 5, 9, 2};
   for (const char* name :
        {"llama", "gemma2", "gemma3", "gemma3n", "gemma4", "qwen3", "gpt2", "bitnet"}) {
     SCOPED_TRACE(name);
     ChangingModel model = small_model(name);
-    const Sensitivities result = measured(model, {sample});
+    const SquaredGradients result = measured(model, {sample});
     ASSERT_EQ(result.embedding.size(), model.d.width);
     NamedTensor& table = model.tensor({.role = WeightRole::kTokenEmbedding});
     for (std::size_t c = 0; c < model.d.width; c += 3) {
@@ -173,12 +173,12 @@ TEST(Sensitivity, OfAnEmbeddingIsTheSquaredSlope) {
   }
 }
 
-TEST(Sensitivity, OfInputsOfBlocksIsTheSquaredSlope) {
+TEST(SquaredGradients, OfInputsOfBlocksIsTheSquaredSlope) {
   const Sample sample = {1, 5, 9, 2};
   for (const char* name : {"gemma3n", "gemma4"}) {
     SCOPED_TRACE(name);
     ChangingModel model = small_model(name);
-    const Sensitivities result = measured(model, {sample});
+    const SquaredGradients result = measured(model, {sample});
     const std::size_t width = model.d.blocks * model.d.block_input_width;
     ASSERT_EQ(result.block_inputs.size(), width);
     NamedTensor& table = model.tensor({.role = WeightRole::kBlockInputTable});
@@ -218,11 +218,11 @@ std::vector<std::vector<double>> dual_rows(std::span<const float> x, std::size_t
 }
 
 /// A change of a row of a matrix that moves its output for one token alone.
-TEST(Sensitivity, OfMatricesIsTheSquaredSlope) {
+TEST(SquaredGradients, OfMatricesIsTheSquaredSlope) {
   const Sample sample = {3, 7, 1};
   for (const char* name : {"llama", "gemma2", "gemma4", "gemma3n", "qwen3", "gpt2"}) {
     ChangingModel model = small_model(name);
-    const Sensitivities result = measured(model, {sample});
+    const SquaredGradients result = measured(model, {sample});
     for (std::size_t block = 0; block < model.d.blocks; ++block) {
       for (const auto& [id, rows] : inputs_of_block(model, {sample}, block)) {
         // One reads two kinds of rows, the others are in one tensor.
@@ -246,7 +246,7 @@ TEST(Sensitivity, OfMatricesIsTheSquaredSlope) {
 
 /// y is drawn by inversion, and the gradient of log p_y at the logits is [o = y] - p_o. The sample
 /// is longer than the rows of one product.
-TEST(Sensitivity, OfTheHeadFollowsFromTheDraws) {
+TEST(SquaredGradients, OfTheHeadFollowsFromTheDraws) {
   const ChangingModel model = small_model("llama");
   Sample sample(131);
   for (std::size_t t = 0; t < sample.size(); ++t) sample[t] = static_cast<std::int32_t>(t * t % 11);
@@ -265,7 +265,7 @@ TEST(Sensitivity, OfTheHeadFollowsFromTheDraws) {
       expected[o] += g * g / 131;
     }
   }
-  const Sensitivities result = measured(model, {sample}, 7);
+  const SquaredGradients result = measured(model, {sample}, 7);
   EXPECT_EQ(result.tokens, 131U);
   // Both run the network in float32, with other orders of sums: 30 operators, 8 terms.
   EXPECT_NEAR(result.loss, loss / 131, 30 * 8 * 0x1p-24);
@@ -274,7 +274,7 @@ TEST(Sensitivity, OfTheHeadFollowsFromTheDraws) {
 }
 
 /// Two equal experts whose shares are 1/2 each: both get half of the gradient.
-TEST(Sensitivity, OfExpertsIsTheMeanOfTheirRows) {
+TEST(SquaredGradients, OfExpertsIsTheMeanOfTheirRows) {
   Description d = small_description("llama");
   d.blocks = 1;
   ChangingModel one(d);
@@ -294,8 +294,8 @@ TEST(Sensitivity, OfExpertsIsTheMeanOfTheirRows) {
     for (std::size_t i = 0; i < tensor.values.size(); ++i) tensor.values[i] = from[i % from.size()];
   }
   const std::vector<Sample> samples = {{1, 2, 3}, {8, 4, 0}};
-  const Sensitivities expected = measured(one, samples);
-  const Sensitivities found = measured(several, samples);
+  const SquaredGradients expected = measured(one, samples);
+  const SquaredGradients found = measured(several, samples);
   EXPECT_NEAR(found.loss, expected.loss, 30 * 8 * 0x1p-24);
   const std::pair<WeightRole, WeightRole> roles[] = {{WeightRole::kExpertGate, WeightRole::kGate},
                                                      {WeightRole::kExpertUp, WeightRole::kUp},
@@ -374,15 +374,15 @@ double divergence_ratio(ChangingModel& model, const std::vector<Sample>& samples
 /// inputs. Here rows of the embedding are large beside what blocks add, so norms, which tie
 /// gradients to inputs, differ little; and tokens are random. What keys of neighbours have in
 /// common is a third of theirs, the rest is below a quarter, with both signs.
-TEST(Sensitivity, PredictsTheDivergenceOfSmallErrors) {
+TEST(SquaredGradients, PredictsTheDivergenceOfSmallErrors) {
   ChangingModel model = small_model("llama", 0.25, 61);
   for (float& x : model.tensor({.role = WeightRole::kTokenEmbedding}).values) x *= 12;
   const std::vector<Sample> samples = random_samples(250, 8, 3);
-  const Sensitivities sensitivities = measured(model, samples);
+  const SquaredGradients gradients = measured(model, samples);
   double sum = 0;
   for (std::size_t block = 0; block < model.d.blocks; ++block) {
     for (const auto& [id, x] : inputs_of_block(model, samples, block)) {
-      const double ratio = divergence_ratio(model, samples, id, sensitivities.outputs.at(id), x);
+      const double ratio = divergence_ratio(model, samples, id, gradients.outputs.at(id), x);
       EXPECT_NEAR(ratio, 1, 1.0 / 3) << to_string(id);
       sum += ratio;
     }
@@ -390,32 +390,32 @@ TEST(Sensitivity, PredictsTheDivergenceOfSmallErrors) {
   EXPECT_NEAR(sum / 14, 1, 0.1);
 }
 
-TEST(Sensitivity, HasTheSameBitsForAnyNumberOfThreads) {
+TEST(SquaredGradients, HasTheSameBitsForAnyNumberOfThreads) {
   const ChangingModel model = small_model("gemma2", 0.5, 61);
   const std::vector<Sample> samples = random_samples(5, 6, 8);
   const auto run = [&](int threads) {
     const ThreadLimit limit(threads);
     return measured(model, samples);
   };
-  const Sensitivities one = run(1);
-  const Sensitivities three = run(3);
+  const SquaredGradients one = run(1);
+  const SquaredGradients three = run(3);
   EXPECT_EQ(one.outputs, three.outputs);
   EXPECT_EQ(one.embedding, three.embedding);
   EXPECT_EQ(one.loss, three.loss);
   EXPECT_NE(one.loss, measured(model, samples, 2).loss);
 }
 
-TEST(Sensitivity, CoversAllMatricesAndReports) {
+TEST(SquaredGradients, CoversAllMatricesAndReports) {
   const ChangingModel model = small_model("llama");
   std::vector<double> fractions;
   std::vector<std::string> activities;
-  SensitivityOptions options;
+  SquaredGradientOptions options;
   options.progress = [&](double fraction, std::string_view activity) {
     fractions.push_back(fraction);
     activities.emplace_back(activity);
   };
-  const Sensitivities result =
-      measure_sensitivities(model.d, model.weights(), std::vector<Sample>{{1, 2}}, options);
+  const SquaredGradients result =
+      measure_squared_gradients(model.d, model.weights(), std::vector<Sample>{{1, 2}}, options);
   EXPECT_EQ(result.outputs.size(), 2 * 7 + 1U);
   EXPECT_TRUE(std::ranges::is_sorted(fractions));
   EXPECT_EQ(fractions.front(), 0);
@@ -424,7 +424,7 @@ TEST(Sensitivity, CoversAllMatricesAndReports) {
                                                "sensitivities"));
 }
 
-TEST(Sensitivity, RejectsWhatHasNoLikelihood) {
+TEST(SquaredGradients, RejectsWhatHasNoLikelihood) {
   ChangingModel model = small_model("llama");
   expect_error(ErrorKind::kUsage, "expected samples of tokens, found none",
                [&] { measured(model, {}); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/sensitivity/allocation.h"
+#include "halftone/compress/budget/allocation.h"
 
 #include <gtest/gtest.h>
 
@@ -94,6 +94,37 @@ TEST(Allocation, IsTheBestOfAll) {
     }
   }
   EXPECT_GT(compared, 100U);
+}
+
+TEST(Allocation, GivesUnitsWhatTheyMayHave) {
+  std::size_t changed = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Sensitivity costs = random_costs(seed);
+    Budget budget;
+    budget[Measure::kBytes] = predicted(costs, {1, 1, 1, 1, 1}, {}).values[Measure::kBytes];
+    const Allocation before = allocate(costs, budget, {});
+    costs.choices[before.choices[0]].units[0].is_possible = false;
+    const auto expected = best_of_all(costs, budget, {});
+    if (!expected) continue;
+    ++changed;
+    const Allocation found = allocate(costs, budget, {});
+    EXPECT_EQ(found.choices, expected->choices);
+    EXPECT_NE(found.choices[0], before.choices[0]);
+    EXPECT_GE(found.values[Measure::kLoss], before.values[Measure::kLoss]);
+    EXPECT_FALSE(pareto_front(costs, {}, Measure::kBytes, 8).empty());
+  }
+  EXPECT_GT(changed, 10U);
+}
+
+TEST(Allocation, CountsSmallLosses) {
+  Sensitivity costs = random_costs(4);
+  for (ChoiceSensitivity& choice : costs.choices) {
+    for (LayerSensitivity& layer : choice.layers) layer.weighted_error *= 1e-9;
+  }
+  Budget budget;
+  budget[Measure::kLoss] = 1.001 * predicted(costs, {0, 1, 2, 1, 0}, {}).values[Measure::kLoss];
+  EXPECT_EQ(allocate(costs, budget, {}).values[Measure::kBytes],
+            best_of_all(costs, budget, {})->values[Measure::kBytes]);
 }
 
 TEST(Allocation, SaysWhyABudgetIsNone) {
