@@ -217,4 +217,35 @@ TEST_F(CppSensitivity, RefusesWhatCannotBe) {
   expect_error(ErrorKind::kUsage, "png", [&] { within({.loss = 1}); });
 }
 
+TEST(CppPreset, SaysWhatTheProgramDoes) {
+  std::vector<std::string> names;
+  for (const Preset& each : presets()) names.push_back(each.name);
+  EXPECT_THAT(names, ElementsAre("int8", "w4a8", "smallest", "fastest"));
+  Recipe few;
+  few.defaults.weight_bits = 4;
+  few.defaults.activation_bits = 8;
+  EXPECT_EQ(preset("w4a8").recipe.defaults.weight_bits, few.defaults.weight_bits);
+  EXPECT_FALSE(preset("w4a8").budget.has_value());
+  const Preset integers = preset("int8");
+  EXPECT_EQ(integers.recipe.defaults.activation_scheme, "asymmetric");
+  EXPECT_EQ(integers.recipe.defaults.arithmetic, "integers");
+  ASSERT_TRUE(preset("smallest").budget.has_value());
+  EXPECT_EQ(preset("smallest").budget->loss, 0.01);
+  EXPECT_FALSE(preset("smallest").budget->bytes.has_value());
+  EXPECT_TRUE(preset("fastest").budget->bytes.has_value());
+  expect_error(ErrorKind::kUsage,
+               "preset: expected one of int8, w4a8, smallest, fastest, found 'int4'",
+               [] { preset("int4"); });
+}
+
+TEST(CppPreset, QuantizesAsItsRecipeSays) {
+  const Model model = load(kModel);
+  const Data samples = Data::open(kFolder, {.limit = 20});
+  Recipe few;
+  few.defaults.weight_bits = 4;
+  few.defaults.activation_bits = 8;
+  EXPECT_EQ(quantize(model, samples, preset("w4a8").recipe).model.to_bytes("circle"),
+            quantize(model, samples, few).model.to_bytes("circle"));
+}
+
 }  // namespace

@@ -20,6 +20,7 @@
 #include "halftone/model.hpp"
 #include "halftone/number_systems.hpp"
 #include "halftone/options.hpp"
+#include "halftone/presets.hpp"
 #include "halftone/quantize.hpp"
 #include "halftone/recipe.hpp"
 #include "halftone/report.hpp"
