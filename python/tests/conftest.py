@@ -95,11 +95,19 @@ def write_gguf(path: Path, keys: list[bytes], tensors: dict[str, np.ndarray]) ->
     path.write_bytes(head + bytes(-len(head) % 32) + data)
 
 
-def write_tiny_gguf(path: Path) -> None:
-    """A GGUF file of a llama of two blocks, whose tokens are bytes; rows have 64 weights."""
-    width, vocabulary, random = 64, 259, np.random.default_rng(2)
-    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256))]
-    sizes = {"block_count": 2, "context_length": 64, "embedding_length": width,
+def write_tiny_gguf(
+    path: Path,
+    context: int = 64,
+    width: int = 64,
+    words: tuple[str, ...] = (),
+    more_keys: tuple[bytes, ...] = (),
+) -> None:
+    """A GGUF file of a llama of two blocks, whose tokens are bytes and words; rows have `width`
+    weights."""
+    vocabulary, random = 259 + len(words), np.random.default_rng(2)
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256)), *words]
+    kinds = [2, 3, 3, *(256 * [6]), *(len(words) * [1])]
+    sizes = {"block_count": 2, "context_length": context, "embedding_length": width,
              "feed_forward_length": width, "attention.head_count": 4,
              "attention.head_count_kv": 4}  # fmt: skip
     name = "tokenizer.ggml."
@@ -112,8 +120,9 @@ def write_tiny_gguf(path: Path) -> None:
         _key(name + "tokens", 9, struct.pack("<i", 8) + count + b"".join(map(_text, tokens))),
         _key(name + "scores", 9, struct.pack("<i", 6) + count + bytes(4 * vocabulary)),
         _key(name + "token_type", 9,
-             struct.pack("<i", 5) + count + struct.pack("<3i", 2, 3, 3) + 256 * struct.pack("<i", 6)),
+             struct.pack("<i", 5) + count + struct.pack(f"<{vocabulary}i", *kinds)),
     ]  # fmt: skip
+    keys += more_keys
     matrices = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
     shapes: dict[str, tuple[int, ...]] = {
         "token_embd": (width, vocabulary), "output_norm": (width,)
