@@ -107,6 +107,28 @@ TEST(LanguagePage, BeginsWithAVerdict) {
   EXPECT_EQ(json["parts"][1]["name"], "head");
 }
 
+TEST(LanguagePage, SaysHowManyTimesAsHighAPerplexityIs) {
+  LanguageContent content = measured_model();
+  content.report.evaluations[0].measures.reference->ratio = {6.02, 0.524};
+  EXPECT_THAT(to_html(content), HasSubstr("<strong>6.0×</strong> perplexity"));
+  EXPECT_THAT(to_html(content), HasSubstr(", ± 52 %; KL"));
+  EXPECT_THAT(to_html(content), HasSubstr("and perplexity 6.0 times as high."));
+}
+
+TEST(LanguagePage, FoldsBlocksWithTheSameTypes) {
+  LanguageContent content = story_model();
+  content.sensitivities.clear();
+  for (const std::size_t block : {1U, 2U, 3U}) {
+    MatrixFigures matrix = content.report.matrices[1];
+    matrix.name = "blk." + std::to_string(block) + ".attn_q.weight";
+    matrix.block = block;
+    if (block == 3) matrix.type = "Q8_0";
+    content.report.matrices.push_back(matrix);
+  }
+  EXPECT_THAT(to_html(content), HasSubstr("<tr><th scope=row>0 to 2</th>"));
+  EXPECT_THAT(to_html(content), HasSubstr("<tr><th scope=row>3</th>"));
+}
+
 TEST(LanguagePage, SaysWhereInATextTheLossesAre) {
   const std::string html = to_html(measured_model());
   EXPECT_THAT(html, HasSubstr("Divergence by position, a.txt"));

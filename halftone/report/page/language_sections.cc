@@ -112,38 +112,69 @@ std::string changed_section(const LanguageReport& report) {
   return table.empty() ? "" : table.html();
 }
 
-std::string types_section(const LanguageContent& content) {
-  const std::map<std::string, double> losses = own_losses(content);
+namespace {
+
+/// The matrices of blocks, by role.
+struct Blocks {
   std::vector<std::string> roles;
   std::map<std::pair<std::string, std::size_t>, const MatrixFigures*> cells;
-  std::size_t num_blocks = 0;
-  for (const MatrixFigures& matrix : content.report.matrices) {
-    if (!matrix.block) continue;
-    if (std::ranges::find(roles, matrix.role) == roles.end()) roles.push_back(matrix.role);
-    cells[{matrix.role, *matrix.block}] = &matrix;
-    num_blocks = std::max(num_blocks, *matrix.block + 1);
+  std::size_t count = 0;
+  /// Null: the block has none of the role.
+  [[nodiscard]] const MatrixFigures* at(const std::string& role, std::size_t block) const {
+    const auto found = cells.find({role, block});
+    return found == cells.end() ? nullptr : found->second;
   }
-  if (roles.empty()) return "";
-  std::string head = "<th scope=col>block</th>";
-  for (const std::string& role : roles) head += "<th scope=col>" + markup(role) + "</th>";
-  std::string rows;
-  for (std::size_t block = 0; block < num_blocks; ++block) {
-    rows += fmt::format("<tr><th scope=row>{}</th>", block);
-    for (const std::string& role : roles) {
-      const auto found = cells.find({role, block});
-      if (found == cells.end()) {
-        rows += "<td></td>";
-        continue;
-      }
-      const MatrixFigures& matrix = *found->second;
-      const auto loss = losses.find(matrix.name);
-      const bool has_loss = loss != losses.end();
-      rows += fmt::format("<td class=c{} title=\"{}: {}{}\">{}</td>",
-                          has_loss ? heat_of_loss(loss->second) : heat_of_bits(matrix.bits),
-                          markup(matrix.name), format_bytes(matrix.bytes),
-                          has_loss ? fmt::format(", loss {:.2g}", loss->second) : "",
-                          markup(matrix.type));
+  [[nodiscard]] bool have_equal_types(std::size_t a, std::size_t b) const {
+    return std::ranges::all_of(roles, [&](const std::string& role) {
+      const MatrixFigures* first = at(role, a);
+      const MatrixFigures* second = at(role, b);
+      if (first == nullptr || second == nullptr) return first == second;
+      return first->type == second->type && first->bytes == second->bytes;
+    });
+  }
+};
+
+Blocks blocks_of(const LanguageReport& report) {
+  Blocks blocks;
+  for (const MatrixFigures& matrix : report.matrices) {
+    if (!matrix.block) continue;
+    if (std::ranges::find(blocks.roles, matrix.role) == blocks.roles.end()) {
+      blocks.roles.push_back(matrix.role);
     }
+    blocks.cells[{matrix.role, *matrix.block}] = &matrix;
+    blocks.count = std::max(blocks.count, *matrix.block + 1);
+  }
+  return blocks;
+}
+
+std::string type_cell(const MatrixFigures* matrix, const std::map<std::string, double>& losses) {
+  if (matrix == nullptr) return "<td></td>";
+  const auto loss = losses.find(matrix->name);
+  const bool has_loss = loss != losses.end();
+  return fmt::format("<td class=c{} title=\"{}: {}{}\">{}</td>",
+                     has_loss ? heat_of_loss(loss->second) : heat_of_bits(matrix->bits),
+                     markup(matrix->name), format_bytes(matrix->bytes),
+                     has_loss ? fmt::format(", loss {:.2g}", loss->second) : "",
+                     markup(matrix->type));
+}
+
+}  // namespace
+
+std::string types_section(const LanguageContent& content) {
+  const std::map<std::string, double> losses = own_losses(content);
+  const Blocks blocks = blocks_of(content.report);
+  if (blocks.roles.empty()) return "";
+  std::string head = "<th scope=col>block</th>";
+  for (const std::string& role : blocks.roles) head += "<th scope=col>" + markup(role) + "</th>";
+  std::string rows;
+  for (std::size_t block = 0, next = 0; block < blocks.count; block = next) {
+    // Where no losses tell them apart, blocks in a row with the same types have one row.
+    next = block + 1;
+    while (losses.empty() && next < blocks.count && blocks.have_equal_types(block, next)) ++next;
+    const bool is_one = next == block + 1;
+    rows += fmt::format("<tr><th scope=row>{}</th>",
+                        is_one ? std::to_string(block) : fmt::format("{} to {}", block, next - 1));
+    for (const std::string& role : blocks.roles) rows += type_cell(blocks.at(role, block), losses);
     rows += "</tr>\n";
   }
   return "<p>" + heat_legend(losses.empty() ? "Colour, bits that are saved" : "Colour, loss") +

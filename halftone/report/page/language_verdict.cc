@@ -51,6 +51,11 @@ VerdictFigure language_speed_figure(const LanguageReport& report) {
   return figure;
 }
 
+/// A standard error: "52", "0.3".
+std::string error_text(double error) {
+  return error >= 1 ? fmt::format("{:.0f}", error) : fmt::format("{:.1g}", error);
+}
+
 VerdictFigure perplexity_figure(const LanguageReport& report) {
   VerdictFigure figure{"perplexity", "–", "perplexity", "with --text: how well it predicts"};
   if (report.evaluations.empty()) return figure;
@@ -68,34 +73,71 @@ VerdictFigure perplexity_figure(const LanguageReport& report) {
   figure.from = reference.perplexity.value;
   figure.ratio = reference.ratio.value;
   const double percent = 100 * (reference.ratio.value - 1);
-  figure.value = fmt::format("{}{:.{}f} %", percent < 0 ? "−" : "+", std::abs(percent),
-                             std::abs(percent) < 10 ? 1 : 0);
-  figure.phrase =
-      fmt::format("perplexity {:.1f} % {}", std::abs(percent), percent < 0 ? "lower" : "higher");
+  if (percent >= 100) {
+    figure.value = ratio_text(reference.ratio.value) + "×";
+    figure.phrase = "perplexity " + ratio_text(reference.ratio.value) + " times as high";
+  } else {
+    figure.value = fmt::format("{}{:.{}f} %", percent < 0 ? "−" : "+", std::abs(percent),
+                               std::abs(percent) < 10 ? 1 : 0);
+    figure.phrase =
+        fmt::format("perplexity {:.1f} % {}", std::abs(percent), percent < 0 ? "lower" : "higher");
+  }
   figure.mood = percent <= 1 ? Mood::kGood : percent <= 5 ? Mood::kFair : Mood::kBad;
-  figure.detail = fmt::format("{:.4g} → {:.4g}, ± {:.1g} %; KL {:.3g} ± {:.1g} nats a token",
-                              *figure.from, *figure.to, 100 * reference.ratio.standard_error,
-                              reference.mean_kl.value, reference.mean_kl.standard_error);
+  figure.detail =
+      fmt::format("{:.4g} → {:.4g}, ± {} %; KL {:.3g} ± {:.1g} nats a token", *figure.from,
+                  *figure.to, error_text(100 * reference.ratio.standard_error),
+                  reference.mean_kl.value, reference.mean_kl.standard_error);
   return figure;
 }
 
-/// The cheapest choice that loses at most half: what would help a matrix.
-/// @return its name; empty: none
-std::string add_better_type(const SensitivityTable& table, const MatrixFigures& matrix, double loss,
-                            VerdictCause& cause) {
-  std::string better;
+/// A matrix, what it loses, and the cheapest choice that loses at most half.
+struct MatrixLoss {
+  const MatrixFigures* matrix = nullptr;
+  double loss = 0;
+  std::string better{};  ///< empty: none
+  double better_loss = 0;
+  double extra_bytes = 0;
+  /// Loss won for a byte of the better choice.
+  [[nodiscard]] double won_per_byte() const {
+    return (loss - better_loss) / std::max(extra_bytes, 1.0);
+  }
+};
+
+MatrixLoss matrix_loss(const SensitivityTable& table, const MatrixFigures& matrix, double loss) {
+  MatrixLoss found{&matrix, loss};
   const auto unit = std::ranges::find(table.units, matrix.name, &SensitivityTable::Unit::name);
   for (std::size_t c = 0; c < table.choices.size(); ++c) {
     if (!(unit->losses[c] <= loss / 2)) continue;
-    const double extra = unit->bytes[c] - static_cast<double>(matrix.bytes);
-    if (cause.extra_bytes && extra >= *cause.extra_bytes) continue;
-    cause.extra_bytes = extra;
-    better = table.choices[c];
-    cause.help =
-        fmt::format("{} loses {:.2g} and takes {} more.", table.choices[c], unit->losses[c],
-                    format_bytes(static_cast<std::size_t>(std::max(extra, 0.0))));
+    const double extra = std::max(unit->bytes[c] - static_cast<double>(matrix.bytes), 0.0);
+    if (!found.better.empty() && extra >= found.extra_bytes) continue;
+    found.better = table.choices[c];
+    found.better_loss = unit->losses[c];
+    found.extra_bytes = extra;
   }
-  return better;
+  return found;
+}
+
+/// The losses of a model's matrices in their own types.
+std::vector<MatrixLoss> matrix_losses(const SensitivityTable& table, const LanguageReport& report) {
+  std::vector<MatrixLoss> losses;
+  for (const MatrixFigures& matrix : report.matrices) {
+    const std::optional<double> loss = loss_in_own_type(table, matrix);
+    if (loss) losses.push_back(matrix_loss(table, matrix, *loss));
+  }
+  return losses;
+}
+
+VerdictCause cause_of(const MatrixLoss& each, double sum) {
+  VerdictCause cause{each.matrix->name};
+  cause.share = each.loss / sum;
+  cause.heat = heat_of_loss(each.loss);
+  cause.facts = fmt::format("{}, {}, {:.2g} nats a token", each.matrix->type,
+                            format_bytes(each.matrix->bytes), each.loss);
+  if (each.better.empty()) return cause;
+  cause.extra_bytes = each.extra_bytes;
+  cause.help = fmt::format("{} loses {:.2g} and takes {} more.", each.better, each.better_loss,
+                           format_bytes(static_cast<std::size_t>(each.extra_bytes)));
+  return cause;
 }
 
 /// The type that most matrices with a type of few bits have.
@@ -121,61 +163,56 @@ std::set<std::string> kept_patterns(const LanguageReport& report) {
   return patterns;
 }
 
-/// A recipe that gives matrices better types, and the command that uses it.
-void add_type_help(const LanguageReport& report,
-                   const std::vector<std::pair<std::string, std::string>>& types,
+/// Better types for the matrices that win most for each byte, and the command that uses them.
+/// @param losses  the ones that win most first
+void add_type_help(const LanguageReport& report, const std::vector<MatrixLoss>& losses, double sum,
                    Verdict& verdict) {
   const std::string common = common_type(report);
-  if (common.empty() || types.empty() || report.reference.empty()) return;
+  if (common.empty() || losses.empty() || report.reference.empty()) return;
   verdict.recipe = "[default]\ntype = \"" + common + "\"\n";
   for (const std::string& pattern : kept_patterns(report)) {
     verdict.recipe += "\n[[layer]]\nname = \"" + pattern + "\"\ntype = \"keep\"\n";
   }
+  std::vector<std::string> names;
   double extra = 0;
-  for (const VerdictCause& cause : verdict.causes) extra += cause.extra_bytes.value_or(0);
-  for (const auto& [name, type] : types) {
-    verdict.recipe += "\n[[layer]]\nname = \"" + name + "\"\ntype = \"" + type + "\"\n";
+  for (const MatrixLoss& each : losses) {
+    verdict.recipe +=
+        "\n[[layer]]\nname = \"" + each.matrix->name + "\"\ntype = \"" + each.better + "\"\n";
+    verdict.helped.push_back(cause_of(each, sum));
+    names.push_back(each.matrix->name);
+    extra += each.extra_bytes;
   }
   verdict.command = "halftone quantize " + shell_word(report.reference) +
                     " -o better.safetensors --text TEXT --recipe better.toml";
   verdict.sentences.push_back(
-      fmt::format("With better types for {}, {} more:", types.size() == 1 ? "it" : "them",
-                  format_bytes(static_cast<std::size_t>(std::max(extra, 0.0)))));
+      fmt::format("Better types win most for each byte at {}, {} more:", listed(names),
+                  format_bytes(static_cast<std::size_t>(extra))));
 }
 
 void add_matrix_causes(const LanguageContent& content, Verdict& verdict) {
   for (const SensitivityTable& table : content.sensitivities) {
-    std::vector<std::pair<double, const MatrixFigures*>> losses;
+    std::vector<MatrixLoss> losses = matrix_losses(table, content.report);
     double sum = 0;
-    for (const MatrixFigures& matrix : content.report.matrices) {
-      const std::optional<double> loss = loss_in_own_type(table, matrix);
-      if (!loss) continue;
-      losses.emplace_back(*loss, &matrix);
-      sum += *loss;
-    }
+    for (const MatrixLoss& each : losses) sum += each.loss;
     if (!(sum > 0)) continue;
-    std::ranges::stable_sort(losses,
-                             [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<MatrixLoss> helped;
+    std::ranges::copy_if(losses, std::back_inserter(helped),
+                         [](const MatrixLoss& each) { return !each.better.empty(); });
+    std::ranges::stable_sort(helped, std::greater<>(), &MatrixLoss::won_per_byte);
+    helped.resize(std::min(helped.size(), kMaxMatrices));
+    std::ranges::stable_sort(losses, std::greater<>(), &MatrixLoss::loss);
     losses.resize(std::min(losses.size(), kMaxMatrices));
     verdict.share_of = "loss";
     std::vector<std::string> names;
-    std::vector<std::pair<std::string, std::string>> types;
     double share = 0;
-    for (const auto& [loss, matrix] : losses) {
-      VerdictCause cause{matrix->name};
-      cause.share = loss / sum;
-      cause.heat = heat_of_loss(loss);
-      cause.facts = fmt::format("{}, {}, {:.2g} nats a token", matrix->type,
-                                format_bytes(matrix->bytes), loss);
-      const std::string better = add_better_type(table, *matrix, loss, cause);
-      if (!better.empty()) types.emplace_back(matrix->name, better);
-      names.push_back(matrix->name);
-      share += cause.share;
-      verdict.causes.push_back(std::move(cause));
+    for (const MatrixLoss& each : losses) {
+      verdict.causes.push_back(cause_of(each, sum));
+      names.push_back(each.matrix->name);
+      share += verdict.causes.back().share;
     }
     verdict.sentences.push_back(
         fmt::format("{} cause {:.0f} % of the predicted loss.", listed(names), 100 * share));
-    add_type_help(content.report, types, verdict);
+    add_type_help(content.report, helped, sum, verdict);
     return;
   }
 }

@@ -161,13 +161,32 @@ TEST(Verdict, NamesTheCausesAndTheCommandThatHelps) {
   EXPECT_EQ(verdict["causes"][0]["share"], 0.75);
   EXPECT_EQ(verdict["causes"][0]["extra_bytes"], 30);
   EXPECT_EQ(verdict["sentences"][1], "conv1 causes 75 % of the loss of single layers.");
-  EXPECT_EQ(verdict["sentences"][2], "With 8 bits for it, 30 B more:");
+  // conv1 wins three times as much as conv0 for as many bytes.
+  EXPECT_EQ(verdict["sentences"][2],
+            "8 bits win most for each byte at conv1 and conv0: 100 % of it for 60 B more:");
   EXPECT_EQ(verdict["command"],
             "halftone quantize 'float net.onnx' -o better.circle --data SAMPLES --weight-bits 2 "
             "--activation-bits 2 --recipe better.toml");
   const compress::Recipe recipe = compress::parse_recipe(verdict["recipe"].get<std::string>(), "r");
   EXPECT_EQ(recipe.for_layer("conv1").weights->bits, 8);
-  EXPECT_EQ(recipe.for_layer("conv0").weights->bits, 3);  // as it is by default
+  EXPECT_EQ(recipe.for_layer("conv2").weights->bits, 3);  // as it is by default
+}
+
+TEST(Verdict, HelpsLayersThatWinMostForEachByte) {
+  Content content = compared();
+  NetworkFigures& model = content.report.model;
+  model.layers[1].eight_bit_bytes = 510;  // 500 bytes for three times the loss
+  json verdict = json::parse(to_json(content))["verdict"];
+  EXPECT_EQ(verdict["causes"][0]["layer"], "conv1");
+  EXPECT_EQ(verdict["helped"][0]["layer"], "conv0");
+  EXPECT_EQ(verdict["helped"][0]["extra_bytes"], 30);
+  EXPECT_EQ(verdict["helped"][1]["layer"], "conv1");
+  model.layers[0].loss = 0.0006;  // less than 2 % of all
+  verdict = json::parse(to_json(content))["verdict"];
+  EXPECT_EQ(verdict["helped"].size(), 1U);
+  EXPECT_EQ(verdict["helped"][0]["layer"], "conv1");
+  model.layers[1].info.weight_bits = model.layers[1].info.activation_bits = 8;
+  EXPECT_TRUE(json::parse(to_json(content))["verdict"]["helped"].empty());
 }
 
 TEST(Verdict, ShortensLongNames) {

@@ -24,6 +24,7 @@ using compress::Evaluation;
 constexpr int kHelpBits = 8;
 constexpr std::size_t kMaxCauses = 3;
 constexpr double kLeastShareOfNoise = 0.05;
+constexpr double kLeastShareToHelp = 0.02;  ///< of the loss: help for less is not worth a line
 constexpr std::size_t kMaxNamedSlow = 3;
 constexpr std::size_t kMaxSentenceName = 40;  ///< characters
 // Of accuracy, in points: below the first the loss is small, above the second large.
@@ -166,6 +167,28 @@ std::string bits_of(const LayerInfo& layer) {
   return weights == inputs ? weights + " bits" : weights + " bits, inputs " + inputs;
 }
 
+/// Bytes that 8 bits take more, at least one.
+double extra_bytes_of(const LayerFigures& layer) {
+  const double own = static_cast<double>(layer.info.weight_bytes);
+  return std::max(1.0, static_cast<double>(layer.eight_bit_bytes.value_or(0)) - own);
+}
+
+/// The layers of few bits that win most loss for each byte that 8 bits take more; at most three.
+std::vector<std::size_t> cheapest_to_help(const NetworkFigures& model,
+                                          const std::vector<double>& losses) {
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const LayerFigures& layer = model.layers[i];
+    const bool is_known = has_few_bits(layer.info) && layer.eight_bit_bytes;
+    if (is_known && losses[i] >= kLeastShareToHelp * sum) order.push_back(i);
+  }
+  const auto per_byte = [&](std::size_t i) { return losses[i] / extra_bytes_of(model.layers[i]); };
+  std::ranges::stable_sort(order, std::greater<>(), per_byte);
+  order.resize(std::min(order.size(), kMaxCauses));
+  return order;
+}
+
 VerdictCause cause_of(const ModelReport& report, std::size_t index, double share) {
   const LayerFigures& layer = report.model.layers[index];
   VerdictCause cause{shown_name(layer), fmt::format("l{}", index)};
@@ -193,26 +216,32 @@ VerdictCause cause_of(const ModelReport& report, std::size_t index, double share
   return cause;
 }
 
-std::string causes_sentence(const Verdict& verdict) {
+std::vector<std::string> short_names(const std::vector<VerdictCause>& causes) {
   std::vector<std::string> names;
-  double share = 0;
-  for (const VerdictCause& cause : verdict.causes) {
+  for (const VerdictCause& cause : causes) {
     names.push_back(short_name(cause.name, kMaxSentenceName));
-    share += cause.share;
   }
-  return fmt::format("{} {} {:.0f} % of the {} of single layers.", listed(names),
-                     names.size() == 1 ? "causes" : "cause", 100 * share, verdict.share_of);
+  return names;
 }
 
-/// What the help takes, if that is known of all causes.
-std::string cost_sentence(const Verdict& verdict) {
-  double extra = 0;
-  for (const VerdictCause& cause : verdict.causes) {
-    if (!cause.extra_bytes) return "With 8 bits for them:";
-    extra += *cause.extra_bytes;
-  }
-  return fmt::format("With 8 bits for {}, {} more:", verdict.causes.size() == 1 ? "it" : "them",
-                     format_bytes(static_cast<std::size_t>(extra)));
+double share_of(const std::vector<VerdictCause>& causes) {
+  double share = 0;
+  for (const VerdictCause& cause : causes) share += cause.share;
+  return share;
+}
+
+std::string causes_sentence(const Verdict& verdict) {
+  return fmt::format("{} {} {:.0f} % of the {} of single layers.",
+                     listed(short_names(verdict.causes)),
+                     verdict.causes.size() == 1 ? "causes" : "cause",
+                     100 * share_of(verdict.causes), verdict.share_of);
+}
+
+/// What helps most for its bytes, and what it takes.
+std::string help_sentence(const std::vector<VerdictCause>& helped, double extra_bytes) {
+  return fmt::format("8 bits win most for each byte at {}: {:.0f} % of it for {} more:",
+                     listed(short_names(helped)), 100 * share_of(helped),
+                     format_bytes(static_cast<std::size_t>(extra_bytes)));
 }
 
 /// The most frequent bits and system of layers with codes.
@@ -234,28 +263,37 @@ std::optional<Common> common_of(const NetworkFigures& model) {
   return Common{weights, inputs, system};
 }
 
-void add_help(const ModelReport& report, Verdict& verdict) {
-  const std::optional<Common> common = common_of(report.model);
-  if (!report.reference || !common) return;
-  compress::Recipe recipe;
-  for (const std::size_t i : worst_by(report.model, losses_of(report.model))) {
-    const LayerInfo& layer = report.model.layers[i].info;
-    if (!has_few_bits(layer)) return;
-    compress::LayerSettings settings;
-    settings.weight_bits = kHelpBits;
-    if (layer.activation_bits < 32) settings.activation_bits = kHelpBits;
-    recipe.overrides.push_back(
-        {compress::literal_pattern(shown_name(report.model.layers[i])), settings});
-  }
+/// Options of `quantize` for layers in these bits.
+std::string options_for(const Common& common) {
   const auto bits = [](const char* option, int count) {
     return fmt::format(" {} {}", option, count == 32 ? "none" : std::to_string(count));
   };
-  std::string options = bits("--weight-bits", common->weight_bits) +
-                        bits("--activation-bits", common->activation_bits);
-  if (common->system != "basis") options = " --scheme " + common->system + options;
+  const std::string system = common.system == "basis" ? "" : " --scheme " + common.system;
+  return system + bits("--weight-bits", common.weight_bits) +
+         bits("--activation-bits", common.activation_bits);
+}
+
+void add_help(const ModelReport& report, const std::vector<double>& losses, Verdict& verdict) {
+  const std::optional<Common> common = common_of(report.model);
+  const std::vector<std::size_t> helped = cheapest_to_help(report.model, losses);
+  if (!report.reference || !common || helped.empty()) return;
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  compress::Recipe recipe;
+  double extra = 0;
+  for (const std::size_t i : helped) {
+    const LayerFigures& layer = report.model.layers[i];
+    compress::LayerSettings settings;
+    settings.weight_bits = kHelpBits;
+    if (layer.info.activation_bits < 32) settings.activation_bits = kHelpBits;
+    recipe.overrides.push_back({compress::literal_pattern(shown_name(layer)), settings});
+    verdict.helped.push_back(cause_of(report, i, losses[i] / sum));
+    extra += verdict.helped.back().extra_bytes.value_or(0);
+  }
+  verdict.help = help_sentence(verdict.helped, extra);
   verdict.recipe = to_toml(recipe);
   verdict.command = "halftone quantize " + shell_word(report.reference->name) +
-                    " -o better.circle --data SAMPLES" + options + " --recipe better.toml";
+                    " -o better.circle --data SAMPLES" + options_for(*common) +
+                    " --recipe better.toml";
 }
 
 void add_causes(const ModelReport& report, Verdict& verdict) {
@@ -267,7 +305,7 @@ void add_causes(const ModelReport& report, Verdict& verdict) {
   for (const std::size_t i : worst) verdict.causes.push_back(cause_of(report, i, losses[i] / sum));
   verdict.sentences.push_back(causes_sentence(verdict));
   // Where nothing is lost, nothing needs help.
-  if (verdict.figures.back().mood != Mood::kGood) add_help(report, verdict);
+  if (verdict.figures.back().mood != Mood::kGood) add_help(report, losses, verdict);
 }
 
 void add_slow_layers(const ModelReport& report, Verdict& verdict) {
@@ -322,7 +360,7 @@ Verdict verdict_of(const Content& content) {
   if (!sentence.empty()) verdict.sentences.push_back(sentence);
   add_causes(report, verdict);
   add_slow_layers(report, verdict);
-  if (!verdict.command.empty()) verdict.sentences.push_back(cost_sentence(verdict));
+  if (!verdict.help.empty()) verdict.sentences.push_back(verdict.help);
   verdict.missing = hints(report);
   return verdict;
 }

@@ -47,8 +47,11 @@ struct Verdict {
   std::vector<std::string> sentences;  ///< the first one has the figures
   std::vector<VerdictCause> causes{};  ///< at most three, the worst first
   std::string share_of{};              ///< of which the shares are: "loss" or "noise"
-  std::string recipe{};                ///< TOML that helps; empty: none
-  std::string command{};               ///< that uses it
+  std::vector<VerdictCause>
+      helped{};           ///< which win most for the bytes that help takes; at most three
+  std::string help{};     ///< what that wins and takes, the last sentence
+  std::string recipe{};   ///< TOML that helps; empty: none
+  std::string command{};  ///< that uses it
   std::vector<std::string> missing{};  ///< what was not measured, and which option would
 };
 

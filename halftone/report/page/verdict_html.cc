@@ -56,6 +56,16 @@ Json figure_json(const VerdictFigure& figure) {
           {"text", figure.value + " " + figure.words}};
 }
 
+Json causes_json(const std::vector<VerdictCause>& causes) {
+  Json list = Json::array();
+  for (const VerdictCause& cause : causes) {
+    list.push_back({{"layer", cause.name},
+                    {"share", cause.share},
+                    {"extra_bytes", cause.extra_bytes ? Json(*cause.extra_bytes) : Json()}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string shell_word(const std::string& word) {
@@ -152,13 +162,8 @@ Json verdict_json(const Verdict& verdict) {
   Json json = Json::object();
   for (const VerdictFigure& figure : verdict.figures) json[figure.key] = figure_json(figure);
   json["sentences"] = verdict.sentences;
-  Json causes = Json::array();
-  for (const VerdictCause& cause : verdict.causes) {
-    causes.push_back({{"layer", cause.name},
-                      {"share", cause.share},
-                      {"extra_bytes", cause.extra_bytes ? Json(*cause.extra_bytes) : Json()}});
-  }
-  json["causes"] = std::move(causes);
+  json["causes"] = causes_json(verdict.causes);
+  json["helped"] = causes_json(verdict.helped);
   json["share_of"] = verdict.share_of.empty() ? Json() : Json(verdict.share_of);
   json["recipe"] = verdict.recipe.empty() ? Json() : Json(verdict.recipe);
   json["command"] = verdict.command.empty() ? Json() : Json(verdict.command);
