@@ -6,9 +6,12 @@
 
 #include "halftone/api/language_speed.h"
 #include "halftone/api/measure.h"
+#include "halftone/api/network_device.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/language.h"
 #include "halftone/report/report.h"
@@ -30,7 +33,7 @@ struct BenchOptions {
   runtime::ExecutionOptions execution;
   TuneOptions tune;
   LanguageSpeedOptions speed;  ///< of language models
-  OpenOptions open;            ///< likewise
+  OpenOptions open;            ///< likewise; the device of networks too
 };
 
 void run_on_language_model(const BenchOptions& options, const Machine& machine) {
@@ -66,8 +69,7 @@ std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& option
                            ->delimiter(',')
                            ->check(whole_from(0))
                            ->default_str("0");
-  std::vector<CLI::Option*> all =
-      add_open_fields(verb, options.open, {"tokenizer", "cache", "device"});
+  std::vector<CLI::Option*> all = add_open_fields(verb, options.open, {"tokenizer", "cache"});
   all.insert(all.end(), {prompt, generate, depth});
   return all;
 }
@@ -95,6 +97,7 @@ void run(const BenchOptions& options, const Machine& machine) {
   const Measurement measurement = [&] {
     runtime::ExecutionOptions execution = options.execution;
     execution.tuning = tuning.tuning();
+    execution.device = network_device(options.open.device);
     Progress progress(options.common, machine);
     tuning.show(progress);
     return measure(load(options.model, options.model_options.parse()),
@@ -131,6 +134,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_execution_options(*verb, options->execution);
+  add_field(*verb, device_field(options->open.device));
   add_tune_options(*verb, options->tune);
   const std::vector<CLI::Option*> of_language = add_speed_options(*verb, *options);
   verb->final_callback([options, &action, verb, of_language] {

@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "halftone/api/evaluate.h"
+#include "halftone/api/network_device.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/language.h"
 #include "halftone/report/report.h"
@@ -85,6 +88,7 @@ void run(const EvalOptions& options, const Machine& machine) {
     how.devices = machine.devices(options.data.devices);
     how.execution = options.execution;
     how.execution.tuning = tuning.tuning();
+    how.execution.device = network_device(options.text.open.device);
     tuning.show(progress);
     return evaluate(networks.front(), data, networks.size() > 1 ? &networks.back() : nullptr, how);
   }();
@@ -117,9 +121,10 @@ void add_eval(CLI::App& app, Action& action) {
   CLI::Option* text = add_text_evaluation_options(*verb, options->text)->excludes(data);
   OpenOptions& open = options->text.open;
   add_open_fields(*verb, open, {"tokenizer"});
-  for (CLI::Option* option : add_open_fields(*verb, open, {"cache", "lora", "device"})) {
+  for (CLI::Option* option : add_open_fields(*verb, open, {"cache", "lora"})) {
     option->needs(text);
   }
+  add_field(*verb, device_field(open.device));
   verb->final_callback([options, &action, data, text] {
     if (text->empty() && is_language_model(options->model)) {
       throw CLI::RequiredError(text->get_name() + ", of a language model,");

@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "halftone/api/network_device.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/field_options.h"
+#include "halftone/cli/language_options.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -23,6 +27,7 @@ struct RunOptions {
   bool is_stream = false;
   std::vector<std::string> states;
   runtime::ExecutionOptions execution;
+  std::string device;
 };
 
 /// "IN=OUT"
@@ -43,6 +48,7 @@ void run(const RunOptions& options, const Machine& machine) {
              options.output,
              {.execution = options.execution},
              options.model_options.parse()};
+  job.options.execution.device = network_device(options.device);
   if (options.is_stream) {
     job.stream.emplace();
     for (const std::string& each : options.states) job.stream->push_back(tied_names(each));
@@ -77,6 +83,7 @@ void add_run(CLI::App& app, Action& action) {
       ->needs(stream)
       ->allow_extra_args(false);
   add_execution_options(*verb, options->execution);
+  add_field(*verb, device_field(options->device));
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

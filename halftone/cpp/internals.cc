@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "halftone/api/network_device.h"
+
 namespace halftone::v0 {
 namespace {
 
@@ -50,6 +52,7 @@ runtime::ExecutionOptions execution_options(const Execution& execution) {
   runtime::ExecutionOptions options;
   options.int8_activations = !execution.float_activations;
   if (execution.fixed_order) options.float_order = runtime::FloatOrder::kFixed;
+  options.device = network_device(execution.device);
   return options;
 }
 

@@ -37,7 +37,7 @@ Launch sum_axis(Programs& programs, const Axis& axis, const Buffer& x, const Buf
   const std::size_t count = axis.outer * axis.inner;
   return {&choice_kernel(programs, "sum_axis"),
           grid_of(count),
-          {x, y, number(count), number(axis.extent), number(axis.inner)}};
+          {x, y, number(count), number(axis.extent), number(axis.inner), number(axis.divisor)}};
 }
 
 }  // namespace halftone::gpu

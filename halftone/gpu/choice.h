@@ -34,8 +34,9 @@ struct Axis {
   std::size_t outer = 1;
   std::size_t extent = 1;
   std::size_t inner = 1;
+  std::size_t divisor = 1;  ///< of the sum: the extent for a mean
 };
-/// The sum over an axis of floats, as runtime/statistics adds them.
+/// The sum over an axis of floats, divided, as runtime/statistics computes it.
 Launch sum_axis(Programs& programs, const Axis& axis, const Buffer& x, const Buffer& y);
 
 }  // namespace halftone::gpu

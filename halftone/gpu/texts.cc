@@ -11,15 +11,6 @@
 namespace halftone::gpu {
 namespace {
 
-/// A float with all its bits, whatever the locale: "(0x1.8p+1f)".
-std::string exact(float number) {
-  std::array<char, 40> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::abs(number),
-                                 std::chars_format::hex)
-                       .ptr;
-  return (std::signbit(number) ? "(-0x" : "(0x") + std::string(digits.data(), end) + "f)";
-}
-
 std::string define(std::string_view name, float number) {
   return "#define " + std::string(name) + " " + exact(number) + "\n";
 }
@@ -40,6 +31,14 @@ std::string_view text_of(std::string_view name) {
 }
 
 }  // namespace
+
+std::string exact(float number) {
+  std::array<char, 40> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), std::abs(number),
+                                 std::chars_format::hex)
+                       .ptr;
+  return (std::signbit(number) ? "(-0x" : "(0x") + std::string(digits.data(), end) + "f)";
+}
 
 std::string elementary_constants() {
   namespace c = kernels::math_constants;

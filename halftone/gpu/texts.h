@@ -12,6 +12,9 @@ namespace halftone::gpu {
 
 std::span<const EmbeddedText> kernel_texts();
 
+/// A finite float with all its bits, whatever the locale: "(0x1.8p+1f)".
+std::string exact(float number);
+
 /// Macros that elementary.cl uses: the constants and polynomials of math_constants.h.
 std::string elementary_constants();
 

@@ -63,6 +63,24 @@ TEST_F(TextsForCuda, RowsAndAttentionCompile) {
                   "encode");
 }
 
+TEST_F(TextsForCuda, NetworksCompile) {
+  for (const char* units : {"", "#define WORDS\n", "#define WIDE\n"}) {
+    expect_compiles(program_text(units, {"window", "window_bytes"}), "bytes");
+  }
+  for (const char* layer : {"#define W_BITS 3\n", "#define W_BITS 8\n#define DENSE\n"}) {
+    expect_compiles(program_text(layer, {"window", "window_bits"}), "bits");
+  }
+  expect_compiles(program_text("", {"window", "window_floats"}), "floats");
+  for (const std::string code : {"schar", "uchar", "int"}) {
+    const std::string macros = "#define CODE " + code + "\n#define RESULT " + code +
+                               "\n#define NUMBER float\n#define ELEMENT " + code +
+                               "\n#define FUNCTION(x) hard_sigmoid_of(x, 0.5f, INFINITE)\n" +
+                               "#define OPERATION(a, b) (a)\n";
+    expect_compiles(program_text(macros, {"elementary", "functions", "window", "codes", "pairs"}),
+                    code);
+  }
+}
+
 TEST_F(TextsForCuda, EveryGroupFormatCompiles) {
   std::vector<kernels::NamedFormat> formats = kernels::group_formats();
   for (const auto& each : kernels::vector_formats()) formats.push_back(each);

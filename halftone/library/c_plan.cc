@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "halftone/api/network.h"
+#include "halftone/api/network_device.h"
 #include "halftone/base/memory.h"
 #include "halftone/library/c_status.h"
 
@@ -33,6 +34,7 @@ std::shared_ptr<const Plan> make_plan(const Model& model, const halftone_plan_op
   if (options.float_order == HALFTONE_FIXED_ORDER) {
     how.execution.float_order = runtime::FloatOrder::kFixed;
   }
+  if (options.device != nullptr) how.execution.device = network_device(options.device);
   how.execution.tuning = model.context->tuning;
   std::unique_lock lock(model.context->tuning_mutex, std::defer_lock);
   if (how.execution.tuning != nullptr) lock.lock();

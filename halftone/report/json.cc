@@ -47,7 +47,10 @@ Json step_json(const runtime::Plan& plan, const runtime::Step& step, double medi
           {"median_us", median_us},
           {"products", products_of(plan, step)},
           {"reason", step.reason},
-          {"refused", refused}};
+          {"refused", refused},
+          {"device", step.device == nullptr ? Json() : Json(plan.options().execution.device->id())},
+          {"on_processor", step.on_processor.empty() ? Json() : Json(step.on_processor)},
+          {"copied_bytes", plan.bytes_of(step.copied)}};
 }
 
 Json system_json(const NumberSystemInfo& system) {

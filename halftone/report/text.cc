@@ -12,9 +12,39 @@ namespace {
 
 using Align = Table::Align;
 
+/// Where a step runs, if a plan has a device, and what is copied for it.
+std::string location(const runtime::Plan& plan, const runtime::Step& step) {
+  if (step.device == nullptr && step.on_processor.empty()) return "";
+  const std::string device = plan.options().execution.device->id();
+  std::string text = step.device != nullptr
+                         ? fmt::format("  on {}", device)
+                         : fmt::format("  on the processor: {}", step.on_processor);
+  if (!step.copied.empty()) {
+    text += fmt::format("; {} copied {} {} first, which the time includes",
+                        format_bytes(plan.bytes_of(step.copied)),
+                        step.device != nullptr ? "to" : "from", device);
+  }
+  return text + "\n";
+}
+
+/// How much of a plan a device runs; empty without one.
+std::string device_summary(const runtime::Plan& plan) {
+  if (plan.options().execution.device == nullptr) return "";
+  std::size_t on_device = 0;
+  std::size_t copied = plan.bytes_of(plan.results());
+  for (const runtime::Step& step : plan.steps()) {
+    if (step.device != nullptr) ++on_device;
+    copied += plan.bytes_of(step.copied);
+  }
+  return fmt::format("{}: {} of {} steps, weights {}, copies {} a run\n",
+                     plan.options().execution.device->id(), on_device, plan.steps().size(),
+                     format_bytes(plan.device_constant_bytes()), format_bytes(copied));
+}
+
 /// Why a step is computed as it is.
-std::string explanation(const runtime::Step& step) {
+std::string explanation(const runtime::Plan& plan, const runtime::Step& step) {
   std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
+  text += location(plan, step);
   if (step.arithmetic != runtime::KernelArithmetic::kOperator) {
     text += fmt::format("  arithmetic {}{}{}\n", runtime::text_of(step.arithmetic),
                         step.body.variant.empty() ? "" : ", by ", step.body.variant);
@@ -173,12 +203,12 @@ std::string to_text(const Measurement& measurement, bool explain) {
   std::string text = fmt::format(
       "batch {}, {}{} thread{}{}: median {:.1f} us, fastest tenth {:.1f}, slowest hundredth {:.1f} "
       "({} runs)\n"
-      "memory{}: packed weights {}, arena {}, other constants {}\n\n",
+      "memory{}: packed weights {}, arena {}, other constants {}\n{}\n",
       profile.batch, several ? fmt::format("{} devices, ", profile.devices) : "",
       plan.options().threads, plan.options().threads == 1 ? "" : "s", several ? " each" : "",
       profile.median_us, profile.p10_us, profile.p99_us, profile.runs, several ? " of each" : "",
       format_bytes(plan.packed_weight_bytes()), format_bytes(plan.arena_bytes()),
-      format_bytes(plan.constant_bytes()));
+      format_bytes(plan.constant_bytes()), device_summary(plan));
   Table table({{"layer", Align::kLeft},
                {"operator", Align::kLeft},
                {"kernel", Align::kLeft},
@@ -198,7 +228,7 @@ std::string to_text(const Measurement& measurement, bool explain) {
   }
   if (!slow.empty()) text += "\n" + slow;
   if (!explain) return text;
-  for (const runtime::Step& step : plan.steps()) text += explanation(step);
+  for (const runtime::Step& step : plan.steps()) text += explanation(plan, step);
   return text;
 }
 

@@ -18,6 +18,7 @@ namespace halftone::runtime {
 
 struct NodeContext;
 class PackedWeights;
+class StepDevice;
 class Tuning;
 
 /// Creates the kernel of a layer of ir::Arithmetic::kBits in place of the implementation that was
@@ -37,6 +38,8 @@ struct ExecutionOptions {
   BitLayerFactory bit_layers{};  ///< may be empty
   /// What plans of one network share; null: each packs its own. Changes no result.
   std::shared_ptr<PackedWeights> packed_weights{};
+  /// Runs the steps that it has kernels for; null: the processor runs all. Changes no result.
+  std::shared_ptr<const StepDevice> device{};
 };
 
 /// Weights in the form that kernels read, by constant and type: plans of one graph for several

@@ -225,11 +225,14 @@ typedef struct halftone_plan_options {
                     bits in every session and thread */
   int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits */
   int float_order;       /**< of layers that compute in float32: a halftone_float_order */
+  const char* device; /**< a graphics card such as "opencl:0" or "cuda", which runs the steps that
+                           it has kernels for, with the same bits; NULL: the processor */
 } halftone_plan_options;
 
 /** @param options  may be NULL
  *  @return HALFTONE_USAGE for an option out of range, or a batch that the model is not fixed to;
- *          HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY */
+ *          HALFTONE_UNSUPPORTED, HALFTONE_SHAPE, HALFTONE_MEMORY; HALFTONE_DEVICE if there is no
+ *          such device, or it fails; then sessions and runs return it too */
 HALFTONE_API halftone_status halftone_plan_create(const halftone_model* model,
                                                   const halftone_plan_options* options,
                                                   halftone_plan** plan) HALFTONE_NOEXCEPT;

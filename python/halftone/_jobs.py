@@ -91,6 +91,7 @@ def evaluate(
     split: str = "test",
     float_activations: bool = False,
     float_order: FloatOrder = "fastest",
+    device: str = "cpu",
     threads: int | None = None,
     progress: bool | ProgressCallback = True,
     example: object = None,
@@ -98,12 +99,13 @@ def evaluate(
     """Accuracy of a classifier on labelled samples, and its closeness to a reference network.
 
     data: as in quantize(). labels: integers [N], unless the data brings them.
+    device: as in load().
 
     >>> import halftone as ht
     >>> ht.evaluate("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=1000).metric
     'accuracy'
     """
-    order = execution(float_activations, float_order)
+    order = execution(float_activations, float_order, device)
     workers = check_threads(threads)
     network = as_model(model, example, data)
     other = None if reference is None else as_model(reference)._network
@@ -122,17 +124,20 @@ def bench(
     explain: bool = False,
     float_activations: bool = False,
     float_order: FloatOrder = "fastest",
+    device: str = "cpu",
     threads: int | None = None,
     progress: bool | ProgressCallback = True,
     example: object = None,
 ) -> Measurement:
     """Latency of a run and of every layer. explain: str() says why each kernel was chosen.
 
+    device: as in load(). Layers without a kernel there run on the processor, and values are copied.
+
     >>> import halftone as ht
     >>> ht.bench("examples/mnist/mnist_mlp_700.onnx", seconds=0, threads=1).batch
     1
     """
-    order = execution(float_activations, float_order)
+    order = execution(float_activations, float_order, device)
     workers = check_threads(threads)
     network = as_model(model, example)._network
     with Progress(progress) as callback:

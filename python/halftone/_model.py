@@ -54,16 +54,19 @@ class RunOptions(NamedTuple):
     threads: int = 1  #: of a run; with one, results do not depend on their number
     float_activations: bool = False  #: no activations are rounded to 8 bits
     float_order: FloatOrder = "fastest"  #: "fixed": the same bits on every processor
+    device: str = "cpu"  #: or a graphics card as devices() names it, with the same bits
 
     def plan(self, network: native.Network, batch: int) -> native.Plan:
-        how = execution(self.float_activations, self.float_order)
+        how = execution(self.float_activations, self.float_order, self.device)
         return native.Plan.make(network, batch, self.threads, how)
 
 
-def execution(float_activations: bool, float_order: str) -> native.Execution:
+def execution(
+    float_activations: bool, float_order: str, device: str = "cpu"
+) -> native.Execution:
     if float_order not in ("fastest", "fixed"):
         raise ValueError(f"float_order: expected 'fastest' or 'fixed', found {float_order!r}")
-    return native.Execution(not float_activations, float_order == "fixed")
+    return native.Execution(not float_activations, float_order == "fixed", device)
 
 
 class Session:
@@ -375,6 +378,7 @@ def load(
     threads: int = 1,
     float_activations: bool = False,
     float_order: FloatOrder = "fastest",
+    device: str = "cpu",
 ) -> Model:
     """Reads a network.
 
@@ -384,18 +388,21 @@ def load(
     threads: of one run. With one, results do not depend on the number of threads.
     float_activations: no activations are rounded to 8 bits.
     float_order: "fixed" computes float32 layers to the same bits on every processor.
+    device: "cpu", or a graphics card as devices() names it, which runs the layers that it has
+    kernels for, with the same bits.
 
     >>> import halftone as ht
     >>> ht.load("examples/mnist/mnist_mlp_700.onnx").format
     'onnx'
     """
-    execution(float_activations, float_order)  # refuses other words before a large file is read
+    # Refuses other words before a large file is read.
+    execution(float_activations, float_order, device)
     if not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads: expected 1 to {MAX_THREADS}, found {threads}")
     network, format = _sources.read(
         source, example=example, name=name, shapes=shapes, constants=constants
     )
-    return Model(network, format, RunOptions(threads, float_activations, float_order))
+    return Model(network, format, RunOptions(threads, float_activations, float_order, device))
 
 
 def as_model(source: _sources.Source, example: object = None, data: Any = None) -> Model:

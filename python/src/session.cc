@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "halftone/api/network_device.h"
 #include "halftone/api/run.h"
 #include "halftone/base/error.h"
 #include "python/src/array.h"
@@ -128,12 +129,14 @@ void bind_session(nb::module_& module) {
   nb::class_<runtime::ExecutionOptions>(module, "Execution")
       .def(
           "__init__",
-          [](runtime::ExecutionOptions* options, bool int8_activations, bool fixed_order) {
+          [](runtime::ExecutionOptions* options, bool int8_activations, bool fixed_order,
+             const std::string& device) {
             new (options) runtime::ExecutionOptions();
+            options->device = network_device(device);
             options->int8_activations = int8_activations;
             if (fixed_order) options->float_order = runtime::FloatOrder::kFixed;
           },
-          nb::arg("int8_activations"), nb::arg("fixed_order"));
+          nb::arg("int8_activations"), nb::arg("fixed_order"), nb::arg("device"));
   nb::class_<PlanHolder>(module, "Plan")
       .def_static("make", plan_network, nb::arg("network"), nb::arg("batch"), nb::arg("threads"),
                   nb::arg("execution"))

@@ -56,9 +56,10 @@ KERNEL gather_elements(GLOBAL const float* x, GLOBAL const int* ids, GLOBAL floa
   if (i < count) y[i] = x[i / y_cols * x_cols + (uint)ids[i]];
 }
 
-// y[o, i] = the sum of x[o, e, i] over e, in double: runtime/statistics/blocks.h. With one column,
+// y[o, i] = the sum of x[o, e, i] over e, divided, in double: runtime/statistics/blocks.h. With one column,
 // in 16 partial sums.
-KERNEL sum_axis(GLOBAL const float* x, GLOBAL float* y, uint count, uint extent, uint inner) {
+KERNEL sum_axis(GLOBAL const float* x, GLOBAL float* y, uint count, uint extent, uint inner,
+                uint divisor) {
   uint at = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
   if (at >= count) return;
   x += at / inner * extent * inner + at % inner;
@@ -69,5 +70,5 @@ KERNEL sum_axis(GLOBAL const float* x, GLOBAL float* y, uint count, uint extent,
   for (uint apart = lanes / 2; apart != 0; apart /= 2) {
     for (uint i = 0; i < apart; ++i) parts[i] += parts[i + apart];
   }
-  y[at] = (float)parts[0];
+  y[at] = (float)(parts[0] / (double)divisor);
 }

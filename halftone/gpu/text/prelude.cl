@@ -15,6 +15,7 @@
 #define FLOAT_OF(x) __uint_as_float(x)
 #define ROUND(x) rintf(x)
 #define MAGNITUDE(x) fabsf(x)
+#define COUNT_BITS(x) __popc(x)
 typedef unsigned int uint;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
@@ -50,6 +51,7 @@ FUNC void store_half(ushort* p, uint i, float x) {
 #define FLOAT_OF(x) as_float(x)
 #define ROUND(x) rint(x)
 #define MAGNITUDE(x) fabs(x)
+#define COUNT_BITS(x) popcount(x)
 typedef char schar;
 typedef long integer64;
 FUNC int dot4(int a, int b, int sum) {

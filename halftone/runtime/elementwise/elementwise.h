@@ -113,6 +113,10 @@ T* for_broadcast_rows(const Broadcast& shape, const T* a, const T* b, T* y, cons
 /// Whether the codes of activation(x) can be found from x, and faster.
 bool can_encode_argument(const ir::Activation& activation, const numerics::Levels& levels);
 
+/// The levels of codes of activation(x), found from x.
+/// @throws Error kUnsupported unless can_encode_argument()
+kernels::EncodeTable encode_table(const numerics::Levels& levels, const ir::Activation& activation);
+
 /// Encodes rows of float32 values in a CodeLayout.
 class RowEncoder {
  public:

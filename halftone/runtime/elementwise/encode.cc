@@ -14,17 +14,6 @@
 namespace halftone::runtime {
 namespace {
 
-kernels::EncodeTable make_table(const numerics::Levels& levels, const ir::Activation& activation) {
-  kernels::EncodeTable table(levels);
-  if (activation.kind == ir::ActivationKind::kIdentity) return table;
-  const auto function = never_decreasing(activation);
-  if (!function || !table.move_before(function)) {
-    fail(ErrorKind::kUnsupported, "Encode: the codes of " + ir::to_string(activation) +
-                                      " cannot be derived from its argument");
-  }
-  return table;
-}
-
 /// Encodes rows in parallel.
 struct Encoder {
   RowEncoder encode;
@@ -68,6 +57,18 @@ Kernel create_encode(const NodeContext& context) {
 
 }  // namespace
 
+kernels::EncodeTable encode_table(const numerics::Levels& levels,
+                                  const ir::Activation& activation) {
+  kernels::EncodeTable table(levels);
+  if (activation.kind == ir::ActivationKind::kIdentity) return table;
+  const auto function = never_decreasing(activation);
+  if (!function || !table.move_before(function)) {
+    fail(ErrorKind::kUnsupported, "Encode: the codes of " + ir::to_string(activation) +
+                                      " cannot be derived from its argument");
+  }
+  return table;
+}
+
 bool can_encode_argument(const ir::Activation& activation, const numerics::Levels& levels) {
   if (activation.kind == ir::ActivationKind::kIdentity) return true;
   const auto function = never_decreasing(activation);
@@ -76,7 +77,7 @@ bool can_encode_argument(const ir::Activation& activation, const numerics::Level
 
 RowEncoder::RowEncoder(const numerics::Levels& levels, const ir::Activation& activation,
                        CodeLayout layout, std::size_t cols)
-    : table_(make_table(levels, activation)), row_bytes_(cols) {
+    : table_(encode_table(levels, activation)), row_bytes_(cols) {
   if (layout == CodeLayout::kInt8) {
     integers_.emplace(table_);
   } else {

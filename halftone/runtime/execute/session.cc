@@ -94,6 +94,9 @@ Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> 
     states_ = std::make_shared<StateMemory>(*plan_);
   }
   if (states_ != nullptr) states_->check(*plan_);
+  const auto& device = plan_->options().execution.device;
+  const auto is_there = [](const Step& step) { return step.device != nullptr; };
+  if (std::ranges::any_of(plan_->steps(), is_there)) device_ = device->make_session(*plan_);
   for (const Step& step : plan_->steps()) calls_.push_back(bind(step));
 }
 
@@ -102,7 +105,37 @@ std::byte* Session::home(const Storage& storage) const {
   return const_cast<std::byte*>(arena_.data()) + storage.offset;
 }
 
+std::span<std::byte> Session::memory_of(ir::ValueId id) const {
+  const Storage& storage = plan_->storage(id);
+  std::byte* const attached = attached_[static_cast<std::size_t>(storage.root)];
+  return {attached != nullptr ? attached : home(storage), storage.bytes};
+}
+
+std::vector<Session::Copy> Session::copies_of(const Step& step) const {
+  std::vector<Copy> copies;
+  for (const ir::ValueId root : step.copied) copies.push_back({root, memory_of(root)});
+  return copies;
+}
+
 Call Session::bind(const Step& step) {
+  if (step.device != nullptr) return bind_on_device(step);
+  Call call = bind_on_processor(step);
+  if (step.copied.empty()) return call;
+  return [device = device_.get(), copies = copies_of(step), call = std::move(call)] {
+    for (const auto& [root, memory] : copies) device->read(root, memory);
+    call();
+  };
+}
+
+Call Session::bind_on_device(const Step& step) {
+  const auto index = static_cast<std::size_t>(&step - plan_->steps().data());
+  return [device = device_.get(), copies = copies_of(step), index] {
+    for (const auto& [root, memory] : copies) device->write(root, memory);
+    device->run(index);
+  };
+}
+
+Call Session::bind_on_processor(const Step& step) {
   if (!step.body.bind) return {};
   const OneDnnThreads guard(step.threads);
   Call call = step.body.bind(buffers_of(step));
@@ -129,9 +162,7 @@ Buffers Session::buffers_of(const Step& step) {
   for (const std::size_t i : step.body.packed_inputs) {
     if (i < buffers.inputs.size()) buffers.inputs[i] = nullptr;
   }
-  const Storage& output = plan_->storage(step.output);
-  std::byte* const attached = attached_[static_cast<std::size_t>(output.root)];
-  buffers.output = attached != nullptr ? attached : home(output);
+  buffers.output = memory_of(step.output).data();
   buffers.scratch = arena_.data() + step.scratch_offset;
   return buffers;
 }
@@ -250,6 +281,7 @@ void Session::run_steps() {
       if (call) call();
     }
   }
+  for (const ir::ValueId root : plan_->results()) device_->read(root, memory_of(root));
   keep_states();
 }
 
@@ -274,7 +306,11 @@ void Session::run_observed() {
     const Step& step = plan_->steps()[s];
     const auto start = std::chrono::steady_clock::now();
     if (calls_[s]) calls_[s]();
+    if (step.device != nullptr) device_->finish();
     const auto stop = std::chrono::steady_clock::now();
+    if (step.device != nullptr) {  // for the observers
+      device_->read(plan_->storage(step.output).root, memory_of(step.output));
+    }
     const StepEvent event{s, plan_->graph().node(step.node), view(step.output), start, stop};
     for (const Observer& observer : observers_) observer(event);
   }

@@ -56,13 +56,17 @@ using Observer = std::function<void(const StepEvent&)>;
 /// plan may run concurrently. After construction a run allocates nothing, except in "reference"
 /// kernels and inside oneDNN.
 ///
+/// Steps of a device leave their values there: what steps of the processor, observers and callers
+/// read is copied.
+///
 /// The states of a graph (ir::State) are not among the inputs: a run reads what the last one left.
 class Session {
  public:
   /// @param states  null: states of its own, if the graph has any
   /// @throws Error kUnsupported if the memory for the plan's batch is not available; nothing is
   ///         allocated then: "a session of batch N, its values: B bytes of memory are needed, ...";
-  ///         kUsage as StateMemory::check()
+  ///         kUsage as StateMemory::check(); kDevice as StepDevice::make_session(); a run throws
+  ///         kDevice too if a device runs steps of the plan
   explicit Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> states = nullptr);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
@@ -114,12 +118,22 @@ class Session {
  private:
   [[nodiscard]] ValueView view(ir::ValueId id) const;
   Call bind(const Step& step);
+  Call bind_on_processor(const Step& step);
+  Call bind_on_device(const Step& step);
+  /// A value that a step has copied, and its memory here.
+  struct Copy {
+    ir::ValueId root{};
+    std::span<std::byte> memory;
+  };
+  [[nodiscard]] std::vector<Copy> copies_of(const Step& step) const;
   Buffers buffers_of(const Step& step);
   void check_inputs(std::span<const ir::Tensor> inputs) const;
   void check_memory(std::span<const std::span<const std::byte>> inputs,
                     std::span<const std::span<std::byte>> outputs) const;
   /// Where a value is unless it is in the caller's memory. @pre no constant
   [[nodiscard]] std::byte* home(const Storage& storage) const;
+  /// Where a value is to be written. @pre no constant
+  [[nodiscard]] std::span<std::byte> memory_of(ir::ValueId id) const;
   /// Puts a value into the caller's memory, or back home if that is null.
   void attach(ir::ValueId root, std::byte* data);
   [[nodiscard]] bool may_attach_output(std::size_t index) const;
@@ -132,9 +146,10 @@ class Session {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<StateMemory> states_;
   AlignedBuffer arena_;
-  std::vector<Call> calls_;           ///< one per step; empty if there is nothing to do
-  std::vector<std::byte*> attached_;  ///< by value: the caller's memory; null: at home
-  std::vector<std::uint8_t> moved_;   ///< by step: whether its memory changed since it was bound
+  std::unique_ptr<DeviceSession> device_;  ///< null: the plan has no steps of a device
+  std::vector<Call> calls_;                ///< one per step; empty if there is nothing to do
+  std::vector<std::byte*> attached_;       ///< by value: the caller's memory; null: at home
+  std::vector<std::uint8_t> moved_;  ///< by step: whether its memory changed since it was bound
   std::vector<Observer> observers_;
 };
 

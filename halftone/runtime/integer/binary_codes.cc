@@ -24,21 +24,6 @@ kernels::CodeScale scale_of(const ir::AffineParameters& parameters) {
   return {parameters.scales[0], parameters.zero_points[0]};
 }
 
-kernels::FloatPair pair_of(const NodeContext& context) {
-  const auto& op = context.op<ir::Binary>();
-  const ir::QuantizeLinear& quantize = *context.fused->quantize;
-  const auto [low, high] = ir::code_range(quantize.element);
-  const ir::Limits limits = *ir::limits_of(op.activation);
-  return {*pair_kind(op.kind),
-          scale_of(context.fused->a->parameters),
-          scale_of(context.fused->b->parameters),
-          limits.low,
-          limits.high,
-          {quantize.parameters.scales[0],
-           {quantize.parameters.zero_points[0], low, high},
-           quantize.rounding == ir::CodeRounding::kHalfAway}};
-}
-
 /// The elements of an operand in a row: all, or the one that repeats.
 template <typename Code>
 std::span<const Code> row_of(const Code* operand, const Walk& walk, const Rows& rows,
@@ -68,20 +53,6 @@ ir::Tensor integers_by_bits(const ir::Lookup& lookup, ir::ElementType codes,
   auto* bits = reinterpret_cast<std::uint8_t*>(all.bytes().data());
   std::iota(bits, bits + kCodes, std::uint8_t{0});
   return ir::evaluate_operator(lookup, std::vector<const ir::Tensor*>{&all});
-}
-
-/// The results for all pairs: row a, column b.
-ir::Tensor results_of(const NodeContext& context) {
-  const FusedCodes& fused = *context.fused;
-  const auto codes = [&](std::size_t i) {
-    const ir::Node& lookup = context.graph.node(*context.graph.producer(context.node.inputs[i]));
-    return context.graph.value(lookup.inputs[0]).type.encoding.element;
-  };
-  const ir::Tensor a = integers_by_bits(*fused.a_integers, codes(0), {kCodes, 1});
-  const ir::Tensor b = integers_by_bits(*fused.b_integers, codes(1), {1, kCodes});
-  const ir::Tensor sums =
-      ir::evaluate_operator(context.node.op, std::vector<const ir::Tensor*>{&a, &b});
-  return ir::evaluate_operator(*fused.requantize, std::vector<const ir::Tensor*>{&sums});
 }
 
 using Bytes = const std::uint8_t*;
@@ -120,13 +91,41 @@ void look_up(Bytes table, const Broadcast& shape, const Buffers& buffers) {
 
 }  // namespace
 
+ir::Tensor pair_results(const NodeContext& context) {
+  const FusedCodes& fused = *context.fused;
+  const auto codes = [&](std::size_t i) {
+    const ir::Node& lookup = context.graph.node(*context.graph.producer(context.node.inputs[i]));
+    return context.graph.value(lookup.inputs[0]).type.encoding.element;
+  };
+  const ir::Tensor a = integers_by_bits(*fused.a_integers, codes(0), {kCodes, 1});
+  const ir::Tensor b = integers_by_bits(*fused.b_integers, codes(1), {1, kCodes});
+  const ir::Tensor sums =
+      ir::evaluate_operator(context.node.op, std::vector<const ir::Tensor*>{&a, &b});
+  return ir::evaluate_operator(*fused.requantize, std::vector<const ir::Tensor*>{&sums});
+}
+
 bool takes_pairs(const ir::Binary& op) {
   return pair_kind(op.kind).has_value() && ir::limits_of(op.activation).has_value();
 }
 
+kernels::FloatPair float_pair(const NodeContext& context) {
+  const auto& op = context.op<ir::Binary>();
+  const ir::QuantizeLinear& quantize = *context.fused->quantize;
+  const auto [low, high] = ir::code_range(quantize.element);
+  const ir::Limits limits = *ir::limits_of(op.activation);
+  return {*pair_kind(op.kind),
+          scale_of(context.fused->a->parameters),
+          scale_of(context.fused->b->parameters),
+          limits.low,
+          limits.high,
+          {quantize.parameters.scales[0],
+           {quantize.parameters.zero_points[0], low, high},
+           quantize.rounding == ir::CodeRounding::kHalfAway}};
+}
+
 Kernel create_binary_codes(const NodeContext& context) {
   Kernel kernel;
-  kernel.bind = [how = pair_of(context), shape = find_broadcast(context),
+  kernel.bind = [how = float_pair(context), shape = find_broadcast(context),
                  is_signed = context.fused->quantize->element ==
                              ir::ElementType::kInt8](const Buffers& buffers) -> Call {
     return [how, shape, is_signed, buffers] {
@@ -139,7 +138,7 @@ Kernel create_binary_codes(const NodeContext& context) {
 
 Kernel create_pair_table(const NodeContext& context) {
   Kernel kernel;
-  const auto results = std::make_shared<const ir::Tensor>(results_of(context));
+  const auto results = std::make_shared<const ir::Tensor>(pair_results(context));
   kernel.packed_bytes = results->bytes().size();
   kernel.bind = [results, shape = find_broadcast(context)](const Buffers& buffers) -> Call {
     return [results, shape, buffers] {

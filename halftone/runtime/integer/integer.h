@@ -29,10 +29,15 @@ bool takes_pairs(const ir::Binary& op);
 /// The kernel of a Binary with its conversions from and to codes of one type.
 /// @pre context.fused has them, and takes_pairs()
 Kernel create_binary_codes(const NodeContext& context);
+/// The same as a function of two codes. @pre as create_binary_codes()
+kernels::FloatPair float_pair(const NodeContext& context);
 
 /// The kernel of a Binary of integers with the Lookups before it and the Requantize behind it: a
 /// table of the results for all pairs of codes. @pre context.fused has them
 Kernel create_pair_table(const NodeContext& context);
+/// The results for all pairs of codes, ordered by their bits: row a, column b.
+/// @pre as create_pair_table()
+ir::Tensor pair_results(const NodeContext& context);
 
 /// Pool of int8 or uint8.
 extern const Implementation kPoolCodes;

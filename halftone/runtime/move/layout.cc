@@ -12,12 +12,6 @@ namespace {
 
 using Strides = std::vector<std::ptrdiff_t>;
 
-/// A copy from one of the inputs of a node.
-struct Piece {
-  std::size_t input = 0;
-  StridedCopy copy;
-};
-
 Strides strides_of(const ir::Shape& shape) {
   const auto strides = ir::row_major_strides(shape);
   return {strides.begin(), strides.end()};
@@ -29,14 +23,14 @@ class Pieces {
   explicit Pieces(const NodeContext& context)
       : context_(context), bytes_(ir::size_bytes(context.output().encoding.element)) {}
 
-  std::vector<Piece> operator()(const ir::Transpose& op) const {
+  std::vector<InputCopy> operator()(const ir::Transpose& op) const {
     const Strides own = strides_of(context_.input(0).shape);
     Strides strides;
     for (const std::size_t axis : op.permutation) strides.push_back(own[axis]);
     return {{0, copy_to_rows(output(), strides, bytes_)}};
   }
 
-  std::vector<Piece> operator()(const ir::Slice& op) const {
+  std::vector<InputCopy> operator()(const ir::Slice& op) const {
     Strides strides = strides_of(context_.input(0).shape);
     const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(op.begin) * strides[op.axis];
     strides[op.axis] *= static_cast<std::ptrdiff_t>(op.step);
@@ -45,8 +39,8 @@ class Pieces {
     return {{0, std::move(copy)}};
   }
 
-  std::vector<Piece> operator()(const ir::Concat& op) const {
-    std::vector<Piece> pieces;
+  std::vector<InputCopy> operator()(const ir::Concat& op) const {
+    std::vector<InputCopy> pieces;
     std::ptrdiff_t at = 0;
     for (std::size_t i = 0; i < context_.node.inputs.size(); ++i) {
       const ir::Shape& part = context_.input(i).shape;
@@ -56,13 +50,13 @@ class Pieces {
     return pieces;
   }
 
-  std::vector<Piece> operator()(const ir::BroadcastTo& /*op*/) const {
+  std::vector<InputCopy> operator()(const ir::BroadcastTo& /*op*/) const {
     const auto strides = ir::broadcast_strides(context_.input(0).shape, output());
     return {{0, copy_to_rows(output(), {strides.begin(), strides.end()}, bytes_)}};
   }
 
   /// Splits each axis in two: the repeats, with stride 0 in the source, and the extent.
-  std::vector<Piece> operator()(const ir::Tile& op) const {
+  std::vector<InputCopy> operator()(const ir::Tile& op) const {
     const ir::Shape& x = context_.input(0).shape;
     const Strides own = strides_of(x);
     std::vector<ir::Dim> dims;
@@ -76,7 +70,7 @@ class Pieces {
     return {{0, copy_to_rows(ir::Shape(std::move(dims)), strides, bytes_)}};
   }
 
-  std::vector<Piece> operator()(const ir::Pad& op) const {
+  std::vector<InputCopy> operator()(const ir::Pad& op) const {
     const ir::Shape& x = context_.input(0).shape;
     const Strides to = strides_of(output());
     StridedCopy copy = copy_to_rows(x, strides_of(x), bytes_);
@@ -88,7 +82,7 @@ class Pieces {
   }
 
   template <typename Op>
-  std::vector<Piece> operator()(const Op& /*op*/) const {
+  std::vector<InputCopy> operator()(const Op& /*op*/) const {
     return {};
   }
 
@@ -128,8 +122,8 @@ Verdict judge_copy(const NodeContext& context) {
 }
 
 Kernel create_copy(const NodeContext& context) {
-  std::vector<Piece> pieces = std::visit(Pieces(context), context.node.op);
-  for (Piece& piece : pieces) piece.copy = simplified(std::move(piece.copy));
+  std::vector<InputCopy> pieces = input_copies(context);
+  for (InputCopy& piece : pieces) piece.copy = simplified(std::move(piece.copy));
   const std::size_t bytes = ir::size_bytes(context.output().encoding.element);
   const std::size_t count = context.output().shape.element_count();
   const bool fills = std::holds_alternative<ir::Pad>(context.node.op);
@@ -139,7 +133,7 @@ Kernel create_copy(const NodeContext& context) {
   kernel.bind = [=, pieces = std::move(pieces)](const Buffers& buffers) -> Call {
     return [=] {
       if (fills) fill(buffers.output, count, has_value ? buffers.inputs[1] : nullptr, bytes);
-      for (const Piece& piece : pieces) {
+      for (const InputCopy& piece : pieces) {
         run_copy(piece.copy, buffers.inputs[piece.input], buffers.output, shares);
       }
     };
@@ -148,6 +142,10 @@ Kernel create_copy(const NodeContext& context) {
 }
 
 }  // namespace
+
+std::vector<InputCopy> input_copies(const NodeContext& context) {
+  return std::visit(Pieces(context), context.node.op);
+}
 
 constinit const Implementation kStridedCopy{
     .name = "strided_copy", .judge = judge_copy, .create = create_copy};

@@ -12,6 +12,15 @@ namespace halftone::runtime {
 
 /// Transpose, Slice, Concat, BroadcastTo, Tile, and Pad with a constant: as strided copies.
 extern const Implementation kStridedCopy;
+/// A copy from one of the inputs of a node.
+struct InputCopy {
+  std::size_t input = 0;
+  StridedCopy copy;
+};
+/// The copies that produce the output of such a node, element by element; that of a Pad is filled
+/// before, with its second input or zeros. @pre kStridedCopy accepts it
+std::vector<InputCopy> input_copies(const NodeContext& context);
+
 /// Gather as copies of rows.
 extern const Implementation kGatherRows;
 /// Gather from a constant table of codes: only the rows that are looked up are decoded.

@@ -13,6 +13,7 @@
 #include "halftone/runtime/integer/integer.h"
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/onednn/onednn.h"
+#include "halftone/runtime/plan/device_steps.h"
 #include "halftone/runtime/plan/planner.h"
 #include "halftone/runtime/plan/tuning.h"
 
@@ -142,9 +143,15 @@ std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& option
     }
     const NodeContext context = context_of(graph, graph.node(id), options, layouts);
     const auto fusion = std::ranges::find(fused.fusions, id, &CodeFusion::node);
-    steps.push_back(fusion == fused.fusions.end() ? make_step(context, id, options)
-                                                  : make_fused_step(context, *fusion, options));
+    const bool is_fused = fusion != fused.fusions.end();
+    steps.push_back(is_fused ? make_fused_step(context, *fusion, options)
+                             : make_step(context, id, options));
+    if (options.execution.device == nullptr) continue;
+    NodeContext with_codes = context;
+    if (is_fused) with_codes.fused = &fusion->codes;
+    choose_device(*options.execution.device, with_codes, steps.back());
   }
+  if (options.execution.device != nullptr) keep_worthwhile_runs(graph, steps);
   return steps;
 }
 
@@ -178,6 +185,20 @@ std::size_t Plan::constant_bytes() const {
   return sum;
 }
 
+std::size_t Plan::bytes_of(std::span<const ir::ValueId> values) const {
+  std::size_t sum = 0;
+  for (const ir::ValueId value : values) sum += storage(value).bytes;
+  return sum;
+}
+
+std::size_t Plan::device_constant_bytes() const {
+  std::size_t sum = 0;
+  for (const Step& step : steps()) {
+    if (step.device != nullptr) sum += step.device->constant_bytes();
+  }
+  return sum;
+}
+
 std::size_t Plan::packed_weight_bytes() const {
   std::size_t sum = 0;
   for (const Step& step : steps()) sum += step.body.packed_bytes;
@@ -200,6 +221,7 @@ std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& option
   parts.graph = std::move(prepared.graph);
   release_packed_constants(parts.graph, parts.steps);
   lay_out_memory(prepared.layouts, parts);
+  if (options.execution.device != nullptr) find_copies(parts);
   return std::make_shared<const Plan>(std::move(parts));
 }
 

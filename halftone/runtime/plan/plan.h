@@ -15,6 +15,7 @@
 #include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/tuning.h"
+#include "halftone/runtime/step_device.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -47,8 +48,13 @@ struct Step {
   std::optional<MeasuredMethod> measured;  ///< the fastest way, if there was a choice to measure
   std::vector<Refusal> refused;            ///< candidates that were not chosen, and why
   Kernel body;
-  std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
-  int threads = 1;                 ///< that oneDNN may use
+  std::size_t scratch_offset = 0;                ///< of body.scratch_bytes in the arena
+  int threads = 1;                               ///< that oneDNN may use
+  std::shared_ptr<const DeviceKernel> device{};  ///< null: the processor runs it
+  std::string on_processor{};                    ///< why, if the plan has a device
+  /// Roots of the inputs that are copied before the step, because they were computed elsewhere: to
+  /// the device if that runs the step, else from it.
+  std::vector<ir::ValueId> copied{};
 };
 
 /// Where a value is stored: in the arena of a session, in its states, or in a constant of the
@@ -85,6 +91,7 @@ class Plan {
     std::vector<ir::ValueId> outputs;  ///< the same
     std::vector<Storage> storage;      ///< by value
     std::size_t arena_bytes = 0;
+    std::vector<ir::ValueId> results;  ///< roots that are copied from the device behind all steps
   };
   explicit Plan(Parts parts) : parts_(std::move(parts)) {}
 
@@ -111,6 +118,12 @@ class Plan {
   [[nodiscard]] std::size_t constant_bytes() const;
   /// Memory of the values and of scratch, once per session.
   [[nodiscard]] std::size_t arena_bytes() const { return parts_.arena_bytes; }
+  /// Roots of outputs and states that are copied from the device at the end of a run.
+  [[nodiscard]] std::span<const ir::ValueId> results() const { return parts_.results; }
+  /// Bytes of values.
+  [[nodiscard]] std::size_t bytes_of(std::span<const ir::ValueId> values) const;
+  /// Memory of the device for weights and tables, once per plan.
+  [[nodiscard]] std::size_t device_constant_bytes() const;
 
  private:
   Parts parts_;

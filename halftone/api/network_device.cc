@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/network_device.h"
+
+#include "halftone/gpu/network/step_device.h"
+
+namespace halftone {
+
+std::shared_ptr<const runtime::StepDevice> network_device(const std::string& name) {
+  return name.empty() ? nullptr : gpu::open_step_device(name);
+}
+
+}  // namespace halftone
