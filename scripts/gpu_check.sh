@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything that is to be known of a graphics card, in one run of a few minutes on a machine without
-# a network or a compiler: bits of all kernels and decoders, tokens of models, speeds.
+# a connection or a compiler: bits of all kernels, networks and decoders, tokens of models, speeds.
 #   scripts/gpu_check.sh --pack FOLDER MODEL.gguf ...   on the machine that built: gathers programs
 #                                                       with their libraries, and models
 #   scripts/gpu_check.sh FOLDER DEVICE OUT.json         on the machine with the card, or on PoCL
@@ -9,7 +9,8 @@
 # (default 256) and BENCHMARKS (a regular expression) fit the time.
 . "$(dirname "$0")/lib.sh"
 
-programs=(halftone modules/gpu/gpu_test modules/lm/lm_decode_test benchmarks/gpu_bench)
+programs=(halftone modules/gpu/gpu_test modules/gpu/gpu_network_test modules/lm/lm_decode_test
+  benchmarks/gpu_bench)
 
 pack() {
   local folder=$1 program
@@ -81,7 +82,9 @@ done
 jq -n --argjson devices "$(run 60 halftone devices --json)" --arg device "$device" \
   --argjson speeds "$speeds" --argjson models "$models" \
   --argjson kernels "$(tests gpu_test '-*ForCuda*')" \
+  --argjson networks "$(tests gpu_network_test '*')" \
   --argjson decoders "$(tests lm_decode_test '*Device*')" \
-  '$devices + {device: $device, speeds: $speeds, models: $models, tests: [$kernels, $decoders]}' \
+  '$devices + {device: $device, speeds: $speeds, models: $models,
+    tests: [$kernels, $networks, $decoders]}' \
   > "$out"
 jq -c '{tests, models: [.models[] | {model, same}]}' "$out"

@@ -131,6 +131,21 @@ TEST(Sessions, GiveTheSameAsARun) {
   EXPECT_TRUE(std::ranges::equal(scores, once[0].values<float>()));
 }
 
+TEST(Sessions, GiveTheSameOnADevice) {
+  const Model model = load(kModel);
+  const Tensor three = pictures(3);
+  PlanOptions options;
+  options.execution.fixed_order = true;
+  const std::vector<Tensor> processor = run(model, std::span(&three, 1), options);
+  for (const Device& device : devices()) {
+    if (!device.problem.empty()) continue;
+    options.execution.device = device.id;
+    EXPECT_EQ(run(model, std::span(&three, 1), options), processor) << device.id;
+  }
+  options.execution.device = "opencl:99";
+  expect_error(ErrorKind::kDevice, "opencl", [&] { (void)Plan(model, options); });
+}
+
 TEST(Sessions, KeepStatesUntilTheyAreReset) {
   const std::string bytes = halftone::RunningSumModel::bytes();
   const Plan plan(load(std::as_bytes(std::span(bytes))));

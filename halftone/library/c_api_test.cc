@@ -212,6 +212,23 @@ TEST_F(CApi, HandlesLiveInAnyOrder) {
   halftone_session_destroy(nullptr);
 }
 
+TEST_F(CApi, GivesTheSameOnADevice) {
+  halftone_plan* plan = nullptr;
+  auto options = sized<halftone_plan_options>();
+  options.float_order = HALFTONE_FIXED_ORDER;
+  ASSERT_OK(halftone_plan_create(model_, &options, &plan));
+  const std::vector<float> expected = run_once(plan, pixels(1));
+  halftone_plan_destroy(plan);
+  options.device = "opencl:99";
+  EXPECT_FAILS(halftone_plan_create(model_, &options, &plan), HALFTONE_DEVICE, "opencl");
+  options.device = "opencl";
+  if (halftone_plan_create(model_, &options, &plan) == HALFTONE_DEVICE) {
+    GTEST_SKIP() << halftone_error_message();
+  }
+  EXPECT_EQ(run_once(plan, pixels(1)), expected);
+  halftone_plan_destroy(plan);
+}
+
 TEST_F(CApi, RunsManySessionsOfAPlanInManyThreads) {
   halftone_plan* plan = nullptr;
   auto options = sized<halftone_plan_options>();

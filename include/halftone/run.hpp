@@ -24,7 +24,7 @@ HALFTONE_VERSIONED namespace v0 {
     /// Sums of float layers in one order, so that all processors give the same bits; else the
     /// fastest.
     bool fixed_order = false;
-    /// A graphics card as list_devices() names it, such as "opencl:0", which runs the steps that it
+    /// A graphics card as devices() names it, such as "opencl:0", which runs the steps that it
     /// has kernels for, with the same bits. ErrorKind::kDevice if it is missing or fails.
     std::string device = "cpu";
   };

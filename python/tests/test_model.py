@@ -38,6 +38,18 @@ def test_any_batch_gives_the_same_rows(x: np.ndarray) -> None:
         np.testing.assert_array_equal(model(x[i : i + 1])[0], whole[i])
 
 
+def test_devices_give_the_same(x: np.ndarray) -> None:
+    expected = ht.load(NETWORK, float_order="fixed")(x)
+    for device in ht.devices():
+        if device.problem is None:
+            model = ht.load(NETWORK, float_order="fixed", device=device.id)
+            np.testing.assert_array_equal(model(x), expected)
+            np.testing.assert_array_equal(model.session(batch=3)(x), expected)
+            ht.bench(NETWORK, seconds=0, device=device.id, progress=False)
+    with pytest.raises(RuntimeError, match="opencl"):
+        ht.load(NETWORK, device="opencl:99")
+
+
 def test_results_by_name(model: ht.Model, x: np.ndarray) -> None:
     name = model.outputs[0].name
     out = np.empty((3, 10), np.float32)

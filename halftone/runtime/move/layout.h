@@ -12,14 +12,6 @@ namespace halftone::runtime {
 
 /// Transpose, Slice, Concat, BroadcastTo, Tile, and Pad with a constant: as strided copies.
 extern const Implementation kStridedCopy;
-/// A copy from one of the inputs of a node.
-struct InputCopy {
-  std::size_t input = 0;
-  StridedCopy copy;
-};
-/// The copies that produce the output of such a node, element by element; that of a Pad is filled
-/// before, with its second input or zeros. @pre kStridedCopy accepts it
-std::vector<InputCopy> input_copies(const NodeContext& context);
 
 /// Gather as copies of rows.
 extern const Implementation kGatherRows;
@@ -42,6 +34,15 @@ struct StridedCopy {
   std::ptrdiff_t src_offset = 0;  ///< in bytes, like dst_offset
   std::ptrdiff_t dst_offset = 0;
 };
+
+/// A copy from one of the inputs of a node.
+struct InputCopy {
+  std::size_t input = 0;
+  StridedCopy copy;
+};
+/// The copies that produce the output of such a node, element by element; that of a Pad is filled
+/// before, with its second input or zeros. @pre kStridedCopy accepts it
+std::vector<InputCopy> input_copies(const NodeContext& context);
 
 /// A copy of a box with these extents to memory in row-major order.
 /// @param src_strides  in elements, one for each axis
