@@ -174,9 +174,7 @@ class OperatorImport {
   ir::ValueId step(ir::Operator op, std::vector<ir::ValueId> inputs, const std::string& suffix);
   /// Adds the node that computes an output; quantizes its result if the output has integers.
   void emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output = 0);
-  /// Makes a constant an output.
-  void emit_constant(ir::Tensor tensor);
-  /// The same with what it is for any batch: Importer::set_symbolic().
+  /// Makes a constant an output, with what it is for any batch: Importer::set_symbolic().
   void emit_extents(ir::Tensor tensor, ir::Tensor symbolic);
   /// Makes an existing value an output.
   void alias(ir::ValueId value, std::size_t output = 0);

@@ -192,11 +192,6 @@ void OperatorImport::emit_extents(ir::Tensor tensor, ir::Tensor symbolic) {
   finish(constant, 0);
 }
 
-void OperatorImport::emit_constant(ir::Tensor tensor) {
-  importer_.charge(tensor.bytes().size());
-  finish(graph().add_constant(output_name(0), std::move(tensor)), 0);
-}
-
 void OperatorImport::emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output) {
   const std::string name = output_name(output);
   const ir::ValueId value = folded(graph().add_node(name, std::move(op), std::move(inputs)));

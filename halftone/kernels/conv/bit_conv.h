@@ -24,18 +24,15 @@ enum class BitConvLayout {
   /// pixels share: 32 bytes that hold two tables of 16 entries.
   kTables,
   /// Pieces of 6 channels. The strip holds a table of 64 entries for each piece of a pixel, in
-  /// which a vector looks up 4 columns. For processors that look up 64 bytes at once: AVX-512 with
-  /// VBMI.
+  /// which a vector looks up 4 columns. For processors that look up 64 bytes at once, AVX-512 with
+  /// VBMI, where channels are few.
   kSixes,
   /// Pieces of 16 channels. The strip holds 4 tables of 16 entries for each, in which a vector
-  /// looks up one column. For the same processors, where columns are few.
+  /// looks up one column. For the same processors.
   kFours,
 };
 
-/// The fastest layout for bit_conv() on the current target.
-/// @param columns  of a panel
-BitConvLayout preferred_bit_conv_layout(std::size_t columns);
-/// The same for weights of some bits.
+/// The fastest layout for bit_conv() on the current target, for weights of some bits.
 BitConvLayout preferred_bit_conv_layout(const ConvShape& shape, int bits);
 
 /// Encoded weights [outputs, taps, channels / groups] as bit_conv() reads them. Outputs of a group

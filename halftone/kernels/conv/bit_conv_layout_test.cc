@@ -12,17 +12,21 @@ namespace {
 
 using BitConvLayouts = PerTarget;
 
-TEST_P(BitConvLayouts, ThePreferredOneFillsVectors) {
+TEST_P(BitConvLayouts, FewChannelsOfManyColumnsAreSixes) {
   const bool permutes = current_simd_target() == "AVX3_DL";
-  const auto expected = [&](BitConvLayout layout) {
-    return permutes ? layout : BitConvLayout::kTables;
+  const auto expect_layout = [&](std::size_t channels, std::size_t outputs, std::size_t groups,
+                                 BitConvLayout layout) {
+    EXPECT_EQ(preferred_bit_conv_layout(square_shape(3, channels, outputs, 3, 1, groups), 2),
+              permutes ? layout : BitConvLayout::kTables)
+        << channels << " to " << outputs << " channels in " << groups << " groups";
   };
-  for (const std::size_t columns : {1U, 2U, 5U}) {
-    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kFours)) << columns;
-  }
-  for (const std::size_t columns : {3U, 4U, 6U, 8U, 12U, 32U}) {
-    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kSixes)) << columns;
-  }
+  expect_layout(1, 64, 1, BitConvLayout::kSixes);
+  expect_layout(3, 32, 1, BitConvLayout::kSixes);
+  expect_layout(12, 64, 2, BitConvLayout::kSixes);
+  expect_layout(3, 16, 1, BitConvLayout::kFours);
+  expect_layout(16, 64, 1, BitConvLayout::kFours);
+  expect_layout(64, 64, 1, BitConvLayout::kFours);
+  expect_layout(128, 640, 1, BitConvLayout::kFours);
 }
 
 struct LayoutWeights {
@@ -37,16 +41,6 @@ struct LayoutWeights {
     return {shape, {codes, encoding}, numerics::affine_basis(2, 0.1F, 0), layout};
   }
 };
-
-TEST_P(BitConvLayouts, ThePreferredOneIsThatForTheColumnsOfAPanel) {
-  const auto layout = [](std::size_t outputs, std::size_t groups) {
-    return preferred_bit_conv_layout(square_shape(3, 8, outputs, 3, 1, groups), 2);
-  };
-  EXPECT_EQ(layout(16, 1), preferred_bit_conv_layout(2));
-  EXPECT_EQ(layout(33, 1), preferred_bit_conv_layout(6));
-  EXPECT_EQ(layout(640, 1), preferred_bit_conv_layout(8));
-  EXPECT_EQ(layout(64, 2), preferred_bit_conv_layout(4));
-}
 
 // No piece has channels from both sides of a multiple of 64.
 TEST(BitConvLayouts, PiecesHoldSixEightOrSixteenChannels) {

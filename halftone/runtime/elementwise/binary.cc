@@ -95,10 +95,9 @@ Kernel create_binary_rows(const NodeContext& context) {
     const auto* b = reinterpret_cast<const float*>(buffers.inputs[1]);
     auto* y = reinterpret_cast<float*>(buffers.output);
     return [op, shape, count, a, b, y] {
-      for_broadcast_rows(shape, a, b, y,
-                         [&](const Rows& rows, const float* l, const float* r, float* to) {
-                           compute(op.kind, rows, l, r, to);
-                         });
+      shape.for_rows(a, b, y, [&](const Rows& rows, const float* l, const float* r, float* to) {
+        compute(op.kind, rows, l, r, to);
+      });
       const std::span result(y, count);
       apply_activation(op.activation, result, result);
     };
@@ -122,9 +121,9 @@ Kernel create_binary_integers(const NodeContext& context) {
     const auto* b = reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]);
     auto* y = reinterpret_cast<std::uint32_t*>(buffers.output);
     return [kind, shape, a, b, y] {
-      for_broadcast_rows(shape, a, b, y,
-                         [kind](const Rows& rows, const std::uint32_t* l, const std::uint32_t* r,
-                                std::uint32_t* to) { compute(kind, rows, l, r, to); });
+      shape.for_rows(a, b, y,
+                     [kind](const Rows& rows, const std::uint32_t* l, const std::uint32_t* r,
+                            std::uint32_t* to) { compute(kind, rows, l, r, to); });
     };
   };
   return kernel;

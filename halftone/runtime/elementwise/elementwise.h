@@ -88,27 +88,26 @@ struct BroadcastAxis {
 struct Broadcast {
   std::vector<BroadcastAxis> outer;
   Rows rows;
+
+  /// Calls compute(rows, a, b, y) for all rows of the result.
+  /// @param first  of the outer axes
+  /// @return the end of the output
+  template <typename T, typename Compute>
+  T* for_rows(const T* a, const T* b, T* y, const Compute& compute, std::size_t first = 0) const {
+    if (first == outer.size()) {
+      compute(rows, a, b, y);
+      return y + rows.rows * rows.cols;
+    }
+    const BroadcastAxis& axis = outer[first];
+    for (std::size_t i = 0; i < axis.count; ++i) {
+      y = for_rows(a + i * axis.a, b + i * axis.b, y, compute, first + 1);
+    }
+    return y;
+  }
 };
 
 /// How the inputs of a node are broadcast to its output.
 Broadcast find_broadcast(const NodeContext& context);
-
-/// Calls compute(rows, a, b, y) for all rows of the result.
-/// @param first  of the outer axes
-/// @return the end of the output
-template <typename T, typename Compute>
-T* for_broadcast_rows(const Broadcast& shape, const T* a, const T* b, T* y, const Compute& compute,
-                      std::size_t first = 0) {
-  if (first == shape.outer.size()) {
-    compute(shape.rows, a, b, y);
-    return y + shape.rows.rows * shape.rows.cols;
-  }
-  const BroadcastAxis& axis = shape.outer[first];
-  for (std::size_t i = 0; i < axis.count; ++i) {
-    y = for_broadcast_rows(shape, a + i * axis.a, b + i * axis.b, y, compute, first + 1);
-  }
-  return y;
-}
 
 /// Whether the codes of activation(x) can be found from x, and faster.
 bool can_encode_argument(const ir::Activation& activation, const numerics::Levels& levels);

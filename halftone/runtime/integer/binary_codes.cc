@@ -39,9 +39,9 @@ void combine(const Broadcast& shape, const kernels::FloatPair& how, const Buffer
                              std::span<Code>(y + row * rows.cols, rows.cols));
     }
   };
-  for_broadcast_rows(shape, reinterpret_cast<const Code*>(buffers.inputs[0]),
-                     reinterpret_cast<const Code*>(buffers.inputs[1]),
-                     reinterpret_cast<Code*>(buffers.output), body);
+  shape.for_rows(reinterpret_cast<const Code*>(buffers.inputs[0]),
+                 reinterpret_cast<const Code*>(buffers.inputs[1]),
+                 reinterpret_cast<Code*>(buffers.output), body);
 }
 
 constexpr std::size_t kCodes = ir::Lookup::kCodes;
@@ -84,9 +84,9 @@ void look_up(Bytes table, const Broadcast& shape, const Buffers& buffers) {
                   {b + row * rows.b.row_step, rows.b.step}, {y + row * rows.cols, rows.cols});
     }
   };
-  for_broadcast_rows(shape, reinterpret_cast<Bytes>(buffers.inputs[0]),
-                     reinterpret_cast<Bytes>(buffers.inputs[1]),
-                     reinterpret_cast<std::uint8_t*>(buffers.output), body);
+  shape.for_rows(reinterpret_cast<Bytes>(buffers.inputs[0]),
+                 reinterpret_cast<Bytes>(buffers.inputs[1]),
+                 reinterpret_cast<std::uint8_t*>(buffers.output), body);
 }
 
 }  // namespace
