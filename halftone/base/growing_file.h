@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// File descriptors of POSIX. Private to this folder.
-// A file to which bytes are appended.
+// A file to which bytes are appended; and file descriptors of POSIX, private to this folder.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "halftone/base/address_space_testing.h"
+#include "halftone/base/memory_testing.h"
 #include "halftone/base/testing.h"
 
 namespace halftone {

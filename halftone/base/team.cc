@@ -13,7 +13,7 @@
 #define HALFTONE_MAY_FORK
 #endif
 
-#include "halftone/base/spin.h"
+#include "halftone/base/thread_settings.h"
 
 namespace halftone::internal {
 namespace {

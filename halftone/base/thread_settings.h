@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops and kernels of a thread may use. Programs set it for the whole process, a context
-// of the library for the calls that it is given to.
+// What the loops and kernels of a thread may use, what one thread at a time may use, and waiting
+// without sleep.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <string>
+#include <thread>
+
+#include "halftone/base/error.h"
 
 namespace halftone {
 
@@ -31,5 +37,40 @@ class UseThreadSettings {
  private:
   ThreadSettings outer_;
 };
+
+/// Marks something as in use during its lifetime.
+class ExclusiveUse {
+ public:
+  /// @param what  in messages: "session"
+  /// @throws Error kUsage if it is in use: "session: expected one thread at a time, ..."
+  ExclusiveUse(std::atomic<bool>& used, const std::string& what) : used_(used) {
+    if (used_.exchange(true)) {
+      fail(ErrorKind::kUsage, what +
+                                  ": expected one thread at a time, found it running in another; "
+                                  "create a " +
+                                  what + " for each");
+    }
+  }
+  ~ExclusiveUse() { used_ = false; }
+  ExclusiveUse(const ExclusiveUse&) = delete;
+  ExclusiveUse& operator=(const ExclusiveUse&) = delete;
+
+ private:
+  std::atomic<bool>& used_;
+};
+
+/// Polls done() for some microseconds, by default less than the system needs to put a thread to
+/// sleep and wake it; not at all on a single core. @return whether it is done
+template <typename Done>
+bool spin_until(Done&& done, std::chrono::microseconds limit = std::chrono::microseconds(10)) {
+  static const bool is_single_core = std::thread::hardware_concurrency() < 2;
+  const auto end =
+      std::chrono::steady_clock::now() + (is_single_core ? std::chrono::microseconds(0) : limit);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() >= end) return done();
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 }  // namespace halftone

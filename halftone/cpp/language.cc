@@ -8,7 +8,6 @@
 #include "halftone/api/language_model.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
-#include "halftone/base/exclusive.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/cpp/internals.h"
 

@@ -6,7 +6,6 @@
 
 #include "halftone/api/measure.h"
 #include "halftone/api/run.h"
-#include "halftone/base/exclusive.h"
 #include "halftone/base/memory.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/cpp/internals.h"

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of pixels and labels: IDX, the format of MNIST, and CIFAR-10's binary records.
+// Pixels and labels. IDX, the format of MNIST: a big-endian header and unsigned bytes, plain or
+// gzip.
+//
+//     00 00 08 r | extent 1 ... extent r, each uint32 big-endian | elements, last extent fastest
+//
+// CIFAR-10's binary records, 3073 bytes each:
+//
+//     label | 1024 red | 1024 green | 1024 blue, each plane 32 rows of 32 bytes
 #pragma once
 
 #include <cstddef>

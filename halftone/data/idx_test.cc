@@ -3,7 +3,6 @@
 
 #include "halftone/base/gzip/gzip.h"
 #include "halftone/data/dataset_testing.h"
-#include "halftone/data/idx_testing.h"
 
 namespace halftone::data {
 namespace {

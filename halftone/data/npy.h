@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npy files: one array, read and written as a whole.
-// The header of a .npy file, versions 1 to 3:
+// NumPy's .npy files: one array, read and written as a whole. The header of versions 1 to 3:
 //
 //     93 'NUMPY' | major, minor | header length: uint16, from version 2 on uint32, little-endian
 //     | {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and spaces | elements

@@ -5,7 +5,6 @@
 #include "halftone/base/gzip/gzip.h"
 #include "halftone/data/dataset_testing.h"
 #include "halftone/data/idx.h"
-#include "halftone/data/idx_testing.h"
 #include "halftone/data/npy.h"
 #include "halftone/data/zip_testing.h"
 

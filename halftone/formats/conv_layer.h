@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions of layers for which the formats have no operator: convolutions of codes, and numbers
-// with scales of run time.
+// Definitions of layers for which the formats have no operator: the convolution of codes, and
+// FakeQuantize, which rounds to a number system with scales computed at run time: input 0 is x, the
+// output has its shape; see ir::FakeQuantize.
 #pragma once
 
 #include <cstdint>

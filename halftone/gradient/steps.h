@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that make_step() creates, in a table per family of operators.
-// Values of a tape as matrices.
+// The steps that make_step() creates, in a table per family of operators; values as matrices.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@
 
 #include "halftone/api/language_model.h"
 #include "halftone/api/text_generation.h"
-#include "halftone/base/exclusive.h"
+#include "halftone/base/thread_settings.h"
 #include "halftone/language.h"
 #include "halftone/library/c_context.h"
 #include "halftone/library/c_status.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "halftone/base/exclusive.h"
+#include "halftone/base/thread_settings.h"
 #include "halftone/library/c_plan.h"
 #include "halftone/library/c_status.h"
 #include "halftone/runtime/execute/session.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "halftone/base/guarded_memory_testing.h"
+#include "halftone/base/memory_testing.h"
 #include "halftone/ir/testing.h"
 #include "halftone/runtime/execute/session.h"
 #include "halftone/runtime/onednn/onednn.h"

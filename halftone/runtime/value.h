@@ -2,8 +2,7 @@
 // Memory layout of values in a session.
 //
 // Dense values are row-major elements. Codes are stored row by row (along the last axis) in a
-// CodeLayout: K planes of whole 64-bit words, or one byte per code.
-// Indices of 32 or 64 bits in the memory of a session.
+// CodeLayout: K planes of whole 64-bit words, or one byte per code. Indices have 32 or 64 bits.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "halftone/base/parallel.h"
-#include "halftone/base/spin.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/spmd/remote.h"
 #include "halftone/spmd/rounds.h"

@@ -20,7 +20,6 @@
 #include "halftone/api/option_fields.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
-#include "halftone/base/exclusive.h"
 #include "halftone/base/thread_settings.h"
 #include "python/src/array.h"
 #include "python/src/bind.h"

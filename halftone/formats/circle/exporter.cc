@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
-#include "halftone/formats/circle/listing.h"
 #include "halftone/ir/code_parameters.h"
 
 namespace halftone::formats::circle {

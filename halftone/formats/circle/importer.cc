@@ -7,7 +7,6 @@
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/custom_options.h"
-#include "halftone/formats/circle/listing.h"
 #include "halftone/formats/circle/sparse_tensor.h"
 
 namespace halftone::formats::circle {

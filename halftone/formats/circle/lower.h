@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of classes that lower one node of a graph to others.
+// Lowers nodes of a graph to others that the formats have.
 #pragma once
 
 #include <span>

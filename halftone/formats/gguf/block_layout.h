@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the float16 numbers of blocks lie.
 // Where the numbers of a block lie: one description, known when this is compiled, so that loops
 // become vectors, unpacks and packs.
 #pragma once

@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "halftone/base/byte_reader.h"
 #include "halftone/base/byte_stream.h"
-#include "halftone/base/byte_writer.h"
 #include "halftone/formats/gguf/gguf_file.h"
 
 namespace halftone::formats {

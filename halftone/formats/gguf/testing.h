@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "halftone/base/byte_writer.h"
+#include "halftone/base/byte_reader.h"
 #include "halftone/base/shared_bytes.h"
 #include "halftone/formats/gguf/gguf_writer.h"
 

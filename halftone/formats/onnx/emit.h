@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shorthands for operators that builders compose.
-// The operands of a layer that may have codes: MatMul, Gemm, Conv, Gather and their like.
+// Shorthands for operators that builders compose, and the operands of a layer that may have codes:
+// MatMul, Gemm, Conv, Gather and their like.
 #pragma once
 
 #include <cstddef>

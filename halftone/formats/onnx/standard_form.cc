@@ -15,7 +15,6 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
-#include "halftone/formats/onnx/standard_table.h"
 #include "halftone/formats/onnx/standard_weight.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/formats/onnx/standard_table.h"
-
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "halftone/formats/onnx/standard_weight.h"
 
 namespace halftone::formats::onnx {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "halftone/base/byte_writer.h"
+#include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products.
-// Products with matrices that each row chooses: the experts of a mixture.
+// Matrix products, also with matrices that each row chooses: the experts of a mixture.
 #pragma once
 
 #include "halftone/ir/ops/activation.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise functions of float rows.
+// Element-wise functions of float rows, and Softmax over the rows of a matrix.
 //
 // Each equals its scalar reference, bit for bit, on every target. NaN gives itself in clamp, relu
 // and leaky_relu, itself with another sign in abs and negate, and the quiet NaN 0x7FC00000 in the
@@ -7,7 +7,6 @@
 // (ulp) of the exact result; an ulp is at least 2^-149, or 1.4e-45, the ulp of denormal results.
 // The bounds are tested on two million arguments over the whole range of float32, and more densely
 // where the functions bend.
-// Softmax over the rows of a matrix.
 #pragma once
 
 #include <span>

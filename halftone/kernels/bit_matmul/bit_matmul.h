@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fully connected layer on bits: the product of encoded activations and encoded weights.
-// bit_matmul() for each layout of the weights. Arguments as there.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +22,8 @@ enum class BitLayout {
   /// popcount instruction.
   kWords,
   /// Blocks of 32 outputs, pieces of 8 inputs: two look-ups in tables of 16 bytes, built from the
-  /// activations. For processors without a vector popcount, which would need look-ups anyway.
+  /// activations. For processors without a vector popcount, which would need look-ups anyway: with
+  /// AVX2 the MNIST network in 1 or 2 bits takes 0.86 of the time.
   kLookup,
 };
 
@@ -130,6 +130,7 @@ void bit_matmul(std::span<const std::uint64_t> x, const numerics::Basis& x_basis
 void bit_matmul_reference(const EncodedInputs& x, const EncodedWeights& weights,
                           MatrixView<float> y);
 
+/// bit_matmul() for each layout of the weights. Arguments as there.
 void bit_matmul_words(const std::uint64_t* x, const numerics::Basis& x_basis,
                       const BitMatmulWeights& weights, BlockRange blocks,
                       MatrixView<float> y) noexcept;

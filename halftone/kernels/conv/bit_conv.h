@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution on bits: encoded pixels and encoded weights, of any stride, dilation, padding and
 // grouping.
-// bit_conv() for the layouts of the weights. Arguments as there.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,9 @@ enum class BitConvLayout {
   /// VBMI, where channels are few.
   kSixes,
   /// Pieces of 16 channels. The strip holds 4 tables of 16 entries for each, in which a vector
-  /// looks up one column. For the same processors.
+  /// looks up one column. For the same processors, where ResNet-20 takes 0.62 of the time of
+  /// kTables
+  /// in 2 bits, 0.73 in 1 bit.
   kFours,
 };
 
@@ -206,7 +207,7 @@ void bit_conv_reference(const ConvShape& shape, const EncodedInputs& x,
                         const EncodedWeights& weights, const ConvFinish& finish,
                         MatrixView<float> y);
 
-/// For BitConvLayout::kTables.
+/// bit_conv() for BitConvLayout::kTables. Arguments as there.
 void bit_conv_tables(const std::uint64_t* x, const BitConvWeights& weights,
                      const ConvPart& part) noexcept;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of an image that some output lines read, copied with its padding, so that each tap has
-// the same offset from the first pixel of its window.
-// The windows of a convolution as rows of a matrix.
+// the same offset from the first pixel of its window; and windows as rows of a matrix.
 #pragma once
 
 #include <cstddef>

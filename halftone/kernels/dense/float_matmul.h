@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed float32 weights for kernels with a fixed order of sums.
-// Product of float32 matrices with packed weights; the same bits on every processor.
+// Float32 weights packed for kernels with a fixed order of sums, and the product with them: the
+// same bits on every processor.
 #pragma once
 
 #include <cstddef>

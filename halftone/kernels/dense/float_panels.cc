@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "halftone/kernels/dense/float_matmul.h"
-#include "halftone/kernels/dense/transpose.h"
+#include "halftone/kernels/dense/matmul.h"
 
 namespace halftone::kernels {
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of dense matrices for fits; the same bits on every target.
+// Transposes a matrix.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "halftone/base/view.h"
@@ -65,5 +67,19 @@ void matmul_reference(const Factor<double>& a, const Factor<double>& b, MatrixVi
                       Update update, Region region) noexcept;
 void matmul_reference(const Factor<float>& a, const Factor<float>& b, MatrixView<float> c,
                       Update update, Region region) noexcept;
+
+/// y[c, r] = x[r, c], for elements of four bytes or one of any meaning.
+/// @param x  [m, n]
+/// @param y  [n, m]; no part of x
+void transpose(MatrixView<const std::uint32_t> x, MatrixView<std::uint32_t> y) noexcept;
+void transpose(MatrixView<const std::uint8_t> x, MatrixView<std::uint8_t> y) noexcept;
+
+/// Reference implementation of transpose() in plain loops.
+template <typename T>
+void transpose_reference(MatrixView<const T> x, MatrixView<T> y) noexcept {
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    for (std::size_t c = 0; c < x.cols(); ++c) y(c, r) = x(r, c);
+  }
+}
 
 }  // namespace halftone::kernels

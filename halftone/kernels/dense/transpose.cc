@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/dense/transpose.cc"
-#include "halftone/kernels/dense/transpose.h"
-
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 
+#include "halftone/kernels/dense/matmul.h"
 #include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "halftone/kernels/dense/transpose.h"
+#include "halftone/kernels/dense/matmul.h"
 #include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/dense/transpose.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <vector>
 
+#include "halftone/kernels/dense/matmul.h"
 #include "halftone/kernels/per_target.h"
 
 namespace halftone::kernels {

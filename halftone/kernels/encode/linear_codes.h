@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts 32-bit sums to 8-bit codes.
-// 8-bit codes q of evenly spaced numbers, scale (q - zero_point): to and from float32, and
-// functions of two codes.
+// 8-bit codes q of evenly spaced numbers, scale (q - zero_point): from 32-bit sums, to and from
+// float32, and functions of two codes.
 #pragma once
 
 #include <cstddef>

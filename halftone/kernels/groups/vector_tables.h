@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codewords of a vector basis as sums of entries of small tables.
-// How the bits of a code are divided among planes, see PackedGroups.
+// The codewords of a vector basis as sums of entries of small tables, and how the bits of a code
+// are divided among planes, see PackedGroups.
 #pragma once
 
 #include <array>

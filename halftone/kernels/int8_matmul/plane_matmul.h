@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // level_matmul() one bit plane of the weights at a time: for few rows and few bits, where the codes
-// themselves are less to read than their levels.
-// plane_matmul() for each layout of the weights. Arguments as there.
+// themselves are less to read than their levels. The MNIST network with 8-bit inputs takes 0.6 of
+// the time of kNibbles in 1 bit, 0.88 in 2 bits.
 #pragma once
 
 #include <array>
@@ -34,7 +34,9 @@ enum class PlaneLayout {
   /// Pieces of 8 inputs, a byte per output: tables of 4 inputs, in digits of one byte.
   kFours,
   /// Pieces of 15 inputs, 16 bits per output: tables of 5 inputs, in 16 bits. For processors that
-  /// look up 32 entries of 16 bits at once: AVX-512.
+  /// look up 32 entries of 16 bits at once: AVX-512, where the MNIST network in 1 or 2 bits takes
+  /// 0.6
+  /// of the time of kFours.
   kSubsetTables,
 };
 
@@ -165,6 +167,7 @@ class PlaneMatmulWeights : public Int8Weights {
 void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                   MatrixView<float> y) noexcept;
 
+/// plane_matmul() for each layout of the weights. Arguments as there.
 void plane_matmul_fours(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept;
 

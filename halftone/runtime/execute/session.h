@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network remembers from one run to the next.
-// A running instance of a plan.
+// A running instance of a plan, and what it remembers from one run to the next.
 #pragma once
 
 #include <chrono>

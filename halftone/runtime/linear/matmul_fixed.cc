@@ -9,7 +9,7 @@
 #include "halftone/ir/strides.h"
 #include "halftone/ir/work.h"
 #include "halftone/kernels/dense/float_matmul.h"
-#include "halftone/kernels/dense/transpose.h"
+#include "halftone/kernels/dense/matmul.h"
 #include "halftone/runtime/linear/linear.h"
 
 namespace halftone::runtime {

@@ -7,7 +7,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/ir/strides.h"
-#include "halftone/kernels/dense/transpose.h"
+#include "halftone/kernels/dense/matmul.h"
 #include "halftone/runtime/move/layout.h"
 
 namespace halftone::runtime {

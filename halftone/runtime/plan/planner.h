@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of make_plan(), in the order in which it takes them.
+// The steps of make_plan().
 #pragma once
 
 #include <cstddef>

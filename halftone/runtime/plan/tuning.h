@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured choices between the kernels of one arithmetic, kept in a file.
-// Measures the ways to compute a node.
+// Choices between the kernels of one arithmetic: how they are measured, and kept in a file.
 #pragma once
 
 #include <filesystem>

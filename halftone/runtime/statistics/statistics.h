@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implementations of Reduce, Normalize and Softmax.
-// Blocks of columns over which statistics are taken.
+// Implementations of Reduce, Normalize and Softmax, and the blocks of columns that they divide.
 #pragma once
 
 #include <array>

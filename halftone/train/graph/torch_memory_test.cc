@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "halftone/base/address_space_testing.h"
+#include "halftone/base/memory_testing.h"
 #include "halftone/base/testing.h"
 
 namespace halftone::train {
