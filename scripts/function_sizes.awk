@@ -5,6 +5,9 @@
 #
 # This is no parser. It relies on clang-format, and takes '{' after ')' outside of parentheses and
 # of other functions as the beginning of a body.
+#
+# clang-tidy's readability-function-size parses headers too: 0.5 to 2.6 seconds a source, half an
+# hour for all, and it sees no tests. This takes 0.6 seconds, so it runs before every commit.
 
 function reset() { head = ""; head_line = 0; parens = 0 }
 
