@@ -21,7 +21,7 @@ struct ConvertOptions {
   CommonOptions common;
   std::string input;
   std::string output;
-  std::filesystem::path lora;
+  OpenOptions open;  ///< of a language model: the adapter
   ModelOptions model_options;
   bool decoded = false;
   formats::ExportOptions form;
@@ -37,7 +37,7 @@ void refuse_given(std::span<CLI::Option* const> options, const std::string& what
 
 void run_language(const ConvertOptions& options, const Machine& machine) {
   const LanguageConvertReport report =
-      convert_language_model({options.input, options.output, options.lora});
+      convert_language_model({options.input, options.output, options.open.lora});
   Progress(options.common, machine).print_warnings(report.warnings);
   if (options.common.json) {
     std::cout << report::to_json(report);
@@ -81,7 +81,7 @@ void add_convert(CLI::App& app, Action& action) {
                    "folder")
       ->required()
       ->check(written_path());
-  CLI::Option* lora = add_lora_option(*verb, options->lora);
+  CLI::Option* lora = add_open_fields(*verb, options->open, {"lora"}).front();
   const std::size_t num_shared = verb->get_options().size();
   verb->add_flag("--decoded", options->decoded,
                  "Write float32 in place of codes, with operators that every runtime has");
