@@ -20,7 +20,7 @@ class LanguageApi : public WithFolder {
   void SetUp() override {
     WithFolder::SetUp();
     const TinyLanguageModel tiny(path("tiny.bin"));
-    inside_.emplace(LanguageModel::open(tiny.path(), {.tokenizer = tiny.tokenizer()}));
+    inside_.emplace(LanguageModel::open(tiny.path(), {{.tokenizer = tiny.tokenizer()}}));
     const std::string tokenizer = tiny.tokenizer();
     halftone_language_options options{};
     options.struct_bytes = sizeof options;
