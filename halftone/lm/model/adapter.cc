@@ -97,15 +97,16 @@ AdapterFile read_folder(const std::filesystem::path& folder, const Description& 
   if (!object.is_object()) fail(ErrorKind::kFormat, path.string() + ": is no JSON object");
   const ConfigReader config(object, path.string());
   refuse_others(config);
-  const bool is_gpt2 = d.architecture == "gpt2";
+  const bool is_transposed = architecture_of_gguf(d.architecture).hf_transposes;
   // Conv1D keeps its matrix as [inputs, outputs], for which peft sets the flag by itself.
-  if (!is_gpt2 && config.flag("fan_in_fan_out", false)) {
+  if (!is_transposed && config.flag("fan_in_fan_out", false)) {
     config.fail_key("fan_in_fan_out", "changes of this kind are not read", ErrorKind::kUnsupported);
   }
-  AdapterFile file{.naming = is_gpt2 ? Naming::kHfGpt2 : Naming::kHf,
-                   .prefix = is_gpt2 ? "base_model.model.transformer." : "base_model.model.model.",
-                   .head = "base_model.model.",
-                   .ends = {".lora_A.weight", ".lora_B.weight"}};
+  AdapterFile file{
+      .naming = is_transposed ? Naming::kHfGpt2 : Naming::kHf,
+      .prefix = is_transposed ? "base_model.model.transformer." : "base_model.model.model.",
+      .head = "base_model.model.",
+      .ends = {".lora_A.weight", ".lora_B.weight"}};
   file.alpha = config.needed_number({"lora_alpha"});
   file.alphas = read_alphas(config);
   file.divides_by_root = config.flag("use_rslora", false);

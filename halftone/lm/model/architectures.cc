@@ -14,259 +14,349 @@ namespace {
 constexpr Pairing kInterleaved = Pairing::kInterleaved;
 
 /// The same blocks by another name of config.json.
-constexpr Architecture with_model_type(Architecture architecture, std::string_view hf) {
+Architecture with_model_type(Architecture architecture, std::string_view hf) {
   architecture.hf = hf;
   return architecture;
 }
-
-constexpr Architecture kQwen35 = {.gguf = "qwen35",
-                                  .hf = "qwen3_5_text",
-                                  .normalizes_heads = true,
-                                  .gates_attention = true,
-                                  .hf_norm_offset = 1,
-                                  .recurrence = Mixer::kDelta,
-                                  .renormalizes = true};
 
 /// The same blocks by another name of GGUF files, too.
-constexpr Architecture with_names(Architecture architecture, std::string_view gguf,
-                                  std::string_view hf) {
-  architecture.gguf = gguf;
+Architecture with_names(Architecture architecture, const char* gguf, std::string_view hf) {
+  architecture.start.architecture = gguf;
   architecture.hf = hf;
   return architecture;
 }
 
-constexpr Architecture kOlmo2 = {.gguf = "olmo2",
-                                 .hf = "olmo2",
-                                 .normalizes_heads = true,
-                                 .normalizes_together = true,
-                                 .has_pre_norms = false,
-                                 .has_post_norms = true,
-                                 .window_period = 4,
-                                 .scales_windows = false};
+Architecture llama() {
+  return {.hf = "llama",
+          .start = {.architecture = "llama", .renormalizes = true},
+          .gguf_pairing = kInterleaved,
+          .gguf_has_divisors = true,
+          .gguf_has_expert_inner = false};
+}
+
+Architecture olmo2() {
+  return {.hf = "olmo2",
+          .start = {.architecture = "olmo2",
+                    .has_pre_norms = false,
+                    .has_post_norms = true,
+                    .normalizes_heads = true,
+                    .normalizes_together = true},
+          .window_period = 4,
+          .scales_windows = false};
+}
 
 /// Its experts have GGUF files of another name.
-constexpr Architecture kNemotronH = {.gguf = "nemotron_h",
-                                     .hf = "nemotron_h",
-                                     .function = FeedForward::kReluSquared,
-                                     .is_gated = false,
-                                     .has_sigmoid_scores = true,
-                                     .has_choice_bias = true,
-                                     .sums_group_scores = true,
-                                     .recurrence = Mixer::kScan,
-                                     .has_single_branches = true,
-                                     .unrotated_period = 1,
-                                     .renormalizes = true};
+Architecture nemotron_h() {
+  return {.hf = "nemotron_h",
+          .start = {.architecture = "nemotron_h",
+                    .has_single_branches = true,
+                    .function = FeedForward::kReluSquared,
+                    .is_gated = false,
+                    .has_sigmoid_scores = true,
+                    .has_choice_bias = true,
+                    .renormalizes = true,
+                    .sums_group_scores = true},
+          .experts_gguf = "nemotron_h_moe",
+          .recurrence = Mixer::kScan,
+          .unrotated_period = 1,
+          .gguf_has_shared_inner = true};
+}
 
-constexpr Architecture kArchitectures[] = {
-    {.gguf = "llama", .hf = "llama", .gguf_pairing = kInterleaved, .renormalizes = true},
-    {.gguf = "llama", .hf = "mistral", .gguf_pairing = kInterleaved},
-    {.gguf = "llama", .hf = "mixtral", .gguf_pairing = kInterleaved, .renormalizes = true},
-    {.gguf = "qwen2", .hf = "qwen2", .has_qkv_bias = true},
-    {.gguf = "qwen2moe", .hf = "qwen2_moe", .has_qkv_bias = true},
-    {.gguf = "qwen3", .hf = "qwen3", .normalizes_heads = true},
-    {.gguf = "qwen3moe", .hf = "qwen3_moe", .normalizes_heads = true, .renormalizes = true},
-    {.gguf = "gemma",
-     .hf = "gemma",
-     .function = FeedForward::kGeluTanh,
-     .scales_embedding = true,
-     .hf_norm_offset = 1},
-    {.gguf = "gemma2",
-     .hf = "gemma2",
-     .function = FeedForward::kGeluTanh,
-     .has_post_norms = true,
-     .scales_embedding = true,
+Architecture qwen35() {
+  return {.hf = "qwen3_5_text",
+          .start = {.architecture = "qwen35",
+                    .gates_attention = true,
+                    .normalizes_heads = true,
+                    .renormalizes = true},
+          .hf_norm_offset = 1,
+          .recurrence = Mixer::kDelta,
+          .hf_has_picture_axes = true};
+}
+
+Architecture qwen35_experts() {
+  Architecture architecture = with_names(qwen35(), "qwen35moe", "qwen3_5_moe_text");
+  architecture.start.has_shared_gate = true;
+  architecture.gguf_has_shared_inner = architecture.gguf_renormalizes = true;
+  return architecture;
+}
+
+Architecture qwen3_next() {
+  Architecture architecture = with_names(qwen35_experts(), "qwen3next", "qwen3_next");
+  architecture.groups_delta_rows = true;
+  architecture.hf_has_picture_axes = false;
+  return architecture;
+}
+
+const Architecture kArchitectures[] = {
+    llama(),
+    with_model_type(llama(), "mistral"),
+    with_model_type(llama(), "mixtral"),
+    {.hf = "qwen2", .start = {.architecture = "qwen2", .has_qkv_bias = true}},
+    {.hf = "qwen2_moe",
+     .start = {.architecture = "qwen2moe", .has_qkv_bias = true, .has_shared_gate = true},
+     .gguf_has_shared_inner = true},
+    {.hf = "qwen3", .start = {.architecture = "qwen3", .normalizes_heads = true}},
+    {.hf = "qwen3_moe",
+     .start = {.architecture = "qwen3moe", .normalizes_heads = true, .renormalizes = true}},
+    {.hf = "gemma",
+     .start = {.architecture = "gemma", .function = FeedForward::kGeluTanh},
      .hf_norm_offset = 1,
+     .scales_embedding = true,
+     .hf_gelu_is_tanh = true},
+    {.hf = "gemma2",
+     .start = {.architecture = "gemma2",
+               .logit_cap = 30,
+               .has_post_norms = true,
+               .score_cap = 50,
+               .function = FeedForward::kGeluTanh},
+     .hf_norm_offset = 1,
+     .scales_embedding = true,
      .window_period = 2,
-     .default_window = 4096,
-     .score_cap = 50,
-     .logit_cap = 30},
-    {.gguf = "gemma3",
-     .hf = "gemma3_text",
-     .function = FeedForward::kGeluTanh,
-     .normalizes_heads = true,
-     .has_post_norms = true,
-     .scales_embedding = true,
+     .gguf_window = 4096,
+     .gguf_wide_blocks = 46},
+    {.hf = "gemma3_text",
+     .start = {.architecture = "gemma3",
+               .has_post_norms = true,
+               .normalizes_heads = true,
+               .function = FeedForward::kGeluTanh},
      .hf_norm_offset = 1,
+     .scales_embedding = true,
      .window_period = 6,
-     .window_base = 10000},
-    {.gguf = "gemma3n",
-     .hf = "gemma3n_text",
-     .function = FeedForward::kGeluTanh,
-     .normalizes_heads = true,
-     .has_post_norms = true,
+     .window_base = 10000,
+     .gguf_wide_blocks = 62},
+    {.hf = "gemma3n_text",
+     .start = {.architecture = "gemma3n",
+               .has_post_norms = true,
+               .score_scale = 1,
+               .normalizes_values = true,
+               .normalizes_heads = true,
+               .function = FeedForward::kGeluTanh},
+     .has_streams = true,
      .scales_embedding = true,
      .window_period = 5,
-     .window_base = 10000,
-     .score_scale = 1,
-     .normalizes_values = true},
-    {.gguf = "gemma4",
-     .hf = "gemma4_text",
-     .function = FeedForward::kGeluTanh,
-     .normalizes_heads = true,
-     .has_post_norms = true,
+     .window_base = 10000},
+    {.hf = "gemma4_text",
+     .start = {.architecture = "gemma4",
+               .has_post_norms = true,
+               .score_scale = 1,
+               .normalizes_values = true,
+               .normalizes_heads = true,
+               .function = FeedForward::kGeluTanh,
+               .has_network_beside = true,
+               .renormalizes = true},
+     .has_full_heads = true,
      .scales_embedding = true,
      .window_period = 6,
      .window_base = 10000,
-     .score_scale = 1,
-     .normalizes_values = true},
-    {.gguf = "phi3", .hf = "phi3", .gguf_merges = true},
-    {.gguf = "gpt2",
-     .hf = "gpt2",
-     .norm = Norm::kLayer,
-     .positions = Positions::kLearned,
+     .gguf_has_divisors = true},
+    {.hf = "phi3",
+     .start = {.architecture = "phi3"},
      .gguf_merges = true,
-     .function = FeedForward::kGeluTanh,
-     .is_gated = false,
-     .has_biases = true},
-    {.gguf = "bitnet", .hf = "bitnet", .has_sub_norms = true},
-    {.gguf = "olmo",
-     .hf = "olmo",
-     .norm = Norm::kLayer,
+     .hf_yarn_is_long = true,
+     .gguf_has_divisors = true},
+    {.hf = "gpt2",
+     .start = {.architecture = "gpt2",
+               .norm = Norm::kLayer,
+               .has_qkv_bias = true,
+               .has_output_bias = true,
+               .positions = Positions::kLearned,
+               .function = FeedForward::kGeluTanh,
+               .is_gated = false,
+               .has_ffn_bias = true},
+     .gguf_merges = true,
+     .hf_transposes = true},
+    {.hf = "bitnet",
+     .start = {.architecture = "bitnet", .has_sub_norms = true},
+     .gguf_names_function = true,
+     .gguf_ties = true},
+    {.hf = "olmo",
+     .start = {.architecture = "olmo",
+               .norm = Norm::kLayer,
+               .has_norm_gain = false,
+               .has_norm_bias = false},
+     .gguf_pairing = kInterleaved},
+    olmo2(),
+    with_model_type(olmo2(), "olmo3"),
+    {.hf = "olmoe",
+     .start = {.architecture = "olmoe", .normalizes_heads = true, .normalizes_together = true}},
+    {.hf = "granite",
+     .start = {.architecture = "granite"},
      .gguf_pairing = kInterleaved,
-     .has_norm_gain = false,
-     .has_norm_bias = false},
-    kOlmo2,
-    with_model_type(kOlmo2, "olmo3"),
-    {.gguf = "olmoe", .hf = "olmoe", .normalizes_heads = true, .normalizes_together = true},
-    {.gguf = "granite", .hf = "granite", .gguf_pairing = kInterleaved, .divides_logits = true},
-    {.gguf = "granitemoe",
-     .hf = "granitemoe",
+     .experts_gguf = "granitemoe",
+     .has_factors = true,
+     .gguf_has_divisors = true},
+    {.hf = "granitemoe",
+     .start = {.architecture = "granitemoe", .softmax_after_choice = true},
      .gguf_pairing = kInterleaved,
-     .divides_logits = true,
-     .softmax_after_choice = true},
-    {.gguf = "smollm3", .hf = "smollm3", .gguf_pairing = kInterleaved, .unrotated_period = 4},
-    {.gguf = "ernie4_5",
-     .hf = "ernie4_5",
+     .has_factors = true,
+     .gguf_has_divisors = true,
+     .gguf_has_shared_inner = true},
+    {.hf = "smollm3",
+     .start = {.architecture = "smollm3"},
+     .gguf_pairing = kInterleaved,
+     .unrotated_period = 4},
+    {.hf = "ernie4_5",
+     .start = {.architecture = "ernie4_5"},
      .gguf_pairing = kInterleaved,
      .hf_pairing = kInterleaved},
-    {.gguf = "hunyuan-dense",
-     .hf = "hunyuan_v1_dense",
-     .normalizes_heads = true,
-     .normalizes_rotated = true},
-    {.gguf = "seed_oss", .hf = "seed_oss", .hf_biases_output = false},
-    {.gguf = "arcee",
-     .hf = "arcee",
+    {.hf = "hunyuan_v1_dense",
+     .start = {.architecture = "hunyuan-dense",
+               .normalizes_heads = true,
+               .normalizes_rotated = true},
+     .hf_alpha_is_base = true},
+    {.hf = "seed_oss", .start = {.architecture = "seed_oss"}, .hf_biases_output = false},
+    {.hf = "arcee",
+     .start = {.architecture = "arcee", .function = FeedForward::kReluSquared, .is_gated = false},
      .gguf_pairing = kInterleaved,
-     .function = FeedForward::kReluSquared,
-     .is_gated = false},
-    {.gguf = "chatglm",
-     .hf = "glm",
+     .gguf_has_divisors = true},
+    {.hf = "glm",
+     .start = {.architecture = "chatglm"},
      .gguf_pairing = kInterleaved,
      .hf_pairing = kInterleaved,
      .gguf_merges = true,
      .hf_biases_output = false},
-    {.gguf = "glm4",
-     .hf = "glm4",
+    {.hf = "glm4",
+     .start = {.architecture = "glm4", .has_post_norms = true},
      .gguf_pairing = kInterleaved,
      .hf_pairing = kInterleaved,
      .gguf_merges_gates = true,
-     .hf_biases_output = false,
-     .has_post_norms = true},
-    {.gguf = "starcoder2",
-     .hf = "starcoder2",
-     .norm = Norm::kLayer,
-     .function = FeedForward::kGeluTanh,
-     .is_gated = false},
-    {.gguf = "stablelm", .hf = "stablelm", .norm = Norm::kLayer},
-    {.gguf = "nemotron",
-     .hf = "nemotron",
-     .norm = Norm::kLayer,
-     .function = FeedForward::kReluSquared,
-     .is_gated = false,
+     .hf_biases_output = false},
+    {.hf = "starcoder2",
+     .start = {.architecture = "starcoder2",
+               .norm = Norm::kLayer,
+               .function = FeedForward::kGeluTanh,
+               .is_gated = false}},
+    {.hf = "stablelm",
+     .start = {.architecture = "stablelm", .norm = Norm::kLayer},
+     .gguf_may_share_norm = true},
+    {.hf = "nemotron",
+     .start = {.architecture = "nemotron",
+               .norm = Norm::kLayer,
+               .function = FeedForward::kReluSquared,
+               .is_gated = false},
      .hf_norm_offset = 1},
-    {.gguf = "phi2",
-     .hf = "phi",
-     .norm = Norm::kLayer,
-     .gguf_merges = true,
-     .function = FeedForward::kGeluTanh,
-     .is_gated = false,
-     .has_biases = true,
-     .has_head_bias = true,
-     .is_parallel = true,
-     .shares_pre_norm = true},
-    {.gguf = "command-r",
-     .hf = "cohere",
-     .norm = Norm::kLayer,
+    {.hf = "jais2",
+     .start = {.architecture = "jais2",
+               .norm = Norm::kLayer,
+               .function = FeedForward::kReluSquared,
+               .is_gated = false}},
+    {.hf = "phi",
+     .start = {.architecture = "phi2",
+               .has_head_bias = true,
+               .norm = Norm::kLayer,
+               .is_parallel = true,
+               .shares_pre_norm = true,
+               .has_qkv_bias = true,
+               .has_output_bias = true,
+               .function = FeedForward::kGeluTanh,
+               .is_gated = false,
+               .has_ffn_bias = true},
+     .gguf_merges = true},
+    {.hf = "cohere",
+     .start = {.architecture = "command-r",
+               .norm = Norm::kLayer,
+               .has_norm_bias = false,
+               .is_parallel = true,
+               .shares_pre_norm = true},
      .gguf_pairing = kInterleaved,
      .hf_pairing = kInterleaved,
-     .has_norm_bias = false,
-     .is_parallel = true,
-     .shares_pre_norm = true},
-    {.gguf = "cohere2",
-     .hf = "cohere2",
-     .norm = Norm::kLayer,
+     .hf_norms_have_own_gains = true},
+    {.hf = "cohere2",
+     .start = {.architecture = "cohere2",
+               .norm = Norm::kLayer,
+               .has_norm_bias = false,
+               .is_parallel = true,
+               .shares_pre_norm = true},
      .gguf_pairing = kInterleaved,
      .hf_pairing = kInterleaved,
-     .has_norm_bias = false,
-     .is_parallel = true,
-     .shares_pre_norm = true,
      .window_period = 4,
      .rotates_windows_only = true},
-    {.gguf = "glm4moe",
-     .hf = "glm4_moe",
-     .hf_biases_output = false,
-     .has_sigmoid_scores = true,
-     .has_choice_bias = true},
-    {.gguf = "deepseek2",
-     .hf = "deepseek_v2",
+    {.hf = "glm4_moe",
+     .start = {.architecture = "glm4moe", .has_sigmoid_scores = true, .has_choice_bias = true},
+     .hf_biases_output = false},
+    {.hf = "deepseek_v2",
+     .start = {.architecture = "deepseek2"},
      .gguf_pairing = kInterleaved,
      .hf_pairing = kInterleaved},
-    {.gguf = "deepseek2",
-     .hf = "deepseek_v3",
+    {.hf = "deepseek_v3",
+     .start = {.architecture = "deepseek2",
+               .has_sigmoid_scores = true,
+               .has_choice_bias = true,
+               .sums_group_scores = true},
      .gguf_pairing = kInterleaved,
-     .hf_pairing = kInterleaved,
-     .has_sigmoid_scores = true,
-     .has_choice_bias = true,
-     .sums_group_scores = true},
-    {.gguf = "dots1",
-     .hf = "dots1",
-     .normalizes_heads = true,
-     .has_sigmoid_scores = true,
-     .has_choice_bias = true},
-    {.gguf = "lfm2", .hf = "lfm2", .normalizes_heads = true, .recurrence = Mixer::kConvolution},
-    {.gguf = "lfm2moe",
-     .hf = "lfm2_moe",
-     .normalizes_heads = true,
-     .has_sigmoid_scores = true,
-     .has_choice_bias = true,
+     .hf_pairing = kInterleaved},
+    {.hf = "dots1",
+     .start = {.architecture = "dots1",
+               .normalizes_heads = true,
+               .has_sigmoid_scores = true,
+               .has_choice_bias = true}},
+    {.hf = "lfm2",
+     .start = {.architecture = "lfm2", .normalizes_heads = true},
+     .recurrence = Mixer::kConvolution},
+    {.hf = "lfm2_moe",
+     .start = {.architecture = "lfm2moe",
+               .normalizes_heads = true,
+               .has_sigmoid_scores = true,
+               .has_choice_bias = true,
+               .renormalizes = true},
      .recurrence = Mixer::kConvolution,
-     .renormalizes = true},
-    {.gguf = "granitehybrid",
-     .hf = "granitemoehybrid",
+     .gguf_renormalizes = true,
+     .gguf_has_choice_bias = true},
+    {.hf = "granitemoehybrid",
+     .start = {.architecture = "granitehybrid", .softmax_after_choice = true},
      .gguf_pairing = kInterleaved,
-     .divides_logits = true,
-     .softmax_after_choice = true,
-     .recurrence = Mixer::kScan},
-    kNemotronH,
-    with_names(kNemotronH, "nemotron_h_moe", "nemotron_h"),
-    {.gguf = "jamba", .hf = "jamba", .recurrence = Mixer::kChannelScan, .unrotated_period = 1},
-    {.gguf = "falcon-h1", .hf = "falcon_h1", .recurrence = Mixer::kAttentionAndScan},
-    kQwen35,
-    with_names(kQwen35, "qwen35moe", "qwen3_5_moe_text"),
-    with_names(kQwen35, "qwen3next", "qwen3_next"),
-    {.gguf = "exaone4",
-     .hf = "exaone4",
-     .normalizes_heads = true,
-     .has_pre_norms = false,
-     .has_post_norms = true,
+     .plain_gguf = "granite",
+     .recurrence = Mixer::kScan,
+     .has_factors = true,
+     .gguf_has_shared_inner = true,
+     .gguf_doubles_scan = true},
+    nemotron_h(),
+    with_names(nemotron_h(), "nemotron_h_moe", "nemotron_h"),
+    {.hf = "jamba",
+     .start = {.architecture = "jamba"},
+     .recurrence = Mixer::kChannelScan,
+     .unrotated_period = 1,
+     .gguf_has_dense_blocks = true,
+     .gguf_doubles_scan = true},
+    {.hf = "falcon_h1",
+     .start = {.architecture = "falcon-h1"},
+     .recurrence = Mixer::kAttentionAndScan},
+    qwen35(),
+    qwen35_experts(),
+    qwen3_next(),
+    {.hf = "exaone4",
+     .start = {.architecture = "exaone4",
+               .has_pre_norms = false,
+               .has_post_norms = true,
+               .normalizes_heads = true},
      .window_period = 4,
-     .rotates_windows_only = true},
-    {.gguf = "gpt-oss",
-     .hf = "gpt_oss",
-     .function = FeedForward::kClampedSwish,
-     .has_sinks = true,
-     .has_expert_bias = true,
-     .truncates_yarn = false,
-     .softmax_after_choice = true,
-     .window_period = 2},
+     .rotates_windows_only = true,
+     .gguf_window_blocks = 64,
+     .gguf_has_divisors = true},
+    {.hf = "gpt_oss",
+     .start = {.architecture = "gpt-oss",
+               .has_sinks = true,
+               .function = FeedForward::kClampedSwish,
+               .has_expert_bias = true,
+               .softmax_after_choice = true},
+     .hf_transposes_experts = true,
+     .has_mxfp4_experts = true,
+     .window_period = 2,
+     .gguf_truncates_yarn = false},
 };
 
-const Architecture& find_architecture(std::string_view Architecture::*file, const char* what,
-                                      std::string_view name) {
+/// The names of a row.
+std::string_view gguf_of(const Architecture& architecture) {
+  return architecture.start.architecture;
+}
+std::string_view hf_of(const Architecture& architecture) { return architecture.hf; }
+
+const Architecture& find_architecture(std::string_view (*name_of)(const Architecture&),
+                                      const char* what, std::string_view name) {
   std::string known;
   for (const Architecture& architecture : kArchitectures) {
-    if (architecture.*file == name) return architecture;
-    const std::string word(architecture.*file);
+    if (name_of(architecture) == name) return architecture;
+    const std::string word(name_of(architecture));
     if (!known.ends_with(word)) known += (known.empty() ? "" : ", ") + word;
   }
   fail(ErrorKind::kUnsupported, "architecture '" + printable(name) + "' (" + what +
@@ -276,46 +366,17 @@ const Architecture& find_architecture(std::string_view Architecture::*file, cons
 }  // namespace
 
 const Architecture& architecture_of_gguf(std::string_view name) {
-  return find_architecture(&Architecture::gguf, "general.architecture", name);
+  return find_architecture(gguf_of, "general.architecture", name);
 }
 
 const Architecture& architecture_of_hf(std::string_view model_type) {
-  return find_architecture(&Architecture::hf, "model_type", model_type);
+  return find_architecture(hf_of, "model_type", model_type);
 }
 
+std::span<const Architecture> architectures() { return kArchitectures; }
+
 Description start_description(const Architecture& architecture) {
-  Description d;
-  d.architecture = architecture.gguf;
-  d.norm = architecture.norm;
-  d.has_norm_gain = architecture.has_norm_gain;
-  d.has_norm_bias = architecture.has_norm_bias;
-  d.has_pre_norms = architecture.has_pre_norms;
-  d.has_post_norms = architecture.has_post_norms;
-  d.has_sub_norms = architecture.has_sub_norms;
-  d.is_parallel = architecture.is_parallel;
-  d.shares_pre_norm = architecture.shares_pre_norm;
-  d.positions = architecture.positions;
-  d.function = architecture.function;
-  d.is_gated = architecture.is_gated;
-  d.has_qkv_bias = architecture.has_qkv_bias || architecture.has_biases;
-  d.has_output_bias = d.has_ffn_bias = architecture.has_biases;
-  d.has_head_bias = architecture.has_head_bias;
-  d.normalizes_heads = architecture.normalizes_heads;
-  d.normalizes_together = architecture.normalizes_together;
-  d.normalizes_rotated = architecture.normalizes_rotated;
-  d.score_scale = architecture.score_scale;
-  d.normalizes_values = architecture.normalizes_values;
-  d.has_sinks = architecture.has_sinks;
-  d.has_expert_bias = architecture.has_expert_bias;
-  d.gates_attention = architecture.gates_attention;
-  d.has_single_branches = architecture.has_single_branches;
-  d.score_cap = architecture.score_cap;
-  d.logit_cap = architecture.logit_cap;
-  d.softmax_after_choice = architecture.softmax_after_choice;
-  d.has_sigmoid_scores = architecture.has_sigmoid_scores;
-  d.has_choice_bias = architecture.has_choice_bias;
-  d.sums_group_scores = architecture.sums_group_scores;
-  d.renormalizes = architecture.renormalizes;
+  Description d = architecture.start;
   d.window_rotary.base = architecture.window_base;
   return d;
 }
@@ -361,12 +422,13 @@ void complete(Description& d, const Architecture& architecture) {
   if (d.rotary_dims == 0) d.rotary_dims = d.head_width;
   if (d.score_scale == 0) d.score_scale = 1 / std::sqrt(static_cast<double>(d.head_width));
   if (architecture.scales_embedding) d.embedding_factor = std::sqrt(static_cast<double>(d.width));
-  d.renormalizes = d.renormalizes && d.experts != 0;
-  d.softmax_after_choice = d.softmax_after_choice && d.experts != 0;
-  d.has_sigmoid_scores = d.has_sigmoid_scores && d.experts != 0;
-  d.has_choice_bias = d.has_choice_bias && d.experts != 0;
-  d.has_expert_bias = d.has_expert_bias && d.experts != 0;
-  d.sums_group_scores = d.sums_group_scores && d.experts != 0 && d.expert_groups > 1;
+  for (bool* of_experts :
+       {&d.renormalizes, &d.softmax_after_choice, &d.has_sigmoid_scores, &d.has_choice_bias,
+        &d.has_expert_bias, &d.sums_group_scores, &d.has_network_beside, &d.has_shared_gate}) {
+    *of_experts = *of_experts && d.experts != 0;
+  }
+  d.sums_group_scores = d.sums_group_scores && d.expert_groups > 1;
+  d.has_shared_gate = d.has_shared_gate && d.shared_inner != 0;
   complete_windows(d, architecture);
   // Blocks with a window have angles of their own only if a base is given, or theirs stay as they
   // were.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/lm/model/config_reader.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace halftone::lm {
@@ -33,7 +34,7 @@ std::optional<std::size_t> ConfigReader::whole(ConfigNames names) const {
 
 std::size_t ConfigReader::needed_whole(ConfigNames names) const {
   const auto found = whole(names);
-  if (!found) fail(ErrorKind::kFormat, name_ + ": needs '" + *names.begin() + "'");
+  if (!found) fail_missing(names);
   return *found;
 }
 
@@ -46,12 +47,12 @@ std::optional<double> ConfigReader::number(ConfigNames names) const {
 
 double ConfigReader::needed_number(ConfigNames names) const {
   const auto found = number(names);
-  if (!found) fail(ErrorKind::kFormat, name_ + ": needs '" + *names.begin() + "'");
+  if (!found) fail_missing(names);
   return *found;
 }
 
-bool ConfigReader::flag(const char* name, bool otherwise) const {
-  const auto [key, found] = find({name});
+bool ConfigReader::flag(ConfigNames names, bool otherwise) const {
+  const auto [key, found] = find(names);
   if (found == nullptr) return otherwise;
   if (!found->is_boolean()) fail_key(key, "expected a boolean");
   return found->get<bool>();
@@ -75,10 +76,35 @@ std::vector<double> ConfigReader::needed_numbers(const char* name) const {
   return numbers;
 }
 
+void ConfigReader::read(FieldPart part, Description& description) const {
+  visit_part(part, description, [&](const DescriptionField& field, auto& value) {
+    using Value = std::remove_reference_t<decltype(value)>;
+    if (field.config.empty()) return;
+    if (find(field.config).value == nullptr) {
+      if (field.needed == Needed::kInConfig || field.needed == Needed::kAlways) {
+        fail_missing(field.config);
+      }
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      value = flag(field.config, value);
+    } else if constexpr (std::is_same_v<Value, double>) {
+      value = needed_number(field.config);
+    } else {
+      value = needed_whole(field.config);
+    }
+  });
+}
+
 std::optional<ConfigReader> ConfigReader::part(const char* name) const {
   const auto [key, found] = find({name});
   if (found == nullptr || !found->is_object()) return std::nullopt;
   return ConfigReader(*found, name_);
+}
+
+void ConfigReader::fail_missing(ConfigNames names) const {
+  const auto is_known = [&](const char* name) { return object_->contains(name); };
+  const auto* const known = std::ranges::find_if(names, is_known);
+  const char* name = known == names.end() ? *names.begin() : *known;
+  fail(ErrorKind::kFormat, name_ + ": needs '" + name + "'");
 }
 
 void ConfigReader::fail_key(const char* key, const std::string& message, ErrorKind kind) const {

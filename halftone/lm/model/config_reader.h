@@ -2,18 +2,15 @@
 // Reads keys of config.json, which differ between architectures and years.
 #pragma once
 
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/lm/model/description_fields.h"
 
 namespace halftone::lm {
-
-/// Names of one key, the commonest first, which messages show.
-using ConfigNames = std::initializer_list<const char*>;
 
 /// A view of a JSON object. A key with the value null is no key.
 class ConfigReader {
@@ -39,11 +36,14 @@ class ConfigReader {
   [[nodiscard]] std::optional<double> number(ConfigNames names) const;
   [[nodiscard]] double needed_number(ConfigNames names) const;
   /// @throws Error kFormat if it is no boolean
-  [[nodiscard]] bool flag(const char* name, bool otherwise) const;
+  [[nodiscard]] bool flag(ConfigNames names, bool otherwise) const;
   /// Empty if there is none. @throws Error kFormat if it is no text
   [[nodiscard]] std::string text(ConfigNames names) const;
   /// @throws Error kFormat if it is no list of numbers, or missing
   [[nodiscard]] std::vector<double> needed_numbers(const char* name) const;
+  /// Sets the fields of a part whose keys there are; the others stay as they are.
+  /// @throws Error kFormat if a key that is needed is missing or one is of another type, named
+  void read(FieldPart part, Description& description) const;
   /// A member that is an object; nothing if there is none.
   [[nodiscard]] std::optional<ConfigReader> part(const char* name) const;
 
@@ -51,6 +51,9 @@ class ConfigReader {
                              ErrorKind kind = ErrorKind::kFormat) const;
 
  private:
+  /// Names the key that the object has without a value, or else the commonest.
+  [[noreturn]] void fail_missing(ConfigNames names) const;
+
   const nlohmann::json* object_;
   std::string name_;
 };

@@ -238,21 +238,9 @@ void check_experts(const Description& d) {
 }  // namespace
 
 std::string_view to_string(FeedForward function) {
-  switch (function) {
-    case FeedForward::kSilu:
-      return "SiLU";
-    case FeedForward::kGelu:
-      return "GELU";
-    case FeedForward::kGeluTanh:
-      return "GELU with tanh";
-    case FeedForward::kRelu:
-      return "ReLU";
-    case FeedForward::kReluSquared:
-      return "ReLU squared";
-    case FeedForward::kClampedSwish:
-      return "clamped swish";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"SiLU", "GELU",         "GELU with tanh",
+                                         "ReLU", "ReLU squared", "clamped swish"};
+  return kNames[static_cast<std::size_t>(function)];
 }
 
 std::size_t Description::key_block(std::size_t block) const {

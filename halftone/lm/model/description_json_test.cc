@@ -45,6 +45,8 @@ TEST(DescriptionJson, RejectsWhatIsNoDescription) {
   expect_format_error(changed([](auto& d) { d["windowed"] = {"a"}; }),
                       "'windowed': expected a list");
   expect_format_error(changed([](auto& d) { d["colour"] = 1; }), "a newer Halftone may read it");
+  expect_format_error(changed([](auto& d) { d["rotary"]["colour"] = 1; }),
+                      "'rotary': has fields that are not known; a newer Halftone may read it");
   expect_format_error(changed([](auto& d) { d["kv_heads"] = 3; }), "do not divide");
 }
 

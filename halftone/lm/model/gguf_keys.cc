@@ -11,6 +11,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/description_fields.h"
 #include "halftone/lm/model/gguf_key_names.h"
 
 namespace halftone::lm {
@@ -48,11 +49,6 @@ class GgufKeys {
     if (const auto* found = std::get_if<std::int64_t>(value)) return static_cast<double>(*found);
     fail_key(key, "expected a number");
   }
-  [[nodiscard]] double needed_number(const std::string& key) const {
-    const auto found = number(key);
-    if (!found) fail_key(key, "is missing");
-    return *found;
-  }
   [[nodiscard]] std::optional<bool> flag(const std::string& key) const {
     const GgufValue* value = file_.find(prefix_ + key);
     if (value == nullptr) return std::nullopt;
@@ -82,12 +78,33 @@ class GgufKeys {
     }
     return all;
   }
+  /// Sets the fields of a part whose keys there are; the others stay as they are.
+  /// @throws Error kFormat if a key that is needed is missing or one is of another type, named
+  void read(FieldPart part, Description& description) const {
+    visit_part(part, description, [&](const DescriptionField& field, auto& value) {
+      if (field.gguf == nullptr) return;
+      const bool is_needed = field.needed == Needed::kInGguf || field.needed == Needed::kAlways;
+      if (is_needed && file_.find(prefix_ + field.gguf) == nullptr) {
+        fail_key(field.gguf, "is missing");
+      }
+      value = found_or(field.gguf, value);
+    });
+  }
   [[noreturn]] void fail_key(const std::string& key, const std::string& message,
                              ErrorKind kind = ErrorKind::kFormat) const {
     fail(kind, "key '" + printable(prefix_ + key) + "': " + message);
   }
 
  private:
+  [[nodiscard]] std::size_t found_or(const char* key, std::size_t usual) const {
+    return whole(key).value_or(usual);
+  }
+  [[nodiscard]] double found_or(const char* key, double usual) const {
+    return number(key).value_or(usual);
+  }
+  [[nodiscard]] bool found_or(const char* key, bool usual) const {
+    return flag(key).value_or(usual);
+  }
   /// A number, or that of a list with one entry per block that are all equal.
   [[nodiscard]] std::int64_t integer_of(const GgufValue& value, const std::string& key) const {
     if (const auto* found = std::get_if<std::int64_t>(&value)) return *found;
@@ -107,35 +124,32 @@ class GgufKeys {
 
 bool has_tensor(const GgufFile& file, const char* name) { return file.tensor(name) != nullptr; }
 
-void read_sizes(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  d.blocks = keys.needed_whole(gguf_key::kBlocks);
-  d.unused_blocks = std::min(d.blocks, keys.whole(gguf_key::kUnusedBlocks).value_or(0));
+void read_sizes(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
+                Description& d) {
+  keys.read(FieldPart::kBlocks, d);
+  keys.read(FieldPart::kUnusedBlocks, d);
+  d.unused_blocks = std::min(d.blocks, d.unused_blocks);
   d.blocks -= d.unused_blocks;
-  d.context = keys.needed_whole(gguf_key::kContext);
-  d.width = keys.needed_whole(gguf_key::kWidth);
+  keys.read(FieldPart::kSizes, d);
   const bool may_differ =
-      d.architecture == "gemma4" || d.architecture == "gemma3n" || d.has_single_branches;
-  if (!may_differ) d.inner = keys.whole(gguf_key::kInner).value_or(0);
+      architecture.has_full_heads || architecture.has_streams || d.has_single_branches;
+  if (!may_differ) keys.read(FieldPart::kInner, d);
   const GgufTensor* table = file.tensor("token_embd.weight");
-  d.vocabulary = table != nullptr && table->shape.size() == 2
-                     ? table->shape[0]
-                     : keys.whole(gguf_key::kVocabulary).value_or(0);
+  if (table != nullptr && table->shape.size() == 2) d.vocabulary = table->shape[0];
   d.ties_embeddings = !has_tensor(file, "output.weight");
   d.has_head_bias = has_tensor(file, "output.bias");
   // llama.cpp's converter names the epsilon of Nemotron-H as that of layer norms.
   const bool has_layer_key =
-      d.has_single_branches && !keys.number(gguf_key::kRmsEpsilon).has_value();
-  d.norm_epsilon = keys.needed_number(
-      d.norm == Norm::kRms && !has_layer_key ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon);
+      d.norm == Norm::kLayer || (d.has_single_branches && !keys.number(gguf_key::kRmsEpsilon));
+  keys.read(has_layer_key ? FieldPart::kLayerNorm : FieldPart::kNorm, d);
 }
 
 /// Latent attention. Newer files have the widths of its rows as key_length, and one head of them.
 void read_latents(const GgufKeys& keys, Description& d) {
-  d.latent_width = keys.whole(gguf_key::kLatentWidth).value_or(0);
+  keys.read(FieldPart::kLatent, d);
   if (d.latent_width == 0) return;
-  d.query_latent_width = keys.whole(gguf_key::kQueryLatentWidth).value_or(0);
-  d.head_width = keys.whole(gguf_key::kWholeHeadWidth).value_or(d.head_width);
-  d.value_width = keys.whole(gguf_key::kWholeValueWidth).value_or(d.value_width);
+  keys.read(FieldPart::kQueryLatent, d);
+  keys.read(FieldPart::kLatentHeads, d);
   d.kv_heads = d.heads;
 }
 
@@ -159,8 +173,8 @@ void read_mixers(const GgufKeys& keys, const Architecture& architecture, Descrip
   }
   const GgufArray* list = keys.list(gguf_key::kKvHeads);
   if (architecture.recurrence == Mixer::kAttention || list == nullptr || !d.mixers.empty()) {
-    d.kv_heads = keys.whole(gguf_key::kKvHeads).value_or(d.heads);
-    return;
+    d.kv_heads = d.heads;
+    return keys.read(FieldPart::kKvHeads, d);
   }
   d.kv_heads = 0;
   for (std::size_t i = 0; i < d.blocks && i < list->integers.size(); ++i) {
@@ -198,18 +212,19 @@ void read_single_branches(const GgufKeys& keys, Description& d) {
 
 void read_recurrences(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
                       Description& d) {
-  if (architecture.recurrence == Mixer::kConvolution) d.taps = keys.needed_whole(gguf_key::kTaps);
+  if (architecture.recurrence == Mixer::kConvolution) keys.read(FieldPart::kConvolution, d);
   if (architecture.recurrence == Mixer::kAttention ||
       architecture.recurrence == Mixer::kConvolution) {
     return;
   }
-  d.taps = keys.needed_whole(gguf_key::kScanTaps);
-  d.scan_inner = keys.needed_whole(gguf_key::kScanInner);
-  d.scan_states = keys.needed_whole(gguf_key::kScanStates);
-  const bool is_of_channels = architecture.recurrence == Mixer::kChannelScan;
-  if (is_of_channels) d.scan_rank = keys.needed_whole(gguf_key::kScanHeads);
-  d.scan_heads = is_of_channels ? d.scan_inner : keys.needed_whole(gguf_key::kScanHeads);
-  d.scan_groups = is_of_channels ? 1 : keys.needed_whole(gguf_key::kScanGroups);
+  keys.read(FieldPart::kScan, d);
+  if (architecture.recurrence == Mixer::kChannelScan) {
+    keys.read(FieldPart::kChannelScan, d);
+    d.scan_heads = d.scan_inner;
+    d.scan_groups = 1;
+  } else {
+    keys.read(FieldPart::kScanHeads, d);
+  }
   const auto first = std::ranges::find(d.mixers, architecture.recurrence) - d.mixers.begin();
   const auto has = [&, block = "blk." + std::to_string(first) + "."](const char* name) {
     return has_tensor(file, (block + name).c_str());
@@ -219,8 +234,8 @@ void read_recurrences(const GgufFile& file, const GgufKeys& keys, const Architec
   if (architecture.recurrence != Mixer::kDelta) return;
   d.merges_gate = has("ssm_in.weight");
   d.merges_steps = has("ssm_ba.weight");
-  // llama.cpp's converter orders value heads so; those of Qwen3-Next it leaves as they are.
-  d.tiles_heads = d.architecture != "qwen3next" && d.scan_heads != d.scan_groups;
+  // llama.cpp's converter orders value heads so, unless it leaves rows as they are.
+  d.tiles_heads = !architecture.groups_delta_rows && d.scan_heads != d.scan_groups;
 }
 
 /// The tensors of the first block with attention.
@@ -237,15 +252,14 @@ std::string first_network(const Description& d, std::size_t block) {
 
 void read_attention(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
                     Description& d) {
-  d.heads = keys.needed_whole(gguf_key::kHeads);
-  if (d.architecture != "gemma4") read_mixers(keys, architecture, d);
+  keys.read(FieldPart::kHeadCount, d);
+  if (!architecture.has_full_heads) read_mixers(keys, architecture, d);
   read_single_branches(keys, d);
-  d.head_width = keys.whole(gguf_key::kHeadWidth).value_or(d.heads == 0 ? 0 : d.width / d.heads);
-  d.value_width = keys.whole(gguf_key::kValueWidth).value_or(d.head_width);
+  d.head_width = d.heads == 0 ? 0 : d.width / d.heads;
+  keys.read(FieldPart::kHeads, d);
+  if (d.value_width == 0) d.value_width = d.head_width;
   read_latents(keys, d);
-  d.score_scale = keys.number(gguf_key::kScoreScale).value_or(d.score_scale);
-  d.score_cap = keys.number(gguf_key::kScoreCap).value_or(d.score_cap);
-  d.logit_cap = keys.number(gguf_key::kLogitCap).value_or(d.logit_cap);
+  keys.read(FieldPart::kCaps, d);
   if (keys.number(gguf_key::kQkvLimit).value_or(0) != 0) {
     keys.fail_key(gguf_key::kQkvLimit, "bounded queries are not described here",
                   ErrorKind::kUnsupported);
@@ -260,36 +274,30 @@ void read_attention(const GgufFile& file, const GgufKeys& keys, const Architectu
   d.normalizes_heads = d.normalizes_heads || has("q_norm.weight");
 }
 
-/// Factors of rows and logits; 0 means none.
+/// Factors of rows, scores and logits; of rows and logits, 0 means none.
 void read_factors(const GgufKeys& keys, const Architecture& architecture, Description& d) {
-  const auto factor = [&](const char* key) {
-    const double found = keys.number(key).value_or(0);
-    return found == 0 ? 1 : found;
-  };
-  d.embedding_factor = factor(gguf_key::kEmbeddingFactor);
-  d.residual_factor = factor(gguf_key::kResidualFactor);
-  const double logits = factor(gguf_key::kLogitFactor);
-  d.logit_factor = architecture.divides_logits ? 1 / logits : logits;
-}
-
-/// StableLM's largest model has one norm for attention and feed-forward network.
-void read_norms(const GgufFile& file, Description& d) {
-  if (d.architecture != "stablelm" || has_tensor(file, "blk.0.ffn_norm.weight")) return;
-  d.is_parallel = d.shares_pre_norm = true;
-}
-
-/// Gemma's largest models divide scores by the square root of width / heads; no key says so.
-void read_gemma_scale(Description& d) {
-  const bool is_largest = (d.architecture == "gemma2" && d.blocks == 46) ||
-                          (d.architecture == "gemma3" && d.blocks == 62);
-  if (d.score_scale != 0 || !is_largest || d.heads == 0) return;
+  keys.read(FieldPart::kFactors, d);
+  double logits = keys.number(gguf_key::kLogitFactor).value_or(1);
+  for (double* factor : {&d.embedding_factor, &d.residual_factor, &logits}) {
+    if (*factor == 0) *factor = 1;
+  }
+  d.logit_factor = architecture.has_factors ? 1 / logits : logits;
+  // Gemma's largest models divide scores by another number; no key says so.
+  if (d.score_scale != 0 || d.blocks != architecture.gguf_wide_blocks || d.heads == 0) return;
   d.score_scale = 1 / std::sqrt(static_cast<double>(d.width) / static_cast<double>(d.heads));
 }
 
+/// StableLM's largest model has one norm for attention and feed-forward network.
+void read_norms(const GgufFile& file, const Architecture& architecture, Description& d) {
+  if (!architecture.gguf_may_share_norm || has_tensor(file, "blk.0.ffn_norm.weight")) return;
+  d.is_parallel = d.shares_pre_norm = true;
+}
+
 void read_window(const GgufKeys& keys, const Architecture& architecture, Description& d) {
-  d.window = keys.whole(gguf_key::kWindow).value_or(architecture.default_window);
-  // llama.cpp knows which models have windows by their blocks.
-  if (d.architecture == "exaone4" && d.blocks != 64) d.window = 0;
+  d.window = architecture.gguf_window;
+  keys.read(FieldPart::kWindow, d);
+  const std::size_t windowed = architecture.gguf_window_blocks;
+  if (windowed != 0 && windowed != d.blocks) d.window = 0;
   if (d.window == 0) return;
   const std::string key = gguf_key::kWindowPattern;
   if (const GgufArray* list = keys.list(key)) {
@@ -320,24 +328,22 @@ std::size_t of_kind(const GgufKeys& keys, const char* key, const Description& d,
   return found.value_or(otherwise);
 }
 
-/// Gemma 4: blocks of several sizes, which share keys and have inputs of their own.
+/// Blocks of several sizes, which share keys and have inputs of their own.
 void read_differing(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  if (d.architecture != "gemma4") return;
   const auto is_windowed = [&](std::size_t block) { return d.is_windowed(block); };
   const auto is_full = [&](std::size_t block) { return !d.is_windowed(block); };
   const auto shares = [&](std::size_t block) { return d.shares_keys(block); };
   const auto has_keys = [&](std::size_t block) { return !d.shares_keys(block); };
-  d.sharing_blocks = std::min(d.blocks, keys.whole(gguf_key::kSharingBlocks).value_or(0));
+  keys.read(FieldPart::kSharing, d);
+  d.sharing_blocks = std::min(d.blocks, d.sharing_blocks);
   d.full_head_width = d.head_width;
-  d.head_width = keys.needed_whole(gguf_key::kWindowHeadWidth);
-  d.value_width = keys.needed_whole(gguf_key::kWindowValueWidth);
+  keys.read(FieldPart::kWindowHeads, d);
   d.kv_heads = of_kind(keys, gguf_key::kKvHeads, d, d.heads, is_windowed);
   d.full_kv_heads = of_kind(keys, gguf_key::kKvHeads, d, d.kv_heads, is_full);
   const std::size_t inner = of_kind(keys, gguf_key::kInner, d, 0, has_keys);
   const std::size_t sharing = of_kind(keys, gguf_key::kInner, d, inner, shares);
   d.inner = inner;
   d.sharing_inner = sharing == inner ? 0 : sharing;
-  d.block_input_width = keys.whole(gguf_key::kBlockInput).value_or(0);
   d.has_block_factor = has_tensor(file, "blk.0.layer_output_scale.weight");
   for (std::size_t block = 0; block < d.blocks && !d.keys_are_values; ++block) {
     const std::string value = "blk." + std::to_string(block) + ".attn_v.weight";
@@ -376,13 +382,16 @@ void read_cutoffs(const GgufKeys& keys, Description& d) {
   d.gate_cutoffs = std::move(cutoffs);
 }
 
-/// Gemma 3n: streams, matrices past attention, sparse gates.
+/// Streams, matrices past attention, sparse gates.
 void read_streams(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  constexpr std::size_t kUsualStreams = 4;  // where a file does not say, as in llama.cpp
-  constexpr std::size_t kUsualInputs = 256;
+  // Where a file does not say, as in llama.cpp.
   constexpr std::size_t kUsualKeyBlocks = 20;
-  if (d.architecture != "gemma3n") return;
-  d.streams = keys.whole(gguf_key::kStreams).value_or(kUsualStreams);
+  d.streams = 4;
+  d.block_input_width = 256;
+  d.sharing_blocks = d.blocks - std::min(d.blocks, kUsualKeyBlocks);
+  keys.read(FieldPart::kStreams, d);
+  keys.read(FieldPart::kSharing, d);
+  d.sharing_blocks = std::min(d.blocks, d.sharing_blocks);
   if (d.streams < 2) keys.fail_key(gguf_key::kStreams, "expected 2 or more");
   if (keys.whole(gguf_key::kActiveStream).value_or(0) != 0) {
     keys.fail_key(gguf_key::kActiveStream,
@@ -393,10 +402,6 @@ void read_streams(const GgufFile& file, const GgufKeys& keys, Description& d) {
   const GgufTensor* left = file.tensor("blk.0.laurel_l.weight");
   d.bypass_rank = left == nullptr || left->shape.empty() ? 0 : left->shape[0];
   if (d.bypass_rank == 0) fail(ErrorKind::kFormat, "tensor 'blk.0.laurel_l.weight': is missing");
-  const std::size_t usual_sharing = d.blocks - std::min(d.blocks, kUsualKeyBlocks);
-  d.sharing_blocks =
-      std::min(d.blocks, keys.whole(gguf_key::kSharingBlocks).value_or(usual_sharing));
-  d.block_input_width = keys.whole(gguf_key::kBlockInput).value_or(kUsualInputs);
   if (d.blocks > (1 << 12)) return;
   read_inners(keys, d);
   read_cutoffs(keys, d);
@@ -419,12 +424,10 @@ void scale_linearly(double factor, Description& d) {
 }
 
 void read_yarn(const GgufKeys& keys, double factor, Description& d) {
-  Yarn& yarn = d.rotary.yarn;
   // llama.cpp rounds the ends of gpt-oss too, unlike the model it was trained as.
-  yarn.truncates = architecture_of_gguf(d.architecture).truncates_yarn;
-  yarn.factor = factor;
-  yarn.fast_turns = keys.number(gguf_key::kFastTurns).value_or(yarn.fast_turns);
-  yarn.slow_turns = keys.number(gguf_key::kSlowTurns).value_or(yarn.slow_turns);
+  d.rotary.yarn.truncates = architecture_of_gguf(d.architecture).gguf_truncates_yarn;
+  d.rotary.yarn.factor = factor;
+  keys.read(FieldPart::kYarn, d);
   d.original_context = keys.whole(gguf_key::kOriginalContext).value_or(d.context);
   if (factor <= 1) return;
   const double growth = keys.number(gguf_key::kScoreGrowth).value_or(0);
@@ -478,30 +481,29 @@ void refuse_angles(const GgufKeys& keys, const Description& d) {
 }
 
 /// Granite's files say so if there are no positions.
-void read_unrotated(const GgufKeys& keys, Description& d) {
-  if (!d.architecture.starts_with("granite") || d.blocks > (1 << 12)) return;
+void read_unrotated(const GgufKeys& keys, const Architecture& architecture, Description& d) {
+  if (!architecture.has_factors || d.blocks > (1 << 12)) return;
   if (!keys.flag(gguf_key::kFinetuned).value_or(true)) d.unrotated.assign(d.blocks, true);
 }
 
-void read_positions(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  if (d.positions != Positions::kRotary) return;
-  if (rotates_nothing(architecture_of_gguf(d.architecture))) return;
-  const bool differs = d.full_head_width != 0;  // then that of blocks with a window is here
-  d.rotary_dims = keys.whole(differs ? gguf_key::kWindowRotaryDims : gguf_key::kRotaryDims)
-                      .value_or(d.head_width);
-  if (differs &&
-      keys.whole(gguf_key::kRotaryDims).value_or(d.full_head_width) != d.full_head_width) {
+void read_positions(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
+                    Description& d) {
+  if (d.positions != Positions::kRotary || rotates_nothing(architecture)) return;
+  if (d.full_head_width == 0) {
+    keys.read(FieldPart::kRotaryDims, d);
+  } else if (keys.whole(gguf_key::kRotaryDims).value_or(d.full_head_width) != d.full_head_width) {
     keys.fail_key(gguf_key::kRotaryDims, "expected whole heads", ErrorKind::kUnsupported);
   }
-  d.rotary.base = keys.number(gguf_key::kBase).value_or(d.rotary.base);
-  if (const auto base = keys.number(gguf_key::kWindowBase)) d.window_rotary.base = *base;
+  if (d.rotary_dims == 0) d.rotary_dims = d.head_width;
+  keys.read(FieldPart::kBase, d);
+  keys.read(FieldPart::kWindowBase, d);
   d.rotary.divisors = factors_of(file, gguf_key::kDivisors);
   if (d.rotary.divisors.empty()) {
     d.rotary.divisors = factors_of(file, gguf_key::kShortDivisors);
     d.rotary.long_divisors = factors_of(file, gguf_key::kLongDivisors);
   }
   refuse_angles(keys, d);
-  read_unrotated(keys, d);
+  read_unrotated(keys, architecture, d);
   read_scaling(keys, d);
 }
 
@@ -517,9 +519,9 @@ void read_scores(const GgufKeys& keys, Description& d) {
   d.softmax_after_choice = function == 3;
 }
 
-/// Blocks of Jamba have experts if they have a router.
+/// Blocks have experts if they have a router.
 void read_dense(const GgufFile& file, Description& d) {
-  if (d.architecture != "jamba" || d.blocks > (1 << 12)) return;
+  if (d.blocks > (1 << 12)) return;
   std::size_t routers = 0;
   for (std::size_t block = 0; block < d.blocks; ++block) {
     const std::string router = "blk." + std::to_string(block) + ".ffn_gate_inp.weight";
@@ -530,35 +532,32 @@ void read_dense(const GgufFile& file, Description& d) {
   if (routers == 0 || routers == d.blocks) d.dense.clear();
 }
 
-void read_experts(const GgufFile& file, const GgufKeys& keys, Description& d) {
-  d.experts = keys.whole(gguf_key::kExperts).value_or(0);
-  read_dense(file, d);
+void read_experts(const GgufFile& file, const GgufKeys& keys, const Architecture& architecture,
+                  Description& d) {
+  keys.read(FieldPart::kExperts, d);
+  if (architecture.gguf_has_dense_blocks) read_dense(file, d);
   if (d.experts == 0) return;
-  d.active_experts = keys.needed_whole(gguf_key::kActiveExperts);
-  d.dense_blocks = keys.whole(gguf_key::kDenseBlocks).value_or(0);
-  d.has_network_beside = d.architecture == "gemma4";
-  if (d.has_network_beside) d.renormalizes = true;
-  if (d.dense_blocks != 0 || !d.dense.empty() || d.has_network_beside) d.dense_inner = d.inner;
-  d.inner = keys.whole(gguf_key::kExpertInner).value_or(d.inner);
-  d.renormalizes = keys.flag(gguf_key::kRenormalizes).value_or(d.renormalizes);
-  d.share_factor = keys.number(gguf_key::kShareFactor).value_or(0);
+  keys.read(FieldPart::kActiveExperts, d);
+  keys.read(FieldPart::kExpertShares, d);
   if (d.share_factor == 0) d.share_factor = 1;
+  if (d.dense_blocks != 0 || !d.dense.empty() || d.has_network_beside) d.dense_inner = d.inner;
+  keys.read(FieldPart::kExpertInner, d);
   d.shared_inner = d.inner * keys.whole(gguf_key::kSharedExperts).value_or(0);
-  d.shared_inner = keys.whole(gguf_key::kSharedInner).value_or(d.shared_inner);
-  d.has_shared_gate = has_shared_gate(d);
+  keys.read(FieldPart::kSharedInner, d);
   read_scores(keys, d);
-  // 0 means one. llama.cpp sums the two best scores of each group.
-  d.expert_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kExpertGroups).value_or(1));
-  d.active_groups = std::max<std::size_t>(1, keys.whole(gguf_key::kActiveGroups).value_or(1));
+  // llama.cpp sums the two best scores of each group.
+  keys.read(FieldPart::kExpertGroups, d);
+  d.expert_groups = std::max<std::size_t>(1, d.expert_groups);  // 0 means one
+  d.active_groups = std::max<std::size_t>(1, d.active_groups);
   d.sums_group_scores = true;
   const std::string bias = first_network(d, d.dense_blocks) + "exp_probs_b.bias";
   d.has_choice_bias = has_tensor(file, bias.c_str());
 }
 
 /// BitNet's files name the function; those that do not are older and have SiLU.
-void read_function(const GgufKeys& keys, Description& d) {
+void read_function(const GgufKeys& keys, const Architecture& architecture, Description& d) {
   std::string name = keys.text(gguf_key::kOldFunction);
-  if (name.empty() && d.architecture == "bitnet") name = keys.text(gguf_key::kFunction);
+  if (name.empty() && architecture.gguf_names_function) name = keys.text(gguf_key::kFunction);
   if (name.empty()) return;
   if (name == "relu2") {
     d.function = FeedForward::kReluSquared;
@@ -579,18 +578,17 @@ Description describe_gguf(const GgufFile& file) {
   const GgufKeys keys(file, *name);
   Description d = start_description(architecture);
   d.pairing = architecture.gguf_pairing;
-  read_sizes(file, keys, d);
+  read_sizes(file, keys, architecture, d);
   read_attention(file, keys, architecture, d);
   read_recurrences(file, keys, architecture, d);
   read_factors(keys, architecture, d);
-  read_norms(file, d);
-  read_gemma_scale(d);
+  read_norms(file, architecture, d);
   read_window(keys, architecture, d);
-  read_differing(file, keys, d);
-  read_streams(file, keys, d);
-  read_positions(file, keys, d);
-  read_experts(file, keys, d);
-  read_function(keys, d);
+  if (architecture.has_full_heads) read_differing(file, keys, d);
+  if (architecture.has_streams) read_streams(file, keys, d);
+  read_positions(file, keys, architecture, d);
+  read_experts(file, keys, architecture, d);
+  read_function(keys, architecture, d);
   complete(d, architecture);
   check(d);
   return d;

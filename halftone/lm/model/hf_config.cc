@@ -2,17 +2,16 @@
 #include "halftone/lm/model/hf_config.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "halftone/base/json/json_text.h"
 #include "halftone/base/printable.h"
 #include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/config_reader.h"
-#include "halftone/lm/model/hf_defaults.h"
-#include "halftone/lm/model/hf_positions.h"
-#include "halftone/lm/model/hf_recurrences.h"
-#include "halftone/lm/model/hf_streams.h"
+#include "halftone/lm/model/hf_parts.h"
 
 namespace halftone::lm {
 namespace {
@@ -37,21 +36,18 @@ bool may_have_experts(const Description& d) {
 }
 
 void read_expert_sizes(const ConfigReader& config, Description& d) {
-  d.experts = config.whole({"num_local_experts", "num_experts", "n_routed_experts"}).value_or(0);
+  config.read(FieldPart::kExperts, d);
   if (d.experts <= 1 || !may_have_experts(d)) d.experts = 0;
   const bool has_dense = std::ranges::any_of(d.dense, [](bool is) { return is; });
   if (d.experts == 0 || !has_dense) d.dense.clear();
   if (d.experts == 0) return;
-  d.dense_blocks = config.whole({"first_k_dense_replace", "num_dense_layers"}).value_or(0);
+  config.read(FieldPart::kExpertShares, d);
   if (d.dense_blocks != 0 || !d.dense.empty()) d.dense_inner = d.inner;
-  d.inner = config.whole({"moe_intermediate_size"}).value_or(d.inner);
-  d.active_experts = config.needed_whole({"num_experts_per_tok", "top_k_experts"});
+  config.read(FieldPart::kExpertInner, d);
+  config.read(FieldPart::kActiveExperts, d);
   d.shared_inner = config.whole({"n_shared_experts"}).value_or(0) * d.inner;
-  d.shared_inner = config.whole({"shared_expert_intermediate_size"}).value_or(d.shared_inner);
-  d.share_factor = config.number({"routed_scaling_factor"}).value_or(1);
-  if (config.text({"topk_method"}) == "greedy") return;
-  d.expert_groups = config.whole({"n_group"}).value_or(1);
-  d.active_groups = config.whole({"topk_group"}).value_or(1);
+  config.read(FieldPart::kSharedInner, d);
+  if (config.text({"topk_method"}) != "greedy") config.read(FieldPart::kExpertGroups, d);
 }
 
 /// Whether a key is the number of a block without a window.
@@ -103,15 +99,14 @@ void read_differing(const ConfigReader& config, Description& d) {
   }
 }
 
-void read_sharing(const ConfigReader& config, Description& d) {
-  d.sharing_blocks = config.whole({"num_kv_shared_layers"}).value_or(0);
+void read_sharing(const ConfigReader& config, const Architecture& architecture, Description& d) {
+  config.read(FieldPart::kSharing, d);
   if (d.sharing_blocks != 0 && config.flag("use_double_wide_mlp", false)) {
     d.sharing_inner = 2 * d.inner;
   }
-  d.block_input_width = config.whole({"hidden_size_per_layer_input"}).value_or(0);
   const auto rows = config.whole({"vocab_size_per_layer_input"});
   if (d.block_input_width == 0 || !rows || *rows == d.vocabulary) return;
-  if (d.architecture == "gemma3n" && *rows != 0 && *rows < d.vocabulary) {
+  if (architecture.has_streams && *rows != 0 && *rows < d.vocabulary) {
     d.block_input_rows = *rows;
     return;
   }
@@ -123,57 +118,61 @@ void read_sharing(const ConfigReader& config, Description& d) {
 
 /// Latent attention: keys and values of all heads from one row.
 void read_latents(const ConfigReader& config, Description& d) {
-  d.latent_width = config.whole({"kv_lora_rank"}).value_or(0);
+  config.read(FieldPart::kLatent, d);
   if (d.latent_width == 0) return;
-  d.query_latent_width = config.whole({"q_lora_rank"}).value_or(0);
-  d.rotary_dims = config.needed_whole({"qk_rope_head_dim"});
+  config.read(FieldPart::kQueryLatent, d);
+  config.read(FieldPart::kLatentHeads, d);
   d.head_width = config.needed_whole({"qk_nope_head_dim"}) + d.rotary_dims;
-  d.value_width = config.needed_whole({"v_head_dim"});
   d.kv_heads = d.heads;
+}
+
+void read_heads(const ConfigReader& config, Description& d) {
+  config.read(FieldPart::kHeadCount, d);
+  d.kv_heads = d.heads;
+  config.read(FieldPart::kKvHeads, d);
+  d.head_width = d.heads == 0 ? 0 : d.width / d.heads;
+  config.read(FieldPart::kHeads, d);
+  d.value_width = d.head_width;
 }
 
 void read_config_sizes(const ConfigReader& config, const Architecture& architecture,
                        Description& d) {
-  if (architecture.has_single_branches) {
+  if (d.has_single_branches) {
     read_config_branches(config, d);
   } else {
-    d.blocks = config.needed_whole({"num_hidden_layers", "n_layer"});
+    config.read(FieldPart::kBlocks, d);
   }
-  d.unused_blocks = config.whole({"num_nextn_predict_layers", "num_mtp_layers"}).value_or(0);
-  d.width = config.needed_whole({"hidden_size", "n_embd"});
-  d.heads = config.needed_whole({"num_attention_heads", "n_head"});
-  d.kv_heads = config.whole({"num_key_value_heads"}).value_or(d.heads);
-  const std::size_t divided = d.heads == 0 ? 0 : d.width / d.heads;
-  d.head_width = d.value_width = config.whole({"head_dim"}).value_or(divided);
-  d.vocabulary = config.needed_whole({"vocab_size"});
-  d.context = config.whole({"max_position_embeddings", "n_positions"}).value_or(0);
-  if (d.architecture == "gemma3n") {
+  config.read(FieldPart::kUnusedBlocks, d);
+  config.read(FieldPart::kSizes, d);
+  read_heads(config, d);
+  d.inner = 4 * d.width;
+  if (architecture.has_streams) {
     read_config_inners(config, d);
   } else {
-    d.inner = config.whole({"intermediate_size", "n_inner"}).value_or(4 * d.width);
+    config.read(FieldPart::kInner, d);
   }
-  d.is_gated = architecture.is_gated;
-  d.ties_embeddings = config.flag("tie_word_embeddings", false);
   read_expert_sizes(config, d);
   read_latents(config, d);
   read_config_recurrences(config, architecture, d);
-  if (config.flag("use_sliding_window", true)) {
-    d.window = config.whole({"sliding_window"}).value_or(0);
-  }
+  if (config.flag("use_sliding_window", true)) config.read(FieldPart::kWindow, d);
 }
 
 FeedForward function_of(const ConfigReader& config, const Architecture& architecture) {
   const std::string name =
       config.text({"mlp_hidden_act", "hidden_activation", "hidden_act", "activation_function"});
-  // gpt-oss has one function, whatever its files say.
-  if (architecture.function == FeedForward::kClampedSwish) return architecture.function;
-  // Files of the first Gemma say "gelu" and mean the approximation.
-  if (name.empty() || (architecture.hf == "gemma" && name == "gelu")) return architecture.function;
-  if (name == "silu" || name == "swish") return FeedForward::kSilu;
-  if (name == "gelu") return FeedForward::kGelu;
-  if (name == "gelu_pytorch_tanh" || name == "gelu_new") return FeedForward::kGeluTanh;
-  if (name == "relu") return FeedForward::kRelu;
-  if (name == "relu2") return FeedForward::kReluSquared;
+  constexpr std::pair<std::string_view, FeedForward> kFunctions[] = {
+      {"silu", FeedForward::kSilu},        {"swish", FeedForward::kSilu},
+      {"gelu", FeedForward::kGelu},        {"gelu_pytorch_tanh", FeedForward::kGeluTanh},
+      {"relu", FeedForward::kRelu},        {"gelu_new", FeedForward::kGeluTanh},
+      {"relu2", FeedForward::kReluSquared}};
+  // Clamped functions have no name; files say another.
+  const FeedForward usual = architecture.start.function;
+  const bool is_usual = usual == FeedForward::kClampedSwish || name.empty() ||
+                        (architecture.hf_gelu_is_tanh && name == "gelu");
+  if (is_usual) return usual;
+  for (const auto& [known, function] : kFunctions) {
+    if (name == known) return function;
+  }
   config.fail_key("hidden_act",
                   "'" + printable(name) +
                       "': known: silu, gelu, gelu_pytorch_tanh, gelu_new, "
@@ -203,19 +202,18 @@ void refuse_mixed_blocks(const ConfigReader& config) {
 }
 
 /// Weights that are read as they are: blocks and scales of MXFP4.
-bool has_mxfp4_experts(const ConfigReader& config) {
+bool has_mxfp4_experts(const ConfigReader& config, const Architecture& architecture) {
   const auto method = config.part("quantization_config");
-  return config.text({"model_type"}) == "gpt_oss" && method &&
-         method->text({"quant_method"}) == "mxfp4";
+  return architecture.has_mxfp4_experts && method && method->text({"quant_method"}) == "mxfp4";
 }
 
 /// What would compute something else if it were ignored.
-void refuse_unknown(const ConfigReader& config) {
+void refuse_unknown(const ConfigReader& config, const Architecture& architecture) {
   const auto refuse = [&](const char* key, const std::string& message) {
     config.fail_key(key, message, ErrorKind::kUnsupported);
   };
   refuse_mixed_blocks(config);
-  if (config.has("quantization_config") && !has_mxfp4_experts(config)) {
+  if (config.has("quantization_config") && !has_mxfp4_experts(config, architecture)) {
     refuse("quantization_config",
            "weights that a package has quantized are not read here; use "
            "the folder of the unquantized model or a GGUF file");
@@ -229,7 +227,7 @@ void refuse_unknown(const ConfigReader& config) {
       refuse(key, "attention of this kind is not described here");
     if (config.flag(key, false)) refuse(key, "attention of this kind is not described here");
   }
-  if (config.text({"model_type"}) == "cohere" && config.flag("use_qk_norm", false)) {
+  if (architecture.hf_norms_have_own_gains && config.flag("use_qk_norm", false)) {
     refuse("use_qk_norm", "norms of heads with gains of their own are not described here");
   }
   if (config.has("clip_qkv")) refuse("clip_qkv", "bounded queries are not described here");
@@ -252,37 +250,27 @@ void read_biases(const ConfigReader& config, const Architecture& architecture, D
 
 /// Factors and caps.
 void read_factors(const ConfigReader& config, const Architecture& architecture, Description& d) {
-  d.score_cap = config.number({"attn_logit_softcapping"}).value_or(0);
-  d.logit_cap = config.number({"final_logit_softcapping"}).value_or(0);
-  // Files of Gemma 3n may have it, which nothing reads there.
   const auto scalar = config.number({"query_pre_attn_scalar"});
-  if (scalar && architecture.score_scale == 0) d.score_scale = 1 / std::sqrt(*scalar);
-  d.score_scale = config.number({"attention_multiplier"}).value_or(d.score_scale);
+  // Files of Gemma 3n may have it, which nothing reads there.
+  if (scalar && architecture.start.score_scale == 0) d.score_scale = 1 / std::sqrt(*scalar);
+  d.score_cap = d.logit_cap = 0;
+  config.read(FieldPart::kCaps, d);
+  config.read(FieldPart::kFactors, d);
   if (!config.flag("scale_attn_weights", true)) d.score_scale = 1;
-  d.gate_slope = config.number({"swiglu_alpha"}).value_or(d.gate_slope);
-  d.gate_limit = config.number({"swiglu_limit"}).value_or(d.gate_limit);
-  d.embedding_factor = config.number({"embedding_multiplier"}).value_or(1);
-  d.residual_factor = config.number({"residual_multiplier"}).value_or(1);
   const double logits =
       config.number({"logits_scaling", "logit_scale", "lm_head_multiplier"}).value_or(1);
-  d.logit_factor = architecture.divides_logits ? 1 / logits : logits;
+  d.logit_factor = architecture.has_factors ? 1 / logits : logits;
 }
 
 void read_computation(const ConfigReader& config, const Architecture& architecture,
                       Description& d) {
   d.function = function_of(config, architecture);
   d.norm_offset = architecture.hf_norm_offset;
-  d.norm_epsilon = d.has_single_branches
-                       ? config.needed_number({"layer_norm_epsilon"})
-                       : config.needed_number({"rms_norm_eps", "layer_norm_epsilon",
-                                               "layer_norm_eps", "norm_epsilon", "norm_eps"});
+  config.read(d.has_single_branches ? FieldPart::kLayerNorm : FieldPart::kNorm, d);
   if (config.flag("use_qk_norm", false)) d.normalizes_heads = true;
   if (config.flag("use_parallel_residual", false)) d.is_parallel = d.shares_pre_norm = true;
   read_biases(config, architecture, d);
   read_factors(config, architecture, d);
-  d.renormalizes =
-      config.flag("norm_topk_prob", architecture.hf == "mixtral" || d.has_network_beside);
-  d.has_shared_gate = has_shared_gate(d);
   check_scores(config, d);
 }
 
@@ -307,71 +295,71 @@ void read_window_layers(const ConfigReader& config, Description& d) {
   }
 }
 
-constexpr const char* kExpertNames[] = {"num_experts", "num_local_experts", "n_routed_experts"};
+template <typename... Keys>
+constexpr std::array<const char*, sizeof...(Keys)> keys(Keys... all) {
+  return {all...};
+}
 
-/// Keys that change what a class computes that knows them.
-constexpr const char* kEffects[] = {"activation_sparsity_pattern",
-                                    "alibi",
-                                    "altup_num_inputs",
-                                    "attention_bias",
-                                    "attention_k_eq_v",
-                                    "attention_multiplier",
-                                    "attention_out_bias",
-                                    "attn_logit_softcapping",
-                                    "clip_qkv",
-                                    "embedding_multiplier",
-                                    "enable_moe_block",
-                                    "final_logit_softcapping",
-                                    "global_head_dim",
-                                    "hidden_size_per_layer_input",
-                                    "laurel_rank",
-                                    "logit_scale",
-                                    "logits_scaling",
-                                    "mlp_bias",
-                                    "no_rope_layers",
-                                    "num_experts",
-                                    "num_kv_shared_layers",
-                                    "num_local_experts",
-                                    "n_routed_experts",
-                                    "partial_rotary_factor",
-                                    "per_layer_config",
-                                    "qk_layernorm",
-                                    "qkv_bias",
-                                    "query_pre_attn_scalar",
-                                    "residual_multiplier",
-                                    "rope_local_base_freq",
-                                    "rotary_pct",
-                                    "shared_expert_intermediate_size",
-                                    "sliding_window",
-                                    "swiglu_alpha",
-                                    "swiglu_limit",
-                                    "use_bias",
-                                    "use_parallel_residual",
-                                    "use_qk_norm",
-                                    "use_qkv_bias"};
+/// Keys that change what a class computes that knows them, beside those of fields.
+constexpr auto kEffects =
+    keys("activation_sparsity_pattern", "alibi", "attention_bias", "attention_k_eq_v",
+         "attention_out_bias", "clip_qkv", "enable_moe_block", "global_head_dim", "logit_scale",
+         "logits_scaling", "mlp_bias", "no_rope_layers", "partial_rotary_factor",
+         "per_layer_config", "qk_layernorm", "qkv_bias", "query_pre_attn_scalar", "rotary_pct",
+         "use_bias", "use_parallel_residual", "use_qk_norm", "use_qkv_bias");
+
+/// Parts whose keys do so, too: of the others, files have some that their class does not read.
+constexpr std::array kEffectParts = {
+    FieldPart::kFactors, FieldPart::kCaps,    FieldPart::kWindow,      FieldPart::kSharing,
+    FieldPart::kStreams, FieldPart::kExperts, FieldPart::kSharedInner, FieldPart::kWindowBase};
 
 bool has_effect(const json& value) {
   return !(value.is_null() || value == false || value == 0 || value == 1);
 }
 
-/// Classes take either name of the number of experts.
-bool is_read(const std::string& key, const json& known) {
-  const auto is = [&](const char* name) { return key == name; };
-  if (std::ranges::any_of(kExpertNames, is)) {
-    return std::ranges::any_of(kExpertNames,
-                               [&](const char* name) { return known.contains(name); });
-  }
-  return known.contains(key);
-}
-
-/// A key that means something elsewhere, in a file whose class does not know it.
+/// A key that means something elsewhere, in a file whose class does not know it, nor another name
+/// of it.
 void refuse_unread(const json& file, const json& known, const ConfigReader& config) {
-  for (const char* key : kEffects) {
+  const auto is_known = [&](const char* name) { return known.contains(name); };
+  const auto refuse = [&](const char* key) {
     const auto found = file.find(key);
-    if (found == file.end() || is_read(key, known) || !has_effect(*found)) continue;
+    if (found == file.end() || !has_effect(*found)) return;
     config.fail_key(key, "transformers does not read it for this model_type; leave it out",
                     ErrorKind::kUnsupported);
+  };
+  for (const char* key : kEffects) {
+    if (!is_known(key)) refuse(key);
   }
+  for (const DescriptionField& field : description_fields()) {
+    const bool is_other = std::ranges::find(kEffectParts, field.part) == kEffectParts.end();
+    if (is_other || std::ranges::any_of(field.config, is_known)) continue;
+    std::ranges::for_each(field.config, refuse);
+  }
+}
+
+/// Parts whose fields each class calls by another name: what it does not know it does not read.
+constexpr std::array kOwnNames = {FieldPart::kScan, FieldPart::kScanHeads, FieldPart::kKernelBias};
+
+/// The keys of a file over the usual ones of its class. Classes take each name of the number of
+/// experts: that of the file counts.
+json merged_keys(const json& file, const json& usual) {
+  json merged = usual;
+  const auto is_in = [](const json& object) {
+    return [&object](const char* name) { return object.contains(name); };
+  };
+  for (const DescriptionField& field : description_fields()) {
+    if (field.part != FieldPart::kExperts || std::ranges::none_of(field.config, is_in(file)))
+      continue;
+    for (const char* name : field.config) merged.erase(name);
+  }
+  merged.update(file);
+  for (const DescriptionField& field : description_fields()) {
+    if (std::ranges::find(kOwnNames, field.part) == kOwnNames.end()) continue;
+    for (const char* name : field.config) {
+      if (!usual.contains(name)) merged.erase(name);
+    }
+  }
+  return merged;
 }
 
 /// The object about the decoder, and what its architecture says.
@@ -392,7 +380,8 @@ std::string lower_letters(std::string_view text) {
 /// "Qwen2MoeForCausalLM" of "qwen2_moe", "GPT2LMHeadModel" of "gpt2".
 bool is_class_of(std::string_view name, const Architecture& architecture) {
   const std::string letters = lower_letters(name);
-  for (const std::string_view start : {architecture.hf, architecture.gguf}) {
+  for (const std::string_view start :
+       {architecture.hf, std::string_view(architecture.start.architecture)}) {
     const std::string wanted = lower_letters(start);
     if (!letters.starts_with(wanted)) continue;
     const std::string_view rest = std::string_view(letters).substr(wanted.size());
@@ -417,34 +406,32 @@ void check_class(const ConfigReader& config, const Architecture& architecture) {
 }
 
 Decoder read_decoder(std::string_view text, const std::string& name) {
-  json object = decoder_object(text, name);
+  const json object = decoder_object(text, name);
   const std::string type = ConfigReader(object, name).text({"model_type"});
   if (type.empty()) fail(ErrorKind::kFormat, name + ": needs 'model_type'");
   const Architecture& architecture =
       with_context(name, [&]() -> const Architecture& { return architecture_of_hf(type); });
-  json merged = hf_defaults(type);
-  refuse_unread(object, merged, ConfigReader(object, name));
-  // Of several names of one number that of the file counts.
-  const auto has = [&](const char* other) { return object.contains(other); };
-  if (std::ranges::any_of(kExpertNames, has)) {
-    for (const char* other : kExpertNames) merged.erase(other);
-  }
-  merged.update(object);
-  return {std::move(merged), &architecture};
+  const json usual = hf_defaults(type);
+  refuse_unread(object, usual, ConfigReader(object, name));
+  return {merged_keys(object, usual), &architecture};
 }
 
 Description sizes_of(const ConfigReader& config, const Architecture& architecture) {
   Description d = start_description(architecture);
   read_config_sizes(config, architecture, d);
   read_window_layers(config, d);
-  read_sharing(config, d);
-  if (d.architecture == "gemma3n") read_config_streams(config, d);
-  if (d.architecture == "gemma4") {
+  read_sharing(config, architecture, d);
+  if (architecture.has_streams) read_config_streams(config, d);
+  if (architecture.has_full_heads) {
     // The last block sees all, whatever a file says.
     if (d.windowed.empty()) complete(d, architecture);
     if (!d.windowed.empty()) d.windowed.back() = false;
     read_differing(config, d);
   }
+  const bool is_plain = d.mixers.empty() && !architecture.plain_gguf.empty();
+  if (is_plain) d.architecture = architecture.plain_gguf;
+  const std::string_view name = architecture_of_gguf(d.architecture).experts_gguf;
+  if (d.experts != 0 && !name.empty()) d.architecture = name;
   return d;
 }
 
@@ -464,7 +451,7 @@ Description describe_config(std::string_view json_text, const std::string& name)
   const Decoder decoder = read_decoder(json_text, name);
   const Architecture& architecture = *decoder.architecture;
   const ConfigReader config(decoder.object, name);
-  refuse_unknown(config);
+  refuse_unknown(config, architecture);
   Description d = sizes_of(config, architecture);
   read_computation(config, architecture, d);
   read_config_positions(config, architecture, d);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/lm/model/hf_defaults.h"
-
 #include <algorithm>
 #include <iterator>
+
+#include "halftone/lm/model/hf_parts.h"
 
 namespace halftone::lm {
 namespace {
@@ -195,6 +195,11 @@ constexpr DefaultsRow kDefaults[] = {
       "num_key_value_heads": null, "hidden_act": "relu2",
       "max_position_embeddings": 4096, "norm_eps": 1e-05, "tie_word_embeddings": false,
       "attention_bias": false, "mlp_bias": false, "partial_rotary_factor": 0.5})"},
+    {"jais2", R"({"vocab_size": 150272, "hidden_size": 3328, "intermediate_size": 26624,
+      "num_hidden_layers": 32, "num_attention_heads": 26, "num_key_value_heads": null,
+      "head_dim": null, "hidden_act": "relu2", "max_position_embeddings": 8192,
+      "layer_norm_eps": 1e-05, "tie_word_embeddings": false, "attention_bias": true,
+      "mlp_bias": true})"},
     {"phi", R"({"vocab_size": 51200, "hidden_size": 2048, "intermediate_size": 8192,
       "num_hidden_layers": 24, "num_attention_heads": 32, "num_key_value_heads": null,
       "hidden_act": "gelu_new", "max_position_embeddings": 2048, "layer_norm_eps": 1e-05,
@@ -296,7 +301,8 @@ constexpr DefaultsRow kDefaults[] = {
       "norm_topk_prob": true, "num_nextn_predict_layers": 0, "layers_block_type": null,
       "ssm_state_size": 128, "mamba_num_heads": 128, "mamba_head_dim": 64, "n_groups": 8,
       "conv_kernel": 4, "use_conv_bias": true, "mamba_proj_bias": false,
-      "mamba_hidden_act": "silu"})"},
+      "mamba_hidden_act": "silu", "mamba_d_conv": null, "mamba_conv_bias": null,
+      "mamba_n_groups": null})"},
     {"qwen3_next", R"({"vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 5632,
       "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 2,
       "hidden_act": "silu", "max_position_embeddings": 32768, "rms_norm_eps": 1e-06,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/lm/model/hf_positions.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/base/printable.h"
+#include "halftone/lm/model/hf_parts.h"
 
 namespace halftone::lm {
 namespace {
@@ -43,11 +42,11 @@ constexpr ScalingRow kScalings[] = {
 class Scaling {
  public:
   Scaling(const ConfigReader& config, const ConfigReader& keys, const char* name,
-          const Description& sizes)
-      : config_(config), keys_(keys), name_(name), sizes_(sizes) {
+          const Architecture& architecture, const Description& sizes)
+      : config_(config), keys_(keys), name_(name), architecture_(architecture), sizes_(sizes) {
     type_ = keys.text({"rope_type", "type"});
     if (type_.empty()) type_ = "default";
-    const bool is_old_longrope = type_ == "su" || (type_ == "yarn" && sizes.architecture == "phi3");
+    const bool is_old_longrope = type_ == "su" || (type_ == "yarn" && architecture.hf_yarn_is_long);
     if (is_old_longrope) type_ = "longrope";
     check_keys();
   }
@@ -99,7 +98,7 @@ class Scaling {
       // Qwen 3.5 has sections for the axes of pictures, which are one for texts.
       const bool is_section = key == "mrope_section" || key == "mrope_interleaved";
       const bool is_known = std::ranges::find(kCommonKeys, key) != kCommonKeys.end() ||
-                            (is_section && sizes_.architecture.starts_with("qwen35")) ||
+                            (is_section && architecture_.hf_has_picture_axes) ||
                             std::ranges::find(row->keys, key) != row->keys.end();
       if (is_known) continue;
       config_.fail_key(name_, "'" + printable(key) + "': is no key of type '" + type_ + "'",
@@ -154,7 +153,7 @@ class Scaling {
       angles.dynamic_factor = keys_.needed_number({"factor"});
       return;
     }
-    if (sizes_.architecture != "hunyuan-dense") {
+    if (!architecture_.hf_alpha_is_base) {
       config_.fail_key(name_, "'alpha': is no key of type 'dynamic'", ErrorKind::kUnsupported);
     }
     // Hunyuan's files mean one base for all contexts.
@@ -165,12 +164,8 @@ class Scaling {
   double read_yarn(Yarn& yarn) const {
     yarn.factor = factor();
     // 0 means none.
-    const auto positive = [&](const char* key, double otherwise) {
-      const double found = keys_.number({key}).value_or(0);
-      return found == 0 ? otherwise : found;
-    };
-    yarn.fast_turns = positive("beta_fast", 32);
-    yarn.slow_turns = positive("beta_slow", 1);
+    if (yarn.fast_turns == 0) yarn.fast_turns = Yarn().fast_turns;
+    if (yarn.slow_turns == 0) yarn.slow_turns = Yarn().slow_turns;
     yarn.truncates = keys_.flag("truncate", true);
     const auto attention = [&](double scale) {
       return yarn.factor <= 1 ? 1 : 0.1 * scale * elementary::log(yarn.factor) + 1;
@@ -195,6 +190,7 @@ class Scaling {
   const ConfigReader& config_;
   const ConfigReader& keys_;
   const char* name_;
+  const Architecture& architecture_;
   const Description& sizes_;
   std::string type_;
 };
@@ -285,14 +281,15 @@ void read_config_positions(const ConfigReader& config, const Architecture& archi
     config.fail_key(full.name, "positions of this model_type are learned", ErrorKind::kUnsupported);
   }
   d.pairing = config.flag("rope_interleave", true) ? architecture.hf_pairing : Pairing::kNeox;
-  d.rotary.base = config.number({"rope_theta"}).value_or(d.rotary.base);
-  d.window_rotary.base = config.number({"rope_local_base_freq"}).value_or(d.window_rotary.base);
+  config.read(FieldPart::kBase, d);
+  config.read(FieldPart::kWindowBase, d);
   read_unrotated(config, d);
   if (windowed) read_window_positions(config, *windowed, d);
   read_rotary_dims(config, full.keys ? *full.keys : config, d);
   if (!full.keys || std::max(d.rotary_dims, d.full_head_width) > (1 << 16)) return;
-  d.rotary.base = full.keys->number({"rope_theta"}).value_or(d.rotary.base);
-  const Scaling scaling(config, *full.keys, full.name, d);
+  const Scaling scaling(config, *full.keys, full.name, architecture, d);
+  full.keys->read(FieldPart::kBase, d);
+  full.keys->read(FieldPart::kYarn, d);
   d.rotary_factor = scaling.read(d.rotary);
   const bool is_trained_for =
       d.rotary.yarn.factor != 0 || d.rotary.dynamic_factor != 0 || !d.rotary.long_divisors.empty();

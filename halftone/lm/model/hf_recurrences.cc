@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/lm/model/hf_recurrences.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <string_view>
 
 #include "halftone/base/printable.h"
+#include "halftone/lm/model/hf_parts.h"
 
 namespace halftone::lm {
 namespace {
@@ -98,7 +97,7 @@ void refuse_bias(const ConfigReader& config, const char* key) {
 
 void read_convolutions(const ConfigReader& config, Description& d) {
   refuse_bias(config, "conv_bias");
-  d.taps = config.needed_whole({"conv_L_cache"});
+  config.read(FieldPart::kConvolution, d);
   d.ties_embeddings = config.flag("tie_embedding", d.ties_embeddings);
   d.has_choice_bias = config.flag("use_expert_bias", d.has_choice_bias);
   read_lfm2_inner(config, d);
@@ -117,11 +116,10 @@ void refuse_step_bounds(const ConfigReader& config) {
 void read_scan(const ConfigReader& config, Description& d) {
   refuse_bias(config, "mamba_proj_bias");
   refuse_step_bounds(config);
-  d.taps = config.needed_whole({"mamba_d_conv"});
-  d.has_kernel_bias = config.flag("mamba_conv_bias", true);
-  d.scan_heads = config.needed_whole({"mamba_n_heads"});
-  d.scan_groups = config.needed_whole({"mamba_n_groups"});
-  d.scan_states = config.needed_whole({"mamba_d_state"});
+  d.has_kernel_bias = true;
+  config.read(FieldPart::kKernelBias, d);
+  config.read(FieldPart::kScan, d);
+  config.read(FieldPart::kScanHeads, d);
   d.scan_inner =
       config.whole({"mamba_d_ssm"}).value_or(config.needed_whole({"mamba_expand"}) * d.width);
   d.has_log_decays = true;
@@ -136,7 +134,6 @@ void read_scan(const ConfigReader& config, Description& d) {
 
 /// Experts without gates in some blocks.
 void read_nemotron_experts(const ConfigReader& config, Description& d) {
-  d.architecture = "nemotron_h_moe";
   d.shared_inner = config.needed_whole({"moe_shared_expert_intermediate_size"});
   for (const char* key : {"moe_latent_size", "mlp_bias"}) {
     const json* value = config.find({key}).value;
@@ -160,11 +157,10 @@ void read_nemotron(const ConfigReader& config, Description& d) {
     refuse("mamba_hidden_act", "'" + printable(function) + "': recurrences with it are");
   }
   d.head_width = d.value_width = config.whole({"head_dim", "attention_head_dim"}).value_or(128);
-  d.taps = config.needed_whole({"mamba_d_conv", "conv_kernel"});
-  d.has_kernel_bias = config.flag("mamba_conv_bias", config.flag("use_conv_bias", true));
-  d.scan_heads = config.needed_whole({"mamba_num_heads"});
-  d.scan_groups = config.needed_whole({"mamba_n_groups", "n_groups"});
-  d.scan_states = config.needed_whole({"ssm_state_size"});
+  d.has_kernel_bias = true;
+  config.read(FieldPart::kKernelBias, d);
+  config.read(FieldPart::kScan, d);
+  config.read(FieldPart::kScanHeads, d);
   d.scan_inner = d.scan_heads * config.needed_whole({"mamba_head_dim"});
   d.has_log_decays = true;
   if (d.experts != 0) read_nemotron_experts(config, d);
@@ -215,12 +211,12 @@ void read_jamba(const ConfigReader& config, Description& d) {
        read_period(config, d, "attn_layer_period", "attn_layer_offset")) {
     d.mixers.push_back(has_attention ? Mixer::kAttention : Mixer::kChannelScan);
   }
-  d.taps = config.needed_whole({"mamba_d_conv"});
-  d.has_kernel_bias = config.flag("mamba_conv_bias", true);
+  d.has_kernel_bias = true;
+  config.read(FieldPart::kKernelBias, d);
+  config.read(FieldPart::kScan, d);
   d.has_scan_norm = false;
   d.scan_inner = d.scan_heads = config.needed_whole({"mamba_expand"}) * d.width;
   d.scan_groups = 1;
-  d.scan_states = config.needed_whole({"mamba_d_state"});
   const char* key = "mamba_dt_rank";
   const json* rank = config.find({key}).value;
   const bool is_auto = rank == nullptr || *rank == "auto";
@@ -230,14 +226,12 @@ void read_jamba(const ConfigReader& config, Description& d) {
 }
 
 /// The sizes of a gated delta rule.
-void read_delta(const ConfigReader& config, Description& d) {
-  d.taps = config.needed_whole({"linear_conv_kernel_dim"});
-  d.scan_states = config.needed_whole({"linear_key_head_dim"});
-  d.scan_groups = config.needed_whole({"linear_num_key_heads"});
-  d.scan_heads = config.needed_whole({"linear_num_value_heads"});
+void read_delta(const ConfigReader& config, const Architecture& architecture, Description& d) {
+  config.read(FieldPart::kScan, d);
+  config.read(FieldPart::kScanHeads, d);
   d.scan_inner = config.needed_whole({"linear_value_head_dim"}) * d.scan_heads;
   d.has_log_decays = true;
-  d.merges_gate = d.merges_steps = d.architecture == "qwen3next";
+  d.merges_gate = d.merges_steps = architecture.groups_delta_rows;
 }
 
 /// Without a list, every fourth block has attention, or what a key says.
@@ -300,9 +294,6 @@ void forget_recurrence(Description& d) {
   d.mixers.clear();
   d.taps = d.scan_inner = d.scan_heads = d.scan_groups = d.scan_states = 0;
   d.has_kernel_bias = d.has_log_decays = false;
-  if (d.architecture == "granitehybrid") {
-    d.architecture = d.experts == 0 ? "granite" : "granitemoe";
-  }
 }
 
 /// Where there is no list of blocks.
@@ -328,7 +319,7 @@ void read_config_branches(const ConfigReader& config, Description& d) {
 void read_config_recurrences(const ConfigReader& config, const Architecture& architecture,
                              Description& d) {
   if (architecture.recurrence == Mixer::kAttention) return;
-  if (architecture.has_single_branches) return read_nemotron(config, d);
+  if (d.has_single_branches) return read_nemotron(config, d);
   if (architecture.recurrence == Mixer::kChannelScan) return read_jamba(config, d);
   const bool has_list = architecture.recurrence != Mixer::kAttentionAndScan;
   const json* list = config.find({"layer_types"}).value;
@@ -338,7 +329,7 @@ void read_config_recurrences(const ConfigReader& config, const Architecture& arc
     read_usual_mixers(config, architecture.recurrence, d);
   }
   if (architecture.recurrence == Mixer::kConvolution) read_convolutions(config, d);
-  if (architecture.recurrence == Mixer::kDelta) read_delta(config, d);
+  if (architecture.recurrence == Mixer::kDelta) read_delta(config, architecture, d);
   if (architecture.recurrence == Mixer::kScan) {
     read_scan(config, d);
     read_granite(config, d);
@@ -349,7 +340,7 @@ void read_config_recurrences(const ConfigReader& config, const Architecture& arc
   }
   const bool has_none =
       std::ranges::all_of(d.mixers, [](Mixer mixer) { return mixer == Mixer::kAttention; });
-  if (has_none && d.architecture == "granitehybrid") forget_recurrence(d);
+  if (has_none && !architecture.plain_gguf.empty()) forget_recurrence(d);
 }
 
 }  // namespace halftone::lm

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/lm/model/hf_streams.h"
-
 #include <algorithm>
 #include <numbers>
 #include <string>
 #include <vector>
 
 #include "halftone/base/elementary.h"
+#include "halftone/lm/model/hf_parts.h"
 
 namespace halftone::lm {
 namespace {
@@ -79,7 +78,8 @@ void read_config_inners(const ConfigReader& config, Description& d) {
 }
 
 void read_config_streams(const ConfigReader& config, Description& d) {
-  d.streams = config.needed_whole({"altup_num_inputs"});
+  d.scales_first_stream = true;
+  config.read(FieldPart::kStreams, d);
   if (d.streams < 2) config.fail_key("altup_num_inputs", "expected 2 or more");
   if (config.whole({"altup_active_idx"}).value_or(0) != 0) {
     config.fail_key("altup_active_idx",
@@ -87,8 +87,6 @@ void read_config_streams(const ConfigReader& config, Description& d) {
                     "described here",
                     ErrorKind::kUnsupported);
   }
-  d.scales_first_stream = config.flag("altup_correct_scale", true);
-  d.bypass_rank = config.needed_whole({"laurel_rank"});
   if (d.bypass_rank == 0) config.fail_key("laurel_rank", "expected a number above 0, found 0");
   read_cutoffs(config, d);
 }

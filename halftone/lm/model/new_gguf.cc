@@ -2,18 +2,20 @@
 #include "halftone/lm/model/new_gguf.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/lm/model/architectures.h"
+#include "halftone/lm/model/description_fields.h"
 #include "halftone/lm/model/description_json.h"
 #include "halftone/lm/model/gguf_key_names.h"
 #include "halftone/lm/model/gguf_keys.h"
@@ -60,6 +62,23 @@ class KeyWriter {
   void other(const char* key, const T& value) {
     keys_.set(prefix_ + key, value);
   }
+  /// The fields of a part; those that are as usual only if asked to.
+  void write(FieldPart part, const Description& description, bool with_usual = true) {
+    Description d = description;
+    Description usual;
+    visit_part(part, d, [&](const DescriptionField& field, auto& value) {
+      using Value = std::remove_reference_t<decltype(value)>;
+      if (field.gguf == nullptr) return;
+      if (!with_usual && value == *std::get<Value*>(field.place(usual))) return;
+      if constexpr (std::is_same_v<Value, std::size_t>) {
+        whole(field.gguf, value);
+      } else if constexpr (std::is_same_v<Value, double>) {
+        number(field.gguf, value);
+      } else {
+        other(field.gguf, value);
+      }
+    });
+  }
 
  private:
   formats::GgufKeys& keys_;
@@ -73,26 +92,23 @@ void write_single_branches(const Description& d, KeyWriter& keys) {
     widths.push_back(d.has_network(block) ? static_cast<std::int32_t>(d.inner) : 0);
   }
   keys.other(gguf_key::kInner, widths);
-  keys.number(gguf_key::kLayerEpsilon, d.norm_epsilon);
+  keys.write(FieldPart::kLayerNorm, d);
 }
 
 void write_sizes(const Description& d, KeyWriter& keys) {
-  keys.whole(gguf_key::kVocabulary, d.vocabulary);
-  keys.whole(gguf_key::kContext, d.context);
-  keys.whole(gguf_key::kWidth, d.width);
-  keys.whole(gguf_key::kBlocks, d.blocks);
+  keys.write(FieldPart::kSizes, d);
+  keys.write(FieldPart::kBlocks, d);
   const bool has_dense = d.dense_blocks != 0 || !d.dense.empty() || d.has_network_beside;
   keys.whole(gguf_key::kInner, has_dense ? d.dense_inner : d.inner);
-  keys.number(d.norm == Norm::kRms ? gguf_key::kRmsEpsilon : gguf_key::kLayerEpsilon,
-              d.norm_epsilon);
+  keys.write(d.norm == Norm::kRms ? FieldPart::kNorm : FieldPart::kLayerNorm, d);
   if (d.has_single_branches) write_single_branches(d, keys);
 }
 
 /// Blocks with a window where the architecture does not say which.
 void write_window(const Description& d, KeyWriter& keys) {
   const Architecture& architecture = architecture_of_gguf(d.architecture);
-  if (d.window == 0 && architecture.default_window == 0) return;
-  keys.whole(gguf_key::kWindow, d.window);
+  if (d.window == 0 && architecture.gguf_window == 0) return;
+  keys.write(FieldPart::kWindow, d);
   Description usual = d;
   usual.windowed.clear();
   complete(usual, architecture);
@@ -103,16 +119,10 @@ void write_window(const Description& d, KeyWriter& keys) {
 /// Those that the architecture does not give.
 void write_factors(const Description& d, KeyWriter& keys) {
   const Architecture& architecture = architecture_of_gguf(d.architecture);
-  const bool has_factors = d.architecture.starts_with("granite");
-  if (has_factors) {
-    keys.number(gguf_key::kEmbeddingFactor, d.embedding_factor);
-    keys.number(gguf_key::kResidualFactor, d.residual_factor);
-    keys.number(gguf_key::kScoreScale, d.score_scale);
-  }
-  if (has_factors || d.logit_factor != 1) {
-    keys.number(gguf_key::kLogitFactor,
-                architecture.divides_logits ? 1 / d.logit_factor : d.logit_factor);
-  }
+  if (architecture.has_factors) keys.write(FieldPart::kFactors, d);
+  if (!architecture.has_factors && d.logit_factor == 1) return;
+  keys.number(gguf_key::kLogitFactor,
+              architecture.has_factors ? 1 / d.logit_factor : d.logit_factor);
 }
 
 /// Blocks of several sizes, which share keys and have inputs of their own.
@@ -128,21 +138,17 @@ void write_differing(const Description& d, KeyWriter& keys) {
   if (d.sharing_inner != 0) keys.other(gguf_key::kInner, inner);
   keys.whole(gguf_key::kHeadWidth, d.full_head_width);
   keys.whole(gguf_key::kValueWidth, d.full_head_width);
-  keys.whole(gguf_key::kWindowHeadWidth, d.head_width);
-  keys.whole(gguf_key::kWindowValueWidth, d.value_width);
   keys.whole(gguf_key::kRotaryDims, d.full_head_width);
-  keys.whole(gguf_key::kWindowRotaryDims, d.rotary_dims);
-  keys.whole(gguf_key::kSharingBlocks, d.sharing_blocks);
-  keys.whole(gguf_key::kBlockInput, d.block_input_width);
+  keys.write(FieldPart::kWindowHeads, d);
+  keys.write(FieldPart::kSharing, d);
 }
 
 /// Streams, matrices past attention, sparse gates.
 void write_streams(const Description& d, KeyWriter& keys) {
   if (d.streams == 1) return;
-  keys.whole(gguf_key::kStreams, d.streams);
+  keys.write(FieldPart::kStreams, d);
   keys.whole(gguf_key::kActiveStream, 0);
-  keys.whole(gguf_key::kBlockInput, d.block_input_width);
-  keys.whole(gguf_key::kSharingBlocks, d.sharing_blocks);
+  keys.write(FieldPart::kSharing, d);
   std::vector<float> cutoffs;
   std::vector<std::uint32_t> inner;
   for (std::size_t block = 0; block < d.blocks; ++block) {
@@ -154,12 +160,9 @@ void write_streams(const Description& d, KeyWriter& keys) {
 }
 
 void write_scan(const Description& d, KeyWriter& keys) {
-  keys.whole(gguf_key::kScanTaps, d.taps);
-  keys.whole(gguf_key::kScanInner, d.scan_inner);
-  keys.whole(gguf_key::kScanStates, d.scan_states);
+  keys.write(FieldPart::kScan, d);
   const bool is_of_channels = d.has_mixer(Mixer::kChannelScan);
-  keys.whole(gguf_key::kScanHeads, is_of_channels ? d.scan_rank : d.scan_heads);
-  if (!is_of_channels) keys.whole(gguf_key::kScanGroups, d.scan_groups);
+  keys.write(is_of_channels ? FieldPart::kChannelScan : FieldPart::kScanHeads, d);
 }
 
 void write_delta_mixers(const Description& d, KeyWriter& keys) {
@@ -173,7 +176,7 @@ void write_delta_mixers(const Description& d, KeyWriter& keys) {
 void write_mixers(const Description& d, KeyWriter& keys) {
   const bool is_plain = d.mixers.empty() || d.has_mixer(Mixer::kAttentionAndScan);
   if (is_plain || d.has_mixer(Mixer::kDelta)) {
-    keys.whole(gguf_key::kKvHeads, d.kv_heads);
+    keys.write(FieldPart::kKvHeads, d);
     if (d.has_mixer(Mixer::kAttentionAndScan)) write_scan(d, keys);
     if (d.has_mixer(Mixer::kDelta)) write_delta_mixers(d, keys);
     return;
@@ -184,24 +187,22 @@ void write_mixers(const Description& d, KeyWriter& keys) {
     heads.push_back(is_attention ? static_cast<std::int32_t>(d.kv_heads) : 0);
   }
   keys.other(gguf_key::kKvHeads, heads);
-  if (d.scan_inner == 0) return keys.whole(gguf_key::kTaps, d.taps);
+  if (d.scan_inner == 0) return keys.write(FieldPart::kConvolution, d);
   write_scan(d, keys);
 }
 
 void write_attention(const Description& d, KeyWriter& keys) {
-  keys.whole(gguf_key::kHeads, d.heads);
+  keys.write(FieldPart::kHeadCount, d);
   if (d.full_head_width == 0) {
     write_mixers(d, keys);
-    keys.whole(gguf_key::kHeadWidth, d.head_width);
-    keys.whole(gguf_key::kValueWidth, d.value_width);
+    keys.write(FieldPart::kHeads, d);
   } else {
     write_differing(d, keys);
   }
   write_streams(d, keys);
-  if (d.latent_width != 0) keys.whole(gguf_key::kLatentWidth, d.latent_width);
-  if (d.query_latent_width != 0) keys.whole(gguf_key::kQueryLatentWidth, d.query_latent_width);
-  if (d.score_cap != 0) keys.number(gguf_key::kScoreCap, d.score_cap);
-  if (d.logit_cap != 0) keys.number(gguf_key::kLogitCap, d.logit_cap);
+  keys.write(FieldPart::kLatent, d, false);
+  keys.write(FieldPart::kQueryLatent, d, false);
+  keys.write(FieldPart::kCaps, d, false);
   write_factors(d, keys);
   write_window(d, keys);
 }
@@ -229,22 +230,21 @@ void write_yarn(const Description& d, KeyWriter& keys) {
   keys.other(gguf_key::kScaling, std::string_view("yarn"));
   keys.number(gguf_key::kScalingFactor, d.rotary.yarn.factor);
   keys.whole(gguf_key::kOriginalContext, d.original_context);
-  keys.number(gguf_key::kFastTurns, d.rotary.yarn.fast_turns);
-  keys.number(gguf_key::kSlowTurns, d.rotary.yarn.slow_turns);
+  keys.write(FieldPart::kYarn, d);
   keys.number(gguf_key::kRotaryFactor, d.rotary_factor / yarn_rotary_factor(d));
   if (score_growth(d) != 0) keys.number(gguf_key::kScoreGrowth, score_growth(d));
 }
 
 void write_positions(const Description& d, KeyWriter& keys) {
   if (d.positions != Positions::kRotary) return;
-  if (rotates_nothing(architecture_of_gguf(d.architecture))) return;
-  if (d.full_head_width == 0) keys.whole(gguf_key::kRotaryDims, d.rotary_dims);
-  keys.number(gguf_key::kBase, d.rotary.base);
-  const bool has_window_base = architecture_of_gguf(d.architecture).window_base != 0;
-  const bool has_none = d.architecture.starts_with("granite") && !d.unrotated.empty() &&
+  const Architecture& architecture = architecture_of_gguf(d.architecture);
+  if (rotates_nothing(architecture)) return;
+  if (d.full_head_width == 0) keys.write(FieldPart::kRotaryDims, d);
+  keys.write(FieldPart::kBase, d);
+  const bool has_none = architecture.has_factors && !d.unrotated.empty() &&
                         std::ranges::all_of(d.unrotated, [](bool is) { return is; });
   if (has_none) keys.other(gguf_key::kFinetuned, false);
-  if (has_window_base) keys.number(gguf_key::kWindowBase, d.window_rotary.base);
+  if (architecture.window_base != 0) keys.write(FieldPart::kWindowBase, d);
   if (scales_by_one_number(d)) {
     keys.other(gguf_key::kScaling, std::string_view("linear"));
     keys.number(gguf_key::kScalingFactor, d.rotary.divisors[0]);
@@ -259,21 +259,16 @@ void write_positions(const Description& d, KeyWriter& keys) {
 
 void write_experts(const Description& d, KeyWriter& keys) {
   if (d.experts == 0) return;
-  keys.whole(gguf_key::kExperts, d.experts);
-  keys.whole(gguf_key::kActiveExperts, d.active_experts);
-  if (d.architecture != "llama") keys.whole(gguf_key::kExpertInner, d.inner);
-  const bool names_shared = has_shared_gate(d) || d.architecture == "qwen2moe" ||
-                            d.has_single_branches ||
-                            (d.architecture.starts_with("granite") && d.shared_inner != 0);
-  if (names_shared) keys.whole(gguf_key::kSharedInner, d.shared_inner);
+  const Architecture& architecture = architecture_of_gguf(d.architecture);
+  keys.write(FieldPart::kExperts, d);
+  keys.write(FieldPart::kActiveExperts, d);
+  if (architecture.gguf_has_expert_inner) keys.write(FieldPart::kExpertInner, d);
+  if (architecture.gguf_has_shared_inner) keys.write(FieldPart::kSharedInner, d, false);
   const bool is_plain = d.dense_blocks == 0 && !d.has_sigmoid_scores && d.share_factor == 1;
   if (is_plain && d.latent_width == 0) return;
-  keys.whole(gguf_key::kExpertGroups, d.expert_groups);
-  keys.whole(gguf_key::kActiveGroups, d.active_groups);
-  keys.whole(gguf_key::kDenseBlocks, d.dense_blocks);
+  keys.write(FieldPart::kExpertGroups, d);
+  keys.write(FieldPart::kExpertShares, d);
   keys.whole(gguf_key::kScoreFunction, d.has_sigmoid_scores ? 2 : 1);
-  keys.number(gguf_key::kShareFactor, d.share_factor);
-  keys.other(gguf_key::kRenormalizes, d.renormalizes);
   keys.whole(gguf_key::kSharedExperts, d.shared_inner / d.inner);
 }
 
@@ -324,28 +319,26 @@ void check_tensors(const Description& d) {
     fail(ErrorKind::kUnsupported, "GGUF files of " + d.architecture + " have no " + what +
                                       ", which this model has; write NAME.safetensors");
   };
-  const bool has_divisors = !new_gguf_divisors(d).empty();
-  constexpr std::array<std::string_view, 7> kWithDivisors = {
-      "llama", "phi3", "granite", "granitemoe", "arcee", "exaone4", "gemma4"};
-  if (has_divisors && std::ranges::find(kWithDivisors, d.architecture) == kWithDivisors.end()) {
+  const Architecture& architecture = architecture_of_gguf(d.architecture);
+  if (!new_gguf_divisors(d).empty() && !architecture.gguf_has_divisors) {
     refuse("factors of rotary positions");
   }
-  if (!d.ties_embeddings && d.architecture == "bitnet") refuse("head beside the embedding");
+  if (!d.ties_embeddings && architecture.gguf_ties) refuse("head beside the embedding");
   if (d.has_mixer(Mixer::kDelta) && d.scan_inner / d.scan_heads != d.scan_states) {
     refuse("keys and values of different widths");
   }
-  if (d.has_mixer(Mixer::kDelta) && !d.renormalizes && d.experts != 0) {
+  if (architecture.gguf_renormalizes && !d.renormalizes && d.experts != 0) {
     refuse("shares of experts as they are");
   }
   if (d.has_single_branches && !d.dense.empty()) refuse("networks beside those with experts");
-  const bool is_wide = d.architecture == "granitehybrid" || d.architecture == "jamba";
-  if (is_wide && d.scan_inner != 2 * d.width) {
+  if (architecture.gguf_doubles_scan && d.scan_inner != 2 * d.width) {
     refuse("recurrence of another width than twice that of rows");
   }
   const bool has_scan = d.has_scan() || d.has_mixer(Mixer::kChannelScan);
   if (has_scan && !d.has_kernel_bias) refuse("recurrence whose convolution has no bias");
-  if (!d.renormalizes && d.architecture == "lfm2moe") refuse("shares of experts as they are");
-  if (!d.has_choice_bias && d.architecture == "lfm2moe") refuse("choice of experts without a bias");
+  if (architecture.gguf_has_choice_bias && !d.has_choice_bias) {
+    refuse("choice of experts without a bias");
+  }
 }
 
 /// llama.cpp has these numbers in its program, whatever a file says.
@@ -422,7 +415,7 @@ std::vector<NewGgufTensor> new_gguf_divisors(const Description& d) {
 
 std::vector<NewGgufTensor> new_gguf_unread(const Description& d) {
   std::vector<NewGgufTensor> tensors;
-  if (d.architecture != "gemma3n") return tensors;
+  if (!architecture_of_gguf(d.architecture).has_streams) return tensors;
   const formats::GgufType& small = *formats::gguf_type("Q4_0");
   const auto add = [&](const WeightId& id) {
     const std::vector<std::size_t> shape = shape_of(d, id);
@@ -441,22 +434,21 @@ std::vector<NewGgufTensor> new_gguf_unread(const Description& d) {
 }
 
 Description described_by_gguf(const Description& description) {
+  const Architecture& architecture = architecture_of_gguf(description.architecture);
   Description d = description;
   d.norm_offset = 0;
   d.has_log_decays = false;
-  if (d.positions == Positions::kRotary) {
-    d.pairing = architecture_of_gguf(d.architecture).gguf_pairing;
-  }
+  if (d.positions == Positions::kRotary) d.pairing = architecture.gguf_pairing;
   for (double* number :
        {&d.norm_epsilon, &d.score_cap, &d.logit_cap, &d.residual_factor, &d.share_factor}) {
     *number = rounded(*number);
   }
-  if (d.architecture.starts_with("granite")) {
+  if (architecture.has_factors) {
     d.embedding_factor = rounded(d.embedding_factor);
     d.score_scale = rounded(d.score_scale);
   }
-  const bool divides = architecture_of_gguf(d.architecture).divides_logits;
-  d.logit_factor = divides ? 1 / rounded(1 / d.logit_factor) : rounded(d.logit_factor);
+  d.logit_factor =
+      architecture.has_factors ? 1 / rounded(1 / d.logit_factor) : rounded(d.logit_factor);
   const double yarn = d.rotary.yarn.factor == 0 ? 1 : yarn_rotary_factor(d);
   const double growth = score_growth(d);
   d.rotary_factor = rounded(d.rotary_factor / yarn) * yarn;
@@ -490,15 +482,12 @@ formats::GgufKeys new_gguf_keys(const Description& d, const std::string& name) {
 }
 
 std::string new_gguf_warning(const Description& d) {
-  const bool has_windows = d.architecture == "gemma2" || d.architecture == "gemma3" ||
-                           d.architecture == "olmo2" || d.architecture == "cohere2" ||
-                           d.architecture == "exaone4" || d.architecture == "gpt-oss" ||
-                           d.architecture == "gemma4" || d.architecture == "gemma3n";
-  if (d.architecture == "gemma3n" && !is_published_gemma3n(d)) {
+  const Architecture& architecture = architecture_of_gguf(d.architecture);
+  if (architecture.has_streams && !is_published_gemma3n(d)) {
     return "llama.cpp knows gemma3n with 4 streams, a rank of 64, inputs of blocks of 256, keys in "
            "20 blocks and 10 sparse ones alone: it does not compute what this model does";
   }
-  if (d.window == 0 || has_windows) return "";
+  if (d.window == 0 || architecture.window_period != 0) return "";
   const std::string window = std::to_string(d.window);
   return "llama.cpp has no windows in the attention of " + d.architecture +
          ": it computes what this model does up to " + window + " tokens";

@@ -73,7 +73,7 @@ bool is_of_mixer(const Description& d, const NameRow& row) {
 std::vector<TensorPlace> places_of(const Description& whole, Naming naming, const WeightId& id) {
   const Description d = id.role >= WeightRole::kAttentionNorm ? whole.of_block(id.block) : whole;
   std::vector<TensorPlace> places;
-  const bool transposes_experts = d.architecture == "gpt-oss";
+  const bool transposes_experts = architecture_of_gguf(d.architecture).hf_transposes_experts;
   const auto add = [&](const NameRow& row) {
     const bool is_other_norm = row.contents == TensorContents::kFeedForwardNorm && d.has_post_norms;
     const bool is_other_query =

@@ -12,6 +12,7 @@ using testing::ElementsAre;
 
 Description of_sizes() {
   Description d;
+  d.architecture = "llama";
   d.blocks = 2;
   d.width = 8;
   d.vocabulary = 20;

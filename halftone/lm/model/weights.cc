@@ -9,6 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
+#include "halftone/lm/model/architectures.h"
 #include "halftone/lm/model/gguf_key_names.h"
 #include "halftone/lm/model/storage.h"
 
@@ -489,8 +490,10 @@ Weights::Weights(const Description& description, const formats::GgufFile& file)
     : weights_(find_weights(description, container_of(file), unused_)) {}
 
 Weights::Weights(const Description& description, const formats::SafetensorsFile& file)
-    : weights_(find_weights(description, container_of(file, description.architecture == "gpt2"),
-                            unused_)) {}
+    : weights_(find_weights(
+          description,
+          container_of(file, architecture_of_gguf(description.architecture).hf_transposes),
+          unused_)) {}
 
 Weights::Weights(const Description& description, const Llama2cFile& file)
     : weights_(find_weights(description, container_of(file), unused_)) {}
