@@ -246,7 +246,7 @@ TEST_F(ProgramQuantizeLanguage, RefusesWhatCannotBe) {
   expect_refused("--type Q9", 2, "expected one of ");
   expect_refused("--size 10kB", 4,
                  "types: budget bytes=10000 cannot be met with these choices: the least is ");
-  expect_refused("--bits-per-weight 1", 4, "1 bits per weight: budget bytes=");
+  expect_refused("--bits-per-weight 1", 4, "bits per weight: budget bytes=");
   expect_refused("--type 2x6 --tensor '*nothing*=2x6' " + kRows, 2, "matches no matrix");
   expect_refused("--type 2x6 --tensor nothing " + kRows, 2, "expected PATTERN=TYPE");
   const Outcome gguf = quantize("x.gguf", "--type Q4_0");

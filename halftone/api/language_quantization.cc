@@ -18,7 +18,6 @@
 #include "halftone/base/folder.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/paths.h"
-#include "halftone/base/printable.h"
 #include "halftone/formats/gguf/gguf_file.h"
 #include "halftone/lm/chat/model_texts.h"
 #include "halftone/lm/model/new_gguf.h"
@@ -275,8 +274,7 @@ class LanguageQuantizer {
     for (const auto& [id, types] : menu.types) {
       const lm::Weight& weight = model_.weights.at(id);
       smallest.emplace(id, types[0]);
-      const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
-      const std::size_t copies = is_expert ? model_.description.experts : 1;
+      const std::size_t copies = lm::stack_of(model_.description, id.role);
       weights += static_cast<double>(copies * weight.num_elements());
       for (const lm::WeightType* type : types) {
         sizes[id].push_back(
@@ -287,12 +285,10 @@ class LanguageQuantizer {
     std::optional<double>& bytes = menu.budget[compress::Measure::kBytes];
     menu.beside = static_cast<double>(bytes_of_others(smallest));
     if (job_.size_bytes) bytes = static_cast<double>(*job_.size_bytes);
-    std::string context = "types";
-    if (const std::optional<double> bits = job_.bits_per_weight) {
-      bytes = menu.beside + std::floor(*bits * weights / 8);
-      context = number_text(*bits) + " bits per weight";
+    if (job_.bits_per_weight) {
+      bytes = menu.beside + std::floor(*job_.bits_per_weight * weights / 8);
     }
-    with_context(context,
+    with_context(job_.bits_per_weight ? "bits per weight" : "types",
                  [&] { lm::check_budget(sizes, menu.budget, menu.beside, menu.tensor_of); });
     return menu;
   }

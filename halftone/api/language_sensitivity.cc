@@ -98,8 +98,7 @@ class Measurement {
   }
   [[nodiscard]] v0::SensitiveLayer matrix(const lm::WeightId& id) const {
     const lm::Weight& weight = model_.weights.at(id);
-    const bool is_expert = id.role >= lm::WeightRole::kExpertGate;
-    const std::size_t copies = is_expert ? model_.description.experts : 1;
+    const std::size_t copies = lm::stack_of(model_.description, id.role);
     const std::size_t elements = copies * weight.num_elements();
     return {.name = lm::canonical_name(model_.description, id),
             .op = {},

@@ -90,6 +90,9 @@ TEST_F(CppLanguageQuantize, ChoosesTypesForASize) {
   EXPECT_LE(report.output_bytes, 70000U);
   ASSERT_TRUE(report.predicted_loss.has_value());
   EXPECT_GT(*report.predicted_loss, 0);
+  ASSERT_GE(report.front.size(), 2U);
+  EXPECT_LT(report.front.front().bytes, report.front.back().bytes);
+  EXPECT_GT(report.front.front().loss, report.front.back().loss);
   const TypeRecipe types = load_type_recipe(path("types.toml"));
   EXPECT_GE(types.rules.size(), 15U);
   (void)quantize("again.safetensors", few_samples(types));

@@ -120,14 +120,15 @@ std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choi
   for (std::size_t i = 0; i < found.layers.size(); ++i) {
     const LayerSensitivity& layer = choice.layers[i];
     const compress::UnitSensitivity& unit = choice.units[units[i]];
-    std::vector<std::string> row = {clipped(found.layers[i].name),
-                                    fmt::format("{}/{}", layer.weight_bits, layer.activation_bits),
-                                    std::to_string(layer.bytes),
-                                    decibels_text(layer.sqnr_db),
-                                    decibels_text(layer.accumulated_sqnr_db),
-                                    loss_text(unit.loss),
-                                    loss_text(layer.weighted_error),
-                                    loss_text(unit.accumulated_loss.value_or(0))};
+    std::vector<std::string> row = {
+        clipped(found.layers[i].name),
+        fmt::format("{}/{}", layer.weight_bits, layer.activation_bits),
+        std::to_string(layer.bytes),
+        decibels_text(layer.sqnr_db),
+        decibels_text(layer.accumulated_sqnr_db),
+        loss_text(unit.loss),
+        loss_text(layer.weighted_error),
+        unit.accumulated_loss ? loss_text(*unit.accumulated_loss) : "-"};
     if (is_timed(found)) row.push_back(cost_text(layer.us));
     if (has_energy(found)) row.push_back(cost_text(layer.pj));
     table.add_row(std::move(row));

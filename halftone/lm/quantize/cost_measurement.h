@@ -15,9 +15,6 @@
 
 namespace halftone::lm {
 
-/// Types to choose from for each matrix.
-using TypeMenu = std::map<WeightId, std::vector<const WeightType*>>;
-
 /// The types of all matrices of a model that hold their rows: those of types_to_choose(), or of a
 /// list. Matrices that none holds are absent.
 /// @param names  of types; empty: types_to_choose(is_gguf, ...)

@@ -90,8 +90,7 @@ class MatrixWalker {
   [[nodiscard]] double work_of(const WeightId& id) const {
     const Description& d = job_.model.description;
     const Weight& weight = job_.model.weights.at(id);
-    const std::size_t copies = id.role >= WeightRole::kExpertGate ? d.experts : std::size_t{1};
-    const auto elements = static_cast<double>(copies * weight.num_elements());
+    const auto elements = static_cast<double>(stack_of(d, id.role) * weight.num_elements());
     const bool is_looked_up = id.role == WeightRole::kBlockInputTable;
     const double inputs = is_looked_up ? kLookUpWork : static_cast<double>(weight.inputs());
     const double fit = wanted_(id) ? kFitWork * inputs : 0;

@@ -246,16 +246,8 @@ std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id,
   return types_that_hold({"Q2_0", "Q4_0", "Q5_0", "Q8_0"}, cols);
 }
 
-TypeCosts measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
-                             const std::map<WeightId, std::vector<const WeightType*>>& types) {
-  TypeCosts costs;
-  measure_type_costs(job, gradients, types, costs);
-  return costs;
-}
-
 void measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
-                        const std::map<WeightId, std::vector<const WeightType*>>& types,
-                        TypeCosts& costs) {
+                        const TypeMenu& types, TypeCosts& costs) {
   const LossPredictor predictor(job, gradients);
   walk_matrices(
       job,

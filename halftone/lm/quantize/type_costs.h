@@ -21,6 +21,8 @@ struct TypeCost {
   double loss = 0;  ///< predicted divergence KL(float || quantized) in nats per token, by it alone
   std::size_t bytes = 0;
 };
+/// Types to choose from for each matrix.
+using TypeMenu = std::map<WeightId, std::vector<const WeightType*>>;
 using TypeCosts = std::map<WeightId, std::vector<TypeCost>>;
 
 /// The types to choose from for rows of this length: vector bases, for embedding and head those
@@ -36,14 +38,11 @@ std::vector<const WeightType*> types_to_choose(bool is_gguf, const WeightId& id,
 /// measure_squared_gradients() gives it and M the moments of the samples held out; for an embedding
 /// 1/2 sum_c s_c E[e_c^2] over the tokens of the samples; for a table that is both the sum. Experts
 /// count as often as a token passes one.
-/// @param types  the types to choose from for each matrix; none are not measured
+/// @param types  matrices without a type are not measured
 /// @param costs  of an earlier, interrupted run: new ones are added to them as they are measured
 /// @throws Error as walk_matrices()
-TypeCosts measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
-                             const std::map<WeightId, std::vector<const WeightType*>>& types);
 void measure_type_costs(const MatrixWalkJob& job, const SquaredGradients& gradients,
-                        const std::map<WeightId, std::vector<const WeightType*>>& types,
-                        TypeCosts& costs);
+                        const TypeMenu& types, TypeCosts& costs);
 
 /// Tensors by the matrices that they hold.
 using TensorsOfMatrices = std::map<WeightId, std::string>;

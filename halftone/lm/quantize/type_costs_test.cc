@@ -141,13 +141,14 @@ TEST(TypeCosts, FallWithMoreBits) {
     Samples samples{8, {}, {}};
     for (TokenId i = 0; i < 8; ++i) samples.fit.push_back({i, 1, i, 3, 39 - i, 5, 6, i});
     const Folding folding(model, {.rotates = true, .seed = 1});
-    std::map<WeightId, std::vector<const WeightType*>> types;
+    TypeMenu types;
     for (const WeightId& id : matrices_to_fit(model.description)) {
       types[id] = {&weight_type("4x8"), &weight_type("2x6"), &weight_type("2x10")};
     }
     const SquaredGradients gradients =
         measure_squared_gradients(model.description, model.weights, samples.fit);
-    const TypeCosts costs = measure_type_costs({model, folding, samples}, gradients, types);
+    TypeCosts costs;
+    measure_type_costs({model, folding, samples}, gradients, types, costs);
     ASSERT_EQ(costs.size(), types.size());
     for (const auto& [id, list] : costs) {
       ASSERT_EQ(list.size(), 3U);
@@ -173,9 +174,9 @@ TEST(TypeCosts, OfTheTableOfBlockInputsAreThoseOfItsRows) {
   for (int i = 0; i < 64; ++i) gradients.block_inputs.push_back(1 + i % 5);
   const WeightId table{.role = WeightRole::kBlockInputTable};
   const WeightType& type = weight_type("Q4_0");
-  const TypeCosts costs =
-      measure_type_costs({.model = model, .folding = folding, .samples = samples, .piece = 2 * 64},
-                         gradients, {{table, {&type}}});
+  TypeCosts costs;
+  measure_type_costs({.model = model, .folding = folding, .samples = samples, .piece = 2 * 64},
+                     gradients, {{table, {&type}}}, costs);
   const std::vector<float> values = model.weights.at(table).decode();
   const compress::MatrixFitOptions quick = {.feedback = true, .candidates = 2, .sweeps = 0};
   const auto fit =

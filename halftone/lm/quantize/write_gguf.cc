@@ -108,9 +108,7 @@ std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& mod
                                const TypeChoice& choice) {
   std::set<std::string> fitted;
   for (const auto& [id, type] : choice) {
-    const std::size_t experts =
-        id.role >= WeightRole::kExpertGate ? model.description.experts : std::size_t{1};
-    for (std::size_t e = 0; e < experts; ++e) {
+    for (std::size_t e = 0; e < stack_of(model.description, id.role); ++e) {
       fitted.insert(model.weights.at({id.role, id.block, id.part, e}).tensor);
     }
   }
