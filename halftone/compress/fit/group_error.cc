@@ -90,12 +90,13 @@ double relative_output_error(MatrixView<const float> weights, MatrixView<const f
 }
 
 double predicted_loss(std::span<const double> errors, std::span<const double> sensitivities) {
-  if (errors.size() != sensitivities.size()) {
+  const std::size_t count = sensitivities.size();
+  if (count == 0 || errors.size() % count != 0) {
     fail(ErrorKind::kShape, "predicted loss: " + std::to_string(errors.size()) + " errors and " +
-                                std::to_string(sensitivities.size()) + " sensitivities");
+                                std::to_string(count) + " sensitivities");
   }
   double sum = 0;
-  for (std::size_t o = 0; o < errors.size(); ++o) sum += sensitivities[o] * errors[o];
+  for (std::size_t o = 0; o < errors.size(); ++o) sum += sensitivities[o % count] * errors[o];
   return sum / 2;
 }
 

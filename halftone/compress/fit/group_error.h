@@ -26,9 +26,9 @@ double relative_output_error(MatrixView<const float> weights, MatrixView<const f
                              MatrixView<const float> moments);
 
 /// The increase of the loss to second order: 1/2 sum_o s_o errors_o.
-/// @param errors         [o] as output_errors() gives them
+/// @param errors         [k o] as output_errors() gives them, of k matrices below each other
 /// @param sensitivities  [o] E[g^2], g the gradient of the log-likelihood at an output
-/// @throws Error kShape if the sizes differ
+/// @throws Error kShape if the errors are no multiple of the sensitivities
 double predicted_loss(std::span<const double> errors, std::span<const double> sensitivities);
 
 }  // namespace halftone::compress

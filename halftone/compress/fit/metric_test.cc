@@ -156,6 +156,7 @@ TEST(GroupErrors, AreThoseOfTheOutputs) {
   const MatrixView<const float> zero(zeros, 2, 2);
   EXPECT_EQ(relative_output_error(zero, zero, m), 0);
   EXPECT_EQ(predicted_loss(output_errors(w, q, m), std::vector<double>{2, 0.5}), 5.5);
+  EXPECT_EQ(predicted_loss(output_errors(w, q, m), std::vector<double>{2}), 13) << "stacked rows";
 }
 
 TEST(GroupErrors, AreTheSameForManyRows) {

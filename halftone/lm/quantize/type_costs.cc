@@ -98,15 +98,13 @@ class LossPredictor {
   [[nodiscard]] double output_loss(MatrixView<const float> errors, MatrixView<const float> moments,
                                    const std::vector<double>& gradients, const WeightId& id) const {
     const std::vector<float> nothing(errors.size());
-    const std::vector<double> squares = compress::output_errors(
-        errors, MatrixView<const float>(nothing, errors.rows(), errors.cols()), moments);
-    double sum = 0;
-    for (std::size_t o = 0; o < squares.size(); ++o) {
-      sum += gradients[o % gradients.size()] * squares[o];
-    }
-    if (id.role < WeightRole::kExpertGate) return sum / 2;
+    const double loss = compress::predicted_loss(
+        compress::output_errors(
+            errors, MatrixView<const float>(nothing, errors.rows(), errors.cols()), moments),
+        gradients);
+    if (id.role < WeightRole::kExpertGate) return loss;
     const Description& d = job_.model.description;
-    return sum / 2 * static_cast<double>(d.active_experts) / static_cast<double>(d.experts);
+    return loss * static_cast<double>(d.active_experts) / static_cast<double>(d.experts);
   }
   /// Of errors of rows that tokens look up.
   static double table_loss(MatrixView<const float> errors, const std::vector<double>& gradients,
