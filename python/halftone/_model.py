@@ -61,9 +61,7 @@ class RunOptions(NamedTuple):
         return native.Plan.make(network, batch, self.threads, how)
 
 
-def execution(
-    float_activations: bool, float_order: str, device: str = "cpu"
-) -> native.Execution:
+def execution(float_activations: bool, float_order: str, device: str = "cpu") -> native.Execution:
     if float_order not in ("fastest", "fixed"):
         raise ValueError(f"float_order: expected 'fastest' or 'fixed', found {float_order!r}")
     return native.Execution(not float_activations, float_order == "fixed", device)
