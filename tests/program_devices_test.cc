@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/program.h"
+#include "tests/tiny_language_model.h"
 
 namespace halftone {
 namespace {
@@ -30,6 +31,19 @@ TEST_F(Program, ListsDevicesAndWhatIsMissing) {
     }
   }
   EXPECT_TRUE(has_opencl && has_cuda);
+}
+
+TEST_F(Program, ChoosesTheBestDeviceAndSaysWhich) {
+  const TinyLanguageModel tiny{path("tiny.bin")};
+  const std::string arguments = "generate " + tiny.path() + " --tokenizer " + tiny.tokenizer() +
+                                " -p ab -n 4 --json --device ";
+  const Outcome cpu = run(arguments + "cpu");
+  if (cpu.code == 4) GTEST_SKIP() << cpu.err;
+  const Outcome best = run(arguments + "auto");
+  EXPECT_EQ(best.code, 0) << best.err;
+  EXPECT_THAT(best.err, testing::StartsWith("device: "));
+  EXPECT_EQ(json::parse(best.out)["tokens"], json::parse(cpu.out)["tokens"]);
+  EXPECT_EQ(run(arguments + "auto -q").err, "");
 }
 
 }  // namespace

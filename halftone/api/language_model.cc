@@ -15,7 +15,8 @@ namespace halftone {
 LanguageModel LanguageModel::open(const std::filesystem::path& path, const OpenOptions& options) {
   lm::ModelTexts texts = lm::read_model_texts(path, options.tokenizer);
   OpenedTokenModel opened = open_token_model(path, options);
-  return {path.string(), std::move(texts), std::move(opened.model), opened.trained_context};
+  return {path.string(), std::move(texts), std::move(opened.model), opened.trained_context,
+          std::move(opened.device)};
 }
 
 std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view text,

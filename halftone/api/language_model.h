@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +25,8 @@ namespace halftone {
 struct OpenOptions : v0::LanguageModelOptions {
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
   int threads = 0;  ///< 0: those of the process
+  /// Gets a line with the device that "auto" chose, and why; may be empty.
+  std::function<void(const std::string&)> on_device{};
 
   /// Takes what these options have too.
   void set_execution(const runtime::ExecutionOptions& execution) {
@@ -41,14 +44,18 @@ class LanguageModel {
   static LanguageModel open(const std::filesystem::path& path, const OpenOptions& options = {});
   /// @param name             in messages
   /// @param trained_context  tokens that the model was trained for; 0: not known
+  /// @param device           where it runs
   LanguageModel(std::string name, lm::ModelTexts texts, std::unique_ptr<lm::TokenModel> model,
-                std::size_t trained_context = 0)
+                std::size_t trained_context = 0, std::string device = "cpu")
       : name_(std::move(name)),
         texts_(std::move(texts)),
         model_(std::move(model)),
-        trained_context_(trained_context) {}
+        trained_context_(trained_context),
+        device_(std::move(device)) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// Where it runs: "cpu", "cuda", "opencl:0".
+  [[nodiscard]] const std::string& device() const { return device_; }
   [[nodiscard]] const lm::ModelTexts& texts() const { return texts_; }
   [[nodiscard]] const lm::Tokenizer& tokenizer() const { return texts_.tokenizer; }
   [[nodiscard]] lm::TokenModel& model() { return *model_; }
@@ -87,6 +94,7 @@ class LanguageModel {
   lm::ModelTexts texts_;
   std::unique_ptr<lm::TokenModel> model_;
   std::size_t trained_context_;
+  std::string device_;
 };
 
 /// Whether a path is read as a language model: *.gguf, *.safetensors, *.bin, a folder.

@@ -6,6 +6,7 @@
 #include "halftone/api/memory_speed.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
+#include "halftone/api/token_model.h"
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
 #include "halftone/lm/generate/testing.h"
@@ -43,6 +44,42 @@ TEST(LanguageModels, ContinueAText) {
   control.control = true;
   EXPECT_EQ(generate_text(model, "x</s>", control).reused_tokens, 1U);
   EXPECT_FALSE(generate_text(model, "x", control).begins_twice);
+}
+
+/// What open_on_chosen() says, where the device fails with an error of this kind.
+std::string said_of_failing(ErrorKind kind, std::string& device) {
+  std::string said;
+  const auto open = [&](const std::string& name) -> std::unique_ptr<lm::TokenModel> {
+    if (!name.empty()) fail(kind, "no kernel");
+    return std::make_unique<lm::ParrotModel>(259, 10, std::vector<lm::TokenId>{1});
+  };
+  device = open_on_chosen({"cuda:1", "Card"}, open, [&](const std::string& line) {
+             said = line;
+           }).device;
+  return said;
+}
+
+TEST(LanguageModels, RunOnTheProcessorWhatTheBestDeviceCannotRun) {
+  std::string device;
+  for (const ErrorKind kind : {ErrorKind::kUnsupported, ErrorKind::kDevice}) {
+    EXPECT_EQ(said_of_failing(kind, device),
+              "device: cpu: cuda:1 does not run this model: no kernel");
+    EXPECT_EQ(device, "cpu");
+  }
+  expect_error(ErrorKind::kShape, "no kernel",
+               [&] { return said_of_failing(ErrorKind::kShape, device); });
+}
+
+TEST(LanguageModels, RunOnTheChosenDevice) {
+  std::string asked = "none";
+  const auto open = [&](const std::string& name) -> std::unique_ptr<lm::TokenModel> {
+    asked = name;
+    return std::make_unique<lm::ParrotModel>(259, 10, std::vector<lm::TokenId>{1});
+  };
+  EXPECT_EQ(open_on_chosen({"cuda:1", "Card"}, open, {}).device, "cuda:1");
+  EXPECT_EQ(asked, "cuda:1");
+  EXPECT_EQ(open_on_chosen({"cpu", "no card"}, open, {}).device, "cpu");
+  EXPECT_EQ(asked, "");
 }
 
 TEST(LanguageModels, Converse) {

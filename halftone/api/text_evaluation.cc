@@ -102,6 +102,7 @@ std::optional<LanguageModel> open_reference(const std::filesystem::path& path, O
   open.float_activations = true;
   open.cache = "float32";
   open.lora.clear();
+  open.device.clear();  // float activations are for the processor
   return LanguageModel::open(path, open);
 }
 

@@ -46,32 +46,62 @@ std::size_t context_bytes(const lm::Description& d, std::size_t context,
 
 }  // namespace
 
-OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options) {
+OpenedTokenModel open_on_chosen(const gpu::ChosenDevice& choice, const OpenOnDevice& open,
+                                const std::function<void(const std::string&)>& say) {
+  OpenedTokenModel opened{.device = choice.id};
+  std::string reason = choice.reason;
+  if (choice.id != "cpu") {
+    try {
+      opened.model = open(choice.id);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported && error.kind() != ErrorKind::kDevice) throw;
+      reason = choice.id + " does not run this model: " + error.what();
+      opened.device = "cpu";
+    }
+  }
+  if (opened.model == nullptr) opened.model = open("");
+  if (say) say("device: " + opened.device + ": " + reason);
+  return opened;
+}
+
+OpenedTokenModel open_token_model(const std::filesystem::path& path,
+                                  const OpenOptions& options) {
   check_sequences(options.sequences);
   const ir::CacheNumbers cache = cache_named(options.cache);
   const lm::Model model = lm::open_model(path);
   const std::size_t context = options.context.value_or(0) != 0
                                   ? *options.context
                                   : std::min(kUsualContext, model.description.context);
-  const std::string device = options.device == "cpu" ? "" : options.device;
-  if (context <= std::size_t{1} << 31 && device.empty()) {
+  const bool uses_processor = options.device.empty() || options.device == "cpu";
+  if (context <= std::size_t{1} << 31 && uses_processor) {
     require_memory(context_bytes(model.description, context, options),
                    path.string() + ": a context of " + std::to_string(context) + " tokens");
   }
   std::optional<lm::Adapter> adapter;
   if (!options.lora.empty()) adapter = lm::Adapter::open(options.lora, model.description);
-  lm::DecoderGraphs graphs = with_context(path.string(), [&] {
-    return lm::build_decoder(model.description, model.weights,
-                             {options.sequences, context, cache, adapter ? &*adapter : nullptr});
-  });
-  const int threads = options.threads != 0 ? options.threads : num_threads();
-  return {std::make_unique<lm::Decoder>(
-              std::move(graphs),
-              lm::DecoderOptions{.threads = threads,
-                                 .execution = {.int8_activations = !options.float_activations,
-                                               .float_order = options.float_order},
-                                 .device = device}),
-          model.description.context};
+  const auto open = [&](const std::string& device) -> std::unique_ptr<lm::TokenModel> {
+    lm::DecoderGraphs graphs = with_context(path.string(), [&] {
+      return lm::build_decoder(
+          model.description, model.weights,
+          {options.sequences, context, cache, adapter ? &*adapter : nullptr});
+    });
+    const int threads = options.threads != 0 ? options.threads : num_threads();
+    return std::make_unique<lm::Decoder>(
+        std::move(graphs),
+        lm::DecoderOptions{.threads = threads,
+                           .execution = {.int8_activations = !options.float_activations,
+                                         .float_order = options.float_order},
+                           .device = device});
+  };
+  OpenedTokenModel opened;
+  if (options.device == "auto") {
+    opened = open_on_chosen(gpu::choose_device(), open, options.on_device);
+  } else {
+    opened = {.model = open(uses_processor ? "" : options.device),
+              .device = uses_processor ? "cpu" : options.device};
+  }
+  opened.trained_context = model.description.context;
+  return opened;
 }
 
 }  // namespace halftone

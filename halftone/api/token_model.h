@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "halftone/api/language_model.h"
+#include "halftone/gpu/choose.h"
 #include "halftone/lm/generate/token_model.h"
 
 namespace halftone {
@@ -14,7 +17,17 @@ namespace halftone {
 struct OpenedTokenModel {
   std::unique_ptr<lm::TokenModel> model;
   std::size_t trained_context = 0;  ///< tokens that it was trained for; 0: not known
+  std::string device{};             ///< "cpu", or as asked for; never "auto"
 };
+
+/// A model that runs on a device; "" is the processor.
+using OpenOnDevice = std::function<std::unique_ptr<lm::TokenModel>(const std::string& device)>;
+
+/// A model on the chosen device, or on the processor if that device lacks kernels or memory for it.
+/// @param say  gets the device and why; may be empty
+/// @throws Error as `open`
+OpenedTokenModel open_on_chosen(const gpu::ChosenDevice& choice, const OpenOnDevice& open,
+                                const std::function<void(const std::string&)>& say);
 
 /// @param path  as in LanguageModel::open()
 /// @throws Error kUnsupported if models of this kind are not run; kMemory if there is too little

@@ -44,6 +44,7 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   OpenOptions open = options.open;
   open.context = context_for(how);
   open.set_execution(options.execution);
+  open.on_device = device_output(options.common, machine);
   LanguageModel model = LanguageModel::open(options.model, open);
   const LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);

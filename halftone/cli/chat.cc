@@ -145,7 +145,9 @@ ChatOptions chat_options(const ChatVerbOptions& options) {
 void run(const ChatVerbOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  LanguageModel model = LanguageModel::open(options.language.model, options.language.open);
+  OpenOptions open = options.language.open;
+  open.on_device = device_output(options.common, machine);
+  LanguageModel model = LanguageModel::open(options.language.model, open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const ChatOptions how = chat_options(options);
   if (options.prints_prompt) {

@@ -40,6 +40,7 @@ void run_on_text(const EvalOptions& options, const Machine& machine) {
   const std::vector<TextFileEvaluation> evaluations = [&] {
     Progress progress(options.common, machine);
     job.progress = progress.sink();
+    job.open.on_device = [&](const std::string& line) { progress.print_line(line); };
     return evaluate_text_files(job);
   }();
   std::cout << (options.common.json ? report::to_json(evaluations)

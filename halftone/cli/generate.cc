@@ -40,7 +40,9 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
   const std::string prompt = prompt_of(options);
   v0::GenerateOptions generation = options.generation;
   generation.sampling.seed = options.common.seed;
-  LanguageModel model = LanguageModel::open(options.language.model, options.language.open);
+  OpenOptions open = options.language.open;
+  open.on_device = device_output(options.common, machine);
+  LanguageModel model = LanguageModel::open(options.language.model, open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const Interruption interruption;
   const lm::Generation found =

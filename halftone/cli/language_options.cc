@@ -38,6 +38,11 @@ std::vector<CLI::Option*> add_open_fields(CLI::App& verb, OpenOptions& open,
   return options;
 }
 
+std::function<void(const std::string&)> device_output(const CommonOptions& common,
+                                                      const Machine& machine) {
+  return [&](const std::string& line) { Progress(common, machine).print_line(line); };
+}
+
 CalibrationOptions add_calibration_options(CLI::App& verb,
                                            std::vector<std::filesystem::path>& texts,
                                            bool& is_synthetic, const std::string& use) {

@@ -31,6 +31,10 @@ inline constexpr const char* kLanguageModelText =
 /// @return  their options
 std::vector<CLI::Option*> add_open_fields(CLI::App& verb, OpenOptions& open,
                                           std::initializer_list<std::string_view> names);
+/// Writes the device that `--device auto` chose to standard error, unless it is to be quiet.
+/// @return  OpenOptions::on_device; the arguments must outlive it
+std::function<void(const std::string&)> device_output(const CommonOptions& common,
+                                                      const Machine& machine);
 /// Adds the model, --tokenizer, --context, --cache, --lora, --device and --float-activations.
 void add_language_options(CLI::App& verb, LanguageOptions& options);
 /// Adds -n, the options of sampling and --stop.

@@ -55,7 +55,11 @@ TEST_F(CppLanguage, RunsOnDevicesWithTheSameLogits) {
     if (!device.problem.empty()) continue;
     LanguageModel there = open({.device = device.id});
     EXPECT_EQ(there.append_for_all(tokens), want) << device.id;
+    EXPECT_EQ(there.device(), device.id);
   }
+  LanguageModel best = open({.device = "auto"});
+  EXPECT_EQ(best.append_for_all(tokens), want) << best.device();
+  EXPECT_NE(best.device(), "auto");
 }
 
 TEST(CppDevices, BeginWithTheProcessor) {

@@ -66,6 +66,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path,
 }
 
 const std::string& LanguageModel::name() const { return state_->model.name(); }
+const std::string& LanguageModel::device() const { return state_->model.device(); }
 std::size_t LanguageModel::vocabulary() const { return state_->model.model().vocabulary(); }
 std::size_t LanguageModel::context() const { return state_->model.model().context(); }
 std::size_t LanguageModel::sequences() const { return state_->model.model().sequences(); }

@@ -31,7 +31,7 @@ DeviceName parse_name(std::string_view id) {
   }
   if (is_name) return name;
   fail(ErrorKind::kUsage,
-       "device: expected cpu, opencl, cuda or one with a number, such as "
+       "device: expected auto, cpu, opencl, cuda or one with a number, such as "
        "opencl:0, found '" +
            std::string(id) + "'");
 }

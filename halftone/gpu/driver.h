@@ -24,7 +24,8 @@ struct DeviceInfo {
   std::string name{};    ///< "NVIDIA H100 80GB HBM3"
   std::string driver{};  ///< its name and version
   std::uint64_t memory_bytes = 0;
-  int units = 0;  ///< multiprocessors, or compute units
+  int units = 0;              ///< multiprocessors, or compute units
+  bool is_processor = false;  ///< OpenCL on the processor
   /// What programs are compiled for: "sm_90", or the version of OpenCL C.
   std::string target{};
   /// Why Halftone cannot use the device, and what to do; empty if it can.

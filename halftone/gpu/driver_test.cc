@@ -13,7 +13,7 @@ using DriverOnDevice = OnDevice;
 
 TEST(Devices, AreNamedByInterfaceAndNumber) {
   for (const char* name : {"", "gpu", "opencl:", "opencl:-1", "opencl:x", "cuda:1.5", "cuda:0 "}) {
-    expect_error(ErrorKind::kUsage, "expected cpu, opencl, cuda",
+    expect_error(ErrorKind::kUsage, "expected auto, cpu, opencl, cuda",
                  [&] { return open_device(name); });
   }
 }

@@ -119,6 +119,8 @@ DeviceInfo describe(const Found& found, int index) {
   info.memory_bytes = device_number<std::uint64_t>(found.device, opencl::kGlobalBytes);
   info.units = device_number<int>(found.device, opencl::kComputeUnits);
   info.target = device_text(found.device, opencl::kLanguageVersion);
+  info.is_processor =
+      (device_number<opencl::Bits>(found.device, opencl::kType) & opencl::kProcessor) != 0;
   info.problem = problem_of(found.device);
   return info;
 }

@@ -29,6 +29,7 @@ inline constexpr Bits kReadWrite = 1;
 inline constexpr std::uint32_t kBlocking = 1;
 
 // Properties of devices.
+inline constexpr std::uint32_t kType = 0x1000;
 inline constexpr std::uint32_t kComputeUnits = 0x1002;
 inline constexpr std::uint32_t kMaxGroupThreads = 0x1004;
 inline constexpr std::uint32_t kFloatConfig = 0x101B;
@@ -39,6 +40,7 @@ inline constexpr std::uint32_t kDriverVersion = 0x102D;
 inline constexpr std::uint32_t kLanguageVersion = 0x103D;
 inline constexpr std::uint32_t kPlatformVersion = 0x0901;
 inline constexpr std::uint32_t kPlatformName = 0x0902;
+inline constexpr Bits kProcessor = 2;  ///< of kType
 // Bits of kFloatConfig.
 inline constexpr Bits kHasDenormals = 1;
 inline constexpr Bits kHasNan = 2;

@@ -102,6 +102,10 @@ halftone_status halftone_language_model_load(const halftone_context* context, co
 
 void halftone_language_model_destroy(halftone_language_model* model) noexcept { take_back(model); }
 
+const char* halftone_language_model_device(const halftone_language_model* model) noexcept {
+  return model == nullptr ? "" : model->state->model.device().c_str();
+}
+
 size_t halftone_language_model_vocabulary(const halftone_language_model* model) noexcept {
   return model == nullptr ? 0 : model->state->model.model().vocabulary();
 }

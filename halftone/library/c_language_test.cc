@@ -398,6 +398,13 @@ TEST_F(CLanguage, RefusesWhatIsNotThere) {
   options.device = "opencl:99";
   EXPECT_FAILS(halftone_language_model_load(context_, tiny_.path().c_str(), &options, &model),
                HALFTONE_DEVICE, "no device opencl:99");
+  options.device = "auto";
+  ASSERT_EQ(halftone_language_model_load(context_, tiny_.path().c_str(), &options, &model),
+            HALFTONE_OK);
+  EXPECT_STRNE(halftone_language_model_device(model), "auto");
+  EXPECT_STRNE(halftone_language_model_device(model), "");
+  EXPECT_STREQ(halftone_language_model_device(nullptr), "");
+  halftone_language_model_destroy(model);
   options.device = nullptr;
   EXPECT_FAILS(halftone_language_model_load(nullptr, "a.gguf", nullptr, &model), HALFTONE_USAGE,
                "context: expected a pointer, found NULL");

@@ -67,7 +67,8 @@ typedef struct halftone_language_options {
   const char* lora;      /**< low-rank changes of matrices: a folder of the package peft, or a GGUF
                               file; NULL: none */
   const char* device;    /**< a graphics card such as "opencl:0" or "cuda", which gives the same
-                              logits; NULL or "cpu": the processor */
+                              logits; NULL or "cpu": the processor; "auto": the best card, or the
+                              processor where none can run the model */
 } halftone_language_options;
 
 /** Opens a GGUF file, a folder of Hugging Face (config.json, *.safetensors, tokenizer.json) or a
@@ -84,6 +85,10 @@ HALFTONE_API halftone_status halftone_language_model_load(
 /** Ends a handle; NULL does nothing. */
 HALFTONE_API void halftone_language_model_destroy(halftone_language_model* model) HALFTONE_NOEXCEPT;
 
+/** Where it runs: "cpu", or a graphics card as options.device named it; "" if `model` is NULL. The
+ *  text lives as long as the model. */
+HALFTONE_API const char* halftone_language_model_device(const halftone_language_model* model)
+    HALFTONE_NOEXCEPT;
 /** Logits for each token: at least as many as the tokenizer has tokens. 0 if `model` is NULL. */
 HALFTONE_API size_t halftone_language_model_vocabulary(const halftone_language_model* model)
     HALFTONE_NOEXCEPT;

@@ -45,10 +45,11 @@ HALFTONE_VERSIONED namespace v0 {
     static LanguageModel open(const std::filesystem::path& path,
                               const LanguageModelOptions& options = {});
 
-    [[nodiscard]] const std::string& name() const;  ///< in messages: that of its file
-    [[nodiscard]] std::size_t vocabulary() const;   ///< logits for each token
-    [[nodiscard]] std::size_t context() const;      ///< tokens that a sequence may have
-    [[nodiscard]] std::size_t sequences() const;    ///< that it remembers
+    [[nodiscard]] const std::string& name() const;    ///< in messages: that of its file
+    [[nodiscard]] const std::string& device() const;  ///< where it runs: "cpu", "cuda", "opencl:0"
+    [[nodiscard]] std::size_t vocabulary() const;     ///< logits for each token
+    [[nodiscard]] std::size_t context() const;        ///< tokens that a sequence may have
+    [[nodiscard]] std::size_t sequences() const;      ///< that it remembers
     [[nodiscard]] Token begin_token() const;  ///< in front of every text; kNoToken if there is none
     [[nodiscard]] bool is_end_token(Token token) const;  ///< whether it ends a text or an answer
 

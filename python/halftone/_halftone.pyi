@@ -372,6 +372,9 @@ class LanguageModel:
     def name(self) -> str: ...
 
     @property
+    def device(self) -> str: ...
+
+    @property
     def vocabulary(self) -> int: ...
 
     @property

@@ -169,6 +169,11 @@ class LanguageModel:
         return self._model.name
 
     @property
+    def device(self) -> str:
+        """Where it runs: "cpu", "cuda" or "opencl:0"."""
+        return self._model.device
+
+    @property
     def vocabulary(self) -> int:
         """Logits for each token."""
         return self._model.vocabulary

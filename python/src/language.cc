@@ -225,6 +225,7 @@ void bind_other_options(nb::module_& module) {
 
 void bind_facts(nb::class_<PythonLanguageModel>& model) {
   model.def_prop_ro("name", [](const PythonLanguageModel& m) { return m.model().name(); })
+      .def_prop_ro("device", [](const PythonLanguageModel& m) { return m.model().device(); })
       .def_prop_ro("vocabulary",
                    [](const PythonLanguageModel& m) { return m.model().model().vocabulary(); })
       .def_prop_ro("context",

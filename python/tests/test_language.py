@@ -64,7 +64,9 @@ def test_devices_have_the_same_logits(model: ht.LanguageModel, files: Path) -> N
     for device in found:
         if device.problem is None:
             there = opened(files, device=device.id)
+            assert there.device == device.id
             np.testing.assert_array_equal(there.append([1, SPACE, token_of("a")]), want)
+    assert opened(files, device="auto").device in {device.id for device in found}
     with pytest.raises(RuntimeError, match="no device opencl:99"):
         opened(files, device="opencl:99")
 

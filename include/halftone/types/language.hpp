@@ -31,8 +31,9 @@ HALFTONE_VERSIONED namespace v0 {
     bool float_activations = false;  ///< round no inputs of layers to 8 bits; decode the weights
     /// Low-rank changes of matrices: a folder of the package peft, or a GGUF file; empty: none.
     std::filesystem::path lora{};
-    /// "cpu", or a graphics card as devices() names them: "opencl:0", or "cuda" for the first one.
-    /// Logits have the same bits.
+    /// "cpu", a graphics card as devices() names them: "opencl:0", or "cuda" for the first one; or
+    /// "auto": the best card, or the processor where none can run the model. Logits have the same
+    /// bits.
     std::string device = "cpu";
     Resources resources{};  ///< of all calls
   };
