@@ -10,6 +10,7 @@
 
 #include "halftone/accel/estimate.h"
 #include "halftone/accel/workload.h"
+#include "halftone/types/hardware.hpp"
 
 namespace halftone::lm {
 struct Model;
@@ -75,11 +76,7 @@ struct LanguageSettings {
 Workload language_workload(const LanguageWorkload& model, const LanguageSettings& settings,
                            std::size_t tokens, std::size_t context);
 
-struct BatchPoint {
-  std::size_t batch = 1;
-  double seconds = 0;  ///< of one step, a token for each sequence
-  [[nodiscard]] double tokens_per_s() const { return static_cast<double>(batch) / seconds; }
-};
+using v0::BatchPoint;
 
 struct LanguageEstimate {
   LanguageWorkload model;

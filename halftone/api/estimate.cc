@@ -16,6 +16,47 @@
 #include "halftone/lm/model/open_model.h"
 
 namespace halftone {
+namespace {
+
+accel::Number number_of(int bits, const char* option) {
+  constexpr int kMinFloatBits = 16;
+  constexpr int kMaxBits = 32;
+  if (bits < 1 || bits > kMaxBits) {
+    fail(ErrorKind::kUsage,
+         std::string(option) + ": expected 1 to 32 bits, found " + std::to_string(bits));
+  }
+  return {bits, bits >= kMinFloatBits};
+}
+
+accel::LanguageSettings settings_of(const LanguageEstimateOptions& options) {
+  if (options.batch == 0 || options.prompt == 0 || options.context == 0) {
+    fail(ErrorKind::kUsage, "batch, prompt, context: expected 1 or more of each");
+  }
+  return {.weights = number_of(options.weight_bits.value_or(16), "weight bits"),
+          .activations = number_of(options.activation_bits, "activation bits"),
+          .cache = number_of(options.cache_bits, "cache bits"),
+          .group = options.group_size,
+          .batch = options.batch,
+          .prompt = options.prompt,
+          .context = options.context};
+}
+
+accel::LanguageWorkload workload_in(const std::filesystem::path& path,
+                                    const LanguageEstimateOptions& options) {
+  if (!is_language_model(path)) {
+    const std::vector<std::byte> bytes = read_file(path);
+    return accel::parse_language_model({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                       path.string());
+  }
+  if (options.weight_bits || options.group_size != 0) {
+    fail(ErrorKind::kUsage, path.string() +
+                                ": its weights have bits of their own; expected no "
+                                "weight bits and no group size");
+  }
+  return accel::language_model_of(lm::open_model(path), path.string());
+}
+
+}  // namespace
 
 accel::Accelerator accelerator_of(const std::string& description) {
   return is_description_text(description) ? accel::parse_accelerator(description, "accelerator")
@@ -96,13 +137,13 @@ std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
   return results;
 }
 
-accel::LanguageWorkload load_language_model(const std::filesystem::path& path) {
-  if (is_language_model(path)) {
-    return accel::language_model_of(lm::open_model(path), path.string());
-  }
-  const std::vector<std::byte> bytes = read_file(path);
-  return accel::parse_language_model({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                                     path.string());
+accel::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
+                                                const accel::Accelerator& accelerator,
+                                                const LanguageEstimateOptions& options) {
+  const accel::LanguageSettings settings = settings_of(options);
+  const accel::EstimateOptions how{accel::model_named(options.method),
+                                   {options.devices, accel::split_named(options.split)}};
+  return accel::estimate_language(workload_in(path, options), settings, accelerator, how);
 }
 
 }  // namespace halftone

@@ -57,9 +57,15 @@ std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
                                        const accel::Accelerator& accelerator,
                                        const accel::ExecuteOptions& options = {});
 
-/// Reads config.json of a language model, whose weights have the bits that settings say; or a file
-/// that has the weights too (see is_language_model()), each in its own type.
-/// @throws Error kIo, and as accel::parse_language_model() or lm::open_model()
-accel::LanguageWorkload load_language_model(const std::filesystem::path& path);
+using v0::LanguageEstimateOptions;
+
+/// A language model by its shape, config.json, whose weights have the bits that options say; or a
+/// file that has the weights too (see is_language_model()), each in its own type.
+/// @throws Error kUsage for bits outside 1 to 32, for no tokens or sequences, and for bits and
+///         groups of the weights of a file; kIo; as accel::parse_language_model(), lm::open_model()
+///         and accel::estimate()
+accel::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
+                                                const accel::Accelerator& accelerator,
+                                                const LanguageEstimateOptions& options);
 
 }  // namespace halftone

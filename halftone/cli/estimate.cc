@@ -42,8 +42,7 @@ struct EstimateOptions {
   bool execute = false;
   std::string product;         ///< "1000x784x10"
   std::string language_model;  ///< config.json
-  accel::LanguageSettings language;
-  int cache_bits = 16;
+  LanguageEstimateOptions language;
   std::string timeline;
   std::string roofline;
   CLI::App* verb = nullptr;                   ///< whose options are checked
@@ -155,14 +154,15 @@ void print_estimate(const EstimateOptions& options, const Result& result,
 
 void run_language(const EstimateOptions& options, const accel::Accelerator& accelerator) {
   const std::string& file = options.language_model.empty() ? options.model : options.language_model;
-  accel::LanguageSettings settings = options.language;
-  settings.batch = options.batch.value_or(1);
-  settings.weights = number_of(options.recipe.weight_bits.value_or(16));
+  LanguageEstimateOptions language = options.language;
+  language.batch = options.batch.value_or(1);
+  language.weight_bits = options.recipe.weight_bits;
   const std::string& bits = options.recipe.activation_bits;
-  settings.activations = number_of(bits.empty() || bits == "none" ? 16 : std::stoi(bits));
-  settings.cache = number_of(options.cache_bits);
-  const accel::LanguageEstimate result = accel::estimate_language(
-      load_language_model(file), settings, accelerator, estimate_options(options));
+  if (!bits.empty() && bits != "none") language.activation_bits = std::stoi(bits);
+  language.method = options.method;
+  language.devices = options.devices;
+  language.split = options.split;
+  const accel::LanguageEstimate result = estimate_language_model(file, accelerator, language);
   write_pictures(options, result.token, accelerator);
   print_estimate(options, result, accelerator);
 }
@@ -301,10 +301,10 @@ void add_language_options(CLI::App& verb, EstimateOptions& options) {
   };
   tokens("--prompt", options.language.prompt, "Tokens of the prompt");
   tokens("--context", options.language.context, "Tokens in the cache when one is generated");
-  verb.add_option("--cache-bits", options.cache_bits, "Bits of keys and values")
+  verb.add_option("--cache-bits", options.language.cache_bits, "Bits of keys and values")
       ->check(CLI::Range(1, 32))
       ->capture_default_str();
-  verb.add_option("--group-size", options.language.group,
+  verb.add_option("--group-size", options.language.group_size,
                   "Weights that share a scale of 16 bits; 0: scales are not counted")
       ->check(CLI::Range(std::int64_t{0}, kMaxTokens))
       ->capture_default_str();

@@ -2,6 +2,7 @@
 // The C++ API: networks on described hardware.
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <string>
 
 #include "halftone/cpp/testing.h"
@@ -63,6 +64,49 @@ TEST(CppEstimate, CountsProductsAndCycles) {
   // Beside the weights there are 710 biases.
   EXPECT_NEAR(found.footprint.weights, 4.0 * products, 4.0 * 710);
   EXPECT_EQ(found.operations.front().traffic.at(0).memory, 0U);
+}
+
+class CppLanguageEstimate : public outside::WithFolder {
+ protected:
+  /// TinyLlama 1.1B by its shape.
+  CppLanguageEstimate() {
+    std::ofstream(path("config.json"))
+        << R"({"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 22,
+               "num_attention_heads": 32, "num_key_value_heads": 4, "intermediate_size": 5632,
+               "vocab_size": 32000})";
+  }
+};
+
+TEST_F(CppLanguageEstimate, CountsWeightsCacheAndTokens) {
+  const auto estimate_with = [&](const LanguageEstimateOptions& options) {
+    return language_estimate(path("config.json"), "h100", options);
+  };
+  const LanguageEstimate found = estimate_with({.weight_bits = 4, .context = 1000});
+  EXPECT_EQ(found.parameters, 1'100'048'384.0 - 45 * 2048);  // as published, without 45 norms
+  EXPECT_EQ(found.active_parameters, found.parameters - 32'000.0 * 2048);
+  EXPECT_EQ(found.weights, "int4");
+  EXPECT_EQ(found.devices_needed, 1U);
+  // Keys and values of 4 heads of 64 channels, 22 layers, float16.
+  EXPECT_EQ(found.token.footprint.states, 2.0 * 2 * 4 * 64 * 22 * 1000);
+  EXPECT_GT(found.prompt.seconds, found.token.seconds);
+  ASSERT_GT(found.batches.size(), 3U);
+  EXPECT_EQ(found.batches[3].batch, 8U);
+  EXPECT_GT(found.batches[3].tokens_per_s(), found.batches[0].tokens_per_s());
+  const LanguageEstimate grouped = estimate_with({.weight_bits = 4, .group_size = 32});
+  EXPECT_NEAR(grouped.token.footprint.weights / found.token.footprint.weights, 4.5 / 4, 0.02);
+  EXPECT_LT(estimate_with({.method = "roofline"}).token.seconds, estimate_with({}).token.seconds);
+}
+
+TEST_F(CppLanguageEstimate, RefusesWhatHasNoMeaning) {
+  const auto expect_usage = [&](const std::string& text, const LanguageEstimateOptions& options) {
+    expect_error(ErrorKind::kUsage, text,
+                 [&] { language_estimate(path("config.json"), "h100", options); });
+  };
+  expect_usage("weight bits: expected 1 to 32 bits, found 0", {.weight_bits = 0});
+  expect_usage("activation bits: expected 1 to 32 bits, found 33", {.activation_bits = 33});
+  expect_usage("cache bits: expected 1 to 32 bits", {.cache_bits = -1});
+  expect_usage("batch, prompt, context: expected 1 or more of each", {.prompt = 0});
+  expect_error(ErrorKind::kIo, "none.json", [&] { language_estimate(path("none.json"), "h100"); });
 }
 
 TEST(CppEstimate, CountsTheBitsOfARecipe) {

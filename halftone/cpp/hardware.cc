@@ -74,6 +74,18 @@ HardwareEstimate estimate(const Model& model, const std::string& accelerator,
   });
 }
 
+LanguageEstimate language_estimate(const std::filesystem::path& model,
+                                   const std::string& accelerator,
+                                   const LanguageEstimateOptions& options) {
+  return at_border([&]() -> LanguageEstimate {
+    accel::LanguageEstimate found =
+        estimate_language_model(model, accelerator_of(accelerator), options);
+    return {found.model.parameters(), found.model.active_parameters(), found.weights_text(),
+            found.chips_needed,       to_public(found.prompt),         to_public(found.token),
+            std::move(found.batches)};
+  });
+}
+
 ExploreResult explore(const Model& model, const Data& samples, const std::string& space,
                       const ExploreOptions& options) {
   CallerException raised;

@@ -45,6 +45,18 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API HardwareEstimate estimate(const Model& model, const std::string& accelerator,
                                              const EstimateOptions& options = {});
 
+  /// Time and energy of a language model on described hardware, as `halftone estimate` prints them:
+  /// of a prompt, of a token, and the speed by sequences.
+  /// @param model  config.json of a Hugging Face folder, whose shape counts; or a file or folder as
+  ///               LanguageModel::open() takes it, each matrix in its own type
+  /// @throws Error as estimate(); kIo if the model cannot be read; kFormat and kUnsupported for
+  /// what
+  ///         it says; kUsage for bits outside 1 to 32, for no tokens or sequences, and for
+  ///         `weight_bits` or `group_size` of a model in a file
+  HALFTONE_CPP_API LanguageEstimate language_estimate(const std::filesystem::path& model,
+                                                      const std::string& accelerator,
+                                                      const LanguageEstimateOptions& options = {});
+
   /// For explore().
   struct ExploreOptions {
     std::string objective = "time";  ///< what is least: "time", "energy" or "edp", their product

@@ -12,13 +12,22 @@ from __future__ import annotations
 from . import _halftone as native
 from . import spmd
 from ._devices import Device, devices
-from ._hardware import accelerator_text, accelerators, crossbar, estimate, explore
+from ._hardware import (
+    accelerator_text,
+    accelerators,
+    crossbar,
+    estimate,
+    explore,
+    language_estimate,
+)
 from ._hardware_reports import (
+    BatchSpeed,
     CrossbarLayer,
     CrossbarReport,
     EstimateReport,
     ExploreReport,
     HardwareDesign,
+    LanguageEstimateReport,
     MemoryTraffic,
     OperationEstimate,
     VerifiedDesign,
@@ -74,6 +83,7 @@ from ._training import DistillOptions, Trained, TrainOptions, distill, train
 __version__: str = native.version
 
 __all__ = [
+    "BatchSpeed",
     "BudgetReport",
     "BudgetTry",
     "Chat",
@@ -97,6 +107,7 @@ __all__ = [
     "LanguageConvertReport",
     "LanguageDistillOptions",
     "LanguageDistillReport",
+    "LanguageEstimateReport",
     "LanguageFitOptions",
     "LanguageModel",
     "LanguageModelOptions",
@@ -145,6 +156,7 @@ __all__ = [
     "explore",
     "fit",
     "inspect",
+    "language_estimate",
     "language_report",
     "language_sensitivity",
     "levels",

@@ -11,7 +11,12 @@ from . import _halftone as native
 from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
-from ._hardware_reports import CrossbarReport, EstimateReport, ExploreReport
+from ._hardware_reports import (
+    CrossbarReport,
+    EstimateReport,
+    ExploreReport,
+    LanguageEstimateReport,
+)
 from ._jobs import check_threads, input_names, settings_of
 from ._language_quantize import missing_files
 from ._metric import names_to_skip
@@ -106,6 +111,52 @@ def estimate(
     described = description_text(accelerator, "accelerator")
     with missing_files(_files(described)):
         return EstimateReport(native.estimate(network._network, described, codes, how))
+
+
+@checked
+def language_estimate(
+    model: Path,
+    accelerator: Description,
+    *,
+    weight_bits: int | None = None,
+    activation_bits: int = 16,
+    cache_bits: int = 16,
+    group_size: int = 0,
+    batch: int = 1,
+    prompt: int = 512,
+    context: int = 1024,
+    method: Method = "tiles",
+    devices: int = 1,
+    split: Literal["data", "tensor", "pipeline"] = "data",
+) -> LanguageEstimateReport:
+    """Time and energy of a language model on described hardware, as `halftone estimate` prints them.
+
+    model: config.json of a folder of Hugging Face, whose shape counts; or a file or folder as
+    LanguageModel.open() takes it, each matrix in its own type.
+    accelerator, method, devices, split: as in estimate().
+    weight_bits, group_size: of a model by its shape: bits of a weight (None: 16), and weights that
+    share a scale of 16 bits (0: scales are not counted).
+    activation_bits, cache_bits: bits of activations, and of keys and values; from 16 on floats.
+    batch: sequences. prompt: tokens of the prompt. context: tokens in the cache when one is
+    generated.
+
+    >>> import halftone as ht, json
+    >>> shape = {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 22,
+    ...          "num_attention_heads": 32, "num_key_value_heads": 4, "intermediate_size": 5632,
+    ...          "vocab_size": 32000}
+    >>> with open("build/config.json", "w") as file:
+    ...     json.dump(shape, file)
+    >>> found = ht.language_estimate("build/config.json", "h100", weight_bits=4, group_size=32)
+    >>> found.token.seconds < found.prompt.seconds, found.weights
+    (True, 'int4')
+    """
+    how = native.LanguageEstimateArguments()
+    how.weight_bits, how.activation_bits, how.cache_bits = weight_bits, activation_bits, cache_bits
+    how.group_size, how.batch, how.prompt, how.context = group_size, batch, prompt, context
+    how.method, how.devices, how.split = method, devices, split
+    described = description_text(accelerator, "accelerator")
+    with missing_files([os.fsdecode(model), *_files(described)]):
+        return LanguageEstimateReport(native.estimate_language(model, described, how))
 
 
 def _budget_text(budget: Limits | None) -> str:

@@ -121,6 +121,52 @@ class EstimateReport(Result):
         return _html.table(head, rows) + _html.paragraph(about)
 
 
+class BatchSpeed(NamedTuple):
+    """The speed for a number of sequences."""
+
+    batch: int
+    seconds: float  #: of one step, a token for each sequence
+    tokens_per_second: float
+
+
+class LanguageEstimateReport(Result):
+    """Time and energy of a language model on described hardware."""
+
+    def __init__(self, texts: tuple[str, str, tuple[str, ...], tuple[str, ...]]):
+        super().__init__((texts[0], texts[1]))
+        self.prompt = EstimateReport(texts[2])  #: reading the prompt
+        self.token = EstimateReport(texts[3])  #: generating a token at the context
+
+    @property
+    def parameters(self) -> float:
+        """Matrices and the embedding table, without norms and biases."""
+        return float(self._facts["parameters"])
+
+    @property
+    def active_parameters(self) -> float:
+        """Those that a token is multiplied with."""
+        return float(self._facts["active_parameters"])
+
+    @property
+    def weights(self) -> str:
+        """What weights are stored as: "int4", or "4.85 bits in the file"."""
+        return str(self._facts["weights"])
+
+    @property
+    def devices_needed(self) -> int:
+        """Whose memory holds weights, cache and activations."""
+        return int(self._facts["devices_needed"])
+
+    @property
+    def batches(self) -> tuple[BatchSpeed, ...]:
+        """The speed by sequences: powers of two, as far as the memory goes."""
+        return tuple(BatchSpeed(**row) for row in self._facts["batches"])
+
+    def __repr__(self) -> str:
+        about = f"{1 / self.token.seconds:.3g} tokens/s on {self.token.accelerator}"
+        return f"<halftone.LanguageEstimateReport: {about}>"
+
+
 class HardwareDesign(NamedTuple):
     """Hardware and bits for each layer."""
 

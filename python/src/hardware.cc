@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -39,6 +40,12 @@ struct EstimateArguments {
 /// Text, JSON, roofline, timeline, and the timeline as trace events.
 using EstimateTexts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
+EstimateTexts texts_of(const accel::Estimate& found, const accel::Accelerator& chip) {
+  return {report::to_text(found, chip), report::to_json(found, chip),
+          report::roofline_svg(found, chip), report::timeline_svg(found),
+          report::timeline_trace(found)};
+}
+
 EstimateTexts estimate_network(const Network& network, const std::string& accelerator,
                                const RecipeHolder* recipe, const EstimateArguments& how) {
   const nb::gil_scoped_release no_gil;
@@ -47,10 +54,20 @@ EstimateTexts estimate_network(const Network& network, const std::string& accele
   if (how.training) job.training.emplace();
   job.options = {accel::model_named(how.method), {how.devices, accel::split_named(how.split)}};
   const accel::Accelerator chip = accelerator_of(accelerator);
-  const accel::Estimate found = estimate(network, chip, job);
-  return {report::to_text(found, chip), report::to_json(found, chip),
-          report::roofline_svg(found, chip), report::timeline_svg(found),
-          report::timeline_trace(found)};
+  return texts_of(estimate(network, chip, job), chip);
+}
+
+/// Text and JSON, and the texts of the prompt and of a token.
+using LanguageEstimateTexts = std::tuple<std::string, std::string, EstimateTexts, EstimateTexts>;
+
+LanguageEstimateTexts estimate_language(const std::filesystem::path& model,
+                                        const std::string& accelerator,
+                                        const LanguageEstimateOptions& options) {
+  const nb::gil_scoped_release no_gil;
+  const accel::Accelerator chip = accelerator_of(accelerator);
+  const accel::LanguageEstimate found = estimate_language_model(model, chip, options);
+  return {report::to_text(found, chip), report::to_json(found, chip), texts_of(found.prompt, chip),
+          texts_of(found.token, chip)};
 }
 
 struct ExploreArguments : QuantizeArguments {
@@ -109,6 +126,21 @@ Texts crossbar_network(const Network& network, const Samples& samples, const std
   });
 }
 
+void bind_language_arguments(nb::module_& module) {
+  nb::class_<LanguageEstimateOptions>(module, "LanguageEstimateArguments")
+      .def(nb::init<>())
+      .def_rw("weight_bits", &LanguageEstimateOptions::weight_bits, nb::arg().none())
+      .def_rw("activation_bits", &LanguageEstimateOptions::activation_bits)
+      .def_rw("cache_bits", &LanguageEstimateOptions::cache_bits)
+      .def_rw("group_size", &LanguageEstimateOptions::group_size)
+      .def_rw("batch", &LanguageEstimateOptions::batch)
+      .def_rw("prompt", &LanguageEstimateOptions::prompt)
+      .def_rw("context", &LanguageEstimateOptions::context)
+      .def_rw("method", &LanguageEstimateOptions::method)
+      .def_rw("devices", &LanguageEstimateOptions::devices)
+      .def_rw("split", &LanguageEstimateOptions::split);
+}
+
 void bind_hows(nb::module_& module) {
   nb::class_<EstimateArguments>(module, "EstimateArguments")
       .def(nb::init<>())
@@ -144,10 +176,13 @@ void bind_hows(nb::module_& module) {
 
 void bind_hardware(nb::module_& module) {
   bind_hows(module);
+  bind_language_arguments(module);
   module.def("accelerators", accel::shipped_accelerators);
   module.def("accelerator_text", accel::accelerator_text, nb::arg("name"));
   module.def("estimate", estimate_network, nb::arg("network"), nb::arg("accelerator"),
              nb::arg("recipe").none(), nb::arg("how"));
+  module.def("estimate_language", estimate_language, nb::arg("model"), nb::arg("accelerator"),
+             nb::arg("how"));
   module.def("explore", explore_network, nb::arg("network"), nb::arg("samples"),
              nb::arg("judged").none(), nb::arg("recipe"), nb::arg("how"));
   module.def("crossbar", crossbar_network, nb::arg("network"), nb::arg("samples"),

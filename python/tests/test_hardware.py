@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import halftone as ht
-from conftest import MNIST, NETWORK, Program
+from conftest import MNIST, NETWORK, Program, write_tiny_gguf
 
 #: A chip that multiplies 100 pairs of numbers in a cycle and never waits for memory.
 CHIP: dict[str, Any] = {
@@ -75,6 +75,28 @@ def test_estimates_may_be_of_training_and_of_several_chips() -> None:
     assert ht.estimate(NETWORK, "h100", batch=64, training=True).seconds > 2 * one.seconds
     several = ht.estimate(NETWORK, "h100", batch=64, devices=4, split="data").to_dict()
     assert (several["devices"], several["split"]) == (4, "data")
+
+
+def test_language_models_have_the_figures_of_the_program(program: Program, tmp_path: Path) -> None:
+    shape = tmp_path / "config.json"
+    shape.write_text(json.dumps({
+        "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 32,
+        "num_attention_heads": 2, "intermediate_size": 96}))
+    printed = program("estimate", "--llm", shape, "--accelerator", "h100", "--weight-bits", 4,
+                      "--group-size", 32, "--cache-bits", 8, "--batch", 2, "--json")
+    found = ht.language_estimate(shape, "h100", weight_bits=4, group_size=32, cache_bits=8, batch=2)
+    assert found.to_dict() == json.loads(printed)
+    # Attention and the feed-forward network of two blocks; the table and the head.
+    assert found.parameters == 2 * (4 * 64 * 64 + 3 * 64 * 96) + 2 * 32 * 64
+    assert found.weights == "int4" and found.devices_needed == 1
+    assert found.batches[0].tokens_per_second == pytest.approx(1 / found.batches[0].seconds)
+    assert found.token.roofline.startswith("<svg") and found.prompt.seconds > 0
+    assert pickle.loads(pickle.dumps(found)).token.seconds == found.token.seconds
+    model = tmp_path / "tiny.gguf"
+    write_tiny_gguf(model)
+    assert "bits in the file" in ht.language_estimate(model, "h100").weights
+    with pytest.raises(ValueError, match="its weights have bits of their own"):
+        ht.language_estimate(model, "h100", weight_bits=4)
 
 
 def test_accelerators_have_texts() -> None:

@@ -80,6 +80,41 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<OperationEstimate> operations;  ///< in order of execution
   };
 
+  /// For language_estimate(). Numbers of 16 bits and more are floats.
+  struct LanguageEstimateOptions {
+    /// Of a model by its shape; nullopt: 16. A file has its own.
+    std::optional<int> weight_bits{};
+    int activation_bits = 16;
+    int cache_bits = 16;  ///< of keys and values
+    std::size_t group_size =
+        0;                     ///< weights that share a scale of 16 bits; 0: scales are not counted
+    std::size_t batch = 1;     ///< sequences
+    std::size_t prompt = 512;  ///< tokens of the prompt
+    std::size_t context = 1024;    ///< tokens in the cache when one is generated
+    std::string method = "tiles";  ///< this and the rest: as in EstimateOptions
+    std::size_t devices = 1;
+    std::string split = "data";
+  };
+
+  /// The speed for a number of sequences.
+  struct BatchPoint {
+    std::size_t batch = 1;
+    double seconds = 0;  ///< of one step, a token for each sequence
+    /// Of all sequences together.
+    [[nodiscard]] double tokens_per_s() const { return static_cast<double>(batch) / seconds; }
+  };
+
+  /// What language_estimate() returns.
+  struct LanguageEstimate {
+    double parameters = 0;           ///< matrices and the embedding table, without norms and biases
+    double active_parameters = 0;    ///< those that a token is multiplied with
+    std::string weights;             ///< "int4"; "4.85 bits in the file"
+    std::size_t devices_needed = 1;  ///< whose memory holds weights, cache and activations
+    HardwareEstimate prompt;
+    HardwareEstimate token;
+    std::vector<BatchPoint> batches;  ///< powers of two, as far as the memory goes
+  };
+
   /// Bits of a layer.
   struct BitPair {
     int weights = 0;
