@@ -6,7 +6,7 @@ RELEASE := build/release
 PREFIX := /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build train demo test test-peers check check-all lint format bench figures docs install deb test-deb setup clean help
+.PHONY: build train demo test test-peers check check-all lint format bench figures docs install deb wheels test-deb setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
@@ -71,7 +71,11 @@ deb:  ## Make Debian packages: build/release/packages/*.deb
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target deb
 
-test-deb: deb  ## Install the packages in a new Debian system and try them (root, network, ten minutes)
+wheels:  ## Make wheels and the source archive of the Python package: build/wheels (PyPI; PYTHONS='python3.11 ...')
+	@scripts/setup.sh --check-tools
+	@scripts/wheels.sh $(PYTHONS)
+
+test-deb: deb  ## Install packages, and wheels if made, in new Debian systems and try them (root, network, ten minutes)
 	@ctest --test-dir $(RELEASE) -L packages --output-on-failure
 
 setup:  ## Install the Debian packages that are missing, those of most tests and MPI too
