@@ -45,6 +45,38 @@ Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const 
            number(cache.holds_keys ? 1 : 0)}};
 }
 
+Launch place_heads(Programs& programs, const PlacedHeads& from, const CachePair& caches,
+                   const TokenRows& rows, const Buffer& queries) {
+  const CacheShape& keys = caches.keys.shape;
+  const CacheShape& values = caches.values.shape;
+  std::vector<Argument> arguments;
+  for (const RowsWithin* each : {&from.queries.rows, &from.keys.rows, &from.values}) {
+    arguments.emplace_back(each->buffer);
+    arguments.emplace_back(number(each->begin));
+    arguments.emplace_back(number(each->stride));
+  }
+  const auto known = [&](const Buffer* buffer) {
+    arguments.emplace_back(buffer == nullptr ? queries : *buffer);
+  };
+  arguments.insert(arguments.end(), {rows.slots, rows.positions});
+  known(from.angles.cosines);
+  known(from.angles.sines);
+  known(from.queries.norm.gain);
+  known(from.keys.norm.gain);
+  const std::uint32_t norms =
+      (from.queries.norm.gain != nullptr ? 1U : 0U) + (from.keys.norm.gain != nullptr ? 2U : 0U);
+  const bool are_halves = from.angles.shape.pairing == kernels::RotaryPairing::kNeox;
+  arguments.insert(arguments.end(), {queries, caches.keys.bytes, caches.values.bytes,
+                                     number(from.heads), number(keys.heads), number(keys.size),
+                                     number(values.size), head_numbers(keys), head_numbers(values),
+                                     number(from.angles.shape.dims), number(are_halves ? 1 : 0),
+                                     norms, from.queries.norm.epsilon, from.keys.norm.epsilon});
+  constexpr std::size_t kPlaceThreads = 128;
+  return {&attention_kernel(programs, keys.type, "place_heads"),
+          {from.heads + 2 * keys.heads, rows.count, kPlaceThreads},
+          std::move(arguments)};
+}
+
 Launch attend(Programs& programs, const kernels::AttentionShape& shape, const CachePair& caches,
               const TokenRows& rows, const AttentionBuffers& buffers) {
   constexpr std::size_t kAttendThreads = 128;  // THREADS of text/attention.cl

@@ -42,6 +42,43 @@ struct Cache {
 /// @param x  [count, heads * size]
 Launch append(Programs& programs, const TokenRows& rows, const Buffer& x, const Cache& cache);
 
+/// Rows of floats within others: row r is at begin + r stride.
+struct RowsWithin {
+  const Buffer& buffer;
+  std::size_t begin = 0;
+  std::size_t stride = 0;
+};
+/// A norm of each head, with a gain.
+struct HeadNorm {
+  const Buffer* gain = nullptr;  ///< null: none
+  float epsilon = 0;
+};
+struct HeadRows {
+  RowsWithin rows;
+  HeadNorm norm{};
+};
+struct CachePair;
+/// The angles of positions; dims 0: heads are not turned.
+struct HeadAngles {
+  kernels::RotaryShape shape;
+  const Buffer* cosines = nullptr;
+  const Buffer* sines = nullptr;
+};
+/// Numbers of a head at most.
+inline constexpr std::size_t kMaxPlacedHead = 512;
+struct PlacedHeads {
+  std::size_t heads = 0;  ///< of queries
+  HeadRows queries;
+  HeadRows keys;
+  RowsWithin values;
+  HeadAngles angles{};
+};
+/// Norms of heads, rotate() and append() of queries, keys and values in one launch.
+/// @param queries  gets the queries: [count, heads * size]
+/// @pre   sizes up to kMaxPlacedHead; caches of the same heads, and of floats of one type
+Launch place_heads(Programs& programs, const PlacedHeads& from, const CachePair& caches,
+                   const TokenRows& rows, const Buffer& queries);
+
 /// Floats that attend() needs for a row and head: a weight for each token, a scale for each group.
 constexpr std::size_t score_size(std::size_t context) {
   return context + context / kernels::kWeightGroup + 1;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/gpu/groups.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/gpu/launches.h"
@@ -18,7 +20,6 @@ using numerics::GroupScales;
 
 constexpr std::size_t kBlockRows = 16;  ///< ROWS and LANES of text/groups.cl
 constexpr std::size_t kBlockLanes = 16;
-constexpr std::size_t kManyRows = 8;  ///< X_ROWS
 constexpr std::size_t kByteValues = 256;
 
 /// How scales are stored: SCALES of text/groups.cl.
@@ -73,9 +74,7 @@ std::span<const std::byte> codewords_of(const GroupCodes& format) {
   return std::as_bytes(format.basis->codewords());
 }
 
-std::string group_text(const GroupCodes& format, std::size_t piece) {
-  return program_text(group_macros(format, piece), {"groups"});
-}
+constexpr std::size_t kChunkSteps = 32;
 
 }  // namespace
 
@@ -85,29 +84,61 @@ std::string group_macros(const GroupCodes& format, std::size_t piece) {
          define("VECTOR", static_cast<long long>(format.vector())) +
          define("GROUP", static_cast<long long>(format.group)) +
          define("PIECE", static_cast<long long>(piece)) +
+         define("ENCODING",
+                static_cast<long long>(kernels::GroupExtents{0, format.group}.encoding())) +
+         define("CHUNK_INPUTS",
+                static_cast<long long>(kChunkSteps * std::max(piece, kernels::kGroupUnitInputs))) +
          define("SCALES", scale_form(format.scales)) +
          define("HAS_OFFSETS", format.has_offsets ? 1 : 0) + level_macros(format);
 }
 
-GroupMatrix::GroupMatrix(Programs& programs, const kernels::PackedGroups& weights)
-    : rows_(weights.rows()), extents_(weights.extents()) {
+std::string group_text(const std::string& macros, Function f) {
+  const std::string all = macros + function_macro(f);
+  if (f == Function::kNone) return program_text(all, {"tails", "groups"});
+  return program_text(all, {"elementary", "tails", "groups"});
+}
+
+std::string encoding_group_text(const std::string& macros, Function f) {
+  const std::string all = macros + function_macro(f) + "#define ENCODES\n";
+  if (f == Function::kNone) return program_text(all, {"tails", "encode_chunk", "groups"});
+  return program_text(all, {"elementary", "tails", "encode_chunk", "groups"});
+}
+
+bool GroupMatrix::can_join(const kernels::PackedGroups& a, const kernels::PackedGroups& b) {
+  const std::size_t piece = a.extents().piece();
+  return a.cols() == b.cols() && piece == b.extents().piece() &&
+         group_macros(a.format(), piece) == group_macros(b.format(), piece) &&
+         scale_table(a.scale_storage()) == scale_table(b.scale_storage()) &&
+         std::ranges::equal(codewords_of(a.format()), codewords_of(b.format()));
+}
+
+GroupMatrix::GroupMatrix(Programs& programs, std::span<const kernels::PackedGroups> parts)
+    : programs_(&programs), extents_(parts[0].extents()) {
   Device& device = programs.device();
-  if (weights.num_strips() != 0) strip_bytes_ = weights.size_bytes() / weights.num_strips();
-  if (weights.num_blocks() != 0) block_bytes_ = weights.layout(0).bytes;
+  const kernels::PackedGroups& first = parts[0];
+  std::size_t strips = 0;
+  std::size_t bytes = 0;
+  for (const kernels::PackedGroups& part : parts) {
+    first_rows_.push_back(strips * kernels::kStripRows);
+    rows_ = strips * kernels::kStripRows + part.rows();
+    strips += part.num_strips();
+    bytes += part.size_bytes();
+  }
+  if (strips != 0) strip_bytes_ = bytes / strips;
+  if (first.num_blocks() != 0) block_bytes_ = first.layout(0).bytes;
   number(rows_);
   number(extents_.padded_cols());
   number(strip_bytes_);
-  weights_ = device.allocate(weights.size_bytes());
-  if (rows_ != 0) {
-    device.write(*weights_, 0, std::as_bytes(std::span(weights.strip(0), weights.size_bytes())));
+  weights_ = device.allocate(bytes);
+  std::size_t offset = 0;
+  for (const kernels::PackedGroups& part : parts) {
+    if (part.rows() == 0) continue;
+    device.write(*weights_, offset, std::as_bytes(std::span(part.strip(0), part.size_bytes())));
+    offset += part.size_bytes();
   }
-  scale_table_ = upload(device, std::span<const float>(scale_table(weights.scale_storage())));
-  codewords_ = upload(device, codewords_of(weights.format()));
-  const std::string text = group_text(weights.format(), extents_.piece());
-  multiply_ = &programs.kernel(text, "multiply_groups");
-  multiply_many_ = &programs.kernel(text, "multiply_many");
-  multiply_experts_ = &programs.kernel(text, "multiply_experts");
-  decode_ = &programs.kernel(text, "decode_rows");
+  scale_table_ = upload(device, std::span<const float>(scale_table(first.scale_storage())));
+  codewords_ = upload(device, codewords_of(first.format()));
+  macros_ = group_macros(first.format(), extents_.piece());
 }
 
 GroupInputs::GroupInputs(Programs& programs, std::size_t rows, const kernels::GroupExtents& extents)
@@ -132,37 +163,88 @@ Launch GroupInputs::encode(const Buffer& x) const {
            number(extents_.padded_cols())}};
 }
 
-Launch multiply_groups(const GroupMatrix& w, const GroupInputs& x, const Buffer& y) {
-  if (x.rows() >= kManyRows) {
-    Grid grid = {(w.rows_ + kernels::kStripRows - 1) / kernels::kStripRows,
-                 (x.rows() + kManyRows - 1) / kManyRows, kernels::kStripRows};
-    return {w.multiply_many_,
-            grid,
-            {*w.weights_, *w.scale_table_, *w.codewords_, x.codes(), x.scales(), x.shares(),
-             x.sums(), y, number(w.rows_), number(w.extents_.padded_cols()), number(w.strip_bytes_),
-             number(w.block_bytes_), number(x.rows())}};
+/// The launch of a product: its kernel, and the arguments that all have.
+class ProductLaunch {
+ public:
+  ProductLaunch(const GroupMatrix& w, const ProductInput& x) : w_(w), x_(x) {
+    const GroupInputs* encoded = x.encoded_;
+    launch_.arguments = {*w.weights_, *w.scale_table_, *w.codewords_};
+    add(encoded != nullptr ? encoded->codes() : *x.floats_);
+    add(encoded != nullptr ? encoded->scales() : *x.floats_);
+    add(encoded != nullptr ? encoded->shares() : *x.floats_);
+    add(encoded != nullptr ? encoded->sums() : *x.floats_);
+    add(number(w.extents_.cols));
   }
-  return {w.multiply_,
-          {(w.rows_ + kBlockRows - 1) / kBlockRows, x.rows(), kBlockRows * kBlockLanes},
-          {*w.weights_, *w.scale_table_, *w.codewords_, x.codes(), x.scales(), x.shares(), x.sums(),
-           y, number(w.rows_), number(w.extents_.padded_cols()), number(w.strip_bytes_),
-           number(w.block_bytes_)}};
+  void add(Argument argument) { launch_.arguments.push_back(argument); }
+  /// Where the outputs go, and what kernels know of the weights.
+  void add_output(const Buffer& y, std::size_t outputs) {
+    add(y);
+    add(number(outputs));
+    add(number(w_.extents_.padded_cols()));
+    add(number(w_.strip_bytes_));
+    add(number(w_.block_bytes_));
+  }
+  void add_tails(const Tails& tails) {
+    f_ = function_of(tails);
+    gpu::add_tails(launch_.arguments, tails, *w_.scale_table_);
+  }
+  [[nodiscard]] Launch of(const char* kernel, const Grid& grid) {
+    launch_.kernel = &w_.programs_->kernel(
+        x_.encoded_ == nullptr ? encoding_group_text(w_.macros_, f_) : group_text(w_.macros_, f_),
+        kernel);
+    launch_.grid = grid;
+    return std::move(launch_);
+  }
+  void set_function(Function f) { f_ = f; }
+  /// 16 outputs of a row for each block.
+  [[nodiscard]] static Grid grid_of_rows(std::size_t outputs, std::size_t rows) {
+    return {(outputs + kBlockRows - 1) / kBlockRows, rows, kBlockRows * kBlockLanes};
+  }
+
+ private:
+  const GroupMatrix& w_;
+  const ProductInput& x_;
+  Function f_ = Function::kNone;
+  Launch launch_;
+};
+
+Launch multiply_groups(const GroupMatrix& w, const ProductInput& x, const Buffer& y,
+                       const Tails& tails) {
+  ProductLaunch launch(w, x);
+  launch.add_output(y, w.rows());
+  if (x.rows() < kManyRows) {
+    launch.add_tails(tails);
+    return launch.of("multiply_groups", ProductLaunch::grid_of_rows(w.rows(), x.rows()));
+  }
+  launch.add(number(x.rows()));
+  launch.add_tails(tails);
+  return launch.of("multiply_many", {(w.rows() + kernels::kStripRows - 1) / kernels::kStripRows,
+                                     (x.rows() + kManyRows - 1) / kManyRows, kernels::kStripRows});
 }
 
-Launch multiply_experts(const GroupMatrix& w, const GroupInputs& x, const ExpertPairs& pairs,
-                        const Buffer& y) {
-  const std::size_t share = x.rows() == 0 ? 1 : pairs.count / x.rows();
-  return {w.multiply_experts_,
-          {(pairs.outputs + kBlockRows - 1) / kBlockRows, pairs.count, kBlockRows * kBlockLanes},
-          {*w.weights_, *w.scale_table_, *w.codewords_, x.codes(), x.scales(), x.shares(), x.sums(),
-           y, number(pairs.outputs), number(w.extents_.padded_cols()), number(w.strip_bytes_),
-           number(w.block_bytes_), pairs.experts, number(share)}};
+Launch multiply_gated(const GroupMatrix& w, const ProductInput& x, const Gate& gate,
+                      const Buffer& y) {
+  ProductLaunch launch(w, x);
+  launch.add_output(y, gate.outputs);
+  launch.add(number(gate.up_row));
+  launch.set_function(gate.f);
+  return launch.of("multiply_gated", ProductLaunch::grid_of_rows(gate.outputs, x.rows()));
+}
+
+Launch multiply_experts(const GroupMatrix& w, const ProductInput& x, const ExpertPairs& pairs,
+                        const Buffer& y, const Tails& tails) {
+  ProductLaunch launch(w, x);
+  launch.add_output(y, pairs.outputs);
+  launch.add_tails(tails);
+  launch.add(pairs.experts);
+  launch.add(number(x.rows() == 0 ? 1 : pairs.count / x.rows()));
+  return launch.of("multiply_experts", ProductLaunch::grid_of_rows(pairs.outputs, pairs.count));
 }
 
 Launch decode_rows(const GroupMatrix& table, const Buffer& ids, std::size_t count,
                    const Buffer& y) {
   const std::size_t quads = (table.extents_.cols + 3) / 4;
-  return {table.decode_,
+  return {&table.programs_->kernel(group_text(table.macros_), "decode_rows"),
           {(quads + kThreads - 1) / kThreads, count, kThreads},
           {*table.weights_, *table.scale_table_, *table.codewords_, ids, y,
            number(table.extents_.cols), number(table.extents_.padded_cols()),

@@ -4,16 +4,11 @@
 #include <algorithm>
 
 #include "halftone/gpu/launches.h"
+#include "halftone/gpu/norms.h"
 #include "halftone/gpu/texts.h"
 
 namespace halftone::gpu {
 namespace {
-
-std::string function_macro(Function f) {
-  constexpr const char* kNames[] = {"",        "silu_of",    "gelu_of", "gelu_tanh_of",
-                                    "relu_of", "sigmoid_of", "tanh_of", "exp_of"};
-  return std::string("#define FUNCTION ") + kNames[static_cast<std::size_t>(f)] + "\n";
-}
 
 std::string operation_macro(Operation op) {
   constexpr const char* kBodies[] = {"((a) + (b))", "((a) - (b))", "((a) * (b))", "divided(a, b)"};
@@ -42,10 +37,14 @@ Launch combine(Programs& programs, Combination how, Operand a, Operand b, const 
 }
 
 Launch normalize(Programs& programs, const NormShape& shape, const Buffer& x, const Buffer& y) {
-  constexpr std::size_t kLanes = 16;
-  return {&programs.kernel(program_text("", {"normalize"}), "normalize_rows"),
-          {shape.rows, 1, kLanes},
-          {x, y, number(shape.cols), shape.epsilon, number(shape.subtracts_mean ? 1 : 0)}};
+  return normalize(programs, shape, x, y, Tails{});
+}
+
+Launch combine_gated(Programs& programs, const GatedRows& shape, const Buffer& x, const Buffer& y) {
+  const std::size_t count = shape.rows * shape.y_cols;
+  return {&elementwise(programs, shape.f, Operation::kAdd, "combine_gated"),
+          grid_of(count),
+          {x, y, number(count), number(shape.x_cols), number(shape.y_cols), number(shape.up)}};
 }
 
 Launch multiply_floats(Programs& programs, const FloatLayer& layer, const Buffer& x,

@@ -37,6 +37,15 @@ struct NormShape {
   bool subtracts_mean = false;
 };
 Launch normalize(Programs& programs, const NormShape& shape, const Buffer& x, const Buffer& y);
+/// y[r, o] = f(x[r, o]) * x[r, up + o]: gates of rows, and their factors.
+struct GatedRows {
+  std::size_t rows = 0;
+  std::size_t x_cols = 0;
+  std::size_t y_cols = 0;
+  std::size_t up = 0;
+  Function f = Function::kNone;
+};
+Launch combine_gated(Programs& programs, const GatedRows& shape, const Buffer& x, const Buffer& y);
 
 /// A layer of floats: kernels::float_matmul() from the bias on.
 struct FloatLayer {

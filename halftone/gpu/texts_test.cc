@@ -8,6 +8,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/gpu/groups.h"
+#include "halftone/gpu/norms.h"
 #include "halftone/gpu/nvrtc.h"
 #include "halftone/kernels/activation/math_constants.h"
 #include "halftone/kernels/groups/group_testing.h"
@@ -53,7 +54,10 @@ TEST(Texts, HaveConstantsWithAllTheirBits) {
 TEST_F(TextsForCuda, RowsAndAttentionCompile) {
   const std::string macros = "#define FUNCTION gelu_of\n#define OPERATION(a, b) divided(a, b)\n";
   expect_compiles(program_text(macros, {"elementary", "elementwise"}), "elementwise");
-  expect_compiles(program_text("", {"normalize"}), "normalize");
+  for (const bool subtracts_mean : {false, true}) {
+    expect_compiles(norm_text(subtracts_mean), "normalize");
+    expect_compiles(encoding_norm_text(subtracts_mean, {256, 32}), "normalize and encode");
+  }
   expect_compiles(program_text("", {"matmul"}), "matmul");
   expect_compiles(program_text("", {"elementary", "choice"}), "choice");
   expect_compiles(program_text("", {"elementary", "attention"}), "attention");
@@ -86,9 +90,9 @@ TEST_F(TextsForCuda, EveryGroupFormatCompiles) {
   for (const auto& each : kernels::vector_formats()) formats.push_back(each);
   for (const auto& [name, format] : formats) {
     const std::size_t piece = kernels::GroupExtents{256, format.group}.piece();
-    EXPECT_FALSE(
-        compile_cuda(program_text(group_macros(format, piece), {"groups"}), "sm_90").empty())
-        << name;
+    const std::string macros = group_macros(format, piece);
+    expect_compiles(group_text(macros, Function::kSilu), name);
+    expect_compiles(encoding_group_text(macros), name + ", of floats");
   }
 }
 

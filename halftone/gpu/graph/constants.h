@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "halftone/gpu/groups.h"
 #include "halftone/gpu/programs.h"
@@ -28,6 +29,12 @@ class DeviceConstants {
   /// @pre  a BlockTensor
   /// @throws Error as runtime::pack_groups() and GroupMatrix
   const GroupMatrix& groups(const SharedConstant& constant);
+  /// BlockTensors one behind the other; null if their codes or scales are not of one form.
+  /// @throws Error as groups()
+  const GroupMatrix* joined(const std::vector<SharedConstant>& constants);
+  /// Floats of several constants, each from a row of a joined matrix on. @throws Error as floats()
+  const Buffer& joined_floats(const std::vector<SharedConstant>& constants,
+                              const GroupMatrix& rows);
 
  private:
   // A constant in the key keeps its address.
@@ -35,6 +42,8 @@ class DeviceConstants {
   std::map<SharedConstant, std::unique_ptr<Buffer>> floats_;
   std::map<SharedConstant, std::unique_ptr<Buffer>> turned_;
   std::map<SharedConstant, std::unique_ptr<GroupMatrix>> groups_;
+  std::map<std::vector<SharedConstant>, std::unique_ptr<GroupMatrix>> joined_;  ///< null: none
+  std::map<std::vector<SharedConstant>, std::unique_ptr<Buffer>> joined_floats_;
 };
 
 }  // namespace halftone::gpu

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/gpu/graph/constants.h"
+#include "halftone/gpu/graph/uses.h"
 #include "halftone/gpu/graph/value_memory.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/sequence/sequence.h"
@@ -55,6 +56,12 @@ class GraphLaunches {
 
  private:
   friend class NodeLaunches;
+  friend class StepLaunches;
+  /// Columns of joined outputs.
+  struct Within {
+    std::size_t begin = 0;
+    std::size_t stride = 0;
+  };
   /// Encoded rows of these extents, and the value that they are of at this launch.
   struct Encoded {
     std::unique_ptr<GroupInputs> rows;
@@ -62,13 +69,27 @@ class GraphLaunches {
   };
   using EncodedKey = std::array<std::size_t, 4>;  ///< columns, encoding, piece, rows
 
+  [[nodiscard]] Programs& programs() const { return constants_.programs(); }
+  [[nodiscard]] ir::Shape shape_of(ir::ValueId value) const {
+    return graph_.value(value).type.shape.with_batch(rows_);
+  }
+  /// Floats of a value, computed or constant.
+  const Buffer& floats_of(ir::ValueId value);
+  /// Memory for the rows of these extents.
+  Encoded& encoded(std::size_t rows, const kernels::GroupExtents& extents);
+  /// A value as the input of a product; adds a launch that encodes it, if one is needed.
+  ProductInput product_input(ir::ValueId value, const kernels::GroupExtents& extents);
+
   const ir::Graph& graph_;
   std::size_t rows_;
   DeviceConstants& constants_;
   const DeviceStates* states_;
+  Uses uses_;
   ValueMemory memory_;
   std::vector<std::unique_ptr<Buffer>> inputs_;
   std::map<EncodedKey, Encoded> encoded_;
+  std::map<ir::ValueId, Within> within_;         ///< outputs that lie side by side
+  std::map<ir::NodeId, const Buffer*> queries_;  ///< placed ones, by attention
   std::vector<Launch> launches_;
 };
 

@@ -57,11 +57,7 @@ void NodeLaunches::add_op(const Op& /*op*/) {
   fail(ErrorKind::kInternal, "a device has no kernel for " + describe(node_));
 }
 
-const Buffer& NodeLaunches::input(std::size_t index) {
-  const ir::ValueId root = to_.memory_.root(node_.inputs[index]);
-  const SharedConstant& constant = to_.graph_.value(root).constant;
-  return constant != nullptr ? to_.constants_.floats(constant) : to_.memory_.of(root);
-}
+const Buffer& NodeLaunches::input(std::size_t index) { return to_.floats_of(node_.inputs[index]); }
 
 const Buffer& NodeLaunches::output() {
   return to_.memory_.make(node_.output, shape_of(node_.output).element_count() * sizeof(float));
@@ -102,42 +98,17 @@ Operand NodeLaunches::operand(std::size_t index) {
   return {input(index), own.element_count(), step};
 }
 
-const GroupInputs& NodeLaunches::encoded_input(const GroupMatrix& w) {
-  const ir::ValueId from = to_.memory_.root(node_.inputs[0]);
-  const std::size_t rows = rows_of(shape(0)).rows;
-  const GraphLaunches::EncodedKey key{w.extents().cols, w.extents().encoding(), w.extents().piece(),
-                                      rows};
-  GraphLaunches::Encoded& encoded = to_.encoded_[key];
-  if (encoded.rows == nullptr) {
-    encoded.rows = std::make_unique<GroupInputs>(programs(), rows, w.extents());
-  }
-  // Matrices with the same input follow each other.
-  if (encoded.of != from) add(encoded.rows->encode(input(0)));
-  encoded.of = from;
-  return *encoded.rows;
-}
-
+// Products with groups are steps.
 void NodeLaunches::add_op(const ir::FullyConnected& op) {
   const auto [rows, cols] = rows_of(shape(0));
   const auto outputs = static_cast<std::size_t>(shape_of(node_.output).back());
-  const bool has_bias = has_input(2);
   const Function f = *function_of(op.activation);
   const Buffer& y = output();
-  if (blocks_of(constant(1)) == nullptr) {
-    add(multiply_floats(programs(),
-                        {rows, cols, outputs, to_.constants_.turned_floats(constant(1)),
-                         has_bias ? &input(2) : nullptr},
-                        input(0), y));
-    if (f != Function::kNone) add(apply(programs(), f, y, y, rows * outputs));
-    return;
-  }
-  const GroupMatrix& w = to_.constants_.groups(constant(1));
-  add(multiply_groups(w, encoded_input(w), y));
-  if (has_bias) {
-    add(combine(programs(), {Operation::kAdd, f}, {y, rows * outputs}, {input(2), outputs}, y));
-  } else if (f != Function::kNone) {
-    add(apply(programs(), f, y, y, rows * outputs));
-  }
+  add(multiply_floats(programs(),
+                      {rows, cols, outputs, to_.constants_.turned_floats(constant(1)),
+                       has_input(2) ? &input(2) : nullptr},
+                      input(0), y));
+  if (f != Function::kNone) add(apply(programs(), f, y, y, rows * outputs));
 }
 
 void NodeLaunches::add_op(const ir::Rotary& op) {
@@ -171,9 +142,12 @@ void NodeLaunches::add_op(const ir::Attention& op) {
   const Buffer& y = output();
   const Buffer& scores =
       to_.memory_.scratch(to_.rows_ * op.heads * score_size(caches.keys.context) * sizeof(float));
+  const auto placed = to_.queries_.find(id_);
+  const Buffer& queries = placed != to_.queries_.end() ? *placed->second : input(0);
   add(attend(programs(), layer, {{caches.keys, true, input(1)}, {caches.values, false, input(2)}},
              {to_.rows_, input(ir::Attention::kSlots), input(ir::Attention::kPositions)},
-             {input(0), sinks, scores, y}));
+             {queries, sinks, scores, y}));
+  if (placed != to_.queries_.end()) to_.memory_.release(queries);
 }
 
 void NodeLaunches::add_op(const ir::Softmax& /*op*/) {
@@ -201,9 +175,8 @@ void NodeLaunches::add_op(const ir::ExpertProduct& op) {
   const GroupMatrix& w = to_.constants_.groups(constant(1));
   const auto [pairs, outputs] = rows_of(shape_of(node_.output));
   const Buffer& y = output();
-  add(multiply_experts(w, encoded_input(w), {pairs, outputs, input(2)}, y));
-  const Function f = *function_of(op.activation);
-  if (f != Function::kNone) add(apply(programs(), f, y, y, pairs * outputs));
+  add(multiply_experts(w, to_.product_input(node_.inputs[0], w.extents()),
+                       {pairs, outputs, input(2)}, y, {{.f = *function_of(op.activation)}}));
 }
 
 void NodeLaunches::add_op(const ir::Slice& op) {

@@ -12,7 +12,8 @@ namespace halftone::gpu {
 /// Adds the launches of a node to those of its graph.
 class NodeLaunches {
  public:
-  NodeLaunches(GraphLaunches& graph, const ir::Node& node) : to_(graph), node_(node) {}
+  NodeLaunches(GraphLaunches& graph, ir::NodeId id)
+      : to_(graph), id_(id), node_(graph.graph_.node(id)) {}
   /// @throws Error as Device
   void add();
 
@@ -52,9 +53,8 @@ class NodeLaunches {
   const Buffer& output();
   /// The operand of a Binary.
   Operand operand(std::size_t index);
-  const GroupInputs& encoded_input(const GroupMatrix& w);
-
   GraphLaunches& to_;
+  ir::NodeId id_;
   const ir::Node& node_;
 };
 

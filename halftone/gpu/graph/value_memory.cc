@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/gpu/graph/value_memory.h"
 
+#include "halftone/gpu/graph/uses.h"
+
 namespace halftone::gpu {
 
 ValueMemory::ValueMemory(Device& device, const ir::Graph& graph) : device_(device), graph_(graph) {
@@ -15,13 +17,7 @@ ValueMemory::ValueMemory(Device& device, const ir::Graph& graph) : device_(devic
   for (const ir::ValueId output : graph.outputs()) ++readers_[root(output)];
 }
 
-ir::ValueId ValueMemory::root(ir::ValueId value) const {
-  for (;;) {
-    const auto producer = graph_.producer(value);
-    if (!producer || !std::holds_alternative<ir::Reshape>(graph_.node(*producer).op)) return value;
-    value = graph_.node(*producer).inputs[0];
-  }
-}
+ir::ValueId ValueMemory::root(ir::ValueId value) const { return root_of(graph_, value); }
 
 const Buffer& ValueMemory::make(ir::ValueId value, std::size_t size_bytes) {
   const std::size_t index = take(size_bytes);
@@ -47,6 +43,18 @@ const Buffer& ValueMemory::scratch(std::size_t size_bytes) {
   const std::size_t index = take(size_bytes);
   free_.emplace(buffers_[index]->size_bytes(), index);
   return *buffers_[index];
+}
+
+const Buffer& ValueMemory::hold(std::size_t size_bytes) {
+  const std::size_t index = take(size_bytes);
+  held_[buffers_[index].get()] = index;
+  return *buffers_[index];
+}
+
+void ValueMemory::release(const Buffer& held) {
+  const auto found = held_.find(&held);
+  free_.emplace(held.size_bytes(), found->second);
+  held_.erase(found);
 }
 
 std::size_t ValueMemory::take(std::size_t size_bytes) {

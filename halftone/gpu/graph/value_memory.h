@@ -31,6 +31,9 @@ class ValueMemory {
   void read(ir::ValueId value);
   /// Memory for one launch alone, which later values may have.
   const Buffer& scratch(std::size_t size_bytes);
+  /// Memory until it is released. @throws Error as Device
+  const Buffer& hold(std::size_t size_bytes);
+  void release(const Buffer& held);
 
  private:
   std::size_t take(std::size_t size_bytes);
@@ -39,6 +42,7 @@ class ValueMemory {
   const ir::Graph& graph_;
   std::map<ir::ValueId, std::size_t> readers_;  ///< that are left, by root
   std::map<ir::ValueId, const Buffer*> lent_;
+  std::map<const Buffer*, std::size_t> held_;
   std::map<ir::ValueId, std::size_t> taken_;  ///< index of a buffer, by root
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::multimap<std::size_t, std::size_t> free_;  ///< size in bytes, index

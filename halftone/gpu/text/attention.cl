@@ -115,6 +115,110 @@ KERNEL append(GLOBAL const float* x, GLOBAL const int* slots, GLOBAL const int* 
 
 #define THREADS 128
 #define PARTS 16
+#define MAX_HEAD 512  // numbers of a head that place_heads() takes
+
+#ifndef CACHE_INT8
+typedef struct {
+  double lanes[PARTS];
+  float head[MAX_HEAD];
+  float turned[MAX_HEAD];
+} HeadMemory;
+
+// Normalizes a head of some numbers, as normalize.cl does, and multiplies it by a gain.
+FUNC void normalize_head(TO_SHARED HeadMemory* memory, GLOBAL const float* gain, uint size,
+                         float epsilon) {
+  uint lane = LOCAL_ID();
+  if (lane < PARTS) {
+    double sum = 0;
+    for (uint i = lane; i < size; i += PARTS) {
+      sum += (double)memory->head[i] * (double)memory->head[i];
+    }
+    memory->lanes[lane] = sum;
+  }
+  BARRIER();
+  for (uint apart = PARTS / 2; apart > 0; apart /= 2) {
+    if (lane < apart) memory->lanes[lane] += memory->lanes[lane + apart];
+    BARRIER();
+  }
+  double factor = 1 / sqrt(memory->lanes[0] / (double)size + (double)epsilon);
+  for (uint i = LOCAL_ID(); i < size; i += LOCAL_SIZE()) {
+    memory->head[i] = (float)((double)memory->head[i] * factor) * gain[i];
+  }
+  BARRIER();
+}
+
+// Number i of a head, turned by the angles of a position.
+FUNC float turned(TO_SHARED const float* head, uint i, GLOBAL const float* cosines,
+                  GLOBAL const float* sines, uint position, uint dims, uint are_halves) {
+  if (i >= dims) return head[i];
+  uint pairs = dims / 2;
+  uint pair = are_halves ? i % pairs : i / 2;
+  uint is_second = are_halves ? i / pairs : i % 2;
+  uint apart = are_halves ? pairs : 1;
+  uint first = i - is_second * apart;
+  float a = head[first];
+  float b = head[first + apart];
+  float c = cosines[position * pairs + pair];
+  float s = sines[position * pairs + pair];
+  return is_second ? a * s + b * c : a * c - b * s;
+}
+
+// Stores a head of a cache. to: the cache of its sequence and head.
+FUNC void store_head(TO_SHARED const float* head, GLOBAL cached_t* to, uint token, uint size,
+                     uint holds_keys) {
+  uint row_size = rounded_up(size);
+  for (uint i = LOCAL_ID(); i < size; i += LOCAL_SIZE()) {
+    uint index = holds_keys ? key_index(token, i, row_size) : value_index(token, i, row_size);
+    STORE(to, index, head[i]);
+  }
+}
+
+// Caches of floats only. Block (h, r) has head h of row r, of the heads of queries, then those of keys, then those of
+// values: norms and turns queries and keys, and stores keys and values in their caches. Row r of
+// each lies at begin + r stride. norms: 1 for queries, 2 for keys.
+KERNEL place_heads(GLOBAL const float* q, uint q_begin, uint q_stride, GLOBAL const float* k,
+                   uint k_begin, uint k_stride, GLOBAL const float* v, uint v_begin, uint v_stride,
+                   GLOBAL const int* slots, GLOBAL const int* positions,
+                   GLOBAL const float* cosines, GLOBAL const float* sines,
+                   GLOBAL const float* q_gain, GLOBAL const float* k_gain, GLOBAL float* queries,
+                   GLOBAL cached_t* keys, GLOBAL cached_t* values, uint heads, uint kv_heads,
+                   uint key_size, uint value_size, uint key_numbers, uint value_numbers,
+                   uint dims, uint are_halves, uint norms, float q_epsilon, float k_epsilon) {
+  SHARED HeadMemory memory;
+  uint head = GROUP_X();
+  uint row = GROUP_Y();
+  uint is_key = head >= heads;
+  uint is_value = head >= heads + kv_heads;
+  uint kv_head = is_value ? head - heads - kv_heads : head - heads;
+  uint size = is_value ? value_size : key_size;
+  GLOBAL const float* from = q + row * q_stride + q_begin + head * size;
+  if (is_key) from = k + row * k_stride + k_begin + kv_head * size;
+  if (is_value) from = v + row * v_stride + v_begin + kv_head * size;
+  uint position = (uint)positions[row];
+  for (uint i = LOCAL_ID(); i < size; i += LOCAL_SIZE()) memory.head[i] = from[i];
+  BARRIER();
+  if (!is_value && (norms >> is_key & 1u)) {
+    normalize_head(&memory, is_key ? k_gain : q_gain, size, is_key ? k_epsilon : q_epsilon);
+  }
+  uint turned_dims = is_value ? 0 : dims;
+  for (uint i = LOCAL_ID(); i < size; i += LOCAL_SIZE()) {
+    memory.turned[i] =
+        turned(memory.head, i, cosines, sines, position, turned_dims, are_halves);
+  }
+  BARRIER();
+  if (!is_key) {
+    GLOBAL float* to = queries + (row * heads + head) * size;
+    for (uint i = LOCAL_ID(); i < size; i += LOCAL_SIZE()) to[i] = memory.turned[i];
+    return;
+  }
+  size_t cache = (size_t)((uint)slots[row] * kv_heads + kv_head);
+  if (is_value) {
+    store_head(memory.turned, values + cache * value_numbers, position, size, 0);
+  } else {
+    store_head(memory.turned, keys + cache * key_numbers, position, size, 1);
+  }
+}
+#endif
 
 #define WEIGHT_GROUP 32
 

@@ -28,3 +28,12 @@ KERNEL gather_rows(GLOBAL const float* table, GLOBAL const int* ids, GLOBAL floa
   uint i = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
   if (i < count) y[i] = table[(uint)ids[i / cols] * cols + i % cols];
 }
+
+// y[r, o] = FUNCTION(x[r, o]) * x[r, up + o]: gates of rows.
+KERNEL combine_gated(GLOBAL const float* x, GLOBAL float* y, uint count, uint x_cols, uint y_cols,
+                     uint up) {
+  uint i = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
+  if (i >= count) return;
+  uint at = i / y_cols * x_cols + i % y_cols;
+  y[i] = FUNCTION(x[at]) * x[at + up];
+}

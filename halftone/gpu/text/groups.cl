@@ -6,8 +6,12 @@
 //     FIRST, STEP        level = FIRST + code STEP; or LEVELS, a table of 16
 //     IS_BYTES           codes of 8 bits: code - 128 is read
 //     GROUP, PIECE       inputs that share a scale, and an integer sum
+//     ENCODING           inputs that are rounded with one scale
+//     CHUNK_INPUTS       inputs between two sums
+//     ENCODES            x are floats, which each block of threads encodes; or codes
 //     SCALES             0 float16, 1 float16 times int8, 2 a byte of a table, 3 float32
 //     HAS_OFFSETS
+//     FUNCTION           of tails.cl and of gates
 #define STRIP_ROWS 64
 #define BLOCK_INPUTS 256
 #define UNIT_INPUTS 32
@@ -140,9 +144,17 @@ FUNC int level_sum(int sum, int x_sum) {
 #endif
 }
 
+#ifdef ENCODES
+#define OF_CODES TO_SHARED
+typedef float input_t;
+#else
+#define OF_CODES GLOBAL
+typedef int input_t;
+#endif
+
 // The exact integer sum of a piece. x: its codes; x_sum: their sum.
 FUNC int piece_sum(Place place, GLOBAL const codeword_t* codewords, uint begin,
-                   GLOBAL const int* x, int x_sum) {
+                   OF_CODES const int* x, int x_sum) {
   int sum = 0;
   for (uint quad = 0; quad < PIECE / 4; ++quad) {
     uint in_step = begin / 4 + quad;
@@ -154,77 +166,190 @@ FUNC int piece_sum(Place place, GLOBAL const codeword_t* codewords, uint begin,
 
 #define ROWS 16          // of a block of threads
 #define LANES 16         // threads of a row
-#define CHUNK_STEPS 32   // between two sums
+#define CHUNK_STEPS (CHUNK_INPUTS / STEP_INPUTS)  // between two sums
 #define TERMS (1 + HAS_OFFSETS)
+#define CHUNK_PIECES (CHUNK_INPUTS / PIECE)
+#define TERMS_OF_CHUNK (CHUNK_PIECES * TERMS * ROWS)
 
-#define TERMS_OF_CHUNK (CHUNK_STEPS * STEP_PIECES * TERMS * ROWS)
+// Weights as kernels take them, and as functions do.
+#define WEIGHT_PARAMETERS \
+  GLOBAL const uchar* weights, GLOBAL const float* scale_table, GLOBAL const codeword_t* codewords
+typedef struct {
+  GLOBAL const uchar* weights;
+  GLOBAL const float* scale_table;
+  GLOBAL const codeword_t* codewords;
+  uint padded_cols;
+  uint strip_bytes;
+  uint block_bytes;
+} Matrix;
+#define MATRIX(name)                \
+  Matrix name;                      \
+  name.weights = weights;           \
+  name.scale_table = scale_table;   \
+  name.codewords = codewords;       \
+  name.padded_cols = padded_cols;   \
+  name.strip_bytes = strip_bytes;   \
+  name.block_bytes = block_bytes
 
-// y[o] for o = 16 GROUP_X() to 16 GROUP_X() + 15: the sum over pieces, in ascending order, of
+// Rows of x: codes and what belongs to their pieces, or floats.
+#define INPUT_PARAMETERS                                                                       \
+  GLOBAL const input_t *x, GLOBAL const float *x_scales, GLOBAL const float *x_shares,         \
+      GLOBAL const int *x_sums, uint cols
+typedef struct {
+  GLOBAL const input_t* x;
+  GLOBAL const float* scales;
+  GLOBAL const float* shares;
+  GLOBAL const int* sums;
+  uint cols;  // of the floats
+} Inputs;
+#ifdef ENCODES
+#define INPUTS_OF(name, row) \
+  Inputs name;               \
+  name.x = x + (row) * cols; \
+  name.scales = x_scales;    \
+  name.shares = x_shares;    \
+  name.sums = x_sums;        \
+  name.cols = cols
+#else
+#define INPUTS_OF(name, row)                              \
+  Inputs name;                                            \
+  name.x = x + (row) * (padded_cols / 4);                 \
+  name.scales = x_scales + (row) * (padded_cols / PIECE); \
+  name.shares = x_shares + (row) * (padded_cols / PIECE); \
+  name.sums = x_sums + (row) * (padded_cols / PIECE);     \
+  name.cols = cols
+#endif
+
+// Memory of a block of threads. codes and what follows them are those of a chunk.
+#ifdef ENCODES
+#define SHARED_MEMORY(name)                 \
+  SHARED float name##_terms[TERMS_OF_CHUNK]; \
+  SHARED EncodedChunk name##_chunk;          \
+  Scratch name;                              \
+  name.terms = name##_terms;                 \
+  name.chunk = &name##_chunk
+typedef struct {
+  TO_SHARED float* terms;
+  TO_SHARED EncodedChunk* chunk;
+} Scratch;
+#else
+#define SHARED_MEMORY(name)                 \
+  SHARED float name##_terms[TERMS_OF_CHUNK]; \
+  Scratch name;                              \
+  name.terms = name##_terms
+typedef struct {
+  TO_SHARED float* terms;
+} Scratch;
+#endif
+
+// The terms of a step of a row, into the scratch of its chunk. x: codes of the chunk.
+FUNC void step_terms(Scratch scratch, Matrix w, Place place, uint in_block, uint first_piece,
+                     OF_CODES const int* x, OF_CODES const float* scales,
+                     OF_CODES const float* shares, OF_CODES const int* sums) {
+  for (uint i = 0; i < STEP_PIECES; ++i) {
+    uint p = first_piece + i;
+    uint group = (place.input + i * PIECE) / GROUP;
+    int sum = piece_sum(place, w.codewords, i * PIECE, x + p * (PIECE / 4), sums[p]);
+    float scale = scale_of(place.scales, w.scale_table, group, place.row) * scales[p];
+    uint at = p * TERMS * ROWS + in_block;
+    scratch.terms[at] = scale * (float)sum;
+#if HAS_OFFSETS
+    scratch.terms[at + ROWS] =
+        scale_of(place.offsets, w.scale_table, group, place.row) * shares[p];
+#endif
+  }
+}
+
+// The sum of a row of weights, in the first of its 16 threads: over pieces, in ascending order, of
 // (scale x_scale) integer, and then, with offsets, of offset x_share: kernels/groups. The threads of
-// a block compute terms in any order; the first of a row adds them. first_row: of the weights.
-FUNC void multiply_row(TO_SHARED float* terms, GLOBAL const uchar* weights,
-                       GLOBAL const float* scale_table, GLOBAL const codeword_t* codewords,
-                       GLOBAL const int* x, GLOBAL const float* x_scales,
-                       GLOBAL const float* x_shares, GLOBAL const int* x_sums, GLOBAL float* y,
-                       uint first_row, uint rows, uint padded_cols, uint strip_bytes,
-                       uint block_bytes) {
+// a block compute terms in any order; the first of a row adds them.
+FUNC float row_sum(Scratch scratch, Matrix w, Inputs x, uint row) {
   uint in_block = LOCAL_ID() % ROWS;
   uint lane = LOCAL_ID() / ROWS;
-  uint o = GROUP_X() * ROWS + in_block;
-  uint row = first_row + (o < rows ? o : rows - 1);
-  GLOBAL const uchar* strip = weights + (size_t)(row / STRIP_ROWS) * strip_bytes;
-  uint num_steps = padded_cols / STEP_INPUTS;
+  GLOBAL const uchar* strip = w.weights + (size_t)(row / STRIP_ROWS) * w.strip_bytes;
+  uint num_steps = w.padded_cols / STEP_INPUTS;
   float acc = 0;
   for (uint first = 0; first < num_steps; first += CHUNK_STEPS) {
     uint end = first + CHUNK_STEPS < num_steps ? first + CHUNK_STEPS : num_steps;
+    uint before = first * STEP_PIECES;
+#ifdef ENCODES
+    encode_chunk(scratch.chunk, x.x, x.cols, first * STEP_INPUTS, end * STEP_INPUTS);
+#endif
     for (uint step = first + lane; step < end; step += LANES) {
       Place place =
-          place_of(strip, row % STRIP_ROWS, step * STEP_INPUTS, padded_cols, block_bytes);
-      for (uint i = 0; i < STEP_PIECES; ++i) {
-        uint p = step * STEP_PIECES + i;
-        uint group = (place.input + i * PIECE) / GROUP;
-        int sum = piece_sum(place, codewords, i * PIECE, x + p * (PIECE / 4), x_sums[p]);
-        float scale = scale_of(place.scales, scale_table, group, place.row) * x_scales[p];
-        uint at = (p - first * STEP_PIECES) * TERMS * ROWS + in_block;
-        terms[at] = scale * (float)sum;
-#if HAS_OFFSETS
-        terms[at + ROWS] = scale_of(place.offsets, scale_table, group, place.row) * x_shares[p];
+          place_of(strip, row % STRIP_ROWS, step * STEP_INPUTS, w.padded_cols, w.block_bytes);
+#ifdef ENCODES
+      step_terms(scratch, w, place, in_block, step * STEP_PIECES - before, scratch.chunk->codes,
+                 scratch.chunk->scales, scratch.chunk->shares, scratch.chunk->sums);
+#else
+      step_terms(scratch, w, place, in_block, step * STEP_PIECES - before,
+                 x.x + before * (PIECE / 4), x.scales + before, x.shares + before,
+                 x.sums + before);
 #endif
-      }
     }
     BARRIER();
     if (lane == 0) {
       for (uint i = 0; i < (end - first) * STEP_PIECES * TERMS; ++i) {
-        acc = acc + terms[i * ROWS + in_block];
+        acc = acc + scratch.terms[i * ROWS + in_block];
       }
     }
     BARRIER();
   }
-  if (lane == 0 && o < rows) y[o] = acc;
+  return acc;
 }
 
-// Block (i, r) has 16 outputs of row r of x.
-KERNEL multiply_groups(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
-                       GLOBAL const codeword_t* codewords, GLOBAL const int* x,
-                       GLOBAL const float* x_scales, GLOBAL const float* x_shares,
-                       GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
-                       uint strip_bytes, uint block_bytes) {
-  SHARED float terms[TERMS_OF_CHUNK];
-  uint pieces = GROUP_Y() * (padded_cols / PIECE);
-  multiply_row(terms, weights, scale_table, codewords, x + GROUP_Y() * (padded_cols / 4),
-               x_scales + pieces, x_shares + pieces, x_sums + pieces, y + GROUP_Y() * rows, 0, rows,
-               padded_cols, strip_bytes, block_bytes);
+// Block (i, r) has outputs 16 i to 16 i + 15 of row r of x. first_row: of the weights.
+FUNC void multiply_row(Scratch scratch, Matrix w, Inputs x, GLOBAL float* y, uint y_row,
+                       uint first_row, uint rows, Tails tails) {
+  uint o = GROUP_X() * ROWS + LOCAL_ID() % ROWS;
+  float sum = row_sum(scratch, w, x, first_row + (o < rows ? o : rows - 1));
+  uint at = y_row * rows + o;
+  if (LOCAL_ID() < ROWS && o < rows) y[at] = with_tails(sum, at, tails);
 }
 
+// y[r, o] = the sum of output o, with its tails.
+KERNEL multiply_groups(WEIGHT_PARAMETERS, INPUT_PARAMETERS, GLOBAL float* y, uint rows,
+                       uint padded_cols, uint strip_bytes, uint block_bytes, TAIL_PARAMETERS) {
+  SHARED_MEMORY(scratch);
+  MATRIX(w);
+  INPUTS_OF(row, GROUP_Y());
+  TAILS(tails);
+  multiply_row(scratch, w, row, y, GROUP_Y(), 0, rows, tails);
+}
+
+// y[r, o] = FUNCTION(sum of output o) * (sum of output o + up_row).
+KERNEL multiply_gated(WEIGHT_PARAMETERS, INPUT_PARAMETERS, GLOBAL float* y, uint rows,
+                      uint padded_cols, uint strip_bytes, uint block_bytes, uint up_row) {
+  SHARED_MEMORY(scratch);
+  MATRIX(w);
+  INPUTS_OF(row, GROUP_Y());
+  uint o = GROUP_X() * ROWS + LOCAL_ID() % ROWS;
+  uint known = o < rows ? o : rows - 1;
+  float gate = row_sum(scratch, w, row, known);
+  float up = row_sum(scratch, w, row, known + up_row);
+  if (LOCAL_ID() < ROWS && o < rows) y[GROUP_Y() * rows + o] = FUNCTION(gate) * up;
+}
+
+// The same of pair r, with the expert experts[r]: `rows` of the weights. share: pairs of a row of x.
+KERNEL multiply_experts(WEIGHT_PARAMETERS, INPUT_PARAMETERS, GLOBAL float* y, uint rows,
+                        uint padded_cols, uint strip_bytes, uint block_bytes, TAIL_PARAMETERS,
+                        GLOBAL const int* experts, uint share) {
+  SHARED_MEMORY(scratch);
+  MATRIX(w);
+  INPUTS_OF(row, GROUP_Y() / share);
+  TAILS(tails);
+  multiply_row(scratch, w, row, y, GROUP_Y(), (uint)experts[GROUP_Y()] * rows, rows, tails);
+}
+
+#ifndef ENCODES
 #define X_ROWS 8
 
 // The same of many rows: a thread has an output of 8 rows of x, and adds the terms of each in order.
 // The numbers of weights are decoded once for all of them.
-KERNEL multiply_many(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
-                     GLOBAL const codeword_t* codewords, GLOBAL const int* x,
-                     GLOBAL const float* x_scales, GLOBAL const float* x_shares,
-                     GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
-                     uint strip_bytes, uint block_bytes, uint x_rows) {
+KERNEL multiply_many(WEIGHT_PARAMETERS, INPUT_PARAMETERS, GLOBAL float* y, uint rows,
+                     uint padded_cols, uint strip_bytes, uint block_bytes, uint x_rows,
+                     TAIL_PARAMETERS) {
+  TAILS(tails);
   uint o = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();
   if (o >= rows) return;
   GLOBAL const uchar* strip = weights + (size_t)(o / STRIP_ROWS) * strip_bytes;
@@ -263,22 +388,11 @@ KERNEL multiply_many(GLOBAL const uchar* weights, GLOBAL const float* scale_tabl
 #endif
     }
   }
-  for (uint i = 0; i < X_ROWS && first_row + i < x_rows; ++i) y[x_row[i] * rows + o] = acc[i];
-}
-
-// The same of pair r, with the expert experts[r]: `rows` of the weights. share: pairs of a row of x.
-KERNEL multiply_experts(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
-                        GLOBAL const codeword_t* codewords, GLOBAL const int* x,
-                        GLOBAL const float* x_scales, GLOBAL const float* x_shares,
-                        GLOBAL const int* x_sums, GLOBAL float* y, uint rows, uint padded_cols,
-                        uint strip_bytes, uint block_bytes, GLOBAL const int* experts,
-                        uint share) {
-  SHARED float terms[TERMS_OF_CHUNK];
-  uint x_row = GROUP_Y() / share;
-  uint pieces = x_row * (padded_cols / PIECE);
-  multiply_row(terms, weights, scale_table, codewords, x + x_row * (padded_cols / 4),
-               x_scales + pieces, x_shares + pieces, x_sums + pieces, y + GROUP_Y() * rows,
-               (uint)experts[GROUP_Y()] * rows, rows, padded_cols, strip_bytes, block_bytes);
+#pragma unroll 1
+  for (uint i = 0; i < X_ROWS && first_row + i < x_rows; ++i) {
+    uint at = x_row[i] * rows + o;
+    y[at] = with_tails(acc[i], at, tails);
+  }
 }
 
 // y[r] = row ids[r] of the weights: scale level, and then, with offsets, the sum with the offset.
@@ -310,3 +424,4 @@ KERNEL decode_rows(GLOBAL const uchar* weights, GLOBAL const float* scale_table,
     y[GROUP_Y() * cols + input + i] = value;
   }
 }
+#endif

@@ -1,7 +1,7 @@
 // One text for OpenCL C 1.2 and CUDA C++: what they spell differently.
 #ifdef __CUDACC_RTC__
 #define KERNEL extern "C" __global__ void
-#define FUNC __device__ static inline
+#define FUNC __device__ static __forceinline__
 #define GLOBAL
 #define SHARED __shared__
 #define TO_SHARED
@@ -37,7 +37,8 @@ FUNC void store_half(ushort* p, uint i, float x) {
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 #define KERNEL __kernel void
-#define FUNC static inline
+// PoCL 3.1 shares the state of functions that it does not inline between its threads.
+#define FUNC __attribute__((always_inline)) static inline
 #define GLOBAL __global
 #define SHARED __local
 #define TO_SHARED __local

@@ -33,6 +33,8 @@ class DeviceRows {
   /// @param logits  [rows.count, vocabulary]
   /// @throws Error as gpu::Device
   void run_head(const HiddenRows& rows, std::span<float> logits);
+  /// Launches of a run of the body. @throws Error as gpu::Device
+  [[nodiscard]] std::size_t num_launches(std::size_t rows) { return body_of(rows).num_launches(); }
   [[nodiscard]] std::size_t state_bytes() const { return states_.size_bytes(); }
 
  private:

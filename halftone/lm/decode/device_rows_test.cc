@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "halftone/base/half.h"
@@ -52,15 +53,17 @@ std::vector<std::byte> random_blocks(const GgufType& type, std::size_t elements,
   return bytes;
 }
 
+using Types = std::vector<const char*>;
+
+const Types kMixed = {"Q4_0", "Q4_K", "Q6_K", "Q2_K", "Q8_0", "Q3_K", "Q5_K", "IQ4_NL", "Q5_1"};
+
 /// Small tensors; matrices in one type after another.
-Weights mixed_weights(const Description& d) {
-  constexpr const char* kTypes[] = {"Q4_0", "Q4_K", "Q6_K",   "Q2_K", "Q8_0",
-                                    "Q3_K", "Q5_K", "IQ4_NL", "Q5_1"};
+Weights weights_of(const Description& d, const Types& types) {
   GgufModel model(d.architecture);
   Random random(3);
   std::size_t next = 0;
   for (const NamedTensor& tensor : small_tensors(d)) {
-    const GgufType& type = *formats::gguf_type(kTypes[next % std::size(kTypes)]);
+    const GgufType& type = *formats::gguf_type(types[next % types.size()]);
     const bool is_matrix = tensor.shape.size() >= 2 && tensor.shape.back() % type.block == 0;
     if (!is_matrix) {
       model.tensor(tensor);
@@ -87,8 +90,9 @@ Description description_of(const std::string& architecture) {
 }
 
 Decoder decoder_of(const Description& d, const std::string& device, std::size_t rows,
-                   ir::CacheNumbers cache = ir::CacheNumbers::kFloat32) {
-  return {build_decoder(d, mixed_weights(d),
+                   ir::CacheNumbers cache = ir::CacheNumbers::kFloat32,
+                   const Types& types = kMixed) {
+  return {build_decoder(d, weights_of(d, types),
                         {.sequences = 8, .context = kDeviceContext, .cache = cache}),
           {.rows = rows, .device = device}};
 }
@@ -109,14 +113,14 @@ class DecoderOnDevice : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(DecoderOnDevice, HasTheLogitsOfTheProcessorForPromptsInAnyChunks) {
-  const Description d = description_of(GetParam());
+void expect_same_in_chunks(const Description& d, const Types& types) {
+  constexpr auto kCache = ir::CacheNumbers::kFloat32;
   const std::vector<TokenId> tokens = prompt_of(13);
-  const std::vector<float> want = decoder_of(d, "", 8).append(0, tokens, true);
+  const std::vector<float> want = decoder_of(d, "", 8, kCache, types).append(0, tokens, true);
   EXPECT_TRUE(std::ranges::all_of(want, [](float logit) { return std::isfinite(logit); }));
   EXPECT_GT(std::set<float>(want.begin(), want.end()).size(), want.size() / 2);
   for (const std::size_t chunk : std::initializer_list<std::size_t>{1, 5, 13}) {
-    Decoder model = decoder_of(d, gpu::test_device_name(), 8);
+    Decoder model = decoder_of(d, gpu::test_device_name(), 8, kCache, types);
     std::vector<float> found;
     for (std::size_t first = 0; first < tokens.size(); first += chunk) {
       const auto part = std::span(tokens).subspan(first, std::min(chunk, tokens.size() - first));
@@ -125,6 +129,15 @@ TEST_P(DecoderOnDevice, HasTheLogitsOfTheProcessorForPromptsInAnyChunks) {
     }
     EXPECT_EQ(gpu::differing_bits(found, want), 0U) << chunk;
   }
+}
+
+TEST_P(DecoderOnDevice, HasTheLogitsOfTheProcessorForPromptsInAnyChunks) {
+  expect_same_in_chunks(description_of(GetParam()), kMixed);
+}
+
+/// Matrices with the same input are joined.
+TEST_P(DecoderOnDevice, HasThemWithOneTypeOfWeights) {
+  expect_same_in_chunks(description_of(GetParam()), {"Q4_K"});
 }
 
 /// Caches of float16 or int8.
@@ -161,6 +174,30 @@ INSTANTIATE_TEST_SUITE_P(Architectures, DecoderOnDevice,
                          testing::Values("llama", "qwen3", "gemma3", "phi3", "gpt2", "bitnet",
                                          "qwen3moe", "qwen2moe"));
 
+/// Norm and encoding; q, k and v; norms of heads, angles and caches; attention; output and sum;
+/// norm and encoding; gate and up; down and sum.
+TEST_P(DecoderOnDevice, RunsFewLaunchesForATokenOfOneTypeOfWeights) {
+  struct Launches {
+    std::size_t of_block = 8;
+    std::size_t of_embedding = 1;
+  };
+  // Norms behind branches, and within them, are launches of their own.
+  const std::map<std::string, Launches> launches = {{"llama", {}},       {"qwen3", {}},
+                                                    {"phi3", {}},        {"gpt2", {8, 3}},
+                                                    {"gemma3", {10, 2}}, {"bitnet", {10, 1}}};
+  const auto wanted = launches.find(GetParam());
+  if (wanted == launches.end()) GTEST_SKIP() << "experts";
+  const Description d = description_of(GetParam());
+  const auto launches_of = [&](const Description& one) {
+    const DecoderGraphs graphs =
+        build_decoder(one, weights_of(one, {"Q4_K"}),
+                      {.context = kDeviceContext, .cache = ir::CacheNumbers::kFloat16});
+    return DeviceRows(graphs, {.device = gpu::test_device_name()}).num_launches(1);
+  };
+  const std::size_t found = launches_of(d);
+  EXPECT_EQ(found, wanted->second.of_embedding + d.blocks * wanted->second.of_block);
+}
+
 TEST(DeviceRows, NamesWhatADeviceHasNoKernelsFor) {
   expect_error(ErrorKind::kUnsupported, "no kernels yet for ",
                [] { decoder_of(stream_description(), "opencl", 8); });
@@ -171,7 +208,8 @@ TEST(DeviceRows, RoundActivations) {
   DecoderOptions options{.device = "opencl"};
   options.execution.int8_activations = false;
   expect_error(ErrorKind::kUnsupported, "a device rounds activations", [&] {
-    const Decoder model(build_decoder(d, mixed_weights(d), {.context = kDeviceContext}), options);
+    const Decoder model(build_decoder(d, weights_of(d, kMixed), {.context = kDeviceContext}),
+                        options);
   });
 }
 
@@ -181,7 +219,7 @@ TEST(DeviceRows, SayHowManyTokensFit) {
   const Description d = description_of("llama");
   expect_error(ErrorKind::kDevice, "do not fit its ", [&] {
     const Decoder model(
-        build_decoder(d, mixed_weights(d),
+        build_decoder(d, weights_of(d, kMixed),
                       {.sequences = std::size_t{1} << 24, .context = kDeviceContext}),
         {.device = gpu::test_device_name()});
   });
