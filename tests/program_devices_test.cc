@@ -46,5 +46,59 @@ TEST_F(Program, ChoosesTheBestDeviceAndSaysWhich) {
   EXPECT_EQ(run(arguments + "auto -q").err, "");
 }
 
+/// A program whose device is lost at a call.
+class LostDevice : public Program {
+ protected:
+  void SetUp() override {
+    Program::SetUp();
+    const std::string generate = "generate " + model() + " -p ab -n 1 --device opencl:0";
+    const Outcome there = run(generate, kLayer);
+    if (there.code != 0) GTEST_SKIP() << there.err;
+    if (run(generate, fail_at(1)).code == 0) GTEST_SKIP() << "OpenCL's loader has no layers";
+  }
+  std::string model() const { return tiny_.path() + " --tokenizer " + tiny_.tokenizer(); }
+  std::string text() const {
+    const std::string file = path("text.txt");
+    std::ofstream(file) << std::string(600, 'a') << "bcdefgh";
+    return file;
+  }
+  static std::string fail_at(int call) {
+    return kLayer + " HALFTONE_FAIL_AT=" + std::to_string(call);
+  }
+
+  inline static const std::string kLayer =
+      "OPENCL_LAYERS='" HALFTONE_FAILING_OPENCL "' OMP_WAIT_POLICY=passive";
+  const TinyLanguageModel tiny_{path("tiny.bin")};
+};
+
+TEST_F(LostDevice, IsOneLineAndExitCode5) {
+  const std::string generate = "generate " + model() + " -p ab -n 8 --json --device opencl:0";
+  EXPECT_EQ(run(generate, kLayer).code, 0);
+  for (const int call : {1, 5, 40, 130}) {
+    const Outcome lost = run(generate, fail_at(call));
+    EXPECT_EQ(lost.code, 5) << call << lost.err;
+    EXPECT_EQ(lost.out, "") << call;
+    EXPECT_THAT(lost.err, HasSubstr("opencl:0: ")) << call;
+    EXPECT_THAT(lost.err, HasSubstr("the device was lost (-36)")) << call;
+    EXPECT_EQ(std::ranges::count(lost.err, '\n'), 1) << lost.err;
+  }
+}
+
+TEST_F(LostDevice, LeavesStatesFromWhichItGoesOn) {
+  const std::string eval = "eval " + model() + " --text " + text() + " --context 32 --json";
+  const json want = json::parse(run(eval).out);
+  const std::string state = path("state");
+  const std::string with_state = eval + " --device opencl:0 --state " + state;
+  for (const int call : {300, 200}) {
+    const Outcome lost = run(with_state, fail_at(call));
+    EXPECT_EQ(lost.code, 5) << lost.err;
+    EXPECT_EQ(lost.out, "");
+  }
+  const Outcome done = run(with_state, kLayer);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(json::parse(done.out)["loss"], want["loss"]);
+  EXPECT_EQ(json::parse(done.out)["perplexity"], want["perplexity"]);
+}
+
 }  // namespace
 }  // namespace halftone
