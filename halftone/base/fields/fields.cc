@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <type_traits>
 #include <utility>
@@ -17,6 +18,10 @@ static_assert(std::is_same_v<std::size_t, std::uint64_t>);
 constexpr const char* kNothing = "none";
 
 std::string text_of(double value) {
+  constexpr double kMaxWhole = 1e15;  // above, digits would be made up
+  if (std::abs(value) < kMaxWhole && value == std::floor(value)) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
   char digits[32];
   return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
 }

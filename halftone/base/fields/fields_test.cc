@@ -25,7 +25,7 @@ struct Options {
 Fields fields_of(Options& options) {
   return {{"flip", &options.flip, "Flips", {}, {}, "--no-flip", "Does not flip"},
           {"bits", &options.bits, "Bits", FieldRange::between(1, 8)},
-          {"epochs", &options.epochs, "Passes", FieldRange::from(1), {}, "-n,--passes"},
+          {"epochs", &options.epochs, "Passes", FieldRange::between(1, 100000), {}, "-n,--passes"},
           {"learning_rate", &options.rate, "Rate", FieldRange::above(0)},
           {"schedule", &options.schedule, "Schedule", {}, {"cosine", "step", "constant"}},
           {"file", &options.file, "File"},
@@ -43,7 +43,7 @@ TEST(Fields, SayWhatTheyMayBe) {
   }
   EXPECT_EQ(found,
             (std::vector<std::string>{
-                "--no-flip bool true: ", "--bits int 3: 1 to 8", "-n,--passes int 1: at least 1",
+                "--no-flip bool true: ", "--bits int 3: 1 to 8", "-n,--passes int 1: 1 to 100000",
                 "--learning-rate float 0.001: a number above 0",
                 "--schedule str cosine: cosine, step or constant",
                 "--file path none: ", "--milestones floats [0.5, 0.75]: 0 to 1",
