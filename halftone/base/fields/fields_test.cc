@@ -30,7 +30,7 @@ Fields fields_of(Options& options) {
           {"schedule", &options.schedule, "Schedule", {}, {"cosine", "step", "constant"}},
           {"file", &options.file, "File"},
           {"milestones", &options.milestones, "Shares", FieldRange::between(0, 1)},
-          {"memory", &options.memory, "Bytes"},
+          {"memory", &options.memory, "Bytes", FieldRange::from(1)},
           {"minutes", &options.minutes, "Time", FieldRange::above(0)}};
 }
 
@@ -47,7 +47,7 @@ TEST(Fields, SayWhatTheyMayBe) {
                 "--learning-rate float 0.001: a number above 0",
                 "--schedule str cosine: cosine, step or constant",
                 "--file path none: ", "--milestones floats [0.5, 0.75]: 0 to 1",
-                "--memory int none: ", "--minutes float none: a number above 0"}));
+                "--memory int none: at least 1", "--minutes float none: a number above 0"}));
 }
 
 TEST(Fields, AreFoundByName) {
