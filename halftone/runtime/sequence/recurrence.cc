@@ -24,7 +24,7 @@ bool has_form(const ir::Node& node, ir::RecurrenceForm form) {
 }
 
 constexpr std::size_t kBlock = 64;  // most channels that are computed together
-using Block = std::array<float, kBlock>;
+using StateBlock = std::array<float, kBlock>;
 
 /// A run of channels, of one group or head.
 struct Channels {
@@ -149,8 +149,8 @@ struct ScanSteps {
     const float* c = in.tokens(4).row(step.token).data() + group * states;
     const std::size_t head_width = channels() / heads;
     const auto head = [&](std::size_t i) { return (begin + i) / head_width; };
-    Block moved;
-    Block decay;
+    StateBlock moved;
+    StateBlock decay;
     const auto decays = std::span(decay).first(count);
     const auto set_decays = [&](const float* a) {
       for (std::size_t i = 0; i < count; ++i) decay[i] = dt[head(i)] * a[head(i)];
@@ -193,7 +193,7 @@ struct DeltaSteps {
     float decay = in.tokens(3).row(step.token)[head];
     kernels::exp({&decay, 1}, {&decay, 1});
     const float beta = in.tokens(4).row(step.token)[head];
-    Block change;
+    StateBlock change;
     const auto changes = std::span(change).first(count);
     std::ranges::fill(changes, 0.0F);
     const float* next = k;
