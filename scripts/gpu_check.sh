@@ -5,12 +5,15 @@
 #   scripts/gpu_check.sh --pack FOLDER MODEL.gguf ...   on the machine that built: gathers programs
 #                                                       with their libraries, and models
 #   scripts/gpu_check.sh FOLDER DEVICE OUT.json         on the machine with the card, or on PoCL
-# DEVICE is cuda:0, opencl:0, ... The results are one JSON file. On PoCL, which is slow, fewer TOKENS
-# (default 256) and BENCHMARKS (a regular expression) fit the time.
+# DEVICE is cuda:0, opencl:0, ... The results are one JSON file, after eight minutes at most: what does
+# not fit them fails with its name. On PoCL, which is slow, fewer TOKENS (default 256), BENCHMARKS (a
+# regular expression) and TESTS (a filter of GoogleTest) fit the time. A step of training runs where
+# PROGRAMS=halftone-train packed it, with a libtorch that was built for CUDA.
 . "$(dirname "$0")/lib.sh"
 
-programs=(halftone modules/gpu/gpu_test modules/gpu/gpu_network_test modules/lm/lm_decode_test
-  benchmarks/gpu_bench)
+max_seconds=480
+read -ra programs <<< "${PROGRAMS:-}"
+programs+=(halftone modules/gpu/gpu_test modules/gpu/gpu_network_test modules/lm/lm_decode_test benchmarks/gpu_bench)
 
 pack() {
   local folder=$1 program
@@ -23,12 +26,14 @@ pack() {
       xargs -r cp -n -L -t "$folder/lib"
   done
   for model in "$@"; do cp "$model" "$folder/models/"; done
+  cp -r examples/mnist "$folder/"
 }
 
-# Runs a program of the folder, at most so many seconds.
+# Runs a program of the folder, at most so many seconds, and no longer than all of it may take.
 run() {
-  local seconds=$1 program=$2
+  local seconds=$1 program=$2 left=$((max_seconds - SECONDS))
   shift 2
+  if [ "$left" -lt "$seconds" ]; then seconds=$((left > 1 ? left : 1)); fi
   LD_LIBRARY_PATH="$folder/lib" timeout "$seconds" "$folder/$program" "$@"
 }
 
@@ -36,7 +41,7 @@ run() {
 tests() {
   local name=$1 filter=$2 log
   log=$(mktemp)
-  HALFTONE_TEST_DEVICE=$device run 240 "$name" --gtest_filter="$filter" \
+  HALFTONE_TEST_DEVICE=$device run 240 "$name" --gtest_filter="${TESTS:-$filter}" \
     --gtest_output="json:$log" > "$log.text" 2>&1 || true
   jq -c --arg name "$name" '{name: $name, tests: .tests, failures: .failures,
     failed: [.testsuites[].testsuite[] | select(.failures) | .classname + "." + .name]}' "$log" \
@@ -60,6 +65,20 @@ tokens() {
       error: (if $device[0] == null then $error else null end)}'
 }
 
+# A step of training on the card.
+training() {
+  local log
+  if [ ! -x "$folder/halftone-train" ]; then
+    jq -nc '{skipped: "no halftone-train was packed: libtorch for CUDA has gigabytes"}'
+    return
+  fi
+  log=$(mktemp)
+  run 60 halftone-train train "$folder/mnist/mnist_mlp_700.onnx" -o "$log.onnx" --json \
+    --data "$folder/mnist" --limit 1280 --epochs 1 --device cuda > "$log" 2> "$log.err" || true
+  jq -c '{final: .}' "$log" 2> /dev/null | grep . ||
+    jq -nc --arg error "$(tail -c 500 "$log.err")" '{error: $error}'
+}
+
 if [ "${1:-}" = --pack ]; then
   [ "$#" -ge 2 ] || die "usage: scripts/gpu_check.sh --pack FOLDER MODEL.gguf ..."
   pack "${@:2}"
@@ -77,14 +96,15 @@ speeds=$(HALFTONE_TEST_DEVICE=$device run 120 gpu_bench --benchmark_format=json 
   speeds='[]'
 models='[]'
 for model in "$folder"/models/*; do
+  [ -e "$model" ] || continue
   models=$(jq -c --argjson one "$(tokens "$model")" '. + [$one]' <<< "$models")
 done
 jq -n --argjson devices "$(run 60 halftone devices --json)" --arg device "$device" \
   --argjson speeds "$speeds" --argjson models "$models" \
   --argjson kernels "$(tests gpu_test '-*ForCuda*')" \
   --argjson networks "$(tests gpu_network_test '*')" \
-  --argjson decoders "$(tests lm_decode_test '*Device*')" \
+  --argjson decoders "$(tests lm_decode_test '*Device*')" --argjson training "$(training)" \
   '$devices + {device: $device, speeds: $speeds, models: $models,
-    tests: [$kernels, $networks, $decoders]}' \
+    tests: [$kernels, $networks, $decoders], training: $training}' \
   > "$out"
 jq -c '{tests, models: [.models[] | {model, same}]}' "$out"

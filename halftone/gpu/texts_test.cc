@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <charconv>
 
 #include "halftone/base/testing.h"
@@ -85,16 +86,31 @@ TEST_F(TextsForCuda, NetworksCompile) {
   }
 }
 
-TEST_F(TextsForCuda, EveryGroupFormatCompiles) {
+std::vector<kernels::NamedFormat> formats_for_cuda() {
   std::vector<kernels::NamedFormat> formats = kernels::group_formats();
   for (const auto& each : kernels::vector_formats()) formats.push_back(each);
-  for (const auto& [name, format] : formats) {
-    const std::size_t piece = kernels::GroupExtents{256, format.group}.piece();
-    const std::string macros = group_macros(format, piece);
-    expect_compiles(group_text(macros, Function::kSilu), name);
-    expect_compiles(encoding_group_text(macros), name + ", of floats");
-  }
+  return formats;
 }
+
+class FormatsForCuda : public TextsForCuda,
+                       public testing::WithParamInterface<kernels::NamedFormat> {};
+
+TEST_P(FormatsForCuda, Compile) {
+  const auto& [name, format] = GetParam();
+  const std::size_t piece = kernels::GroupExtents{256, format.group}.piece();
+  const std::string macros = group_macros(format, piece);
+  expect_compiles(group_text(macros, Function::kSilu), name);
+  expect_compiles(encoding_group_text(macros), name + ", of floats");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FormatsForCuda, testing::ValuesIn(formats_for_cuda()),
+                         [](const testing::TestParamInfo<kernels::NamedFormat>& each) {
+                           std::string name = each.param.name;
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
 
 TEST_F(TextsForCuda, SaysInOneLineWhatDoesNotCompile) {
   expect_error(ErrorKind::kDevice,
