@@ -24,7 +24,7 @@ std::string define(std::string_view name, std::span<const float> coefficients) {
   return "#define " + std::string(name) + "(x) " + sum + "\n";
 }
 
-std::string_view text_of(std::string_view name) {
+std::string_view embedded_text(std::string_view name) {
   const EmbeddedText* text = find_text(kernel_texts(), name);
   if (text == nullptr) fail(ErrorKind::kInternal, "no kernel text '" + std::string(name) + "'");
   return text->text;
@@ -57,10 +57,10 @@ std::string elementary_constants() {
 
 std::string program_text(std::string_view macros, std::initializer_list<std::string_view> names) {
   std::string text(macros);
-  text += text_of("prelude");
+  text += embedded_text("prelude");
   for (const std::string_view name : names) {
     if (name == "elementary") text += elementary_constants();
-    text += text_of(name);
+    text += embedded_text(name);
   }
   return text;
 }
