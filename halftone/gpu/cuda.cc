@@ -16,7 +16,7 @@ using cuda::driver;
 using cuda::Status;
 
 /// @throws Error kDevice unless the status says success
-void check(const DeviceInfo& info, const std::string& what, Status status) {
+void check_cuda(const DeviceInfo& info, const std::string& what, Status status) {
   if (status == 0) return;
   const char* text = nullptr;
   if (driver().error_text(status, &text) != 0 || text == nullptr) text = "unknown error";
@@ -85,7 +85,7 @@ class CudaProgram final : public Program {
  public:
   CudaProgram(const DeviceInfo& info, std::vector<std::byte> binary)
       : info_(info), binary_(std::move(binary)) {
-    check(info_, "program", driver().load(&module_, binary_.data()));
+    check_cuda(info_, "program", driver().load(&module_, binary_.data()));
   }
   ~CudaProgram() override { driver().unload(module_); }
   CudaProgram(const CudaProgram&) = delete;
@@ -109,8 +109,8 @@ class CudaProgram final : public Program {
 class CudaEvent final : public Event {
  public:
   CudaEvent(const DeviceInfo& info, cuda::Stream* stream) : info_(info) {
-    check(info_, "event", driver().new_event(&event_, 0));
-    check(info_, "event", driver().record(event_, stream));
+    check_cuda(info_, "event", driver().new_event(&event_, 0));
+    check_cuda(info_, "event", driver().record(event_, stream));
   }
   ~CudaEvent() override { driver().free_event(event_); }
   CudaEvent(const CudaEvent&) = delete;
@@ -118,9 +118,9 @@ class CudaEvent final : public Event {
 
   double seconds_since(Event& earlier) override {
     float milliseconds = 0;
-    check(info_, "wait", driver().wait_event(event_));
-    check(info_, "time of an event",
-          driver().elapsed(&milliseconds, static_cast<CudaEvent&>(earlier).event_, event_));
+    check_cuda(info_, "wait", driver().wait_event(event_));
+    check_cuda(info_, "time of an event",
+               driver().elapsed(&milliseconds, static_cast<CudaEvent&>(earlier).event_, event_));
     return static_cast<double>(milliseconds) * 1e-3;
   }
 
@@ -132,12 +132,12 @@ class CudaEvent final : public Event {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(DeviceInfo info) : info_(std::move(info)) {
-    check(info_, "device", driver().device(&device_, info_.index));
-    check(info_, "context", driver().retain(&context_, device_));
+    check_cuda(info_, "device", driver().device(&device_, info_.index));
+    check_cuda(info_, "context", driver().retain(&context_, device_));
     Status status = driver().set_context(context_);
     if (status == 0) status = driver().new_stream(&stream_, 1);  // apart from the default stream
     if (status != 0) driver().release(device_);
-    check(info_, "stream", status);
+    check_cuda(info_, "stream", status);
   }
   ~CudaDevice() override {
     driver().wait_stream(stream_);
@@ -152,8 +152,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<Buffer> allocate(std::size_t size_bytes) override {
     use();
     cuda::Address address = 0;
-    check(info_, std::to_string(size_bytes) + " bytes of memory",
-          driver().allocate(&address, std::max<std::size_t>(size_bytes, 4)));
+    check_cuda(info_, std::to_string(size_bytes) + " bytes of memory",
+               driver().allocate(&address, std::max<std::size_t>(size_bytes, 4)));
     return std::make_unique<CudaBuffer>(size_bytes, address);
   }
 
@@ -162,16 +162,16 @@ class CudaDevice final : public Device {
     HALFTONE_ASSERT(offset + bytes.size() <= to.size_bytes());
     if (bytes.empty()) return;
     // From memory that is not pinned the driver copies before it returns.
-    check(info_, "copy to the device",
-          driver().write(address_of(to) + offset, bytes.data(), bytes.size(), stream_));
+    check_cuda(info_, "copy to the device",
+               driver().write(address_of(to) + offset, bytes.data(), bytes.size(), stream_));
   }
 
   void read(const Buffer& from, std::size_t offset, std::span<std::byte> bytes) override {
     use();
     HALFTONE_ASSERT(offset + bytes.size() <= from.size_bytes());
     if (bytes.empty()) return;
-    check(info_, "copy from the device",
-          driver().read(bytes.data(), address_of(from) + offset, bytes.size(), stream_));
+    check_cuda(info_, "copy from the device",
+               driver().read(bytes.data(), address_of(from) + offset, bytes.size(), stream_));
     finish();
   }
 
@@ -197,10 +197,10 @@ class CudaDevice final : public Device {
       pointers[i] = &values[i];  // a number is in the low half
     }
     const auto extent = [](std::size_t count) { return static_cast<unsigned>(count); };
-    check(info_, "launch",
-          driver().launch(static_cast<CudaKernel&>(*what.kernel).function, extent(grid.x),
-                          extent(grid.y), 1, extent(grid.threads), 1, 1, 0, stream_,
-                          pointers.data(), nullptr));
+    check_cuda(info_, "launch",
+               driver().launch(static_cast<CudaKernel&>(*what.kernel).function, extent(grid.x),
+                               extent(grid.y), 1, extent(grid.threads), 1, 1, 0, stream_,
+                               pointers.data(), nullptr));
   }
 
   std::unique_ptr<Event> record() override {
@@ -209,12 +209,12 @@ class CudaDevice final : public Device {
   }
   void finish() override {
     use();
-    check(info_, "wait", driver().wait_stream(stream_));
+    check_cuda(info_, "wait", driver().wait_stream(stream_));
   }
 
  private:
   /// The driver's calls act on the context of the calling thread.
-  void use() const { check(info_, "context", driver().set_context(context_)); }
+  void use() const { check_cuda(info_, "context", driver().set_context(context_)); }
 
   DeviceInfo info_;
   cuda::Device device_ = 0;
