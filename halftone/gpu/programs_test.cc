@@ -6,8 +6,8 @@
 #include "halftone/base/file.h"
 #include "halftone/base/paths.h"
 #include "halftone/base/testing.h"
+#include "halftone/gpu/norms.h"
 #include "halftone/gpu/testing.h"
-#include "halftone/gpu/texts.h"
 
 namespace halftone::gpu {
 namespace {
@@ -22,7 +22,7 @@ class ProgramsOnDevice : public WithFolder {
   std::unique_ptr<Device> device;
 };
 
-std::string text() { return program_text("// of a test\n", {"normalize"}); }
+std::string text() { return "// of a test\n" + norm_text(false); }
 
 TEST_F(ProgramsOnDevice, CompileATextOnce) {
   Programs first(*device, folder_);
@@ -32,7 +32,7 @@ TEST_F(ProgramsOnDevice, CompileATextOnce) {
   Programs second(*device, folder_);
   second.kernel(text(), "normalize_rows");
   EXPECT_EQ(second.num_compiled(), 0U);
-  second.kernel(program_text("// of another test\n", {"normalize"}), "normalize_rows");
+  second.kernel("// of another test\n" + norm_text(false), "normalize_rows");
   EXPECT_EQ(second.num_compiled(), 1U);
 }
 
