@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computations with 8-bit codes in place of float32: use_integers(), and the rewrites that it makes.
-// Each looks at one node and returns whether the graph changed; the caller removes nodes that lost
-// their readers.
+// Computations with 8-bit codes in place of float32: use_integers(), and the rewrites that it
+// makes. Each looks at one node and returns whether the graph changed; the caller removes nodes
+// that lost their readers.
 #pragma once
 
 #include <optional>
