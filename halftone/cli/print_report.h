@@ -6,6 +6,7 @@
 
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/report/budget.h"
 #include "halftone/report/language.h"
 #include "halftone/report/report.h"
 #include "halftone/report/sensitivity.h"

@@ -10,6 +10,7 @@
 #include "halftone/library/c_status.h"
 #include "halftone/report/language.h"
 #include "halftone/report/page/language_page.h"
+#include "halftone/report/sensitivity.h"
 
 struct halftone_language_page {
   std::string html;

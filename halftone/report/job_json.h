@@ -9,7 +9,6 @@
 #include "halftone/report/json.h"
 #include "halftone/runtime/execute/profile.h"
 #include "halftone/runtime/plan/plan.h"
-#include "halftone/types/sensitivity.hpp"
 
 namespace halftone::report {
 
@@ -21,8 +20,6 @@ Json layer_json(const LayerInfo& layer);
 Json inspection_json(const Inspection& inspection);
 /// What `eval --json` prints.
 Json evaluation_json(const compress::Evaluation& evaluation);
-/// Lists of what networks are compared by.
-Json front_json(const std::vector<v0::NetworkCosts>& front);
 /// What `bench --json` prints.
 Json measurement_json(const runtime::Plan& plan, const runtime::Profile& profile);
 

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halftone/report/job_json.h"
-#include "halftone/report/sensitivity.h"
+#include "halftone/report/costs.h"
 #include "halftone/report/table.h"
 #include "halftone/report/units.h"
 

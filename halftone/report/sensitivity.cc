@@ -9,44 +9,19 @@
 #include <optional>
 #include <vector>
 
-#include "halftone/report/report.h"
+#include "halftone/report/costs.h"
 #include "halftone/report/table.h"
 
 namespace halftone::report {
 namespace {
 
 using Align = Table::Align;
-using compress::ChoiceSensitivity;
-using compress::LayerSensitivity;
-using compress::Measure;
-using compress::Sensitivity;
-
-/// What to know of the samples that losses are measured on.
-std::string samples_note(const Sensitivity& found) {
-  return found.on_fit_samples
-             ? fmt::format(
-                   "\nThese are the samples of the fit, so losses on others are higher; {}.\n",
-                   found.tokens ? "--held-out keeps others" : "--test-data measures on others")
-             : "";
-}
-
-std::string loss_text(double loss) { return fmt::format("{:.3g}", loss); }
+using v0::ChoiceSensitivity;
+using v0::LayerSensitivity;
+using v0::Sensitivity;
 
 std::string cost_text(const std::optional<double>& cost) {
   return cost ? fmt::format("{:.4g}", *cost) : "-";
-}
-
-std::string loss_meaning(const Sensitivity& found) {
-  if (found.tokens) return "predicted KL divergence from the model, nats per token";
-  switch (compress::loss_named(found.loss)) {
-    case compress::LossKind::kDivergence:
-      return "KL divergence from the float network, nats per sample";
-    case compress::LossKind::kError:
-      return "squared error of the outputs, relative to those of the float network";
-    case compress::LossKind::kLabels:
-      return "cross entropy with the labels above that of the float network";
-  }
-  return "";
 }
 
 /// The name of a unit: its first layer and how many follow.
@@ -70,7 +45,7 @@ std::string overview(const Sensitivity& found) {
   Table table(std::move(columns));
   for (std::size_t u = 0; u < found.units.size(); ++u) {
     const std::vector<std::size_t>& layers = found.units[u].layers;
-    const compress::SensitiveLayer& first = found.layers[layers[0]];
+    const v0::SensitiveLayer& first = found.layers[layers[0]];
     std::vector<std::string> row = {unit_name(found, u)};
     if (found.tokens) {
       row.push_back(fmt::format("{} x {}", first.rows, first.cols));
@@ -82,7 +57,7 @@ std::string overview(const Sensitivity& found) {
     for (const std::size_t layer : layers) bytes += found.layers[layer].bytes;
     row.push_back(format_bytes(bytes));
     for (const ChoiceSensitivity& choice : found.choices) {
-      const compress::UnitSensitivity& unit = choice.units[u];
+      const v0::UnitSensitivity& unit = choice.units[u];
       row.push_back(unit.is_possible ? loss_text(unit.loss) : "-");
     }
     table.add_row(std::move(row));
@@ -119,7 +94,7 @@ std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choi
   const std::vector<std::size_t> units = units_of_layers(found);
   for (std::size_t i = 0; i < found.layers.size(); ++i) {
     const LayerSensitivity& layer = choice.layers[i];
-    const compress::UnitSensitivity& unit = choice.units[units[i]];
+    const v0::UnitSensitivity& unit = choice.units[units[i]];
     std::vector<std::string> row = {
         clipped(found.layers[i].name),
         fmt::format("{}/{}", layer.weight_bits, layer.activation_bits),
@@ -139,60 +114,24 @@ std::string choice_table(const Sensitivity& found, const ChoiceSensitivity& choi
   return text + "\n\n" + table.to_text();
 }
 
-std::string value_text(Measure measure, double value) {
-  return measure == Measure::kLoss    ? loss_text(value)
-         : measure == Measure::kBytes ? fmt::format("{:.0f}", value)
-                                      : fmt::format("{:.4g}", value);
-}
-
-/// The measures that are known of all.
-std::vector<Measure> known_measures(const v0::NetworkCosts& costs) {
-  std::vector<Measure> known = {Measure::kLoss, Measure::kBytes};
-  if (costs.us) known.push_back(Measure::kTime);
-  if (costs.pj) known.push_back(Measure::kEnergy);
-  return known;
-}
-
-std::string value_text(Measure measure, const v0::NetworkCosts& costs) {
-  return value_text(measure, measure == Measure::kLoss    ? costs.loss
-                             : measure == Measure::kBytes ? costs.bytes
-                             : measure == Measure::kTime  ? costs.us.value_or(0)
-                                                          : costs.pj.value_or(0));
-}
-
-std::string budget_text(const compress::Budget& budget) {
-  std::string text;
-  for (const Measure measure : compress::kMeasures) {
-    if (!budget[measure]) continue;
-    text += fmt::format("{}{} <= {}", text.empty() ? "" : ", ", to_string(measure),
-                        value_text(measure, *budget[measure]));
-  }
-  return text;
-}
-
-std::string tries_table(const BudgetReport& report) {
-  std::vector<Table::Column> columns = {{"try"}};
-  const std::vector<Measure> measures = known_measures(report.tries.front().measured);
-  for (const Measure measure : measures) {
-    columns.push_back({std::string(to_string(measure)) + " predicted"});
-    columns.push_back({"measured"});
-  }
-  columns.push_back({"", Align::kLeft});
-  Table table(std::move(columns));
-  for (std::size_t i = 0; i < report.tries.size(); ++i) {
-    const v0::BudgetTry& each = report.tries[i];
-    std::vector<std::string> row = {std::to_string(i + 1)};
-    for (const Measure measure : measures) {
-      row.push_back(value_text(measure, each.predicted));
-      row.push_back(value_text(measure, each.measured));
-    }
-    row.push_back(i == report.chosen ? "chosen" : each.within ? "" : "beyond the budget");
-    table.add_row(std::move(row));
-  }
-  return table.to_text();
-}
-
 }  // namespace
+
+std::string samples_note(const Sensitivity& found) {
+  return found.on_fit_samples
+             ? fmt::format(
+                   "\nThese are the samples of the fit, so losses on others are higher; {}.\n",
+                   found.tokens ? "--held-out keeps others" : "--test-data measures on others")
+             : "";
+}
+
+std::string loss_meaning(const Sensitivity& found) {
+  if (found.tokens) return "predicted KL divergence from the model, nats per token";
+  if (found.loss == "kl") return "KL divergence from the float network, nats per sample";
+  if (found.loss == "error") {
+    return "squared error of the outputs, relative to those of the float network";
+  }
+  return "cross entropy with the labels above that of the float network";
+}
 
 std::vector<std::size_t> units_of_layers(const Sensitivity& found) {
   std::vector<std::size_t> result(found.layers.size(), 0);
@@ -207,12 +146,12 @@ ChoiceTotals totals_of(const Sensitivity& found, const ChoiceSensitivity& choice
   double bits = 0;
   double weights = 0;
   for (std::size_t u = 0; u < found.units.size(); ++u) {
-    const compress::UnitSensitivity& unit = choice.units[u];
+    const v0::UnitSensitivity& unit = choice.units[u];
     if (!unit.is_possible) continue;
     totals.bytes += unit.bytes;
     totals.loss += unit.loss;
     for (const std::size_t layer : found.units[u].layers) {
-      const compress::SensitiveLayer& matrix = found.layers[layer];
+      const v0::SensitiveLayer& matrix = found.layers[layer];
       const double size = static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);
       ++totals.layers;
       weights += size;
@@ -221,20 +160,6 @@ ChoiceTotals totals_of(const Sensitivity& found, const ChoiceSensitivity& choice
   }
   if (weights > 0) totals.weight_bits = bits / weights;
   return totals;
-}
-
-std::string front_text(const std::vector<v0::NetworkCosts>& front) {
-  if (front.empty()) return "";
-  std::vector<Table::Column> columns;
-  const std::vector<Measure> measures = known_measures(front.front());
-  for (const Measure measure : measures) columns.push_back({std::string(to_string(measure))});
-  Table table(std::move(columns));
-  for (const v0::NetworkCosts& each : front) {
-    std::vector<std::string> row;
-    for (const Measure measure : measures) row.push_back(value_text(measure, each));
-    table.add_row(std::move(row));
-  }
-  return "\nPareto front, predicted:\n\n" + table.to_text();
 }
 
 std::string to_text(const Sensitivity& found) {
@@ -253,14 +178,6 @@ std::string to_text(const Sensitivity& found) {
          fmt::format("\nestimated: the loss of the layer alone, from its error and {}\n",
                      found.weighted_by == "gradients" ? "gradients" : "noise on its weights") +
          samples_note(found);
-}
-
-std::string to_text(const BudgetReport& report) {
-  return to_text(report.quantized) +
-         fmt::format("\nBudget: {}; the least {}. Loss: {}, on {} samples.\n\n{}",
-                     budget_text(report.budget), to_string(objective_of(report.budget)),
-                     loss_meaning(report.costs), report.costs.samples, tries_table(report)) +
-         front_text(report.front) + samples_note(report.costs);
 }
 
 }  // namespace halftone::report

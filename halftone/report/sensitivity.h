@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sensitivities and searches under budgets for people (text, a picture) and scripts (JSON).
+// What layers lose, of a network or a language model, for people (text) and scripts (JSON).
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "halftone/api/sensitivity.h"
+#include "halftone/report/json.h"
+#include "halftone/types/sensitivity.hpp"
 
 namespace halftone::report {
 
-/// Of a network or a language model.
-std::string to_text(const compress::Sensitivity& sensitivity);
-std::string to_json(const compress::Sensitivity& sensitivity);
+std::string to_text(const v0::Sensitivity& sensitivity);
+std::string to_json(const v0::Sensitivity& sensitivity);
+/// The same as a value.
+Json sensitivity_json(const v0::Sensitivity& sensitivity);
 
 /// All layers that have a choice.
 struct ChoiceTotals {
@@ -23,14 +25,13 @@ struct ChoiceTotals {
   double loss = 0;  ///< sum over units that have each the choice alone
 };
 /// @param choice  of `found`
-ChoiceTotals totals_of(const compress::Sensitivity& found, const v0::ChoiceSensitivity& choice);
+ChoiceTotals totals_of(const v0::Sensitivity& found, const v0::ChoiceSensitivity& choice);
 /// The index of the unit of each layer.
-std::vector<std::size_t> units_of_layers(const compress::Sensitivity& found);
+std::vector<std::size_t> units_of_layers(const v0::Sensitivity& found);
 
-std::string to_text(const BudgetReport& report);
-std::string to_json(const BudgetReport& report);
-
-/// A table of predicted costs under a heading; empty if there are none.
-std::string front_text(const std::vector<v0::NetworkCosts>& front);
+/// What a loss is, in words.
+std::string loss_meaning(const v0::Sensitivity& found);
+/// What to know of the samples that losses are measured on; empty: nothing.
+std::string samples_note(const v0::Sensitivity& found);
 
 }  // namespace halftone::report

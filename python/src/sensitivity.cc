@@ -13,6 +13,7 @@
 #include "halftone/api/elapsed.h"
 #include "halftone/api/run_costs.h"
 #include "halftone/formats/model.h"
+#include "halftone/report/budget.h"
 #include "halftone/report/sensitivity.h"
 #include "python/src/bind.h"
 #include "python/src/run_job.h"

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/costs.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "halftone/report/table.h"
+
+namespace halftone::report {
+namespace {
+
+using compress::Measure;
+
+Json known_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+}  // namespace
+
+std::string loss_text(double loss) { return fmt::format("{:.3g}", loss); }
+
+std::string value_text(Measure measure, double value) {
+  return measure == Measure::kLoss    ? loss_text(value)
+         : measure == Measure::kBytes ? fmt::format("{:.0f}", value)
+                                      : fmt::format("{:.4g}", value);
+}
+
+std::vector<Measure> known_measures(const v0::NetworkCosts& costs) {
+  std::vector<Measure> known = {Measure::kLoss, Measure::kBytes};
+  if (costs.us) known.push_back(Measure::kTime);
+  if (costs.pj) known.push_back(Measure::kEnergy);
+  return known;
+}
+
+std::string value_text(Measure measure, const v0::NetworkCosts& costs) {
+  return value_text(measure, measure == Measure::kLoss    ? costs.loss
+                             : measure == Measure::kBytes ? costs.bytes
+                             : measure == Measure::kTime  ? costs.us.value_or(0)
+                                                          : costs.pj.value_or(0));
+}
+
+Json costs_json(const v0::NetworkCosts& costs) {
+  return {{"loss", costs.loss},
+          {"bytes", costs.bytes},
+          {"us", known_json(costs.us)},
+          {"pj", known_json(costs.pj)}};
+}
+
+std::string front_text(const std::vector<v0::NetworkCosts>& front) {
+  if (front.empty()) return "";
+  std::vector<Table::Column> columns;
+  const std::vector<Measure> measures = known_measures(front.front());
+  for (const Measure measure : measures) columns.push_back({std::string(to_string(measure))});
+  Table table(std::move(columns));
+  for (const v0::NetworkCosts& each : front) {
+    std::vector<std::string> row;
+    for (const Measure measure : measures) row.push_back(value_text(measure, each));
+    table.add_row(std::move(row));
+  }
+  return "\nPareto front, predicted:\n\n" + table.to_text();
+}
+
+Json front_json(const std::vector<v0::NetworkCosts>& front) {
+  Json list = Json::array();
+  for (const v0::NetworkCosts& each : front) list.push_back(costs_json(each));
+  return list;
+}
+
+}  // namespace halftone::report
