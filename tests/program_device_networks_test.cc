@@ -70,8 +70,9 @@ TEST_F(ProgramOnDevice, RunsTheExampleInAnyNumberOfBits) {
   expect_same_outputs(kModel, inputs({7, 784}));
   for (const std::string bits : {"1", "2", "3", "8"}) {
     const std::string file = path(bits + ".circle");
-    const Outcome outcome = run("quantize " + kModel + " -o " + file + " --data " + kExample +
-                                " --limit 100 --weight-bits " + bits + " --activation-bits " + bits);
+    const Outcome outcome =
+        run("quantize " + kModel + " -o " + file + " --data " + kExample +
+            " --limit 100 --weight-bits " + bits + " --activation-bits " + bits);
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     expect_same_outputs(file, inputs({7, 784}));
     expect_all_there(file);
@@ -114,13 +115,11 @@ TEST_F(ProgramOnDevice, RunsResidualNetworksInAFewBits) {
   if (!std::filesystem::exists(data / "models")) GTEST_SKIP() << "no models in " << data;
   const std::string model = (data / "models/resnet20_cifar10.onnx").string();
   const std::string x = inputs({16, 3, 32, 32});
-  for (const char* bits : {"--weight-bits 2 --activation-bits 2",
-                           "--weight-bits 3 --activation-bits 3",
-                           "--weight-bits 2 --activation-bits 4",
-                           "--weight-bits 8 --activation-bits 8"}) {
+  for (const char* bits :
+       {"--weight-bits 2 --activation-bits 2", "--weight-bits 3 --activation-bits 3",
+        "--weight-bits 2 --activation-bits 4", "--weight-bits 8 --activation-bits 8"}) {
     const std::string file = path("r.circle");
-    const Outcome outcome =
-        run("quantize " + model + " -o " + file + " --data " + x + " " + bits);
+    const Outcome outcome = run("quantize " + model + " -o " + file + " --data " + x + " " + bits);
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     expect_same_outputs(file, inputs({2, 3, 32, 32}));
     expect_all_there(file);

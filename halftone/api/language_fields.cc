@@ -12,9 +12,10 @@ using Range = FieldRange;
 }  // namespace
 
 Field device_field(std::string& device) {
-  return {"device", &device,
-          "Where the model runs, with the same bits: cpu, a graphics card of `halftone devices` such "
-          "as cuda or opencl:0, or auto: the best card there is"};
+  return {
+      "device", &device,
+      "Where the model runs, with the same bits: cpu, a graphics card of `halftone devices` such "
+      "as cuda or opencl:0, or auto: the best card there is"};
 }
 
 Fields fields_of(v0::LanguageModelOptions& o) {

@@ -64,8 +64,7 @@ OpenedTokenModel open_on_chosen(const gpu::ChosenDevice& choice, const OpenOnDev
   return opened;
 }
 
-OpenedTokenModel open_token_model(const std::filesystem::path& path,
-                                  const OpenOptions& options) {
+OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options) {
   check_sequences(options.sequences);
   const ir::CacheNumbers cache = cache_named(options.cache);
   const lm::Model model = lm::open_model(path);
@@ -81,9 +80,8 @@ OpenedTokenModel open_token_model(const std::filesystem::path& path,
   if (!options.lora.empty()) adapter = lm::Adapter::open(options.lora, model.description);
   const auto open = [&](const std::string& device) -> std::unique_ptr<lm::TokenModel> {
     lm::DecoderGraphs graphs = with_context(path.string(), [&] {
-      return lm::build_decoder(
-          model.description, model.weights,
-          {options.sequences, context, cache, adapter ? &*adapter : nullptr});
+      return lm::build_decoder(model.description, model.weights,
+                               {options.sequences, context, cache, adapter ? &*adapter : nullptr});
     });
     const int threads = options.threads != 0 ? options.threads : num_threads();
     return std::make_unique<lm::Decoder>(

@@ -27,7 +27,7 @@ struct RunOptions {
   bool is_stream = false;
   std::vector<std::string> states;
   runtime::ExecutionOptions execution;
-  std::string device;
+  std::string device = "cpu";
 };
 
 /// "IN=OUT"

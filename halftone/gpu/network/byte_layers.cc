@@ -6,9 +6,9 @@
 #include "halftone/gpu/texts.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
-#include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/runtime/linear/linear.h"
 
