@@ -405,6 +405,7 @@ TEST_F(CLanguage, RefusesWhatIsNotThere) {
   EXPECT_STRNE(halftone_language_model_device(model), "");
   EXPECT_STREQ(halftone_language_model_device(nullptr), "");
   halftone_language_model_destroy(model);
+  model = nullptr;
   options.device = nullptr;
   EXPECT_FAILS(halftone_language_model_load(nullptr, "a.gguf", nullptr, &model), HALFTONE_USAGE,
                "context: expected a pointer, found NULL");

@@ -37,9 +37,9 @@ Uses::Uses(const ir::Graph& graph) : graph_(graph) {
 }
 
 const std::vector<ir::NodeId>& Uses::readers(ir::ValueId value) const {
-  static const std::vector<ir::NodeId> kNone;
+  static const std::vector<ir::NodeId> none;
   const auto found = readers_.find(root(value));
-  return found == readers_.end() ? kNone : found->second;
+  return found == readers_.end() ? none : found->second;
 }
 
 std::optional<ir::NodeId> Uses::only_reader(ir::ValueId value) const {
