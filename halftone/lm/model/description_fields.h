@@ -115,9 +115,9 @@ void visit_part(FieldPart part, Description& description, const Visit& visit) {
     if (field.part != part) continue;
     const auto visit_value = [&](auto* value) {
       using Value = std::remove_pointer_t<decltype(value)>;
-      constexpr bool is_plain = std::is_same_v<Value, bool> || std::is_same_v<Value, std::size_t> ||
+      constexpr bool kIsPlain = std::is_same_v<Value, bool> || std::is_same_v<Value, std::size_t> ||
                                 std::is_same_v<Value, double>;
-      if constexpr (is_plain) visit(field, *value);
+      if constexpr (kIsPlain) visit(field, *value);
     };
     std::visit(visit_value, field.place(description));
   }
