@@ -127,7 +127,7 @@ TEST_F(ProgramOnDevice, RunsResidualNetworksInAFewBits) {
 }
 
 TEST_F(Program, SaysInOneLineThatADeviceIsMissing) {
-  for (const std::string verb : {"bench " + kModel, "eval " + kModel + " --data " + kExample}) {
+  for (const std::string& verb : {"bench " + kModel, "eval " + kModel + " --data " + kExample}) {
     const Outcome outcome = run(verb + " --device opencl:99");
     EXPECT_EQ(outcome.code, 5);
     EXPECT_THAT(outcome.err, HasSubstr("opencl"));

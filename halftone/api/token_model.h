@@ -15,7 +15,7 @@
 namespace halftone {
 
 struct OpenedTokenModel {
-  std::unique_ptr<lm::TokenModel> model;
+  std::unique_ptr<lm::TokenModel> model{};
   std::size_t trained_context = 0;  ///< tokens that it was trained for; 0: not known
   std::string device{};             ///< "cpu", or as asked for; never "auto"
 };

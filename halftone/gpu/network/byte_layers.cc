@@ -34,10 +34,10 @@ struct Levels {
   std::uint32_t steps = 0;
   std::uint32_t flags = 0;
   std::string macros{};
-  std::vector<float> base;     ///< [patterns, outputs]
-  std::vector<float> factors;  ///< [sections, 2, outputs]
-  std::vector<float> ones;     ///< [outputs], or empty
-  float scale = 1;             ///< of the inputs
+  std::vector<float> base{};     ///< [patterns, outputs]
+  std::vector<float> factors{};  ///< [sections, 2, outputs]
+  std::vector<float> ones{};     ///< [outputs], or empty
+  float scale = 1;               ///< of the inputs
 };
 
 /// The layer of a node.

@@ -56,36 +56,36 @@ std::string latency_of(const NetworkFigures& network) {
 }
 
 const std::vector<SummaryRow>& summary_rows() {
-  using Network = NetworkFigures;
-  const auto compared = [](const Network& network, auto&& show) {
+  using Figures = NetworkFigures;
+  const auto compared = [](const Figures& network, auto&& show) {
     return network.evaluation && network.evaluation->reference
                ? show(*network.evaluation->reference)
                : std::string();
   };
   static const std::vector<SummaryRow> rows{
-      {"format", [](const Network& n) { return markup(n.inspection.format); }},
-      {"file size", [](const Network& n) { return format_bytes(n.inspection.file_bytes); }},
-      {"parameters", [](const Network& n) { return std::to_string(n.inspection.parameters); }},
-      {"layers", [](const Network& n) { return std::to_string(n.layers.size()); }},
+      {"format", [](const Figures& n) { return markup(n.inspection.format); }},
+      {"file size", [](const Figures& n) { return format_bytes(n.inspection.file_bytes); }},
+      {"parameters", [](const Figures& n) { return std::to_string(n.inspection.parameters); }},
+      {"layers", [](const Figures& n) { return std::to_string(n.layers.size()); }},
       {"accuracy", accuracy_of},
       {"same answer as the reference",
-       [=](const Network& n) {
+       [=](const Figures& n) {
          return compared(n, [](const auto& c) { return percent(c.agreement); });
        }},
       {"output SQNR",
-       [=](const Network& n) {
+       [=](const Figures& n) {
          return compared(n, [](const auto& c) { return decibels(c.sqnr_db); });
        }},
       {"KL divergence, nats",
-       [=](const Network& n) {
+       [=](const Figures& n) {
          return compared(n, [](const auto& c) {
            return c.divergence ? format_number(*c.divergence, 5) : std::string();
          });
        }},
       {"median latency", latency_of},
-      {"inputs", [](const Network& n) { return listed_ports(n.inspection.inputs); }},
-      {"outputs", [](const Network& n) { return listed_ports(n.inspection.outputs); }},
-      {"operators", [](const Network& n) { return listed_operators(n.inspection); }}};
+      {"inputs", [](const Figures& n) { return listed_ports(n.inspection.inputs); }},
+      {"outputs", [](const Figures& n) { return listed_ports(n.inspection.outputs); }},
+      {"operators", [](const Figures& n) { return listed_operators(n.inspection); }}};
   return rows;
 }
 
