@@ -74,8 +74,8 @@ constexpr std::string_view kJamba = R"({"architectures": ["JambaForCausalLM"],
   "tie_word_embeddings": false, "vocab_size": 65536})";
 
 /// The text with a part replaced, which must be there.
-std::string with(std::string_view json, const std::string& part, const std::string& other) {
-  std::string text(json);
+std::string with(std::string_view config, const std::string& part, const std::string& other) {
+  std::string text(config);
   const auto at = text.find(part);
   EXPECT_NE(at, std::string::npos) << part;
   return text.replace(at, part.size(), other);
