@@ -30,6 +30,7 @@ Architecture llama() {
   return {.hf = "llama",
           .start = {.architecture = "llama", .renormalizes = true},
           .gguf_pairing = kInterleaved,
+          .hf_renormalizes = true,
           .gguf_has_divisors = true,
           .gguf_has_expert_inner = false};
 }
@@ -148,6 +149,7 @@ const Architecture kArchitectures[] = {
      .scales_embedding = true,
      .window_period = 6,
      .window_base = 10000,
+     .hf_renormalizes = true,
      .gguf_has_divisors = true},
     {.hf = "phi3",
      .start = {.architecture = "phi3"},

@@ -47,6 +47,7 @@ struct Architecture {
 
   // What keys of config.json mean.
   bool hf_biases_output = true;          ///< attention_bias is that of the output too
+  bool hf_renormalizes = false;          ///< where no key says it
   bool hf_gelu_is_tanh = false;          ///< files say "gelu" and mean its approximation
   bool hf_norms_have_own_gains = false;  ///< use_qk_norm means gains for each head
   bool hf_yarn_is_long = false;          ///< "yarn" of older files means "longrope"

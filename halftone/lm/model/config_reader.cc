@@ -5,6 +5,19 @@
 #include <cstdint>
 
 namespace halftone::lm {
+namespace {
+
+void take(const ConfigReader& config, ConfigNames names, bool& value) {
+  value = config.flag(names, value);
+}
+void take(const ConfigReader& config, ConfigNames names, double& value) {
+  value = config.needed_number(names);
+}
+void take(const ConfigReader& config, ConfigNames names, std::size_t& value) {
+  value = config.needed_whole(names);
+}
+
+}  // namespace
 
 ConfigReader::Entry ConfigReader::find(ConfigNames names) const {
   for (const char* name : names) {
@@ -78,19 +91,10 @@ std::vector<double> ConfigReader::needed_numbers(const char* name) const {
 
 void ConfigReader::read(FieldPart part, Description& description) const {
   visit_part(part, description, [&](const DescriptionField& field, auto& value) {
-    using Value = std::remove_reference_t<decltype(value)>;
     if (field.config.empty()) return;
-    if (find(field.config).value == nullptr) {
-      if (field.needed == Needed::kInConfig || field.needed == Needed::kAlways) {
-        fail_missing(field.config);
-      }
-    } else if constexpr (std::is_same_v<Value, bool>) {
-      value = flag(field.config, value);
-    } else if constexpr (std::is_same_v<Value, double>) {
-      value = needed_number(field.config);
-    } else {
-      value = needed_whole(field.config);
-    }
+    if (find(field.config).value != nullptr) return take(*this, field.config, value);
+    const bool is_needed = field.needed == Needed::kInConfig || field.needed == Needed::kAlways;
+    if (is_needed) fail_missing(field.config);
   });
 }
 

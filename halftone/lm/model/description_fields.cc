@@ -164,8 +164,7 @@ constexpr DescriptionField kFields[] = {
     {"has_block_factor", at<&D::has_block_factor>},
     {"streams", at<&D::streams>, kLater, kStreams, hf("altup_num_inputs"), "altup.num_inputs",
      kInConfig},
-    {"scales_first_stream", at<&D::scales_first_stream>, kLater, kStreams,
-     hf("altup_correct_scale")},
+    {"scales_first_stream", at<&D::scales_first_stream>},
     {"bypass_rank", at<&D::bypass_rank>, kLater, kStreams, hf("laurel_rank"), nullptr, kInConfig},
 
     {"experts", at<&D::experts>, kFirst, kExperts,

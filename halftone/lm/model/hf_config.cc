@@ -35,12 +35,14 @@ bool may_have_experts(const Description& d) {
   return d.dense.empty();
 }
 
-void read_expert_sizes(const ConfigReader& config, Description& d) {
+void read_expert_sizes(const ConfigReader& config, const Architecture& architecture,
+                       Description& d) {
   config.read(FieldPart::kExperts, d);
   if (d.experts <= 1 || !may_have_experts(d)) d.experts = 0;
   const bool has_dense = std::ranges::any_of(d.dense, [](bool is) { return is; });
   if (d.experts == 0 || !has_dense) d.dense.clear();
   if (d.experts == 0) return;
+  d.renormalizes = architecture.hf_renormalizes;
   config.read(FieldPart::kExpertShares, d);
   if (d.dense_blocks != 0 || !d.dense.empty()) d.dense_inner = d.inner;
   config.read(FieldPart::kExpertInner, d);
@@ -151,7 +153,7 @@ void read_config_sizes(const ConfigReader& config, const Architecture& architect
   } else {
     config.read(FieldPart::kInner, d);
   }
-  read_expert_sizes(config, d);
+  read_expert_sizes(config, architecture, d);
   read_latents(config, d);
   read_config_recurrences(config, architecture, d);
   if (config.flag("use_sliding_window", true)) config.read(FieldPart::kWindow, d);

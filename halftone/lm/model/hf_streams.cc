@@ -78,8 +78,8 @@ void read_config_inners(const ConfigReader& config, Description& d) {
 }
 
 void read_config_streams(const ConfigReader& config, Description& d) {
-  d.scales_first_stream = true;
   config.read(FieldPart::kStreams, d);
+  d.scales_first_stream = config.flag("altup_correct_scale", true);
   if (d.streams < 2) config.fail_key("altup_num_inputs", "expected 2 or more");
   if (config.whole({"altup_active_idx"}).value_or(0) != 0) {
     config.fail_key("altup_active_idx",
