@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong calls of every public function are refused in words of Python, not of the compiled module."""
+"""Wrong calls of every public function get errors of Python, not of the compiled module."""
 
 from __future__ import annotations
 

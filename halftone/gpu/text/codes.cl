@@ -13,7 +13,7 @@ FUNC uint level_of(float x, GLOBAL const float* thresholds, uint count) {
   return first;
 }
 
-// encode(): bit planes of rows, in words of 32 columns. A thread has a word of all planes.
+// encode(): bit planes of rows. A word holds 32 columns; a thread has one word of each plane.
 //     words  of a plane;  codes [thresholds + 1]
 KERNEL encode_bits(GLOBAL const float* x, GLOBAL const float* thresholds,
                    GLOBAL const uint* codes, GLOBAL uint* y, uint count, uint cols, uint words,
