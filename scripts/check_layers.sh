@@ -19,12 +19,12 @@ awk '
     may["data"] = "base"
     may["formats"] = may["passes"] = "base numerics ir"
     may["runtime"] = "base numerics ir kernels spmd"
-    may["gpu"] = may["runtime"] " runtime"
+    may["gpu"] = may["export_c"] = may["runtime"] " runtime"
     may["compress"] = may["runtime"] " data formats gradient passes runtime"
     may["lm"] = may["compress"] " compress gpu"
     may["train"] = may["compress"] " compress"
     may["accel"] = may["train"] " lm"
-    may["api"] = may["train"] " train accel lm gpu"
+    may["api"] = may["train"] " train accel lm gpu export_c"
     may["library"] = "base numerics ir kernels spmd formats runtime api report"
     may["cpp"] = may["train"] " train accel api report"
     may["report"] = may["compress"] " compress accel api lm"
@@ -56,7 +56,7 @@ fi
 
 # The map in docs/architecture.md has every module, and no other.
 if [ "$#" -eq 0 ]; then
-  map=$(sed -n '/^halftone\/$/,/^tests\//p' docs/architecture.md | grep -oE '^  ([a-z]+/ ?)+' |
+  map=$(sed -n '/^halftone\/$/,/^tests\//p' docs/architecture.md | grep -oE '^  ([a-z_]+/ ?)+' |
     tr -s ' ' '\n' | grep . | sort)
   modules=$(for folder in halftone/*/; do basename "$folder" | sed 's|$|/|'; done | sort)
   diff <(echo "$map") <(echo "$modules") >&2 || die "the map in docs/architecture.md is not that of halftone/"

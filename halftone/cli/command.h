@@ -163,6 +163,7 @@ void add_devices(CLI::App& app, Action& action);
 void add_estimate(CLI::App& app, Action& action);
 void add_explore(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_sensitivity(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);

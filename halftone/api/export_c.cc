@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/export_c.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/export_c/export_c.h"
+
+namespace halftone {
+namespace {
+
+/// Whether an earlier export has made a file.
+bool has_mark(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string line;
+  std::getline(stream, line);
+  return line.find(export_c::kMark) != std::string::npos;
+}
+
+/// Nothing of others is overwritten, nor gets our files beside it.
+void check_folder(const std::filesystem::path& folder, const export_c::CSources& sources) {
+  if (!std::filesystem::exists(folder)) return;
+  if (!std::filesystem::is_directory(folder)) {
+    fail(ErrorKind::kUsage, folder.string() + ": expected a folder");
+  }
+  bool is_ours = std::filesystem::is_empty(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    is_ours = is_ours || (entry.is_regular_file() && has_mark(entry.path()));
+  }
+  if (!is_ours) {
+    fail(ErrorKind::kUsage, folder.string() +
+                                ": has files, and none of an earlier export; name another folder");
+  }
+  for (const export_c::CFile& file : sources.files) {
+    const std::filesystem::path path = folder / file.name;
+    if (!std::filesystem::exists(path) || has_mark(path)) continue;
+    fail(ErrorKind::kUsage,
+         path.string() + ": was not made by an earlier export; move it, or name another folder");
+  }
+}
+
+}  // namespace
+
+v0::CExport export_c_sources(Network network, const std::filesystem::path& folder,
+                             const v0::ExportCOptions& options) {
+  const std::string name = network.name;
+  const ir::Graph graph = prepared(std::move(network), Purpose::kRun);
+  const export_c::CSources sources =
+      with_context(name, [&] { return export_c::export_network(graph, options); });
+  check_folder(folder, sources);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorKind::kIo, folder.string() + ": cannot create: " + error.message());
+  NewFiles files;
+  for (const export_c::CFile& file : sources.files) files.add(folder / file.name, file.text);
+  files.finish();
+  return sources.report;
+}
+
+}  // namespace halftone

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <string>
+
+#include "halftone/api/export_c.h"
+#include "halftone/base/error.h"
+#include "halftone/base/printable.h"
+#include "halftone/cli/command.h"
+#include "halftone/report/export_c.h"
+
+namespace halftone::cli {
+namespace {
+
+struct ExportOptions {
+  CommonOptions common;
+  ModelOptions model_options;
+  std::string model;
+  std::string folder;
+  std::string target;
+  v0::ExportCOptions how;
+};
+
+void run(const ExportOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  const v0::CExport written = export_c_sources(
+      load(options.model, options.model_options.parse()), options.folder, options.how);
+  if (options.common.json) {
+    std::cout << report::to_json(written);
+  } else if (!options.common.quiet) {
+    std::cout << printable(report::to_text(written, options.folder));
+  }
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App* verb =
+      add_verb(app, "export", "Write a network as C sources for microcontrollers",
+               "halftone export quantized.circle -o firmware --target c --ram 64K",
+               options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(read_path());
+  verb->add_option("-o,--output", options->folder,
+                   "Folder to write, new or of an earlier export; others' files stay")
+      ->required();
+  verb->add_option("--target", options->target, "What to write: c, C99 that needs nothing")
+      ->required()
+      ->check(CLI::IsMember({"c"}));
+  verb->add_option("--name", options->how.name,
+                   "Of files, functions and types in C (default net)");
+  verb->add_option("--ram", options->how.ram_bytes,
+                   "Fail if values and scratch need more bytes than this, such as 64K")
+      ->transform(byte_count());
+  verb->add_option("--vectors", options->how.vectors,
+                   "Runs that the program of the test repeats (default 3)");
+  add_model_options(*verb, options->model_options);
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/export_c/export_c.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/export_c/files.h"
+#include "halftone/export_c/program.h"
+#include "halftone/export_c/texts.h"
+#include "halftone/export_c/vectors.h"
+
+namespace halftone::export_c {
+namespace {
+
+constexpr std::array<std::string_view, 38> kKeywords = {
+    "auto",     "break",  "case",     "char",   "const",    "continue", "default", "do",
+    "double",   "else",   "enum",     "extern", "float",    "for",      "goto",    "if",
+    "inline",   "int",    "long",     "register", "restrict", "return", "short",   "signed",
+    "sizeof",   "static", "struct",   "switch", "typedef",  "union",    "unsigned", "void",
+    "volatile", "while",  "main",     "test_vectors", "ht", "NET"};
+
+bool is_identifier(const std::string& name) {
+  const auto is_letter = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 && static_cast<unsigned char>(c) < 128;
+  };
+  if (name.empty() || !is_letter(name.front())) return false;
+  const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  return std::ranges::all_of(name, fits) && std::ranges::count(kKeywords, name) == 0 &&
+         !name.starts_with("ht_");
+}
+
+void check(const v0::ExportCOptions& options) {
+  constexpr std::size_t kLongest = 40;
+  if (!is_identifier(options.name) || options.name.size() > kLongest) {
+    fail(ErrorKind::kUsage, "name: expected a C identifier of at most 40 characters that no "
+                            "keyword and no kernel has, such as net, found '" +
+                                options.name + "'");
+  }
+  if (options.vectors < 1 || options.vectors > 100) {
+    fail(ErrorKind::kUsage,
+         "vectors: expected 1 to 100, found " + std::to_string(options.vectors));
+  }
+}
+
+/// An estimate of the code of some layers: kernels compiled with -Os for Cortex-M4 take about a
+/// quarter of the bytes of their text without comments, a layer 60.
+std::size_t code_bytes(const Program& program) {
+  constexpr std::size_t kLayerBytes = 60;
+  constexpr std::size_t kTextBytes = 4;
+  std::set<std::string> names;
+  for (const PlacedLayer& each : program.layers) {
+    names.insert(each.layer.texts.begin(), each.layer.texts.end());
+  }
+  std::size_t bytes = kLayerBytes * program.layers.size();
+  for (const EmbeddedText* each : with_needs(names)) bytes += body_of(*each).size() / kTextBytes;
+  return bytes;
+}
+
+v0::CExport sizes_of(const Program& program) {
+  v0::CExport sizes;
+  for (const PlacedLayer& placed : program.layers) {
+    v0::CLayer layer{placed.layer.name, placed.layer.op, placed.layer.kernel};
+    layer.ram_bytes = placed.ram_bytes;
+    for (const Array& array : placed.layer.arrays) {
+      (array.is_table ? layer.table_bytes : layer.weight_bytes) += array.bytes;
+    }
+    sizes.weight_bytes += layer.weight_bytes;
+    sizes.table_bytes += layer.table_bytes;
+    sizes.layers.push_back(std::move(layer));
+  }
+  sizes.code_bytes = code_bytes(program);
+  sizes.arena_bytes = program.arena_bytes;
+  return sizes;
+}
+
+void check_ram(const v0::CExport& sizes, std::uint64_t limit) {
+  if (limit == 0 || sizes.arena_bytes <= limit) return;
+  const auto most = std::ranges::max_element(sizes.layers, {}, &v0::CLayer::ram_bytes);
+  fail(ErrorKind::kUnsupported,
+       "the arena takes " + std::to_string(sizes.arena_bytes) + " bytes, allowed are " +
+           std::to_string(limit) + ": most live at '" + most->name + "' (" +
+           std::to_string(most->ram_bytes) + " bytes); activations of fewer bits take less");
+}
+
+}  // namespace
+
+CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options) {
+  check(options);
+  const Program program = make_program(graph, options.name);
+  CSources sources{{}, sizes_of(program)};
+  check_ram(sources.report, options.ram_bytes);
+  const FileContext context{program, options.name, sources.report};
+  const std::string& name = options.name;
+  sources.files = {
+      {name + ".h", header_text(context)},
+      {name + ".c", source_text(context)},
+      {name + "_weights.h", weights_header(context)},
+      {name + "_weights.c", weights_source(context)},
+      {"test_vectors.h", vectors_text(context, run_vectors(graph, options.vectors))},
+      {"main.c", test_text(context)},
+      {"CMakeLists.txt", cmake_text(context)},
+      {"README.md", readme_text(context)}};
+  for (const CFile& file : sources.files) sources.report.files.push_back(file.name);
+  return sources;
+}
+
+}  // namespace halftone::export_c

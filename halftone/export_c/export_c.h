@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network as C99 that needs nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+#include "halftone/types/export_c.hpp"
+
+namespace halftone::export_c {
+
+/// In the first line of each file, by which a later export knows it.
+inline constexpr std::string_view kMark = "Made by halftone export";
+
+struct CFile {
+  std::string name;
+  std::string text;
+};
+
+struct CSources {
+  std::vector<CFile> files;
+  v0::CExport report;
+};
+
+/// The files of a C program that computes a network for one sample, with the bits of the runtime
+/// (float32 layers in the fixed order). The same network and options give the same bytes.
+/// @param graph  simplified to run, see passes::simplify()
+/// @throws Error kUsage if the name is no C identifier or a number of runs is out of range;
+///         kUnsupported if C has no kernel for a node, or if the arena is larger than allowed
+CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options);
+
+}  // namespace halftone::export_c

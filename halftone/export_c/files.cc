@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/export_c/files.h"
+
+#include <cctype>
+
+#include "halftone/export_c/export_c.h"
+#include "halftone/export_c/texts.h"
+#include "halftone/export_c/vectors.h"
+
+namespace halftone::export_c {
+namespace {
+
+std::string first_line(const std::string& rest) {
+  return "/* " + std::string(kMark) + ": " + rest + " */\n";
+}
+
+std::string port_macro(const FileContext& context, bool is_input, std::size_t i) {
+  return upper(context.name) + (is_input ? "_INPUT_" : "_OUTPUT_") + std::to_string(i) + "_SIZE";
+}
+
+/// The constant and the function of an input or output.
+std::string port_text(const FileContext& context, bool is_input, std::size_t i) {
+  const Port& port = (is_input ? context.program.inputs : context.program.outputs)[i];
+  const std::string kind = is_input ? "input" : "output";
+  const std::string type(port.c.type);
+  const std::string offset =
+      std::to_string(port.offset / (port.c.member.ends_with("8") ? 1 : 4));
+  return "/* " + std::string(is_input ? "Input" : "Output") + " '" + in_comment(port.name) +
+         "': " + port.type.to_string() + ". */\n#define " + port_macro(context, is_input, i) + " " +
+         std::to_string(port.type.shape.element_count()) + "\nstatic inline " + type + " *" +
+         context.name + "_" + kind + "_" + std::to_string(i) + "(" + context.name +
+         "_state *net) {\n  return net->arena." + std::string(port.c.member) + " + " + offset +
+         ";\n}\n\n";
+}
+
+std::string pointer(const std::string& name, const CType& c, std::size_t offset, bool is_const) {
+  const std::size_t bytes = c.member.ends_with("8") ? 1 : 4;
+  return "  " + std::string(is_const ? "const " : "") + std::string(c.type) + " *" + name +
+         " = net->arena." + std::string(c.member) + " + " + std::to_string(offset / bytes) + ";\n";
+}
+
+CType scratch_type(const std::string& type) {
+  if (type == "int8_t") return {"int8_t", "i8"};
+  if (type == "float") return {"float", "f32"};
+  if (type == "uint32_t") return {"uint32_t", "u32"};
+  return {"int32_t", "i32"};
+}
+
+std::string function_text(const FileContext& context, std::size_t i) {
+  const PlacedLayer& placed = context.program.layers[i];
+  const Layer& layer = placed.layer;
+  std::string text = "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) + "': " +
+                     layer.op + ",\n   " + in_comment(placed.types) + ". */\nstatic void " +
+                     context.name + "_layer_" + std::to_string(i) + "(" + context.name +
+                     "_state *net) {\n";
+  for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
+    text += pointer(layer.inputs[k].name, placed.input_types[k], placed.inputs[k], true);
+  }
+  if (!layer.scratch_type.empty()) {
+    text += pointer("scratch", scratch_type(layer.scratch_type), placed.scratch, false);
+  }
+  text += pointer(layer.output.name, placed.output_type, placed.output, false);
+  return text + layer.body + "}\n\n";
+}
+
+std::set<std::string> texts_of(const Program& program) {
+  std::set<std::string> names;
+  for (const PlacedLayer& each : program.layers) {
+    names.insert(each.layer.texts.begin(), each.layer.texts.end());
+  }
+  return names;
+}
+
+std::string declaration(const Array& array) {
+  return "const " + array.type + " " + array.name + "[" + std::to_string(array.count) + "]";
+}
+
+std::string literal(const ir::Tensor& tensor) {
+  if (tensor.element() == ir::ElementType::kInt8) return elements_text(tensor.as<std::int8_t>());
+  if (tensor.element() == ir::ElementType::kInt32) return elements_text(tensor.as<std::int32_t>());
+  return elements_text(tensor.as<float>());
+}
+
+}  // namespace
+
+std::string in_comment(const std::string& text) {
+  std::string result;
+  for (const char each : text) {
+    const auto code = static_cast<unsigned char>(each);
+    const bool is_plain = code >= ' ' && code < 127;
+    const bool ends = each == '/' && result.ends_with('*');
+    const bool begins = each == '*' && result.ends_with('/');
+    result += is_plain && !ends && !begins && each != '\\' ? each : '?';
+  }
+  return result;
+}
+
+std::string upper(const std::string& name) {
+  std::string text;
+  for (const char each : name) {
+    text += static_cast<char>(std::toupper(static_cast<unsigned char>(each)));
+  }
+  return text;
+}
+
+std::string header_text(const FileContext& context) {
+  const std::string big = upper(context.name);
+  const std::size_t bytes = context.program.arena_bytes;
+  std::string text = first_line("a network as C99. Nothing else is needed.") + "#ifndef " + big +
+                     "_H\n#define " + big + "_H\n\n#include <stdint.h>\n\n";
+  text += "/* Bytes of RAM that a run takes, besides its stack. */\n#define " + big +
+          "_ARENA_BYTES " + std::to_string(bytes) + "\n\n";
+  text += "/* All that a run reads and writes: no two runs at a time may share one. */\n"
+          "typedef struct {\n  union {\n";
+  const std::string word = "[" + big + "_ARENA_BYTES / 4];\n";
+  text += "    int8_t i8[" + big + "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" +
+          word + "    float f32" + word + "  } arena;\n} " + context.name + "_state;\n\n";
+  for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
+    text += port_text(context, true, i);
+  }
+  for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
+    text += port_text(context, false, i);
+  }
+  text += "/* Computes the outputs. Inputs are to be written before each run: it uses their memory "
+          "for\n   other values. */\nvoid " + context.name + "_run(" + context.name +
+          "_state *net);\n\n#endif\n";
+  return text;
+}
+
+std::string source_text(const FileContext& context) {
+  std::string text = first_line("one function for each layer.") + "#include \"" + context.name +
+                     ".h\"\n\n#include <string.h>\n\n#include \"" + context.name +
+                     "_weights.h\"\n\n#if defined(__ARM_FEATURE_DSP)\n#include <arm_acle.h>\n"
+                     "#endif\n\n";
+  text += "/* Called before each layer, with its index and name: for times, or for a look at the "
+          "arena. */\n#ifndef NET_HOOK\n#define NET_HOOK(index, name) ((void)0)\n#endif\n\n"
+          "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
+  for (const EmbeddedText* each : with_needs(texts_of(context.program))) {
+    text += std::string(body_of(*each)) + "\n";
+  }
+  for (std::size_t i = 0; i < context.program.layers.size(); ++i) {
+    text += function_text(context, i);
+  }
+  text += "void " + context.name + "_run(" + context.name + "_state *net) {\n";
+  for (std::size_t i = 0; i < context.program.layers.size(); ++i) {
+    std::string name = in_comment(context.program.layers[i].layer.name);
+    for (char& each : name) each = each == '"' || each == '?' ? '_' : each;
+    text += "  NET_HOOK(" + std::to_string(i) + ", \"" + name + "\");\n  " + context.name +
+            "_layer_" + std::to_string(i) + "(net);\n";
+  }
+  if (context.program.layers.empty()) text += "  (void)net;\n";
+  return text + "}\n";
+}
+
+std::string weights_header(const FileContext& context) {
+  const std::string guard = upper(context.name) + "_WEIGHTS_H";
+  std::string text = first_line("what lies in flash.") + "#ifndef " + guard + "\n#define " + guard +
+                     "\n\n#include <stdint.h>\n\n";
+  for (const PlacedLayer& each : context.program.layers) {
+    for (const Array& array : each.layer.arrays) text += "extern " + declaration(array) + ";\n";
+  }
+  return text + "\n#endif\n";
+}
+
+std::string weights_source(const FileContext& context) {
+  std::string text =
+      first_line("what lies in flash.") + "#include \"" + context.name + "_weights.h\"\n\n";
+  for (std::size_t i = 0; i < context.program.layers.size(); ++i) {
+    const Layer& layer = context.program.layers[i].layer;
+    if (layer.arrays.empty()) continue;
+    text += "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) + "' */\n";
+    for (const Array& array : layer.arrays) {
+      text += declaration(array) + " = {\n" + array.elements + "};\n";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string vectors_text(const FileContext& context,
+                         const std::vector<std::vector<ir::Tensor>>& outputs) {
+  const std::string big = upper(context.name);
+  std::string text = first_line("outputs of Halftone's runtime, for inputs that main.c makes.") +
+                     "#ifndef " + big + "_TEST_VECTORS_H\n#define " + big +
+                     "_TEST_VECTORS_H\n\n#include <stdint.h>\n\n#define " + big + "_SEED " +
+                     std::to_string(kSeed) + "u\n#define " + big + "_VECTORS " +
+                     std::to_string(outputs.size()) + "\n";
+  for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
+    text += "\nstatic const " + std::string(context.program.outputs[i].c.type) + " expected_" +
+            std::to_string(i) + "[" + big + "_VECTORS][" + port_macro(context, false, i) +
+            "] = {\n";
+    for (const auto& run : outputs) text += "  {\n" + literal(run[i]) + "  },\n";
+    text += "};\n";
+  }
+  return text + "\n#endif\n";
+}
+
+}  // namespace halftone::export_c

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/export_c/program.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/export_c/write_layers.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/runtime/plan/planner.h"
+
+namespace halftone::export_c {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+std::size_t index_of(ValueId id) { return static_cast<std::size_t>(id); }
+
+/// Finds the conversions around nodes that their kernels include. It does not matter which ones the
+/// runtime finds: they change no result.
+class Fuser {
+ public:
+  explicit Fuser(const runtime::Prepared& prepared)
+      : graph_(prepared.graph), layouts_(prepared.layouts) {}
+
+  /// In order of execution.
+  std::vector<NodeToWrite> nodes() {
+    std::vector<NodeToWrite> all;
+    for (const NodeId id : graph_.topological_order()) {
+      const ir::Node& node = graph_.node(id);
+      NodeToWrite what{graph_, node, layouts_};
+      what.inputs = node.inputs;
+      what.output = node.output;
+      if (!fuse_pair(what)) fuse_layer(what);
+      all.push_back(std::move(what));
+    }
+    std::vector<NodeToWrite> written;
+    for (NodeToWrite& what : all) {
+      if (!absorbed_.contains(what.node.output)) written.push_back(std::move(what));
+    }
+    return written;
+  }
+
+ private:
+  /// The node that alone reads a value which the caller does not see, if it is a Requantize.
+  [[nodiscard]] const ir::Node* requantize_behind(ValueId value) const {
+    const std::vector<NodeId> readers = graph_.consumers(value);
+    if (readers.size() != 1 || graph_.num_uses(value) != 1) return nullptr;
+    const ir::Node& node = graph_.node(readers.front());
+    return std::holds_alternative<ir::Requantize>(node.op) ? &node : nullptr;
+  }
+
+  void absorb(NodeToWrite& what, const ir::Node& requantize) {
+    what.requantize = &std::get<ir::Requantize>(requantize.op);
+    what.output = requantize.output;
+    absorbed_.insert(requantize.output);
+  }
+
+  void fuse_layer(NodeToWrite& what) {
+    const bool is_layer = std::holds_alternative<ir::Conv>(what.node.op) ||
+                          std::holds_alternative<ir::FullyConnected>(what.node.op);
+    const ir::Node* requantize = is_layer ? requantize_behind(what.node.output) : nullptr;
+    if (requantize != nullptr) absorb(what, *requantize);
+  }
+
+  [[nodiscard]] const ir::Node* lookup_before(ValueId value) const {
+    const auto producer = graph_.producer(value);
+    if (!producer) return nullptr;
+    const ir::Node& node = graph_.node(*producer);
+    const auto* lookup = std::get_if<ir::Lookup>(&node.op);
+    return lookup != nullptr && lookup->element == ir::ElementType::kInt32 ? &node : nullptr;
+  }
+
+  [[nodiscard]] bool is_read_only_by(ValueId value, const ir::Node& reader) const {
+    const std::vector<NodeId> readers = graph_.consumers(value);
+    return std::ranges::count(graph_.outputs(), value) == 0 && readers.size() == 1 &&
+           graph_.node(readers.front()).output == reader.output;
+  }
+
+  bool fuse_pair(NodeToWrite& what) {
+    if (!std::holds_alternative<ir::Binary>(what.node.op)) return false;
+    const ir::Node* a = lookup_before(what.node.inputs[0]);
+    const ir::Node* b = lookup_before(what.node.inputs[1]);
+    const ir::Node* requantize = requantize_behind(what.node.output);
+    if (a == nullptr || b == nullptr || requantize == nullptr) return false;
+    what.a_integers = &std::get<ir::Lookup>(a->op);
+    what.b_integers = &std::get<ir::Lookup>(b->op);
+    what.inputs = {a->inputs[0], b->inputs[0]};
+    for (const ir::Node* each : {a, b}) {
+      if (is_read_only_by(each->output, what.node)) absorbed_.insert(each->output);
+    }
+    absorb(what, *requantize);
+    return true;
+  }
+
+  const ir::Graph& graph_;
+  std::span<const runtime::CodeLayout> layouts_;
+  std::set<ValueId> absorbed_;  ///< outputs of nodes without a function of their own
+};
+
+/// Where values and scratch lie. A Reshape shares the memory of its input.
+class Places {
+ public:
+  Places(const runtime::Prepared& prepared, std::span<const NodeToWrite> nodes,
+         std::span<const Layer> layers)
+      : prepared_(prepared), roots_(prepared.graph.num_values()), pieces_(roots_.size()) {
+    std::iota(roots_.begin(), roots_.end(), std::size_t{0});
+    for (const ValueId id : prepared.graph.inputs()) begin(id, 0);
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      for (const ValueId id : nodes[n].inputs) use(id, n);
+      if (is_alias(nodes[n])) {
+        roots_[index_of(nodes[n].output)] = roots_[index_of(nodes[n].inputs[0])];
+      } else {
+        begin(nodes[n].output, n);
+      }
+    }
+    for (const ValueId id : prepared.graph.outputs()) use(id, nodes.size());
+    for (std::size_t n = 0; n < layers.size(); ++n) {
+      pieces_.push_back({layers[n].scratch_bytes, n, n});
+    }
+    arena_ = runtime::plan_arena(pieces_);
+  }
+
+  static bool is_alias(const NodeToWrite& what) {
+    return std::holds_alternative<ir::Reshape>(what.node.op);
+  }
+  [[nodiscard]] std::size_t of(ValueId id) const { return arena_.offsets[roots_[index_of(id)]]; }
+  [[nodiscard]] std::size_t of_scratch(std::size_t n) const {
+    return arena_.offsets[roots_.size() + n];
+  }
+  [[nodiscard]] std::size_t arena_bytes() const { return arena_.size_bytes; }
+  [[nodiscard]] std::size_t live_bytes(std::size_t n) const {
+    std::size_t bytes = 0;
+    for (const runtime::Lifetime& piece : pieces_) {
+      if (piece.first <= n && n <= piece.last) bytes += piece.bytes;
+    }
+    return bytes;
+  }
+
+ private:
+  void begin(ValueId id, std::size_t n) {
+    const ir::ValueType& type = prepared_.graph.value(id).type;
+    pieces_[index_of(id)] = {runtime::value_bytes(type, prepared_.layouts[index_of(id)]), n, n};
+  }
+  void use(ValueId id, std::size_t n) {
+    if (id == ir::kAbsent || prepared_.graph.constant(id) != nullptr) return;
+    runtime::Lifetime& piece = pieces_[roots_[index_of(id)]];
+    piece.last = std::max(piece.last, n);
+  }
+
+  const runtime::Prepared& prepared_;
+  std::vector<std::size_t> roots_;
+  std::vector<runtime::Lifetime> pieces_;
+  runtime::ArenaLayout arena_;
+};
+
+void check_graph(const ir::Graph& graph) {
+  if (!graph.states().empty()) {
+    fail(ErrorKind::kUnsupported, "state '" + graph.value(graph.states()[0].before).name +
+                                      "': C programs remember nothing from run to run");
+  }
+  for (const ValueId id : graph.outputs()) {
+    const ir::Value& value = graph.value(id);
+    if (value.type.encoding.is_dense() && graph.constant(id) == nullptr) continue;
+    fail(ErrorKind::kUnsupported, "output '" + value.name + "': C programs have no outputs " +
+                                      (value.type.encoding.is_dense() ? "that are constant"
+                                                                      : "of codes of few bits"));
+  }
+}
+
+std::string types_text(const NodeToWrite& what) {
+  std::string text;
+  for (const ValueId id : what.inputs) {
+    if (id == ir::kAbsent || what.graph.constant(id) != nullptr) continue;
+    text += (text.empty() ? "" : ", ") + what.graph.value(id).type.to_string();
+  }
+  return text + " -> " + what.graph.value(what.output).type.to_string();
+}
+
+CType type_in(const runtime::Prepared& prepared, ValueId id) {
+  return c_type(prepared.graph, id, prepared.layouts[index_of(id)]);
+}
+
+std::vector<Port> ports_of(const runtime::Prepared& prepared, std::span<const ValueId> ids,
+                           const Places& places) {
+  std::vector<Port> ports;
+  for (const ValueId id : ids) {
+    const ir::Value& value = prepared.graph.value(id);
+    ports.push_back({value.name, value.type, type_in(prepared, id), places.of(id)});
+  }
+  return ports;
+}
+
+PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, Layer layer,
+                   const Places& places, std::size_t n) {
+  PlacedLayer result;
+  for (const Operand& each : layer.inputs) {
+    result.inputs.push_back(places.of(each.value));
+    result.input_types.push_back(type_in(prepared, each.value));
+  }
+  result.output = places.of(what.output);
+  result.output_type = type_in(prepared, what.output);
+  result.scratch = places.of_scratch(n);
+  result.ram_bytes = places.live_bytes(n);
+  result.types = types_text(what);
+  result.layer = std::move(layer);
+  return result;
+}
+
+}  // namespace
+
+Program make_program(ir::Graph graph, const std::string& prefix) {
+  runtime::PlanOptions options;
+  options.execution.float_order = runtime::FloatOrder::kFixed;
+  const runtime::Prepared prepared = runtime::prepare(std::move(graph), options);
+  check_graph(prepared.graph);
+  const std::vector<NodeToWrite> nodes = Fuser(prepared).nodes();
+  std::vector<Layer> layers;
+  std::size_t count = 0;
+  for (const NodeToWrite& what : nodes) {
+    if (Places::is_alias(what)) {
+      layers.emplace_back();
+    } else {
+      layers.push_back(write_layer(what, prefix, count++));
+    }
+  }
+  const Places places(prepared, nodes, layers);
+  Program program;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (Places::is_alias(nodes[n])) continue;
+    program.layers.push_back(placed(prepared, nodes[n], std::move(layers[n]), places, n));
+  }
+  program.inputs = ports_of(prepared, prepared.graph.inputs(), places);
+  program.outputs = ports_of(prepared, prepared.graph.outputs(), places);
+  program.arena_bytes = places.arena_bytes();
+  return program;
+}
+
+}  // namespace halftone::export_c

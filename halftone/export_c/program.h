@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network as a list of C functions and one arena.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "halftone/export_c/scope.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::export_c {
+
+/// An input or output of the network in the arena.
+struct Port {
+  std::string name;
+  ir::ValueType type;
+  CType c;
+  std::size_t offset = 0;  ///< bytes
+};
+
+/// A layer with the places of its operands in the arena, in bytes.
+struct PlacedLayer {
+  Layer layer;
+  std::vector<std::size_t> inputs;
+  std::size_t output = 0;
+  std::size_t scratch = 0;
+  std::size_t ram_bytes = 0;  ///< of values and scratch that live while it runs
+  std::string types;          ///< "int8[1, 640] -> int8[1, 128]"
+  std::vector<CType> input_types;
+  CType output_type;
+};
+
+struct Program {
+  std::vector<PlacedLayer> layers;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  std::size_t arena_bytes = 0;
+};
+
+/// Finds a function for each node, and a place for each value: runtime::plan_arena() for one sample.
+/// The memory of an input is free once its last reader has run.
+/// @param graph   simplified to run, see passes::simplify()
+/// @param prefix  of all names in C
+/// @throws Error kUnsupported if C has no kernel for a node, and as runtime::prepare()
+Program make_program(ir::Graph graph, const std::string& prefix);
+
+}  // namespace halftone::export_c

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layer of the C program while it is written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::export_c {
+
+/// A constant array of the program.
+struct Array {
+  std::string name;
+  std::string type;      ///< "int8_t"
+  std::string elements;  ///< lines, each with its indent
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  bool is_table = false;  ///< of a function, else weights
+};
+
+/// A value that a layer reads or writes, and its name in the function.
+struct Operand {
+  std::string name;
+  ir::ValueId value = ir::kAbsent;
+};
+
+/// A function of the program.
+struct Layer {
+  std::string name;
+  std::string op;
+  std::string kernel;              ///< the C function that it calls
+  std::vector<Operand> inputs;     ///< computed values
+  Operand output;
+  std::string scratch_type;        ///< empty: none
+  std::size_t scratch_bytes = 0;
+  std::vector<Array> arrays;
+  std::set<std::string> texts;     ///< of kernels
+  std::string body;                ///< statements behind the pointers to operands
+};
+
+/// What a node of the graph becomes: the node, and a conversion behind it that its kernel includes.
+struct NodeToWrite {
+  const ir::Graph& graph;
+  const ir::Node& node;
+  std::span<const runtime::CodeLayout> layouts;   ///< of codes, by value
+  const ir::Requantize* requantize = nullptr;     ///< of the sums of the node
+  const ir::Lookup* a_integers = nullptr;         ///< of the operands of a Binary
+  const ir::Lookup* b_integers = nullptr;
+  std::vector<ir::ValueId> inputs{};              ///< of all together
+  ir::ValueId output = ir::kAbsent;
+};
+
+/// Collects a layer. Functions that write a node return false if it is none of theirs, and refuse()
+/// what they have no kernel for.
+class Scope {
+ public:
+  /// @param prefix  of all names: "net"
+  Scope(const NodeToWrite& what, std::string prefix, std::size_t index);
+
+  template <typename Op>
+  [[nodiscard]] const Op* op() const {
+    return std::get_if<Op>(&what_.node.op);
+  }
+  [[nodiscard]] const NodeToWrite& what() const { return what_; }
+  [[nodiscard]] const ir::ValueType& input(std::size_t i) const {
+    return what_.graph.value(what_.inputs[i]).type;
+  }
+  [[nodiscard]] const ir::ValueType& output() const {
+    return what_.graph.value(what_.output).type;
+  }
+  [[nodiscard]] bool has_input(std::size_t i) const {
+    return i < what_.inputs.size() && what_.inputs[i] != ir::kAbsent;
+  }
+  [[nodiscard]] const ir::Constant* constant(std::size_t i) const {
+    return has_input(i) ? what_.graph.constant(what_.inputs[i]) : nullptr;
+  }
+  [[nodiscard]] runtime::CodeLayout layout(ir::ValueId id) const {
+    return what_.layouts[static_cast<std::size_t>(id)];
+  }
+
+  /// @throws Error kUnsupported "node 'a' (Conv2D): C has no kernel for REASON"
+  [[noreturn]] void refuse(const std::string& reason) const;
+  /// refuse() unless a computed input has this type. @param what  "the input"
+  void require_input(std::size_t i, ir::ElementType element, const std::string& what) const;
+  void require_output(ir::ElementType element) const;
+
+  /// Adds an operand of this name. @return the name
+  void reads(std::string name, std::size_t input);
+  void writes(std::string name);
+  void needs_scratch(std::string type, std::size_t bytes);
+  /// Adds a constant array. @return its name in C
+  template <typename T>
+  std::string array(const std::string& kind, std::span<const T> elements, bool is_table = false);
+  /// Adds a line to the body of the function.
+  void line(const std::string& text) { layer_.body += "  " + text + "\n"; }
+  /// Adds the line "kernel(arguments);".
+  /// @param text  the kernel's text
+  void call(const std::string& text, const std::string& kernel, const std::string& arguments);
+
+  /// @pre all has been added
+  [[nodiscard]] Layer take() { return std::move(layer_); }
+
+ private:
+  std::string add_array(const std::string& kind, Array array);
+
+  const NodeToWrite& what_;
+  std::string prefix_;
+  std::size_t index_;
+  Layer layer_;
+};
+
+/// "int8_t" of a value in the arena, and the member of the arena that has it: "i8".
+struct CType {
+  std::string_view type;
+  std::string_view member;
+};
+/// @throws Error kUnsupported if C programs have no such values
+CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout);
+
+/// Elements as lines of C.
+std::string elements_text(std::span<const std::int8_t> elements);
+std::string elements_text(std::span<const std::int32_t> elements);
+std::string elements_text(std::span<const std::uint32_t> elements);
+std::string elements_text(std::span<const float> elements);
+/// A finite float with all its bits: "0x1.8p+1f".
+std::string exact(float number);
+
+template <typename T>
+std::string Scope::array(const std::string& kind, std::span<const T> elements, bool is_table) {
+  const char* type = std::is_same_v<T, std::int8_t>     ? "int8_t"
+                     : std::is_same_v<T, std::int32_t>  ? "int32_t"
+                     : std::is_same_v<T, std::uint32_t> ? "uint32_t"
+                                                        : "float";
+  return add_array(kind, {{}, type, elements_text(elements), elements.size(), elements.size_bytes(),
+                          is_table});
+}
+
+}  // namespace halftone::export_c

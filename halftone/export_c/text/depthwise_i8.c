@@ -1,0 +1,25 @@
+/* needs: window requantize */
+/* A convolution of each channel with weights of its own, [taps, channels]. */
+static void ht_depthwise_i8(const int8_t *x, int32_t zero, const ht_window *at, const int8_t *w,
+                            const int32_t *bias, const ht_codes *how, int8_t *y) {
+  const int32_t channels = at->channels;
+  for (int32_t p = 0; p < at->out_height * at->out_width; ++p) {
+    const int32_t top = p / at->out_width * at->stride_y - at->pad_top;
+    const int32_t left = p % at->out_width * at->stride_x - at->pad_left;
+    int32_t first_y, last_y, first_x, last_x;
+    ht_inside(top, at->dilation_y, at->kernel_height, at->height, &first_y, &last_y);
+    ht_inside(left, at->dilation_x, at->kernel_width, at->width, &first_x, &last_x);
+    for (int32_t c = 0; c < channels; ++c) {
+      uint32_t sum = (uint32_t)bias[c];
+      for (int32_t ky = first_y; ky < last_y; ++ky) {
+        const int32_t row = (top + ky * at->dilation_y) * at->width + left;
+        for (int32_t kx = first_x; kx < last_x; ++kx) {
+          const int32_t pixel = row + kx * at->dilation_x;
+          const int32_t tap = ky * at->kernel_width + kx;
+          sum += (uint32_t)((x[pixel * channels + c] - zero) * w[tap * channels + c]);
+        }
+      }
+      *y++ = (int8_t)ht_code((int32_t)sum, how, c);
+    }
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/export_c/write_layers.h"
+
+namespace halftone::export_c {
+
+Layer write_layer(const NodeToWrite& what, const std::string& prefix, std::size_t index) {
+  for (const auto write :
+       {write_integer_layer, write_pool, write_pair, write_function, write_move}) {
+    Scope scope(what, prefix, index);
+    if (write(scope)) return scope.take();
+  }
+  Scope(what, prefix, index).refuse("it");
+}
+
+}  // namespace halftone::export_c

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/export_c.h"
+
+#include <fmt/format.h>
+
+#include "halftone/report/json.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report {
+
+std::string to_text(const v0::CExport& written, const std::string& folder) {
+  using Align = Table::Align;
+  Table table({{"layer", Align::kLeft},
+               {"operator", Align::kLeft},
+               {"weights"},
+               {"tables"},
+               {"RAM"},
+               {"kernel", Align::kLeft}});
+  for (const v0::CLayer& layer : written.layers) {
+    table.add_row({clipped(layer.name), layer.op, std::to_string(layer.weight_bytes),
+                   std::to_string(layer.table_bytes), std::to_string(layer.ram_bytes),
+                   layer.kernel});
+  }
+  return table.to_text() +
+         fmt::format("\n{}: {} files\nflash: {} bytes: weights {}, tables {}, code about {}\n"
+                     "RAM: {} bytes, and a small stack\n",
+                     folder, written.files.size(), written.flash_bytes(), written.weight_bytes,
+                     written.table_bytes, written.code_bytes, written.arena_bytes);
+}
+
+std::string to_json(const v0::CExport& written) {
+  Json layers = Json::array();
+  for (const v0::CLayer& layer : written.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"operator", layer.op},
+                      {"kernel", layer.kernel},
+                      {"weight_bytes", layer.weight_bytes},
+                      {"table_bytes", layer.table_bytes},
+                      {"ram_bytes", layer.ram_bytes}});
+  }
+  const Json flash = {{"bytes", written.flash_bytes()},
+                      {"weights", written.weight_bytes},
+                      {"tables", written.table_bytes},
+                      {"code", written.code_bytes}};
+  return dump({{"flash", flash},
+               {"ram", {{"bytes", written.arena_bytes}}},
+               {"files", written.files},
+               {"layers", layers}});
+}
+
+}  // namespace halftone::report

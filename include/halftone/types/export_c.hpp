@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network as C: how it is written, and what it takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halftone/export.hpp"
+
+namespace halftone {
+HALFTONE_VERSIONED namespace v0 {
+  /// For export_c().
+  struct ExportCOptions {
+    std::string name = "net";     ///< of the files, functions and types; a C identifier
+    std::uint64_t ram_bytes = 0;  ///< limit of the arena; 0: none
+    std::uint64_t vectors = 3;    ///< runs that the program of the test repeats, 1 to 100
+  };
+
+  /// A function of the C program: a node of the network, with conversions around it.
+  struct CLayer {
+    std::string name;
+    std::string op;                ///< "FullyConnected", "Conv2D", ...
+    std::string kernel;            ///< the C function that it calls; empty: none
+    std::size_t weight_bytes = 0;  ///< of flash: weights, bias and multipliers
+    std::size_t table_bytes = 0;   ///< of flash: tables of functions
+    std::size_t ram_bytes = 0;     ///< of values and scratch that live while it runs
+  };
+
+  /// What export_c() has written.
+  struct CExport {
+    std::vector<std::string> files;  ///< names in the folder
+    std::vector<CLayer> layers;      ///< in order of execution
+    std::size_t weight_bytes = 0;    ///< sum over the layers
+    std::size_t table_bytes = 0;     ///< likewise
+    std::size_t code_bytes = 0;      ///< an estimate for Cortex-M with -Os
+    std::size_t arena_bytes = 0;     ///< of RAM: values and scratch; a stack comes on top
+
+    [[nodiscard]] std::size_t flash_bytes() const {
+      return weight_bytes + table_bytes + code_bytes;
+    }
+  };
+
+}  // namespace v0
+}  // namespace halftone
