@@ -56,8 +56,10 @@ std::string function_text(const FileContext& context, std::size_t i) {
   for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
     text += pointer(layer.inputs[k].name, placed.input_types[k], placed.inputs[k], true);
   }
-  if (!layer.scratch_type.empty()) {
-    text += pointer("scratch", scratch_type(layer.scratch_type), placed.scratch, false);
+  std::size_t scratch = placed.scratch;
+  for (const Scratch& each : layer.scratch) {
+    text += pointer(each.name, scratch_type(each.type), scratch, false);
+    scratch += each.bytes;
   }
   text += pointer(layer.output.name, placed.output_type, placed.output, false);
   return text + layer.body + "}\n\n";

@@ -25,7 +25,7 @@ void write_quantize(Scope& scope, const ir::QuantizeLinear& op) {
   if (op.parameters.scales.size() != 1) scope.refuse("a scale for each channel");
   scope.reads("x", 0);
   scope.writes("y");
-  scope.call("quantize_f32", "ht_quantize_f32",
+  scope.call("quantize_f32",
              arguments("x", scope.output().shape.element_count(), exact(op.parameters.scales[0]),
                        op.parameters.zero_points[0],
                        op.rounding == ir::CodeRounding::kHalfAway ? 1 : 0, "y"));
@@ -36,7 +36,7 @@ void write_dequantize(Scope& scope, const ir::DequantizeLinear& op) {
   if (op.parameters.scales.size() != 1) scope.refuse("a scale for each channel");
   scope.reads("x", 0);
   scope.writes("y");
-  scope.call("dequantize_i8", "ht_dequantize_i8",
+  scope.call("dequantize_i8",
              arguments("x", scope.output().shape.element_count(), exact(op.parameters.scales[0]),
                        op.parameters.zero_points[0], "y"));
 }
@@ -49,7 +49,7 @@ void write_lookup(Scope& scope, const ir::Lookup& op) {
   scope.reads("x", 0);
   scope.writes("y");
   const std::string name = scope.array<std::int8_t>("table", table, true);
-  scope.call("lookup_i8", "ht_lookup_i8",
+  scope.call("lookup_i8",
              arguments("x", scope.output().shape.element_count(), name, "y"));
 }
 
@@ -65,7 +65,7 @@ void write_softmax(Scope& scope, const ir::Softmax& op) {
   scope.reads("x", 0);
   scope.writes("y");
   const std::string name = scope.array<float>("powers", powers, true);
-  scope.call("softmax_i8", "ht_softmax_i8", arguments("x", x.rows, x.cols, name, "y"));
+  scope.call("softmax_i8", arguments("x", x.rows, x.cols, name, "y"));
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ bool write_pair(Scope& scope) {
   scope.line(operand_line("of_a", *a));
   scope.line(operand_line("of_b", *b));
   add_codes(scope, *what.requantize);
-  scope.call("pair_i8", "ht_add_i8",
+  scope.call("add_i8",
              arguments("a", "&of_a", "b", "&of_b", scope.output().shape.element_count(),
                        is_sum ? 1 : -1, "&codes", "y"));
   return true;

@@ -70,7 +70,7 @@ struct ConstantNames {
 
 void write_dense(Scope& scope, const ConstantNames& constants) {
   const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
-  scope.call("dense_i8", "ht_dense_i8",
+  scope.call("dense_i8",
              arguments("x", x.rows, x.cols, scope.output().shape.back(), constants.weights,
                        constants.bias, "&codes", "y"));
 }
@@ -82,14 +82,14 @@ void write_conv(Scope& scope, const ir::Conv& op, const ConstantNames& constants
   const std::string zero = std::to_string(op.zero_points.x);
   const bool is_dilated = extents.dilation_y != 1 || extents.dilation_x != 1;
   if (op.groups > 1 && op.groups == extents.channels && op.groups == extents.outputs) {
-    scope.call("depthwise_i8", "ht_depthwise_i8",
+    scope.call("depthwise_i8",
                arguments("x", zero, "&window", constants.weights, constants.bias, "&codes", "y"));
   } else if (op.groups > 1 || is_dilated) {
-    scope.call("conv_groups_i8", "ht_conv_groups_i8",
+    scope.call("conv_groups_i8",
                arguments("x", zero, "&window", op.groups, constants.weights, constants.bias,
                          "&codes", "y"));
   } else {
-    scope.call("conv_i8", "ht_conv_i8",
+    scope.call("conv_i8",
                arguments("x", zero, "&window", constants.weights, constants.bias, "&codes", "y"));
   }
 }
@@ -136,9 +136,9 @@ bool write_pool(Scope& scope) {
   scope.writes("y");
   add_window(scope, window_extents(scope, pool->window, pool->kernel));
   if (pool->kind == ir::PoolKind::kMax) {
-    scope.call("max_pool_i8", "ht_max_pool_i8", "x, &window, y");
+    scope.call("max_pool_i8", "x, &window, y");
   } else {
-    scope.call("mean_pool_i8", "ht_mean_pool_i8", "x, &window, y");
+    scope.call("mean_pool_i8", "x, &window, y");
   }
   return true;
 }

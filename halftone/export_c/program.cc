@@ -101,6 +101,16 @@ class Fuser {
   std::set<ValueId> absorbed_;  ///< outputs of nodes without a function of their own
 };
 
+/// Bytes of a value in C: bit planes are rows of 32-bit words.
+std::size_t bytes_of(const ir::ValueType& type, runtime::CodeLayout layout) {
+  if (type.encoding.codes == nullptr || layout == runtime::CodeLayout::kInt8) {
+    return runtime::value_bytes(type, layout);
+  }
+  const ir::MatrixExtent extent = runtime::row_extent(type.shape);
+  const auto planes = static_cast<std::size_t>(type.encoding.codes->bits);
+  return extent.rows * planes * ((extent.cols + 31) / 32) * sizeof(std::uint32_t);
+}
+
 /// Where values and scratch lie. A Reshape shares the memory of its input.
 class Places {
  public:
@@ -119,11 +129,16 @@ class Places {
     }
     for (const ValueId id : prepared.graph.outputs()) use(id, nodes.size());
     for (std::size_t n = 0; n < layers.size(); ++n) {
-      pieces_.push_back({layers[n].scratch_bytes, n, n});
+      pieces_.push_back({scratch_bytes(layers[n]), n, n});
     }
     arena_ = runtime::plan_arena(pieces_);
   }
 
+  static std::size_t scratch_bytes(const Layer& layer) {
+    std::size_t bytes = 0;
+    for (const Scratch& each : layer.scratch) bytes += each.bytes;
+    return bytes;
+  }
   static bool is_alias(const NodeToWrite& what) {
     return std::holds_alternative<ir::Reshape>(what.node.op);
   }
@@ -143,7 +158,7 @@ class Places {
  private:
   void begin(ValueId id, std::size_t n) {
     const ir::ValueType& type = prepared_.graph.value(id).type;
-    pieces_[index_of(id)] = {runtime::value_bytes(type, prepared_.layouts[index_of(id)]), n, n};
+    pieces_[index_of(id)] = {bytes_of(type, prepared_.layouts[index_of(id)]), n, n};
   }
   void use(ValueId id, std::size_t n) {
     if (id == ir::kAbsent || prepared_.graph.constant(id) != nullptr) return;

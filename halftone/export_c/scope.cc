@@ -48,6 +48,9 @@ std::string exact(float number) {
 std::string elements_text(std::span<const std::int8_t> elements) {
   return lines_of(elements, [](std::int8_t each) { return std::to_string(each); });
 }
+std::string elements_text(std::span<const std::int16_t> elements) {
+  return lines_of(elements, [](std::int16_t each) { return std::to_string(each); });
+}
 std::string elements_text(std::span<const std::int32_t> elements) {
   return lines_of(elements, decimal);
 }
@@ -103,9 +106,9 @@ void Scope::reads(std::string name, std::size_t input) {
 
 void Scope::writes(std::string name) { layer_.output = {std::move(name), what_.output}; }
 
-void Scope::needs_scratch(std::string type, std::size_t bytes) {
-  layer_.scratch_type = std::move(type);
-  layer_.scratch_bytes = bytes;
+void Scope::scratch(std::string name, std::string type, std::size_t elements) {
+  const std::size_t bytes = type == "int8_t" ? (elements + 3) / 4 * 4 : elements * 4;
+  layer_.scratch.push_back({std::move(name), std::move(type), bytes});
 }
 
 std::string Scope::add_array(const std::string& kind, Array array) {
@@ -114,11 +117,21 @@ std::string Scope::add_array(const std::string& kind, Array array) {
   return layer_.arrays.back().name;
 }
 
-void Scope::call(const std::string& text, const std::string& kernel,
-                 const std::string& arguments) {
-  layer_.texts.insert(text);
-  layer_.kernel = kernel;
-  line(kernel + "(" + arguments + ");");
+void Scope::call(const std::string& kernel, const std::string& arguments) {
+  layer_.texts.insert(kernel);
+  layer_.kernel = "ht_" + kernel;
+  line(layer_.kernel + "(" + arguments + ");");
+}
+
+void Scope::call_after(const std::string& kernel, const std::string& arguments) {
+  layer_.texts.insert(kernel);
+  line("ht_" + kernel + "(" + arguments + ");");
+}
+
+void Scope::call_within(const std::string& kernel, const std::string& arguments, bool is_main) {
+  layer_.texts.insert(kernel);
+  if (is_main) layer_.kernel = "ht_" + kernel;
+  line("  ht_" + kernel + "(" + arguments + ");");
 }
 
 }  // namespace halftone::export_c

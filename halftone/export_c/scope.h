@@ -32,6 +32,13 @@ struct Operand {
   ir::ValueId value = ir::kAbsent;
 };
 
+/// Memory that a layer uses while it runs.
+struct Scratch {
+  std::string name;
+  std::string type;
+  std::size_t bytes = 0;  ///< a multiple of 4
+};
+
 /// A function of the program.
 struct Layer {
   std::string name;
@@ -39,8 +46,7 @@ struct Layer {
   std::string kernel;              ///< the C function that it calls
   std::vector<Operand> inputs;     ///< computed values
   Operand output;
-  std::string scratch_type;        ///< empty: none
-  std::size_t scratch_bytes = 0;
+  std::vector<Scratch> scratch;    ///< one behind the other
   std::vector<Array> arrays;
   std::set<std::string> texts;     ///< of kernels
   std::string body;                ///< statements behind the pointers to operands
@@ -95,15 +101,21 @@ class Scope {
   /// Adds an operand of this name. @return the name
   void reads(std::string name, std::size_t input);
   void writes(std::string name);
-  void needs_scratch(std::string type, std::size_t bytes);
+  void scratch(std::string name, std::string type, std::size_t elements);
   /// Adds a constant array. @return its name in C
   template <typename T>
   std::string array(const std::string& kind, std::span<const T> elements, bool is_table = false);
   /// Adds a line to the body of the function.
   void line(const std::string& text) { layer_.body += "  " + text + "\n"; }
-  /// Adds the line "kernel(arguments);".
-  /// @param text  the kernel's text
-  void call(const std::string& text, const std::string& kernel, const std::string& arguments);
+  /// Adds a text whose functions the body calls.
+  void needs(const std::string& text) { layer_.texts.insert(text); }
+  /// Adds the line "ht_kernel(arguments);".
+  /// @param kernel  the name of its text
+  void call(const std::string& kernel, const std::string& arguments);
+  /// The same behind the kernel that the layer is named for.
+  void call_after(const std::string& kernel, const std::string& arguments);
+  /// The same in a loop. @param is_main  whether the layer is named for the kernel
+  void call_within(const std::string& kernel, const std::string& arguments, bool is_main = false);
 
   /// @pre all has been added
   [[nodiscard]] Layer take() { return std::move(layer_); }
@@ -127,6 +139,7 @@ CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout)
 
 /// Elements as lines of C.
 std::string elements_text(std::span<const std::int8_t> elements);
+std::string elements_text(std::span<const std::int16_t> elements);
 std::string elements_text(std::span<const std::int32_t> elements);
 std::string elements_text(std::span<const std::uint32_t> elements);
 std::string elements_text(std::span<const float> elements);
@@ -136,6 +149,7 @@ std::string exact(float number);
 template <typename T>
 std::string Scope::array(const std::string& kind, std::span<const T> elements, bool is_table) {
   const char* type = std::is_same_v<T, std::int8_t>     ? "int8_t"
+                     : std::is_same_v<T, std::int16_t>  ? "int16_t"
                      : std::is_same_v<T, std::int32_t>  ? "int32_t"
                      : std::is_same_v<T, std::uint32_t> ? "uint32_t"
                                                         : "float";

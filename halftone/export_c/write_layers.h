@@ -14,7 +14,10 @@ bool write_integer_layer(Scope& scope);  ///< FullyConnected and Conv of int8
 bool write_pool(Scope& scope);           ///< Pool of int8
 bool write_pair(Scope& scope);           ///< Binary of two codes, with its conversions
 bool write_function(Scope& scope);       ///< Lookup, conversions, Softmax
-bool write_move(Scope& scope);           ///< Reshape, Concat, Pad, Transpose, Slice
+bool write_move(Scope& scope);           ///< Concat, Pad, Transpose, Slice
+bool write_encode(Scope& scope);         ///< Encode
+bool write_code_layer(Scope& scope);     ///< FullyConnected and Conv of codes of few bits
+bool write_float(Scope& scope);          ///< FullyConnected, Binary, Unary, Pool, Softmax of float32
 
 /// The function of a node: the first of these that writes it.
 /// @throws Error kUnsupported as Scope::refuse()
@@ -22,6 +25,17 @@ Layer write_layer(const NodeToWrite& what, const std::string& prefix, std::size_
 
 /// The line "static const ht_codes codes = {...};" for a Requantize, with its arrays.
 void add_codes(Scope& scope, const ir::Requantize& op);
+
+/// Adds an activation that has limits, in place.
+/// @param y  a pointer to so many numbers
+void add_activation(Scope& scope, const ir::Activation& activation, const std::string& y,
+                    std::size_t count, bool is_in_loop);
+
+/// Adds the line "static const ht_encoder encoder = {...};" with its arrays.
+/// @param activation  applied before
+/// @param layout      of the codes
+void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
+                 const ir::Activation& activation, runtime::CodeLayout layout);
 
 /// An image of one or two spatial axes and a window on it, as lines of C.
 struct WindowExtents {

@@ -1,4 +1,4 @@
-/* needs: window requantize */
+/* needs: inside requantize */
 /* A convolution with groups or dilation. Weights are [outputs, taps, channels of a group]. */
 static void ht_conv_groups_i8(const int8_t *x, int32_t zero, const ht_window *at, int32_t groups,
                               const int8_t *w, const int32_t *bias, const ht_codes *how,

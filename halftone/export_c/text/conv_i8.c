@@ -1,11 +1,4 @@
-/* needs: window dot_i8 requantize */
-/* sum_k w[k] */
-static uint32_t ht_sum_i8(const int8_t *w, int32_t n) {
-  uint32_t sum = 0;
-  for (int32_t k = 0; k < n; ++k) sum += (uint32_t)(int32_t)w[k];
-  return sum;
-}
-
+/* needs: inside sum_i8 dot_i8 requantize */
 /* A convolution without groups and dilation: each line of a window is one product. Outside of the
    image x is its zero point, which is part of the bias. Weights are [outputs, taps, channels]. */
 static void ht_conv_i8(const int8_t *x, int32_t zero, const ht_window *at, const int8_t *w,
@@ -24,14 +17,14 @@ static void ht_conv_i8(const int8_t *x, int32_t zero, const ht_window *at, const
     for (int32_t o = 0; o < at->outputs; ++o) {
       const int8_t *taps = w + o * window;
       uint32_t sum = (uint32_t)bias[o];
-      uint32_t weights = 0; /* of the taps that the image has */
+      int32_t weights = 0; /* of the taps that the image has */
       for (int32_t ky = first_y; ky < last_y; ++ky) {
         const int32_t pixel = (top + ky) * at->width + left + first_x;
         const int8_t *row = taps + ky * line + skipped;
         sum += ht_dot_i8(x + pixel * at->channels, row, count);
         if (is_cut) weights += ht_sum_i8(row, count);
       }
-      if (is_cut) sum += (uint32_t)zero * (ht_sum_i8(taps, window) - weights);
+      if (is_cut) sum += (uint32_t)(zero * (ht_sum_i8(taps, window) - weights));
       *y++ = (int8_t)ht_code((int32_t)sum, how, o);
     }
   }

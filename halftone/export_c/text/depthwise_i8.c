@@ -1,4 +1,4 @@
-/* needs: window requantize */
+/* needs: inside requantize */
 /* A convolution of each channel with weights of its own, [taps, channels]. */
 static void ht_depthwise_i8(const int8_t *x, int32_t zero, const ht_window *at, const int8_t *w,
                             const int32_t *bias, const ht_codes *how, int8_t *y) {

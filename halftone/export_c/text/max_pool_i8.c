@@ -1,4 +1,4 @@
-/* needs: window */
+/* needs: inside */
 /* The largest code of each window and channel. */
 static void ht_max_pool_i8(const int8_t *x, const ht_window *at, int8_t *y) {
   for (int32_t p = 0; p < at->out_height * at->out_width; ++p) {

@@ -1,4 +1,4 @@
-/* needs: window */
+/* needs: inside */
 /* The mean of each window and channel, without padding, ties away from zero. */
 static void ht_mean_pool_i8(const int8_t *x, const ht_window *at, int8_t *y) {
   for (int32_t p = 0; p < at->out_height * at->out_width; ++p) {

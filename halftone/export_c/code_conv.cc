@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of codes: a loop over the pixels of the output, in which kernels gather a window,
+// multiply it and finish the outputs.
+#include <algorithm>
+#include <vector>
+
+#include "halftone/export_c/code_layers.h"
+#include "halftone/export_c/level_products.h"
+#include "halftone/export_c/pack/pack.h"
+#include "halftone/export_c/write_layers.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/depthwise_conv.h"
+#include "halftone/runtime/convolution/convolution.h"
+
+namespace halftone::export_c {
+namespace {
+
+kernels::ConvShape shape_of(const Scope& scope, const ir::Conv& conv) {
+  const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
+  const ir::Shape& w = scope.input(1).shape;
+  return {1,
+          runtime::conv_axes(conv.window, ir::kernel_extents(w), scope.input(0).shape,
+                             scope.output().shape),
+          extent(scope.input(0).shape.back()), extent(w[0]), extent(conv.groups)};
+}
+
+/// Writes one convolution.
+class CodeConv {
+ public:
+  CodeConv(Scope& scope, const ir::Conv& conv, const ir::EncodedTensor& weights)
+      : scope_(scope),
+        conv_(conv),
+        weights_(weights),
+        extents_(window_extents(scope, conv.window, ir::kernel_extents(scope.input(1).shape))),
+        shape_(shape_of(scope, conv)),
+        patterns_(shape_),
+        outputs_(shape_.outputs) {}
+
+  void write(bool is_bits) {
+    scope_.reads("x", 0);
+    if (scope_.has_input(3)) {
+      if (scope_.constant(3) != nullptr) scope_.refuse("a constant that is added");
+      scope_.reads("residual", 3);
+    }
+    scope_.writes("y");
+    const bool is_depthwise = ir::is_depthwise(conv_, scope_.input(1).shape) && !is_bits;
+    if (!is_depthwise && conv_.groups != 1) scope_.refuse("groups of channels");
+    if (is_bits) {
+      write_bits();
+    } else if (is_depthwise) {
+      write_depthwise();
+    } else {
+      write_levels();
+    }
+    finish();
+  }
+
+ private:
+  /// Begins the loop over pixels, behind declarations; `base` and `sums` are those of the pixel.
+  void begin_loop(const std::vector<float>& bases) {
+    const std::string name = scope_.array<float>("bases", bases);
+    const bool is_encoded = conv_.codes != nullptr;
+    if (is_encoded) {
+      scope_.scratch("sums", "float", outputs_);
+      add_encoder(scope_, *conv_.codes, follower_activation(),
+                  scope_.layout(scope_.what().output));
+    }
+    const bool has_patterns = patterns_.count() > 1;
+    if (has_patterns) add_patterns();
+    scope_.line("for (int32_t p = 0; p < " +
+                std::to_string(extents_.out_height * extents_.out_width) + "; ++p) {");
+    const std::string row = "p / " + std::to_string(extents_.out_width);
+    const std::string column = "p % " + std::to_string(extents_.out_width);
+    if (has_patterns) {
+      scope_.line("  const float *base = " + name + " + (row_bases[" + row + "] + column_bases[" +
+                  column + "]) * " + std::to_string(outputs_) + ";");
+    } else {
+      scope_.line("  const float *base = " + name + ";");
+    }
+    if (!is_encoded) scope_.line("  float *sums = y + p * " + std::to_string(outputs_) + ";");
+  }
+
+  /// Which row of the bases a pixel has.
+  void add_patterns() {
+    std::vector<std::int16_t> rows;
+    for (ir::Dim y = 0; y < extents_.out_height; ++y) {
+      rows.push_back(static_cast<std::int16_t>(patterns_.line(0, static_cast<std::size_t>(y))));
+    }
+    std::vector<std::int16_t> columns;
+    for (const std::size_t each : patterns_.along_line()) {
+      columns.push_back(static_cast<std::int16_t>(each));
+    }
+    const std::string row_name = scope_.array<std::int16_t>("row_bases", rows);
+    const std::string column_name = scope_.array<std::int16_t>("column_bases", columns);
+    scope_.line("const int16_t *row_bases = " + row_name + ";");
+    scope_.line("const int16_t *column_bases = " + column_name + ";");
+  }
+
+  /// What the encoder applies: nothing, if the activation has limits.
+  [[nodiscard]] ir::Activation follower_activation() const {
+    return ir::limits_of(conv_.activation) ? ir::Activation{} : conv_.activation;
+  }
+
+  void finish() {
+    const std::string n = std::to_string(outputs_);
+    if (scope_.has_input(3)) {
+      scope_.call_within("add_to_f32", arguments("residual + p * " + n, n, "sums"));
+    }
+    const bool is_encoded = conv_.codes != nullptr;
+    if (!is_encoded || ir::limits_of(conv_.activation)) {
+      add_activation(scope_, conv_.activation, "sums", outputs_, true);
+    }
+    if (is_encoded) encode();
+    scope_.line("}");
+  }
+
+  void encode() {
+    const std::string n = std::to_string(outputs_);
+    if (scope_.layout(scope_.what().output) == runtime::CodeLayout::kInt8) {
+      return scope_.call_within("encode_i8", arguments("sums", n, "&encoder", "y + p * " + n));
+    }
+    const auto planes = static_cast<std::size_t>(conv_.codes->bits);
+    const std::size_t words = planes * ((outputs_ + 31) / 32);
+    scope_.call_within("encode_bits", arguments("sums", n, "&encoder", planes,
+                                                "y + p * " + std::to_string(words)));
+  }
+
+  [[nodiscard]] std::vector<float> bases_of(std::span<const std::vector<double>> tap_sums,
+                                            double offset, double zero) const {
+    const std::span<const float> bias = bias_of(scope_);
+    std::vector<float> all(patterns_.count() * outputs_);
+    std::vector<double> bases(patterns_.count());
+    for (std::size_t o = 0; o < outputs_; ++o) {
+      const double b = bias.empty() ? 0 : static_cast<double>(bias[o]);
+      kernels::padded_bases(patterns_, tap_sums[o], {b, offset, zero}, bases);
+      for (std::size_t p = 0; p < bases.size(); ++p) {
+        all[p * outputs_ + o] = static_cast<float>(bases[p]);
+      }
+    }
+    return all;
+  }
+
+  /// The expression of the window of pixel p: a pixel of x, or what a kernel has gathered.
+  /// @param numbers  of a pixel of x, in elements of C
+  std::string window_of(std::size_t numbers, const std::string& kernel, const std::string& inner) {
+    if (shape_.is_pointwise()) return "x + p * " + std::to_string(numbers);
+    const std::string width = std::to_string(extents_.out_width);
+    scope_.call_within(kernel, arguments("x", inner + "&window", "p / " + width, "p % " + width, 0,
+                                         extents_.channels, "window_of_p"));
+    return "window_of_p";
+  }
+
+  void write_bits() {
+    const numerics::BitPlanes& w = weights_.codes;
+    const numerics::Basis x = scope_.input(0).encoding.codes->basis(0);
+    std::vector<std::vector<double>> tap_sums;
+    std::vector<float> scales;
+    std::vector<float> offsets;
+    for (std::size_t o = 0; o < outputs_; ++o) {
+      const numerics::Basis basis = weights_.encoding->basis(o, 0, w.cols);
+      tap_sums.push_back(kernels::tap_sums(shape_, w, o, basis));
+      scales.insert(scales.end(), basis.a().begin(), basis.a().end());
+      offsets.push_back(basis.offset);
+    }
+    const std::string digits = add_digits(x);
+    const std::string packed = scope_.array<std::uint32_t>("weights", pack_bits(w).words);
+    const std::string a = scope_.array<float>("scales", scales);
+    const bool has_offset = !weights_.encoding->is_centred();
+    const std::string c = has_offset ? scope_.array<float>("offsets", offsets) : "0";
+    scope_.line("static const ht_bit_conv layer = {" +
+                arguments(w.cols, x.bits, w.bits, outputs_, digits, a, c) + "};");
+    const auto planes = static_cast<std::size_t>(x.bits);
+    if (!shape_.is_pointwise()) {
+      add_window(scope_, extents_);
+      scope_.scratch("window_of_p", "uint32_t", planes * ((w.cols + 31) / 32));
+    }
+    begin_loop(bases_of(tap_sums, static_cast<double>(x.offset), static_cast<double>(x.value(0))));
+    const std::size_t words = planes * ((shape_.channels + 31) / 32);
+    const std::string window =
+        window_of(words, "gather_bits", std::to_string(planes) + ", ");
+    scope_.call_within("conv_bits_f32", arguments(window, packed, "&layer", "base", "sums"), true);
+  }
+
+  /// @return the arguments of ht_bit_conv from the number of digits on
+  std::string add_digits(const numerics::Basis& x) {
+    std::vector<std::int8_t> planes;
+    std::vector<std::int8_t> multiples;
+    std::vector<float> units;
+    for (const numerics::Digit& digit : numerics::split_digits(x, shape_.inputs())) {
+      for (std::size_t k = 0; k < 2; ++k) {
+        planes.push_back(static_cast<std::int8_t>(digit.planes[k]));
+        multiples.push_back(static_cast<std::int8_t>(digit.multiples[k]));
+      }
+      units.push_back(digit.unit);
+    }
+    const std::string p = scope_.array<std::int8_t>("planes", planes);
+    const std::string m = scope_.array<std::int8_t>("multiples", multiples);
+    const std::string u = scope_.array<float>("units", units);
+    return arguments(units.size(), p, m, u);
+  }
+
+  void write_levels() {
+    if (ir::gathers_inputs(scope_.input(1).shape, weights_.encoding->group_size)) {
+      scope_.refuse("so many inputs of an output, or weights in groups");
+    }
+    const kernels::Int8Levels levels(scope_.input(0).encoding.codes->levels(0));
+    const kernels::Int8Pixels x{nullptr, levels.scale, levels.offset};
+    const kernels::ByteConvWeights packed(
+        shape_, {weights_.codes, *weights_.encoding, bias_of(scope_)}, x,
+        kernels::ByteLayout::kBytes);
+    const auto column = [&](std::size_t o) { return o; };  // one group: blocks have no gaps
+    std::vector<float> bases(patterns_.count() * outputs_);
+    std::vector<float> half_steps;
+    std::vector<float> centers;
+    for (std::size_t o = 0; o < outputs_; ++o) {
+      for (std::size_t p = 0; p < patterns_.count(); ++p) {
+        bases[p * outputs_ + o] = packed.base(p)[column(o)];
+      }
+      half_steps.push_back(packed.half_steps(0)[column(o)]);
+      centers.push_back(packed.centers(0)[column(o)]);
+    }
+    const LevelProducts products = add_level_products(scope_, weights_.codes, *weights_.encoding);
+    const std::string h = scope_.array<float>("half_steps", half_steps);
+    const std::string c = packed.has_centers() ? scope_.array<float>("centers", centers) : "0";
+    scope_.scratch("products", "int32_t", outputs_);
+    if (!shape_.is_pointwise()) {
+      add_window(scope_, extents_);
+      scope_.scratch("window_of_p", "int8_t", weights_.codes.cols);
+    }
+    begin_loop(bases);
+    const std::string window = window_of(shape_.channels, "gather_bytes", "0, ");
+    const std::size_t inputs = weights_.codes.cols;
+    scope_.call_within(products.text,
+                       arguments(window, products.weights, inputs, outputs_) + products.last +
+                           ", products",
+                       true);
+    scope_.needs("sum_i8");
+    scope_.call_within("conv_levels_f32",
+                       arguments("products", "ht_sum_i8(" + arguments(window, inputs) + ")",
+                                 outputs_, "base", h, c, "sums"));
+  }
+
+  void write_depthwise() {
+    const kernels::Int8Levels levels(scope_.input(0).encoding.codes->levels(0));
+    const std::size_t taps = shape_.taps();
+    std::vector<std::vector<double>> tap_sums(outputs_, std::vector<double>(taps));
+    std::vector<float> scales;
+    std::vector<std::int16_t> weights(taps * outputs_);
+    for (std::size_t c = 0; c < outputs_; ++c) {
+      const kernels::DepthwiseChannel channel(weights_.codes, *weights_.encoding, c);
+      scales.push_back(channel.scale * levels.scale);
+      for (std::size_t t = 0; t < taps; ++t) {
+        tap_sums[c][t] = static_cast<double>(channel.scale) * channel.i[t];
+        weights[t * outputs_ + c] = channel.i[t];
+      }
+    }
+    const std::string w = scope_.array<std::int16_t>("weights", weights);
+    const std::string s = scope_.array<float>("scales", scales);
+    add_window(scope_, extents_);
+    const auto offset = static_cast<double>(levels.offset);
+    begin_loop(bases_of(tap_sums, offset, offset));
+    const std::string width = std::to_string(extents_.out_width);
+    scope_.call_within("depthwise_levels_f32",
+                       arguments("x", "&window", "p / " + width, "p % " + width, w, "base", s,
+                                 "sums"),
+                       true);
+  }
+
+  Scope& scope_;
+  const ir::Conv& conv_;
+  const ir::EncodedTensor& weights_;
+  WindowExtents extents_;
+  kernels::ConvShape shape_;
+  kernels::PaddingPatterns patterns_;
+  std::size_t outputs_;
+};
+
+}  // namespace
+
+void write_code_conv(Scope& scope, const ir::Conv& conv, const ir::EncodedTensor& weights,
+                     bool is_bits) {
+  CodeConv(scope, conv, weights).write(is_bits);
+}
+
+}  // namespace halftone::export_c

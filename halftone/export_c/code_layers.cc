@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fully connected layers and convolutions of codes of few bits.
+#include <vector>
+
+#include "halftone/export_c/code_layers.h"
+#include "halftone/export_c/level_products.h"
+#include "halftone/export_c/pack/pack.h"
+#include "halftone/export_c/write_layers.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
+
+namespace halftone::export_c {
+namespace {
+
+using numerics::Basis;
+
+/// Weights of codes; null if they are others.
+const ir::EncodedTensor* encoded_weights(const Scope& scope) {
+  const ir::Constant* constant = scope.constant(1);
+  return constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
+}
+
+void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
+  const auto [codes, encoding, bias] =
+      std::tuple(&weights.codes, weights.encoding.get(), bias_of(scope));
+  const Basis x = scope.input(0).encoding.codes->basis(0);
+  const kernels::BitMatmulWeights packed(*codes, *encoding, bias, kernels::BitLayout::kWords);
+  std::vector<float> scales;
+  std::vector<float> offsets;
+  std::vector<float> sums;
+  for (std::size_t o = 0; o < codes->rows; ++o) {
+    const std::size_t block = packed.block_outputs();
+    const float* floats = packed.floats(o / block) + o % block;
+    for (std::size_t j = 0; j < packed.bits(); ++j) scales.push_back(floats[j * block]);
+    offsets.push_back(floats[packed.bits() * block]);
+    sums.push_back(floats[(packed.bits() + 1) * block]);
+  }
+  scope.reads("x", 0);
+  scope.writes("y");
+  const std::string w = scope.array<std::uint32_t>("weights", pack_bits(*codes).words);
+  const std::string x_scales = scope.array<float>("x_scales", x.a());
+  const std::string w_scales = scope.array<float>("scales", scales);
+  const std::string c = packed.has_offset() ? scope.array<float>("offsets", offsets) : "0";
+  const std::string t = x.offset != 0 ? scope.array<float>("sums", sums) : "0";
+  const std::string b = bias.empty() ? "0" : scope.array<float>("bias", bias);
+  scope.line("static const ht_bit_layer layer = {");
+  scope.line("    " + arguments(codes->cols, x.bits, codes->bits, codes->rows, x_scales,
+                                exact(x.offset)) + ",");
+  scope.line("    " + arguments(w_scales, c, t, b) + "};");
+  const ir::MatrixExtent rows = runtime::row_extent(scope.input(0).shape);
+  if (rows.rows != 1) scope.refuse("several rows");
+  scope.call("dense_bits_f32", arguments("x", w, "&layer", "y"));
+}
+
+/// What level_matmul() reads of weights besides the levels, [outputs].
+struct LevelFloats {
+  std::vector<float> half_steps;
+  std::vector<float> centers;
+  std::vector<float> totals;
+};
+
+LevelFloats level_floats(const ir::EncodedTensor& weights) {
+  const kernels::LevelMatmulWeights packed(weights.codes, *weights.encoding, {},
+                                           kernels::LevelLayout::kBytes);
+  LevelFloats floats;
+  for (std::size_t o = 0; o < weights.codes.rows; ++o) {
+    constexpr std::size_t kBlock = kernels::Int8Weights::kBlock;
+    const float* block = packed.floats(o / kBlock, 0);
+    floats.half_steps.push_back(block[o % kBlock]);
+    if (packed.has_offset()) floats.centers.push_back(block[kBlock + o % kBlock]);
+    floats.totals.push_back(packed.totals(o / kBlock)[o % kBlock]);
+  }
+  return floats;
+}
+
+void write_dense_levels(Scope& scope, const ir::EncodedTensor& weights) {
+  const std::span<const float> bias = bias_of(scope);
+  const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
+  if (x.rows != 1) scope.refuse("several rows");
+  const std::size_t outputs = weights.codes.rows;
+  const LevelProducts products = add_level_products(scope, weights.codes, *weights.encoding);
+  const LevelFloats floats = level_floats(weights);
+  scope.reads("x", 0);
+  scope.writes("y");
+  scope.scratch("sums", "int32_t", outputs);
+  std::string scale;
+  float offset = 0;
+  std::string q = "x";
+  if (scope.input(0).encoding.is_dense()) {
+    q = "q";
+    scale = "scale";
+    scope.scratch("q", "int8_t", x.cols);
+    scope.line("const float scale = ht_quantize_row_f32(" + arguments("x", x.cols, "q") + ");");
+    scope.needs("quantize_row_f32");
+  } else {
+    const kernels::Int8Levels levels(scope.input(0).encoding.codes->levels(0));
+    scale = exact(levels.scale);
+    offset = levels.offset;
+  }
+  const std::string h = scope.array<float>("half_steps", floats.half_steps);
+  const std::string c = floats.centers.empty() ? "0" : scope.array<float>("centers", floats.centers);
+  const std::string t = offset == 0 ? "0" : scope.array<float>("totals", floats.totals);
+  const std::string b = bias.empty() ? "0" : scope.array<float>("bias", bias);
+  scope.line("static const ht_level_layer layer = {" +
+             arguments(x.cols, outputs, h, c, t, b, exact(offset)) + "};");
+  scope.call(products.text, arguments(q, products.weights, x.cols, outputs) + products.last +
+                                ", sums");
+  scope.needs("sum_i8");
+  scope.call_after("dense_levels_f32",
+                   arguments("sums", "ht_sum_i8(" + arguments(q, x.cols) + ")", scale, "&layer",
+                             "y"));
+}
+
+}  // namespace
+
+std::span<const float> bias_of(const Scope& scope) {
+  if (!scope.has_input(2)) return {};
+  const ir::Constant* constant = scope.constant(2);
+  if (constant == nullptr) scope.refuse("a bias that is computed");
+  return std::get<ir::Tensor>(*constant).as<float>();
+}
+
+bool write_code_layer(Scope& scope) {
+  const ir::EncodedTensor* weights = encoded_weights(scope);
+  const auto* dense = scope.op<ir::FullyConnected>();
+  const auto* conv = scope.op<ir::Conv>();
+  if (weights == nullptr || (dense == nullptr && conv == nullptr)) return false;
+  const auto arithmetic = ir::arithmetic_of(scope.what().graph, scope.what().node);
+  const bool is_bits = arithmetic == ir::Arithmetic::kBits;
+  if (!is_bits && arithmetic != ir::Arithmetic::kIntegers) {
+    scope.refuse("codes with the arithmetic of float32; quantize its input too");
+  }
+  if (conv != nullptr) {
+    write_code_conv(scope, *conv, *weights, is_bits);
+    return true;
+  }
+  if (is_bits) {
+    write_dense_bits(scope, *weights);
+  } else {
+    write_dense_levels(scope, *weights);
+  }
+  add_activation(scope, dense->activation, "y", scope.output().shape.element_count(), false);
+  return true;
+}
+
+}  // namespace halftone::export_c

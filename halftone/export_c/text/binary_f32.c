@@ -1,0 +1,21 @@
+enum { HT_ADD, HT_SUBTRACT, HT_MULTIPLY, HT_DIVIDE };
+
+/* A function of two operands on four axes; those that repeat have steps of 0. */
+static void ht_binary_f32(const float *a, const int32_t *a_steps, const float *b,
+                          const int32_t *b_steps, const int32_t *extents, int32_t kind, float *y) {
+  for (int32_t i = 0; i < extents[0]; ++i) {
+    for (int32_t j = 0; j < extents[1]; ++j) {
+      for (int32_t k = 0; k < extents[2]; ++k) {
+        const float *from_a = a + i * a_steps[0] + j * a_steps[1] + k * a_steps[2];
+        const float *from_b = b + i * b_steps[0] + j * b_steps[1] + k * b_steps[2];
+        for (int32_t l = 0; l < extents[3]; ++l, from_a += a_steps[3], from_b += b_steps[3]) {
+          const float u = *from_a, v = *from_b;
+          *y++ = kind == HT_ADD        ? u + v
+                 : kind == HT_SUBTRACT ? u - v
+                 : kind == HT_MULTIPLY ? u * v
+                                       : u / v;
+        }
+      }
+    }
+  }
+}

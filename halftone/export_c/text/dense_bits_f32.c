@@ -1,0 +1,41 @@
+/* needs: bits ones */
+/* A fully connected layer on bits. Plane i of the inputs counts +-x_scales[i], plane j of output o
+   +-scales[o][j]; both have offsets. */
+typedef struct {
+  int32_t inputs, x_planes, w_planes, outputs;
+  const float *x_scales;
+  float x_offset;
+  const float *scales;
+  const float *offsets; /* [outputs], or null for none */
+  const float *sums;    /* [outputs] of all weights without offset, or null for x_offset = 0 */
+  const float *bias;    /* [outputs], or null for none */
+} ht_bit_layer;
+
+/* y[o] from the counts of differing bits of planes, in this order. */
+static void ht_dense_bits_f32(const uint32_t *x, const uint32_t *w, const ht_bit_layer *layer,
+                              float *y) {
+  const int32_t n = layer->inputs;
+  const uint32_t words = ((uint32_t)n + 31u) / 32u;
+  float x_sum = 0;
+  for (int32_t i = 0; i < layer->x_planes; ++i) {
+    const int32_t ones = (int32_t)ht_ones(x + (uint32_t)i * words, words);
+    x_sum += layer->x_scales[i] * (float)(2 * ones - n);
+  }
+  for (int32_t o = 0; o < layer->outputs; ++o) {
+    const float *scales = layer->scales + o * layer->w_planes;
+    uint32_t counts[64];
+    float sum = 0;
+    ht_bits(x, (uint32_t)layer->x_planes, w, (uint32_t)layer->w_planes, words, 1, counts);
+    w += (uint32_t)layer->w_planes * words;
+    for (int32_t i = 0; i < layer->x_planes; ++i) {
+      for (int32_t j = 0; j < layer->w_planes; ++j) {
+        const int32_t product = n - 2 * (int32_t)counts[i * layer->w_planes + j];
+        sum += (layer->x_scales[i] * scales[j]) * (float)product;
+      }
+    }
+    if (layer->offsets) sum += layer->offsets[o] * (x_sum + (float)n * layer->x_offset);
+    if (layer->sums) sum += layer->x_offset * layer->sums[o];
+    if (layer->bias) sum += layer->bias[o];
+    y[o] = sum;
+  }
+}
