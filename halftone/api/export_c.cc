@@ -33,8 +33,8 @@ void check_folder(const std::filesystem::path& folder, const export_c::CSources&
     is_ours = is_ours || (entry.is_regular_file() && has_mark(entry.path()));
   }
   if (!is_ours) {
-    fail(ErrorKind::kUsage, folder.string() +
-                                ": has files, and none of an earlier export; name another folder");
+    fail(ErrorKind::kUsage,
+         folder.string() + ": has files, and none of an earlier export; name another folder");
   }
   for (const export_c::CFile& file : sources.files) {
     const std::filesystem::path path = folder / file.name;

@@ -24,8 +24,8 @@ struct ExportOptions {
 void run(const ExportOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const v0::CExport written = export_c_sources(
-      load(options.model, options.model_options.parse()), options.folder, options.how);
+  const v0::CExport written = export_c_sources(load(options.model, options.model_options.parse()),
+                                               options.folder, options.how);
   if (options.common.json) {
     std::cout << report::to_json(written);
   } else if (!options.common.quiet) {
@@ -37,10 +37,9 @@ void run(const ExportOptions& options, const Machine& machine) {
 
 void add_export(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ExportOptions>();
-  CLI::App* verb =
-      add_verb(app, "export", "Write a network as C sources for microcontrollers",
-               "halftone export quantized.circle -o firmware --target c --ram 64K",
-               options->common);
+  CLI::App* verb = add_verb(app, "export", "Write a network as C sources for microcontrollers",
+                            "halftone export quantized.circle -o firmware --target c --ram 64K",
+                            options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(read_path());
@@ -50,8 +49,7 @@ void add_export(CLI::App& app, Action& action) {
   verb->add_option("--target", options->target, "What to write: c, C99 that needs nothing")
       ->required()
       ->check(CLI::IsMember({"c"}));
-  verb->add_option("--name", options->how.name,
-                   "Of files, functions and types in C (default net)");
+  verb->add_option("--name", options->how.name, "Of files, functions and types in C (default net)");
   verb->add_option("--ram", options->how.ram_bytes,
                    "Fail if values and scratch need more bytes than this, such as 64K")
       ->transform(byte_count());

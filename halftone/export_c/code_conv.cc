@@ -64,8 +64,7 @@ class CodeConv {
     const bool is_encoded = conv_.codes != nullptr;
     if (is_encoded) {
       scope_.scratch("sums", "float", outputs_);
-      add_encoder(scope_, *conv_.codes, follower_activation(),
-                  scope_.layout(scope_.what().output));
+      add_encoder(scope_, *conv_.codes, follower_activation(), scope_.layout(scope_.what().output));
     }
     const bool has_patterns = patterns_.count() > 1;
     if (has_patterns) add_patterns();
@@ -178,8 +177,7 @@ class CodeConv {
     }
     begin_loop(bases_of(tap_sums, static_cast<double>(x.offset), static_cast<double>(x.value(0))));
     const std::size_t words = planes * ((shape_.channels + 31) / 32);
-    const std::string window =
-        window_of(words, "gather_bits", std::to_string(planes) + ", ");
+    const std::string window = window_of(words, "gather_bits", std::to_string(planes) + ", ");
     scope_.call_within("conv_bits_f32", arguments(window, packed, "&layer", "base", "sums"), true);
   }
 
@@ -207,9 +205,9 @@ class CodeConv {
     }
     const kernels::Int8Levels levels(scope_.input(0).encoding.codes->levels(0));
     const kernels::Int8Pixels x{nullptr, levels.scale, levels.offset};
-    const kernels::ByteConvWeights packed(
-        shape_, {weights_.codes, *weights_.encoding, bias_of(scope_)}, x,
-        kernels::ByteLayout::kBytes);
+    const kernels::ByteConvWeights packed(shape_,
+                                          {weights_.codes, *weights_.encoding, bias_of(scope_)}, x,
+                                          kernels::ByteLayout::kBytes);
     const auto column = [&](std::size_t o) { return o; };  // one group: blocks have no gaps
     std::vector<float> bases(patterns_.count() * outputs_);
     std::vector<float> half_steps;
@@ -232,10 +230,9 @@ class CodeConv {
     begin_loop(bases);
     const std::string window = window_of(shape_.channels, "gather_bytes", "0, ");
     const std::size_t inputs = weights_.codes.cols;
-    scope_.call_within(products.text,
-                       arguments(window, products.weights, inputs, outputs_) + products.last +
-                           ", products",
-                       true);
+    scope_.call_within(
+        products.text,
+        arguments(window, products.weights, inputs, outputs_) + products.last + ", products", true);
     scope_.needs("sum_i8");
     scope_.call_within("conv_levels_f32",
                        arguments("products", "ht_sum_i8(" + arguments(window, inputs) + ")",
@@ -262,10 +259,9 @@ class CodeConv {
     const auto offset = static_cast<double>(levels.offset);
     begin_loop(bases_of(tap_sums, offset, offset));
     const std::string width = std::to_string(extents_.out_width);
-    scope_.call_within("depthwise_levels_f32",
-                       arguments("x", "&window", "p / " + width, "p % " + width, w, "base", s,
-                                 "sums"),
-                       true);
+    scope_.call_within(
+        "depthwise_levels_f32",
+        arguments("x", "&window", "p / " + width, "p % " + width, w, "base", s, "sums"), true);
   }
 
   Scope& scope_;

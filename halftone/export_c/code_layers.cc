@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fully connected layers and convolutions of codes of few bits.
+#include "halftone/export_c/code_layers.h"
+
+#include <optional>
+#include <tuple>
 #include <vector>
 
-#include "halftone/export_c/code_layers.h"
 #include "halftone/export_c/level_products.h"
 #include "halftone/export_c/pack/pack.h"
 #include "halftone/export_c/write_layers.h"
@@ -19,6 +22,12 @@ using numerics::Basis;
 const ir::EncodedTensor* encoded_weights(const Scope& scope) {
   const ir::Constant* constant = scope.constant(1);
   return constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
+}
+
+/// Begins the loop over rows of the input.
+void begin_rows(Scope& scope) {
+  const std::size_t rows = runtime::row_extent(scope.input(0).shape).rows;
+  scope.line("for (int32_t r = 0; r < " + std::to_string(rows) + "; ++r) {");
 }
 
 void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
@@ -45,12 +54,17 @@ void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
   const std::string t = x.offset != 0 ? scope.array<float>("sums", sums) : "0";
   const std::string b = bias.empty() ? "0" : scope.array<float>("bias", bias);
   scope.line("static const ht_bit_layer layer = {");
-  scope.line("    " + arguments(codes->cols, x.bits, codes->bits, codes->rows, x_scales,
-                                exact(x.offset)) + ",");
+  scope.line("    " +
+             arguments(codes->cols, x.bits, codes->bits, codes->rows, x_scales, exact(x.offset)) +
+             ",");
   scope.line("    " + arguments(w_scales, c, t, b) + "};");
-  const ir::MatrixExtent rows = runtime::row_extent(scope.input(0).shape);
-  if (rows.rows != 1) scope.refuse("several rows");
-  scope.call("dense_bits_f32", arguments("x", w, "&layer", "y"));
+  const std::size_t words = static_cast<std::size_t>(x.bits) * ((codes->cols + 31) / 32);
+  begin_rows(scope);
+  scope.call_within("dense_bits_f32",
+                    arguments("x + r * " + std::to_string(words), w, "&layer",
+                              "y + r * " + std::to_string(codes->rows)),
+                    true);
+  scope.line("}");
 }
 
 /// What level_matmul() reads of weights besides the levels, [outputs].
@@ -77,39 +91,40 @@ LevelFloats level_floats(const ir::EncodedTensor& weights) {
 void write_dense_levels(Scope& scope, const ir::EncodedTensor& weights) {
   const std::span<const float> bias = bias_of(scope);
   const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
-  if (x.rows != 1) scope.refuse("several rows");
   const std::size_t outputs = weights.codes.rows;
   const LevelProducts products = add_level_products(scope, weights.codes, *weights.encoding);
   const LevelFloats floats = level_floats(weights);
   scope.reads("x", 0);
   scope.writes("y");
   scope.scratch("sums", "int32_t", outputs);
-  std::string scale;
-  float offset = 0;
-  std::string q = "x";
-  if (scope.input(0).encoding.is_dense()) {
-    q = "q";
-    scale = "scale";
-    scope.scratch("q", "int8_t", x.cols);
-    scope.line("const float scale = ht_quantize_row_f32(" + arguments("x", x.cols, "q") + ");");
-    scope.needs("quantize_row_f32");
-  } else {
-    const kernels::Int8Levels levels(scope.input(0).encoding.codes->levels(0));
-    scale = exact(levels.scale);
-    offset = levels.offset;
-  }
+  const bool is_dense = scope.input(0).encoding.is_dense();
+  if (is_dense) scope.scratch("q", "int8_t", x.cols);
+  const std::optional<kernels::Int8Levels> levels =
+      is_dense ? std::nullopt
+               : std::optional<kernels::Int8Levels>(scope.input(0).encoding.codes->levels(0));
+  const float offset = levels ? levels->offset : 0;
   const std::string h = scope.array<float>("half_steps", floats.half_steps);
-  const std::string c = floats.centers.empty() ? "0" : scope.array<float>("centers", floats.centers);
+  const std::string c =
+      floats.centers.empty() ? "0" : scope.array<float>("centers", floats.centers);
   const std::string t = offset == 0 ? "0" : scope.array<float>("totals", floats.totals);
   const std::string b = bias.empty() ? "0" : scope.array<float>("bias", bias);
   scope.line("static const ht_level_layer layer = {" +
              arguments(x.cols, outputs, h, c, t, b, exact(offset)) + "};");
-  scope.call(products.text, arguments(q, products.weights, x.cols, outputs) + products.last +
-                                ", sums");
+  begin_rows(scope);
+  const std::string row = "x + r * " + std::to_string(x.cols);
+  const std::string q = is_dense ? "q" : row;
+  if (is_dense) {
+    scope.needs("quantize_row_f32");
+    scope.line("  const float scale = ht_quantize_row_f32(" + arguments(row, x.cols, "q") + ");");
+  }
+  scope.call_within(products.text,
+                    arguments(q, products.weights, x.cols, outputs) + products.last + ", sums",
+                    true);
   scope.needs("sum_i8");
-  scope.call_after("dense_levels_f32",
-                   arguments("sums", "ht_sum_i8(" + arguments(q, x.cols) + ")", scale, "&layer",
-                             "y"));
+  scope.call_within("dense_levels_f32", arguments("sums", "ht_sum_i8(" + arguments(q, x.cols) + ")",
+                                                  is_dense ? "scale" : exact(levels->scale),
+                                                  "&layer", "y + r * " + std::to_string(outputs)));
+  scope.line("}");
 }
 
 }  // namespace

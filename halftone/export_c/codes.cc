@@ -42,10 +42,10 @@ bool write_encode(Scope& scope) {
   const std::size_t words = static_cast<std::size_t>(planes) * ((rows.cols + 31) / 32);
   const std::string cols = std::to_string(rows.cols);
   scope.line("for (int32_t r = 0; r < " + std::to_string(rows.rows) + "; ++r) {");
-  scope.call_within("encode_bits",
-                    arguments("x + r * " + cols, cols, "&encoder", planes,
-                              "y + r * " + std::to_string(words)),
-                    true);
+  scope.call_within(
+      "encode_bits",
+      arguments("x + r * " + cols, cols, "&encoder", planes, "y + r * " + std::to_string(words)),
+      true);
   scope.line("}");
   return true;
 }

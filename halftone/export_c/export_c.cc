@@ -17,11 +17,11 @@ namespace halftone::export_c {
 namespace {
 
 constexpr std::array<std::string_view, 38> kKeywords = {
-    "auto",     "break",  "case",     "char",   "const",    "continue", "default", "do",
-    "double",   "else",   "enum",     "extern", "float",    "for",      "goto",    "if",
-    "inline",   "int",    "long",     "register", "restrict", "return", "short",   "signed",
-    "sizeof",   "static", "struct",   "switch", "typedef",  "union",    "unsigned", "void",
-    "volatile", "while",  "main",     "test_vectors", "ht", "NET"};
+    "auto",     "break",  "case",   "char",         "const",    "continue", "default",  "do",
+    "double",   "else",   "enum",   "extern",       "float",    "for",      "goto",     "if",
+    "inline",   "int",    "long",   "register",     "restrict", "return",   "short",    "signed",
+    "sizeof",   "static", "struct", "switch",       "typedef",  "union",    "unsigned", "void",
+    "volatile", "while",  "main",   "test_vectors", "ht",       "NET"};
 
 bool is_identifier(const std::string& name) {
   const auto is_letter = [](char c) {
@@ -36,13 +36,13 @@ bool is_identifier(const std::string& name) {
 void check(const v0::ExportCOptions& options) {
   constexpr std::size_t kLongest = 40;
   if (!is_identifier(options.name) || options.name.size() > kLongest) {
-    fail(ErrorKind::kUsage, "name: expected a C identifier of at most 40 characters that no "
-                            "keyword and no kernel has, such as net, found '" +
-                                options.name + "'");
+    fail(ErrorKind::kUsage,
+         "name: expected a C identifier of at most 40 characters that no "
+         "keyword and no kernel has, such as net, found '" +
+             options.name + "'");
   }
   if (options.vectors < 1 || options.vectors > 100) {
-    fail(ErrorKind::kUsage,
-         "vectors: expected 1 to 100, found " + std::to_string(options.vectors));
+    fail(ErrorKind::kUsage, "vectors: expected 1 to 100, found " + std::to_string(options.vectors));
   }
 }
 
@@ -95,15 +95,14 @@ CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& option
   check_ram(sources.report, options.ram_bytes);
   const FileContext context{program, options.name, sources.report};
   const std::string& name = options.name;
-  sources.files = {
-      {name + ".h", header_text(context)},
-      {name + ".c", source_text(context)},
-      {name + "_weights.h", weights_header(context)},
-      {name + "_weights.c", weights_source(context)},
-      {"test_vectors.h", vectors_text(context, run_vectors(graph, options.vectors))},
-      {"main.c", test_text(context)},
-      {"CMakeLists.txt", cmake_text(context)},
-      {"README.md", readme_text(context)}};
+  sources.files = {{name + ".h", header_text(context)},
+                   {name + ".c", source_text(context)},
+                   {name + "_weights.h", weights_header(context)},
+                   {name + "_weights.c", weights_source(context)},
+                   {"test_vectors.h", vectors_text(context, run_vectors(graph, options.vectors))},
+                   {"main.c", test_text(context)},
+                   {"CMakeLists.txt", cmake_text(context)},
+                   {"README.md", readme_text(context)}};
   for (const CFile& file : sources.files) sources.report.files.push_back(file.name);
   return sources;
 }

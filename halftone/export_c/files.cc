@@ -23,8 +23,7 @@ std::string port_text(const FileContext& context, bool is_input, std::size_t i) 
   const Port& port = (is_input ? context.program.inputs : context.program.outputs)[i];
   const std::string kind = is_input ? "input" : "output";
   const std::string type(port.c.type);
-  const std::string offset =
-      std::to_string(port.offset / (port.c.member.ends_with("8") ? 1 : 4));
+  const std::string offset = std::to_string(port.offset / (port.c.member.ends_with("8") ? 1 : 4));
   return "/* " + std::string(is_input ? "Input" : "Output") + " '" + in_comment(port.name) +
          "': " + port.type.to_string() + ". */\n#define " + port_macro(context, is_input, i) + " " +
          std::to_string(port.type.shape.element_count()) + "\nstatic inline " + type + " *" +
@@ -49,8 +48,8 @@ CType scratch_type(const std::string& type) {
 std::string function_text(const FileContext& context, std::size_t i) {
   const PlacedLayer& placed = context.program.layers[i];
   const Layer& layer = placed.layer;
-  std::string text = "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) + "': " +
-                     layer.op + ",\n   " + in_comment(placed.types) + ". */\nstatic void " +
+  std::string text = "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) +
+                     "': " + layer.op + ",\n   " + in_comment(placed.types) + ". */\nstatic void " +
                      context.name + "_layer_" + std::to_string(i) + "(" + context.name +
                      "_state *net) {\n";
   for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
@@ -112,8 +111,9 @@ std::string header_text(const FileContext& context) {
                      "_H\n#define " + big + "_H\n\n#include <stdint.h>\n\n";
   text += "/* Bytes of RAM that a run takes, besides its stack. */\n#define " + big +
           "_ARENA_BYTES " + std::to_string(bytes) + "\n\n";
-  text += "/* All that a run reads and writes: no two runs at a time may share one. */\n"
-          "typedef struct {\n  union {\n";
+  text +=
+      "/* All that a run reads and writes: no two runs at a time may share one. */\n"
+      "typedef struct {\n  union {\n";
   const std::string word = "[" + big + "_ARENA_BYTES / 4];\n";
   text += "    int8_t i8[" + big + "_ARENA_BYTES];\n    int32_t i32" + word + "    uint32_t u32" +
           word + "    float f32" + word + "  } arena;\n} " + context.name + "_state;\n\n";
@@ -123,9 +123,10 @@ std::string header_text(const FileContext& context) {
   for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
     text += port_text(context, false, i);
   }
-  text += "/* Computes the outputs. Inputs are to be written before each run: it uses their memory "
-          "for\n   other values. */\nvoid " + context.name + "_run(" + context.name +
-          "_state *net);\n\n#endif\n";
+  text +=
+      "/* Computes the outputs. Inputs are to be written before each run: it uses their memory "
+      "for\n   other values. */\nvoid " +
+      context.name + "_run(" + context.name + "_state *net);\n\n#endif\n";
   return text;
 }
 
@@ -134,9 +135,10 @@ std::string source_text(const FileContext& context) {
                      ".h\"\n\n#include <string.h>\n\n#include \"" + context.name +
                      "_weights.h\"\n\n#if defined(__ARM_FEATURE_DSP)\n#include <arm_acle.h>\n"
                      "#endif\n\n";
-  text += "/* Called before each layer, with its index and name: for times, or for a look at the "
-          "arena. */\n#ifndef NET_HOOK\n#define NET_HOOK(index, name) ((void)0)\n#endif\n\n"
-          "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
+  text +=
+      "/* Called before each layer, with its index and name: for times, or for a look at the "
+      "arena. */\n#ifndef NET_HOOK\n#define NET_HOOK(index, name) ((void)0)\n#endif\n\n"
+      "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
   for (const EmbeddedText* each : with_needs(texts_of(context.program))) {
     text += std::string(body_of(*each)) + "\n";
   }

@@ -18,13 +18,13 @@ struct FileContext {
   const v0::CExport& sizes;
 };
 
-std::string header_text(const FileContext& context);   ///< net.h
-std::string source_text(const FileContext& context);   ///< net.c
+std::string header_text(const FileContext& context);     ///< net.h
+std::string source_text(const FileContext& context);     ///< net.c
 std::string weights_header(const FileContext& context);  ///< net_weights.h
 std::string weights_source(const FileContext& context);  ///< net_weights.c
-std::string test_text(const FileContext& context);     ///< main.c
-std::string cmake_text(const FileContext& context);    ///< CMakeLists.txt
-std::string readme_text(const FileContext& context);   ///< README.md
+std::string test_text(const FileContext& context);       ///< main.c
+std::string cmake_text(const FileContext& context);      ///< CMakeLists.txt
+std::string readme_text(const FileContext& context);     ///< README.md
 /// test_vectors.h. @param outputs  of each run
 std::string vectors_text(const FileContext& context,
                          const std::vector<std::vector<ir::Tensor>>& outputs);

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "halftone/export_c/code_layers.h"
 #include "halftone/export_c/write_layers.h"
 #include "halftone/ir/ops/activation.h"
 #include "halftone/ir/ops/elementwise.h"
@@ -106,23 +107,44 @@ bool write_unary(Scope& scope, const ir::Unary& op) {
   return true;
 }
 
-bool write_float_dense(Scope& scope, const ir::FullyConnected& op) {
-  const ir::Constant* weights = scope.constant(1);
-  if (!scope.input(0).is_dense(ir::ElementType::kFloat32) || weights == nullptr) return false;
-  if (!scope.input(1).is_dense(ir::ElementType::kFloat32)) return false;
-  const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
-  const auto outputs = static_cast<std::size_t>(scope.output().shape.back());
+/// Weights and bias of a layer of float32.
+struct FloatConstants {
+  std::string weights;
+  std::string bias;
+};
+
+FloatConstants add_constants(Scope& scope, std::size_t outputs) {
+  const auto weights = std::get<ir::Tensor>(*scope.constant(1)).as<float>();
   std::vector<float> bias(outputs);
-  if (scope.has_input(2)) {
-    if (scope.constant(2) == nullptr) scope.refuse("a bias that is computed");
-    const auto given = std::get<ir::Tensor>(*scope.constant(2)).as<float>();
+  if (const std::span<const float> given = bias_of(scope); !given.empty()) {
     bias.assign(given.begin(), given.end());
   }
   scope.reads("x", 0);
   scope.writes("y");
-  const std::string w = scope.array<float>("weights", std::get<ir::Tensor>(*weights).as<float>());
-  const std::string b = scope.array<float>("bias", bias);
+  return {scope.array<float>("weights", weights), scope.array<float>("bias", bias)};
+}
+
+bool has_floats(const Scope& scope) {
+  return scope.constant(1) != nullptr && scope.input(0).is_dense(ir::ElementType::kFloat32) &&
+         scope.input(1).is_dense(ir::ElementType::kFloat32);
+}
+
+bool write_float_dense(Scope& scope, const ir::FullyConnected& op) {
+  if (!has_floats(scope)) return false;
+  const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
+  const auto outputs = static_cast<std::size_t>(scope.output().shape.back());
+  const auto [w, b] = add_constants(scope, outputs);
   scope.call("dense_f32", arguments("x", x.rows, x.cols, outputs, w, b, "y"));
+  add_activation(scope, op.activation, "y", scope.output().shape.element_count(), false);
+  return true;
+}
+
+bool write_float_conv(Scope& scope, const ir::Conv& op) {
+  if (!has_floats(scope)) return false;
+  if (scope.has_input(3) || op.codes != nullptr) scope.refuse("a residual or codes behind float32");
+  const auto [w, b] = add_constants(scope, static_cast<std::size_t>(scope.output().shape.back()));
+  add_window(scope, window_extents(scope, op.window, ir::kernel_extents(scope.input(1).shape)));
+  scope.call("conv_f32", arguments("x", "&window", op.groups, w, b, "y"));
   add_activation(scope, op.activation, "y", scope.output().shape.element_count(), false);
   return true;
 }
@@ -131,16 +153,18 @@ bool write_float_dense(Scope& scope, const ir::FullyConnected& op) {
 
 void add_activation(Scope& scope, const ir::Activation& activation, const std::string& y,
                     std::size_t count, bool is_in_loop) {
-  const auto limits = ir::limits_of(activation);
-  if (!limits) scope.refuse("the activation " + ir::to_string(activation));
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto add = [&](const std::string& kernel, float limit) {
-    const std::string text = arguments(y, count, exact(limit));
+  const auto add = [&](const std::string& kernel, const std::string& last) {
+    const std::string text = arguments(y, count) + last;
     if (is_in_loop) return scope.call_within(kernel, text);
     scope.call_after(kernel, text);
   };
-  if (limits->low != -kInfinity) add("at_least_f32", limits->low);
-  if (limits->high != kInfinity) add("at_most_f32", limits->high);
+  if (activation.kind == ir::ActivationKind::kTanh) return add("tanh_f32", "");
+  if (activation.kind == ir::ActivationKind::kSigmoid) return add("sigmoid_f32", "");
+  const auto limits = ir::limits_of(activation);
+  if (!limits) scope.refuse("the activation " + ir::to_string(activation));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (limits->low != -kInfinity) add("at_least_f32", ", " + exact(limits->low));
+  if (limits->high != kInfinity) add("at_most_f32", ", " + exact(limits->high));
 }
 
 bool write_float(Scope& scope) {
@@ -149,6 +173,7 @@ bool write_float(Scope& scope) {
   if (const auto* softmax = scope.op<ir::Softmax>()) return write_float_softmax(scope, *softmax);
   if (const auto* unary = scope.op<ir::Unary>()) return write_unary(scope, *unary);
   if (const auto* dense = scope.op<ir::FullyConnected>()) return write_float_dense(scope, *dense);
+  if (const auto* conv = scope.op<ir::Conv>()) return write_float_conv(scope, *conv);
   return false;
 }
 

@@ -25,10 +25,9 @@ void write_quantize(Scope& scope, const ir::QuantizeLinear& op) {
   if (op.parameters.scales.size() != 1) scope.refuse("a scale for each channel");
   scope.reads("x", 0);
   scope.writes("y");
-  scope.call("quantize_f32",
-             arguments("x", scope.output().shape.element_count(), exact(op.parameters.scales[0]),
-                       op.parameters.zero_points[0],
-                       op.rounding == ir::CodeRounding::kHalfAway ? 1 : 0, "y"));
+  scope.call("quantize_f32", arguments("x", scope.output().shape.element_count(),
+                                       exact(op.parameters.scales[0]), op.parameters.zero_points[0],
+                                       op.rounding == ir::CodeRounding::kHalfAway ? 1 : 0, "y"));
 }
 
 void write_dequantize(Scope& scope, const ir::DequantizeLinear& op) {
@@ -49,8 +48,7 @@ void write_lookup(Scope& scope, const ir::Lookup& op) {
   scope.reads("x", 0);
   scope.writes("y");
   const std::string name = scope.array<std::int8_t>("table", table, true);
-  scope.call("lookup_i8",
-             arguments("x", scope.output().shape.element_count(), name, "y"));
+  scope.call("lookup_i8", arguments("x", scope.output().shape.element_count(), name, "y"));
 }
 
 /// As runtime/statistics/softmax.cc computes it.
@@ -90,9 +88,8 @@ bool write_pair(Scope& scope) {
   scope.line(operand_line("of_a", *a));
   scope.line(operand_line("of_b", *b));
   add_codes(scope, *what.requantize);
-  scope.call("add_i8",
-             arguments("a", "&of_a", "b", "&of_b", scope.output().shape.element_count(),
-                       is_sum ? 1 : -1, "&codes", "y"));
+  scope.call("add_i8", arguments("a", "&of_a", "b", "&of_b", scope.output().shape.element_count(),
+                                 is_sum ? 1 : -1, "&codes", "y"));
   return true;
 }
 

@@ -70,9 +70,8 @@ struct ConstantNames {
 
 void write_dense(Scope& scope, const ConstantNames& constants) {
   const ir::MatrixExtent x = runtime::row_extent(scope.input(0).shape);
-  scope.call("dense_i8",
-             arguments("x", x.rows, x.cols, scope.output().shape.back(), constants.weights,
-                       constants.bias, "&codes", "y"));
+  scope.call("dense_i8", arguments("x", x.rows, x.cols, scope.output().shape.back(),
+                                   constants.weights, constants.bias, "&codes", "y"));
 }
 
 void write_conv(Scope& scope, const ir::Conv& op, const ConstantNames& constants) {
@@ -85,9 +84,8 @@ void write_conv(Scope& scope, const ir::Conv& op, const ConstantNames& constants
     scope.call("depthwise_i8",
                arguments("x", zero, "&window", constants.weights, constants.bias, "&codes", "y"));
   } else if (op.groups > 1 || is_dilated) {
-    scope.call("conv_groups_i8",
-               arguments("x", zero, "&window", op.groups, constants.weights, constants.bias,
-                         "&codes", "y"));
+    scope.call("conv_groups_i8", arguments("x", zero, "&window", op.groups, constants.weights,
+                                           constants.bias, "&codes", "y"));
   } else {
     scope.call("conv_i8",
                arguments("x", zero, "&window", constants.weights, constants.bias, "&codes", "y"));
@@ -110,8 +108,10 @@ bool write_integer_layer(Scope& scope) {
   const bool is_depthwise = conv != nullptr && conv->groups > 1 &&
                             conv->groups == scope.input(0).shape.back() &&
                             static_cast<std::size_t>(conv->groups) == outputs;
-  const bool is_plain = conv == nullptr || (conv->groups == 1 && std::ranges::all_of(
-      conv->window.dilations, [](ir::Dim each) { return each == 1; }));
+  const bool is_plain =
+      conv == nullptr ||
+      (conv->groups == 1 &&
+       std::ranges::all_of(conv->window.dilations, [](ir::Dim each) { return each == 1; }));
   const std::vector<std::int32_t> bias =
       folded_bias(scope, weights, outputs, is_plain ? zeros.x : 0);
   if (is_depthwise) weights = by_taps(weights, outputs);
@@ -149,10 +149,10 @@ void add_codes(Scope& scope, const ir::Requantize& op) {
   const std::string mantissas = scope.array<std::int32_t>("mantissas", codes->mantissas);
   const std::string shifts = scope.array<std::int8_t>("shifts", codes->shifts);
   const int step = codes->mantissas.size() == 1 ? 0 : 1;
-  scope.line("static const ht_codes codes = {" +
-             arguments(mantissas, shifts, step, codes->is_twice ? 1 : 0, op.zero_point, op.low,
-                       op.high) +
-             "};");
+  scope.line(
+      "static const ht_codes codes = {" +
+      arguments(mantissas, shifts, step, codes->is_twice ? 1 : 0, op.zero_point, op.low, op.high) +
+      "};");
 }
 
 WindowExtents window_extents(const Scope& scope, const ir::Window& window,
@@ -185,15 +185,22 @@ void add_window(Scope& scope, const WindowExtents& e) {
     return "." + std::string(name) + " = " + std::to_string(number);
   };
   scope.line("static const ht_window window = {");
-  scope.line("    " + arguments(field("height", e.height), field("width", e.width),
-                                field("channels", e.channels)) + ",");
-  scope.line("    " + arguments(field("out_height", e.out_height), field("out_width", e.out_width),
-                                field("outputs", e.outputs)) + ",");
-  scope.line("    " + arguments(field("kernel_height", e.kernel_height),
-                                field("kernel_width", e.kernel_width)) + ",");
-  scope.line("    " + arguments(field("stride_y", e.stride_y), field("stride_x", e.stride_x),
-                                field("dilation_y", e.dilation_y),
-                                field("dilation_x", e.dilation_x)) + ",");
+  scope.line(
+      "    " +
+      arguments(field("height", e.height), field("width", e.width), field("channels", e.channels)) +
+      ",");
+  scope.line("    " +
+             arguments(field("out_height", e.out_height), field("out_width", e.out_width),
+                       field("outputs", e.outputs)) +
+             ",");
+  scope.line(
+      "    " +
+      arguments(field("kernel_height", e.kernel_height), field("kernel_width", e.kernel_width)) +
+      ",");
+  scope.line("    " +
+             arguments(field("stride_y", e.stride_y), field("stride_x", e.stride_x),
+                       field("dilation_y", e.dilation_y), field("dilation_x", e.dilation_x)) +
+             ",");
   scope.line("    " + arguments(field("pad_top", e.pad_top), field("pad_left", e.pad_left)) + "};");
 }
 

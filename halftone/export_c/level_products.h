@@ -11,10 +11,10 @@ namespace halftone::export_c {
 
 /// A kernel that sets sums[o] to sum_k q[k] (2 u[o][k] - steps) of kernels::weight_grid().
 struct LevelProducts {
-  std::string text;       ///< of the kernel
-  std::string kernel;     ///< "ht_levels_2"
-  std::string weights;    ///< name of its array
-  std::string last;       ///< arguments between the outputs and the sums: ", 3", or empty
+  std::string text;     ///< of the kernel
+  std::string kernel;   ///< "ht_levels_2"
+  std::string weights;  ///< name of its array
+  std::string last;     ///< arguments between the outputs and the sums: ", 3", or empty
 };
 
 /// Packs weights [outputs, inputs] for the kernel that takes them, and adds them to the layer.

@@ -63,11 +63,11 @@ void write_copy(Scope& scope, Copy copy, const std::string& x, const std::string
     copy.extents.back() = 1;
   }
   if (copy.extents.size() > kAxes) scope.refuse("more than four axes");
-  for (const auto& [name, numbers, before] :
-       {std::tuple("extents", copy.extents, std::int64_t{1}), std::tuple("from", copy.from, std::int64_t{0}),
-        std::tuple("to", copy.to, std::int64_t{0})}) {
-    scope.line("static const int32_t " + std::string(name) + number + "[4] = " +
-               list(numbers, before) + ";");
+  for (const auto& [name, numbers, before] : {std::tuple("extents", copy.extents, std::int64_t{1}),
+                                              std::tuple("from", copy.from, std::int64_t{0}),
+                                              std::tuple("to", copy.to, std::int64_t{0})}) {
+    scope.line("static const int32_t " + std::string(name) + number +
+               "[4] = " + list(numbers, before) + ";");
   }
   scope.call("copy", arguments(x, "extents" + number, "from" + number, y, "to" + number, element));
 }
@@ -98,9 +98,10 @@ void write_concat(Scope& scope, const ir::Concat& op) {
     require_dense(scope, i);
     const std::string name = "x" + std::to_string(i);
     scope.reads(name, i);
-    write_copy(scope, {extents_of(scope.input(i).shape), steps_of(scope.input(i)),
-                       steps_of(scope.output())},
-               name, behind("y", at, false), std::to_string(i));
+    write_copy(
+        scope,
+        {extents_of(scope.input(i).shape), steps_of(scope.input(i)), steps_of(scope.output())},
+        name, behind("y", at, false), std::to_string(i));
     at += bytes_from(scope.input(i), op.axis);
   }
 }

@@ -180,9 +180,9 @@ void check_graph(const ir::Graph& graph) {
   for (const ValueId id : graph.outputs()) {
     const ir::Value& value = graph.value(id);
     if (value.type.encoding.is_dense() && graph.constant(id) == nullptr) continue;
-    fail(ErrorKind::kUnsupported, "output '" + value.name + "': C programs have no outputs " +
-                                      (value.type.encoding.is_dense() ? "that are constant"
-                                                                      : "of codes of few bits"));
+    fail(ErrorKind::kUnsupported,
+         "output '" + value.name + "': C programs have no outputs " +
+             (value.type.encoding.is_dense() ? "that are constant" : "of codes of few bits"));
   }
 }
 

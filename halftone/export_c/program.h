@@ -38,8 +38,8 @@ struct Program {
   std::size_t arena_bytes = 0;
 };
 
-/// Finds a function for each node, and a place for each value: runtime::plan_arena() for one sample.
-/// The memory of an input is free once its last reader has run.
+/// Finds a function for each node, and a place for each value: runtime::plan_arena() for one
+/// sample. The memory of an input is free once its last reader has run.
 /// @param graph   simplified to run, see passes::simplify()
 /// @param prefix  of all names in C
 /// @throws Error kUnsupported if C has no kernel for a node, and as runtime::prepare()

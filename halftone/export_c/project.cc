@@ -33,12 +33,14 @@ static uint32_t next(void) {
 std::string test_text(const FileContext& context) {
   const std::string& name = context.name;
   const std::string big = upper(name);
-  std::string text = "/* " + std::string(kMark) + ": runs the network and compares its outputs. */\n"
-                     "#include <stdio.h>\n#include <string.h>\n\n#include \"" + name +
-                     ".h\"\n#include \"test_vectors.h\"\n\n" + std::string(kGenerator) +
-                     "int main(void) {\n  static " + name + "_state net;\n  int wrong = 0;\n"
-                     "  generator = " + big + "_SEED;\n  for (int v = 0; v < " + big +
-                     "_VECTORS; ++v) {\n";
+  std::string text = "/* " + std::string(kMark) +
+                     ": runs the network and compares its outputs. */\n"
+                     "#include <stdio.h>\n#include <string.h>\n\n#include \"" +
+                     name + ".h\"\n#include \"test_vectors.h\"\n\n" + std::string(kGenerator) +
+                     "int main(void) {\n  static " + name +
+                     "_state net;\n  int wrong = 0;\n"
+                     "  generator = " +
+                     big + "_SEED;\n  for (int v = 0; v < " + big + "_VECTORS; ++v) {\n";
   for (std::size_t i = 0; i < context.program.inputs.size(); ++i) {
     const std::string input = name + "_input_" + std::to_string(i);
     text += "    for (int i = 0; i < " + size_of(context, "INPUT", i) + "; ++i) {\n      " + input +
@@ -58,29 +60,43 @@ std::string test_text(const FileContext& context) {
 
 std::string cmake_text(const FileContext& context) {
   const std::string& name = context.name;
-  return "# " + std::string(kMark) + ": a library, and a program that tests it.\n"
-         "cmake_minimum_required(VERSION 3.13)\nproject(" + name + " C)\nset(CMAKE_C_STANDARD 99)\n"
-         "add_library(" + name + " STATIC " + name + ".c " + name + "_weights.c)\n"
-         "target_include_directories(" + name + " PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})\n"
+  return "# " + std::string(kMark) +
+         ": a library, and a program that tests it.\n"
+         "cmake_minimum_required(VERSION 3.13)\nproject(" +
+         name +
+         " C)\nset(CMAKE_C_STANDARD 99)\n"
+         "add_library(" +
+         name + " STATIC " + name + ".c " + name +
+         "_weights.c)\n"
+         "target_include_directories(" +
+         name +
+         " PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})\n"
          "# Each operation of float32 is rounded by itself.\n"
-         "target_compile_options(" + name + " PRIVATE -ffp-contract=off)\n"
-         "add_executable(" + name + "_test main.c)\n"
-         "target_link_libraries(" + name + "_test " + name + ")\n"
-         "enable_testing()\nadd_test(NAME " + name + " COMMAND " + name + "_test)\n";
+         "target_compile_options(" +
+         name +
+         " PRIVATE -ffp-contract=off)\n"
+         "add_executable(" +
+         name +
+         "_test main.c)\n"
+         "target_link_libraries(" +
+         name + "_test " + name +
+         ")\n"
+         "enable_testing()\nadd_test(NAME " +
+         name + " COMMAND " + name + "_test)\n";
 }
 
 std::string readme_text(const FileContext& context) {
   const std::string& name = context.name;
   const v0::CExport& sizes = context.sizes;
-  return "<!-- " + std::string(kMark) + " -->\n# " + name + "\n\nA network as C99: " +
-         std::to_string(context.program.layers.size()) + " layers, " +
+  return "<!-- " + std::string(kMark) + " -->\n# " + name +
+         "\n\nA network as C99: " + std::to_string(context.program.layers.size()) + " layers, " +
          std::to_string(sizes.weight_bytes + sizes.table_bytes) +
          " bytes of weights and tables,\nabout " + std::to_string(sizes.code_bytes) +
          " bytes of code, " + std::to_string(sizes.arena_bytes) +
          " bytes of RAM and a small stack.\n\n    cc -std=c99 -O2 -ffp-contract=off " + name +
-         ".c " + name + "_weights.c main.c -o test && ./test\n\n- `" + name +
-         ".h`: write to `" + name + "_input_0()`, call `" + name + "_run()`, read `" + name +
-         "_output_0()`\n- `" + name + ".c`: one function for each layer\n- `" + name +
+         ".c " + name + "_weights.c main.c -o test && ./test\n\n- `" + name + ".h`: write to `" +
+         name + "_input_0()`, call `" + name + "_run()`, read `" + name + "_output_0()`\n- `" +
+         name + ".c`: one function for each layer\n- `" + name +
          "_weights.c`: what lies in flash\n- `main.c`, `test_vectors.h`: compares outputs with "
          "those of Halftone\n- define `NET_HOOK(index, name)` to be called before each layer\n";
 }

@@ -43,24 +43,24 @@ struct Scratch {
 struct Layer {
   std::string name;
   std::string op;
-  std::string kernel;              ///< the C function that it calls
-  std::vector<Operand> inputs;     ///< computed values
+  std::string kernel;           ///< the C function that it calls
+  std::vector<Operand> inputs;  ///< computed values
   Operand output;
-  std::vector<Scratch> scratch;    ///< one behind the other
+  std::vector<Scratch> scratch;  ///< one behind the other
   std::vector<Array> arrays;
-  std::set<std::string> texts;     ///< of kernels
-  std::string body;                ///< statements behind the pointers to operands
+  std::set<std::string> texts;  ///< of kernels
+  std::string body;             ///< statements behind the pointers to operands
 };
 
 /// What a node of the graph becomes: the node, and a conversion behind it that its kernel includes.
 struct NodeToWrite {
   const ir::Graph& graph;
   const ir::Node& node;
-  std::span<const runtime::CodeLayout> layouts;   ///< of codes, by value
-  const ir::Requantize* requantize = nullptr;     ///< of the sums of the node
-  const ir::Lookup* a_integers = nullptr;         ///< of the operands of a Binary
+  std::span<const runtime::CodeLayout> layouts;  ///< of codes, by value
+  const ir::Requantize* requantize = nullptr;    ///< of the sums of the node
+  const ir::Lookup* a_integers = nullptr;        ///< of the operands of a Binary
   const ir::Lookup* b_integers = nullptr;
-  std::vector<ir::ValueId> inputs{};              ///< of all together
+  std::vector<ir::ValueId> inputs{};  ///< of all together
   ir::ValueId output = ir::kAbsent;
 };
 
@@ -79,9 +79,7 @@ class Scope {
   [[nodiscard]] const ir::ValueType& input(std::size_t i) const {
     return what_.graph.value(what_.inputs[i]).type;
   }
-  [[nodiscard]] const ir::ValueType& output() const {
-    return what_.graph.value(what_.output).type;
-  }
+  [[nodiscard]] const ir::ValueType& output() const { return what_.graph.value(what_.output).type; }
   [[nodiscard]] bool has_input(std::size_t i) const {
     return i < what_.inputs.size() && what_.inputs[i] != ir::kAbsent;
   }
@@ -153,8 +151,8 @@ std::string Scope::array(const std::string& kind, std::span<const T> elements, b
                      : std::is_same_v<T, std::int32_t>  ? "int32_t"
                      : std::is_same_v<T, std::uint32_t> ? "uint32_t"
                                                         : "float";
-  return add_array(kind, {{}, type, elements_text(elements), elements.size(), elements.size_bytes(),
-                          is_table});
+  return add_array(
+      kind, {{}, type, elements_text(elements), elements.size(), elements.size_bytes(), is_table});
 }
 
 }  // namespace halftone::export_c

@@ -4,13 +4,13 @@
 namespace halftone::export_c {
 
 Layer write_layer(const NodeToWrite& what, const std::string& prefix, std::size_t index) {
-  for (const auto write :
-       {write_integer_layer, write_pool, write_pair, write_function, write_move, write_encode,
-        write_code_layer, write_float}) {
+  for (const auto write : {write_integer_layer, write_pool, write_pair, write_function, write_move,
+                           write_encode, write_code_layer, write_float}) {
     Scope scope(what, prefix, index);
     if (write(scope)) return scope.take();
   }
-  Scope(what, prefix, index).refuse("it");
+  Scope(what, prefix, index)
+      .refuse("it; quantize the network, or compute the operator before or behind the C program");
 }
 
 }  // namespace halftone::export_c

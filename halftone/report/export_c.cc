@@ -22,10 +22,11 @@ std::string to_text(const v0::CExport& written, const std::string& folder) {
                    layer.kernel});
   }
   return table.to_text() +
-         fmt::format("\n{}: {} files\nflash: {} bytes: weights {}, tables {}, code about {}\n"
-                     "RAM: {} bytes, and a small stack\n",
-                     folder, written.files.size(), written.flash_bytes(), written.weight_bytes,
-                     written.table_bytes, written.code_bytes, written.arena_bytes);
+         fmt::format(
+             "\n{}: {} files\nflash: {} bytes: weights {}, tables {}, code about {}\n"
+             "RAM: {} bytes, and a small stack\n",
+             folder, written.files.size(), written.flash_bytes(), written.weight_bytes,
+             written.table_bytes, written.code_bytes, written.arena_bytes);
 }
 
 std::string to_json(const v0::CExport& written) {

@@ -13,6 +13,7 @@
 #include "halftone/devices.hpp"
 #include "halftone/error.hpp"
 #include "halftone/evaluate.hpp"
+#include "halftone/export_c.hpp"
 #include "halftone/hardware.hpp"
 #include "halftone/language.hpp"
 #include "halftone/language_distill.hpp"

@@ -32,7 +32,7 @@ from ._hardware_reports import (
     OperationEstimate,
     VerifiedDesign,
 )
-from ._jobs import bench, convert, evaluate, inspect
+from ._jobs import bench, convert, evaluate, export_c, inspect
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel, LanguageModelOptions
 from ._language_distill import LanguageDistillOptions, distill_language_model
 from ._language_quantize import (
@@ -46,6 +46,8 @@ from ._model import Model, Port, Session, load
 from ._quantize import Quantized, quantize
 from ._report import LanguageReport, Report, language_report, report
 from ._reports import (
+    CExport,
+    CLayer,
     Comparison,
     EpochResult,
     Evaluation,
@@ -86,6 +88,8 @@ __all__ = [
     "BatchSpeed",
     "BudgetReport",
     "BudgetTry",
+    "CExport",
+    "CLayer",
     "Chat",
     "ChatInputs",
     "ChoiceSensitivity",
@@ -153,6 +157,7 @@ __all__ = [
     "encode",
     "estimate",
     "evaluate",
+    "export_c",
     "explore",
     "fit",
     "inspect",

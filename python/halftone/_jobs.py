@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs of the program: evaluate, bench, inspect, convert."""
+"""The verbs of the program: evaluate, bench, inspect, convert, export."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._arguments import checked
 from ._data import Data, DataOptions, samples_of
 from ._model import MAX_THREADS, FloatOrder, Model, as_model, execution
 from ._progress import Progress, ProgressCallback
-from ._reports import Evaluation, Inspection, Measurement
+from ._reports import CExport, Evaluation, Inspection, Measurement
 from ._sources import Constants, Shapes, Source, read
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -194,3 +194,37 @@ def convert(
         network, _ = read(model, example=example, shapes=shapes, constants=constants)
     form = native.Form(standard, matmul_nbits)
     return Inspection(network.convert(os.fsdecode(output), form, decoded))
+
+
+@checked
+def export_c(
+    model: Source,
+    folder: Path,
+    *,
+    name: str = "net",
+    ram: int | None = None,
+    vectors: int = 3,
+    shapes: Shapes | None = None,
+    constants: Constants | None = None,
+    example: object = None,
+) -> CExport:
+    """Writes a network to a folder as C99 that needs nothing, with the bits of a run here.
+
+    name: of files, functions and types in C.
+    ram: bytes that values and scratch may take; more is an error, and nothing is written.
+    vectors: runs that the program of the test, main.c, repeats.
+
+    >>> import halftone as ht, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = ht.export_c("examples/mnist/mnist_mlp_700.onnx", folder)
+    >>> written.ram_bytes
+    5936
+    """
+    for key, number, low in (("ram", ram, 1), ("vectors", vectors, 1)):
+        if number is not None and number < low:
+            raise ValueError(f"{key}: expected at least {low}, found {number}")
+    if isinstance(model, Model):
+        network = model._network
+    else:
+        network, _ = read(model, example=example, shapes=shapes, constants=constants)
+    return CExport(network.export_c(os.fsdecode(folder), name, ram or 0, vectors))

@@ -251,6 +251,44 @@ class Evaluation(Result):
         return f"<halftone.Evaluation: {self.metric} {self.value:.4f} of {self.samples} samples>"
 
 
+class CLayer(NamedTuple):
+    """A function of a C program."""
+
+    name: str
+    operator: str
+    kernel: str  #: the C function that it calls
+    weight_bytes: int  #: of flash: weights, bias and multipliers
+    table_bytes: int  #: of flash: tables of functions
+    ram_bytes: int  #: of values and scratch that live while it runs
+
+
+class CExport(Result):
+    """What a network takes as C."""
+
+    @property
+    def files(self) -> list[str]:
+        """Their names in the folder."""
+        return [str(name) for name in self._facts["files"]]
+
+    @property
+    def flash_bytes(self) -> int:
+        """Weights, tables and an estimate of the code."""
+        return int(self._facts["flash"]["bytes"])
+
+    @property
+    def ram_bytes(self) -> int:
+        """Of the arena; a small stack comes on top."""
+        return int(self._facts["ram"]["bytes"])
+
+    @property
+    def layers(self) -> list[CLayer]:
+        """In order of execution."""
+        return [CLayer(**layer) for layer in self._facts["layers"]]
+
+    def __repr__(self) -> str:
+        return f"<halftone.CExport: {self.flash_bytes} bytes of flash, {self.ram_bytes} of RAM>"
+
+
 class Measurement(Result):
     """Latencies in microseconds."""
 

@@ -13,8 +13,10 @@
 #include <optional>
 #include <utility>
 
+#include "halftone/api/export_c.h"
 #include "halftone/api/inspection.h"
 #include "halftone/formats/model.h"
+#include "halftone/report/export_c.h"
 #include "halftone/report/report.h"
 #include "python/src/array.h"
 #include "python/src/bind.h"
@@ -105,6 +107,13 @@ Texts convert_network(const Network& network, const std::filesystem::path& outpu
   return {report::to_text(result), report::to_json(result)};
 }
 
+Texts export_c_network(const Network& network, const std::filesystem::path& folder,
+                       const std::string& name, std::uint64_t ram, std::uint64_t vectors) {
+  const nb::gil_scoped_release no_gil;
+  const v0::CExport written = export_c_sources(network, folder, {name, ram, vectors});
+  return {report::to_text(written, folder.string()), report::to_json(written)};
+}
+
 }  // namespace
 
 Port port_of(const std::string& name, const ir::ValueType& type) {
@@ -142,6 +151,8 @@ void bind_network(nb::module_& module) {
       .def("save", save_network, nb::arg("path"), nb::arg("form"))
       .def("to_bytes", bytes_of, nb::arg("format"), nb::arg("form"))
       .def("convert", convert_network, nb::arg("output"), nb::arg("form"), nb::arg("decoded"))
+      .def("export_c", export_c_network, nb::arg("folder"), nb::arg("name"), nb::arg("ram"),
+           nb::arg("vectors"))
       .def(
           "inspect",
           [](const Network& network, const std::string& format, bool simplified, bool work,

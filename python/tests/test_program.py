@@ -120,6 +120,20 @@ def test_convert_writes_the_same_file(
     assert by_python.read_bytes() == by_program.read_bytes()
 
 
+def test_export_c_writes_the_same_files(program: Program, tmp_path: Path) -> None:
+    by_program, by_python = tmp_path / "a", tmp_path / "b"
+    printed = program("export", NETWORK, "-o", by_program, "--target", "c", "--json")
+    written = ht.export_c(NETWORK, by_python)
+    assert written.to_json() == printed
+    assert sorted(written.files) == sorted(file.name for file in by_python.iterdir())
+    for name in written.files:
+        assert (by_python / name).read_bytes() == (by_program / name).read_bytes()
+    assert [layer.operator for layer in written.layers][0] == "FullyConnected"
+    with pytest.raises(NotImplementedError, match="the arena takes 5936 bytes"):
+        ht.export_c(NETWORK, tmp_path / "c", ram=5000)
+    assert not (tmp_path / "c").exists()
+
+
 def test_bench_says_the_same_of_kernels(program: Program, two_bits: ht.Quantized,
                                         tmp_path: Path) -> None:
     path = tmp_path / "m.circle"

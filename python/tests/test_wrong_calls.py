@@ -232,6 +232,11 @@ CALLS: list[tuple[Any, type[Exception] | tuple[type[Exception], ...], str]] = [
     (lambda: ht.convert(NETWORK, None), T, "output: expected a text or a path"),
     (lambda: ht.convert(NETWORK, "x.gguf"), (V, N), "x.gguf"),
     (lambda: ht.convert("nowhere.onnx", "x.circle"), F, "nowhere.onnx"),
+    (lambda: ht.export_c(NETWORK, None), T, "folder: expected a text or a path"),
+    (lambda: ht.export_c(NETWORK, "x", ram=0), V, "ram: expected at least 1"),
+    (lambda: ht.export_c(NETWORK, "x", vectors=0), V, "vectors: expected at least 1"),
+    (lambda: ht.export_c(NETWORK, "x", name="two words"), V, "name: expected a C identifier"),
+    (lambda: ht.export_c("nowhere.onnx", "x"), F, "nowhere.onnx"),
     # sensitivity and report
     (lambda: ht.sensitivity(NETWORK, X, choices=[]), V, "choices"),
     (lambda: ht.sensitivity(NETWORK, X, choices=[None]), T, "choices\\[0\\]: expected"),

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of codes of few bits, and of float32, as C give the bits of the runtime.
+#include "halftone/export_c/testing.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/testing.h"
+#include "halftone/runtime/layer_cases.h"
+
+namespace halftone::export_c {
+namespace {
+
+using ir::Shape;
+using ir::ValueId;
+using ir::test::float_type;
+using runtime::testing::LayerCase;
+
+class CodeExport : public testing::WithPrograms {};
+
+TEST_F(CodeExport, LayersOfAllBits) {
+  const auto cases = runtime::testing::layer_cases();
+  for (const LayerCase& layer : cases) {
+    if (layer.name.find("Full") != 0 && layer.name.find("Conv") != 0) continue;
+    for (const int w_bits : {1, 2, 3, 4, 8}) {
+      for (const int x_bits : {1, 2, 3, 4, 8}) {
+        SCOPED_TRACE(layer.name + " " + std::to_string(w_bits) + " " + std::to_string(x_bits));
+        const ir::Graph graph = runtime::testing::graph_of(layer, w_bits, x_bits);
+        const auto arithmetic = ir::arithmetic_of(graph, runtime::testing::layer_of(graph));
+        if (arithmetic == ir::Arithmetic::kFloat) continue;
+        expect_runs(graph);
+      }
+    }
+  }
+}
+
+TEST_F(CodeExport, FloatInputsOfLayersOfIntegers) {
+  for (const LayerCase& layer : runtime::testing::layer_cases()) {
+    if (layer.name.find("Full") == 0) expect_runs(runtime::testing::graph_of(layer, 3, 0));
+  }
+}
+
+TEST_F(CodeExport, ConvolutionsAddAndEncodeWhileTheyRun) {
+  Random random(9);
+  for (const int x_bits : {2, 8}) {
+    ir::Graph graph;
+    const ValueId x = graph.add_input("x", float_type({1, 5, 4, 12}));
+    const auto conv = [&](ValueId from) {
+      const ValueId q = graph.add_node(
+          "encode", ir::Encode{runtime::testing::activation_encoding(x_bits, true, random)},
+          {from});
+      ir::EncodedTensor w = runtime::testing::random_weights(12, 108, {2, true}, random);
+      w.shape = {12, 3, 3, 12};
+      const ir::Conv op{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}};
+      return graph.add_node("conv", op, {q, graph.add_constant("w", std::move(w))});
+    };
+    const ValueId first = conv(x);
+    const ValueId second = conv(first);
+    const ValueId sum = graph.add_node(
+        "sum", ir::Binary{ir::BinaryKind::kAdd, {ir::ActivationKind::kRelu}}, {second, x});
+    graph.add_output(conv(sum));
+    graph.add_output(sum);
+    expect_runs(graph);
+  }
+}
+
+TEST_F(CodeExport, Floats) {
+  Random random(10);
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", float_type({1, 6, 5, 4}));
+  const ValueId w = graph.add_constant("w", ir::test::random_tensor({6, 3, 3, 2}, random));
+  const ValueId c = graph.add_constant("c", ir::test::random_tensor({1, 1, 5, 1}, random));
+  const ValueId conv = graph.add_node(
+      "conv", ir::Conv{{{2, 1}, {1, 1}, {1, 1}, {1, 1}}, 2, {ir::ActivationKind::kRelu6}}, {x, w});
+  ValueId y = conv;
+  for (const auto kind : {ir::BinaryKind::kSub, ir::BinaryKind::kDiv, ir::BinaryKind::kMul}) {
+    y = graph.add_node("binary", ir::Binary{kind, {}}, {y, c});
+  }
+  for (const auto kind : {ir::PoolKind::kMax, ir::PoolKind::kAverage}) {
+    const ir::Window window{{1, 2}, {1, 1}, {1, 1}, {1, 1}};
+    y = graph.add_node("pool", ir::Pool{kind, {2, 3}, window, kind == ir::PoolKind::kAverage}, {y});
+  }
+  y = graph.add_node("sigmoid", ir::Unary{{ir::ActivationKind::kSigmoid}}, {y});
+  const Shape& shape = graph.value(y).type.shape;
+  const auto count = static_cast<ir::Dim>(shape.element_count());
+  y = graph.add_node("flat", ir::Reshape{{1, count}}, {y});
+  const ValueId v = graph.add_constant("v", ir::test::random_tensor({33, count}, random, 3));
+  y = graph.add_node("dense", ir::FullyConnected{{ir::ActivationKind::kTanh}}, {y, v});
+  graph.add_output(graph.add_node("softmax", ir::Softmax{1}, {y}));
+  expect_runs(graph);
+}
+
+}  // namespace
+}  // namespace halftone::export_c

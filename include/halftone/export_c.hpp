@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks as C sources for microcontrollers.
+#pragma once
+
+#include <filesystem>
+
+#include "halftone/export.hpp"
+#include "halftone/model.hpp"
+#include "halftone/types/export_c.hpp"
+
+namespace halftone {
+HALFTONE_VERSIONED namespace v0 {
+  /// Writes a network to a folder as C99 that needs nothing, with the bits of a run here (layers of
+  /// float32 in Execution::fixed_order), and a program that compares them. All files are written or
+  /// none; those of an earlier export are replaced. The same network and options give the same
+  /// bytes.
+  /// @param folder  is created if it is missing
+  /// @throws Error kUnsupported for an operator that C has no kernel for, or if the arena is larger
+  ///         than allowed; kUsage if the name is no C identifier or `vectors` is out of range, if
+  ///         the folder has files and none by an earlier export, or one of those to write was not
+  ///         made by one; kIo if it cannot be written
+  HALFTONE_CPP_API CExport export_c(const Model& model, const std::filesystem::path& folder,
+                                    const ExportCOptions& options = {});
+
+}  // namespace v0
+}  // namespace halftone
