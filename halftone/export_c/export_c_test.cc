@@ -99,7 +99,7 @@ TEST(ExportC, GivesTheSameBytesAndReadableText) {
   EXPECT_THAT(file(once, "digits.c"),
               HasSubstr("/* Layer 0, 'a *? \"b\"': FullyConnected,\n   float32[1, 3] -> "
                         "float32[1, 2]. */\nstatic void digits_layer_0(digits_state *net) {"));
-  EXPECT_THAT(file(once, "digits.h"), HasSubstr("#define DIGITS_ARENA_BYTES 128"));
+  EXPECT_THAT(file(once, "digits.h"), HasSubstr("#define DIGITS_ARENA_BYTES 72"));
   EXPECT_THAT(file(once, "digits_weights.c"),
               HasSubstr("const float digits_weights_0[6] = {\n  0x0p+0f, 0x1p+0f, 0x1p+1f,"));
   const v0::CExport& report = once.report;
@@ -133,8 +133,9 @@ TEST(Requantizing, IntegersGiveTheCodesOfFloat64) {
     ir::Requantize op{{std::exp2(-3 - 14 * random.uniform())}};
     op.zero_point = static_cast<std::int32_t>(random.below(256)) - 128;
     op.rounding = i % 2 == 0 ? ir::CodeRounding::kHalfAway : ir::CodeRounding::kHalfEven;
-    const auto m = once_rounded(op, op.multipliers[0]);
-    ASSERT_TRUE(m);
+    const auto found = codes_of_sums(op);
+    ASSERT_TRUE(found);
+    const Multiplier m{found->mantissas[0], found->shifts[0]};
     const kernels::Requantization how(
         op.multipliers, {op.zero_point, op.low, op.high},
         i % 2 == 0 ? kernels::SumRounding::kHalfAway : kernels::SumRounding::kHalfEven);
@@ -145,10 +146,17 @@ TEST(Requantizing, IntegersGiveTheCodesOfFloat64) {
     std::vector<std::int8_t> q(x.size());
     kernels::requantize_reference(x, how, std::span<std::int8_t>(q));
     for (std::size_t k = 0; k < x.size(); ++k) {
-      const std::int64_t rounded =
-          (std::int64_t{x[k]} * m->mantissa + (std::int64_t{1} << (m->shift - 1))) >> m->shift;
+      const std::int64_t rounded = rounded_once(x[k], m);
       EXPECT_EQ(std::clamp<std::int64_t>(rounded + op.zero_point, op.low, op.high), q[k]);
     }
+  }
+}
+
+TEST(Requantizing, RefusesWhatBoundsDoNotReach) {
+  for (const double m : {0x1p-19, 16.0}) {
+    ir::Requantize op{{m}};
+    op.rounding = ir::CodeRounding::kHalfAway;
+    EXPECT_FALSE(codes_of_sums(op));
   }
 }
 

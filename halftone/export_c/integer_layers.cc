@@ -146,12 +146,19 @@ bool write_pool(Scope& scope) {
 void add_codes(Scope& scope, const ir::Requantize& op) {
   const auto codes = codes_of_sums(op);
   if (!codes) scope.refuse("multipliers that no integers replace; requantize its output in TFLite");
-  const std::string mantissas = scope.array<std::int32_t>("mantissas", codes->mantissas);
+  std::string mantissas = "0";
+  std::string wide = "0";
+  if (codes->is_wide) {
+    wide = scope.array<std::int64_t>("mantissas", codes->mantissas);
+  } else {
+    const std::vector<std::int32_t> narrow(codes->mantissas.begin(), codes->mantissas.end());
+    mantissas = scope.array<std::int32_t>("mantissas", narrow);
+  }
   const std::string shifts = scope.array<std::int8_t>("shifts", codes->shifts);
   const int step = codes->mantissas.size() == 1 ? 0 : 1;
   scope.line(
       "static const ht_codes codes = {" +
-      arguments(mantissas, shifts, step, codes->is_twice ? 1 : 0, op.zero_point, op.low, op.high) +
+      arguments(mantissas, wide, shifts, step, codes->is_twice ? 1 : 0, op.zero_point, op.low, op.high) +
       "};");
 }
 

@@ -250,7 +250,7 @@ Program make_program(ir::Graph graph, const std::string& prefix) {
   }
   program.inputs = ports_of(prepared, prepared.graph.inputs(), places);
   program.outputs = ports_of(prepared, prepared.graph.outputs(), places);
-  program.arena_bytes = places.arena_bytes();
+  program.arena_bytes = std::max<std::size_t>((places.arena_bytes() + 3) / 4 * 4, 4);
   return program;
 }
 

@@ -17,10 +17,6 @@ double runtime_steps(std::int64_t x, double multiplier, ir::CodeRounding roundin
   return rounding == ir::CodeRounding::kHalfAway ? std::round(y) : std::nearbyint(y);
 }
 
-std::int64_t c_steps(std::int64_t x, const Multiplier& m) {
-  return (x * m.mantissa + (std::int64_t{1} << (m.shift - 1))) >> m.shift;
-}
-
 /// Whether both change to `steps` at the same x. Both grow with x.
 bool change_together(std::int64_t steps, double multiplier, ir::CodeRounding rounding,
                      const Multiplier& m) {
@@ -28,12 +24,12 @@ bool change_together(std::int64_t steps, double multiplier, ir::CodeRounding rou
   if (near > static_cast<double>(kMost) + 2 || near < static_cast<double>(kLeast) - 2) {
     const std::int64_t end = near > 0 ? kMost : kLeast;
     const bool reached = runtime_steps(end, multiplier, rounding) >= static_cast<double>(steps);
-    return reached == (c_steps(end, m) >= steps);
+    return reached == (rounded_once(static_cast<std::int32_t>(end), m) >= steps);
   }
   const auto middle = static_cast<std::int64_t>(std::floor(near));
   for (std::int64_t x = std::max(middle - 2, kLeast); x <= std::min(middle + 3, kMost); ++x) {
     const bool reached = runtime_steps(x, multiplier, rounding) >= static_cast<double>(steps);
-    if (reached != (c_steps(x, m) >= steps)) return false;
+    if (reached != (rounded_once(static_cast<std::int32_t>(x), m) >= steps)) return false;
   }
   return true;
 }
@@ -51,31 +47,55 @@ Multiplier twice_rounded(numerics::FixedMultiplier m) {
   return {m.mantissa, static_cast<std::int8_t>(31 - m.shift)};
 }
 
-std::optional<Multiplier> once_rounded(const ir::Requantize& op, double multiplier) {
-  if (multiplier < 0x1p-31 || multiplier >= 0x1p29) return std::nullopt;
-  const Multiplier nearest = twice_rounded(numerics::fixed_multiplier(multiplier));
-  for (const std::int32_t change : {0, 1, -1, 2, -2, 3, -3}) {
-    const std::int64_t mantissa = std::int64_t{nearest.mantissa} + change;
-    if (mantissa > kMost) continue;
-    const Multiplier m{static_cast<std::int32_t>(mantissa), nearest.shift};
-    if (same_codes(op, multiplier, m)) return m;
+std::int64_t rounded_once(std::int32_t sum, const Multiplier& m) {
+  const std::int64_t x = std::clamp<std::int64_t>(sum, -kMostSum, kMostSum);
+  return (x * m.mantissa + (std::int64_t{1} << (m.shift - 1))) >> m.shift;
+}
+
+std::optional<Multiplier> once_rounded(const ir::Requantize& op, double multiplier, int bits) {
+  // Codes have reached their bounds at kMostSum, and numbers there fit 32 bits.
+  if (multiplier < 0x1p-18 || multiplier >= 16) return std::nullopt;
+  int exponent = 0;
+  const double fraction = std::frexp(multiplier, &exponent);
+  const auto nearest = static_cast<std::int64_t>(std::round(std::ldexp(fraction, bits)));
+  constexpr std::int64_t kTries = 8;
+  for (std::int64_t i = 0; i <= 2 * kTries; ++i) {
+    const std::int64_t change = i % 2 == 0 ? i / 2 : -(i + 1) / 2;
+    const Multiplier m{nearest + change, static_cast<std::int8_t>(bits - exponent)};
+    if (m.mantissa < std::int64_t{1} << bits && same_codes(op, multiplier, m)) return m;
   }
   return std::nullopt;
 }
 
-std::optional<CodesOfSums> codes_of_sums(const ir::Requantize& op) {
+namespace {
+
+std::optional<CodesOfSums> all_rounded_once(const ir::Requantize& op, int bits) {
   CodesOfSums codes;
-  codes.is_twice = op.rounding == ir::CodeRounding::kTwice;
+  codes.is_wide = bits > 31;
   for (const double each : op.multipliers) {
-    std::optional<Multiplier> m;
-    if (codes.is_twice) {
-      m = twice_rounded(numerics::divided(numerics::fixed_multiplier(each), op.count));
-    } else {
-      m = once_rounded(op, each);
-    }
+    const auto m = once_rounded(op, each, bits);
     if (!m) return std::nullopt;
     codes.mantissas.push_back(m->mantissa);
     codes.shifts.push_back(m->shift);
+  }
+  return codes;
+}
+
+}  // namespace
+
+std::optional<CodesOfSums> codes_of_sums(const ir::Requantize& op) {
+  if (op.rounding != ir::CodeRounding::kTwice) {
+    constexpr int kNarrow = 31;
+    constexpr int kWide = 36;
+    const auto codes = all_rounded_once(op, kNarrow);
+    return codes ? codes : all_rounded_once(op, kWide);
+  }
+  CodesOfSums codes;
+  codes.is_twice = true;
+  for (const double each : op.multipliers) {
+    const auto m = twice_rounded(numerics::divided(numerics::fixed_multiplier(each), op.count));
+    codes.mantissas.push_back(m.mantissa);
+    codes.shifts.push_back(m.shift);
   }
   return codes;
 }

@@ -12,24 +12,32 @@
 
 namespace halftone::export_c {
 
-/// x mantissa / 2^shift, mantissa in [0, 2^31), shift in [1, 62].
+/// x mantissa / 2^shift, shift in [1, 62].
 struct Multiplier {
-  std::int32_t mantissa = 0;
+  std::int64_t mantissa = 0;
   std::int8_t shift = 31;
 };
 
 /// As ht_round_twice() takes it.
 Multiplier twice_rounded(numerics::FixedMultiplier m);
 
-/// The integers with which (x mantissa + 2^(shift - 1)) >> shift gives the code of the Requantize
-/// for every x of 32 bits; found by comparing where codes change. Nothing if none are found.
-std::optional<Multiplier> once_rounded(const ir::Requantize& op, double multiplier);
+/// Beyond these sums, codes have reached their bounds.
+inline constexpr std::int64_t kMostSum = std::int64_t{1} << 26;
+
+/// (x mantissa + 2^(shift - 1)) >> shift of x within kMostSum of 0: as ht_code() rounds once.
+std::int64_t rounded_once(std::int32_t sum, const Multiplier& m);
+
+/// A multiplier with which rounded_once() gives the code of the Requantize for every sum; found by
+/// comparing where codes change. Nothing if none is found.
+/// @param bits  of the mantissa: up to 36
+std::optional<Multiplier> once_rounded(const ir::Requantize& op, double multiplier, int bits);
 
 /// The multipliers of a Requantize; nothing if integers cannot replace its float64 products.
 struct CodesOfSums {
-  std::vector<std::int32_t> mantissas;
+  std::vector<std::int64_t> mantissas;
   std::vector<std::int8_t> shifts;
   bool is_twice = false;
+  bool is_wide = false;  ///< mantissas of more than 32 bits
 };
 std::optional<CodesOfSums> codes_of_sums(const ir::Requantize& op);
 

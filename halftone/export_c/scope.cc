@@ -54,6 +54,9 @@ std::string elements_text(std::span<const std::int16_t> elements) {
 std::string elements_text(std::span<const std::int32_t> elements) {
   return lines_of(elements, decimal);
 }
+std::string elements_text(std::span<const std::int64_t> elements) {
+  return lines_of(elements, [](std::int64_t each) { return std::to_string(each); });
+}
 std::string elements_text(std::span<const std::uint32_t> elements) {
   return lines_of(elements, [](std::uint32_t each) {
     constexpr std::string_view kDigits = "0123456789abcdef";

@@ -139,6 +139,7 @@ CType c_type(const ir::Graph& graph, ir::ValueId id, runtime::CodeLayout layout)
 std::string elements_text(std::span<const std::int8_t> elements);
 std::string elements_text(std::span<const std::int16_t> elements);
 std::string elements_text(std::span<const std::int32_t> elements);
+std::string elements_text(std::span<const std::int64_t> elements);
 std::string elements_text(std::span<const std::uint32_t> elements);
 std::string elements_text(std::span<const float> elements);
 /// A finite float with all its bits: "0x1.8p+1f".
@@ -149,6 +150,7 @@ std::string Scope::array(const std::string& kind, std::span<const T> elements, b
   const char* type = std::is_same_v<T, std::int8_t>     ? "int8_t"
                      : std::is_same_v<T, std::int16_t>  ? "int16_t"
                      : std::is_same_v<T, std::int32_t>  ? "int32_t"
+                     : std::is_same_v<T, std::int64_t>  ? "int64_t"
                      : std::is_same_v<T, std::uint32_t> ? "uint32_t"
                                                         : "float";
   return add_array(

@@ -2,6 +2,7 @@
    each. */
 typedef struct {
   const int32_t *mantissas;
+  const int64_t *wide; /* mantissas of more bits in their place, or null */
   const int8_t *shifts;
   int32_t step;  /* 1: a multiplier for each output, 0: one for all */
   int32_t twice; /* 1: rounded at 2^-31 and again, as TensorFlow Lite does; 0: once */
@@ -24,14 +25,17 @@ static int32_t ht_round_twice(int32_t x, int32_t mantissa, int32_t shift) {
 
 /* The code of the sum of output o. */
 static int32_t ht_code(int32_t sum, const ht_codes *how, int32_t o) {
-  const int32_t mantissa = how->mantissas[o * how->step];
-  const int32_t shift = how->shifts[o * how->step];
-  int64_t y;
+  const int32_t at = how->step ? o : 0;
+  const int32_t shift = how->shifts[at];
+  int32_t y;
   if (how->twice) {
-    const uint32_t rounded = (uint32_t)ht_round_twice(sum, mantissa, shift);
-    y = (int32_t)(rounded + (uint32_t)how->zero);
+    y = ht_round_twice(sum, how->mantissas[at], shift);
   } else {
-    y = (((int64_t)sum * mantissa + ((int64_t)1 << (shift - 1))) >> shift) + how->zero;
+    /* Beyond 2^26 codes have reached their bounds. */
+    const int64_t x = sum < -67108864 ? -67108864 : sum > 67108864 ? 67108864 : sum;
+    const int64_t mantissa = how->wide ? how->wide[at] : how->mantissas[at];
+    y = (int32_t)((x * mantissa + ((int64_t)1 << (shift - 1))) >> shift);
   }
-  return y < how->low ? how->low : y > how->high ? how->high : (int32_t)y;
+  y = (int32_t)((uint32_t)y + (uint32_t)how->zero);
+  return y < how->low ? how->low : y > how->high ? how->high : y;
 }
