@@ -10,7 +10,6 @@
 #include "halftone/base/error.h"
 #include "halftone/export_c/files.h"
 #include "halftone/export_c/program.h"
-#include "halftone/export_c/texts.h"
 #include "halftone/export_c/vectors.h"
 
 namespace halftone::export_c {
@@ -46,21 +45,7 @@ void check(const v0::ExportCOptions& options) {
   }
 }
 
-/// An estimate of the code of some layers: kernels compiled with -Os for Cortex-M4 take about a
-/// quarter of the bytes of their text without comments, a layer 60.
-std::size_t code_bytes(const Program& program) {
-  constexpr std::size_t kLayerBytes = 60;
-  constexpr std::size_t kTextBytes = 4;
-  std::set<std::string> names;
-  for (const PlacedLayer& each : program.layers) {
-    names.insert(each.layer.texts.begin(), each.layer.texts.end());
-  }
-  std::size_t bytes = kLayerBytes * program.layers.size();
-  for (const EmbeddedText* each : with_needs(names)) bytes += body_of(*each).size() / kTextBytes;
-  return bytes;
-}
-
-v0::CExport sizes_of(const Program& program) {
+v0::CExport sizes_of(const Program& program, const std::string& name) {
   v0::CExport sizes;
   for (const PlacedLayer& placed : program.layers) {
     v0::CLayer layer{placed.layer.name, placed.layer.op, placed.layer.kernel};
@@ -72,7 +57,7 @@ v0::CExport sizes_of(const Program& program) {
     sizes.table_bytes += layer.table_bytes;
     sizes.layers.push_back(std::move(layer));
   }
-  sizes.code_bytes = code_bytes(program);
+  sizes.code_bytes = code_bytes(program, name);
   sizes.arena_bytes = program.arena_bytes;
   return sizes;
 }
@@ -91,7 +76,7 @@ void check_ram(const v0::CExport& sizes, std::uint64_t limit) {
 CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options) {
   check(options);
   const Program program = make_program(graph, options.name);
-  CSources sources{{}, sizes_of(program)};
+  CSources sources{{}, sizes_of(program, options.name)};
   check_ram(sources.report, options.ram_bytes);
   const FileContext context{program, options.name, sources.report};
   const std::string& name = options.name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/export_c/files.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "halftone/export_c/export_c.h"
@@ -72,6 +73,19 @@ std::set<std::string> texts_of(const Program& program) {
   return names;
 }
 
+/// Characters of a C text without comments, spaces together counting as one.
+std::size_t characters_of(std::string_view text) {
+  std::size_t count = 0;
+  bool is_space = true;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i, 2) == "/*") i = std::min(text.find("*/", i) + 2, text.size() - 1);
+    const bool again = text[i] == ' ' || text[i] == '\n';
+    if (!again || !is_space) ++count;
+    is_space = again;
+  }
+  return count;
+}
+
 std::string declaration(const Array& array) {
   return "const " + array.type + " " + array.name + "[" + std::to_string(array.count) + "]";
 }
@@ -102,6 +116,23 @@ std::string upper(const std::string& name) {
     text += static_cast<char>(std::toupper(static_cast<unsigned char>(each)));
   }
   return text;
+}
+
+std::size_t code_bytes(const Program& program, const std::string& name) {
+  constexpr std::size_t kKernelPercent = 22;
+  constexpr std::size_t kLayerPercent = 18;
+  const v0::CExport sizes;
+  const FileContext context{program, name, sizes};
+  std::size_t kernels = 0;
+  for (const EmbeddedText* each : with_needs(texts_of(program))) {
+    kernels += characters_of(body_of(*each));
+  }
+  std::size_t layers = 0;
+  for (std::size_t i = 0; i < program.layers.size(); ++i) {
+    constexpr std::size_t kCallCharacters = 60;  // in the function that runs the network
+    layers += characters_of(function_text(context, i)) + kCallCharacters;
+  }
+  return (kKernelPercent * kernels + kLayerPercent * layers) / 100;
 }
 
 std::string header_text(const FileContext& context) {

@@ -156,10 +156,10 @@ void add_codes(Scope& scope, const ir::Requantize& op) {
   }
   const std::string shifts = scope.array<std::int8_t>("shifts", codes->shifts);
   const int step = codes->mantissas.size() == 1 ? 0 : 1;
-  scope.line(
-      "static const ht_codes codes = {" +
-      arguments(mantissas, wide, shifts, step, codes->is_twice ? 1 : 0, op.zero_point, op.low, op.high) +
-      "};");
+  scope.line("static const ht_codes codes = {" +
+             arguments(mantissas, wide, shifts, step, codes->is_twice ? 1 : 0, op.zero_point,
+                       op.low, op.high) +
+             "};");
 }
 
 WindowExtents window_extents(const Scope& scope, const ir::Window& window,
