@@ -4,7 +4,7 @@
 # prints, the instructions of its main() and the sizes of its sections, and fails where main() does
 # not return 0.
 #   scripts/microcontrollers.sh FOLDER            all of them
-#   scripts/microcontrollers.sh FOLDER m3 m4      some: m0 m3 m4 m7 m33 m55 rv32
+#   scripts/microcontrollers.sh FOLDER m3 m4      some: m0 m3 m4 m7 m33 m55 rv32 rv32_zbb
 # Instructions repeat exactly; they are no cycles. A program may declare `uint32_t
 # instructions(void)` and call it. CFLAGS adds options of the compiler (-O3 and warnings are set).
 # Exits with 77 if a compiler or an emulator is missing: `scripts/setup.sh --check-tools` installs
@@ -15,7 +15,7 @@
 folder=$(cd "${OLDPWD:-.}" && cd "$1" && pwd)
 shift
 cores=("$@")
-[ ${#cores[@]} -gt 0 ] || cores=(m0 m3 m4 m7 m33 m55 rv32)
+[ ${#cores[@]} -gt 0 ] || cores=(m0 m3 m4 m7 m33 m55 rv32 rv32_zbb)
 limit_seconds=120
 
 for program in qemu-system-arm qemu-system-riscv32 arm-none-eabi-gcc riscv64-unknown-elf-gcc; do
@@ -25,12 +25,14 @@ for program in qemu-system-arm qemu-system-riscv32 arm-none-eabi-gcc riscv64-unk
   fi
 done
 
-# Sets `compiler`, `emulator`, `memory` (origin and size of flash, of RAM) and the period of a clock.
+# Sets `compiler`, `instructions`, `emulator`, `memory` (origin and size of flash, of RAM) and the
+# period of a clock.
 choose() {
   compiler=(arm-none-eabi-gcc -mthumb)
   emulator=(qemu-system-arm)
   memory=(0 0x400000 0x20000000 0x400000)
   clock_ps=40000
+  instructions=() # beyond those that the library was compiled for
   case "$1" in
     m0)
       compiler+=(-mcpu=cortex-m0)
@@ -58,10 +60,16 @@ choose() {
       emulator=(qemu-system-riscv32 -M virt -bios none)
       memory=(0x80000000 0x400000 0x80400000 0x400000)
       ;;
-    *) die "unknown core '$1'; there are m0 m3 m4 m7 m33 m55 rv32" ;;
+    rv32_zbb)
+      choose rv32
+      instructions=(-march=rv32imac_zbb)
+      emulator+=(-cpu rv32,zbb=true)
+      ;;
+    *) die "unknown core '$1'; there are m0 m3 m4 m7 m33 m55 rv32 rv32_zbb" ;;
   esac
 }
 
+root=$PWD
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -69,11 +77,17 @@ run() {
   local elf=$scratch/$1.elf
   choose "$1"
   # shellcheck disable=SC2086
-  "${compiler[@]}" -std=c99 -O3 -ffp-contract=off -ffunction-sections -fdata-sections ${CFLAGS:-} \
-    --specs=picolibc.specs --oslib=semihost --crt0=semihost -I"$folder" -DCLOCK_PS=${clock_ps}u \
-    "$folder"/*.c tests/microcontrollers/instructions.c -o "$elf" -Tpicolibc.ld \
-    -Wl,--gc-sections,--wrap=main,--defsym=__flash="${memory[0]}",--defsym=__flash_size="${memory[1]}" \
-    -Wl,--defsym=__ram="${memory[2]}",--defsym=__ram_size="${memory[3]}" || return 1
+  (
+    cd "$scratch"
+    rm -f ./*.o
+    "${compiler[@]}" "${instructions[@]}" -std=c99 -O3 -ffp-contract=off -ffunction-sections \
+      -fdata-sections ${CFLAGS:-} --specs=picolibc.specs -I"$folder" -DCLOCK_PS=${clock_ps}u -c \
+      "$folder"/*.c "$root/tests/microcontrollers/instructions.c"
+    "${compiler[@]}" --specs=picolibc.specs --oslib=semihost --crt0=semihost ./*.o -o "$elf" \
+      -Tpicolibc.ld -Wl,--gc-sections,--wrap=main \
+      -Wl,--defsym=__flash="${memory[0]}",--defsym=__flash_size="${memory[1]}" \
+      -Wl,--defsym=__ram="${memory[2]}",--defsym=__ram_size="${memory[3]}"
+  ) || return 1
   local sizes
   sizes=$(riscv64-unknown-elf-size "$elf" 2> /dev/null || arm-none-eabi-size "$elf")
   awk -v core="$1" 'NR == 2 { print core ": text " $1 ", data " $2 ", bss " $3 " bytes" }' <<< "$sizes"

@@ -43,6 +43,8 @@ check_packages=(
   chromium                                       # test of pages about networks
   glpk-utils                                     # oracle of the knapsack
   g++-aarch64-linux-gnu qemu-user                # 64-bit Arm
+  qemu-system-arm qemu-system-misc gcc-arm-none-eabi gcc-riscv64-unknown-elf    # microcontrollers
+  picolibc-arm-none-eabi picolibc-riscv64-unknown-elf    # their C library
 )
 package_packages=(
   dpkg-dev file                                  # dependencies of packages

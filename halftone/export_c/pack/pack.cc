@@ -89,13 +89,6 @@ PackedWeights pack_columns(Kernel kernel, const numerics::BitPlanes& codes, std:
 
 }  // namespace
 
-std::string_view name_of(Kernel kernel) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "bits",     "signs",    "planes",      "levels_1", "levels_1_1",
-      "levels_2", "levels_4", "level_table", "bytes"};
-  return kNames[static_cast<std::size_t>(kernel)];
-}
-
 PackedWeights pack_bits(const numerics::BitPlanes& codes) {
   PackedWeights packed{Kernel::kBits, {}};
   for (std::size_t row = 0; row < codes.planes.rows(); ++row) {

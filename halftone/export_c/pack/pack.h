@@ -4,30 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "halftone/base/view.h"
+#include "halftone/export_c/pack/kernel_costs.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::export_c {
-
-/// The kernels that multiply weights of many inputs with those of one output position. Each is a
-/// file of text/, whose comment says how its weights lie.
-enum class Kernel : std::uint8_t {
-  kBits,        ///< planes by planes: counts of differing bits
-  kSigns,       ///< a plane by planes, eight products of a multiplication
-  kPlanes,      ///< digits by planes, four products of a multiplication
-  kLevels1,     ///< 8 bits by two levels, two products of a multiplication
-  kLevels11,    ///< 8 bits by the four sums of two coefficients
-  kLevels2,     ///< 8 bits by four evenly spaced levels
-  kLevels4,     ///< 8 bits by up to 16 evenly spaced levels
-  kLevelTable,  ///< 8 bits by up to 16 levels of any kind
-  kBytes,       ///< 8 bits by bytes
-};
-
-/// "levels_1": the stem of its file; the function is "ht_levels_1".
-std::string_view name_of(Kernel kernel);
 
 /// Words for one kernel.
 struct PackedWeights {
@@ -47,12 +31,18 @@ PackedWeights pack_bits(const numerics::BitPlanes& codes);
 PackedWeights pack_signs(const numerics::BitPlanes& codes);
 PackedWeights pack_planes(const numerics::BitPlanes& codes);
 
-/// Weights for inputs of 8 bits: the integers 2 u - steps of kernels::weight_grid(), in the first of
-/// kLevels1, kLevels2, kLevels11, kLevels4 and kLevelTable that can hold the levels of all rows.
+/// Weights for inputs of 8 bits: the integers 2 u - steps of kernels::weight_grid(). Of kLevels1,
+/// kLevels2, kLevels11, kLevels4 and kLevelTable, those that can hold the levels of all rows, it
+/// takes the one with the fewest instructions().
 /// @param encoding  of `codes`; granularity tensor or channel
 /// @throws Error kUnsupported if codes have more than 4 bits or granularity is group
 PackedWeights pack_levels(const numerics::BitPlanes& codes,
-                          const numerics::MatrixEncoding& encoding);
+                          const numerics::MatrixEncoding& encoding, Core core = Core::kM4);
+
+/// The same for one of these kernels.
+/// @return nothing if it cannot hold the levels
+std::optional<PackedWeights> pack_levels_for(Kernel kernel, const numerics::BitPlanes& codes,
+                                             const numerics::MatrixEncoding& encoding);
 
 /// @param weights  [outputs, inputs]
 PackedWeights pack_bytes(MatrixView<const std::int8_t> weights);

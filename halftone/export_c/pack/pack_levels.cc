@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/export_c/pack/pack.h"
@@ -146,52 +147,83 @@ PackedWeights pack_sums(const numerics::BitPlanes& codes,
 
 PackedWeights pack_table(const numerics::BitPlanes& codes, const std::vector<RowLevels>& rows) {
   PackedWeights packed{Kernel::kLevelTable, {}};
-  for (const RowLevels& row : rows) {
+  const std::size_t outputs = (codes.rows + 1) / 2 * 2;
+  const auto value_of = [&](std::size_t o, std::size_t code) {
+    return o < rows.size() ? rows[o].values[code] : 0;
+  };
+  for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t first = 0; first < kCodes; first += 4) {
       std::uint32_t word = 0;
       for (std::size_t i = 0; i < 4; ++i) {
-        const auto byte = static_cast<std::uint8_t>(row.values[first + i]);
-        word |= std::uint32_t{byte} << (8 * i);
+        word |= std::uint32_t{static_cast<std::uint8_t>(value_of(o, first + i))} << (8 * i);
       }
       packed.words.push_back(word);
     }
   }
-  for (std::size_t o = 0; o < codes.rows; ++o) {
+  const auto word_of = [&](std::size_t o, std::size_t first) {
+    std::uint32_t word = 0;
+    for (std::size_t k = first; o < codes.rows && k < std::min(first + 8, codes.cols); ++k) {
+      word |= std::uint32_t{codes.code(o, k)} << (4 * (k - first));
+    }
+    return word;
+  };
+  for (std::size_t o = 0; o < outputs; o += 2) {
     for (std::size_t first = 0; first < codes.cols; first += 8) {
-      std::uint32_t word = 0;
-      for (std::size_t k = first; k < std::min(first + 8, codes.cols); ++k) {
-        word |= std::uint32_t{codes.code(o, k)} << (4 * (k - first));
-      }
-      packed.words.push_back(word);
+      packed.words.push_back(word_of(o, first));
+      packed.words.push_back(word_of(o + 1, first));
     }
   }
   return packed;
 }
 
+void check(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding) {
+  if (codes.bits <= kMaxLevelBits && encoding.granularity != numerics::Granularity::kGroup) return;
+  fail(ErrorKind::kUnsupported,
+       "C kernels of 8-bit inputs: expected weights of at most 4 bits with levels per tensor or "
+       "channel, found " +
+           std::to_string(codes.bits) + " bits, levels per " +
+           std::string(numerics::to_string(encoding.granularity)));
+}
+
+/// Bits of evenly spaced levels, and how their words lie; nothing for the other kernels.
+std::optional<WordLayout> even_layout(Kernel kernel) {
+  if (kernel == Kernel::kLevels1) return WordLayout{.bits = 1, .columns = 4, .pairs = 4};
+  if (kernel == Kernel::kLevels2) return WordLayout{.bits = 2, .columns = 4, .pairs = 2};
+  if (kernel == Kernel::kLevels4) {
+    return WordLayout{.bits = 4, .columns = 1, .pairs = 4, .together = 2, .whole = 16};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-PackedWeights pack_levels(const numerics::BitPlanes& codes,
-                          const numerics::MatrixEncoding& encoding) {
-  if (codes.bits > kMaxLevelBits || encoding.granularity == numerics::Granularity::kGroup) {
-    fail(ErrorKind::kUnsupported,
-         "C kernels of 8-bit inputs: expected weights of at most 4 bits with levels per tensor or "
-         "output, found " +
-             std::to_string(codes.bits) + " bits, levels per " +
-             std::string(numerics::to_string(encoding.granularity)));
+std::optional<PackedWeights> pack_levels_for(Kernel kernel, const numerics::BitPlanes& codes,
+                                             const numerics::MatrixEncoding& encoding) {
+  check(codes, encoding);
+  if (kernel == Kernel::kLevels11) {
+    if (codes.bits != 2 || !encoding.is_summed()) return std::nullopt;
+    return pack_sums(codes, encoding);
   }
   const std::vector<RowLevels> rows = levels_of_rows(codes, encoding);
-  if (const auto even = even_rows(rows, 1)) {
-    return pack_even(Kernel::kLevels1, {.bits = 1, .columns = 4, .pairs = 4}, codes, *even);
+  if (kernel == Kernel::kLevelTable) return pack_table(codes, rows);
+  const auto layout = even_layout(kernel);
+  if (!layout) return std::nullopt;
+  const auto even = even_rows(rows, static_cast<int>(layout->bits));
+  if (!even) return std::nullopt;
+  return pack_even(kernel, *layout, codes, *even);
+}
+
+PackedWeights pack_levels(const numerics::BitPlanes& codes,
+                          const numerics::MatrixEncoding& encoding, Core core) {
+  const Product product{.inputs = codes.cols, .outputs = codes.rows};
+  std::array kernels = {Kernel::kLevels1, Kernel::kLevels2, Kernel::kLevels11, Kernel::kLevels4,
+                        Kernel::kLevelTable};
+  std::ranges::stable_sort(kernels, {},
+                           [&](Kernel k) { return instructions(k, core, product); });
+  for (const Kernel kernel : kernels) {
+    if (auto packed = pack_levels_for(kernel, codes, encoding)) return *std::move(packed);
   }
-  if (const auto even = even_rows(rows, 2)) {
-    return pack_even(Kernel::kLevels2, {.bits = 2, .columns = 4, .pairs = 2}, codes, *even);
-  }
-  if (codes.bits == 2 && encoding.is_summed()) return pack_sums(codes, encoding);
-  if (const auto even = even_rows(rows, 4)) {
-    const WordLayout layout{.bits = 4, .columns = 1, .pairs = 4, .together = 2, .whole = 16};
-    return pack_even(Kernel::kLevels4, layout, codes, *even);
-  }
-  return pack_table(codes, rows);
+  fail(ErrorKind::kInternal, "no C kernel has tables of levels");
 }
 
 }  // namespace halftone::export_c

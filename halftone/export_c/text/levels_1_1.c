@@ -1,8 +1,8 @@
 /* needs: columns_1 */
 /* sums[o] = sum_k x[k] w[o][k], each row of w with four integers, the sums of +-step / 2 and
  * +-other / 2.
- * w: of each output other 2^16 + step; then as in ht_levels_1() the words of two outputs: columns of the bits of
- * step and of other. */
+ * w: of each output other 2^16 + step; then as in ht_levels_1() the words of two outputs: columns of
+ * the bits of step and of other. */
 static void ht_levels_1_1(const int8_t *x, const uint32_t *w, uint32_t inputs, uint32_t outputs,
                           int32_t *sums) {
   uint32_t pairs[HT_CHUNK / 2];

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/export_c/pack/kernel_costs.h"
+
+#include <gtest/gtest.h>
+
+namespace halftone::export_c {
+namespace {
+
+TEST(KernelCosts, CoresHaveNames) {
+  EXPECT_EQ(core_named("m3"), Core::kM3);
+  EXPECT_EQ(core_named("rv32_zbb"), Core::kRv32Zbb);
+  EXPECT_EQ(core_named("z80"), std::nullopt);
+  EXPECT_EQ(name_of(Core::kM4), "m4");
+}
+
+// Figures that `scripts/microcontrollers.sh` printed for products that the costs were not fitted to.
+TEST(KernelCosts, PredictOtherProducts) {
+  const auto expect = [](Kernel kernel, Core core, const Product& product, double measured) {
+    EXPECT_NEAR(instructions(kernel, core, product), measured, 0.1 * measured);
+  };
+  const Product dense{.inputs = 640, .outputs = 128, .w_planes = 2};
+  expect(Kernel::kPlanes, Core::kM3, dense, 116835);
+  expect(Kernel::kLevels2, Core::kM3, dense, 131722);
+  expect(Kernel::kLevels11, Core::kM3, dense, 241699);
+  expect(Kernel::kLevels4, Core::kM4, dense, 148713);
+  expect(Kernel::kLevelTable, Core::kM4, dense, 339515);
+  expect(Kernel::kBytes, Core::kM4, dense, 157052);
+  expect(Kernel::kSigns, Core::kM3, {.inputs = 576, .outputs = 64}, 18515);
+}
+
+TEST(KernelCosts, CountingBitsPaysWithAnInstructionForIt) {
+  const Product product{.inputs = 128, .outputs = 32, .x_planes = 2, .x_digits = 1, .w_planes = 2};
+  EXPECT_LT(instructions(Kernel::kPlanes, Core::kM3, product),
+            instructions(Kernel::kBits, Core::kM3, product));
+  EXPECT_GT(instructions(Kernel::kPlanes, Core::kRv32Zbb, product),
+            instructions(Kernel::kBits, Core::kRv32Zbb, product));
+}
+
+}  // namespace
+}  // namespace halftone::export_c
