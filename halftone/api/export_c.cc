@@ -6,9 +6,11 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/paths.h"
 #include "halftone/export_c/export_c.h"
 
 namespace halftone {
@@ -24,21 +26,16 @@ bool has_mark(const std::filesystem::path& file) {
 
 /// Nothing of others is overwritten, nor gets our files beside it.
 void check_folder(const std::filesystem::path& folder, const export_c::CSources& sources) {
-  if (!std::filesystem::exists(folder)) return;
-  if (!std::filesystem::is_directory(folder)) {
-    fail(ErrorKind::kUsage, folder.string() + ": expected a folder");
-  }
-  bool is_ours = std::filesystem::is_empty(folder);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    is_ours = is_ours || (entry.is_regular_file() && has_mark(entry.path()));
-  }
-  if (!is_ours) {
+  if (!path_exists(folder)) return;
+  if (!is_folder(folder)) fail(ErrorKind::kUsage, folder.string() + ": expected a folder");
+  const std::vector<std::filesystem::path> files = files_in(folder);
+  if (!files.empty() && std::ranges::none_of(files, has_mark)) {
     fail(ErrorKind::kUsage,
          folder.string() + ": has files, and none of an earlier export; name another folder");
   }
   for (const export_c::CFile& file : sources.files) {
     const std::filesystem::path path = folder / file.name;
-    if (!std::filesystem::exists(path) || has_mark(path)) continue;
+    if (!path_exists(path) || has_mark(path)) continue;
     fail(ErrorKind::kUsage,
          path.string() + ": was not made by an earlier export; move it, or name another folder");
   }

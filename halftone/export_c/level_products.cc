@@ -11,8 +11,8 @@ namespace halftone::export_c {
 LevelProducts add_level_products(Scope& scope, const numerics::BitPlanes& codes,
                                  const numerics::MatrixEncoding& encoding) {
   if (encoding.groups_per_row(codes.cols) > 1) scope.refuse("weights in groups");
-  constexpr int kMostPackedBits = 4;
-  if (codes.bits <= kMostPackedBits) {
+  constexpr int kMaxPackedBits = 4;
+  if (codes.bits <= kMaxPackedBits) {
     const PackedWeights packed = pack_levels(codes, encoding);
     const std::string name(name_of(packed.kernel));
     return {name, "ht_" + name, scope.array<std::uint32_t>("weights", packed.words), ""};

@@ -50,10 +50,11 @@ std::string test_text(const FileContext& context) {
   for (std::size_t i = 0; i < context.program.outputs.size(); ++i) {
     const std::string index = std::to_string(i);
     text += "    if (memcmp(" + name + "_output_" + index + "(&net), expected_" + index +
-            "[v], sizeof expected_" + index + "[v]) != 0) {\n      printf(\"run %d: output " +
-            index + " differs\\n\", v);\n      ++wrong;\n    }\n";
+            "[v], sizeof expected_" + index +
+            "[v]) != 0) {\n      fprintf(stdout, \"run %d: output " + index +
+            " differs\\n\", v);\n      ++wrong;\n    }\n";
   }
-  text += "  }\n  printf(\"%d runs, %d wrong outputs\\n\", " + big +
+  text += "  }\n  fprintf(stdout, \"%d runs, %d wrong outputs\\n\", " + big +
           "_VECTORS, wrong);\n  return wrong != 0;\n}\n";
   return text;
 }

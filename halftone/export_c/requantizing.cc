@@ -8,8 +8,8 @@
 namespace halftone::export_c {
 namespace {
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int32_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
 
 /// The Requantize's code before its bounds and zero point. @pre it rounds once
 double runtime_steps(std::int64_t x, double multiplier, ir::CodeRounding rounding) {
@@ -21,13 +21,13 @@ double runtime_steps(std::int64_t x, double multiplier, ir::CodeRounding roundin
 bool change_together(std::int64_t steps, double multiplier, ir::CodeRounding rounding,
                      const Multiplier& m) {
   const double near = (static_cast<double>(steps) - 0.5) / multiplier;
-  if (near > static_cast<double>(kMost) + 2 || near < static_cast<double>(kLeast) - 2) {
-    const std::int64_t end = near > 0 ? kMost : kLeast;
+  if (near > static_cast<double>(kHighest) + 2 || near < static_cast<double>(kLowest) - 2) {
+    const std::int64_t end = near > 0 ? kHighest : kLowest;
     const bool reached = runtime_steps(end, multiplier, rounding) >= static_cast<double>(steps);
     return reached == (rounded_once(static_cast<std::int32_t>(end), m) >= steps);
   }
   const auto middle = static_cast<std::int64_t>(std::floor(near));
-  for (std::int64_t x = std::max(middle - 2, kLeast); x <= std::min(middle + 3, kMost); ++x) {
+  for (std::int64_t x = std::max(middle - 2, kLowest); x <= std::min(middle + 3, kHighest); ++x) {
     const bool reached = runtime_steps(x, multiplier, rounding) >= static_cast<double>(steps);
     if (reached != (rounded_once(static_cast<std::int32_t>(x), m) >= steps)) return false;
   }
@@ -48,12 +48,12 @@ Multiplier twice_rounded(numerics::FixedMultiplier m) {
 }
 
 std::int64_t rounded_once(std::int32_t sum, const Multiplier& m) {
-  const std::int64_t x = std::clamp<std::int64_t>(sum, -kMostSum, kMostSum);
+  const std::int64_t x = std::clamp<std::int64_t>(sum, -kLargestSum, kLargestSum);
   return (x * m.mantissa + (std::int64_t{1} << (m.shift - 1))) >> m.shift;
 }
 
 std::optional<Multiplier> once_rounded(const ir::Requantize& op, double multiplier, int bits) {
-  // Codes have reached their bounds at kMostSum, and numbers there fit 32 bits.
+  // Codes have reached their bounds at kLargestSum, and numbers there fit 32 bits.
   if (multiplier < 0x1p-18 || multiplier >= 16) return std::nullopt;
   int exponent = 0;
   const double fraction = std::frexp(multiplier, &exponent);
@@ -130,9 +130,9 @@ std::optional<SumOperand> sum_operand(std::span<const std::int32_t> table) {
   }
   numerics::FixedMultiplier m = numerics::fixed_multiplier((low + high) / 2);
   if (makes(table, zero, m)) return SumOperand{zero, twice_rounded(m)};
-  constexpr std::int32_t kMostTried = 4096;
+  constexpr std::int32_t kMaxTries = 4096;
   m = numerics::fixed_multiplier(low);
-  for (std::int32_t i = 0; i < kMostTried && m.mantissa < kMost; ++i, ++m.mantissa) {
+  for (std::int32_t i = 0; i < kMaxTries && m.mantissa < kHighest; ++i, ++m.mantissa) {
     if (makes(table, zero, m)) return SumOperand{zero, twice_rounded(m)};
   }
   return std::nullopt;

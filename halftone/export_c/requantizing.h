@@ -22,9 +22,9 @@ struct Multiplier {
 Multiplier twice_rounded(numerics::FixedMultiplier m);
 
 /// Beyond these sums, codes have reached their bounds.
-inline constexpr std::int64_t kMostSum = std::int64_t{1} << 26;
+inline constexpr std::int64_t kLargestSum = std::int64_t{1} << 26;
 
-/// (x mantissa + 2^(shift - 1)) >> shift of x within kMostSum of 0: as ht_code() rounds once.
+/// (x mantissa + 2^(shift - 1)) >> shift of x within kLargestSum of 0: as ht_code() rounds once.
 std::int64_t rounded_once(std::int32_t sum, const Multiplier& m);
 
 /// A multiplier with which rounded_once() gives the code of the Requantize for every sum; found by

@@ -22,7 +22,7 @@ struct PackedWeights {
 /// Upper bound of inputs for kSigns and kPlanes, whose counts of ones are stored in 16 bits.
 inline constexpr std::size_t kMaxCountedInputs = 32767;
 
-/// Bit planes as they are, in words of 32 inputs: [outputs, planes, words].
+/// Bit planes, 32 inputs to a word: [outputs, planes, words].
 PackedWeights pack_bits(const numerics::BitPlanes& codes);
 
 /// The columns of kSigns and of kPlanes are the planes of output 0, those of output 1, ..., and
