@@ -163,13 +163,15 @@ class CodeConv {
       scales.insert(scales.end(), basis.a().begin(), basis.a().end());
       offsets.push_back(basis.offset);
     }
-    const std::string digits = add_digits(x);
-    const std::string packed = scope_.array<std::uint32_t>("weights", pack_bits(w).words);
+    const auto digits = numerics::split_digits(x, shape_.inputs());
+    const PackedWeights weights = pack_digits(w, digits, static_cast<std::size_t>(x.bits));
+    const std::string digit_arguments = add_digits(digits);
+    const std::string packed = scope_.array<std::uint32_t>("weights", weights.words);
     const std::string a = scope_.array<float>("scales", scales);
     const bool has_offset = !weights_.encoding->is_centred();
     const std::string c = has_offset ? scope_.array<float>("offsets", offsets) : "0";
     scope_.line("static const ht_bit_conv layer = {" +
-                arguments(w.cols, x.bits, w.bits, outputs_, digits, a, c) + "};");
+                arguments(w.cols, x.bits, w.bits, outputs_, digit_arguments, a, c) + "};");
     const auto planes = static_cast<std::size_t>(x.bits);
     if (!shape_.is_pointwise()) {
       add_window(scope_, extents_);
@@ -178,15 +180,33 @@ class CodeConv {
     begin_loop(bases_of(tap_sums, static_cast<double>(x.offset), static_cast<double>(x.value(0))));
     const std::size_t words = planes * ((shape_.channels + 31) / 32);
     const std::string window = window_of(words, "gather_bits", std::to_string(planes) + ", ");
-    scope_.call_within("conv_bits_f32", arguments(window, packed, "&layer", "base", "sums"), true);
+    multiply_bits(weights, window, packed);
+  }
+
+  /// Calls the kernel that the weights are packed for.
+  /// @param packed  their name
+  void multiply_bits(const PackedWeights& weights, const std::string& window,
+                     const std::string& packed) {
+    const numerics::BitPlanes& w = weights_.codes;
+    std::string memory;
+    if (weights.kernel == Kernel::kPlanes) {
+      scope_.scratch("digits", "uint32_t", 8 * ((w.cols + 31) / 32));
+      memory += "digits, ";
+    }
+    if (weights.kernel != Kernel::kBits) {
+      scope_.scratch("products", "int32_t", padded_columns(w));
+      memory += "products, ";
+    }
+    scope_.call_within("conv_" + std::string(name_of(weights.kernel)) + "_f32",
+                       arguments(window, packed, "&layer", "base", memory + "sums"), true);
   }
 
   /// @return the arguments of ht_bit_conv from the number of digits on
-  std::string add_digits(const numerics::Basis& x) {
+  std::string add_digits(std::span<const numerics::Digit> digits) {
     std::vector<std::int8_t> planes;
     std::vector<std::int8_t> multiples;
     std::vector<float> units;
-    for (const numerics::Digit& digit : numerics::split_digits(x, shape_.inputs())) {
+    for (const numerics::Digit& digit : digits) {
       for (std::size_t k = 0; k < 2; ++k) {
         planes.push_back(static_cast<std::int8_t>(digit.planes[k]));
         multiples.push_back(static_cast<std::int8_t>(digit.multiples[k]));

@@ -30,39 +30,57 @@ void begin_rows(Scope& scope) {
   scope.line("for (int32_t r = 0; r < " + std::to_string(rows) + "; ++r) {");
 }
 
-void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
-  const auto [codes, encoding, bias] =
-      std::tuple(&weights.codes, weights.encoding.get(), bias_of(scope));
-  const Basis x = scope.input(0).encoding.codes->basis(0);
-  const kernels::BitMatmulWeights packed(*codes, *encoding, bias, kernels::BitLayout::kWords);
-  std::vector<float> scales;
-  std::vector<float> offsets;
-  std::vector<float> sums;
-  for (std::size_t o = 0; o < codes->rows; ++o) {
+/// What bit_matmul() reads of weights besides the bits.
+struct BitFloats {
+  std::vector<float> scales;   ///< [outputs, planes]
+  std::vector<float> offsets;  ///< [outputs], or empty for none
+  std::vector<float> sums;     ///< [outputs] of all weights without offset
+};
+
+BitFloats bit_floats(const ir::EncodedTensor& weights, std::span<const float> bias) {
+  const kernels::BitMatmulWeights packed(weights.codes, *weights.encoding, bias,
+                                         kernels::BitLayout::kWords);
+  BitFloats all;
+  for (std::size_t o = 0; o < packed.outputs(); ++o) {
     const std::size_t block = packed.block_outputs();
     const float* floats = packed.floats(o / block) + o % block;
-    for (std::size_t j = 0; j < packed.bits(); ++j) scales.push_back(floats[j * block]);
-    offsets.push_back(floats[packed.bits() * block]);
-    sums.push_back(floats[(packed.bits() + 1) * block]);
+    for (std::size_t j = 0; j < packed.bits(); ++j) all.scales.push_back(floats[j * block]);
+    if (packed.has_offset()) all.offsets.push_back(floats[packed.bits() * block]);
+    all.sums.push_back(floats[(packed.bits() + 1) * block]);
   }
+  return all;
+}
+
+void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
+  const numerics::BitPlanes* codes = &weights.codes;
+  const std::span<const float> bias = bias_of(scope);
+  const Basis x = scope.input(0).encoding.codes->basis(0);
+  const BitFloats floats = bit_floats(weights, bias);
   scope.reads("x", 0);
   scope.writes("y");
-  const std::string w = scope.array<std::uint32_t>("weights", pack_bits(*codes).words);
+  const auto planes = static_cast<std::size_t>(x.bits);
+  const std::vector<numerics::Digit> digits(planes);  // each plane alone
+  const PackedWeights weight_words = pack_digits(*codes, digits, planes);
+  const bool is_signs = weight_words.kernel == Kernel::kSigns;
+  if (is_signs) scope.scratch("products", "int32_t", padded_columns(*codes));
+  const std::string w = scope.array<std::uint32_t>("weights", weight_words.words);
   const std::string x_scales = scope.array<float>("x_scales", x.a());
-  const std::string w_scales = scope.array<float>("scales", scales);
-  const std::string c = packed.has_offset() ? scope.array<float>("offsets", offsets) : "0";
-  const std::string t = x.offset != 0 ? scope.array<float>("sums", sums) : "0";
+  const std::string w_scales = scope.array<float>("scales", floats.scales);
+  const std::string c =
+      floats.offsets.empty() ? "0" : scope.array<float>("offsets", floats.offsets);
+  const std::string t = x.offset != 0 ? scope.array<float>("sums", floats.sums) : "0";
   const std::string b = bias.empty() ? "0" : scope.array<float>("bias", bias);
   scope.line("static const ht_bit_layer layer = {");
   scope.line("    " +
              arguments(codes->cols, x.bits, codes->bits, codes->rows, x_scales, exact(x.offset)) +
              ",");
   scope.line("    " + arguments(w_scales, c, t, b) + "};");
-  const std::size_t words = static_cast<std::size_t>(x.bits) * ((codes->cols + 31) / 32);
+  const std::size_t words = planes * ((codes->cols + 31) / 32);
   begin_rows(scope);
-  scope.call_within("dense_bits_f32",
+  scope.call_within(is_signs ? "dense_signs_f32" : "dense_bits_f32",
                     arguments("x + r * " + std::to_string(words), w, "&layer",
-                              "y + r * " + std::to_string(codes->rows)),
+                              (is_signs ? "products, y + r * " : "y + r * ") +
+                                  std::to_string(codes->rows)),
                     true);
   scope.line("}");
 }

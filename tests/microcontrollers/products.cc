@@ -91,7 +91,7 @@ class Program {
       const BitPlanes x = numerics::random_planes(random, 1, layer_.inputs, bits);
       const BitPlanes w = numerics::random_planes(random, layer_.outputs, layer_.inputs, bits);
       const std::string words = std::to_string((layer_.inputs + 31) / 32) + "u";
-      const std::string columns = std::to_string((w.planes.rows() + 3) / 4 * 4) + "u";
+      const std::string columns = std::to_string(padded_columns(w)) + "u";
       const std::string planes = std::to_string(bits) + "u";
       std::vector<std::int32_t> sums;
       for (std::size_t c = 0; c < w.planes.rows(); ++c) {
@@ -105,7 +105,7 @@ class Program {
       } else {
         add_run(name, pack_planes(w), pack_bits(x).words, sums,
                 "static uint32_t digits[8 * " + words +
-                    "];\n  static const uint8_t multiples[] = {1, 2};\n  const uint32_t total = "
+                    "];\n  static const int8_t multiples[] = {1, 2};\n  const uint32_t total = "
                     "ht_digits(x, x + " +
                     words + ", " + words + ", multiples, digits);\n  ht_planes(digits, " + words +
                     ", 3u, total, w, " + columns + ", sums);");
@@ -229,7 +229,7 @@ int write(const std::filesystem::path& texts, const std::filesystem::path& folde
   std::filesystem::create_directories(folder);
   std::ofstream to(folder / "main.c");
   to << kHead;
-  for (const char* name : {"prelude", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
+  for (const char* name : {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
                            "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table",
                            "bytes"}) {
     to << text_of(texts / (std::string(name) + ".c"));

@@ -20,7 +20,7 @@ struct texts {
   void (*bits)(const uint32_t *, uint32_t, const uint32_t *, uint32_t, uint32_t, uint32_t,
                uint32_t *);
   void (*signs)(const uint32_t *, uint32_t, uint32_t, const uint32_t *, uint32_t, int32_t *);
-  uint32_t (*digits)(const uint32_t *, const uint32_t *, uint32_t, const uint8_t *, uint32_t *);
+  uint32_t (*digits)(const uint32_t *, const uint32_t *, uint32_t, const int8_t *, uint32_t *);
   void (*planes)(const uint32_t *, uint32_t, uint32_t, uint32_t, const uint32_t *, uint32_t,
                  int32_t *);
   void (*levels[6])(const int8_t *, const uint32_t *, uint32_t, uint32_t, int32_t *);
@@ -42,7 +42,7 @@ std::string file_text(const std::filesystem::path& path) {
 
 std::string source() {
   std::string text = "#include <stdint.h>\n#include <string.h>\n";
-  for (const char* name : {"prelude", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
+  for (const char* name : {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
                            "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table",
                            "bytes", "window", "gather_bits", "gather_bytes"}) {
     text += file_text(std::filesystem::path(HALFTONE_C_TEXTS) / (std::string(name) + ".c"));

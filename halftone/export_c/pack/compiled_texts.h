@@ -25,7 +25,7 @@ struct CompiledTexts {
   void (*signs)(const std::uint32_t* x, std::uint32_t words, std::uint32_t total,
                 const std::uint32_t* w, std::uint32_t columns, std::int32_t* sums);
   std::uint32_t (*digits)(const std::uint32_t* first, const std::uint32_t* second,
-                          std::uint32_t words, const std::uint8_t* multiples,
+                          std::uint32_t words, const std::int8_t* multiples,
                           std::uint32_t* digits);
   void (*planes)(const std::uint32_t* x, std::uint32_t words, std::uint32_t reach,
                  std::uint32_t total, const std::uint32_t* w, std::uint32_t columns,

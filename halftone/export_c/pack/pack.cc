@@ -89,6 +89,10 @@ PackedWeights pack_columns(Kernel kernel, const numerics::BitPlanes& codes, std:
 
 }  // namespace
 
+std::size_t padded_columns(const numerics::BitPlanes& codes) {
+  return ceil_div(codes.planes.rows(), kColumns) * kColumns;
+}
+
 PackedWeights pack_bits(const numerics::BitPlanes& codes) {
   PackedWeights packed{Kernel::kBits, {}};
   for (std::size_t row = 0; row < codes.planes.rows(); ++row) {
@@ -106,6 +110,25 @@ PackedWeights pack_signs(const numerics::BitPlanes& codes) {
 
 PackedWeights pack_planes(const numerics::BitPlanes& codes) {
   return pack_columns(Kernel::kPlanes, codes, 2, word_of_planes);
+}
+
+PackedWeights pack_digits(const numerics::BitPlanes& codes,
+                          std::span<const numerics::Digit> digits, std::size_t x_planes,
+                          Core core) {
+  static_assert(numerics::kMaxReach <= 7, "the sums of kPlanes fit a byte");
+  const bool is_planes = std::ranges::all_of(
+      digits, [](const numerics::Digit& digit) { return digit.num_planes() == 1; });
+  const Product product{.inputs = codes.cols,
+                        .outputs = codes.rows,
+                        .x_planes = x_planes,
+                        .x_digits = digits.size(),
+                        .w_planes = static_cast<std::size_t>(codes.bits)};
+  const Kernel other = is_planes ? Kernel::kSigns : Kernel::kPlanes;
+  if (codes.cols > kMaxCountedInputs ||
+      instructions(Kernel::kBits, core, product) < instructions(other, core, product)) {
+    return pack_bits(codes);
+  }
+  return is_planes ? pack_signs(codes) : pack_planes(codes);
 }
 
 PackedWeights pack_bytes(MatrixView<const std::int8_t> weights) {

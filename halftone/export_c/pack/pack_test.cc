@@ -98,7 +98,7 @@ TEST_P(CTexts, SignsMultiplyAPlaneByPlanes) {
   for (const Extents e : kExtents) {
     const BitPlanes x = numerics::random_planes(random, 1, e.inputs, 1);
     const BitPlanes w = numerics::random_planes(random, e.outputs, e.inputs, 3);
-    const std::size_t columns = (w.planes.rows() + 3) / 4 * 4;
+    const std::size_t columns = padded_columns(w);
     std::vector<std::int32_t> sums(columns);
     texts_->signs(pack_bits(x).words.data(), words_of(e.inputs), u32(x.planes.count(0)),
                   pack_signs(w).words.data(), u32(columns), sums.data());
@@ -110,7 +110,7 @@ TEST_P(CTexts, SignsMultiplyAPlaneByPlanes) {
 
 TEST_P(CTexts, PlanesMultiplyDigitsByPlanes) {
   Random random(3);
-  constexpr std::array<std::array<std::uint8_t, 2>, 5> kMultiples = {
+  constexpr std::array<std::array<std::int8_t, 2>, 5> kMultiples = {
       {{1, 0}, {1, 1}, {1, 2}, {3, 1}, {2, 5}}};
   for (const Extents e : kExtents) {
     for (const auto& multiples : kMultiples) {
@@ -121,7 +121,7 @@ TEST_P(CTexts, PlanesMultiplyDigitsByPlanes) {
       std::vector<std::uint32_t> digits(8 * std::size_t{words});
       const std::uint32_t total = texts_->digits(planes.data(), planes.data() + words, words,
                                                  multiples.data(), digits.data());
-      const std::size_t columns = (w.planes.rows() + 3) / 4 * 4;
+      const std::size_t columns = padded_columns(w);
       std::vector<std::int32_t> sums(columns);
       const auto reach = static_cast<std::uint32_t>(multiples[0] + multiples[1]);
       texts_->planes(digits.data(), words, reach, total, pack_planes(w).words.data(), u32(columns),
@@ -144,7 +144,7 @@ TEST_P(CTexts, LargestDigitsAndManyInputsFit) {
   }();
   const std::uint32_t words = words_of(x.cols);
   const auto planes = pack_bits(x).words;
-  constexpr std::array<std::uint8_t, 2> kMultiples = {2, 5};
+  constexpr std::array<std::int8_t, 2> kMultiples = {2, 5};
   std::vector<std::uint32_t> digits(8 * std::size_t{words});
   const std::uint32_t total = texts_->digits(planes.data(), planes.data() + words, words,
                                              kMultiples.data(), digits.data());
@@ -353,6 +353,17 @@ TEST(PackLevels, RejectsGroupsAndManyBits) {
     pack_levels(five, numerics::random_encoding(random, 2, 64, 5, false, Granularity::kTensor),
                 Core::kM3);
   });
+}
+
+TEST(PackDigits, TakesTheKernelOfFewestInstructions) {
+  const BitPlanes w(32, 288, 2);
+  const std::vector<numerics::Digit> planes(2);
+  const std::vector<numerics::Digit> joined = {{{0, 1}, {1, 2}, 0.5F}};
+  EXPECT_EQ(pack_digits(w, joined, 2, Core::kM3).kernel, Kernel::kPlanes);
+  EXPECT_EQ(pack_digits(w, joined, 2, Core::kRv32Zbb).kernel, Kernel::kBits);
+  EXPECT_EQ(pack_digits(w, planes, 2, Core::kM3).kernel, Kernel::kSigns);
+  const BitPlanes many(1, kMaxCountedInputs + 1, 1);
+  EXPECT_EQ(pack_digits(many, planes, 2, Core::kM3).kernel, Kernel::kBits);
 }
 
 TEST(PackSigns, RejectsMoreInputsThanCountsHold) {

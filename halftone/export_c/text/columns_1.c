@@ -1,4 +1,4 @@
-/* needs: levels */
+/* needs: levels multiply_add */
 /* Four columns of weights of a bit. A word has eight inputs: bit 4 q + c and bit 4 q + c + 16 are the
  * odd and the even input of pair q in column c. */
 static inline void ht_four_columns_1(const uint32_t *pairs, const uint32_t *w, uint32_t words,

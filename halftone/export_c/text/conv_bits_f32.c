@@ -1,15 +1,4 @@
-/* needs: bits ones */
-/* A convolution on bits. The planes of the inputs form digits, sums of a unit: planes[d] and, where
-   multiples[d][1] is not 0, a second one. */
-typedef struct {
-  int32_t inputs, x_planes, w_planes, outputs, digits;
-  const int8_t *planes;    /* [digits][2] */
-  const int8_t *multiples; /* [digits][2] */
-  const float *units;      /* [digits] */
-  const float *scales;     /* [outputs][w_planes] */
-  const float *offsets;    /* [outputs], or null for none */
-} ht_bit_conv;
-
+/* needs: bits ones bit_conv */
 /* y[o] from the counts of differing bits of a gathered window, in this order; base[o] has what does
    not depend on the inputs. */
 static void ht_conv_bits_f32(const uint32_t *x, const uint32_t *w, const ht_bit_conv *layer,

@@ -1,16 +1,4 @@
-/* needs: bits ones */
-/* A fully connected layer on bits. Plane i of the inputs counts +-x_scales[i], plane j of output o
-   +-scales[o][j]; both have offsets. */
-typedef struct {
-  int32_t inputs, x_planes, w_planes, outputs;
-  const float *x_scales;
-  float x_offset;
-  const float *scales;
-  const float *offsets; /* [outputs], or null for none */
-  const float *sums;    /* [outputs] of all weights without offset, or null for x_offset = 0 */
-  const float *bias;    /* [outputs], or null for none */
-} ht_bit_layer;
-
+/* needs: bits ones bit_layer */
 /* y[o] from the counts of differing bits of planes, in this order. */
 static void ht_dense_bits_f32(const uint32_t *x, const uint32_t *w, const ht_bit_layer *layer,
                               float *y) {

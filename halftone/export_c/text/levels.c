@@ -1,4 +1,3 @@
-/* needs: prelude */
 /* Products of 8-bit inputs x and weights of few bits, two of a multiplication: with
  *
  *     p = x[0] + 2^16 x[1]   and   v = w[1] + 2^16 w[0]

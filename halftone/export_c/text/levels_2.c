@@ -1,4 +1,4 @@
-/* needs: scale_levels */
+/* needs: scale_levels multiply_add */
 /* sums[o] = sum_k x[k] w[o][k], each row of w with four evenly spaced integers, base + step v.
  * w: of each output base 2^16 + step; then of each HT_CHUNK inputs, of each four outputs, of each
  * four inputs a word: bits 8 q + 2 c and 8 q + 2 c + 16 begin v of the odd and the even input of pair

@@ -1,4 +1,4 @@
-/* needs: scale_levels */
+/* needs: scale_levels multiply_add */
 /* sums[o] = sum_k x[k] w[o][k], each row of w with evenly spaced integers, base + step v, v < 16.
  * w: of each output base 2^16 + step; then of each HT_CHUNK inputs, of each two outputs, of each
  * eight inputs a word of both, an even number of each: bits 4 q and 4 q + 16 begin v of the odd and
