@@ -77,11 +77,11 @@ void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
   scope.line("    " + arguments(w_scales, c, t, b) + "};");
   const std::size_t words = planes * ((codes->cols + 31) / 32);
   begin_rows(scope);
-  scope.call_within(is_signs ? "dense_signs_f32" : "dense_bits_f32",
-                    arguments("x + r * " + std::to_string(words), w, "&layer",
-                              (is_signs ? "products, y + r * " : "y + r * ") +
-                                  std::to_string(codes->rows)),
-                    true);
+  scope.call_within(
+      is_signs ? "dense_signs_f32" : "dense_bits_f32",
+      arguments("x + r * " + std::to_string(words), w, "&layer",
+                (is_signs ? "products, y + r * " : "y + r * ") + std::to_string(codes->rows)),
+      true);
   scope.line("}");
 }
 

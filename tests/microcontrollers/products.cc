@@ -190,10 +190,10 @@ class Program {
     to_ << "static int run_" << i << "(void) {\n  int32_t *const sums = output;\n"
         << "  const " << (std::is_same_v<Input, std::int8_t> ? "int8_t" : "uint32_t")
         << " *const x = x_" << i << ";\n  const uint32_t *const w = w_" << i << ";\n"
-        << "  const uint32_t begin = instructions();\n  " << call
-        << "\n  return report(\"" << layer_.inputs << "," << layer_.outputs << "," << bits << ","
-        << name_of(w.kernel) << "\", instructions() - begin, "
-        << layer_.inputs * layer_.outputs << "u, sums_" << i << ", " << sums.size() << "u);\n}\n";
+        << "  const uint32_t begin = instructions();\n  " << call << "\n  return report(\""
+        << layer_.inputs << "," << layer_.outputs << "," << bits << "," << name_of(w.kernel)
+        << "\", instructions() - begin, " << layer_.inputs * layer_.outputs << "u, sums_" << i
+        << ", " << sums.size() << "u);\n}\n";
   }
 
   std::ostream& to_;
@@ -229,9 +229,9 @@ int write(const std::filesystem::path& texts, const std::filesystem::path& folde
   std::filesystem::create_directories(folder);
   std::ofstream to(folder / "main.c");
   to << kHead;
-  for (const char* name : {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
-                           "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table",
-                           "bytes"}) {
+  for (const char* name :
+       {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
+        "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table", "bytes"}) {
     to << text_of(texts / (std::string(name) + ".c"));
   }
   to << kReport;

@@ -42,9 +42,10 @@ std::string file_text(const std::filesystem::path& path) {
 
 std::string source() {
   std::string text = "#include <stdint.h>\n#include <string.h>\n";
-  for (const char* name : {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
-                           "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table",
-                           "bytes", "window", "gather_bits", "gather_bytes"}) {
+  for (const char* name :
+       {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
+        "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table", "bytes", "window",
+        "gather_bits", "gather_bytes"}) {
     text += file_text(std::filesystem::path(HALFTONE_C_TEXTS) / (std::string(name) + ".c"));
   }
   return text + kTable;

@@ -25,8 +25,7 @@ struct CompiledTexts {
   void (*signs)(const std::uint32_t* x, std::uint32_t words, std::uint32_t total,
                 const std::uint32_t* w, std::uint32_t columns, std::int32_t* sums);
   std::uint32_t (*digits)(const std::uint32_t* first, const std::uint32_t* second,
-                          std::uint32_t words, const std::int8_t* multiples,
-                          std::uint32_t* digits);
+                          std::uint32_t words, const std::int8_t* multiples, std::uint32_t* digits);
   void (*planes)(const std::uint32_t* x, std::uint32_t words, std::uint32_t reach,
                  std::uint32_t total, const std::uint32_t* w, std::uint32_t columns,
                  std::int32_t* sums);
@@ -34,13 +33,12 @@ struct CompiledTexts {
   void (*gather_bits)(const std::uint32_t* x, std::uint32_t planes, const Window* at,
                       std::int32_t oy, std::int32_t ox, std::uint32_t first, std::uint32_t count,
                       std::uint32_t* to);
-  void (*gather_bytes)(const std::int8_t* x, std::int8_t outside, const Window* at,
-                       std::int32_t oy, std::int32_t ox, std::uint32_t first, std::uint32_t count,
-                       std::int8_t* to);
+  void (*gather_bytes)(const std::int8_t* x, std::int8_t outside, const Window* at, std::int32_t oy,
+                       std::int32_t ox, std::uint32_t first, std::uint32_t count, std::int8_t* to);
 };
 
-/// Compiles all files of text/ that multiply or gather as strict C99, where undefined behaviour ends
-/// the program. The library stays open until the program ends.
+/// Compiles all files of text/ that multiply or gather as strict C99, where undefined behaviour
+/// ends the program. The library stays open until the program ends.
 /// @param compiler  a command
 /// @return null if there is no such command
 /// @throws Error kInternal if it finds fault with the texts

@@ -14,20 +14,20 @@ struct Cost {
   double per_input;
 };
 
-/// Of each core, in the order of Kernel. Measured of 64 and 256 inputs, 8 and 32 outputs; the formula
-/// is within 28% for kBits, 13% for kSigns and 6% for the others.
+/// Of each core, in the order of Kernel. Measured of 64 and 256 inputs, 8 and 32 outputs; the
+/// formula is within 28% for kBits, 13% for kSigns and 6% for the others.
 using Costs = std::array<Cost, kNumKernels>;
 constexpr std::array<Costs, kCoreNames.size()> kCosts = {{
     // m0
     {{
-        {0.423, 68, 5.4},  // bits
-        {0.668, 52, 4.1},  // signs
-        {1.190, 38, 9.4},  // planes
+        {0.423, 68, 5.4},   // bits
+        {0.668, 52, 4.1},   // signs
+        {1.190, 38, 9.4},   // planes
         {2.521, 70, 13.0},  // levels_1
         {5.532, 61, 13.0},  // levels_1_1
         {2.619, 69, 12.7},  // levels_2
         {3.247, 71, 12.9},  // levels_4
-        {7.823, 67, 5.6},  // level_table
+        {7.823, 67, 5.6},   // level_table
         {4.649, 62, 12.2},  // bytes
     }},
     // m3

@@ -13,7 +13,8 @@ TEST(KernelCosts, CoresHaveNames) {
   EXPECT_EQ(name_of(Core::kM4), "m4");
 }
 
-// Figures that `scripts/microcontrollers.sh` printed for products that the costs were not fitted to.
+// Figures that `scripts/microcontrollers.sh` printed for products that the costs were not fitted
+// to.
 TEST(KernelCosts, PredictOtherProducts) {
   const auto expect = [](Kernel kernel, Core core, const Product& product, double measured) {
     EXPECT_NEAR(instructions(kernel, core, product), measured, 0.1 * measured);

@@ -60,8 +60,7 @@ std::uint32_t word_of_planes(const numerics::BitPlanes& codes, std::size_t colum
   std::uint32_t word = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     for (std::size_t c = 0; c < 2 * kColumns; ++c) {
-      const bool bit =
-          bit_of(codes, column + c % kColumns, input + 8 * (3 - i) + c / kColumns);
+      const bool bit = bit_of(codes, column + c % kColumns, input + 8 * (3 - i) + c / kColumns);
       word |= std::uint32_t{bit} << (8 * i + c);
     }
   }
@@ -112,9 +111,8 @@ PackedWeights pack_planes(const numerics::BitPlanes& codes) {
   return pack_columns(Kernel::kPlanes, codes, 2, word_of_planes);
 }
 
-PackedWeights pack_digits(const numerics::BitPlanes& codes,
-                          std::span<const numerics::Digit> digits, std::size_t x_planes,
-                          Core core) {
+PackedWeights pack_digits(const numerics::BitPlanes& codes, std::span<const numerics::Digit> digits,
+                          std::size_t x_planes, Core core) {
   static_assert(numerics::kMaxReach <= 7, "the sums of kPlanes fit a byte");
   const bool is_planes = std::ranges::all_of(
       digits, [](const numerics::Digit& digit) { return digit.num_planes() == 1; });

@@ -27,8 +27,8 @@ inline constexpr std::size_t kMaxCountedInputs = 32767;
 /// Bit planes, 32 inputs to a word: [outputs, planes, words].
 PackedWeights pack_bits(const numerics::BitPlanes& codes);
 
-/// The columns of kSigns and of kPlanes: the planes of output 0, those of output 1, ..., and zeros up
-/// to a multiple of four.
+/// The columns of kSigns and of kPlanes: the planes of output 0, those of output 1, ..., and zeros
+/// up to a multiple of four.
 std::size_t padded_columns(const numerics::BitPlanes& codes);
 
 /// @throws Error kUnsupported if there are more than kMaxCountedInputs
@@ -39,9 +39,8 @@ PackedWeights pack_planes(const numerics::BitPlanes& codes);
 /// instructions(). kSigns needs digits of a plane each, and kPlanes digits of at most 7.
 /// @param digits    sums of bit planes of the inputs that are multiplied together
 /// @param x_planes  bit planes of the inputs
-PackedWeights pack_digits(const numerics::BitPlanes& codes,
-                          std::span<const numerics::Digit> digits, std::size_t x_planes,
-                          Core core = Core::kM4);
+PackedWeights pack_digits(const numerics::BitPlanes& codes, std::span<const numerics::Digit> digits,
+                          std::size_t x_planes, Core core = Core::kM4);
 
 /// Weights for inputs of 8 bits: the integers 2 u - steps of kernels::weight_grid(). Of kLevels1,
 /// kLevels2, kLevels11, kLevels4 and kLevelTable, those that can hold the levels of all rows, it

@@ -132,8 +132,8 @@ PackedWeights pack_sums(const numerics::BitPlanes& codes,
                         const numerics::MatrixEncoding& encoding) {
   PackedWeights packed{Kernel::kLevels11, {}};
   for (std::size_t o = 0; o < codes.rows; ++o) {
-    const auto k = numerics::integer_coefficients(encoding.basis(o, 0, codes.cols),
-                                                  encoding.weight_steps());
+    const auto k =
+        numerics::integer_coefficients(encoding.basis(o, 0, codes.cols), encoding.weight_steps());
     packed.words.push_back(halves(2 * k[0], 2 * k[1]));
   }
   const auto bit_of = [&](std::size_t column, std::size_t k) {
@@ -218,8 +218,7 @@ PackedWeights pack_levels(const numerics::BitPlanes& codes,
   const Product product{.inputs = codes.cols, .outputs = codes.rows};
   std::array kernels = {Kernel::kLevels1, Kernel::kLevels2, Kernel::kLevels11, Kernel::kLevels4,
                         Kernel::kLevelTable};
-  std::ranges::stable_sort(kernels, {},
-                           [&](Kernel k) { return instructions(k, core, product); });
+  std::ranges::stable_sort(kernels, {}, [&](Kernel k) { return instructions(k, core, product); });
   for (const Kernel kernel : kernels) {
     if (auto packed = pack_levels_for(kernel, codes, encoding)) return *std::move(packed);
   }

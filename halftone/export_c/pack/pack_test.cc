@@ -146,8 +146,8 @@ TEST_P(CTexts, LargestDigitsAndManyInputsFit) {
   const auto planes = pack_bits(x).words;
   constexpr std::array<std::int8_t, 2> kMultiples = {2, 5};
   std::vector<std::uint32_t> digits(8 * std::size_t{words});
-  const std::uint32_t total = texts_->digits(planes.data(), planes.data() + words, words,
-                                             kMultiples.data(), digits.data());
+  const std::uint32_t total =
+      texts_->digits(planes.data(), planes.data() + words, words, kMultiples.data(), digits.data());
   std::array<std::int32_t, 4> sums{};
   texts_->planes(digits.data(), words, 7, total, pack_planes(x).words.data(), 4, sums.data());
   EXPECT_EQ(total, 7U * 32767U);
@@ -203,9 +203,8 @@ std::vector<std::int8_t> random_bytes(Random& random, std::size_t count, bool ex
   return bytes;
 }
 
-constexpr std::array<Kernel, 5> kLevelKernels = {Kernel::kLevels1, Kernel::kLevels11,
-                                                 Kernel::kLevels2, Kernel::kLevels4,
-                                                 Kernel::kLevelTable};
+constexpr std::array<Kernel, 5> kLevelKernels = {
+    Kernel::kLevels1, Kernel::kLevels11, Kernel::kLevels2, Kernel::kLevels4, Kernel::kLevelTable};
 
 /// The products with each kernel that can hold the levels, against level_matmul_reference().
 /// @return these kernels
@@ -312,7 +311,8 @@ TEST_P(CTexts, WindowsAreGathered) {
   Random random(8);
   for (const std::int32_t channels : {3, 16, 33, 64}) {
     const Window at{5, 4, channels, 3, 4, 1, 3, 2, 2, 1, 1, 2, 1, 1};
-    const BitPlanes bits = numerics::random_planes(random, 20, static_cast<std::size_t>(channels), 2);
+    const BitPlanes bits =
+        numerics::random_planes(random, 20, static_cast<std::size_t>(channels), 2);
     const std::vector<std::int8_t> bytes =
         random_bytes(random, 20 * static_cast<std::size_t>(channels), false);
     const std::uint32_t first = u32(bits.cols) / 3;
