@@ -37,6 +37,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::size_t code_bytes = 0;      ///< an estimate for Cortex-M with -Os
     std::size_t arena_bytes = 0;     ///< of RAM: values and scratch; a stack comes on top
 
+    /// Weights, tables and code.
     [[nodiscard]] std::size_t flash_bytes() const {
       return weight_bytes + table_bytes + code_bytes;
     }
