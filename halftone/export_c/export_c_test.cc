@@ -39,7 +39,7 @@ TEST(ExportC, RefusesNamesAndNumbers) {
     expect_error(ErrorKind::kUsage, "expected a C identifier",
                  [&] { export_network(dense(), {.name = name}); });
   }
-  for (const std::uint64_t vectors : {0, 101}) {
+  for (const std::uint64_t vectors : {0U, 101U}) {
     expect_error(ErrorKind::kUsage, "vectors: expected 1 to 100",
                  [&] { export_network(dense(), {.vectors = vectors}); });
   }

@@ -91,16 +91,28 @@ void Scope::refuse(const std::string& reason) const {
   fail(ErrorKind::kUnsupported, ir::describe(what_.node) + ": C has no kernel for " + reason);
 }
 
+namespace {
+
+/// What helps where codes are not int8.
+std::string help_for(const ir::ValueType& type) {
+  if (!type.is_dense(ir::ElementType::kUint8)) return "";
+  return "; 'quantize --full-integer' to a .tflite file has int8";
+}
+
+}  // namespace
+
 void Scope::require_input(std::size_t i, ir::ElementType element, const std::string& what) const {
   if (constant(i) != nullptr) refuse(what + " being constant");
   if (!input(i).is_dense(element)) {
-    refuse(what + " " + input(i).to_string() + ", only for " + std::string(to_string(element)));
+    refuse(what + " " + input(i).to_string() + ", only for " + std::string(to_string(element)) +
+           help_for(input(i)));
   }
 }
 
 void Scope::require_output(ir::ElementType element) const {
   if (output().is_dense(element)) return;
-  refuse("the output " + output().to_string() + ", only for " + std::string(to_string(element)));
+  refuse("the output " + output().to_string() + ", only for " + std::string(to_string(element)) +
+         help_for(output()));
 }
 
 void Scope::reads(std::string name, std::size_t input) {

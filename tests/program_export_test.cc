@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// `export --target c` as users call it: what it writes, prints and refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/program.h"
+
+namespace halftone {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class ProgramExport : public Program {
+ protected:
+  /// Exports to the folder `c`.
+  [[nodiscard]] Outcome export_c(const std::string& model, const std::string& more = "") const {
+    return run("export '" + model + "' -o '" + path("c") + "' --target c " + more);
+  }
+
+  /// Compiles what is in the folder and runs its test.
+  void expect_runs() const {
+    if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+    const std::string command = "cd '" + path("c") +
+                                "' && cc -std=c99 -O1 -ffp-contract=off -Wall -Wextra -Wconversion "
+                                "-pedantic -Werror *.c -o ../program && ../program > ../printed";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    EXPECT_THAT(text_of(path("printed")), HasSubstr(" 0 wrong outputs\n"));
+  }
+
+  void expect_error(const Outcome& outcome, int code, const std::string& text) const {
+    EXPECT_EQ(outcome.code, code);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  }
+};
+
+TEST_F(ProgramExport, WritesNetworksOfFewBits) {
+  for (const char* bits : {"1", "2", "3"}) {
+    const std::string model = path("m.circle");
+    ASSERT_EQ(run("quantize " + kModel + " -o " + model + " --data " + kExample +
+                  " --limit 50 --weight-bits " + bits + " --activation-bits " + bits)
+                  .code,
+              0);
+    const Outcome outcome = export_c(model, "--name digits");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("flash: "));
+    EXPECT_THAT(outcome.out, HasSubstr("RAM: "));
+    expect_runs();
+  }
+}
+
+TEST_F(ProgramExport, WritesPublishedNetworksOfIntegers) {
+  const char* set = std::getenv("HALFTONE_DATA");
+  const std::filesystem::path data =
+      set != nullptr ? set : std::filesystem::path(HALFTONE_SOURCE_DIR) / "../shared/data";
+  // TensorFlow Lite Micro's arenas for them: 768, 49152, 16000 and 73728 bytes.
+  const std::pair<const char*, std::size_t> networks[] = {{"toycar_autoencoder_int8.tflite", 768},
+                                                          {"resnet8_cifar10_int8.tflite", 49152},
+                                                          {"kws_dscnn_int8.tflite", 16000},
+                                                          {"vww_mobilenet_int8.tflite", 73728}};
+  for (const auto& [name, arena] : networks) {
+    const std::filesystem::path model = data / "models" / name;
+    if (!std::filesystem::exists(model)) GTEST_SKIP() << "needs " << model;
+    const Outcome outcome = export_c(model.string(), "--json");
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const Json json = Json::parse(outcome.out);
+    EXPECT_LE(json["ram"]["bytes"], arena) << name;
+    EXPECT_LE(json["flash"]["code"], 16384) << name;
+    EXPECT_EQ(json["flash"]["bytes"], json["flash"]["weights"].get<int>() +
+                                          json["flash"]["tables"].get<int>() +
+                                          json["flash"]["code"].get<int>());
+    expect_runs();
+  }
+}
+
+TEST_F(ProgramExport, ReplacesWhatAnEarlierExportMadeAndNothingElse) {
+  EXPECT_EQ(export_c(kModel).code, 0);
+  const std::string once = text_of(path("c/net.c"));
+  std::ofstream(path("c/notes.txt")) << "mine\n";
+  EXPECT_EQ(export_c(kModel).code, 0);
+  EXPECT_EQ(text_of(path("c/net.c")), once);
+  EXPECT_EQ(text_of(path("c/notes.txt")), "mine\n");
+  std::ofstream(path("c/main.c")) << "int main(void) { return 0; }\n";
+  std::filesystem::remove(path("c/net.c"));
+  expect_error(export_c(kModel), 2, "main.c: was not made by an earlier export");
+  EXPECT_FALSE(std::filesystem::exists(path("c/net.c")));
+}
+
+TEST_F(ProgramExport, RefusesFoldersOfOthers) {
+  std::filesystem::create_directory(path("c"));
+  std::ofstream(path("c/README.md")) << "# Mine\n";
+  expect_error(export_c(kModel), 2, "has files, and none of an earlier export");
+  EXPECT_EQ(text_of(path("c/README.md")), "# Mine\n");
+  std::filesystem::remove_all(path("c"));
+  std::ofstream(path("c")) << "a file\n";
+  expect_error(export_c(kModel), 2, "expected a folder");
+}
+
+TEST_F(ProgramExport, RefusesWhatDoesNotFit) {
+  expect_error(export_c(kModel, "--ram 5K"), 4, "the arena takes 5936 bytes, allowed are 5120");
+  expect_error(export_c(kModel, "--name 2net"), 2, "expected a C identifier");
+  expect_error(export_c(kModel, "--vectors 1000"), 2, "vectors: expected 1 to 100");
+  expect_error(run("export " + kModel + " -o " + path("c") + " --target vhdl"), 2, "--target");
+  expect_error(export_c(path("missing.onnx")), 3, "missing.onnx");
+  EXPECT_FALSE(std::filesystem::exists(path("c")));
+}
+
+}  // namespace
+}  // namespace halftone
