@@ -106,7 +106,7 @@ TEST_F(ProgramExport, RefusesFoldersOfOthers) {
 }
 
 TEST_F(ProgramExport, RefusesWhatDoesNotFit) {
-  expect_error(export_c(kModel, "--ram 5K"), 4, "the arena takes 5936 bytes, allowed are 5120");
+  expect_error(export_c(kModel, "--ram 5000"), 4, "the arena takes 5936 bytes, allowed are 5000");
   expect_error(export_c(kModel, "--name 2net"), 2, "expected a C identifier");
   expect_error(export_c(kModel, "--vectors 1000"), 2, "vectors: expected 1 to 100");
   expect_error(run("export " + kModel + " -o " + path("c") + " --target vhdl"), 2, "--target");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of codes of few bits, and of float32, as C give the bits of the runtime.
+#include <utility>
+
 #include "halftone/export_c/testing.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/testing.h"
@@ -19,14 +21,12 @@ TEST_F(CodeExport, LayersOfAllBits) {
   const auto cases = runtime::testing::layer_cases();
   for (const LayerCase& layer : cases) {
     if (layer.name.find("Full") != 0 && layer.name.find("Conv") != 0) continue;
-    for (const int w_bits : {1, 2, 3, 4, 8}) {
-      for (const int x_bits : {1, 2, 3, 4, 8}) {
-        SCOPED_TRACE(layer.name + " " + std::to_string(w_bits) + " " + std::to_string(x_bits));
-        const ir::Graph graph = runtime::testing::graph_of(layer, w_bits, x_bits);
-        const auto arithmetic = ir::arithmetic_of(graph, runtime::testing::layer_of(graph));
-        if (arithmetic == ir::Arithmetic::kFloat) continue;
-        expect_runs(graph);
-      }
+    for (const auto& [w_bits, x_bits] :
+         {std::pair{1, 1}, {2, 2}, {2, 1}, {1, 4}, {3, 3}, {1, 8}, {2, 8}, {4, 8}, {8, 8}}) {
+      SCOPED_TRACE(layer.name + " " + std::to_string(w_bits) + " " + std::to_string(x_bits));
+      const ir::Graph graph = runtime::testing::graph_of(layer, w_bits, x_bits);
+      const auto arithmetic = ir::arithmetic_of(graph, runtime::testing::layer_of(graph));
+      if (arithmetic != ir::Arithmetic::kFloat) expect_runs(graph);
     }
   }
 }
