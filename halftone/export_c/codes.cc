@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as codes of few bits.
+#include <algorithm>
 #include <vector>
 
 #include "halftone/export_c/write_layers.h"
@@ -20,9 +21,13 @@ void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
                                                          : static_cast<std::int8_t>(code));
   }
   const std::string thresholds = scope.array<float>("thresholds", table.thresholds(), true);
-  const std::string names = scope.array<std::int8_t>("codes", codes, true);
+  const bool is_plain =
+      std::ranges::adjacent_find(codes, [](int a, int b) { return b != a + 1; }) == codes.end();
+  const std::string names = is_plain ? "0" : scope.array<std::int8_t>("codes", codes, true);
   scope.line("static const ht_encoder encoder = {" +
-             arguments(thresholds, names, table.thresholds().size()) + "};");
+             arguments(thresholds, names, static_cast<int>(is_plain ? codes.front() : 0),
+                       table.thresholds().size()) +
+             "};");
 }
 
 bool write_encode(Scope& scope) {

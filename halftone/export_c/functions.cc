@@ -8,6 +8,7 @@
 #include "halftone/base/elementary.h"
 #include "halftone/export_c/requantizing.h"
 #include "halftone/export_c/write_layers.h"
+#include "halftone/runtime/statistics/statistics.h"
 
 namespace halftone::export_c {
 namespace {
@@ -66,18 +67,48 @@ void write_softmax(Scope& scope, const ir::Softmax& op) {
   scope.call("softmax_i8", arguments("x", x.rows, x.cols, name, "y"));
 }
 
+/// The zero point of a table of q - zero.
+std::int32_t zero_of(const Scope& scope, const ir::Lookup& lookup) {
+  constexpr std::int32_t kLowestCode = -128;
+  const std::int32_t zero = kLowestCode - lookup.table.front();
+  for (std::size_t i = 0; i < lookup.table.size(); ++i) {
+    if (lookup.table[i] == static_cast<std::int32_t>(i) + kLowestCode - zero) continue;
+    scope.refuse("this table of integers");
+  }
+  return zero;
+}
+
+void write_product(Scope& scope) {
+  const NodeToWrite& what = scope.what();
+  add_codes(scope, *what.requantize);
+  scope.call("multiply_i8",
+             arguments("a", zero_of(scope, *what.a_integers), "b", zero_of(scope, *what.b_integers),
+                       scope.output().shape.element_count(), "&codes", "y"));
+}
+
+void write_mean(Scope& scope, const ir::Reduce& op) {
+  scope.require_input(0, ir::ElementType::kInt8, "the input");
+  scope.require_output(ir::ElementType::kInt8);
+  const auto view = runtime::joined_axes(scope.input(0).shape, op.axes);
+  if (op.kind != ir::ReduceKind::kSum || !view) scope.refuse("other than sums of adjacent axes");
+  scope.reads("x", 0);
+  scope.writes("y");
+  add_codes(scope, *scope.what().requantize);
+  scope.call("mean_i8", arguments("x", zero_of(scope, *scope.what().a_integers), view->outer,
+                                  view->extent, view->inner, "&codes", "y"));
+}
+
 }  // namespace
 
 bool write_pair(Scope& scope) {
+  if (const auto* reduce = scope.op<ir::Reduce>();
+      reduce != nullptr && scope.what().a_integers != nullptr) {
+    write_mean(scope, *reduce);
+    return true;
+  }
   const auto* binary = scope.op<ir::Binary>();
   const NodeToWrite& what = scope.what();
   if (binary == nullptr || what.a_integers == nullptr) return false;
-  const auto a = sum_operand(what.a_integers->table);
-  const auto b = sum_operand(what.b_integers->table);
-  const bool is_sum = binary->kind == ir::BinaryKind::kAdd;
-  if (!a || !b || (!is_sum && binary->kind != ir::BinaryKind::kSub)) {
-    scope.refuse("this function of two codes, only for sums and differences");
-  }
   scope.require_input(0, ir::ElementType::kInt8, "the first operand");
   scope.require_input(1, ir::ElementType::kInt8, "the second operand");
   scope.require_output(ir::ElementType::kInt8);
@@ -85,6 +116,16 @@ bool write_pair(Scope& scope) {
   scope.reads("a", 0);
   scope.reads("b", 1);
   scope.writes("y");
+  if (binary->kind == ir::BinaryKind::kMul) {
+    write_product(scope);
+    return true;
+  }
+  const auto a = sum_operand(what.a_integers->table);
+  const auto b = sum_operand(what.b_integers->table);
+  const bool is_sum = binary->kind == ir::BinaryKind::kAdd;
+  if (!a || !b || (!is_sum && binary->kind != ir::BinaryKind::kSub)) {
+    scope.refuse("this function of two codes, only for sums, differences and products");
+  }
   scope.line(operand_line("of_a", *a));
   scope.line(operand_line("of_b", *b));
   add_codes(scope, *what.requantize);

@@ -125,6 +125,30 @@ TEST_F(IntegerExport, SumsAndDifferencesOfCodes) {
   }
 }
 
+ir::Lookup centred(std::int32_t zero) {
+  ir::Lookup lookup{ElementType::kInt32, {}};
+  for (std::int32_t q = -128; q < 128; ++q) lookup.table.push_back(q - zero);
+  return lookup;
+}
+
+TEST_F(IntegerExport, ProductsAndMeansOfCodes) {
+  const ValueId x = input({1, 4, 5, 6});
+  const ValueId y = graph_.add_input("y", ir::dense_type(ElementType::kInt8, {1, 4, 5, 6}));
+  const ValueId a = graph_.add_node("a", centred(-5), {x});
+  const ValueId b = graph_.add_node("b", centred(31), {y});
+  const ValueId product = graph_.add_node("product", ir::Binary{ir::BinaryKind::kMul, {}}, {a, b});
+  ir::Requantize codes{{0.0123}, 7};
+  codes.rounding = ir::CodeRounding::kTwice;
+  graph_.add_output(graph_.add_node("codes", codes, {product}));
+  const ValueId sums =
+      graph_.add_node("sums", ir::Reduce{ir::ReduceKind::kSum, {1, 2}, false}, {a});
+  ir::Requantize mean{{1.234}, -9};
+  mean.rounding = ir::CodeRounding::kTwice;
+  mean.count = 20;
+  graph_.add_output(graph_.add_node("mean", mean, {sums}));
+  expect_runs(graph_);
+}
+
 TEST_F(IntegerExport, MovesOfBytes) {
   const ValueId x = input({1, 3, 4, 5});
   const ValueId turned = graph_.add_node("turned", ir::Transpose{{0, 3, 1, 2}}, {x});

@@ -2,6 +2,7 @@
 #include "halftone/export_c/program.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -34,8 +35,12 @@ class Fuser {
       NodeToWrite what{graph_, node, layouts_};
       what.inputs = node.inputs;
       what.output = node.output;
-      if (!fuse_pair(what)) fuse_layer(what);
+      if (!fuse_integers(what)) fuse_layer(what);
       all.push_back(std::move(what));
+    }
+    for (const auto& [table, readers] : tables_) {
+      const bool is_seen = std::ranges::count(graph_.outputs(), table) != 0;
+      if (!is_seen && graph_.consumers(table).size() == readers.size()) absorbed_.insert(table);
     }
     std::vector<NodeToWrite> written;
     for (NodeToWrite& what : all) {
@@ -74,30 +79,27 @@ class Fuser {
     return lookup != nullptr && lookup->element == ir::ElementType::kInt32 ? &node : nullptr;
   }
 
-  [[nodiscard]] bool is_read_only_by(ValueId value, const ir::Node& reader) const {
-    const std::vector<NodeId> readers = graph_.consumers(value);
-    return std::ranges::count(graph_.outputs(), value) == 0 && readers.size() == 1 &&
-           graph_.node(readers.front()).output == reader.output;
-  }
-
-  bool fuse_pair(NodeToWrite& what) {
-    if (!std::holds_alternative<ir::Binary>(what.node.op)) return false;
+  /// A Binary, or the sum of a Reduce, between tables of integers and a Requantize.
+  bool fuse_integers(NodeToWrite& what) {
+    const bool is_pair = std::holds_alternative<ir::Binary>(what.node.op);
+    if (!is_pair && !std::holds_alternative<ir::Reduce>(what.node.op)) return false;
     const ir::Node* a = lookup_before(what.node.inputs[0]);
-    const ir::Node* b = lookup_before(what.node.inputs[1]);
+    const ir::Node* b = is_pair ? lookup_before(what.node.inputs[1]) : a;
     const ir::Node* requantize = requantize_behind(what.node.output);
     if (a == nullptr || b == nullptr || requantize == nullptr) return false;
     what.a_integers = &std::get<ir::Lookup>(a->op);
     what.b_integers = &std::get<ir::Lookup>(b->op);
-    what.inputs = {a->inputs[0], b->inputs[0]};
-    for (const ir::Node* each : {a, b}) {
-      if (is_read_only_by(each->output, what.node)) absorbed_.insert(each->output);
-    }
+    what.inputs = {a->inputs[0]};
+    if (is_pair) what.inputs.push_back(b->inputs[0]);
+    tables_[a->output].insert(what.node.output);
+    tables_[b->output].insert(what.node.output);
     absorb(what, *requantize);
     return true;
   }
 
   const ir::Graph& graph_;
   std::span<const runtime::CodeLayout> layouts_;
+  std::map<ValueId, std::set<ValueId>> tables_;  ///< outputs of Lookups that readers include
   std::set<ValueId> absorbed_;  ///< outputs of nodes without a function of their own
 };
 

@@ -12,7 +12,7 @@ namespace halftone::export_c {
 
 bool write_integer_layer(Scope& scope);  ///< FullyConnected and Conv of int8
 bool write_pool(Scope& scope);           ///< Pool of int8
-bool write_pair(Scope& scope);           ///< Binary of two codes, with its conversions
+bool write_pair(Scope& scope);           ///< Binary and Reduce of codes, with their conversions
 bool write_function(Scope& scope);       ///< Lookup, conversions, Softmax
 bool write_move(Scope& scope);           ///< Concat, Pad, Transpose, Slice
 bool write_encode(Scope& scope);         ///< Encode

@@ -1,7 +1,8 @@
 /* Levels of numbers: how many of these ascending thresholds are below; each level has a code. */
 typedef struct {
   const float *thresholds;
-  const int8_t *codes;
+  const int8_t *codes; /* or null: the level plus `first` */
+  int32_t first;
   int32_t count; /* of thresholds */
 } ht_encoder;
 
@@ -15,5 +16,5 @@ static int8_t ht_code_of(float x, const ht_encoder *how) {
       high = middle;
     }
   }
-  return how->codes[low];
+  return how->codes ? how->codes[low] : (int8_t)(low + how->first);
 }
