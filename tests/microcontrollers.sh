@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The products of the C kernels have the right sums on every emulated microcontroller.
-#   tests/microcontrollers.sh PROGRAM    PROGRAM is microcontroller_products
+# On every emulated microcontroller, the products of the C kernels have the right sums, and the
+# bundled network in two bits the outputs of the runtime.
+#   tests/microcontrollers.sh PRODUCTS HALFTONE    the programs microcontroller_products and halftone
 # Exits with 77 where a compiler or an emulator is missing.
 set -euo pipefail
-program=$(realpath "$1")
-root=$(cd "$(dirname "$0")/.." && pwd)
+products=$(realpath "$1")
+halftone=$(realpath "$2")
+cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$program" "$root/halftone/export_c/text" "$folder" small
-"$root/scripts/microcontrollers.sh" "$folder"
+
+"$products" halftone/export_c/text "$folder/products" small
+scripts/microcontrollers.sh "$folder/products"
+
+"$halftone" quantize examples/mnist/mnist_mlp_700.onnx -o "$folder/mnist.circle" \
+  --data examples/mnist --weight-bits 2 --activation-bits 2 --quiet
+"$halftone" export "$folder/mnist.circle" -o "$folder/mnist" --target c --quiet
+scripts/microcontrollers.sh "$folder/mnist"
