@@ -179,20 +179,10 @@ TEST_P(CTexts, CountsGiveTheOutputsOfBitMatmul) {
 }
 
 LevelsFunction function_of(const CompiledTexts& texts, Kernel kernel) {
-  switch (kernel) {
-    case Kernel::kLevels1:
-      return texts.levels_1;
-    case Kernel::kLevels11:
-      return texts.levels_1_1;
-    case Kernel::kLevels2:
-      return texts.levels_2;
-    case Kernel::kLevels4:
-      return texts.levels_4;
-    case Kernel::kLevelTable:
-      return texts.level_table;
-    default:
-      return texts.bytes;
-  }
+  if (kernel == Kernel::kLevels1) return texts.levels_1;
+  if (kernel == Kernel::kLevels11) return texts.levels_1_1;
+  if (kernel == Kernel::kLevels2) return texts.levels_2;
+  return kernel == Kernel::kLevels4 ? texts.levels_4 : texts.level_table;
 }
 
 std::vector<std::int8_t> random_bytes(Random& random, std::size_t count, bool extreme) {
