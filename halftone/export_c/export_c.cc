@@ -45,7 +45,7 @@ void check(const v0::ExportCOptions& options) {
   }
 }
 
-v0::CExport sizes_of(const Program& program, const std::string& name) {
+v0::CExport sizes_of(const Program& program) {
   v0::CExport sizes;
   for (const PlacedLayer& placed : program.layers) {
     v0::CLayer layer{placed.layer.name, placed.layer.op, placed.layer.kernel};
@@ -57,7 +57,7 @@ v0::CExport sizes_of(const Program& program, const std::string& name) {
     sizes.table_bytes += layer.table_bytes;
     sizes.layers.push_back(std::move(layer));
   }
-  sizes.code_bytes = code_bytes(program, name);
+  sizes.code_bytes = code_bytes(program);
   sizes.arena_bytes = program.arena_bytes;
   return sizes;
 }
@@ -76,7 +76,7 @@ void check_ram(const v0::CExport& sizes, std::uint64_t limit) {
 CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options) {
   check(options);
   const Program program = make_program(graph, options.name);
-  CSources sources{{}, sizes_of(program, options.name)};
+  CSources sources{{}, sizes_of(program)};
   check_ram(sources.report, options.ram_bytes);
   const FileContext context{program, options.name, sources.report};
   const std::string& name = options.name;

@@ -118,10 +118,11 @@ std::string upper(const std::string& name) {
   return text;
 }
 
-std::size_t code_bytes(const Program& program, const std::string& name) {
+std::size_t code_bytes(const Program& program) {
   constexpr std::size_t kKernelPercent = 22;
   constexpr std::size_t kLayerPercent = 18;
   const v0::CExport sizes;
+  const std::string name = "net";
   const FileContext context{program, name, sizes};
   std::size_t kernels = 0;
   for (const EmbeddedText* each : with_needs(texts_of(program))) {

@@ -31,7 +31,7 @@ std::string vectors_text(const FileContext& context,
 
 /// An estimate of the code, compiled with -Os for Cortex-M: characters of kernels and of layers,
 /// times the bytes that those of 15 networks took; within 30 %.
-std::size_t code_bytes(const Program& program, const std::string& name);
+std::size_t code_bytes(const Program& program);
 
 /// A text that a comment of C may contain, in one line of ASCII.
 std::string in_comment(const std::string& text);
