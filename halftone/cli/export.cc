@@ -45,16 +45,19 @@ void add_export(CLI::App& app, Action& action) {
       ->check(read_path());
   verb->add_option("-o,--output", options->folder,
                    "Folder to write, new or of an earlier export; others' files stay")
-      ->required();
+      ->required()
+      ->check(written_path("FOLDER"));
   verb->add_option("--target", options->target, "What to write: c, C99 that needs nothing")
       ->required()
       ->check(CLI::IsMember({"c"}));
-  verb->add_option("--name", options->how.name, "Of files, functions and types in C (default net)");
+  verb->add_option("--name", options->how.name, "Of files, functions and types in C (default net)")
+      ->check(some_text("NAME"));
   verb->add_option("--ram", options->how.ram_bytes,
                    "Fail if values and scratch need more bytes than this, such as 64K")
       ->transform(byte_count());
   verb->add_option("--vectors", options->how.vectors,
-                   "Runs that the program of the test repeats (default 3)");
+                   "Runs that the program of the test repeats (default 3)")
+      ->check(whole_from(1));
   add_model_options(*verb, options->model_options);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
