@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as codes of few bits.
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "halftone/export_c/write_layers.h"
@@ -9,6 +10,16 @@
 #include "halftone/runtime/elementwise/elementwise.h"
 
 namespace halftone::export_c {
+namespace {
+
+/// An integer that is larger for larger numbers, as text/level_f32.c computes it: x > t if key(x) >
+/// key_of(t). That of -0 is the key of 0, above which no zero is.
+std::int32_t key_of(float threshold) {
+  const auto bits = std::bit_cast<std::int32_t>(threshold == 0 ? 0.0F : threshold);
+  return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+}
+
+}  // namespace
 
 void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
                  const ir::Activation& activation, runtime::CodeLayout layout) {
@@ -20,7 +31,9 @@ void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
     codes.push_back(layout == runtime::CodeLayout::kInt8 ? levels.q[code]
                                                          : static_cast<std::int8_t>(code));
   }
-  const std::string thresholds = scope.array<float>("thresholds", table.thresholds(), true);
+  std::vector<std::int32_t> keys;
+  for (const float threshold : table.thresholds()) keys.push_back(key_of(threshold));
+  const std::string thresholds = scope.array<std::int32_t>("thresholds", keys, true);
   const bool is_plain =
       std::ranges::adjacent_find(codes, [](int a, int b) { return b != a + 1; }) == codes.end();
   const std::string names = is_plain ? "0" : scope.array<std::int8_t>("codes", codes, true);
