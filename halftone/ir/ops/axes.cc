@@ -62,6 +62,10 @@ Axes mixed(const Recurrent& op, std::size_t /*rank*/) { return {1 - batch_axis(o
 /// Tokens of one run see each other through the states, but only through these.
 Axes mixed(const AppendRows& /*op*/, std::size_t /*rank*/) { return {0, 1}; }
 Axes mixed(const Attention& /*op*/, std::size_t rank) { return axes_between(1, rank); }
+Axes mixed(const FakeQuantize& op, std::size_t rank) {
+  if (op.blocks.granularity == numerics::Granularity::kTensor) return axes_between(1, rank);
+  return {rank - 1};
+}
 Axes mixed(const Rotary& /*op*/, std::size_t rank) { return {rank - 1}; }
 Axes mixed(const ExpertProduct& /*op*/, std::size_t rank) { return {rank - 1}; }
 /// Rows of one run see each other through the states.
@@ -73,6 +77,18 @@ Axes mixed(const ShortConvolution& op, std::size_t rank) {
 }
 Axes mixed(const SelectiveScan& op, std::size_t rank) { return mixed_by_recurrence(op.form, rank); }
 Axes mixed(const GatedDelta& op, std::size_t rank) { return mixed_by_recurrence(op.form, rank); }
+
+/// Whether an operator works along the axes that it names, and on no others in their order: the
+/// blocks of a FakeQuantize are rows along the last axis, or what belongs to an index of the first.
+template <typename Op>
+bool passes(const Op& /*op*/, const Axes& /*permutation*/) {
+  return true;
+}
+bool passes(const FakeQuantize& op, const Axes& permutation) {
+  const std::size_t last = permutation.size() - 1;
+  return op.blocks.granularity == numerics::Granularity::kTensor ? permutation.front() == 0
+                                                                 : permutation.back() == last;
+}
 
 /// The permutation of the remaining axes.
 /// @param removed  axes after the transpose
@@ -133,7 +149,8 @@ std::vector<std::size_t> mixed_axes(const Operator& op, std::size_t rank) {
 std::optional<BeforeTranspose> before_transpose(const Operator& op,
                                                 const std::vector<std::size_t>& permutation) {
   const AxisMap map = traits_of(op).axes;
-  if (map == AxisMap::kOther) return std::nullopt;
+  const bool may_pass = std::visit([&](const auto& held) { return passes(held, permutation); }, op);
+  if (map == AxisMap::kOther || !may_pass) return std::nullopt;
   const Axes removed = map == AxisMap::kReduced
                            ? std::visit([](const auto& held) { return named_axes(held); }, op)
                            : Axes{};

@@ -26,7 +26,8 @@ struct BeforeTranspose {
 
 /// op(transpose(x)) as transpose(op'(x)), with x transposed by `permutation`. Further inputs are
 /// transposed in the same way, except scalars.
-/// @return nothing unless the operator aligns axes: see AxisMap
+/// @return nothing unless the operator aligns axes: see AxisMap; nor where blocks of a FakeQuantize
+///         would be others
 std::optional<BeforeTranspose> before_transpose(const Operator& op,
                                                 const std::vector<std::size_t>& permutation);
 

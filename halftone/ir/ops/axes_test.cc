@@ -99,6 +99,35 @@ TEST(Axes, NothingPassesATransposeUnlessItAlignsAxes) {
   EXPECT_FALSE(before_transpose(Encode{test::odd_encoding()}, swap).has_value());
 }
 
+TEST(Axes, RoundingPassesATransposeThatKeepsItsBlocks) {
+  using numerics::Granularity;
+  for (const Granularity granularity :
+       {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+    const std::size_t group_size = granularity == Granularity::kGroup ? 2 : 0;
+    const FakeQuantize op{&numerics::find_system("int"), 4, {granularity, group_size}};
+    int passed = 0;
+    for (Axes permutation{0, 1, 2}; std::ranges::next_permutation(permutation).found;) {
+      SCOPED_TRACE(std::string(to_string(granularity)) + " after " + joined(permutation));
+      const std::vector<Tensor> x = inputs_of({op});
+      const Tensor after = test::evaluate(op, test::evaluate(Transpose{permutation}, x.front()));
+      const auto moved = before_transpose(op, permutation);
+      if (!moved.has_value()) continue;
+      ++passed;
+      const Tensor before = evaluate_on(moved->op, x);
+      EXPECT_EQ(test::numbers(test::evaluate(Transpose{moved->after}, before)),
+                test::numbers(after));
+    }
+    EXPECT_EQ(passed, 1);  // of five that are no identity: 0, 2, 1 or 1, 0, 2
+  }
+}
+
+TEST(Axes, NamesTheMixedAxesOfRounding) {
+  FakeQuantize op{&numerics::find_system("int"), 4, {numerics::Granularity::kTensor}};
+  EXPECT_THAT(mixed_axes(op, 3), ElementsAre(1u, 2u));
+  op.blocks.granularity = numerics::Granularity::kChannel;
+  EXPECT_THAT(mixed_axes(op, 3), ElementsAre(2u));
+}
+
 /// The index along an axis of each element.
 std::vector<std::size_t> indices_along(const Shape& shape, std::size_t axis) {
   std::size_t inner = 1;
