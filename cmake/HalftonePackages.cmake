@@ -71,6 +71,10 @@ foreach(library compress train spmd)
       ABOUT "This package has what CMake needs to find the component ${library}.")
   endif()
 endforeach()
+if(TARGET libhalftone_onnxruntime)
+  halftone_package(onnxruntime libhalftone-onnxruntime${soversion} SECTION libs
+    ABOUT "This package has the operators of Halftone for ONNX Runtime.")
+endif()
 include(CPack)
 
 set(packaged halftone halftone_libraries)

@@ -97,7 +97,7 @@ void add_tune_options(CLI::App& verb, TuneOptions& options);
 /// Adds --shape and --constant.
 void add_model_options(CLI::App& verb, ModelOptions& model);
 void add_data_options(CLI::App& verb, DataArguments& data, const std::string& default_split);
-/// Adds --standard and --matmul-nbits.
+/// Adds --standard, --matmul-nbits and --one-operator.
 void add_form_options(CLI::App& verb, formats::ExportOptions& form);
 /// Adds --memory, a limit for values of the calibration samples.
 void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_bytes);

@@ -25,7 +25,7 @@ formats::ImportOptions import_options(const LoadOptions& options) {
 }
 
 formats::ExportOptions export_options(const SaveOptions& options) {
-  return {options.standard, options.matmul_nbits};
+  return {options.standard, options.matmul_nbits, options.one_operator};
 }
 
 Layer layer_of(LayerInfo info) {

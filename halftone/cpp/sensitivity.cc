@@ -55,7 +55,7 @@ BudgetSettings settings_of(const Budget& budget, const BudgetOptions& options,
   settings.sensitivity = settings_of(options, raised);
   settings.tries = options.tries;
   settings.format = options.format;
-  settings.form = {options.form.standard, options.form.matmul_nbits};
+  settings.form = {options.form.standard, options.form.matmul_nbits, options.form.one_operator};
   if (needs_time(settings.budget)) measure_time(settings.sensitivity.options);
   return settings;
 }

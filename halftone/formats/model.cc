@@ -184,9 +184,12 @@ template <typename Step>
 auto with_advice(const Target& target, const ir::Graph& graph, const ExportOptions& options,
                  const Step& step) {
   return with_context(target.name, [&] {
-    if (options.is_standard() && target.format != ModelFormat::kOnnx) {
-      fail(ErrorKind::kUsage,
-           "the standard form is one of ONNX: expected a name that ends in .onnx");
+    if ((options.is_standard() || options.one_operator) && target.format != ModelFormat::kOnnx) {
+      const std::string form = options.is_standard() ? "the standard form" : "one operator";
+      fail(ErrorKind::kUsage, form + " is one of ONNX: expected a name that ends in .onnx");
+    }
+    if (options.is_standard() && options.one_operator) {
+      fail(ErrorKind::kUsage, "expected the standard form or one operator, found both");
     }
     try {
       return step();

@@ -19,6 +19,7 @@ from ._hardware import (
     estimate,
     explore,
     language_estimate,
+    measure_hardware,
 )
 from ._hardware_reports import (
     BatchSpeed,
@@ -32,7 +33,7 @@ from ._hardware_reports import (
     OperationEstimate,
     VerifiedDesign,
 )
-from ._jobs import bench, convert, evaluate, export_c, inspect
+from ._jobs import bench, convert, evaluate, export_c, inspect, onnxruntime_library
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel, LanguageModelOptions
 from ._language_distill import LanguageDistillOptions, distill_language_model
 from ._language_quantize import (
@@ -166,7 +167,9 @@ __all__ = [
     "language_sensitivity",
     "levels",
     "load",
+    "measure_hardware",
     "number_systems",
+    "onnxruntime_library",
     "quantize",
     "quantize_language_model",
     "report",

@@ -69,7 +69,7 @@ def report_texts(
     def texts() -> tuple[str, str]:
         if size is not None:
             return quantized.report(size)
-        form = native.Form(False, False)
+        form = native.Form(False, False, False)
         try:
             return quantized.report(len(quantized.network.to_bytes("circle", form)))
         except NotImplementedError:
@@ -165,6 +165,23 @@ def inspect(
     return as_model(model, example).inspect(simplified=simplified, work=work, batch=batch)
 
 
+def onnxruntime_library() -> str:
+    """The library of operators for ONNX Runtime 1.16 or later, which runs .onnx files with layers of
+    few bits, and those that Model.save(..., one_operator=True) writes:
+
+        options = onnxruntime.SessionOptions()
+        options.register_custom_ops_library(ht.onnxruntime_library())
+
+    A layer uses all cores, or as many threads as the entry "halftone.threads" of the options says
+    when they are given the library.
+
+    >>> import halftone as ht, os
+    >>> os.path.exists(ht.onnxruntime_library())
+    True
+    """
+    return os.path.abspath(native.__file__)
+
+
 @checked
 def convert(
     model: Source,
@@ -173,6 +190,7 @@ def convert(
     decoded: bool = False,
     standard: bool = False,
     matmul_nbits: bool = False,
+    one_operator: bool = False,
     shapes: Shapes | None = None,
     constants: Constants | None = None,
     example: object = None,
@@ -180,7 +198,7 @@ def convert(
     """Writes a network in the format of another file name, simplified.
 
     decoded: float32 in place of codes, with operators that every runtime has.
-    standard, matmul_nbits: as in Model.save().
+    standard, matmul_nbits, one_operator: as in Model.save().
 
     >>> import halftone as ht, os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -192,7 +210,7 @@ def convert(
         network = model._network
     else:
         network, _ = read(model, example=example, shapes=shapes, constants=constants)
-    form = native.Form(standard, matmul_nbits)
+    form = native.Form(standard, matmul_nbits, one_operator)
     return Inspection(network.convert(os.fsdecode(output), form, decoded))
 
 

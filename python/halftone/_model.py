@@ -258,18 +258,28 @@ class Model:
 
     @checked
     def save(
-        self, path: str | os.PathLike[str], *, standard: bool = False, matmul_nbits: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        standard: bool = False,
+        matmul_nbits: bool = False,
+        one_operator: bool = False,
     ) -> None:
         """Writes .circle, .tflite or .onnx, completely or not at all.
 
         standard: ONNX's own operators, which other runtimes read. matmul_nbits: the same, with
-        MatMulNBits of ONNX Runtime.
+        MatMulNBits of ONNX Runtime. one_operator: for ONNX Runtime with onnxruntime_library().
         """
-        self._network.save(os.fsdecode(path), native.Form(standard, matmul_nbits))
+        self._network.save(os.fsdecode(path), native.Form(standard, matmul_nbits, one_operator))
 
     @checked
     def to_bytes(
-        self, format: Format = "circle", *, standard: bool = False, matmul_nbits: bool = False
+        self,
+        format: Format = "circle",
+        *,
+        standard: bool = False,
+        matmul_nbits: bool = False,
+        one_operator: bool = False,
     ) -> bytes:
         """The bytes that save() writes.
 
@@ -278,7 +288,7 @@ class Model:
         >>> ht.load(model.to_bytes("onnx")).outputs == model.outputs
         True
         """
-        return self._network.to_bytes(format, native.Form(standard, matmul_nbits))
+        return self._network.to_bytes(format, native.Form(standard, matmul_nbits, one_operator))
 
     def _run_named(
         self, wanted: Sequence[str] | None, inputs: Mapping[str, ArrayLike]

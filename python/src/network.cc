@@ -132,10 +132,10 @@ void bind_network(nb::module_& module) {
   nb::class_<formats::ExportOptions>(module, "Form")
       .def(
           "__init__",
-          [](formats::ExportOptions* form, bool standard, bool matmul_nbits) {
-            new (form) formats::ExportOptions{standard, matmul_nbits};
+          [](formats::ExportOptions* form, bool standard, bool matmul_nbits, bool one_operator) {
+            new (form) formats::ExportOptions{standard, matmul_nbits, one_operator};
           },
-          nb::arg("standard"), nb::arg("matmul_nbits"));
+          nb::arg("standard"), nb::arg("matmul_nbits"), nb::arg("one_operator"));
   nb::class_<Network>(module, "Network")
       .def_static("load", load_path, nb::arg("path"), nb::arg("shapes"), nb::arg("constants"))
       .def_static("from_bytes", load_bytes, nb::arg("file"), nb::arg("name"), nb::arg("shapes"),

@@ -9,6 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/one_operator.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {
@@ -75,6 +76,7 @@ OnnxModel onnx_model(const ir::Graph& graph, const ExportOptions& options,
     note_unsupported(problems, [&] { exporter.add_output(id); });
   }
   if (!problems.empty()) fail(ErrorKind::kUnsupported, "not expressible in ONNX: " + problems);
+  if (options.one_operator) return onnx::as_one_operator(exporter.finish({}));
   return exporter.finish(external);
 }
 

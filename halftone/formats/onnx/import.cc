@@ -13,6 +13,7 @@
 #include "halftone/formats/onnx/external_data.h"
 #include "halftone/formats/onnx/layer_names.h"
 #include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/one_operator.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
 #include "halftone/ir/verify.h"
@@ -52,6 +53,17 @@ ModelProto parse(std::span<const std::byte> bytes) {
   }
   if (!model.has_graph()) fail(ErrorKind::kFormat, "expected an ONNX model, found no graph");
   return model;
+}
+
+/// The network of a model that has it as one operator.
+ModelProto network_in(const ModelProto& model) {
+  return with_context("the network in the operator",
+                      [&] { return parse(std::as_bytes(std::span(onnx::network_bytes(model)))); });
+}
+
+ModelProto parse_network(std::span<const std::byte> bytes) {
+  ModelProto model = parse(bytes);
+  return onnx::is_one_operator(model) ? network_in(model) : model;
 }
 
 void check_known(const std::string& what, std::int64_t found, std::int64_t newest) {
@@ -347,7 +359,7 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
                       const ImportOptions& options, std::set<std::string>* used,
                       std::uintmax_t* external_bytes) {
   return with_printable_errors([&] {
-    ModelProto model = parse(bytes);
+    ModelProto model = parse_network(bytes);
     onnx::ExternalData files(folder);
     const auto read = [&](const TensorProto& tensor, std::size_t needed) {
       return files.read(tensor, needed);
@@ -368,6 +380,10 @@ ir::Graph import_onnx(OnnxModel&& model) {
           std::ranges::lower_bound(model.external, offset, {}, &ExternalTensor::offset);
       return found->bytes.part(0, needed);
     };
+    if (onnx::is_one_operator(*model.message)) {
+      ModelProto inner = network_in(*model.message);
+      return build(inner, inner.ByteSizeLong(), read, {}, nullptr);
+    }
     return build(*model.message, model.message->ByteSizeLong(), read, {}, nullptr);
   });
 }
