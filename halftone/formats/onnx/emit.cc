@@ -80,7 +80,7 @@ std::optional<std::vector<std::int64_t>> numbers_of(NodeBuilder& node, const cha
 
 LayerInput layer_input(NodeBuilder& node, std::size_t i) {
   const auto* rounded = node.input_as<RoundedFloat>(i);
-  if (rounded == nullptr || rounded->is_codes) return {node.input(i), nullptr};
+  if (rounded == nullptr || rounded->is_codes()) return {node.input(i), nullptr};
   return {rounded->x, rounded->encoding};
 }
 

@@ -199,12 +199,12 @@ void add_input(ImportState& state, const ValueInfoProto& input, const ImportOpti
   const ir::Shape shape = shape_of(input, batch, options);
   const auto& type = input.type().tensor_type();
   const auto element = onnx::element_of(type.elem_type());
-  const bool exact = element && (*element == ir::ElementType::kFloat32 ||
-                                 onnx::data_type_of(*element) == type.elem_type());
-  if (!exact) {
+  if (!element) {
     fail(ErrorKind::kUnsupported, "elements of type " + onnx::data_type_name(type.elem_type()));
   }
-  state.bind(input.name(), state.graph.add_input(input.name(), ir::dense_type(*element, shape)));
+  const auto id = state.graph.add_input(input.name(), ir::dense_type(*element, shape));
+  if (onnx::narrow_bits(type.elem_type()) != 0) state.widened.emplace(id, type.elem_type());
+  state.bind(input.name(), id);
 }
 
 /// Checks a value against the known extents of an input.
@@ -238,9 +238,7 @@ void add_fixed_input(ImportState& state, const ValueInfoProto& input, const Impo
     if (type.has_shape()) check_fits(type.shape(), value);
     id = state.graph.add_constant(input.name(), std::move(value));
   }
-  const bool exact =
-      *element == ir::ElementType::kFloat32 || onnx::data_type_of(*element) == type.elem_type();
-  if (!exact) state.widened.emplace(id, type.elem_type());
+  if (onnx::narrow_bits(type.elem_type()) != 0) state.widened.emplace(id, type.elem_type());
   state.bind(input.name(), id);
 }
 

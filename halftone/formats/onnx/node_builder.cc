@@ -122,26 +122,39 @@ ir::ValueId ImportState::add_numbers(const QuantizedWeight& weight) {
 ir::ValueId ImportState::add_numbers(const RoundedFloat& rounded) {
   const ir::Value value = graph.value(rounded.x);
   const ir::Shape& shape = value.type.shape;
-  if (shape.rank() < 2 || ir::is_batch(shape.back())) {
-    fail(ErrorKind::kUnsupported, "'" + value.name + "' of " + shape.to_string() + ", rounded to " +
-                                      rounded.encoding->codebook->name() +
-                                      ": expected at least two axes, the last a number");
-  }
   const std::string name = value.name + "/rounded";
-  const bool is_matrix = shape.rank() == 2;
+  // Channels last, each with a kernel of one tap.
+  const bool has_channels = shape.rank() >= 2 && !ir::is_batch(shape.back());
+  const ir::Dim channels = has_channels ? shape.back() : 1;
+  ir::Shape image = shape;
+  if (!has_channels) image = {product_of(shape.dims()), 1, 1};
+  if (has_channels && shape.rank() == 2) image = {shape[0], 1, channels};
+  const auto reshaped = [&](ir::ValueId id, const ir::Shape& wanted) {
+    const bool same = graph.value(id).type.shape == wanted;
+    return same ? id : graph.add_node(name, ir::Reshape{wanted}, {id});
+  };
+  auto encoding = std::make_shared<numerics::MatrixEncoding>(*rounded.encoding);
   ir::ValueId x = rounded.x;
-  if (is_matrix) x = graph.add_node(name, ir::Reshape{{shape[0], 1, shape[1]}}, {x});
-  const std::size_t num_spatial = graph.value(x).type.shape.rank() - 2;
+  if (rounded.is_codes() && rounded.scale() != 1) {
+    const float one = 1;
+    const float scale = rounded.scale();
+    const auto divisor =
+        graph.add_constant(name + "/scale", ir::Tensor::from<float>({}, std::span(&scale, 1)));
+    x = graph.add_node(name + "/ratio", ir::Binary{ir::BinaryKind::kDiv, {}}, {x, divisor});
+    encoding->scales = numerics::StoredNumbers::of(std::span(&one, 1));
+  }
+  const std::size_t num_spatial = image.rank() - 2;
   std::vector<ir::Dim> dims(num_spatial + 2, 1);
-  dims[0] = shape.back();
-  charge(static_cast<std::size_t>(dims[0]) * sizeof(float));
+  dims[0] = channels;
+  charge(static_cast<std::size_t>(channels) * sizeof(float));
   ir::Tensor ones(ir::ElementType::kFloat32, ir::Shape(std::move(dims)));
   std::ranges::fill(ones.as<float>(), 1.0F);
-  ir::Conv op{ir::plain_window(num_spatial), shape.back(), {}};
+  ir::Conv op{ir::plain_window(num_spatial), channels, {}};
   op.arithmetic = ir::Arithmetic::kFloat;
-  const ir::ValueId codes = graph.add_node(name + "/encode", ir::Encode{rounded.encoding}, {x});
+  const ir::ValueId codes =
+      graph.add_node(name + "/encode", ir::Encode{std::move(encoding)}, {reshaped(x, image)});
   x = graph.add_node(name, std::move(op), {codes, graph.add_constant(name, std::move(ones))});
-  return is_matrix ? graph.add_node(name, ir::Reshape{shape}, {x}) : x;
+  return reshaped(x, shape);
 }
 
 bool ImportState::reads_halves(ir::ValueId id) const {
@@ -174,17 +187,17 @@ ir::ValueId ImportState::value(const std::string& name) {
     fail(ErrorKind::kUnsupported, "reads '" + name + "': " + unavailable->reason);
   }
   if (const auto* codes = std::get_if<FloatCodes>(&found->second)) {
-    fail(ErrorKind::kUnsupported, "reads '" + name + "', elements of type " +
-                                      data_type_name(codes->data_type) +
-                                      ": only QuantizeLinear and DequantizeLinear read them");
+    const std::int32_t data_type = codes->data_type;
+    charge(codes->codes->size() * sizeof(float));
+    const ir::ValueId id = graph.add_constant(name, numbers_of_codes(*codes->codes, data_type));
+    widened.emplace(id, data_type);
+    found->second = id;
   }
   if (const auto* rounded = std::get_if<RoundedFloat>(&found->second)) {
-    if (rounded->is_codes) {
-      fail(ErrorKind::kUnsupported, "reads '" + name + "', codes of " +
-                                        rounded->encoding->codebook->name() +
-                                        ": only DequantizeLinear reads them");
-    }
-    found->second = add_numbers(RoundedFloat(*rounded));
+    const RoundedFloat value = *rounded;
+    const ir::ValueId id = add_numbers(value);
+    if (value.is_codes()) widened.emplace(id, value.data_type);
+    found->second = id;
   }
   if (const auto* weight = std::get_if<std::shared_ptr<const QuantizedWeight>>(&found->second)) {
     found->second = add_numbers(**weight);
@@ -261,6 +274,14 @@ std::vector<ir::ValueId> NodeBuilder::inputs() {
 }
 
 const ir::ValueType& NodeBuilder::type(ir::ValueId id) const { return state_.graph.value(id).type; }
+
+std::int32_t NodeBuilder::data_type(std::size_t i) {
+  if (const auto* codes = input_as<FloatCodes>(i)) return codes->data_type;
+  if (const auto* rounded = input_as<RoundedFloat>(i)) return rounded->data_type;
+  const ir::ValueId id = input(i);
+  const auto found = state_.widened.find(id);
+  return found != state_.widened.end() ? found->second : data_type_of(type(id).encoding.element);
+}
 
 const ir::Tensor* NodeBuilder::constant(ir::ValueId id) const { return state_.tensor(id); }
 
@@ -406,13 +427,22 @@ ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
   }
   const ir::ValueType result = ir::infer_output(op, types);
   check_extents(result.shape);
+  const auto narrow = ir::traits_of(op).pattern == ir::Pattern::kMove
+                          ? state_.widened.find(inputs[0])
+                          : state_.widened.end();
+  const bool is_narrow = narrow != state_.widened.end();
+  const auto typed = [&](ir::ValueId id) {
+    if (is_narrow) state_.widened.emplace(id, narrow->second);
+    return id;
+  };
   if (auto folded = fold(op, inputs, result)) {
-    return state_.graph.add_constant(state_.graph.value(inputs[0]).name, std::move(*folded));
+    return typed(
+        state_.graph.add_constant(state_.graph.value(inputs[0]).name, std::move(*folded)));
   }
   if (std::holds_alternative<ir::Transpose>(op)) {
     if (const auto moved = transposed_storage(op, inputs[0])) return *moved;
   }
-  return state_.graph.add_node(next_name(role), std::move(op), std::move(inputs));
+  return typed(state_.graph.add_node(next_name(role), std::move(op), std::move(inputs)));
 }
 
 std::optional<ir::Tensor> NodeBuilder::fold(const ir::Operator& op,
@@ -487,6 +517,12 @@ void NodeBuilder::set_output(std::size_t i, ir::ValueId id) {
   const std::string& name = proto_.output(static_cast<int>(i));
   if (static_cast<std::size_t>(id) >= first_value_) state_.graph.rename(id, name);
   state_.bind(name, id);
+}
+
+void NodeBuilder::set_output(std::size_t i, ir::ValueId id, std::int32_t data_type) {
+  set_output(i, id);
+  const ir::ElementType element = type(id).encoding.element;
+  if (data_type_of(element) != data_type) state_.widened.emplace(id, data_type);
 }
 
 void NodeBuilder::set_output(Integers integers) {

@@ -34,12 +34,16 @@ struct FloatCodes {
   std::shared_ptr<const ir::Tensor> codes;  ///< uint8
 };
 
-/// A value rounded to a float of up to eight bits, with one scale: codes behind QuantizeLinear,
-/// numbers behind DequantizeLinear. Layers read it by an Encode, others by add_numbers().
+/// A value rounded to a float of up to eight bits, with one scale: of that type behind
+/// QuantizeLinear and Cast, numbers behind DequantizeLinear. Layers read numbers by an Encode,
+/// others by add_numbers().
 struct RoundedFloat {
   ir::ValueId x;
   std::shared_ptr<const numerics::MatrixEncoding> encoding;
-  bool is_codes;
+  std::int32_t data_type;  ///< of the file's value: FLOAT, or the type that it was rounded to
+
+  [[nodiscard]] bool is_codes() const { return data_type != onnx_pb::TensorProto::FLOAT; }
+  [[nodiscard]] float scale() const { return encoding->scales[0]; }
 };
 
 /// The meaning of a name in the file: a value of the graph, integers known during the import, or
@@ -53,7 +57,8 @@ struct ImportState {
   std::map<std::string, std::int64_t> opsets;  ///< by domain, "" for the standard operators
   std::unordered_map<std::string, Binding> bindings;
   std::map<ir::ValueId, ir::ValueId> transposed;  ///< weights with their existing transposes
-  /// Constants of integer types that Halftone lacks, with these types; they were widened.
+  /// Values of types of fewer bits that Halftone lacks, with these types: integers in eight bits,
+  /// floats as float32.
   std::map<ir::ValueId, std::int32_t> widened;
   /// Weights in the order of their layers, by what they were and the order of the axes.
   std::map<std::pair<const QuantizedWeight*, std::vector<std::size_t>>,
@@ -88,8 +93,8 @@ struct ImportState {
   /// value.
   const ir::Tensor* tensor(ir::ValueId id);
   /// Adds a rounded value as float32: layers alone read codes, so a convolution multiplies each
-  /// number by 1, which is exact.
-  /// @throws Error kUnsupported for a scalar, a vector, or a last axis that depends on the batch
+  /// number by 1, which is exact. Values of the file's float type are numbers without the scale.
+  /// @throws Error kUnsupported for two axes that depend on the batch
   ir::ValueId add_numbers(const RoundedFloat& rounded);
   /// The value of a name; integers enter the graph as a constant, weights as numbers.
   /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
@@ -131,6 +136,9 @@ class NodeBuilder {
   [[nodiscard]] const Form* input_as(std::size_t i) const;
   [[nodiscard]] const ir::ValueType& type(ir::ValueId id) const;
   [[nodiscard]] const ir::ValueType& input_type(std::size_t i) { return type(input(i)); }
+  /// The ONNX type of an input; FLOAT for all floats of 16 bits or more.
+  /// @throws Error as input()
+  [[nodiscard]] std::int32_t data_type(std::size_t i);
   /// The dense constant of a value, or null.
   [[nodiscard]] const ir::Tensor* constant(ir::ValueId id) const;
   /// @throws Error kUnsupported unless the input is a dense constant
@@ -181,6 +189,8 @@ class NodeBuilder {
   ir::ValueId as_float(ir::ValueId id);
 
   void set_output(std::size_t i, ir::ValueId id);
+  /// The same for a value of an ONNX type that may have fewer bits than its elements.
+  void set_output(std::size_t i, ir::ValueId id, std::int32_t data_type);
   void set_output(Integers integers);
   void bind_output(std::size_t i, Binding binding);
 

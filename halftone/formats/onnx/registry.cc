@@ -12,7 +12,7 @@ using Name = std::pair<std::string_view, std::string_view>;  // domain, operator
 std::map<Name, Builder> all_readers() {
   std::map<Name, Builder> table;
   for (const auto family :
-       {activation_readers(),  attention_readers(), constant_readers(),    control_readers(),
+       {activation_readers(), attention_readers(), cast_readers(), constant_readers(),    control_readers(),
         convolution_readers(), einsum_readers(),    elementwise_readers(), encoding_readers(),
         extend_readers(),      indexing_readers(),  integer_readers(),     layout_readers(),
         linear_readers(),      loss_readers(),      nbits_readers(),       normalize_readers(),

@@ -33,6 +33,9 @@ inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 /// The domain of ONNX's operators of classical machine learning.
 inline constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
+/// The domain of ONNX's operators that its next versions may change.
+inline constexpr std::string_view kPreviewDomain = "ai.onnx.preview";
+
 /// One ONNX operator in the table of its family.
 struct ReaderEntry {
   std::string_view domain;
@@ -43,6 +46,7 @@ struct ReaderEntry {
 // The operators that can be read, one table per family, in ops/FAMILY_import.cc.
 std::span<const ReaderEntry> activation_readers();
 std::span<const ReaderEntry> attention_readers();
+std::span<const ReaderEntry> cast_readers();
 std::span<const ReaderEntry> constant_readers();
 std::span<const ReaderEntry> control_readers();
 std::span<const ReaderEntry> convolution_readers();

@@ -10,6 +10,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
+#include "halftone/numerics/systems.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -162,7 +163,21 @@ ir::Tensor decode_narrow(const TensorProto& proto, const ReadExternal& external)
   return result;
 }
 
+/// The numbers of floats of up to eight bits, which float32 represents exactly.
+ir::Tensor decode_small_floats(const TensorProto& proto, const ReadExternal& external) {
+  return numbers_of_codes(decode_float_codes(proto, external), proto.data_type());
+}
+
 }  // namespace
+
+ir::Tensor numbers_of_codes(const ir::Tensor& codes, std::int32_t data_type) {
+  const auto& system = numerics::find_system(float_system(data_type));
+  const auto codebook = numerics::codebook_of(system, narrow_bits(data_type));
+  ir::Tensor numbers(ir::ElementType::kFloat32, codes.shape());
+  std::ranges::transform(codes.as<std::uint8_t>(), numbers.as<float>().begin(),
+                         [&](std::uint8_t code) { return codebook->levels()[code]; });
+  return numbers;
+}
 
 std::string data_type_name(std::int32_t data_type) {
   static constexpr const char* kNames[] = {
@@ -184,6 +199,12 @@ std::optional<ir::ElementType> element_of(std::int32_t data_type) {
     case TensorProto::FLOAT16:
     case TensorProto::BFLOAT16:
     case TensorProto::DOUBLE:
+    case TensorProto::FLOAT8E4M3FN:
+    case TensorProto::FLOAT8E4M3FNUZ:
+    case TensorProto::FLOAT8E5M2:
+    case TensorProto::FLOAT8E5M2FNUZ:
+    case TensorProto::FLOAT8E8M0:
+    case TensorProto::FLOAT4E2M1:
       return ir::ElementType::kFloat32;
     case TensorProto::INT8:
     case TensorProto::INT4:
@@ -281,6 +302,7 @@ ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external,
     case TensorProto::UINT2:
       return decode_narrow<std::uint8_t>(proto, external);
     default:
+      if (!float_system(proto.data_type()).empty()) return decode_small_floats(proto, external);
       fail(ErrorKind::kUnsupported, "elements of type " + data_type_name(proto.data_type()));
   }
 }

@@ -30,7 +30,7 @@ enum class Halves : std::uint8_t {
 };
 
 /// The element type that represents every value of an ONNX type up to float32 precision; nullopt
-/// for strings, complex numbers and floats of up to eight bits.
+/// for strings and complex numbers.
 std::optional<ir::ElementType> element_of(std::int32_t data_type);
 
 /// The ONNX type of an element type.
@@ -53,6 +53,11 @@ std::string_view float_system(std::int32_t data_type);
 /// @pre float_system(proto.data_type()) is not empty
 /// @throws Error kFormat if the data do not match the extents; the errors of `external`
 ir::Tensor decode_float_codes(const onnx_pb::TensorProto& proto, const ReadExternal& external);
+
+/// The numbers of codes of floats of up to eight bits, as float32.
+/// @param codes  uint8, as decode_float_codes() reads them
+/// @pre float_system(data_type) is not empty
+ir::Tensor numbers_of_codes(const ir::Tensor& codes, std::int32_t data_type);
 
 /// A tensor without a name of elements of up to eight bits; several share a byte, the first in its
 /// lowest bits.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary operators and conversions.
+// Binary operators.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -58,28 +58,6 @@ ValueId lined_up(NodeBuilder& node, ValueId a, ValueId b) {
   std::vector<ir::Dim> dims(rhs.dims().begin(), rhs.dims().end());
   dims.resize(lhs.rank() - axis, 1);
   return node.reshape(b, ir::Shape(std::move(dims)));
-}
-
-void set_cast(NodeBuilder& node, ir::ElementType element) {
-  const ValueId x = node.input(0);
-  const bool same = node.input_type(0).is_dense(element);
-  node.set_output(0, same ? x : node.emit(ir::Cast{element}, {x}));
-}
-
-std::int32_t cast_target(NodeBuilder& node) {
-  if (node.opset() >= 6) {
-    return static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(node.int_attribute("to", 0), -1, 1000));
-  }
-  const std::string name = node.string_attribute("to", "");
-  for (std::int32_t type = 0; type <= onnx_pb::TensorProto::DataType_MAX; ++type) {
-    if (onnx_pb::TensorProto::DataType_IsValid(type) &&
-        onnx_pb::TensorProto::DataType_Name(static_cast<onnx_pb::TensorProto::DataType>(type)) ==
-            name) {
-      return type;
-    }
-  }
-  return -1;
 }
 
 void build_binary(NodeBuilder& node) {
@@ -141,36 +119,6 @@ void build_mean(NodeBuilder& node) {
   node.set_output(0, sum);
 }
 
-/// Passes a weight of few bits on as it is. @return false, with nothing added, for other values
-bool pass_weight_on(NodeBuilder& node) {
-  using Weight = std::shared_ptr<const QuantizedWeight>;
-  const auto* weight = node.input_as<Weight>(0);
-  if (weight != nullptr) node.bind_output(0, Weight(*weight));
-  return weight != nullptr;
-}
-
-void build_cast(NodeBuilder& node) {
-  const std::int32_t target = cast_target(node);
-  const auto element = element_of(target);
-  if (element == ir::ElementType::kFloat32 && pass_weight_on(node)) return;
-  // Integers of other widths overflow at other values than the wider type that represents them.
-  const bool exact =
-      element && (*element == ir::ElementType::kFloat32 || data_type_of(*element) == target);
-  if (!exact) NodeBuilder::unsupported("conversion to " + data_type_name(target));
-  set_cast(node, *element);
-}
-
-void build_cast_like(NodeBuilder& node) {
-  if (node.state().widened.contains(node.input(1))) {
-    NodeBuilder::unsupported("conversion to four-bit integers");
-  }
-  set_cast(node, node.input_type(1).encoding.element);
-}
-
-void build_identity(NodeBuilder& node) {
-  if (!pass_weight_on(node)) node.set_output(0, node.input(0));
-}
-
 constexpr ReaderEntry kElementwiseReaders[] = {
     {"", "Add", build_binary},        {"", "Sub", build_binary},
     {"", "Mul", build_binary},        {"", "Div", build_binary},
@@ -184,8 +132,6 @@ constexpr ReaderEntry kElementwiseReaders[] = {
     {"", "Where", build_where},       {"", "PRelu", build_prelu},
     {"", "Max", build_variadic},      {"", "Min", build_variadic},
     {"", "Sum", build_variadic},      {"", "Mean", build_mean},
-    {"", "Cast", build_cast},         {"", "CastLike", build_cast_like},
-    {"", "Identity", build_identity},
 };
 
 }  // namespace

@@ -77,11 +77,8 @@ ir::Tensor scales_of(NodeBuilder& node, std::size_t i) {
   ir::Tensor scales;
   if (const auto* powers = node.input_as<FloatCodes>(i)) {
     require_type(node, powers->data_type);
-    const auto& system = numerics::find_system(float_system(powers->data_type));
-    const auto codebook = numerics::codebook_of(system, narrow_bits(powers->data_type));
-    scales = node.allocate(ElementType::kFloat32, powers->codes->shape());
-    std::ranges::transform(powers->codes->as<std::uint8_t>(), scales.as<float>().begin(),
-                           [&](std::uint8_t code) { return codebook->levels()[code]; });
+    node.state().charge(powers->codes->size() * sizeof(float));
+    scales = numbers_of_codes(*powers->codes, powers->data_type);
   } else {
     scales = node.constant_input(i).cast(ElementType::kFloat32);
   }
@@ -200,59 +197,75 @@ QuantizedWeight weight_of(NodeBuilder& node, const StoredCodes& stored) {
   return weight;
 }
 
-/// The codes of a value rounded to a float, as numbers again.
-void build_dequantize_float(NodeBuilder& node, const RoundedFloat& rounded) {
-  const float scale = node.scalar_input(1);
-  if (scale != rounded.encoding->scales[0]) {
-    NodeBuilder::unsupported("expected the scale of the QuantizeLinear before it, " +
-                             number_text(rounded.encoding->scales[0]) + ", found " +
-                             number_text(scale));
-  }
-  node.bind_output(0, RoundedFloat{rounded.x, rounded.encoding, false});
-}
-
 bool is_wide(ElementType element) {
   return element == ElementType::kInt16 || element == ElementType::kUint16;
 }
 
-/// Parameters of integers of 16 bits as constants that broadcast against the value.
-ValueId broadcast(NodeBuilder& node, const ir::AffineParameters& parameters,
-                  const std::vector<float>& numbers) {
-  std::vector<Dim> dims;
-  if (numbers.size() > 1) {
-    dims.resize(node.input_type(0).shape.rank() - parameters.axis, 1);
-    dims[0] = std::ssize(numbers);
+/// Scales or zero points as float32 that broadcast against the value: one, one for each index of an
+/// axis, or one for each block of neighbours along it.
+ValueId broadcast(NodeBuilder& node, std::size_t input) {
+  const ValueId numbers = node.as_float(node.input(input));
+  const ir::Shape shape = node.type(numbers).shape;
+  const ir::Shape x = node.input_type(0).shape;
+  const std::int64_t size = node.int_attribute("block_size", 0);
+  if (size == 0 && shape.is_static() && shape.element_count() == 1) return node.reshape(numbers, {});
+  const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 1), x.rank());
+  if (size == 0) {
+    if (shape.rank() != 1 || shape[0] != x[axis]) {
+      fail(ErrorKind::kShape, "input " + std::to_string(input) + ": expected one number for each " +
+                                  "index of axis " + std::to_string(axis) + " of " + x.to_string() +
+                                  ", found " + shape.to_string());
+    }
+    std::vector<Dim> dims(x.rank() - axis, 1);
+    dims[0] = shape[0];
+    return node.reshape(numbers, ir::Shape(std::move(dims)));
   }
-  return node.add_constant(ir::Tensor::from<float>(ir::Shape(std::move(dims)), numbers));
+  require_opset(node, 21, "block_size");
+  const bool fits = size > 0 && shape.rank() == x.rank() && x[axis] >= 0 &&
+                    shape[axis] == (x[axis] + size - 1) / size;
+  if (!fits) {
+    fail(ErrorKind::kShape, "input " + std::to_string(input) + ": expected numbers of blocks of " +
+                                std::to_string(size) + " along axis " + std::to_string(axis) +
+                                " of " + x.to_string() + ", found " + shape.to_string());
+  }
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(x[axis]));
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::int64_t>(i) / size;
+  const ValueId indices = node.add_constant(ir::Tensor::from<std::int64_t>({x[axis]}, blocks));
+  return node.emit(ir::Gather{axis}, {numbers, indices}, "blocks");
 }
 
-ValueId wide_zeros(NodeBuilder& node, const ir::AffineParameters& parameters) {
-  const auto& zeros = parameters.zero_points;
-  return broadcast(node, parameters, std::vector<float>(zeros.begin(), zeros.end()));
+/// Whether there are zero points other than the constant 0.
+bool has_shift(NodeBuilder& node) {
+  if (!node.has_input(2)) return false;
+  const ir::Tensor* zeros = node.constant(node.input(2));
+  if (zeros == nullptr) return true;
+  const ir::Tensor wide = zeros->cast(ElementType::kFloat32);
+  return std::ranges::any_of(wide.as<float>(), [](float zero) { return zero != 0; });
 }
 
-bool has_shift(const ir::AffineParameters& parameters) {
-  return std::ranges::any_of(parameters.zero_points, [](auto zero) { return zero != 0; });
+ValueId ratio_to_scales(NodeBuilder& node) {
+  return node.emit(ir::Binary{ir::BinaryKind::kDiv, {}}, {node.as_float(node.input(0)), broadcast(node, 1)},
+                   "ratio");
 }
 
-/// q = min(max(round(x / scale) + zero, low), high) of 16 bits, in float32, which is exact.
-ValueId emit_wide_codes(NodeBuilder& node, ElementType element) {
-  const ir::AffineParameters parameters = affine_parameters(node);
-  const bool is_signed = element == ElementType::kInt16;
-  const ValueId scales = broadcast(node, parameters, parameters.scales);
-  const ValueId ratio =
-      node.emit(ir::Binary{ir::BinaryKind::kDiv, {}}, {node.input(0), scales}, "ratio");
+/// q = min(max(round(x / scale) + zero, low), high) of up to 16 bits, in float32, which is exact.
+ValueId emit_codes(NodeBuilder& node, std::int32_t data_type) {
+  const ElementType element = *element_of(data_type);
+  const int bits = is_wide(element) ? 16 : narrow_bits(data_type);
+  const bool is_signed = element == ElementType::kInt16 || element == ElementType::kInt8;
+  const ValueId ratio = ratio_to_scales(node);
   ValueId codes = node.emit(ir::Unary{{ir::ActivationKind::kRound, 0, 0}}, {ratio}, "rounded");
-  if (has_shift(parameters)) {
-    codes = node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {codes, wide_zeros(node, parameters)},
-                      "shifted");
+  if (has_shift(node)) {
+    codes =
+        node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {codes, broadcast(node, 2)}, "shifted");
   }
-  const ir::Activation clip{ir::ActivationKind::kClip, is_signed ? -32768.0F : 0.0F,
-                            is_signed ? 32767.0F : 65535.0F};
+  const auto count = static_cast<float>(1 << bits);
+  const float low = is_signed ? -count / 2 : 0;
+  const ir::Activation clip{ir::ActivationKind::kClip, low, low + count - 1};
   return node.emit(ir::Cast{element}, {node.emit(ir::Unary{clip}, {codes}, "bounded")});
 }
 
-/// Whether a value is bounded as emit_wide_codes() bounds it.
+/// Whether a value is bounded as emit_codes() bounds it.
 bool is_clipped(NodeBuilder& node, ValueId id) {
   const auto producer = node.state().graph.producer(id);
   if (!producer || !node.type(id).is_dense(ElementType::kFloat32)) return false;
@@ -261,32 +274,41 @@ bool is_clipped(NodeBuilder& node, ValueId id) {
 }
 
 /// x = (q - zero) scale
-ValueId emit_wide_numbers(NodeBuilder& node) {
-  const ir::AffineParameters parameters = affine_parameters(node);
+ValueId emit_numbers(NodeBuilder& node) {
   ValueId x = node.input(0);
   const auto producer = node.state().graph.producer(x);
   const bool is_cast =
       producer && std::holds_alternative<ir::Cast>(node.state().graph.node(*producer).op);
-  // The integers of emit_wide_codes() before they became those of the file.
+  // The integers of emit_codes() before they became those of the file.
   const ValueId whole = is_cast ? node.state().graph.node(*producer).inputs[0] : x;
   x = is_cast && is_clipped(node, whole) ? whole : node.as_float(x);
-  if (has_shift(parameters)) {
-    x = node.emit(ir::Binary{ir::BinaryKind::kSub, {}}, {x, wide_zeros(node, parameters)},
-                  "centered");
+  if (has_shift(node)) {
+    x = node.emit(ir::Binary{ir::BinaryKind::kSub, {}}, {x, broadcast(node, 2)}, "centered");
   }
-  const ValueId scales = broadcast(node, parameters, parameters.scales);
-  return node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {x, scales});
+  return node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {x, broadcast(node, 1)});
+}
+
+/// A value that was rounded to a float with the same scale before stays so.
+/// @return false, with nothing added, for other values
+bool pass_rounded_on(NodeBuilder& node) {
+  const auto* rounded = node.input_as<RoundedFloat>(0);
+  if (rounded == nullptr || !rounded->is_codes()) return false;
+  const ir::Tensor* scale = node.constant(node.input(1));
+  const bool is_same = scale != nullptr && scale->size() == 1 && !has_shift(node) &&
+                       node.scalar_input(1) == rounded->scale();
+  if (is_same) node.bind_output(0, RoundedFloat{rounded->x, rounded->encoding, TensorProto::FLOAT});
+  return is_same;
 }
 
 void build_dequantize_linear(NodeBuilder& node) {
-  if (const auto* rounded = node.input_as<RoundedFloat>(0); rounded != nullptr) {
-    if (rounded->is_codes) return build_dequantize_float(node, *rounded);
-  }
-  const auto* value = node.input_as<ValueId>(0);
-  if (value != nullptr && is_wide(node.type(*value).encoding.element)) {
-    return node.set_output(0, emit_wide_numbers(node));
-  }
+  if (pass_rounded_on(node)) return;
   const StoredCodes stored = stored_codes(node);
+  if (stored.tensor == nullptr) {
+    const ElementType element = node.input_type(0).encoding.element;
+    const bool plain = !is_wide(element) && element != ElementType::kFloat32 &&
+                       node.int_attribute("block_size", 0) == 0;
+    if (!plain) return node.set_output(0, emit_numbers(node));
+  }
   if (stored.tensor == nullptr || stay_integers(node, stored)) {
     node.set_output(0, node.emit(ir::DequantizeLinear{affine_parameters(node)}, {node.input(0)}));
     return;
@@ -298,28 +320,23 @@ void build_dequantize_linear(NodeBuilder& node) {
 
 /// The ONNX type of the codes of a QuantizeLinear.
 std::int32_t code_type(NodeBuilder& node) {
-  if (const auto* floats = node.input_as<FloatCodes>(2)) return floats->data_type;
-  if (!node.has_input(2)) {
-    const auto stated = static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(node.int_attribute("output_dtype", 0), 0, 100));
-    return stated == 0 ? TensorProto::UINT8 : stated;
-  }
-  const auto widened = node.state().widened.find(node.input(2));
-  if (widened != node.state().widened.end()) return widened->second;
-  return data_type_of(node.input_type(2).encoding.element);
+  if (node.has_input(2)) return node.data_type(2);
+  const auto stated = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(node.int_attribute("output_dtype", 0), 0, 100));
+  return stated == 0 ? TensorProto::UINT8 : stated;
 }
 
-/// Rounds to a float with one scale.
+/// Rounds to a float, with one scale or, of x / scale, with none.
 void build_round_to_float(NodeBuilder& node, std::int32_t data_type) {
   require_type(node, data_type);
-  const std::vector<float> scales = node.float_input(1);
-  if (scales.size() != 1 || node.int_attribute("block_size", 0) != 0) {
-    NodeBuilder::unsupported("expected one scale of floats of up to eight bits");
+  if (has_shift(node)) NodeBuilder::unsupported("a zero point of floats other than 0");
+  const ir::Tensor* constant = node.constant(node.input(1));
+  const bool has_one_scale = constant != nullptr && constant->size() == 1 &&
+                             node.int_attribute("block_size", 0) == 0;
+  const float scale = has_one_scale ? node.scalar_input(1) : 1;
+  if (!(scale > 0) || !std::isfinite(scale)) {
+    fail(ErrorKind::kFormat, "scale: expected a positive number, found " + number_text(scale));
   }
-  if (!(scales[0] > 0) || !std::isfinite(scales[0])) {
-    fail(ErrorKind::kFormat, "scale: expected a positive number, found " + number_text(scales[0]));
-  }
-  static_cast<void>(zero_points_of(node, ir::Tensor(ElementType::kFloat32, {1})));
   const bool overflows = node.int_attribute("saturate", 1) == 0;
   const bool has_nan = data_type != TensorProto::FLOAT4E2M1;
   const std::string name = std::string(float_system(data_type)) +
@@ -327,16 +344,13 @@ void build_round_to_float(NodeBuilder& node, std::int32_t data_type) {
   auto encoding = std::make_shared<numerics::MatrixEncoding>();
   encoding->bits = narrow_bits(data_type);
   encoding->codebook = numerics::codebook_of(numerics::find_system(name), encoding->bits);
-  encoding->scales = numerics::StoredNumbers::of(scales);
-  node.bind_output(0, RoundedFloat{node.input(0), std::move(encoding), true});
+  encoding->scales = numerics::StoredNumbers::of(std::span(&scale, 1));
+  const ValueId x = has_one_scale ? node.input(0) : ratio_to_scales(node);
+  node.bind_output(0, RoundedFloat{x, std::move(encoding), data_type});
 }
 
 /// The input within what integers of fewer than eight bits can hold.
 ValueId clipped(NodeBuilder& node, std::int32_t data_type, const ir::AffineParameters& parameters) {
-  require_type(node, data_type);
-  if (parameters.scales.size() != 1) {
-    NodeBuilder::unsupported("expected one scale of codes of " + data_type_name(data_type));
-  }
   const bool is_signed = data_type == TensorProto::INT4 || data_type == TensorProto::INT2;
   const int count = 1 << narrow_bits(data_type);
   const int low = is_signed ? -count / 2 : 0;
@@ -347,16 +361,28 @@ ValueId clipped(NodeBuilder& node, std::int32_t data_type, const ir::AffineParam
   return node.emit(ir::Unary{clip}, {node.input(0)}, "clip");
 }
 
+/// Whether QuantizeLinear of the graph has these codes and parameters: 8 bits, or one scale.
+bool is_plain(NodeBuilder& node, int bits) {
+  if (node.int_attribute("block_size", 0) != 0) return false;
+  const ir::Tensor* scales = node.constant(node.input(1));
+  const bool are_known =
+      scales != nullptr && (!node.has_input(2) || node.constant(node.input(2)) != nullptr);
+  return are_known && (bits == 8 || (bits != 0 && scales->size() == 1));
+}
+
 void build_quantize_linear(NodeBuilder& node) {
   const std::int32_t data_type = code_type(node);
   if (!float_system(data_type).empty()) return build_round_to_float(node, data_type);
   const auto element = element_of(data_type);
-  if (element && is_wide(*element)) return node.set_output(0, emit_wide_codes(node, *element));
   const int bits = narrow_bits(data_type);
-  if (bits == 0) NodeBuilder::unsupported("expected codes of up to sixteen bits");
-  ir::QuantizeLinear op{affine_parameters(node), *element_of(data_type)};
+  if (!element || (bits == 0 && !is_wide(*element))) {
+    NodeBuilder::unsupported("expected codes of up to sixteen bits");
+  }
+  require_type(node, data_type);
+  if (!is_plain(node, bits)) return node.set_output(0, emit_codes(node, data_type), data_type);
+  ir::QuantizeLinear op{affine_parameters(node), *element};
   const ValueId x = bits == 8 ? node.input(0) : clipped(node, data_type, op.parameters);
-  node.set_output(0, node.emit(std::move(op), {x}));
+  node.set_output(0, node.emit(std::move(op), {x}), data_type);
 }
 
 constexpr ReaderEntry kQuantizedReaders[] = {
