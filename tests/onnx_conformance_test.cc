@@ -4,8 +4,8 @@
 //
 // An input that determines a shape (axes, sizes, a condition) must be known during the import. So a
 // case is imported as it is; if that is refused, with all inputs but the first as constants; and if
-// that is refused too, with all inputs as constants. An input without elements tells a type only and
-// always is a constant.
+// that is refused too, with all inputs as constants. An input without elements tells a type only
+// and always is a constant.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -91,9 +91,8 @@ ValueId length_bias(NodeBuilder& node, const Reach& reach, const Scores& scores,
   ValueId sees = emit_binary(node, BinaryKind::kLess, keys, count);
   if (!reach.has_bounds()) return bias_of(node, sees);
   const ValueId steps = node.add_scalar(static_cast<double>(scores.steps), whole);
-  const ValueId distance =
-      emit_binary(node, BinaryKind::kAdd, distances(node, scores),
-                  emit_binary(node, BinaryKind::kSub, count, steps));
+  const ValueId distance = emit_binary(node, BinaryKind::kAdd, distances(node, scores),
+                                       emit_binary(node, BinaryKind::kSub, count, steps));
   const auto bounded = [&](BinaryKind kind, std::int64_t bound) {
     const ValueId limit = node.add_scalar(static_cast<double>(bound), whole);
     sees = both(node, sees, emit_binary(node, kind, distance, limit));

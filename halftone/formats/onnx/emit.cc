@@ -78,6 +78,15 @@ std::optional<std::vector<std::int64_t>> numbers_of(NodeBuilder& node, const cha
   return node.numbers_input(input);
 }
 
+std::int64_t number_input(NodeBuilder& node, std::size_t i) {
+  const std::vector<std::int64_t> numbers = node.numbers_input(i);
+  if (numbers.size() != 1) {
+    fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected one number, found " +
+                                std::to_string(numbers.size()));
+  }
+  return numbers[0];
+}
+
 LayerInput layer_input(NodeBuilder& node, std::size_t i) {
   const auto* rounded = node.input_as<RoundedFloat>(i);
   if (rounded == nullptr || rounded->is_codes()) return {node.input(i), nullptr};

@@ -40,6 +40,10 @@ std::vector<std::size_t> all_axes(std::size_t rank);
 std::optional<std::vector<std::int64_t>> numbers_of(NodeBuilder& node, const char* attribute,
                                                     std::size_t input, std::int64_t since);
 
+/// An input of one integer.
+/// @throws Error kUnsupported if it is not known during the import; kShape for another count
+std::int64_t number_input(NodeBuilder& node, std::size_t i);
+
 /// The input of a layer, as float32, and the system to which it is rounded, or null.
 struct LayerInput {
   ir::ValueId x;

@@ -436,8 +436,7 @@ ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
     return id;
   };
   if (auto folded = fold(op, inputs, result)) {
-    return typed(
-        state_.graph.add_constant(state_.graph.value(inputs[0]).name, std::move(*folded)));
+    return typed(state_.graph.add_constant(state_.graph.value(inputs[0]).name, std::move(*folded)));
   }
   if (std::holds_alternative<ir::Transpose>(op)) {
     if (const auto moved = transposed_storage(op, inputs[0])) return *moved;

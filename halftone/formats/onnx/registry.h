@@ -54,6 +54,9 @@ std::span<const ReaderEntry> einsum_readers();
 std::span<const ReaderEntry> elementwise_readers();
 std::span<const ReaderEntry> encoding_readers();
 std::span<const ReaderEntry> extend_readers();
+std::span<const ReaderEntry> fused_attention_readers();
+std::span<const ReaderEntry> fused_readers();
+std::span<const ReaderEntry> grid_readers();
 std::span<const ReaderEntry> indexing_readers();
 std::span<const ReaderEntry> integer_readers();
 std::span<const ReaderEntry> layout_readers();
@@ -67,6 +70,12 @@ std::span<const ReaderEntry> quantized_readers();
 std::span<const ReaderEntry> recurrent_readers();
 std::span<const ReaderEntry> reduce_readers();
 std::span<const ReaderEntry> resample_readers();
+std::span<const ReaderEntry> rotary_readers();
+std::span<const ReaderEntry> selection_readers();
+std::span<const ReaderEntry> signal_readers();
 std::span<const ReaderEntry> slicing_readers();
+std::span<const ReaderEntry> state_readers();
+std::span<const ReaderEntry> text_readers();
+std::span<const ReaderEntry> window_readers();
 
 }  // namespace halftone::formats::onnx

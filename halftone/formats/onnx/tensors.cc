@@ -165,6 +165,9 @@ ir::Tensor decode_narrow(const TensorProto& proto, const ReadExternal& external)
 
 /// The numbers of floats of up to eight bits, which float32 represents exactly.
 ir::Tensor decode_small_floats(const TensorProto& proto, const ReadExternal& external) {
+  if (float_system(proto.data_type()).empty()) {
+    fail(ErrorKind::kUnsupported, "elements of type " + data_type_name(proto.data_type()));
+  }
   return numbers_of_codes(decode_float_codes(proto, external), proto.data_type());
 }
 
@@ -302,8 +305,7 @@ ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external,
     case TensorProto::UINT2:
       return decode_narrow<std::uint8_t>(proto, external);
     default:
-      if (!float_system(proto.data_type()).empty()) return decode_small_floats(proto, external);
-      fail(ErrorKind::kUnsupported, "elements of type " + data_type_name(proto.data_type()));
+      return decode_small_floats(proto, external);
   }
 }
 

@@ -98,7 +98,6 @@ TEST(DecodeTensor, DataThatDoNotMatchTheExtentsAreRefused) {
 TEST(DecodeTensor, TypesThatAreNotNumbersAreRefused) {
   expect_refused(typed(TensorProto::STRING, {0}), ErrorKind::kUnsupported,
                  "elements of type string");
-  expect_refused(typed(TensorProto::FLOAT8E5M2, {0}), ErrorKind::kUnsupported, "float8e5m2");
   expect_refused(typed(99, {0}), ErrorKind::kUnsupported, "data type 99");
   TensorProto segment = typed(TensorProto::FLOAT, {0});
   segment.mutable_segment()->set_begin(0);

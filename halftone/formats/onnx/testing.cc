@@ -127,6 +127,96 @@ onnx_pb::TensorProto codes(std::int32_t type, const ir::Shape& shape,
   return encode_codes(tensor, type);
 }
 
+namespace {
+
+std::size_t count_of(const std::vector<std::int64_t>& dims) {
+  std::size_t count = 1;
+  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+std::vector<float> pattern_values(const Operand& operand) {
+  std::vector<float> values;
+  for (std::size_t i = 0; i < count_of(operand.dims); ++i) {
+    const int step = (static_cast<int>(i) * 7 + operand.seed * 3) % 11 - 5;
+    values.push_back(static_cast<float>(step) / 10);
+  }
+  return values;
+}
+
+onnx_pb::TensorProto integers_proto(const Operand& operand) {
+  onnx_pb::TensorProto proto;
+  proto.set_data_type(operand.type);
+  for (const std::int64_t dim : operand.dims) proto.add_dims(dim);
+  for (const std::int64_t value : operand.integers) {
+    if (operand.type == onnx_pb::TensorProto::INT64) {
+      proto.add_int64_data(value);
+    } else {
+      proto.add_int32_data(static_cast<std::int32_t>(value));
+    }
+  }
+  return proto;
+}
+
+}  // namespace
+
+Operand pattern(const std::vector<std::int64_t>& dims, int seed) { return {dims, seed}; }
+
+Operand whole(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& values,
+              std::int32_t type) {
+  return {dims, 0, values, type};
+}
+
+Operand absent() { return {{}, 0, {}, onnx_pb::TensorProto::UNDEFINED}; }
+
+TestModel OperatorCase::model(std::size_t num_outputs) const {
+  TestModel model(opset);
+  if (!domain.empty()) {
+    auto& own = *model.proto().add_opset_import();
+    own.set_domain(domain);
+    own.set_version(1);
+  }
+  std::vector<std::string> names;
+  for (const Operand& operand : inputs) {
+    const std::string name = "in" + std::to_string(names.size());
+    names.push_back(operand.type == onnx_pb::TensorProto::UNDEFINED ? "" : name);
+    if (names.size() == 1) {
+      const bool is_float = operand.type == onnx_pb::TensorProto::FLOAT;
+      model.input(is_float ? name : "unused",
+                  is_float ? operand.dims : std::vector<std::int64_t>{1});
+      if (is_float) continue;
+    }
+    if (names.back().empty()) continue;
+    if (operand.type == onnx_pb::TensorProto::FLOAT) {
+      model.floats(name, operand.dims, pattern_values(operand));
+    } else {
+      model.initializer(name, integers_proto(operand));
+    }
+  }
+  std::vector<std::string> outputs;
+  for (std::size_t i = 0; i < num_outputs; ++i) outputs.push_back("y" + std::to_string(i));
+  onnx_pb::NodeProto& node = model.node(op_type, names, outputs);
+  node.set_name("n");
+  node.set_domain(domain);
+  if (fill) fill(node);
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) model.output(output);
+  }
+  return model;
+}
+
+std::vector<std::vector<float>> OperatorCase::run(std::size_t num_outputs) const {
+  const bool is_float = inputs[0].type == onnx_pb::TensorProto::FLOAT;
+  ir::Tensor x = is_float ? floats(ir::Shape(inputs[0].dims), pattern_values(inputs[0]))
+                          : ir::Tensor(ir::ElementType::kFloat32, {1});
+  std::vector<std::vector<float>> results;
+  for (const ir::Tensor& y : run_reference(model(num_outputs).import(), list(std::move(x)))) {
+    const ir::Tensor wide = y.cast(ir::ElementType::kFloat32);
+    results.emplace_back(wide.as<float>().begin(), wide.as<float>().end());
+  }
+  return results;
+}
+
 std::vector<int> counted(int count, int first) {
   std::vector<int> values;
   for (int i = 0; i < count; ++i) values.push_back(first + i);

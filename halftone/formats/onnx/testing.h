@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,33 @@ onnx_pb::TensorProto codes(std::int32_t type, const ir::Shape& shape,
                            const std::vector<int>& values);
 /// first, first + 1, ...
 std::vector<int> counted(int count, int first);
+
+/// An input of an operator under test.
+struct Operand {
+  std::vector<std::int64_t> dims;
+  int seed = 0;                                     ///< of its floats
+  std::vector<std::int64_t> integers{};             ///< instead of floats, if there are any
+  std::int32_t type = onnx_pb::TensorProto::FLOAT;  ///< UNDEFINED for an absent input
+};
+/// Floats: element i is ((7 i + 3 seed) mod 11 - 5) / 10.
+Operand pattern(const std::vector<std::int64_t>& dims, int seed);
+Operand whole(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& values,
+              std::int32_t type = onnx_pb::TensorProto::INT64);
+Operand absent();
+
+/// A node "n" of a domain. Its first input is one of the graph if it holds floats; all others are
+/// constants.
+struct OperatorCase {
+  std::string op_type;
+  std::vector<Operand> inputs;
+  std::function<void(onnx_pb::NodeProto&)> fill{};
+  std::string domain{};
+  std::int64_t opset = 28;
+
+  [[nodiscard]] TestModel model(std::size_t num_outputs = 1) const;
+  /// The elements of each output, from the reference implementations.
+  [[nodiscard]] std::vector<std::vector<float>> run(std::size_t num_outputs = 1) const;
+};
 
 using ir::test::floats;
 using ir::test::list;

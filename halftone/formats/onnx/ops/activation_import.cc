@@ -123,23 +123,30 @@ void build_mish(NodeBuilder& node) {
   node.set_output(0, product(node, x, tanh));
 }
 
-void build_swish(NodeBuilder& node) {
-  const ValueId x = node.input(0);
+/// x sigmoid(alpha x)
+ValueId swish(NodeBuilder& node, ValueId x) {
   const float alpha = node.float_attribute("alpha", 1);
-  if (alpha == 1) {
-    node.set_output(0, node.emit(unary(ActivationKind::kSilu), {x}));
-    return;
-  }
+  if (alpha == 1) return node.emit(unary(ActivationKind::kSilu), {x});
   const ValueId scaled = product(node, x, node.add_scalar(alpha));
-  const ValueId sigmoid = node.emit(unary(ActivationKind::kSigmoid), {scaled});
-  node.set_output(0, product(node, x, sigmoid));
+  return product(node, x, node.emit(unary(ActivationKind::kSigmoid), {scaled}));
+}
+
+void build_swish(NodeBuilder& node) { node.set_output(0, swish(node, node.input(0))); }
+
+void build_swiglu(NodeBuilder& node) {
+  if (node.input_type(0).shape != node.input_type(1).shape) {
+    fail(ErrorKind::kShape, "expected two inputs of one shape, found " +
+                                node.input_type(0).shape.to_string() + " and " +
+                                node.input_type(1).shape.to_string());
+  }
+  node.set_output(0, product(node, swish(node, node.input(0)), node.input(1)));
 }
 
 /// Those that activations() does not have.
 constexpr ReaderEntry kActivationReaders[] = {
     {"", "Not", build_not},       {"", "BitwiseNot", build_not}, {"", "IsInf", build_is_inf},
     {"", "Shrink", build_shrink}, {"", "Clip", build_clip},      {"", "Gelu", build_gelu},
-    {"", "Mish", build_mish},     {"", "Swish", build_swish},
+    {"", "Mish", build_mish},     {"", "Swish", build_swish},    {"", "SwiGLU", build_swiglu},
 };
 
 }  // namespace

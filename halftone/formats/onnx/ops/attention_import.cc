@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX's attention, decomposed into products and sums.
-#include "halftone/formats/onnx/attention.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/attention.h"
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
@@ -74,8 +73,8 @@ ValueId all_masks(NodeBuilder& node, const Scores& scores, bool& sees_nothing) {
     const ir::Dim past = node.has_input(kPastKeys) ? node.input_type(kPastKeys).shape[2] : 0;
     bias = reach_bias(node, reach, scores, past);
   }
-  sees_nothing = node.has_input(kMask) || node.has_input(kLengths) || reach.left >= 0 ||
-                 reach.right >= 0;
+  sees_nothing =
+      node.has_input(kMask) || node.has_input(kLengths) || reach.left >= 0 || reach.right >= 0;
   if (!node.has_input(kMask)) return bias;
   return joined_bias(node, bias, mask_bias(node, node.input(kMask), scores.keys));
 }
@@ -111,9 +110,9 @@ ValueId modified(NodeBuilder& node, const char* attribute, ValueId x) {
   const auto* graph = node.graph_attribute(attribute);
   if (graph == nullptr) return x;
   if (graph->input_size() != 1 || graph->output_size() != 1) {
-    fail(ErrorKind::kFormat, std::string(attribute) + ": expected one input and one output, found " +
-                                 std::to_string(graph->input_size()) + " and " +
-                                 std::to_string(graph->output_size()));
+    fail(ErrorKind::kFormat,
+         std::string(attribute) + ": expected one input and one output, found " +
+             std::to_string(graph->input_size()) + " and " + std::to_string(graph->output_size()));
   }
   ImportState& state = node.state();
   const std::string& name = graph->input(0).name();
@@ -122,8 +121,8 @@ ValueId modified(NodeBuilder& node, const char* attribute, ValueId x) {
   state.bindings.erase(name);
   const auto* y = std::get_if<ValueId>(&outputs[0]);
   if (y == nullptr || node.type(*y).shape != node.type(x).shape) {
-    fail(ErrorKind::kShape, std::string(attribute) + ": expected an output " +
-                                node.type(x).shape.to_string());
+    fail(ErrorKind::kShape,
+         std::string(attribute) + ": expected an output " + node.type(x).shape.to_string());
   }
   return *y;
 }

@@ -62,6 +62,16 @@ ValueId narrow_integers(NodeBuilder& node, ValueId x, std::int32_t target) {
                    lowest_bits(node, whole, narrow_bits(target), is_signed(element)));
 }
 
+/// min(max(x, -limit), limit), where NaN stays.
+ValueId limited(NodeBuilder& node, ValueId x, float limit) {
+  for (const float bound : {limit, -limit}) {
+    const ValueId end = node.add_scalar(bound);
+    const auto kind = bound > 0 ? BinaryKind::kGreater : BinaryKind::kLess;
+    x = emit_where(node, emit_binary(node, kind, x, end), end, x);
+  }
+  return x;
+}
+
 /// A float of up to eight bits. What overflows takes the largest number, unless `saturate` is 0.
 /// FLOAT4E2M1 has no NaN: it becomes -0.
 void round_to_float(NodeBuilder& node, std::int32_t target) {
@@ -74,13 +84,16 @@ void round_to_float(NodeBuilder& node, std::int32_t target) {
     const ValueId is_nan = emit_unary(node, ir::ActivationKind::kIsNan, x);
     x = emit_where(node, is_nan, node.add_scalar(-0.0F), x);
   }
-  const bool overflows = has_nan && node.int_attribute("saturate", 1) == 0;
-  const std::string name = std::string(float_system(target)) +
-                           (overflows ? std::string(numerics::kOverflowSuffix) : "");
+  // The system that keeps NaN; what would overflow in it is limited first.
+  const std::string name =
+      std::string(float_system(target)) + (has_nan ? std::string(numerics::kOverflowSuffix) : "");
   const float one = 1;
   auto encoding = std::make_shared<numerics::MatrixEncoding>();
   encoding->bits = narrow_bits(target);
   encoding->codebook = numerics::codebook_of(numerics::find_system(name), encoding->bits);
+  if (has_nan && node.int_attribute("saturate", 1) != 0) {
+    x = limited(node, x, encoding->codebook->sorted().back());
+  }
   encoding->scales = numerics::StoredNumbers::of(std::span(&one, 1));
   node.bind_output(0, RoundedFloat{x, std::move(encoding), target});
 }

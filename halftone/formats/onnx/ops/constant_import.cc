@@ -145,7 +145,8 @@ void build_window(NodeBuilder& node) {
   const auto data_type = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(node.int_attribute("output_datatype", 1), 0, 1000));
   const auto element = element_of(data_type);
-  if (!element || !float_system(data_type).empty()) NodeBuilder::unsupported("unsupported element type");
+  if (!element || !float_system(data_type).empty())
+    NodeBuilder::unsupported("unsupported element type");
   node.set_output(0, node.add_constant(window.cast(*element)));
 }
 

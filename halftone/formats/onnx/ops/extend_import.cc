@@ -86,6 +86,39 @@ void build_pad(NodeBuilder& node) {
   node.set_output(0, pads_nothing ? x : node.emit(std::move(op), std::move(inputs)));
 }
 
+/// Crops or pads the named axes to an extent, the same at both ends; the odd element goes behind.
+void build_center_crop_pad(NodeBuilder& node) {
+  ValueId x = node.input(0);
+  const std::size_t rank = node.type(x).shape.rank();
+  const Numbers shape = node.numbers_input(1);
+  const auto stated = node.ints_attribute("axes");
+  std::vector<std::size_t> axes = all_axes(rank);
+  if (stated) {
+    axes.clear();
+    for (const std::int64_t axis : *stated) axes.push_back(ir::normalized_axis(axis, rank));
+  }
+  if (shape.size() != axes.size()) {
+    fail(ErrorKind::kShape, "shape: expected " + std::to_string(axes.size()) + " extents, found " +
+                                std::to_string(shape.size()));
+  }
+  ir::Pad pad{ir::PadMode::kConstant, std::vector<std::size_t>(rank, 0), {}};
+  pad.after = pad.before;
+  bool pads_nothing = true;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const ir::Dim extent = node.type(x).shape[axes[i]];
+    if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot crop or pad the batch");
+    const std::int64_t missing = shape[i] - extent;
+    const std::int64_t front = std::abs(missing) / 2;
+    x = cropped(node, x, axes[i], std::min<std::int64_t>(0, missing < 0 ? -front : 0),
+                std::min<std::int64_t>(0, missing + front));
+    if (missing <= 0) continue;
+    pads_nothing = false;
+    pad.before[axes[i]] = static_cast<std::size_t>(front);
+    pad.after[axes[i]] = static_cast<std::size_t>(missing - front);
+  }
+  node.set_output(0, pads_nothing ? x : node.emit(std::move(pad), {x}));
+}
+
 void build_tile(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const std::size_t rank = node.type(x).shape.rank();
@@ -164,7 +197,7 @@ void build_trilu(NodeBuilder& node) {
 constexpr ReaderEntry kExtendReaders[] = {
     {"", "Pad", build_pad},       {"", "Tile", build_tile},
     {"", "Expand", build_expand}, {"", "ReverseSequence", build_reverse_sequence},
-    {"", "Trilu", build_trilu},
+    {"", "Trilu", build_trilu},   {"", "CenterCropPad", build_center_crop_pad},
 };
 
 }  // namespace

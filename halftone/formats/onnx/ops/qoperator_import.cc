@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/function.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
-#include "halftone/formats/onnx/subgraph.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -20,78 +20,6 @@ using onnx_pb::AttributeProto;
 using onnx_pb::NodeProto;
 
 using Names = std::vector<std::string>;
-
-/// A function that computes what a node of the file does, whose inputs are named "in0", "in1", ...
-/// and whose output is "y".
-class Function {
- public:
-  explicit Function(NodeBuilder& node) : node_(node) {
-    for (std::size_t i = 0; i < node.num_inputs(); ++i) function_.add_input(name_of_input(i));
-    function_.add_output("y");
-    set_opset(17);
-  }
-
-  void add_output(const std::string& name) { function_.add_output(name); }
-
-  void set_opset(std::int64_t version) {
-    function_.clear_opset_import();
-    function_.add_opset_import()->set_version(version);
-  }
-
-  /// Input i; "" if the node has none.
-  [[nodiscard]] std::string in(std::size_t i) const {
-    return node_.has_input(i) ? name_of_input(i) : "";
-  }
-
-  NodeProto& add(const std::string& op_type, const Names& inputs, const std::string& output) {
-    NodeProto& proto = *function_.add_node();
-    proto.set_op_type(op_type);
-    proto.set_name(output == "y" ? op_type : output);
-    for (const std::string& input : inputs) proto.add_input(input);
-    proto.add_output(output);
-    return proto;
-  }
-
-  /// The same, with the node's attributes but for those that ONNX's operator lacks.
-  NodeProto& add_with_attributes(const std::string& op_type, const Names& inputs,
-                                 const std::string& output) {
-    NodeProto& proto = add(op_type, inputs, output);
-    for (const AttributeProto& attribute : node_.proto().attribute()) {
-      const bool is_own = attribute.name() == "channels_last" || attribute.name() == "opset";
-      if (!is_own) *proto.add_attribute() = attribute;
-    }
-    return proto;
-  }
-
-  /// The numbers of the codes of input i, whose scale and zero point are the inputs behind it.
-  std::string dequantize(std::size_t i) {
-    std::string numbers = "numbers" + std::to_string(i);
-    add("DequantizeLinear", {in(i), in(i + 1), in(i + 2)}, numbers);
-    return numbers;
-  }
-
-  /// The output: the codes of numbers, with the scale and zero point of two inputs.
-  void quantize(const std::string& numbers, std::size_t scale, std::size_t zero) {
-    add("QuantizeLinear", {numbers, in(scale), in(zero)}, "y");
-  }
-
-  std::string transpose(const std::string& x, const std::vector<std::int64_t>& order,
-                        const std::string& output) {
-    AttributeProto& perm = *add("Transpose", {x}, output).add_attribute();
-    perm.set_name("perm");
-    perm.set_type(AttributeProto::INTS);
-    for (const std::int64_t axis : order) perm.add_ints(axis);
-    return output;
-  }
-
-  void build() { inline_function(node_.state(), function_, node_.proto()); }
-
- private:
-  static std::string name_of_input(std::size_t i) { return "in" + std::to_string(i); }
-
-  NodeBuilder& node_;
-  onnx_pb::FunctionProto function_;
-};
 
 /// [N, spatial..., C] to [N, C, spatial...], and back.
 std::vector<std::int64_t> to_first(std::size_t rank) {

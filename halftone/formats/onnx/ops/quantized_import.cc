@@ -208,7 +208,8 @@ ValueId broadcast(NodeBuilder& node, std::size_t input) {
   const ir::Shape shape = node.type(numbers).shape;
   const ir::Shape x = node.input_type(0).shape;
   const std::int64_t size = node.int_attribute("block_size", 0);
-  if (size == 0 && shape.is_static() && shape.element_count() == 1) return node.reshape(numbers, {});
+  if (size == 0 && shape.is_static() && shape.element_count() == 1)
+    return node.reshape(numbers, {});
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 1), x.rank());
   if (size == 0) {
     if (shape.rank() != 1 || shape[0] != x[axis]) {
@@ -244,8 +245,8 @@ bool has_shift(NodeBuilder& node) {
 }
 
 ValueId ratio_to_scales(NodeBuilder& node) {
-  return node.emit(ir::Binary{ir::BinaryKind::kDiv, {}}, {node.as_float(node.input(0)), broadcast(node, 1)},
-                   "ratio");
+  return node.emit(ir::Binary{ir::BinaryKind::kDiv, {}},
+                   {node.as_float(node.input(0)), broadcast(node, 1)}, "ratio");
 }
 
 /// q = min(max(round(x / scale) + zero, low), high) of up to 16 bits, in float32, which is exact.
@@ -256,8 +257,7 @@ ValueId emit_codes(NodeBuilder& node, std::int32_t data_type) {
   const ValueId ratio = ratio_to_scales(node);
   ValueId codes = node.emit(ir::Unary{{ir::ActivationKind::kRound, 0, 0}}, {ratio}, "rounded");
   if (has_shift(node)) {
-    codes =
-        node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {codes, broadcast(node, 2)}, "shifted");
+    codes = node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {codes, broadcast(node, 2)}, "shifted");
   }
   const auto count = static_cast<float>(1 << bits);
   const float low = is_signed ? -count / 2 : 0;
@@ -331,8 +331,8 @@ void build_round_to_float(NodeBuilder& node, std::int32_t data_type) {
   require_type(node, data_type);
   if (has_shift(node)) NodeBuilder::unsupported("a zero point of floats other than 0");
   const ir::Tensor* constant = node.constant(node.input(1));
-  const bool has_one_scale = constant != nullptr && constant->size() == 1 &&
-                             node.int_attribute("block_size", 0) == 0;
+  const bool has_one_scale =
+      constant != nullptr && constant->size() == 1 && node.int_attribute("block_size", 0) == 0;
   const float scale = has_one_scale ? node.scalar_input(1) : 1;
   if (!(scale > 0) || !std::isfinite(scale)) {
     fail(ErrorKind::kFormat, "scale: expected a positive number, found " + number_text(scale));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <tuple>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/tensors.h"
@@ -305,14 +306,14 @@ TEST(QuantizedWeight, DescribesWhatIsWrong) {
          ErrorKind::kUnsupported, "a zero point of floats other than 0");
 }
 
-TEST(QuantizedWeight, FloatsAreReadByDequantizeLinearAlone) {
+TEST(QuantizedWeight, FloatsAreNumbersToOtherOperators) {
   TestModel model(21);
   model.input("x", {-1, 2}).output("y");
-  model.initializer("w", codes(TensorProto::FLOAT8E4M3FN, {2, 2}, counted(4, 1)));
+  model.initializer("w", codes(TensorProto::FLOAT8E4M3FN, {2, 2}, {0x38, 0x30, 0xB8, 0}));
   model.node("MatMul", {"x", "w"}, {"y"});
-  expect_failure(model, ErrorKind::kUnsupported,
-                 "reads 'w', elements of type float8e4m3fn: only QuantizeLinear and "
-                 "DequantizeLinear read them");
+  // Codes of 1, 0.5, -1 and 0.
+  EXPECT_EQ(numbers(run_reference(model.import(), list(floats({1, 2}, {3, 2})))[0]),
+            (std::vector<float>{1, 1.5F}));
 }
 
 TEST(QuantizedWeight, FloatsOfTooFewBytesAreRefused) {
@@ -371,27 +372,40 @@ TEST(RoundingToFloat, OverflowsWithoutSaturation) {
   EXPECT_TRUE(std::isinf(y.as<float>()[1]));
 }
 
-TEST(RoundingToFloat, DescribesWhatIsWrong) {
+TEST(RoundingToFloat, GivesNumbersOfItsType) {
   TestModel bare = rounding(TensorProto::FLOAT8E4M3FN, "Add");
   bare.proto().mutable_graph()->mutable_node(2)->set_input(0, "q");
-  expect_failure(bare, ErrorKind::kUnsupported, "reads 'q', codes of e4m3: only DequantizeLinear");
+  EXPECT_EQ(numbers(run_reference(bare.import(), list(floats({2, 2}, {2.3F, 5000, 0, -1})))[0]),
+            (std::vector<float>{2.125F, 448, 0, 0.5F}));
   TestModel vector(21);
   vector.input("x", {-1}).output("y").scalar("s", 2);
   vector.initializer("z", codes(TensorProto::FLOAT8E4M3FN, {}, {0}));
   vector.node("QuantizeLinear", {"x", "s", "z"}, {"q"});
   vector.node("DequantizeLinear", {"q", "s"}, {"y"});
-  expect_failure(vector, ErrorKind::kUnsupported, "rounded to e4m3: expected at least two axes");
+  EXPECT_EQ(numbers(run_reference(vector.import(), list(floats({3}, {2.3F, 5000, -1})))[0]),
+            (std::vector<float>{2.25F, 896, -1}));
+}
+
+TEST(RoundingToFloat, TakesOtherAndSeveralScales) {
   TestModel other = rounding(TensorProto::FLOAT8E4M3FN, "MatMul");
   other.scalar("t", 3).proto().mutable_graph()->mutable_node(1)->set_input(1, "t");
-  expect_failure(other, ErrorKind::kUnsupported,
-                 "expected the scale of the QuantizeLinear before it, 2.000000, found 3.000000");
+  EXPECT_EQ(numbers(run_reference(other.import(), list(floats({1, 2}, {2.3F, 5000})))[0]),
+            (std::vector<float>{3.375F, 1344}));
+  TestModel several = rounding(TensorProto::FLOAT8E4M3FN, "MatMul");
+  several.floats("t", {2}, {1, 2}).proto().mutable_graph()->mutable_node(0)->set_input(1, "t");
+  EXPECT_EQ(numbers(run_reference(several.import(), list(floats({1, 2}, {2.3F, 5000})))[0]),
+            (std::vector<float>{4.5F, 896}));
+}
+
+TEST(RoundingToFloat, DescribesWhatIsWrong) {
   TestModel negative = rounding(TensorProto::FLOAT8E4M3FN, "MatMul");
   negative.scalar("t", -2).proto().mutable_graph()->mutable_node(0)->set_input(1, "t");
   expect_failure(negative, ErrorKind::kFormat,
                  "scale: expected a positive number, found -2.000000");
-  TestModel several = rounding(TensorProto::FLOAT8E4M3FN, "MatMul");
-  several.floats("t", {2}, {1, 2}).proto().mutable_graph()->mutable_node(0)->set_input(1, "t");
-  expect_failure(several, ErrorKind::kUnsupported, "expected one scale of floats");
+  TestModel shifted = rounding(TensorProto::FLOAT8E4M3FN, "MatMul");
+  shifted.initializer("t", codes(TensorProto::FLOAT8E4M3FN, {}, {1}));
+  shifted.proto().mutable_graph()->mutable_node(0)->set_input(2, "t");
+  expect_failure(shifted, ErrorKind::kUnsupported, "a zero point of floats other than 0");
 }
 
 TEST(RoundingToFourBits, ClipsFirst) {
@@ -405,7 +419,24 @@ TEST(RoundingToFourBits, ClipsFirst) {
   model.floats("t", {3}, {1, 2, 3}).proto().mutable_graph()->mutable_node(0)->set_input(1, "t");
   model.initializer("u", codes(TensorProto::INT4, {3}, {0, 0, 0}));
   model.proto().mutable_graph()->mutable_node(0)->set_input(2, "u");
-  expect_failure(model, ErrorKind::kUnsupported, "expected one scale of codes of int4");
+  EXPECT_EQ(numbers(run_reference(model.import(), list(floats({1, 3}, {-9, 1.1F, 9})))[0]),
+            (std::vector<float>{-3, 1.5F, 2.5F}));
+}
+
+TEST(RoundingInBlocks, HasAScaleForNeighbours) {
+  TestModel model(21);
+  model.input("x", {1, 3}).output("q").output("y");
+  model.floats("s", {1, 2}, {0.5F, 2}).initializer("z", codes(TensorProto::INT8, {1, 2}, {1, -1}));
+  for (const auto& [op_type, x, y] :
+       {std::tuple{"QuantizeLinear", "x", "q"}, std::tuple{"DequantizeLinear", "q", "y"}}) {
+    NodeProto& node = model.node(op_type, {x, "s", "z"}, {y});
+    set(node, "block_size", std::int64_t{2});
+    set(node, "axis", std::int64_t{1});
+  }
+  const auto outputs = run_reference(model.import(), list(floats({1, 3}, {1, -200, 7})));
+  const ir::Tensor q = outputs[0].cast(ir::ElementType::kFloat32);
+  EXPECT_EQ(numbers(q), (std::vector<float>{3, -128, 3}));
+  EXPECT_EQ(numbers(outputs[1]), (std::vector<float>{1, -64.5F, 8}));
 }
 
 }  // namespace

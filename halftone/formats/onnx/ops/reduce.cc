@@ -33,16 +33,6 @@ constexpr ReduceEntry kKinds[] = {
     {"ReduceLogSum", ir::ReduceKind::kLogSum}, {"ReduceLogSumExp", ir::ReduceKind::kLogSumExp},
 };
 
-/// An input of one integer, which must be known.
-std::int64_t number_input(NodeBuilder& node, std::size_t i) {
-  const std::vector<std::int64_t> numbers = node.numbers_input(i);
-  if (numbers.size() != 1) {
-    fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected one number, found " +
-                                std::to_string(numbers.size()));
-  }
-  return numbers[0];
-}
-
 void build_reduce(NodeBuilder& node) {
   const auto* entry = std::ranges::find(kKinds, node.op_type(), &ReduceEntry::op_type);
   if (entry == std::end(kKinds)) {
@@ -80,6 +70,36 @@ void build_cum_sum(NodeBuilder& node) {
   node.set_output(0, node.emit(op, {x}));
 }
 
+/// y_i = x_0 ... x_i along an axis, one product after the other.
+void build_cum_prod(NodeBuilder& node) {
+  constexpr ir::Dim kMaxExtent = 1024;
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  const std::size_t axis = ir::normalized_axis(number_input(node, 1), shape.rank());
+  const ir::Dim extent = shape[axis];
+  if (extent < 1 || extent > kMaxExtent) {
+    NodeBuilder::unsupported("expected an axis of 1 to 1024 elements, found " + shape.to_string());
+  }
+  const bool reverse = node.int_attribute("reverse", 0) != 0;
+  const bool exclusive = node.int_attribute("exclusive", 0) != 0;
+  const auto element = [&](ir::Dim i) {
+    const ir::Dim at = reverse ? extent - 1 - i : i;
+    return node.emit(ir::Slice{axis, static_cast<std::size_t>(at), 1, 1}, {x});
+  };
+  ValueId last = element(0);
+  if (exclusive) {
+    const ValueId one = node.add_scalar(1.0, node.type(x).encoding.element);
+    last = node.emit(ir::BroadcastTo{node.type(last).shape}, {one});
+  }
+  std::vector<ValueId> products{last};
+  for (ir::Dim i = 1; i < extent; ++i) {
+    last = emit_binary(node, ir::BinaryKind::kMul, last, element(exclusive ? i - 1 : i));
+    products.push_back(last);
+  }
+  if (reverse) std::ranges::reverse(products);
+  node.set_output(0, products.size() == 1 ? last : node.emit(ir::Concat{axis}, products));
+}
+
 void build_top_k(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const std::int64_t k = node.opset() < 10 ? node.int_attribute("k", -1) : number_input(node, 1);
@@ -110,21 +130,14 @@ void build_hardmax(NodeBuilder& node) {
 }
 
 constexpr ReaderEntry kReduceReaders[] = {
-    {"", "Hardmax", build_hardmax},
-    {"", "ReduceSum", build_reduce},
-    {"", "ReduceMean", build_reduce},
-    {"", "ReduceMax", build_reduce},
-    {"", "ReduceMin", build_reduce},
-    {"", "ReduceProd", build_reduce},
-    {"", "ReduceL1", build_reduce},
-    {"", "ReduceL2", build_reduce},
-    {"", "ReduceSumSquare", build_reduce},
-    {"", "ReduceLogSum", build_reduce},
-    {"", "ReduceLogSumExp", build_reduce},
-    {"", "ArgMax", build_arg_reduce},
-    {"", "ArgMin", build_arg_reduce},
-    {"", "CumSum", build_cum_sum},
-    {"", "TopK", build_top_k},
+    {"", "Hardmax", build_hardmax},        {"", "ReduceSum", build_reduce},
+    {"", "ReduceMean", build_reduce},      {"", "ReduceMax", build_reduce},
+    {"", "ReduceMin", build_reduce},       {"", "ReduceProd", build_reduce},
+    {"", "ReduceL1", build_reduce},        {"", "ReduceL2", build_reduce},
+    {"", "ReduceSumSquare", build_reduce}, {"", "ReduceLogSum", build_reduce},
+    {"", "ReduceLogSumExp", build_reduce}, {"", "ArgMax", build_arg_reduce},
+    {"", "ArgMin", build_arg_reduce},      {"", "CumSum", build_cum_sum},
+    {"", "CumProd", build_cum_prod},       {"", "TopK", build_top_k},
 };
 
 std::vector<std::int64_t> signed_axes(const std::vector<std::size_t>& axes) {

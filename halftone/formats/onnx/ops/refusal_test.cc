@@ -104,17 +104,21 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
        [](TestModel&, NodeProto& n) { set(n, "to", std::int64_t{8}); },
        ErrorKind::kUnsupported,
        "conversion to string"},
-      {"CastLike",
-       {"like"},
-       [](TestModel& m, NodeProto&) {
-         TensorProto like;
-         like.set_data_type(TensorProto::UINT4);
-         like.add_int32_data(0);
-         like.add_dims(1);
-         m.initializer("like", like);
-       },
+      {"Cast",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "to", std::int64_t{TensorProto::FLOAT8E8M0}); },
        ErrorKind::kUnsupported,
-       "four-bit integers"},
+       "conversion to float8e8m0"},
+      {"BitCast",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "to", std::int64_t{TensorProto::INT64}); },
+       ErrorKind::kUnsupported,
+       "the bits of float32 as int64"},
+      {"BitCast",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "to", std::int64_t{TensorProto::INT32}); },
+       ErrorKind::kUnsupported,
+       "the bits of float32 as int32: expected a constant"},
       {"Gelu",
        {},
        [](TestModel&, NodeProto& n) { set(n, "approximate", std::string("fast")); },
@@ -157,7 +161,11 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
        },
        ErrorKind::kShape,
        "input 1: expected [3], found [2]"},
-      {"QuantizeLinear", {"x"}, none, ErrorKind::kUnsupported, "input 1: expected a constant"},
+      {"QuantizeLinear",
+       {"x"},
+       none,
+       ErrorKind::kShape,
+       "input 1: expected one number for each index of axis 1 of [N, 3], found [N, 3]"},
       {"QuantizeLinear",
        {"s"},
        [](TestModel& m, NodeProto& n) {
@@ -172,8 +180,8 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
          m.scalar("s", 1);
          set(n, "block_size", std::int64_t{2});
        },
-       ErrorKind::kUnsupported,
-       "blockwise scales"},
+       ErrorKind::kShape,
+       "input 1: expected numbers of blocks of 2 along axis 1 of [N, 3], found []"},
       {"QuantizeLinear",
        {"s"},
        [](TestModel& m, NodeProto&) { m.scalar("s", -1); },

@@ -249,21 +249,6 @@ void build_upsample(NodeBuilder& node) {
                          node.float_attribute("width_scale", 1)});
 }
 
-void build_grid_sample(NodeBuilder& node) {
-  static constexpr std::pair<std::string_view, ir::Surroundings> kAround[] = {
-      {"zeros", ir::Surroundings::kZeros},
-      {"border", ir::Surroundings::kEdge},
-      {"reflection", ir::Surroundings::kReflection}};
-  ir::GridSample op;
-  if (node.input_type(0).shape.rank() != 4) NodeBuilder::unsupported("expected images of rank 4");
-  op.mode = node.has_attribute("mode") ? mode_of(node) : Interpolation::kLinear;
-  op.surroundings = named(node, "padding_mode", "zeros", kAround);
-  op.align_corners = node.int_attribute("align_corners", 0) != 0;
-  const ValueId image = emit_transpose(node, {0, 2, 3, 1}, node.input(0));
-  const ValueId sampled = node.emit(op, {image, node.input(1)});
-  node.set_output(0, emit_transpose(node, {0, 3, 1, 2}, sampled));
-}
-
 /// Moves blocks from depth to space, or from space to depth.
 void build_depth_to_space(NodeBuilder& node) {
   const ValueId x = node.input(0);
@@ -303,7 +288,6 @@ void build_depth_to_space(NodeBuilder& node) {
 constexpr ReaderEntry kResampleReaders[] = {
     {"", "Resize", build_resize},
     {"", "Upsample", build_upsample},
-    {"", "GridSample", build_grid_sample},
     {"", "DepthToSpace", build_depth_to_space},
     {"", "SpaceToDepth", build_depth_to_space},
 };

@@ -41,8 +41,8 @@ void build_causal_convolution(NodeBuilder& node) {
   const Dim before = weight[2] - 1;
   ValueId x = node.input(0);
   if (weight != ir::Shape{node.type(x).shape[1], 1, weight[2]} || before < 0) {
-    fail(ErrorKind::kShape, "weights " + weight.to_string() + " do not fit " +
-                                node.type(x).shape.to_string());
+    fail(ErrorKind::kShape,
+         "weights " + weight.to_string() + " do not fit " + node.type(x).shape.to_string());
   }
   if (before > 0 && node.has_input(kState)) {
     x = node.emit(ir::Concat{2}, {node.input(kState), x});
@@ -50,9 +50,10 @@ void build_causal_convolution(NodeBuilder& node) {
     const ir::Pad pad{ir::PadMode::kConstant, {0, 0, static_cast<std::size_t>(before)}, {0, 0, 0}};
     x = node.emit(pad, {x});
   }
-  const ir::Conv op{ir::plain_window(1), weight[0],
-                    {activation == "none" ? ir::ActivationKind::kIdentity
-                                          : ir::ActivationKind::kSilu}};
+  const ir::Conv op{
+      ir::plain_window(1),
+      weight[0],
+      {activation == "none" ? ir::ActivationKind::kIdentity : ir::ActivationKind::kSilu}};
   std::vector<ValueId> inputs = {to_channels_last(node, x, "channels_last"),
                                  to_channels_last(node, node.input(1), "weight")};
   if (node.has_input(kBias)) inputs.push_back(node.input(kBias));
@@ -83,9 +84,9 @@ LinearHeads linear_heads(NodeBuilder& node) {
   const bool fits = heads > 0 && all > 0 && all % heads == 0 && q[2] > 0 && q[2] % all == 0 &&
                     k[2] == q[2] / all * heads && v[2] > 0 && v[2] % heads == 0;
   if (!fits) {
-    fail(ErrorKind::kShape, std::to_string(all) + " heads of queries and " +
-                                std::to_string(heads) + " of keys and values do not fit " +
-                                q.to_string() + ", " + k.to_string() + " and " + v.to_string());
+    fail(ErrorKind::kShape, std::to_string(all) + " heads of queries and " + std::to_string(heads) +
+                                " of keys and values do not fit " + q.to_string() + ", " +
+                                k.to_string() + " and " + v.to_string());
   }
   if (q[1] < 1 || q[1] > kMaxSteps) {
     NodeBuilder::unsupported("expected 1 to " + std::to_string(kMaxSteps) + " steps, found " +
@@ -214,7 +215,7 @@ void build_tensor_scatter(NodeBuilder& node) {
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", -2), shape.rank());
   const bool is_circular =
       node.choice_attribute("mode", "linear", {"linear", "circular"}) == "circular";
-  const ir::Shape& given = node.type(update).shape;
+  const ir::Shape given = node.type(update).shape;
   if (axis == 0 || given.rank() != shape.rank() || given[axis] > shape[axis] || given[axis] < 1) {
     fail(ErrorKind::kShape, "an update " + given.to_string() + " along axis " +
                                 std::to_string(axis) + " does not fit " + shape.to_string());
@@ -224,16 +225,13 @@ void build_tensor_scatter(NodeBuilder& node) {
   const auto whole = [&](Dim value) {
     return node.add_scalar(static_cast<double>(value), ir::ElementType::kInt64);
   };
-  const ValueId written =
-      emit_binary(node, BinaryKind::kAnd,
-                  emit_binary(node, BinaryKind::kGreaterOrEqual, index, whole(0)),
-                  emit_binary(node, BinaryKind::kLess, index, whole(count)));
-  const ValueId inside =
-      emit_binary(node, BinaryKind::kMin, whole(count - 1),
-                  emit_binary(node, BinaryKind::kMax, whole(0), index));
-  ir::Dim extent = shape[axis];
+  const ValueId written = emit_binary(
+      node, BinaryKind::kAnd, emit_binary(node, BinaryKind::kGreaterOrEqual, index, whole(0)),
+      emit_binary(node, BinaryKind::kLess, index, whole(count)));
+  const ValueId inside = emit_binary(node, BinaryKind::kMin, whole(count - 1),
+                                     emit_binary(node, BinaryKind::kMax, whole(0), index));
   std::vector<Dim> dims(given.dims().begin(), given.dims().end());
-  dims[axis] = extent;
+  dims[axis] = shape[axis];
   const ValueId indices = node.emit(ir::BroadcastTo{ir::Shape(std::move(dims))}, {inside});
   const ValueId values = node.emit(ir::GatherElements{axis}, {update, indices});
   node.set_output(0, emit_where(node, written, values, cache));

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/function.h"
+
+#include <algorithm>
+
+#include "halftone/formats/onnx/subgraph.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using onnx_pb::AttributeProto;
+using onnx_pb::NodeProto;
+
+std::string name_of_input(std::size_t i) { return "in" + std::to_string(i); }
+
+}  // namespace
+
+Function::Function(NodeBuilder& node, std::int64_t opset) : node_(node) {
+  for (std::size_t i = 0; i < node.num_inputs(); ++i) function_.add_input(name_of_input(i));
+  function_.add_output("y");
+  set_opset(opset);
+}
+
+void Function::set_opset(std::int64_t version) {
+  function_.clear_opset_import();
+  function_.add_opset_import()->set_version(version);
+}
+
+std::string Function::in(std::size_t i) const { return node_.has_input(i) ? name_of_input(i) : ""; }
+
+NodeProto& Function::add(const std::string& op_type, const Names& inputs,
+                         const std::string& output) {
+  NodeProto& proto = *function_.add_node();
+  proto.set_op_type(op_type);
+  proto.set_name(output == "y" ? op_type : output);
+  for (const std::string& input : inputs) proto.add_input(input);
+  proto.add_output(output);
+  return proto;
+}
+
+NodeProto& Function::add_with_attributes(const std::string& op_type, const Names& inputs,
+                                         const std::string& output, const Names& but_for) {
+  NodeProto& proto = add(op_type, inputs, output);
+  for (const AttributeProto& attribute : node_.proto().attribute()) {
+    if (std::ranges::count(but_for, attribute.name()) == 0) *proto.add_attribute() = attribute;
+  }
+  return proto;
+}
+
+std::string Function::integers(const std::string& name, const std::vector<std::int64_t>& values) {
+  AttributeProto& value = *add("Constant", {}, name).add_attribute();
+  value.set_name("value");
+  value.set_type(AttributeProto::TENSOR);
+  *value.mutable_t() =
+      encode_tensor(ir::Tensor::from<std::int64_t>({std::ssize(values)}, std::span(values)));
+  return name;
+}
+
+std::string Function::scalar(const std::string& name, float value) {
+  AttributeProto& attribute = *add("Constant", {}, name).add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(AttributeProto::TENSOR);
+  *attribute.mutable_t() = encode_tensor(ir::Tensor::from<float>({}, std::span(&value, 1)));
+  return name;
+}
+
+std::string Function::slice(const std::string& x, std::int64_t axis, std::int64_t begin,
+                            std::int64_t end, const std::string& output) {
+  add("Slice",
+      {x, integers(output + "/begin", {begin}), integers(output + "/end", {end}),
+       integers(output + "/axis", {axis})},
+      output);
+  return output;
+}
+
+std::string Function::transpose(const std::string& x, const std::vector<std::int64_t>& order,
+                                const std::string& output) {
+  AttributeProto& perm = *add("Transpose", {x}, output).add_attribute();
+  perm.set_name("perm");
+  perm.set_type(AttributeProto::INTS);
+  for (const std::int64_t axis : order) perm.add_ints(axis);
+  return output;
+}
+
+std::string Function::dequantize(std::size_t i) {
+  std::string numbers = "numbers" + std::to_string(i);
+  add("DequantizeLinear", {in(i), in(i + 1), in(i + 2)}, numbers);
+  return numbers;
+}
+
+void Function::quantize(const std::string& numbers, std::size_t scale, std::size_t zero) {
+  add("QuantizeLinear", {numbers, in(scale), in(zero)}, "y");
+}
+
+void Function::build() { inline_function(node_.state(), function_, node_.proto()); }
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of the file as a function of ONNX's operators: how operators of ONNX Runtime are read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halftone/formats/onnx/node_builder.h"
+
+namespace halftone::formats::onnx {
+
+/// A function that computes what a node of the file does, whose inputs are named "in0", "in1", ...
+/// and whose first output is "y".
+class Function {
+ public:
+  using Names = std::vector<std::string>;
+
+  /// @param opset  the version of ONNX's operators in the function
+  explicit Function(NodeBuilder& node, std::int64_t opset = 17);
+
+  void add_output(const std::string& name) { function_.add_output(name); }
+  void set_opset(std::int64_t version);
+
+  /// Input i; "" if the node has none.
+  [[nodiscard]] std::string in(std::size_t i) const;
+
+  onnx_pb::NodeProto& add(const std::string& op_type, const Names& inputs,
+                          const std::string& output);
+  /// The same, with attributes of the node but for those named.
+  onnx_pb::NodeProto& add_with_attributes(const std::string& op_type, const Names& inputs,
+                                          const std::string& output,
+                                          const Names& but_for = {"channels_last", "opset"});
+
+  /// A constant vector. @return its name
+  std::string integers(const std::string& name, const std::vector<std::int64_t>& values);
+  /// A constant scalar. @return its name
+  std::string scalar(const std::string& name, float value);
+  /// Elements begin to end - 1 of an axis. @return the output
+  std::string slice(const std::string& x, std::int64_t axis, std::int64_t begin, std::int64_t end,
+                    const std::string& output);
+  /// @return the output
+  std::string transpose(const std::string& x, const std::vector<std::int64_t>& order,
+                        const std::string& output);
+
+  /// The numbers of the codes of input i, whose scale and zero point are the inputs behind it.
+  std::string dequantize(std::size_t i);
+  /// The output: the codes of numbers, with the scale and zero point of two inputs.
+  void quantize(const std::string& numbers, std::size_t scale, std::size_t zero);
+
+  /// Adds the function in the node's place. @throws Error as its operators
+  void build();
+
+ private:
+  NodeBuilder& node_;
+  onnx_pb::FunctionProto function_;
+};
+
+}  // namespace halftone::formats::onnx

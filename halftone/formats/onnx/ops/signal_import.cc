@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fourier transforms as products with constant matrices, which are computed in double precision. A
+// complex number is a last axis of two.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Dim;
+using ir::ValueId;
+
+/// A transform of `length` points, of which `inputs` are given (the others are zero) and `outputs`
+/// asked for.
+struct Transform {
+  Dim length = 0;
+  Dim inputs = 0;
+  Dim outputs = 0;
+  Dim input_parts = 2;   ///< 1 for real numbers
+  Dim output_parts = 2;  ///< likewise
+  bool inverse = false;
+  bool mirrors = false;  ///< the given points are half of those of a real result
+};
+
+/// e^(2 pi i k / n), exact at the quarters.
+struct Root {
+  double real;
+  double imaginary;
+};
+Root root_of_unity(Dim k, Dim n) {
+  k %= n;
+  if (4 * k % n == 0) {
+    constexpr Root kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    return kQuarters[4 * k / n];
+  }
+  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
+  return {std::cos(angle), std::sin(angle)};
+}
+
+/// [inputs input_parts, outputs output_parts]
+ir::Tensor matrix_of(NodeBuilder& node, const Transform& t) {
+  ir::Tensor matrix = node.allocate(ir::ElementType::kFloat32,
+                                    {t.inputs * t.input_parts, t.outputs * t.output_parts});
+  const auto values = matrix.as<float>();
+  const double scale = t.inverse ? 1 / static_cast<double>(t.length) : 1;
+  for (Dim n = 0; n < t.inputs; ++n) {
+    const bool is_alone = n == 0 || 2 * n == t.length;
+    const double weight = t.mirrors && !is_alone ? 2 * scale : scale;
+    for (Dim k = 0; k < t.outputs; ++k) {
+      const Root root = root_of_unity(n * k, t.length);
+      const double c = weight * root.real;
+      const double s = weight * (t.inverse ? root.imaginary : -root.imaginary);
+      const double entries[2][2] = {{c, s}, {-s, c}};  // by part of the input, part of the output
+      for (Dim i = 0; i < t.input_parts; ++i) {
+        for (Dim o = 0; o < t.output_parts; ++o) {
+          const Dim row = n * t.input_parts + i;
+          const Dim column = k * t.output_parts + o;
+          values[static_cast<std::size_t>(row * t.outputs * t.output_parts + column)] =
+              static_cast<float>(entries[i][o]);
+        }
+      }
+    }
+  }
+  return matrix;
+}
+
+/// Transforms [.., inputs, input_parts] to [.., outputs, output_parts].
+ValueId transformed(NodeBuilder& node, ValueId x, const Transform& t) {
+  const auto given = node.type(x).shape.dims();
+  std::vector<Dim> dims(given.begin(), given.end() - 2);
+  dims.push_back(t.inputs * t.input_parts);
+  const ValueId flat = node.reshape(x, ir::Shape(dims));
+  const ValueId y = node.emit(ir::MatMul{}, {flat, node.add_constant(matrix_of(node, t))});
+  dims.back() = t.outputs;
+  dims.push_back(t.output_parts);
+  return node.reshape(y, ir::Shape(std::move(dims)));
+}
+
+constexpr Dim kMaxLength = Dim{1} << 20;
+
+Dim checked_length(Dim length) {
+  if (length >= 1 && length <= kMaxLength) return length;
+  fail(ErrorKind::kShape,
+       "a transform of " + std::to_string(length) + " points: expected 1 to 2^20");
+}
+
+void require_parts(NodeBuilder& node, ValueId x) {
+  const ir::Shape& shape = node.type(x).shape;
+  if (shape.rank() >= 2 && (shape.back() == 1 || shape.back() == 2)) return;
+  fail(ErrorKind::kShape,
+       "expected a last axis of 1 (real) or 2 (complex), found " + shape.to_string());
+}
+
+std::size_t transform_axis(NodeBuilder& node, std::size_t rank) {
+  std::int64_t axis = node.opset() < 20 ? node.int_attribute("axis", 1) : -2;
+  if (node.opset() >= 20 && node.has_input(2)) axis = number_input(node, 2);
+  const std::size_t found = ir::normalized_axis(axis, rank);
+  if (found + 1 == rank) fail(ErrorKind::kShape, "cannot transform the parts of complex numbers");
+  return found;
+}
+
+void build_dft(NodeBuilder& node) {
+  ValueId x = node.input(0);
+  require_parts(node, x);
+  const std::size_t rank = node.type(x).shape.rank();
+  const std::size_t axis = transform_axis(node, rank);
+  std::vector<std::size_t> order = all_axes(rank);
+  std::swap(order[axis], order[rank - 2]);
+  x = emit_transpose(node, order, x);
+  const ir::Shape shape = node.type(x).shape;
+  if (ir::is_batch(shape[rank - 2])) NodeBuilder::unsupported("cannot transform the batch");
+  Transform t;
+  const bool onesided = node.int_attribute("onesided", 0) != 0;
+  t.inverse = node.int_attribute("inverse", 0) != 0;
+  t.mirrors = t.inverse && onesided;
+  t.input_parts = shape.back();
+  t.output_parts = t.mirrors ? 1 : 2;
+  t.length = t.mirrors ? 2 * (shape[rank - 2] - 1) : shape[rank - 2];
+  if (node.has_input(1)) t.length = number_input(node, 1);
+  checked_length(t.length);
+  t.outputs = onesided && !t.inverse ? t.length / 2 + 1 : t.length;
+  t.inputs = std::min(shape[rank - 2], t.mirrors ? t.length / 2 + 1 : t.length);
+  if (t.inputs < shape[rank - 2]) {
+    x = node.emit(ir::Slice{rank - 2, 0, 1, static_cast<std::size_t>(t.inputs)}, {x});
+  }
+  node.set_output(0, emit_transpose(node, order, transformed(node, x, t)));
+}
+
+/// The frames [batch, frames, size, parts] of a signal [batch, length, parts].
+ValueId frames_of(NodeBuilder& node, ValueId x, Dim size, Dim step) {
+  const Dim length = node.type(x).shape[1];
+  if (step < 1 || size < 1 || length < size) {
+    fail(ErrorKind::kShape, "frames of " + std::to_string(size) + " at steps of " +
+                                std::to_string(step) + " do not fit " +
+                                node.type(x).shape.to_string());
+  }
+  const Dim count = 1 + (length - size) / step;
+  ir::Tensor indices = node.allocate(ir::ElementType::kInt64, {count, size});
+  const auto values = indices.as<std::int64_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<Dim>(i);
+    values[i] = at / size * step + at % size;
+  }
+  return node.emit(ir::Gather{1}, {x, node.add_constant(std::move(indices))});
+}
+
+void build_stft(NodeBuilder& node) {
+  constexpr std::size_t kWindow = 2;
+  constexpr std::size_t kLength = 3;
+  const ValueId x = node.input(0);
+  require_parts(node, x);
+  if (node.type(x).shape.rank() != 3) {
+    fail(ErrorKind::kShape,
+         "expected [batch, length, parts], found " + node.type(x).shape.to_string());
+  }
+  const Dim step = number_input(node, 1);
+  Dim length = node.type(x).shape[1];
+  if (node.has_input(kWindow)) length = node.input_type(kWindow).shape[0];
+  const Dim size = length;
+  if (node.has_input(kLength)) length = number_input(node, kLength);
+  checked_length(length);
+  ValueId frames = frames_of(node, x, std::min(size, length), step);
+  if (node.has_input(kWindow)) {
+    const ValueId window = node.reshape(node.input(kWindow), {size, 1});
+    if (size > length) NodeBuilder::unsupported("a window that is longer than its frame");
+    frames = emit_binary(node, ir::BinaryKind::kMul, frames, window);
+  }
+  Transform t;
+  t.length = length;
+  t.inputs = std::min(size, length);
+  t.outputs = node.int_attribute("onesided", 1) != 0 ? length / 2 + 1 : length;
+  t.input_parts = node.type(x).shape.back();
+  node.set_output(0, transformed(node, frames, t));
+}
+
+constexpr ReaderEntry kSignalReaders[] = {
+    {"", "DFT", build_dft},
+    {"", "STFT", build_stft},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> signal_readers() { return kSignalReaders; }
+
+}  // namespace halftone::formats::onnx
