@@ -137,12 +137,12 @@ TEST(ImportOnnx, InitializersOfEveryTypeAreWidened) {
 
 TEST(ImportOnnx, NamesAllUnsupportedOperatorsInOneLine) {
   TestModel model = small_model();
-  model.node("Unique", {"x"}, {"a"}).set_name("memory");
+  model.node("SequenceAt", {"x"}, {"a"}).set_name("memory");
   model.node("Loop", {"x"}, {"b"}).set_name("c1");
   model.node("Loop", {"x"}, {"c"}).set_name("c2");
   model.node("Fancy", {"x"}, {"d"}).set_domain("com.example");
   expect_failure(model, ErrorKind::kUnsupported,
-                 "operators that are not supported: Loop ('c1', 'c2'); Unique ('memory'); "
+                 "operators that are not supported: Loop ('c1', 'c2'); SequenceAt ('memory'); "
                  "com.example.Fancy ('d')");
 }
 

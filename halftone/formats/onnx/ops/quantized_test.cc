@@ -374,9 +374,10 @@ TEST(RoundingToFloat, OverflowsWithoutSaturation) {
 
 TEST(RoundingToFloat, GivesNumbersOfItsType) {
   TestModel bare = rounding(TensorProto::FLOAT8E4M3FN, "Add");
-  bare.proto().mutable_graph()->mutable_node(2)->set_input(0, "q");
+  bare.floats("b", {2}, {1, 0}).proto().mutable_graph()->mutable_node(2)->set_input(0, "q");
+  bare.proto().mutable_graph()->mutable_node(2)->set_input(1, "b");
   EXPECT_EQ(numbers(run_reference(bare.import(), list(floats({2, 2}, {2.3F, 5000, 0, -1})))[0]),
-            (std::vector<float>{2.125F, 448, 0, 0.5F}));
+            (std::vector<float>{2.125F, 448, 1, -0.5F}));
   TestModel vector(21);
   vector.input("x", {-1}).output("y").scalar("s", 2);
   vector.initializer("z", codes(TensorProto::FLOAT8E4M3FN, {}, {0}));
