@@ -18,9 +18,11 @@ train:  ## Set up, and build the program that trains too: build/release/halftone
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target halftone halftone-train
 
-demo:  ## Set up, build, and take the bundled network to 3, 2 and 1 bits
+demo:  ## Set up, build (at first for this processor only), and take the bundled network to 3, 2 and 1 bits
 	@scripts/setup.sh
-	@$(MAKE) build
+	@[ -e $(RELEASE)/build.ninja ] || \
+	  cmake --preset release -D HALFTONE_SIMD_LEFT_OUT="$$(scripts/other_simd.sh)" > /dev/null
+	@cmake --build --preset release --target halftone
 	@scripts/demo.sh
 
 test:  ## Set up, build, and run every test

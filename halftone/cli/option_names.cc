@@ -7,7 +7,7 @@ namespace halftone::cli {
 namespace {
 
 /// The option that changes the setting; empty for Hint::kNone.
-std::string_view option_of(Hint hint) {
+std::string_view option_for(Hint hint) {
   switch (hint) {
     case Hint::kNone:
       return "";
@@ -38,7 +38,7 @@ std::string_view option_of(Hint hint) {
 }  // namespace
 
 std::string message_with_option(const Error& error) {
-  const std::string_view option = option_of(error.hint());
+  const std::string_view option = option_for(error.hint());
   if (option.empty()) return error.what();
   return std::string(error.what()) + " (" + std::string(option) + ")";
 }

@@ -15,7 +15,7 @@ namespace halftone::cli {
 namespace {
 
 // In both scripts <file> and <folder> represent names of the file system.
-constexpr std::string_view kFile = "<file>";
+constexpr std::string_view kFileName = "<file>";
 constexpr std::string_view kFolder = "<folder>";
 
 constexpr std::string_view kBashBegin = R"bash(# Completion of bash for halftone, written by
@@ -106,7 +106,7 @@ fi
 /// What a value may be: words, then <file> or <folder>. Empty if nothing is known of it.
 std::vector<std::string> offers(const OptionText& option) {
   std::vector<std::string> values = option.words;
-  if (option.takes_files) values.emplace_back(kFile);
+  if (option.takes_files) values.emplace_back(kFileName);
   if (option.takes_folders) values.emplace_back(kFolder);
   return values;
 }

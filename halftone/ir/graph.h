@@ -37,6 +37,10 @@ struct Node {
   Operator op;
   std::vector<ValueId> inputs;  ///< kAbsent for an absent optional input
   ValueId output = kAbsent;
+
+  [[nodiscard]] bool has_input(std::size_t i) const {
+    return i < inputs.size() && inputs[i] != kAbsent;
+  }
 };
 
 /// A graph input that holds what the last run computed, zeros at first: the memory of a network

@@ -34,10 +34,6 @@ std::size_t num_inputs(const Graph& graph, const Node& node) {
   return has_experts ? static_cast<std::size_t>(weights.back()) : num_inputs(weights);
 }
 
-bool has_input(const Node& node, std::size_t i) {
-  return i < node.inputs.size() && node.inputs[i] != kAbsent;
-}
-
 /// The encoding of the input, or of the states.
 Encoding input_encoding(const Graph& graph, const Node& node) {
   if (const auto* recurrent = std::get_if<Recurrent>(&node.op)) {
@@ -93,7 +89,7 @@ std::size_t max_inputs(Arithmetic wanted, const Operator& op) {
 /// Why the weights cannot be packed as codes.
 std::optional<std::string> why_not_packed(const Graph& graph, const Node& node) {
   if (graph.constant(node.inputs[kWeights]) == nullptr) return "the weights are not constant";
-  const bool has_bias = is_layer(node.op) && has_input(node, kBias);
+  const bool has_bias = is_layer(node.op) && node.has_input(kBias);
   if (has_bias && graph.constant(node.inputs[kBias]) == nullptr) return "the bias is not constant";
   return std::nullopt;
 }

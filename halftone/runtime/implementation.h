@@ -54,9 +54,7 @@ struct NodeContext {
       nullptr;  ///< to create a kernel for, see with_method(); null: by estimate
   const FusedCodes* fused = nullptr;  ///< what the kernel includes; null: nothing
 
-  [[nodiscard]] bool has_input(std::size_t i) const {
-    return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
-  }
+  [[nodiscard]] bool has_input(std::size_t i) const { return node.has_input(i); }
   [[nodiscard]] const ir::ValueType& input(std::size_t i) const {
     return graph.value(node.inputs[i]).type;
   }

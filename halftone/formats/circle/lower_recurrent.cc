@@ -9,19 +9,16 @@ namespace {
 using ir::BinaryKind;
 using ir::ValueId;
 
-bool has(const ir::Node& node, std::size_t i) {
-  return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
-}
-
 /// Whether a node is such a step in float32.
 bool is_step(const ir::Graph& graph, const ir::Node& node) {
   const auto* op = std::get_if<ir::Recurrent>(&node.op);
   if (op == nullptr || op->kind != ir::RecurrentKind::kLstm) return false;
   const ir::Shape& gates = graph.value(node.inputs[ir::kGates]).type.shape;
-  const bool has_states = has(node, ir::kInitialHidden) || has(node, ir::kInitialCell);
+  const bool has_states = node.has_input(ir::kInitialHidden) || node.has_input(ir::kInitialCell);
   return gates[1 - ir::batch_axis(*op)] == 1 && (has_states || op->with_cell) &&
          op->state_encoding == nullptr && op->clip == 0 && op->cell_clip == 0 &&
-         !op->input_forget && !has(node, ir::kSequenceLengths) && !has(node, ir::kPeepholes) &&
+         !op->input_forget && !node.has_input(ir::kSequenceLengths) &&
+         !node.has_input(ir::kPeepholes) &&
          graph.value(node.inputs[ir::kRecurrenceWeights]).type.encoding.is_dense();
 }
 
@@ -35,14 +32,14 @@ class StepRewrite : NodeRewrite {
     const ir::Shape output = graph_.value(node_.output).type.shape;
     const ir::Dim rows = graph_.value(node_.inputs[ir::kRecurrenceWeights]).type.shape[0];
     sums_ = add(ir::Reshape{{output[ir::batch_axis(op_)], rows}}, {node_.inputs[ir::kGates]});
-    if (has(node_, ir::kInitialHidden)) {
+    if (node_.has_input(ir::kInitialHidden)) {
       const ValueId inner = add(ir::FullyConnected{}, {node_.inputs[ir::kInitialHidden],
                                                        node_.inputs[ir::kRecurrenceWeights]});
       sums_ = add(ir::Binary{BinaryKind::kAdd, {}}, {sums_, inner});
     }
     hidden_ = static_cast<std::size_t>(rows) / 4;
     ValueId cell = product(gate(0, 0), gate(3, 1));
-    if (has(node_, ir::kInitialCell)) {
+    if (node_.has_input(ir::kInitialCell)) {
       const ValueId kept = product(gate(2, 0), node_.inputs[ir::kInitialCell]);
       cell = add(ir::Binary{BinaryKind::kAdd, {}}, {kept, cell});
     }

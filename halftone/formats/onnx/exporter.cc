@@ -2,10 +2,10 @@
 #include "halftone/formats/onnx/exporter.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/ir/ops/traits.h"
@@ -381,20 +381,6 @@ std::vector<ExternalTensor> Exporter::move_out(const std::string& file) {
     moved.push_back({offset, std::move(data)});
   }
   return moved;
-}
-
-std::vector<std::size_t> channels_first(std::size_t rank) {
-  std::vector<std::size_t> permutation(rank);
-  std::iota(permutation.begin() + 2, permutation.end(), std::size_t{1});
-  permutation[1] = rank - 1;
-  return permutation;
-}
-
-std::vector<std::size_t> channels_last(std::size_t rank) {
-  std::vector<std::size_t> permutation(rank);
-  std::iota(permutation.begin() + 1, permutation.end(), std::size_t{2});
-  permutation.back() = 1;
-  return permutation;
 }
 
 void set_attribute(NodeProto& node, const std::string& name, std::int64_t value) {

@@ -156,10 +156,6 @@ class Exporter {
   std::map<std::pair<ir::ValueId, std::vector<std::size_t>>, std::string> numbers_;
 };
 
-/// The permutation from channels last to channels first, and back. @pre rank >= 2
-std::vector<std::size_t> channels_first(std::size_t rank);
-std::vector<std::size_t> channels_last(std::size_t rank);
-
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name, std::int64_t value);
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name, float value);
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name, std::string_view value);

@@ -2,12 +2,12 @@
 #include "halftone/formats/onnx/quantized_weight.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
 
+#include "halftone/formats/onnx/axis_order.h"
 #include "halftone/ir/operator.h"
 #include "halftone/numerics/systems.h"
 
@@ -17,11 +17,6 @@ namespace {
 using ir::Dim;
 using numerics::Granularity;
 using numerics::StoredNumbers;
-
-ir::Tensor in_order(const ir::Tensor& tensor, const std::vector<std::size_t>& permutation) {
-  const std::array inputs = {&tensor};
-  return ir::evaluate_operator(ir::Transpose{permutation}, inputs);
-}
 
 /// Calls visit(element, block) for all elements in order.
 template <typename Visit>

@@ -42,9 +42,7 @@ class NodeLaunches {
     return to_.graph_.value(value).type.shape.with_batch(to_.rows_);
   }
   [[nodiscard]] ir::Shape shape(std::size_t input) const { return shape_of(node_.inputs[input]); }
-  [[nodiscard]] bool has_input(std::size_t index) const {
-    return index < node_.inputs.size() && node_.inputs[index] != ir::kAbsent;
-  }
+  [[nodiscard]] bool has_input(std::size_t index) const { return node_.has_input(index); }
   [[nodiscard]] const SharedConstant& constant(std::size_t index) const {
     return to_.graph_.value(node_.inputs[index]).constant;
   }

@@ -53,7 +53,7 @@ std::size_t place(std::int32_t index, Dim extent, const char* what) {
 }
 
 /// The keys and values that a token may see.
-struct Tokens {
+struct AttentionTokens {
   std::span<const float> keys;    ///< [tokens, kv_heads D]
   std::span<const float> values;  ///< [tokens, kv_heads E]
   std::size_t first = 0;
@@ -70,7 +70,7 @@ float score(const Attention& op, std::span<const float> q, std::span<const float
 }
 
 /// One head of one token.
-void attend_head(const Attention& op, std::size_t head, const Tokens& tokens,
+void attend_head(const Attention& op, std::size_t head, const AttentionTokens& tokens,
                  std::span<const float> q, std::span<float> y) {
   const std::size_t group = head / (op.heads / op.kv_heads);
   std::vector<float> p(tokens.last + 1);
@@ -94,7 +94,7 @@ void attend_head(const Attention& op, std::size_t head, const Tokens& tokens,
   for (float& number : y) number /= sum;
 }
 
-void attend_token(const Attention& op, Tokens tokens, std::span<const float> q,
+void attend_token(const Attention& op, AttentionTokens tokens, std::span<const float> q,
                   std::span<float> y) {
   if (op.window > 0 && tokens.last >= op.window) tokens.first = tokens.last + 1 - op.window;
   for (std::size_t h = 0; h < op.heads; ++h) {

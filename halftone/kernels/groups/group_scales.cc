@@ -103,7 +103,7 @@ T load_at(const std::uint8_t* array, std::size_t row) {
 }
 
 /// The exponent bits of a power of two, or 0.
-std::uint8_t exponent_of(float scale) {
+std::uint8_t shared_exponent(float scale) {
   return static_cast<std::uint8_t>(std::bit_cast<std::uint32_t>(scale) >> 23);
 }
 float power_of(std::uint8_t exponent) {
@@ -145,7 +145,7 @@ bool store_scale(const ScaleForm& storage, float scale, std::size_t row, std::ui
     if (code) store_at(to, row, *code);
     return code.has_value();
   }
-  const std::uint8_t exponent = exponent_of(scale);
+  const std::uint8_t exponent = shared_exponent(scale);
   store_at(to, row, exponent);
   return power_of(exponent) == scale;
 }

@@ -41,7 +41,7 @@ void write_bytes(std::uint64_t eight, std::uint8_t* to) {
 }
 
 /// Codes of the inputs [begin, end) of an output: of a group.
-struct GroupCodes {
+struct ChannelCodes {
   const numerics::BitPlanes& codes;
   std::size_t output, begin, end;
 
@@ -59,7 +59,7 @@ LevelGrid without_factor(LevelGrid grid, std::int32_t factor) {
 /// Writes the pieces of kBytes and kSmallBytes.
 /// @param u   the level of each code
 /// @param to  of the output in the first piece
-void pack_bytes(const GroupCodes& group, std::span<const std::uint8_t> u, std::uint8_t* to) {
+void pack_bytes(const ChannelCodes& group, std::span<const std::uint8_t> u, std::uint8_t* to) {
   constexpr std::size_t kInputs = LevelMatmulWeights::kByteInputs;
   for (std::size_t i = group.begin; i < group.end; i += 8) {
     std::uint64_t eight = group.eight(i);
@@ -74,7 +74,7 @@ void pack_bytes(const GroupCodes& group, std::span<const std::uint8_t> u, std::u
 
 /// Writes the pieces of kNibbles.
 /// @param to  of the output in the first piece
-void pack_nibbles(const GroupCodes& group, std::uint8_t* to) {
+void pack_nibbles(const ChannelCodes& group, std::uint8_t* to) {
   constexpr std::size_t kInputs = LevelMatmulWeights::kNibbleInputs;
   constexpr std::size_t kHalf = kInputs / 2;
   constexpr std::size_t kPieces = LevelMatmulWeights::kNibbleOutputs * kHalf;
@@ -130,7 +130,7 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
   float* floats = reinterpret_cast<float*>(tables + table_bytes_) + lane;
   floats[0] = grid.half_step;
   if (has_offset()) floats[kBlock] = grid.center;
-  const GroupCodes inputs{codes, output, group_begin(group), group_end(group)};
+  const ChannelCodes inputs{codes, output, group_begin(group), group_end(group)};
   switch (layout_) {
     case LevelLayout::kBytes:
     case LevelLayout::kSmallBytes:

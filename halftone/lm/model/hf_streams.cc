@@ -10,7 +10,7 @@
 namespace halftone::lm {
 namespace {
 
-constexpr const char* kInner = "intermediate_size";
+constexpr const char* kInnerName = "intermediate_size";
 constexpr const char* kSparsity = "activation_sparsity_pattern";
 
 /// The numbers of a list with one of each block.
@@ -60,15 +60,15 @@ void read_cutoffs(const ConfigReader& config, Description& d) {
 }  // namespace
 
 void read_config_inners(const ConfigReader& config, Description& d) {
-  const nlohmann::json* value = config.find({kInner}).value;
+  const nlohmann::json* value = config.find({kInnerName}).value;
   if (value == nullptr || !value->is_array()) {
-    d.inner = config.needed_whole({kInner});
+    d.inner = config.needed_whole({kInnerName});
     return;
   }
-  for (const double number : numbers_of_blocks(config, kInner, d)) {
+  for (const double number : numbers_of_blocks(config, kInnerName, d)) {
     const bool is_whole = number >= 1 && number <= (1 << 24) &&
                           number == static_cast<double>(static_cast<std::size_t>(number));
-    if (!is_whole) config.fail_key(kInner, "expected whole numbers from 1 to 2^24");
+    if (!is_whole) config.fail_key(kInnerName, "expected whole numbers from 1 to 2^24");
     d.inners.push_back(static_cast<std::size_t>(number));
   }
   if (d.inners.empty()) return;

@@ -97,18 +97,18 @@ Container container_of(const Llama2cFile& file) {
   return container;
 }
 
-constexpr std::string_view kBlocks = "_blocks";
+constexpr std::string_view kBlocksEnd = "_blocks";
 
 /// NAME_blocks [experts, outputs, blocks, 16] and NAME_scales [experts, outputs, blocks] as NAME.
 void join_scales(Container& container) {
   const numerics::SharedBlockEncoding mxfp4 = numerics::without_owner(*formats::gguf_type("MXFP4"));
   std::vector<std::string> order;
   for (const std::string& name : container.order) {
-    if (!name.ends_with(kBlocks)) {
+    if (!name.ends_with(kBlocksEnd)) {
       order.push_back(name);
       continue;
     }
-    const std::string joined = name.substr(0, name.size() - kBlocks.size());
+    const std::string joined = name.substr(0, name.size() - kBlocksEnd.size());
     const auto blocks = container.tensors.find(name);
     const auto scales = container.tensors.find(joined + "_scales");
     Extents shape = blocks->second.shape;

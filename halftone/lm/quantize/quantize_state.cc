@@ -24,10 +24,10 @@ constexpr const char* kFitted = "fitted";
 constexpr const char* kLosses = "losses";
 
 /// Bytes of a matrix begin at a multiple of this in a record.
-constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kRecordAlignment = 8;
 
 std::size_t padding_behind(std::size_t bytes) {
-  return (kAlignment - bytes % kAlignment) % kAlignment;
+  return (kRecordAlignment - bytes % kRecordAlignment) % kRecordAlignment;
 }
 
 /// Thrown for records of another form.
@@ -200,7 +200,7 @@ void QuantizeStateFile::save_costs(const TypeCosts& costs) {
 }
 
 void QuantizeStateFile::save_fitted(const FittedMatrices& fitted) {
-  static constexpr std::array<std::byte, kAlignment> kZeros{};
+  static constexpr std::array<std::byte, kRecordAlignment> kZeros{};
   Json list = Json::array();
   std::vector<Bytes> pieces;
   for (const auto& [id, matrix] : fitted) {

@@ -32,15 +32,15 @@ ir::Shape static_shape(OperatorImport& op, ValueId x, std::size_t num_blocks) {
 }
 
 /// Axes and extents of the view with split axes: [first.., (s_i, b_i)..., rest...].
-struct Parts {
+struct AxisParts {
   std::vector<Dim> split;             ///< the view of the image
   std::vector<std::size_t> to_batch;  ///< the order of its axes with blocks first
   std::vector<Dim> joined;            ///< the shape with blocks as samples
 };
 
 /// @param image  whose axes after the first are multiples of the block sizes
-Parts parts_of(const ir::Shape& image, const std::vector<Dim>& sizes) {
-  Parts parts{{image[0]}, {}, {image[0]}};
+AxisParts parts_of(const ir::Shape& image, const std::vector<Dim>& sizes) {
+  AxisParts parts{{image[0]}, {}, {image[0]}};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Dim extent = image[i + 1];
     check(extent % sizes[i] == 0, "an extent of " + std::to_string(extent) +
@@ -72,7 +72,7 @@ void import_space_to_batch(OperatorImport& op) {
     pad.after[i + 1] = static_cast<std::size_t>(blocks.margins[2 * i + 1]);
   }
   x = op.step(std::move(pad), {x}, "padded");
-  Parts parts = parts_of(op.shape(x), blocks.sizes);
+  AxisParts parts = parts_of(op.shape(x), blocks.sizes);
   x = op.step(ir::Reshape{ir::Shape(std::move(parts.split))}, {x}, "split");
   x = op.step(ir::Transpose{std::move(parts.to_batch)}, {x}, "turned");
   op.emit(ir::Reshape{ir::Shape(std::move(parts.joined))}, {x});
@@ -88,7 +88,7 @@ void import_batch_to_space(OperatorImport& op) {
     image[0] /= blocks.sizes[i];
     image[i + 1] *= blocks.sizes[i];
   }
-  const Parts parts = parts_of(ir::Shape(image), blocks.sizes);
+  const AxisParts parts = parts_of(ir::Shape(image), blocks.sizes);
   std::vector<Dim> turned;
   std::vector<std::size_t> back(parts.to_batch.size());
   for (std::size_t i = 0; i < parts.to_batch.size(); ++i) {

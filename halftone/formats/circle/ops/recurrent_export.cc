@@ -15,18 +15,14 @@ namespace {
 
 using ir::Dim;
 
-bool has(const ir::Node& node, std::size_t i) {
-  return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
-}
-
 /// Whether the format's LSTM can represent the layer: it runs forward with zero initial states.
 bool is_standard(const ir::Graph& graph, const ir::Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);
   for (std::size_t i = ir::kRecurrenceBias; i < node.inputs.size(); ++i) {
     if (i == ir::kPeepholes) continue;
-    if (has(node, i)) return false;
+    if (node.has_input(i)) return false;
   }
-  if (has(node, ir::kPeepholes) && graph.constant(node.inputs[ir::kPeepholes]) == nullptr) {
+  if (node.has_input(ir::kPeepholes) && graph.constant(node.inputs[ir::kPeepholes]) == nullptr) {
     return false;
   }
   const ir::Activation sigmoid{ir::ActivationKind::kSigmoid, 0, 0};
@@ -38,9 +34,10 @@ bool is_standard(const ir::Graph& graph, const ir::Node& node) {
 }
 
 /// Writes parts of constants.
-class Parts {
+class ConstantParts {
  public:
-  Parts(Exporter& exporter, std::string name) : exporter_(exporter), name_(std::move(name)) {}
+  ConstantParts(Exporter& exporter, std::string name)
+      : exporter_(exporter), name_(std::move(name)) {}
 
   /// Writes rows [gate * rows, (gate + 1) * rows) of a matrix [.., cols]; of a vector if cols is 0.
   TensorIndex operator()(const char* role, std::span<const float> numbers, std::size_t gate,
@@ -77,7 +74,7 @@ void export_standard(Exporter& exporter, const ir::Node& node) {
   // Our indices of the gates in the file's order: input, forget, cell, output.
   constexpr std::array<std::size_t, 4> kGates = {0, 2, 3, 1};
   constexpr std::array<std::size_t, 3> kPeeps = {0, 2, 1};
-  const Parts part(exporter, node.name);
+  const ConstantParts part(exporter, node.name);
   std::vector<TensorIndex> tensors = {exporter.tensor(projection.x)};
   for (const std::size_t gate : kGates) {
     tensors.push_back(part("weights", projection.weights->as<float>(), gate, hidden, inputs));
@@ -86,7 +83,7 @@ void export_standard(Exporter& exporter, const ir::Node& node) {
     tensors.push_back(part("recurrence", recurrence.as<float>(), gate, hidden, hidden));
   }
   for (const std::size_t gate : kPeeps) {
-    if (!has(node, ir::kPeepholes)) {
+    if (!node.has_input(ir::kPeepholes)) {
       tensors.push_back(kNoTensor);
       continue;
     }

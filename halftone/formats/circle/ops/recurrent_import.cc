@@ -42,7 +42,7 @@ void refuse_inputs(const OperatorImport& op, std::size_t first, std::size_t coun
 }
 
 /// The initial states; kAbsent if they are a variable.
-ValueId first_state(OperatorImport& op, std::size_t i) {
+ValueId stated_state(OperatorImport& op, std::size_t i) {
   if (!op.has_input(i)) return ir::kAbsent;
   if (op.importer().file().tensor(op.input_tensor(i)).is_variable()) return ir::kAbsent;
   return op.number(i);
@@ -110,8 +110,8 @@ ValueId lstm(OperatorImport& op, const LstmInputs& at, const Style& style, bool 
   layer.activations[1] = layer.activations[2] = style.activation;
   const ValueId recurrent = gates_from(op, at.recurrent_weights, role + "/recurrent");
   return op.step(layer,
-                 {gates, recurrent, ir::kAbsent, first_state(op, at.hidden),
-                  first_state(op, at.cell), ir::kAbsent, peepholes_of(op, at.peepholes)},
+                 {gates, recurrent, ir::kAbsent, stated_state(op, at.hidden),
+                  stated_state(op, at.cell), ir::kAbsent, peepholes_of(op, at.peepholes)},
                  role);
 }
 
@@ -161,7 +161,7 @@ ValueId rnn(OperatorImport& op, ValueId x, std::size_t first, const Style& style
   layer.reverse = reverse;
   layer.batch_major = !style.time_major;
   layer.activations[0] = style.activation;
-  return op.step(layer, {gates, op.number(first + 1), ir::kAbsent, first_state(op, first + 3)},
+  return op.step(layer, {gates, op.number(first + 1), ir::kAbsent, stated_state(op, first + 3)},
                  role);
 }
 

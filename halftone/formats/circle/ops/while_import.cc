@@ -12,7 +12,7 @@ namespace {
 using ir::ValueId;
 
 /// A state before the first step; kAbsent for zeros.
-ValueId first_state(OperatorImport& op, std::size_t variable) {
+ValueId state_before(OperatorImport& op, std::size_t variable) {
   const ValueId value = op.number(variable);
   const ir::Constant* constant = op.graph().constant(value);
   if (constant == nullptr) return value;
@@ -73,8 +73,8 @@ void import_while(OperatorImport& op) {
     }
   }
   const bool is_lstm = loop.layer.kind == ir::RecurrentKind::kLstm;
-  const std::vector<ValueId> inputs = {op.number(loop.sequence), first_state(op, loop.hidden),
-                                       is_lstm ? first_state(op, loop.cell) : ir::kAbsent};
+  const std::vector<ValueId> inputs = {op.number(loop.sequence), state_before(op, loop.hidden),
+                                       is_lstm ? state_before(op, loop.cell) : ir::kAbsent};
   op.importer().charge(loop.weights.bytes().size() + loop.recurrence.bytes().size());
   const std::string name = file.tensor_name(op.output_tensor(loop.results));
   const ValueId states =

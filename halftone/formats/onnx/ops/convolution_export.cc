@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "halftone/formats/low_bit_layer.h"
+#include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/ir/ops/traits.h"
@@ -19,11 +20,6 @@ using onnx_pb::NodeProto;
 const ir::Tensor* dense_weights(const Exporter& exporter, ValueId id) {
   const ir::Constant* constant = exporter.graph().constant(id);
   return constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
-}
-
-ir::Tensor in_order(const ir::Tensor& tensor, const std::vector<std::size_t>& order) {
-  const ir::Tensor* input = &tensor;
-  return ir::evaluate_operator(ir::Transpose{order}, {&input, 1});
 }
 
 /// Filters [O, kernel..., C / groups] as [O, C / groups, kernel...]: computed ones by a node.

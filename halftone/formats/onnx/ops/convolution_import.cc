@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
@@ -20,20 +21,6 @@ using ir::Dim;
 using ir::ValueId;
 
 constexpr Dim kMaxPadding = Dim{1} << 31;
-
-/// [N, C, spatial...] to [N, spatial..., C], and back.
-std::vector<std::size_t> channels_last(std::size_t rank) {
-  std::vector<std::size_t> permutation(rank);
-  std::iota(permutation.begin() + 1, permutation.end(), std::size_t{2});
-  permutation.back() = 1;
-  return permutation;
-}
-std::vector<std::size_t> channels_first(std::size_t rank) {
-  std::vector<std::size_t> permutation(rank);
-  std::iota(permutation.begin() + 2, permutation.end(), std::size_t{1});
-  permutation[1] = rank - 1;
-  return permutation;
-}
 
 std::vector<Dim> list(NodeBuilder& node, const std::string& name, std::size_t rank, Dim otherwise) {
   auto found = node.ints_attribute(name);

@@ -34,7 +34,7 @@ ValueId encoded_input(NodeBuilder& node, const LowBitFields& fields) {
                    {node.input(0)}, "encode");
 }
 
-LowBitFields fields_of(NodeBuilder& node) {
+LowBitFields read_fields(NodeBuilder& node) {
   check_low_bit_version(node.int_attribute("version", kLowBitVersion));
   LowBitFields fields;
   for_each_field(fields, FieldReader(node));
@@ -59,12 +59,12 @@ void emit_layer(NodeBuilder& node, Op op, const LowBitFields& fields) {
 }
 
 void build_fully_connected(NodeBuilder& node) {
-  const LowBitFields fields = fields_of(node);
+  const LowBitFields fields = read_fields(node);
   emit_layer(node, ir::FullyConnected{activation_of_code(fields.activation)}, fields);
 }
 
 void build_conv_in_basis(NodeBuilder& node) {
-  const LowBitFields fields = fields_of(node);
+  const LowBitFields fields = read_fields(node);
   emit_layer(node,
              ir::Conv{stated_window(node), node.int_attribute("group", 1),
                       activation_of_code(fields.activation)},
@@ -72,7 +72,7 @@ void build_conv_in_basis(NodeBuilder& node) {
 }
 
 void build_conv_transpose_in_basis(NodeBuilder& node) {
-  const LowBitFields fields = fields_of(node);
+  const LowBitFields fields = read_fields(node);
   const ir::Window window = stated_window(node);
   const std::vector<ir::Dim> none(window.rank(), 0);
   emit_layer(
@@ -83,7 +83,7 @@ void build_conv_transpose_in_basis(NodeBuilder& node) {
 }
 
 void build_gather_in_basis(NodeBuilder& node) {
-  const LowBitFields fields = fields_of(node);
+  const LowBitFields fields = read_fields(node);
   fields.check_table();
   node.set_output(0, node.emit(ir::Gather{0}, {encoded_weight(node, fields), node.input(0)}));
 }

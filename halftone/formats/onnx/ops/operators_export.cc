@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "halftone/formats/onnx/activations.h"
+#include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/ir/ops/axes.h"
@@ -251,11 +252,11 @@ void export_is_inf(Exporter& exporter, const ir::Activation& activation, const s
 /// Relu6 and the like as a Clip.
 void export_limits(Exporter& exporter, const ir::Activation& activation, const std::string& input,
                    const std::string& output) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kUnlimited = std::numeric_limits<float>::infinity();
   auto limits = ir::limits_of(activation);
   // A Clip is min(max(x, low), high) for crossed limits too.
   if (activation.kind == ActivationKind::kClip) limits = {activation.alpha, activation.beta};
-  if (!limits || limits->low == kInfinity || limits->high == -kInfinity) {
+  if (!limits || limits->low == kUnlimited || limits->high == -kUnlimited) {
     unsupported("activation " + to_string(activation));
   }
   export_clip(exporter, limits->low, limits->high, input, output);

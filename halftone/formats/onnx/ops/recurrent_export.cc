@@ -29,18 +29,14 @@ const ActivationEntry* listed(ir::ActivationKind kind) {
   return entry != nullptr && entry->is_listed ? entry : nullptr;
 }
 
-bool has(const Node& node, std::size_t i) {
-  return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
-}
-
 /// Whether an initial state has one row per sample, as ONNX requires.
 bool is_whole(const ir::Graph& graph, const Node& node, std::size_t i, Dim batch) {
-  return !has(node, i) || graph.value(node.inputs[i]).type.shape[0] == batch;
+  return !node.has_input(i) || graph.value(node.inputs[i]).type.shape[0] == batch;
 }
 
 /// Whether an input is a float constant or absent.
 bool is_stored(const ir::Graph& graph, const Node& node, std::size_t i) {
-  return !has(node, i) || graph.constant(node.inputs[i]) != nullptr;
+  return !node.has_input(i) || graph.constant(node.inputs[i]) != nullptr;
 }
 
 /// Whether the cells of a layer cannot reach the bound that it clips them to: each step adds at
@@ -49,7 +45,8 @@ bool is_within_clip(const ir::Recurrent& op, const Node& node, Dim steps) {
   using Kind = ir::ActivationKind;
   if (op.cell_clip == 0) return true;
   const bool is_bounded = op.activations[0].kind == Kind::kSigmoid &&
-                          op.activations[1].kind == Kind::kTanh && !has(node, ir::kInitialCell);
+                          op.activations[1].kind == Kind::kTanh &&
+                          !node.has_input(ir::kInitialCell);
   return is_bounded && static_cast<float>(steps) <= op.cell_clip;
 }
 
@@ -65,7 +62,7 @@ struct StateReaders {
   const ir::Recurrent& op;
   std::size_t hidden;  ///< H
 
-  [[nodiscard]] bool has_lengths() const { return has(node, ir::kSequenceLengths); }
+  [[nodiscard]] bool has_lengths() const { return node.has_input(ir::kSequenceLengths); }
   [[nodiscard]] std::size_t steps() const {
     return static_cast<std::size_t>(graph.value(node.output).type.shape[1 - ir::batch_axis(op)]);
   }
@@ -144,7 +141,7 @@ bool is_standard(const ir::Graph& graph, const Node& node) {
     if (listed(op.activations[i].kind) == nullptr) return false;
   }
   // Of the cells, and of states that are carried past the end, there are only the last.
-  const bool is_step = op.with_cell && steps == 1 && !has(node, ir::kSequenceLengths);
+  const bool is_step = op.with_cell && steps == 1 && !node.has_input(ir::kSequenceLengths);
   const bool is_plain = !op.carry && (!op.with_cell || is_step);
   return projection_of(graph, node) && dense_recurrence(graph, node) != nullptr &&
          op.state_encoding == nullptr && is_within_clip(op, node, steps) &&
@@ -169,7 +166,7 @@ onnx_pb::TensorProto biases_of(const Exporter& exporter, const Node& node,
   if (projection.bias != nullptr) {
     std::ranges::copy(projection.bias->as<float>(), numbers.begin());
   }
-  if (has(node, ir::kRecurrenceBias)) {
+  if (node.has_input(ir::kRecurrenceBias)) {
     const auto& inner =
         std::get<ir::Tensor>(*exporter.graph().constant(node.inputs[ir::kRecurrenceBias]));
     std::ranges::copy(inner.as<float>(), numbers.end() - static_cast<std::ptrdiff_t>(inner.size()));
@@ -194,7 +191,7 @@ std::string transposed(Exporter& exporter, const std::string& input, const std::
 /// The initial state [B, H] as [1, B, H]; empty if there is none.
 std::string first_state(Exporter& exporter, const Node& node, std::size_t i,
                         const std::string& wanted) {
-  if (!has(node, i)) return "";
+  if (!node.has_input(i)) return "";
   return reshaped(exporter, "Unsqueeze", exporter.read(node.inputs[i]), 0, wanted);
 }
 
@@ -227,11 +224,11 @@ std::vector<std::string> standard_inputs(Exporter& exporter, const Node& node,
       exporter.add_initializer(output + "/R",
                                of_one_direction(*dense_recurrence(exporter.graph(), node))),
       exporter.add_initializer(output + "/B", biases_of(exporter, node, projection)),
-      has(node, ir::kSequenceLengths) ? exporter.read(node.inputs[ir::kSequenceLengths]) : "",
+      node.has_input(ir::kSequenceLengths) ? exporter.read(node.inputs[ir::kSequenceLengths]) : "",
       first_state(exporter, node, ir::kInitialHidden, output + "/h")};
   if (op.kind == ir::RecurrentKind::kLstm) {
     inputs.push_back(first_state(exporter, node, ir::kInitialCell, output + "/c"));
-    if (has(node, ir::kPeepholes)) {
+    if (node.has_input(ir::kPeepholes)) {
       const auto& weights =
           std::get<ir::Tensor>(*exporter.graph().constant(node.inputs[ir::kPeepholes]));
       inputs.push_back(exporter.add_initializer(output + "/P", of_one_direction(weights)));
@@ -340,7 +337,7 @@ void export_own(Exporter& exporter, const Node& node) {
     inputs[3] = exporter.read(weights);
   }
   for (std::size_t i = ir::kRecurrenceBias; i < node.inputs.size(); ++i) {
-    inputs.push_back(has(node, i) ? exporter.read(node.inputs[i]) : "");
+    inputs.push_back(node.has_input(i) ? exporter.read(node.inputs[i]) : "");
   }
   while (inputs.back().empty()) inputs.pop_back();
   NodeProto& proto = exporter.add_node("Recurrent", inputs, output);

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "halftone/formats/onnx/axis_order.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
 
