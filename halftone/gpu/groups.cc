@@ -39,20 +39,20 @@ int scale_form(GroupScales scales) {
   fail(ErrorKind::kInternal, "group scales: no such storage");
 }
 
-std::string define(const char* name, long long value) {
+std::string define_whole(const char* name, long long value) {
   return "#define " + std::string(name) + " (" + std::to_string(value) + ")\n";
 }
 
 std::string level_macros(const GroupCodes& format) {
-  if (format.basis != nullptr) return define("IS_BYTES", 0);
+  if (format.basis != nullptr) return define_whole("IS_BYTES", 0);
   if (format.levels.table) {
     std::string list;
     for (const int level : *format.levels.table) list += std::to_string(level) + ",";
-    return "#define LEVELS {" + list + "}\n" + define("IS_BYTES", 0);
+    return "#define LEVELS {" + list + "}\n" + define_whole("IS_BYTES", 0);
   }
   const bool are_bytes = format.levels.bits == 8;
-  return define("IS_BYTES", are_bytes ? 1 : 0) + define("STEP", format.levels.step()) +
-         define("FIRST", format.levels.first + (are_bytes ? 128 : 0));
+  return define_whole("IS_BYTES", are_bytes ? 1 : 0) + define_whole("STEP", format.levels.step()) +
+         define_whole("FIRST", format.levels.first + (are_bytes ? 128 : 0));
 }
 
 /// The scales of all bytes, [256]; one float if scales are no bytes of their own.
@@ -80,16 +80,18 @@ constexpr std::size_t kChunkSteps = 32;
 
 std::string group_macros(const GroupCodes& format, std::size_t piece) {
   const kernels::PlaneBits bits = kernels::plane_bits(format);
-  return define("LOW", bits.low) + define("HIGH", bits.high) + define("SIGNS", bits.signs) +
-         define("VECTOR", static_cast<long long>(format.vector())) +
-         define("GROUP", static_cast<long long>(format.group)) +
-         define("PIECE", static_cast<long long>(piece)) +
-         define("ENCODING",
-                static_cast<long long>(kernels::GroupExtents{0, format.group}.encoding())) +
-         define("CHUNK_INPUTS",
-                static_cast<long long>(kChunkSteps * std::max(piece, kernels::kGroupUnitInputs))) +
-         define("SCALES", scale_form(format.scales)) +
-         define("HAS_OFFSETS", format.has_offsets ? 1 : 0) + level_macros(format);
+  return define_whole("LOW", bits.low) + define_whole("HIGH", bits.high) +
+         define_whole("SIGNS", bits.signs) +
+         define_whole("VECTOR", static_cast<long long>(format.vector())) +
+         define_whole("GROUP", static_cast<long long>(format.group)) +
+         define_whole("PIECE", static_cast<long long>(piece)) +
+         define_whole("ENCODING",
+                      static_cast<long long>(kernels::GroupExtents{0, format.group}.encoding())) +
+         define_whole(
+             "CHUNK_INPUTS",
+             static_cast<long long>(kChunkSteps * std::max(piece, kernels::kGroupUnitInputs))) +
+         define_whole("SCALES", scale_form(format.scales)) +
+         define_whole("HAS_OFFSETS", format.has_offsets ? 1 : 0) + level_macros(format);
 }
 
 std::string group_text(const std::string& macros, Function f) {
@@ -149,8 +151,8 @@ GroupInputs::GroupInputs(Programs& programs, std::size_t rows, const kernels::Gr
   scales_ = device.allocate(piece_bytes);
   shares_ = device.allocate(piece_bytes);
   sums_ = device.allocate(piece_bytes);
-  const std::string macros = define("ENCODING", static_cast<long long>(extents.encoding())) +
-                             define("PIECE", static_cast<long long>(extents.piece()));
+  const std::string macros = define_whole("ENCODING", static_cast<long long>(extents.encoding())) +
+                             define_whole("PIECE", static_cast<long long>(extents.piece()));
   encode_ = &programs.kernel(program_text(macros, {"encode_groups"}), "encode_groups");
 }
 

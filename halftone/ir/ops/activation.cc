@@ -16,7 +16,7 @@ namespace {
 using Kind = ActivationKind;
 using F = const Activation&;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kUnlimited = std::numeric_limits<float>::infinity();
 
 /// A function of float64, rounded to float32.
 template <double (*function)(double)>
@@ -45,7 +45,7 @@ double softplus(double x) {
 
 float clip(float x, float low, float high) { return std::min(std::max(x, low), high); }
 template <int low, int high>
-float clipped(F /*f*/, float x) {
+float clipped_value(F /*f*/, float x) {
   return clip(x, low, high);
 }
 template <int low, int high>
@@ -116,21 +116,21 @@ constexpr ActivationTraits kTable[] = {
      .name = "Identity",
      .value = identity,
      .derivative = one,
-     .limits = Limits{-kInfinity, kInfinity}},
+     .limits = Limits{-kUnlimited, kUnlimited}},
     {.kind = Kind::kRelu,
      .name = "Relu",
      .value = [](F, float x) { return std::max(x, 0.0F); },
      .derivative = [](F, float x) { return x > 0 ? 1.0F : 0.0F; },
-     .limits = Limits{0, kInfinity},
+     .limits = Limits{0, kUnlimited},
      .is_like_relu = true},
     {.kind = Kind::kReluN1To1,
      .name = "ReluN1To1",
-     .value = clipped<-1, 1>,
+     .value = clipped_value<-1, 1>,
      .derivative = clipped_slope<-1, 1>,
      .limits = Limits{-1, 1}},
     {.kind = Kind::kRelu6,
      .name = "Relu6",
-     .value = clipped<0, 6>,
+     .value = clipped_value<0, 6>,
      .derivative = clipped_slope<0, 6>,
      .limits = Limits{0, 6},
      .is_like_relu = true},

@@ -51,12 +51,12 @@ std::string why_slow(const Verdict& verdict) {
 
 /// Threads for oneDNN, which wakes all it is given even for a microsecond's work.
 int onednn_threads(const NodeContext& context) {
-  constexpr double kProductUs = 25e-6;  // as float_conv_us()
+  constexpr double kFloatProductUs = 25e-6;  // as float_conv_us()
   constexpr double kElementUs = 500e-6;
   const std::size_t elements =
       context.input(0).shape.element_count() + context.output().shape.element_count();
   const double products = ir::work_of(context.graph, context.node).products();
-  const double us = kProductUs * products + kElementUs * static_cast<double>(elements);
+  const double us = kFloatProductUs * products + kElementUs * static_cast<double>(elements);
   return static_cast<int>(worthwhile_threads(us, context.threads));
 }
 
