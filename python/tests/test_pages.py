@@ -11,11 +11,13 @@ import os
 import re
 import struct
 import subprocess
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import halftone as ht
 from conftest import (
     MNIST,
     NETWORK,
@@ -150,3 +152,16 @@ def test_indented_commands_run(files: Path, page: Path) -> None:
                               env=os.environ | {"PATH": path}, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=300)
         assert done.returncode == 0, block + done.stderr
+
+
+def test_the_python_start_runs(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block of README for a module of PyTorch."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    text = (ROOT / "README.md").read_text()
+    [block] = re.findall(r"(?<=\n\n)((?: {4}.+\n)*.*ht\.load\(module.+\n(?: {4}.+\n)*)", text)
+    x = torch.from_numpy(np.load(files / "x.npy"))
+    module = torch.nn.Sequential(torch.nn.Linear(784, 8), torch.nn.ReLU(), torch.nn.Linear(8, 10))
+    monkeypatch.chdir(files)
+    exec(textwrap.dedent(block), {"ht": ht, "module": module, "x": x})
+    assert ht.load("small.circle")(x.numpy()[:3]).shape == (3, 10)
