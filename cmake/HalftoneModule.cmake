@@ -69,15 +69,15 @@ if(HALFTONE_BUILD_TESTS)
   halftone_precompile_for_tests(halftone_precompiled_tests)
 endif()
 
-# halftone_library(name [PLAIN] SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...]
+# halftone_library(name [PLAIN] [WHOLE] SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...]
 #                  [PRECOMPILED target])
 # Declares the module `name` as target halftone_<name>, alias halftone::<name>. PRECOMPILED names
 # a target of halftone_precompile() to use instead of the one of the standard library. PLAIN modules
 # read, write and print, and are hardly optimised; those that compute have the flags of the build.
-# A unity build compiles the sources of a module at once, which reads headers once: half of the time
-# where there were three units. Their local names differ in the whole module.
+# Sources of WHOLE modules are compiled at once in a unity build, which reads headers once: half of
+# the time where there were three units. Their local names differ in the whole module.
 function(halftone_library name)
-  cmake_parse_arguments(ARG "PLAIN" "PRECOMPILED" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN;WHOLE" "PRECOMPILED" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   # With a precompiled standard library GCC 12 warns of strings that are fine when it optimises.
   if(ARG_PLAIN AND NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED halftone_precompiled_plain)
@@ -86,11 +86,13 @@ function(halftone_library name)
   endif()
   add_library(halftone_${name} STATIC ${ARG_SOURCES})
   # Programs and shared libraries are made of the same objects.
-  set_target_properties(halftone_${name} PROPERTIES
-    POSITION_INDEPENDENT_CODE ON UNITY_BUILD_BATCH_SIZE 0)
+  set_target_properties(halftone_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   add_library(halftone::${name} ALIAS halftone_${name})
   target_link_libraries(halftone_${name} PUBLIC ${ARG_PUBLIC} PRIVATE halftone_flags ${ARG_PRIVATE})
   target_include_directories(halftone_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  if(ARG_WHOLE)
+    set_target_properties(halftone_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
+  endif()
   if(ARG_PLAIN)
     target_compile_options(halftone_${name} PRIVATE ${halftone_plain_options})
   endif()
