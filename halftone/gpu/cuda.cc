@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/gpu/cuda_api.h"
+#include "halftone/gpu/launches.h"
 #include "halftone/gpu/nvrtc.h"
 
 namespace halftone::gpu {
@@ -129,6 +130,59 @@ class CudaEvent final : public Event {
   cuda::Event* event_ = nullptr;
 };
 
+/// What a stream was asked for while it captured; nothing of it was done.
+class CapturedGraph {
+ public:
+  /// @param body  asks
+  template <typename Body>
+  CapturedGraph(const DeviceInfo& info, cuda::Stream* stream, const Body& body) {
+    check_cuda(info, "capture", driver().begin_capture(stream, cuda::kOfThisThread));
+    try {
+      body();
+    } catch (...) {
+      driver().end_capture(stream, &graph_);
+      release();
+      throw;
+    }
+    check_cuda(info, "capture", driver().end_capture(stream, &graph_));
+  }
+  ~CapturedGraph() { release(); }
+  CapturedGraph(const CapturedGraph&) = delete;
+  CapturedGraph& operator=(const CapturedGraph&) = delete;
+  [[nodiscard]] cuda::Graph* get() const { return graph_; }
+
+ private:
+  void release() {
+    if (graph_ != nullptr) driver().free_graph(graph_);
+    graph_ = nullptr;
+  }
+  cuda::Graph* graph_ = nullptr;
+};
+
+/// A graph holds the arguments of its launches.
+class CudaReplay final : public Replay {
+ public:
+  CudaReplay(const DeviceInfo& info, cuda::Context* context, cuda::Stream* stream,
+             const CapturedGraph& graph)
+      : info_(info), context_(context), stream_(stream) {
+    check_cuda(info_, "graph", driver().instantiate(&executable_, graph.get(), 0));
+  }
+  ~CudaReplay() override { driver().free_executable(executable_); }
+  CudaReplay(const CudaReplay&) = delete;
+  CudaReplay& operator=(const CudaReplay&) = delete;
+
+  void run() override {
+    check_cuda(info_, "context", driver().set_context(context_));
+    check_cuda(info_, "replay", driver().launch_graph(executable_, stream_));
+  }
+
+ private:
+  DeviceInfo info_;
+  cuda::Context* context_;
+  cuda::Stream* stream_;
+  cuda::Executable* executable_ = nullptr;
+};
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(DeviceInfo info) : info_(std::move(info)) {
@@ -188,7 +242,7 @@ class CudaDevice final : public Device {
   void launch(const Launch& what) override {
     use();
     const Grid& grid = what.grid;
-    if (grid.x == 0 || grid.y == 0) return;
+    if (!has_threads(what)) return;
     std::vector<cuda::Address> values(what.arguments.size());
     std::vector<void*> pointers(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -201,6 +255,17 @@ class CudaDevice final : public Device {
                driver().launch(static_cast<CudaKernel&>(*what.kernel).function, extent(grid.x),
                                extent(grid.y), 1, extent(grid.threads), 1, 1, 0, stream_,
                                pointers.data(), nullptr));
+  }
+
+  std::unique_ptr<Replay> prepare(std::span<const Launch> launches) override {
+    use();
+    // A graph of one launch takes no less than the launch.
+    const bool is_graph = driver().has_graphs() && std::ranges::count_if(launches, has_threads) > 1;
+    if (!is_graph) return std::make_unique<LaunchList>(*this, launches);
+    const CapturedGraph graph(info_, stream_, [&] {
+      for (const Launch& each : launches) launch(each);
+    });
+    return std::make_unique<CudaReplay>(info_, context_, stream_, graph);
   }
 
   std::unique_ptr<Event> record() override {

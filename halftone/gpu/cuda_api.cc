@@ -34,6 +34,12 @@ Driver load_driver() {
   in.find("cuEventRecord", d.record);
   in.find("cuEventSynchronize", d.wait_event);
   in.find("cuEventElapsedTime", d.elapsed);
+  in.find_newer("cuStreamBeginCapture_v2", d.begin_capture);
+  in.find_newer("cuStreamEndCapture", d.end_capture);
+  in.find_newer("cuGraphInstantiateWithFlags", d.instantiate);
+  in.find_newer("cuGraphDestroy", d.free_graph);
+  in.find_newer("cuGraphExecDestroy", d.free_executable);
+  in.find_newer("cuGraphLaunch", d.launch_graph);
   return d;
 }
 

@@ -18,10 +18,13 @@ struct Module;
 struct Function;
 struct Stream;
 struct Event;
+struct Graph;
+struct Executable;
 
 inline constexpr int kUnits = 16;  ///< attributes of devices
 inline constexpr int kMajor = 75;
 inline constexpr int kMinor = 76;
+inline constexpr int kOfThisThread = 1;  ///< which calls a capture refuses
 
 struct Driver {
   SharedLibrary library;
@@ -55,7 +58,19 @@ struct Driver {
   Status (*wait_event)(Event*) = nullptr;
   Status (*elapsed)(float*, Event*, Event*) = nullptr;
 
+  // Graphs, of CUDA 11.4 and later.
+  Status (*begin_capture)(Stream*, int) = nullptr;
+  Status (*end_capture)(Stream*, Graph**) = nullptr;
+  Status (*instantiate)(Executable**, Graph*, unsigned long long) = nullptr;
+  Status (*free_graph)(Graph*) = nullptr;
+  Status (*free_executable)(Executable*) = nullptr;
+  Status (*launch_graph)(Executable*, Stream*) = nullptr;
+
   [[nodiscard]] bool is_usable() const { return library.is_loaded() && library.missing().empty(); }
+  [[nodiscard]] bool has_graphs() const {
+    return begin_capture != nullptr && end_capture != nullptr && instantiate != nullptr &&
+           free_graph != nullptr && free_executable != nullptr && launch_graph != nullptr;
+  }
 };
 
 struct CompilerProgram;

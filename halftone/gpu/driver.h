@@ -82,6 +82,18 @@ struct Launch {
   std::vector<Argument> arguments{};
 };
 
+/// Launches that a device repeats as they are, one after another. Its kernels and buffers must
+/// outlive it.
+class Replay {
+ public:
+  Replay() = default;
+  virtual ~Replay() = default;
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  /// Adds all launches to the queue. @throws Error as Device
+  virtual void run() = 0;
+};
+
 /// A compiled text.
 class Program {
  public:
@@ -130,6 +142,10 @@ class Device {
   virtual std::unique_ptr<Program> load(std::span<const std::byte> binary) = 0;
   /// Adds a launch to the queue.
   virtual void launch(const Launch& launch) = 0;
+  /// Prepares launches to be repeated, with less work of the processor each time: CUDA makes a
+  /// graph of them, OpenCL kernels whose arguments are set. What changes from one time to the next
+  /// is in buffers.
+  virtual std::unique_ptr<Replay> prepare(std::span<const Launch> launches) = 0;
   virtual std::unique_ptr<Event> record() = 0;
   /// Waits for all that is in the queue.
   virtual void finish() = 0;

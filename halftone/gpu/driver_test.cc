@@ -5,6 +5,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/gpu/testing.h"
+#include "halftone/gpu/texts.h"
 
 namespace halftone::gpu {
 namespace {
@@ -64,6 +65,32 @@ TEST_F(DriverOnDevice, SaysInOneLineWhatDoesNotCompile) {
 TEST_F(DriverOnDevice, RefusesKernelsThatATextLacks) {
   expect_error(ErrorKind::kInternal, "kernel none",
                [] { return device->compile("")->kernel("none"); });
+}
+
+TEST_F(DriverOnDevice, RepeatsWhatWasPrepared) {
+  const auto program =
+      device->compile(program_text("", {}) +
+                      "KERNEL add(GLOBAL uint* y, GLOBAL const uint* x, uint number) {\n"
+                      "  uint i = GROUP_X() * LOCAL_SIZE() + LOCAL_ID();\n"
+                      "  y[i] = 2u * y[i] + x[i] + number;\n"
+                      "}\n");
+  const auto kernel = program->kernel("add");
+  const auto x = on_device(std::vector<std::uint32_t>{10, 20, 30, 40});
+  const auto y = on_device(std::vector<std::uint32_t>{0, 0, 0, 0});
+  std::vector<Launch> launches = {{kernel.get(), {2, 1, 2}, {*y, *x, 1U}},
+                                  {kernel.get(), {0, 1, 2}, {*y, *x, 7U}},
+                                  {kernel.get(), {1, 1, 2}, {*y, *x, 2U}}};
+  const auto replay = device->prepare(launches);
+  launches.clear();
+  EXPECT_EQ(download<std::uint32_t>(*device, *y, 4), (std::vector<std::uint32_t>{0, 0, 0, 0}));
+  replay->run();
+  // ((0 2 + x + 1) 2 + x + 2) of the first two, 0 2 + x + 1 of the others
+  EXPECT_EQ(download<std::uint32_t>(*device, *y, 4), (std::vector<std::uint32_t>{34, 64, 31, 41}));
+  device->write(
+      *x, 0, std::as_bytes(std::span<const std::uint32_t>(std::vector<std::uint32_t>{0, 0, 0, 0})));
+  replay->run();
+  EXPECT_EQ(download<std::uint32_t>(*device, *y, 4),
+            (std::vector<std::uint32_t>{140, 260, 63, 83}));
 }
 
 TEST_F(DriverOnDevice, EventsMeasureTime) {

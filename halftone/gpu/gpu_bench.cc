@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
+#include <ctime>
 
 #include "halftone/gpu/groups.h"
 #include "halftone/gpu/launches.h"
@@ -69,6 +70,37 @@ void product(benchmark::State& state, const kernels::GroupCodes& format) {
 void four_bits(benchmark::State& state) { product(state, kernels::kFourBits); }
 void two_bits(benchmark::State& state) { product(state, kernels::vector_formats()[0].format); }
 
+/// Seconds of the processor that the calling thread has used.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// What a launch costs the processor, among those of a token: with arguments, or prepared.
+void launch_costs(benchmark::State& state, bool is_prepared) {
+  constexpr std::size_t kSide = 64;
+  constexpr std::size_t kLaunches = 256;
+  Device& device = *bench().device;
+  const GroupMatrix w(*bench().programs, kernels::PackedGroups(kSide, kSide, kernels::kFourBits));
+  const auto x = upload(device, std::span<const float>(std::vector<float>(kSide)));
+  const auto y = device.allocate(kSide * sizeof(float));
+  const std::vector<Launch> launches(kLaunches, multiply_groups(w, {*x, 1}, *y));
+  const std::unique_ptr<Replay> replay = device.prepare(launches);
+  for (auto _ : state) {
+    const double begin = thread_seconds();
+    if (is_prepared) {
+      replay->run();
+    } else {
+      for (const Launch& each : launches) device.launch(each);
+    }
+    state.SetIterationTime((thread_seconds() - begin) / kLaunches);
+    device.finish();
+  }
+}
+void launched(benchmark::State& state) { launch_costs(state, false); }
+void replayed(benchmark::State& state) { launch_costs(state, true); }
+
 void sizes(benchmark::internal::Benchmark* all) {
   for (const std::int64_t rows : {1, 512}) {
     all->Args({4096, 4096, rows})->Args({4096, 14336, rows})->Args({8192, 8192, rows});
@@ -77,6 +109,8 @@ void sizes(benchmark::internal::Benchmark* all) {
 }
 
 BENCHMARK(copy)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(launched)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(replayed)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(four_bits)->Apply(sizes);
 BENCHMARK(two_bits)->Apply(sizes);
 

@@ -28,6 +28,24 @@ inline std::uint32_t number(std::size_t count) {
 /// Blocks of kThreads for so many elements.
 inline Grid grid_of(std::size_t count) { return {(count + kThreads - 1) / kThreads, 1, kThreads}; }
 
+/// Whether a launch has threads.
+inline bool has_threads(const Launch& launch) { return launch.grid.x != 0 && launch.grid.y != 0; }
+
+/// Launches that are made anew each time.
+class LaunchList final : public Replay {
+ public:
+  /// @param device  must outlive this
+  LaunchList(Device& device, std::span<const Launch> launches)
+      : device_(device), launches_(launches.begin(), launches.end()) {}
+  void run() override {
+    for (const Launch& each : launches_) device_.launch(each);
+  }
+
+ private:
+  Device& device_;
+  std::vector<Launch> launches_;
+};
+
 /// Memory of a device with these elements. @throws Error as Device
 template <typename T>
 std::unique_ptr<Buffer> upload(Device& device, std::span<const T> elements) {

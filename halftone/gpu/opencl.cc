@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/gpu/launches.h"
 #include "halftone/gpu/opencl_api.h"
 
 namespace halftone::gpu {
@@ -142,11 +143,64 @@ opencl::Memory* memory_of(const Buffer& buffer) {
 }
 
 struct OpenClKernel final : Kernel {
-  explicit OpenClKernel(opencl::KernelId* id_in) : id(id_in) {}
+  OpenClKernel(const DeviceInfo& info, opencl::ProgramId* program_in, std::string name_in)
+      : program(program_in), name(std::move(name_in)) {
+    Status status = opencl::kSuccess;
+    id = functions().new_kernel(program, name.c_str(), &status);
+    if (status == opencl::kSuccess) return;
+    fail(ErrorKind::kInternal, info.id() + ": kernel " + name + ": " + status_text(status));
+  }
   ~OpenClKernel() override { functions().release_kernel(id); }
   OpenClKernel(const OpenClKernel&) = delete;
   OpenClKernel& operator=(const OpenClKernel&) = delete;
-  opencl::KernelId* id;
+
+  void set_arguments(const DeviceInfo& info, std::span<const Argument> arguments) const {
+    std::uint32_t index = 0;
+    for (const Argument& each : arguments) {
+      opencl::Memory* memory = each.buffer == nullptr ? nullptr : memory_of(*each.buffer);
+      const void* from = &each.bits;
+      if (memory != nullptr) from = &memory;
+      const std::size_t bytes = memory == nullptr ? sizeof each.bits : sizeof memory;
+      check(info, "argument", functions().set_argument(id, index++, bytes, from));
+    }
+  }
+  void launch(const DeviceInfo& info, opencl::Queue* queue, const Grid& grid) const {
+    const std::size_t global[] = {grid.x * grid.threads, grid.y};
+    const std::size_t local[] = {grid.threads, 1};
+    check(info, "launch",
+          functions().launch(queue, id, 2, nullptr, global, local, 0, nullptr, nullptr));
+  }
+
+  opencl::ProgramId* program;
+  std::string name;
+  opencl::KernelId* id = nullptr;
+};
+
+/// Each launch has a kernel of its own, whose arguments are set once.
+class OpenClReplay final : public Replay {
+ public:
+  OpenClReplay(const DeviceInfo& info, opencl::Queue* queue, std::span<const Launch> launches)
+      : info_(info), queue_(queue) {
+    for (const Launch& each : launches) {
+      if (!has_threads(each)) continue;
+      const auto& kernel = static_cast<const OpenClKernel&>(*each.kernel);
+      steps_.push_back(
+          {std::make_unique<OpenClKernel>(info_, kernel.program, kernel.name), each.grid});
+      steps_.back().kernel->set_arguments(info_, each.arguments);
+    }
+  }
+  void run() override {
+    for (const Step& each : steps_) each.kernel->launch(info_, queue_, each.grid);
+  }
+
+ private:
+  struct Step {
+    std::unique_ptr<OpenClKernel> kernel;
+    Grid grid;
+  };
+  DeviceInfo info_;
+  opencl::Queue* queue_;
+  std::vector<Step> steps_;
 };
 
 class OpenClProgram final : public Program {
@@ -157,10 +211,7 @@ class OpenClProgram final : public Program {
   OpenClProgram& operator=(const OpenClProgram&) = delete;
 
   std::unique_ptr<Kernel> kernel(const std::string& name) override {
-    Status status = opencl::kSuccess;
-    opencl::KernelId* id = functions().new_kernel(id_, name.c_str(), &status);
-    if (status == opencl::kSuccess) return std::make_unique<OpenClKernel>(id);
-    fail(ErrorKind::kInternal, info_.id() + ": kernel " + name + ": " + status_text(status));
+    return std::make_unique<OpenClKernel>(info_, id_, name);
   }
 
   std::vector<std::byte> binary() const override {
@@ -274,21 +325,14 @@ class OpenClDevice final : public Device {
   }
 
   void launch(const Launch& what) override {
-    const Grid& grid = what.grid;
-    if (grid.x == 0 || grid.y == 0) return;
-    opencl::KernelId* id = static_cast<OpenClKernel&>(*what.kernel).id;
-    std::uint32_t index = 0;
-    for (const Argument& each : what.arguments) {
-      opencl::Memory* memory = each.buffer == nullptr ? nullptr : memory_of(*each.buffer);
-      const void* from = &each.bits;
-      if (memory != nullptr) from = &memory;
-      const std::size_t bytes = memory == nullptr ? sizeof each.bits : sizeof memory;
-      check(info_, "argument", functions().set_argument(id, index++, bytes, from));
-    }
-    const std::size_t global[] = {grid.x * grid.threads, grid.y};
-    const std::size_t local[] = {grid.threads, 1};
-    check(info_, "launch",
-          functions().launch(queue_, id, 2, nullptr, global, local, 0, nullptr, nullptr));
+    if (!has_threads(what)) return;
+    const auto& kernel = static_cast<const OpenClKernel&>(*what.kernel);
+    kernel.set_arguments(info_, what.arguments);
+    kernel.launch(info_, queue_, what.grid);
+  }
+
+  std::unique_ptr<Replay> prepare(std::span<const Launch> launches) override {
+    return std::make_unique<OpenClReplay>(info_, queue_, launches);
   }
 
   std::unique_ptr<Event> record() override {

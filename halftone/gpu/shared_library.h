@@ -19,6 +19,13 @@ class SharedLibrary {
   void find(const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(symbol(name));
   }
+  /// Sets a pointer to a function that older libraries lack; null if it is not there.
+  template <typename Function>
+  void find_newer(const char* name, Function*& function) {
+    const std::string missing = missing_;
+    find(name, function);
+    missing_ = missing;
+  }
   /// The first function that was not found; empty if all were.
   [[nodiscard]] const std::string& missing() const { return missing_; }
 

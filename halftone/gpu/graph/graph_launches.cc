@@ -70,8 +70,8 @@ ProductInput GraphLaunches::product_input(ir::ValueId value, const kernels::Grou
 const Buffer& GraphLaunches::output() const { return memory_.of(graph_.outputs()[0]); }
 
 void GraphLaunches::run() {
-  Device& device = constants_.programs().device();
-  for (const Launch& launch : launches_) device.launch(launch);
+  if (replay_ == nullptr) replay_ = programs().device().prepare(launches_);
+  replay_->run();
 }
 
 }  // namespace halftone::gpu

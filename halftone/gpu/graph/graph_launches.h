@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ class GraphLaunches {
   [[nodiscard]] Buffer& input(std::size_t index) { return *inputs_[index]; }
   /// Memory of the first output.
   [[nodiscard]] const Buffer& output() const;
-  [[nodiscard]] std::size_t num_launches() const { return launches_.size(); }
+  /// All launches, in order.
+  [[nodiscard]] std::span<const Launch> launches() const { return launches_; }
   /// Adds all launches to the queue. @throws Error as Device
   void run();
 
@@ -91,6 +93,7 @@ class GraphLaunches {
   std::map<ir::ValueId, Within> within_;         ///< outputs that lie side by side
   std::map<ir::NodeId, const Buffer*> queries_;  ///< placed ones, by attention
   std::vector<Launch> launches_;
+  std::unique_ptr<Replay> replay_;  ///< of these, from the first run on
 };
 
 }  // namespace halftone::gpu

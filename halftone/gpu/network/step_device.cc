@@ -33,17 +33,18 @@ class NetworkSession final : public runtime::DeviceSession {
                  {plan.device_constant_bytes(), wanted.total_bytes(), plan.options().batch});
     for (const std::size_t bytes : wanted.sizes()) buffers_.push_back(device.allocate(bytes));
     values_ = wanted.values();
-    launches_.resize(plan.steps().size());
+    steps_.resize(plan.steps().size());
     for (std::size_t s = 0; s < plan.steps().size(); ++s) {
       const runtime::Step& step = plan.steps()[s];
       if (step.device == nullptr) continue;
       const auto& kernel = static_cast<const StepKernel&>(*step.device);
-      launches_[s] = kernel.bind(memory_of(plan, step, wanted.scratch(s)));
+      steps_[s] = device.prepare(kernel.bind(memory_of(plan, step, wanted.scratch(s))));
     }
   }
 
   ~NetworkSession() override {
     const std::lock_guard lock(shared_.mutex);
+    steps_.clear();
     buffers_.clear();
     constants_.clear();
   }
@@ -62,9 +63,7 @@ class NetworkSession final : public runtime::DeviceSession {
   }
   void run(std::size_t step) override {
     const std::lock_guard lock(shared_.mutex);
-    for (const Launch& launch : launches_[step]) {
-      if (launch.grid.x != 0) shared_.device->launch(launch);
-    }
+    steps_[step]->run();
   }
   void finish() override {
     const std::lock_guard lock(shared_.mutex);
@@ -99,7 +98,7 @@ class NetworkSession final : public runtime::DeviceSession {
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::map<ir::ValueId, std::size_t> values_;                 ///< by root: index
   std::map<ir::ValueId, std::unique_ptr<Buffer>> constants_;  ///< operands, by root
-  std::vector<std::vector<Launch>> launches_;                 ///< by step
+  std::vector<std::unique_ptr<Replay>> steps_;                ///< null: of the processor
 };
 
 class NetworkDevice final : public runtime::StepDevice {

@@ -57,6 +57,21 @@ TEST_F(StepsOnDevice, WithoutALayerStayOnTheProcessor) {
   }
 }
 
+TEST_F(StepsOnDevice, WithRecurrencesRunOnTheProcessor) {
+  constexpr ir::Dim kHidden = 5;
+  Random random(4);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({3, kBatch, 4 * kHidden}));
+  ir::Tensor weights(ir::ElementType::kFloat32, {4 * kHidden, kHidden});
+  for (float& each : weights.as<float>()) each = static_cast<float>(random.normal());
+  const auto r = graph.add_constant("r", std::move(weights));
+  graph.add_output(graph.add_node("layer", ir::Recurrent{}, {x, r}));
+  const auto plan = expect_same_bytes(graph, 2);
+  const runtime::Step& layer = step_named(*plan, "layer");
+  EXPECT_EQ(layer.device, nullptr);
+  EXPECT_NE(layer.on_processor.find("computes Recurrent"), std::string::npos) << layer.on_processor;
+}
+
 TEST_F(StepsOnDevice, OfOneDnnRunOnTheProcessor) {
   runtime::PlanOptions how{.batch = 1};
   how.execution.device = device;

@@ -114,10 +114,15 @@ void DeviceRows::run_head(const HiddenRows& rows, std::span<float> logits) {
   const auto width =
       static_cast<std::size_t>(graphs_.body.value(graphs_.body.outputs()[0]).type.shape.back());
   gpu::GraphLaunches& head = head_of(rows.count);
-  device_->launch(gpu::copy_columns(programs_,
-                                    {1, rows.rows * width, rows.first * width, rows.count * width},
-                                    hidden, head.input(0)));
-  head.run();
+  auto& replay = head_replays_[rows];
+  if (replay == nullptr) {
+    std::vector<gpu::Launch> launches = {
+        gpu::copy_columns(programs_, {1, rows.rows * width, rows.first * width, rows.count * width},
+                          hidden, head.input(0))};
+    launches.insert(launches.end(), head.launches().begin(), head.launches().end());
+    replay = device_->prepare(launches);
+  }
+  replay->run();
   device_->read(head.output(), 0, std::as_writable_bytes(logits));
 }
 

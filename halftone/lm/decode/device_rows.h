@@ -2,6 +2,7 @@
 // Runs the graphs of a language model on a device.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@ struct HiddenRows {
   std::size_t rows = 0;
   std::size_t first = 0;
   std::size_t count = 0;
+  auto operator<=>(const HiddenRows&) const = default;
 };
 
 /// Weights, states and activations of a decoder on a device: ids go there, logits come back.
@@ -34,7 +36,9 @@ class DeviceRows {
   /// @throws Error as gpu::Device
   void run_head(const HiddenRows& rows, std::span<float> logits);
   /// Launches of a run of the body. @throws Error as gpu::Device
-  [[nodiscard]] std::size_t num_launches(std::size_t rows) { return body_of(rows).num_launches(); }
+  [[nodiscard]] std::size_t num_launches(std::size_t rows) {
+    return body_of(rows).launches().size();
+  }
   [[nodiscard]] std::size_t state_bytes() const { return states_.size_bytes(); }
 
  private:
@@ -48,6 +52,8 @@ class DeviceRows {
   gpu::DeviceStates states_;
   std::map<std::size_t, std::unique_ptr<gpu::GraphLaunches>> bodies_;  ///< by rows
   std::map<std::size_t, std::unique_ptr<gpu::GraphLaunches>> heads_;   ///< by rows
+  /// A copy of the rows to a head, and the head.
+  std::map<HiddenRows, std::unique_ptr<gpu::Replay>> head_replays_;
 };
 
 }  // namespace halftone::lm
