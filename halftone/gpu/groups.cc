@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -106,6 +107,22 @@ std::string encoding_group_text(const std::string& macros, Function f) {
   return program_text(all, {"elementary", "tails", "encode_chunk", "groups"});
 }
 
+std::string tile_group_text(const std::string& macros, Function f, const std::string& units) {
+  const std::string all = units + macros + function_macro(f);
+  if (f == Function::kNone) return program_text(all, {"tails", "groups", "tiles"});
+  return program_text(all, {"elementary", "tails", "groups", "tiles"});
+}
+
+bool has_tiles(const DeviceInfo& info) {
+  constexpr std::string_view kHead = "sm_";
+  constexpr int kLeast = 75;
+  if (info.api != Api::kCuda || !info.target.starts_with(kHead)) return false;
+  int version = 0;
+  std::from_chars(info.target.data() + kHead.size(), info.target.data() + info.target.size(),
+                  version);
+  return version >= kLeast;
+}
+
 bool GroupMatrix::can_join(const kernels::PackedGroups& a, const kernels::PackedGroups& b) {
   const std::size_t piece = a.extents().piece();
   return a.cols() == b.cols() && piece == b.extents().piece() &&
@@ -191,12 +208,18 @@ class ProductLaunch {
     gpu::add_tails(launch_.arguments, tails, *w_.scale_table_);
   }
   [[nodiscard]] Launch of(const char* kernel, const Grid& grid) {
-    launch_.kernel = &w_.programs_->kernel(
-        x_.encoded_ == nullptr ? encoding_group_text(w_.macros_, f_) : group_text(w_.macros_, f_),
-        kernel);
-    launch_.grid = grid;
-    return std::move(launch_);
+    return of(
+        kernel, grid,
+        x_.encoded_ == nullptr ? encoding_group_text(w_.macros_, f_) : group_text(w_.macros_, f_));
   }
+  [[nodiscard]] Launch of_tiles(std::size_t rows, const std::string& units) {
+    constexpr std::size_t kThreadsOfStrip = 128;  // four warps of 16 outputs
+    constexpr std::size_t kRowsOfBlock = 64;      // BLOCK_X_ROWS of text/tiles.cl
+    return of("multiply_tiles",
+              {w_.strips(), (rows + kRowsOfBlock - 1) / kRowsOfBlock, kThreadsOfStrip},
+              tile_group_text(w_.macros_, f_, units));
+  }
+  [[nodiscard]] bool can_tile() const { return has_tiles(w_.programs_->device().info()); }
   void set_function(Function f) { f_ = f; }
   /// 16 outputs of a row for each block.
   [[nodiscard]] static Grid grid_of_rows(std::size_t outputs, std::size_t rows) {
@@ -204,6 +227,12 @@ class ProductLaunch {
   }
 
  private:
+  Launch of(const char* kernel, const Grid& grid, const std::string& text) {
+    launch_.kernel = &w_.programs_->kernel(text, kernel);
+    launch_.grid = grid;
+    return std::move(launch_);
+  }
+
   const GroupMatrix& w_;
   const ProductInput& x_;
   Function f_ = Function::kNone;
@@ -220,8 +249,19 @@ Launch multiply_groups(const GroupMatrix& w, const ProductInput& x, const Buffer
   }
   launch.add(number(x.rows()));
   launch.add_tails(tails);
-  return launch.of("multiply_many", {(w.rows() + kernels::kStripRows - 1) / kernels::kStripRows,
-                                     (x.rows() + kManyRows - 1) / kManyRows, kernels::kStripRows});
+  if (launch.can_tile()) return launch.of_tiles(x.rows(), "");
+  return launch.of("multiply_many",
+                   {w.strips(), (x.rows() + kManyRows - 1) / kManyRows, kernels::kStripRows});
+}
+
+Launch multiply_tiles(const GroupMatrix& w, const GroupInputs& x, const Buffer& y,
+                      const Tails& tails, const std::string& units) {
+  const ProductInput input(x);
+  ProductLaunch launch(w, input);
+  launch.add_output(y, w.rows());
+  launch.add(number(x.rows()));
+  launch.add_tails(tails);
+  return launch.of_tiles(x.rows(), units);
 }
 
 Launch multiply_gated(const GroupMatrix& w, const ProductInput& x, const Gate& gate,

@@ -22,6 +22,13 @@ std::string group_macros(const kernels::GroupCodes& format, std::size_t piece);
 std::string group_text(const std::string& macros, Function f = Function::kNone);
 std::string encoding_group_text(const std::string& macros, Function f = Function::kNone);
 
+/// That of multiply_tiles(). @param units  macros in place of its instructions; empty: those of
+/// CUDA
+std::string tile_group_text(const std::string& macros, Function f = Function::kNone,
+                            const std::string& units = "");
+/// Whether a device has units that multiply small matrices of int8: CUDA from sm_75 on.
+bool has_tiles(const DeviceInfo& info);
+
 /// Rows of x from which a thread has an output of several rows, and each row is encoded once
 /// before.
 inline constexpr std::size_t kManyRows = 8;
@@ -41,6 +48,10 @@ class GroupMatrix {
 
   /// Of all parts, with those that fill up strips between them.
   [[nodiscard]] std::size_t rows() const { return rows_; }
+  /// Strips of 64 rows.
+  [[nodiscard]] std::size_t strips() const {
+    return (rows_ + kernels::kStripRows - 1) / kernels::kStripRows;
+  }
   /// The first row of a part.
   [[nodiscard]] std::size_t first_row(std::size_t part) const { return first_rows_[part]; }
   [[nodiscard]] const kernels::GroupExtents& extents() const { return extents_; }
@@ -110,6 +121,9 @@ class ProductInput {
 /// kernels::multiply_groups(), with tails. @param y  [rows of x, rows of w]
 Launch multiply_groups(const GroupMatrix& w, const ProductInput& x, const Buffer& y,
                        const Tails& tails = {});
+/// The same of many rows, by units that multiply small matrices: of devices with has_tiles().
+Launch multiply_tiles(const GroupMatrix& w, const GroupInputs& x, const Buffer& y,
+                      const Tails& tails = {}, const std::string& units = "");
 /// Outputs whose sums are multiplied by those of as many other rows of the weights.
 struct Gate {
   std::size_t outputs = 0;

@@ -101,6 +101,7 @@ TEST_P(FormatsForCuda, Compile) {
   const std::string macros = group_macros(format, piece);
   expect_compiles(group_text(macros, Function::kSilu), name);
   expect_compiles(encoding_group_text(macros), name + ", of floats");
+  expect_compiles(tile_group_text(macros, Function::kSilu), name + ", in tiles");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FormatsForCuda, testing::ValuesIn(formats_for_cuda()),
