@@ -23,7 +23,7 @@ awk '
     may["compress"] = may["runtime"] " data formats gradient passes runtime"
     may["lm"] = may["compress"] " compress gpu"
     may["train"] = may["compress"] " compress"
-    may["accel"] = may["train"] " lm"
+    may["accel"] = may["train"] " lm gpu"
     may["api"] = may["train"] " train accel lm gpu export_c"
     may["library"] = "base numerics ir kernels spmd formats runtime api report"
     may["onnxruntime"] = "base numerics ir formats runtime api"

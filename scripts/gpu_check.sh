@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything that is to be known of a graphics card, in one run of a few minutes on a machine without
-# a connection or a compiler: bits of all kernels, networks and decoders, tokens of models, speeds.
+# a connection or a compiler: bits of all kernels, networks and decoders, tokens of models, speeds,
+# the description of the card, and what it predicts beside what is measured.
 #   scripts/gpu_check.sh --pack FOLDER MODEL.gguf ...   on the machine that built: gathers programs
 #                                                       with their libraries, and models
 #   scripts/gpu_check.sh FOLDER DEVICE OUT.json         on the machine with the card, or on PoCL
 # DEVICE is cuda:0, opencl:0, ... The results are one JSON file, after eight minutes at most: what does
-# not fit them fails with its name. On PoCL, which is slow, fewer TOKENS (default 256), BENCHMARKS (a
-# regular expression) and TESTS (a filter of GoogleTest) fit the time. A step of training runs where
+# not fit them fails with its name. On PoCL, which is slow, fewer TOKENS (default 256), a shorter PROMPT
+# (512), less to GENERATE (32), BENCHMARKS (a regular expression) and TESTS (a filter of GoogleTest)
+# fit the time. A step of training runs where
 # PROGRAMS=halftone-train packed it, with a libtorch that was built for CUDA.
 . "$(dirname "$0")/lib.sh"
 
@@ -65,6 +67,26 @@ tokens() {
       error: (if $device[0] == null then $error else null end)}'
 }
 
+# The description of the device, as text of TOML.
+describe() {
+  run 100 halftone estimate --measure --device "$device" -o "$folder/card.toml" \
+    > /dev/null 2> "$folder/card.err" || true
+  jq -nc --rawfile error "$folder/card.err" '{error: $error}' > "$folder/card.json"
+  [ ! -s "$folder/card.toml" ] ||
+    jq -nc --rawfile text "$folder/card.toml" '{text: $text}' > "$folder/card.json"
+  cat "$folder/card.json"
+}
+
+# What is measured of a model beside what its description predicts.
+predicted() {
+  local log
+  log=$(mktemp)
+  run 60 halftone bench "$@" --device "$device" --accelerator "$folder/card.toml" --json \
+    > "$log" 2> "$log.err" || true
+  jq -c . "$log" 2> /dev/null | grep . ||
+    jq -nc --arg error "$(tail -c 500 "$log.err")" '{error: $error}'
+}
+
 # A step of training on the card.
 training() {
   local log
@@ -94,17 +116,22 @@ speeds=$(HALFTONE_TEST_DEVICE=$device run 120 gpu_bench --benchmark_format=json 
   --benchmark_min_time=0.2 --benchmark_filter="${BENCHMARKS:-.}" 2> /dev/null | jq -c '[.benchmarks[] |
   {name, microseconds: .real_time, bytes_per_second: .bytes, operations_per_second: .operations}]') ||
   speeds='[]'
+hardware=$(describe)
+network=$(predicted "$folder/mnist/mnist_mlp_700.onnx" --float-order fixed)
 models='[]'
 for model in "$folder"/models/*; do
   [ -e "$model" ] || continue
-  models=$(jq -c --argjson one "$(tokens "$model")" '. + [$one]' <<< "$models")
+  speed=$(predicted "$model" --prompt "${PROMPT:-512}" --generate "${GENERATE:-32}")
+  models=$(jq -c --argjson one "$(tokens "$model")" --argjson speed "$speed" \
+    '. + [$one + {speed: $speed}]' <<< "$models")
 done
 jq -n --argjson devices "$(run 60 halftone devices --json)" --arg device "$device" \
-  --argjson speeds "$speeds" --argjson models "$models" \
+  --argjson speeds "$speeds" --argjson models "$models" --argjson hardware "$hardware" \
+  --argjson network "$network" \
   --argjson kernels "$(tests gpu_test '-*ForCuda*')" \
   --argjson networks "$(tests gpu_network_test '*')" \
   --argjson decoders "$(tests lm_decode_test '*Device*')" --argjson training "$(training)" \
-  '$devices + {device: $device, speeds: $speeds, models: $models,
+  '$devices + {device: $device, speeds: $speeds, hardware: $hardware, network: $network, models: $models,
     tests: [$kernels, $networks, $decoders], training: $training}' \
   > "$out"
 jq -c '{tests, models: [.models[] | {model, same}]}' "$out"

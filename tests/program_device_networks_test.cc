@@ -84,6 +84,18 @@ TEST_F(ProgramOnDevice, RunsTheExampleInAnyNumberOfBits) {
   }
 }
 
+TEST_F(ProgramOnDevice, IsDescribedByMeasuring) {
+  const std::string file = path("card.toml");
+  const Outcome done = run("estimate --measure --device " + device_ + " -o " + file);
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("median error"));
+  const std::string bench =
+      "bench " + kModel + " --seconds 0 --float-order fixed --device " + device_;
+  const json found = json::parse(run(bench + " --accelerator " + file + " --json").out);
+  for (const json& step : found["layers"]) EXPECT_GT(step["predicted_us"], 0) << step;
+  EXPECT_TRUE(json::parse(run(bench + " --json").out)["predicted_us"].is_null());
+}
+
 TEST_F(ProgramOnDevice, SaysWhereEachLayerRuns) {
   const Outcome text = run("bench " + kModel + " --seconds 0 --float-order fixed --explain " +
                            "--device " + device_);

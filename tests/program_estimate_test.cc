@@ -215,6 +215,10 @@ TEST_F(Program, RefusesWhatItCannotEstimate) {
   expect_failure("estimate " + kModel + " --accelerator " + path("a.toml"), 2,
                  "a.toml: line 2: unknown key 'colour' in the description");
   expect_failure("estimate --measure", 2, "--measure needs -o");
+  expect_failure("estimate --measure --device opencl:99 -o " + path("b.toml"), 5,
+                 "no device opencl:99");
+  expect_failure("estimate --device cpu --list", 2, "--device requires --measure");
+  expect_failure("bench " + kModel + " --accelerator none.toml", 3, "none.toml");
 }
 
 TEST_F(Program, MeasuresTheProcessorAtHand) {
@@ -224,6 +228,11 @@ TEST_F(Program, MeasuresTheProcessorAtHand) {
   EXPECT_THAT(done.err, HasSubstr("median error"));
   const Outcome found = run("estimate " + kModel + " --accelerator " + file);
   EXPECT_THAT(found.out, HasSubstr("Compared with this hardware: median error"));
+  const std::string bench = "bench " + kModel + " --seconds 0 --accelerator " + file;
+  EXPECT_THAT(run(bench).out, HasSubstr("predicted for "));
+  const json predicted = json::parse(run(bench + " --json").out);
+  EXPECT_GT(predicted["predicted_us"], 0);
+  EXPECT_GT(predicted["layers"][0]["predicted_us"], 0);
 }
 
 }  // namespace

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/estimate.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "halftone/accel/measure/measure_device.h"
 #include "halftone/api/description.h"
 #include "halftone/api/language_model.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/parallel.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/lm/model/open_model.h"
 
@@ -98,6 +102,54 @@ compress::RunCosts estimated_costs(const ir::Graph& network, const std::vector<s
     }
   }
   return costs;
+}
+
+accel::Accelerator measure_hardware(const std::string& device, const ProgressSink& progress) {
+  accel::MeasureOptions options;
+  options.threads = num_threads();
+  options.progress = progress;
+  return accel::measure_device(device, options);
+}
+
+PredictedTimes predict(const runtime::Plan& plan, const accel::Accelerator& accelerator) {
+  accel::Workload workload;
+  workload.batch = plan.options().batch;
+  std::vector<std::size_t> steps;
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const ir::Node& node = plan.graph().node(plan.steps()[i].node);
+    if (std::holds_alternative<ir::Reshape>(node.op)) continue;
+    workload.operations.push_back(accel::operation_of(plan.graph(), node, plan.options().batch));
+    steps.push_back(i);
+  }
+  const accel::Estimate found = accel::estimate(workload, accelerator);
+  PredictedTimes times{accelerator.name, 1e6 * (found.seconds + found.host_s)};
+  times.step_us.resize(plan.steps().size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    times.step_us[steps[i]] = 1e6 * found.operations[i].seconds;
+  }
+  return times;
+}
+
+void predict(LanguageSpeed& speed, const std::filesystem::path& model,
+             const accel::Accelerator& accelerator, const runtime::ExecutionOptions& execution) {
+  LanguageEstimateOptions options;
+  options.activation_bits = execution.int8_activations ? 8 : 32;
+  const accel::LanguageWorkload shape = workload_in(model, options);
+  const accel::LanguageSettings settings = settings_of(options);
+  const auto per_second = [&](std::size_t tokens, std::size_t context) {
+    if (tokens == 0) return 0.0;
+    const accel::Estimate found =
+        accel::estimate(accel::language_workload(shape, settings, tokens, context), accelerator);
+    return static_cast<double>(tokens) / (found.seconds + found.host_s);
+  };
+  speed.accelerator = accelerator.name;
+  for (SpeedAtDepth& each : speed.depths) {
+    const std::size_t prompt = speed.prompt_tokens;
+    const std::size_t token = speed.generated_tokens == 0 ? 0 : 1;
+    each.predicted_prompt_tokens_per_second = per_second(prompt, each.depth + prompt);
+    each.predicted_tokens_per_second =
+        per_second(token, each.depth + std::max<std::size_t>(1, speed.generated_tokens / 2));
+  }
 }
 
 accel::Product parse_product(std::string_view text) {

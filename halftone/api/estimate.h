@@ -14,6 +14,8 @@
 #include "halftone/accel/execute.h"
 #include "halftone/accel/language.h"
 #include "halftone/accel/training.h"
+#include "halftone/api/language_speed.h"
+#include "halftone/api/measure.h"
 #include "halftone/api/network.h"
 #include "halftone/compress/recipe.h"
 #include "halftone/compress/sensitivity/sensitivity.h"
@@ -67,5 +69,19 @@ using v0::LanguageEstimateOptions;
 accel::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
                                                 const accel::Accelerator& accelerator,
                                                 const LanguageEstimateOptions& options);
+
+/// Describes the hardware at hand by measuring it.
+/// @param device  empty or "cpu": the processor; "auto", "opencl", "cuda:1", ...: a graphics card
+/// @throws Error as accel::measure_device()
+accel::Accelerator measure_hardware(const std::string& device, const ProgressSink& progress = {});
+
+/// What a measured network takes on described hardware, whose steps run one after another.
+/// @throws Error kUnsupported if it lacks a unit for an operation
+PredictedTimes predict(const runtime::Plan& plan, const accel::Accelerator& accelerator);
+/// Sets what described hardware takes for what was measured of a model in a file.
+/// @param execution  that the model was opened with: inputs of layers have 8 bits or are floats
+/// @throws Error as estimate_language_model()
+void predict(LanguageSpeed& speed, const std::filesystem::path& model,
+             const accel::Accelerator& accelerator, const runtime::ExecutionOptions& execution);
 
 }  // namespace halftone

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "halftone/api/language_model.h"
@@ -26,6 +27,8 @@ struct SpeedAtDepth {
   double tokens_per_second = 0;
   std::size_t bytes_per_token = 0;  ///< read for each token that is written; 0: not known
   double bandwidth_share = 0;       ///< of the memory's, which these bytes take; 0: not known
+  double predicted_prompt_tokens_per_second = 0;  ///< of described hardware; 0: none was given
+  double predicted_tokens_per_second = 0;
 };
 
 struct LanguageSpeed {
@@ -34,6 +37,7 @@ struct LanguageSpeed {
   std::size_t generated_tokens = 0;
   double memory_bytes_per_second = 0;
   std::vector<SpeedAtDepth> depths;
+  std::string accelerator{};  ///< that predictions are of; empty: there are none
 };
 
 /// @throws Error kUsage if there is nothing to measure, or the context is too short; before

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "halftone/api/network.h"
 #include "halftone/runtime/execute/profile.h"
@@ -20,9 +22,17 @@ struct MeasureOptions {
   ProgressSink progress{};  ///< may be empty
 };
 
+/// What described hardware takes, in microseconds.
+struct PredictedTimes {
+  std::string accelerator;
+  double run_us = 0;
+  std::vector<double> step_us{};  ///< by step of the plan
+};
+
 struct Measurement {
   std::shared_ptr<const runtime::Plan> plan;  ///< chosen kernels; shared with the profile's runs
   runtime::Profile profile;
+  std::optional<PredictedTimes> predicted{};  ///< predict() sets it
 };
 
 /// Latency of a run and of every layer. Devices share the threads of parallel_for().

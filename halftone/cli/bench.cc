@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <iostream>
 #include <optional>
+#include <string>
 
+#include "halftone/api/estimate.h"
 #include "halftone/api/language_speed.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/network_device.h"
@@ -34,11 +36,18 @@ struct BenchOptions {
   TuneOptions tune;
   LanguageSpeedOptions speed;  ///< of language models
   OpenOptions open;            ///< likewise; the device of networks too
+  std::string accelerator;     ///< whose estimate is shown beside what was measured
 };
+
+std::optional<accel::Accelerator> hardware_of(const BenchOptions& options) {
+  if (options.accelerator.empty()) return std::nullopt;
+  return accel::load_accelerator(options.accelerator);
+}
 
 void run_on_language_model(const BenchOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
+  const std::optional<accel::Accelerator> hardware = hardware_of(options);
   LanguageSpeedOptions how = options.speed;
   how.seed = options.common.seed;
   OpenOptions open = options.open;
@@ -46,11 +55,12 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   open.set_execution(options.execution);
   open.on_device = device_output(options.common, machine);
   LanguageModel model = LanguageModel::open(options.model, open);
-  const LanguageSpeed speed = [&] {
+  LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);
     how.progress = progress.sink();
     return measure_language_speed(model, how);
   }();
+  if (hardware) predict(speed, options.model, *hardware, options.execution);
   std::cout << (options.common.json ? report::to_json(speed) : printable(report::to_text(speed)));
 }
 
@@ -94,8 +104,9 @@ void check_kind(const CLI::App& verb, const std::string& model,
 
 void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
+  const std::optional<accel::Accelerator> hardware = hardware_of(options);
   const TuningFile tuning(options.tune);
-  const Measurement measurement = [&] {
+  Measurement measurement = [&] {
     runtime::ExecutionOptions execution = options.execution;
     execution.tuning = tuning.tuning();
     execution.device = network_device(options.open.device);
@@ -107,6 +118,7 @@ void run(const BenchOptions& options, const Machine& machine) {
   }();
   tuning.save(machine);
   if (!machine.is_first()) return;
+  if (hardware) measurement.predicted = predict(*measurement.plan, *hardware);
   std::cout << (options.common.json ? report::to_json(measurement)
                                     : printable(report::to_text(measurement, options.explain)));
 }
@@ -136,6 +148,9 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_execution_options(*verb, options->execution);
   add_field(*verb, device_field(options->open.device));
+  verb->add_option("--accelerator", options->accelerator,
+                   "Hardware whose estimate is shown beside what was measured, as in estimate")
+      ->check(read_path("HARDWARE"));
   add_tune_options(*verb, options->tune);
   const std::vector<CLI::Option*> of_language = add_speed_options(*verb, *options);
   verb->final_callback([options, &action, verb, of_language] {

@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "halftone/accel/measure/measure.h"
 #include "halftone/api/language_model.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
-#include "halftone/base/parallel.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/one_of.h"
 #include "halftone/report/estimate.h"
 
@@ -33,6 +33,7 @@ struct EstimateOptions {
   bool list = false;
   bool describe = false;
   bool measure = false;
+  std::string device;  ///< that --measure describes; empty: the processor
   std::string output;
   std::optional<std::size_t> batch;
   std::string method = "tiles";
@@ -76,7 +77,7 @@ using Names = std::vector<std::string_view>;
 /// The options that a command reads beside those of every verb.
 Names read_options(Mode mode, bool executes) {
   if (mode == Mode::kList) return {"--list"};
-  if (mode == Mode::kMeasure) return {"--measure", "--output"};
+  if (mode == Mode::kMeasure) return {"--measure", "--device", "--output"};
   if (mode == Mode::kDescribe) return {"--describe", "--accelerator"};
   Names names = {"model", "--llm", "--product", "--accelerator"};
   const auto add = [&](const Names& more) { names.insert(names.end(), more.begin(), more.end()); };
@@ -197,14 +198,11 @@ void run_network(const EstimateOptions& options, const accel::Accelerator& accel
   print_estimate(options, result, accelerator);
 }
 
-/// Describes this processor.
+/// Describes this processor, or a graphics card.
 void run_measure(const EstimateOptions& options, const Machine& machine) {
   if (options.output.empty()) fail(ErrorKind::kUsage, "--measure needs -o, a TOML file to write");
   Progress progress(options.common, machine);
-  accel::MeasureOptions measure;
-  measure.threads = num_threads();
-  measure.progress = progress.sink();
-  const accel::Accelerator found = accel::measure_processor(measure);
+  const accel::Accelerator found = measure_hardware(options.device, progress.sink());
   write_file(options.output, accel::to_toml(found));
   if (!options.common.quiet) {
     progress.print_line(found.name + ": " + found.comparison);
@@ -244,8 +242,9 @@ void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
                   "Hardware: a name that --list shows, or a TOML file")
       ->check(read_path("HARDWARE"));
   verb.add_flag("--list", options.list, "List the hardware that comes with the program");
-  CLI::Option* measure =
-      verb.add_flag("--measure", options.measure, "Measure this processor and write a description");
+  CLI::Option* measure = verb.add_flag("--measure", options.measure,
+                                       "Measure this processor or a card and write a description");
+  add_field(verb, device_field(options.device))->needs(measure);
   verb.add_option("-o,--output", options.output, "File of the description: .toml")
       ->check(written_path())
       ->needs(measure);

@@ -226,6 +226,15 @@ TEST(CppCrossbar, EqualsTheDigitalNetworkOnIdealArrays) {
   EXPECT_EQ(crossbar(model, samples, "pcm", options).values, old.values);
 }
 
+TEST(CppHardware, IsMeasuredWhereItIs) {
+  MeasureHardwareOptions options;
+  options.device = "opencl:99";
+  expect_error(ErrorKind::kDevice, "no device opencl:99", [&] { (void)measure_hardware(options); });
+  options.device = "cpu";
+  options.progress = [](double, std::string_view) { return false; };
+  expect_error(ErrorKind::kInterrupted, "", [&] { (void)measure_hardware(options); });
+}
+
 TEST(CppCrossbar, SaysWhatIsWrong) {
   const Model model = load(kModel);
   const Data samples = Data::open(kFolder, {.limit = 20});

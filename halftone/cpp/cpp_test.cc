@@ -226,6 +226,15 @@ TEST(Measurements, CountRunsAndSteps) {
   EXPECT_LE(found.p10_us, found.median_us);
   EXPECT_LE(found.median_us, found.p99_us);
   EXPECT_EQ(found.steps.size(), found.step_us.size());
+  EXPECT_FALSE(found.predicted_us.has_value());
+  options.accelerator = "h100";
+  const Measurement predicted = measure(load(kModel), options);
+  EXPECT_EQ(predicted.predicted_step_us.size(), predicted.steps.size());
+  // One launch of 5 us for each of the layers, at least.
+  EXPECT_GT(predicted.predicted_us.value(), 10);
+  options.accelerator = "no-chip";
+  expect_error(ErrorKind::kUsage, "no-chip", [&] { (void)measure(load(kModel), options); });
+  options.accelerator = {};
   options.seconds = -1;
   expect_error(ErrorKind::kUsage, "seconds", [&] { (void)measure(load(kModel), options); });
 }

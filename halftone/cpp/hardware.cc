@@ -61,6 +61,17 @@ std::string accelerator_text(const std::string& name) {
   return at_border([&] { return accel::accelerator_text(name); });
 }
 
+std::string measure_hardware(const MeasureHardwareOptions& options) {
+  CallerException raised;
+  return at_border(
+      [&] {
+        const UseThreadSettings use(settings_for(options.resources));
+        return accel::to_toml(
+            halftone::measure_hardware(options.device, sink_of(options.progress, raised)));
+      },
+      {&raised});
+}
+
 HardwareEstimate estimate(const Model& model, const std::string& accelerator,
                           const EstimateOptions& options) {
   return at_border([&] {

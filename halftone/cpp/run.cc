@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "halftone/api/estimate.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/run.h"
 #include "halftone/base/memory.h"
@@ -177,6 +178,8 @@ Measurement measure(const Model& model, const MeasureOptions& options) {
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
+        std::optional<accel::Accelerator> hardware;
+        if (!options.accelerator.empty()) hardware = accelerator_of(options.accelerator);
         halftone::MeasureOptions how;
         how.batch = options.batch;
         how.min_seconds = options.seconds;
@@ -191,6 +194,11 @@ Measurement measure(const Model& model, const MeasureOptions& options) {
         result.p99_us = found.profile.p99_us;
         result.steps = steps_of(*found.plan);
         result.step_us = std::move(found.profile.step_median_us);
+        if (hardware) {
+          PredictedTimes predicted = predict(*found.plan, *hardware);
+          result.predicted_us = predicted.run_us;
+          result.predicted_step_us = std::move(predicted.step_us);
+        }
         return result;
       },
       {&raised});

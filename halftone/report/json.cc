@@ -227,7 +227,14 @@ Json measurement_json(const runtime::Plan& plan, const runtime::Profile& profile
 }
 
 std::string to_json(const Measurement& measurement) {
-  return dump(measurement_json(*measurement.plan, measurement.profile));
+  Json json = measurement_json(*measurement.plan, measurement.profile);
+  const std::optional<PredictedTimes>& predicted = measurement.predicted;
+  json["accelerator"] = predicted ? Json(predicted->accelerator) : Json();
+  json["predicted_us"] = predicted ? Json(predicted->run_us) : Json();
+  for (std::size_t i = 0; i < json["layers"].size(); ++i) {
+    json["layers"][i]["predicted_us"] = predicted ? Json(predicted->step_us[i]) : Json();
+  }
+  return dump(json);
 }
 
 }  // namespace halftone::report

@@ -160,18 +160,28 @@ std::string to_text(const LanguageSpeed& speed) {
   std::string text =
       fmt::format("{} thread{}; memory {:.1f} GB/s\n\n", speed.threads,
                   speed.threads == 1 ? "" : "s", speed.memory_bytes_per_second / 1e9);
-  Table table({{"tokens in front"},
-               {fmt::format("{} read, tokens/s", speed.prompt_tokens)},
-               {fmt::format("{} written, tokens/s", speed.generated_tokens)},
-               {"bytes per token"},
-               {"share of memory speed"}});
+  const bool predicts = !speed.accelerator.empty();
+  std::vector<Table::Column> columns = {{"tokens in front"}};
+  const auto add = [&](const std::string& title) {
+    columns.push_back({title});
+    if (predicts) columns.push_back({"predicted"});
+  };
+  add(fmt::format("{} read, tokens/s", speed.prompt_tokens));
+  add(fmt::format("{} written, tokens/s", speed.generated_tokens));
+  columns.insert(columns.end(), {{"bytes per token"}, {"share of memory speed"}});
+  Table table(columns);
   for (const SpeedAtDepth& each : speed.depths) {
     const bool knows_bytes = each.bytes_per_token > 0;
-    table.add_row({std::to_string(each.depth), speed_text(each.prompt_tokens_per_second),
-                   speed_text(each.tokens_per_second),
-                   knows_bytes ? format_bytes(each.bytes_per_token) : "-",
-                   knows_bytes ? format_number(100 * each.bandwidth_share, 1) + " %" : "-"});
+    std::vector<std::string> row = {std::to_string(each.depth),
+                                    speed_text(each.prompt_tokens_per_second)};
+    if (predicts) row.push_back(speed_text(each.predicted_prompt_tokens_per_second));
+    row.push_back(speed_text(each.tokens_per_second));
+    if (predicts) row.push_back(speed_text(each.predicted_tokens_per_second));
+    row.push_back(knows_bytes ? format_bytes(each.bytes_per_token) : "-");
+    row.push_back(knows_bytes ? format_number(100 * each.bandwidth_share, 1) + " %" : "-");
+    table.add_row(row);
   }
+  if (predicts) text += "predicted for " + speed.accelerator + "\n\n";
   return text + table.to_text();
 }
 
@@ -183,12 +193,15 @@ std::string to_json(const LanguageSpeed& speed) {
          {"prompt_tokens_per_second", known(each.prompt_tokens_per_second)},
          {"tokens_per_second", known(each.tokens_per_second)},
          {"bytes_per_token", each.bytes_per_token > 0 ? Json(each.bytes_per_token) : Json()},
-         {"bandwidth_share", known(each.bandwidth_share)}});
+         {"bandwidth_share", known(each.bandwidth_share)},
+         {"predicted_prompt_tokens_per_second", known(each.predicted_prompt_tokens_per_second)},
+         {"predicted_tokens_per_second", known(each.predicted_tokens_per_second)}});
   }
   return dump({{"threads", speed.threads},
                {"prompt_tokens", speed.prompt_tokens},
                {"generated_tokens", speed.generated_tokens},
                {"memory_bytes_per_second", speed.memory_bytes_per_second},
+               {"accelerator", speed.accelerator.empty() ? Json() : Json(speed.accelerator)},
                {"depths", depths}});
 }
 

@@ -165,6 +165,22 @@ TEST(LanguageReports, ShowSpeeds) {
   EXPECT_EQ(found["depths"][0]["bandwidth_share"], 0.5);
   EXPECT_TRUE(found["depths"][1]["bytes_per_token"].is_null());
   EXPECT_EQ(found["memory_bytes_per_second"], 2e10);
+  EXPECT_TRUE(found["accelerator"].is_null());
+  EXPECT_THAT(text, testing::Not(HasSubstr("predicted")));
+}
+
+TEST(LanguageReports, OfSpeedHavePredictionsBesideIt) {
+  LanguageSpeed speed{2, 512, 128, 2e10, {{0, 100, 50, 200 << 20, 0.5}}};
+  speed.accelerator = "a card";
+  speed.depths[0].predicted_prompt_tokens_per_second = 110;
+  speed.depths[0].predicted_tokens_per_second = 45;
+  const std::string text = to_text(speed);
+  EXPECT_THAT(text, HasSubstr("predicted for a card"));
+  EXPECT_THAT(text, HasSubstr("110.0"));
+  const json found = json::parse(to_json(speed));
+  EXPECT_EQ(found["accelerator"], "a card");
+  EXPECT_EQ(found["depths"][0]["predicted_prompt_tokens_per_second"], 110);
+  EXPECT_EQ(found["depths"][0]["predicted_tokens_per_second"], 45);
 }
 
 }  // namespace

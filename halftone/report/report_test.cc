@@ -195,7 +195,7 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   profile.batch = 5;
   profile.median_us = 3;
   profile.step_median_us.assign(plan->steps().size(), 1.0);
-  const Measurement measurement{plan, profile};
+  Measurement measurement{plan, profile};
   const json found = json::parse(to_json(measurement));
   EXPECT_EQ(found["batch"], 5);
   EXPECT_EQ(found["devices"], 3);
@@ -213,6 +213,14 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
       to_text(measurement, true),
       testing::AllOf(HasSubstr("batch 5, 3 devices, 1 thread each"), HasSubstr(" because ")));
   EXPECT_THAT(to_text(measurement, false), testing::Not(HasSubstr(" because ")));
+  EXPECT_TRUE(found["accelerator"].is_null() && found["predicted_us"].is_null());
+  measurement.predicted = {"a card", 7, std::vector<double>(plan->steps().size(), 2.25)};
+  const json predicted = json::parse(to_json(measurement));
+  EXPECT_EQ(predicted["accelerator"], "a card");
+  EXPECT_EQ(predicted["predicted_us"], 7);
+  EXPECT_EQ(predicted["layers"][0]["predicted_us"], 2.25);
+  EXPECT_THAT(to_text(measurement, false),
+              testing::AllOf(HasSubstr("predicted for a card: 7.0 us"), HasSubstr("2.25")));
 }
 
 }  // namespace

@@ -41,6 +41,27 @@ std::string device_summary(const runtime::Plan& plan) {
                      format_bytes(plan.device_constant_bytes()), format_bytes(copied));
 }
 
+/// Kernel and time of each step.
+Table steps_table(const Measurement& measurement) {
+  const runtime::Plan& plan = *measurement.plan;
+  const std::optional<PredictedTimes>& predicted = measurement.predicted;
+  std::vector<Table::Column> columns = {
+      {"layer", Align::kLeft}, {"operator", Align::kLeft}, {"kernel", Align::kLeft}, {"median us"}};
+  if (predicted) columns.push_back({"predicted us"});
+  columns.push_back({"products/ns"});
+  Table table(columns);
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const runtime::Step& step = plan.steps()[i];
+    const double us = measurement.profile.step_median_us[i];
+    const double products = products_of(plan, step);
+    std::vector<std::string> row = {step.name, step.op, step.kernel, format_number(us, 2)};
+    if (predicted) row.push_back(format_number(predicted->step_us[i], 2));
+    row.push_back(products > 0 && us > 0 ? format_number(products / us / 1000, 1) : "-");
+    table.add_row(row);
+  }
+  return table;
+}
+
 /// Why a step is computed as it is.
 std::string explanation(const runtime::Plan& plan, const runtime::Step& step) {
   std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
@@ -209,19 +230,12 @@ std::string to_text(const Measurement& measurement, bool explain) {
       profile.median_us, profile.p10_us, profile.p99_us, profile.runs, several ? " of each" : "",
       format_bytes(plan.packed_weight_bytes()), format_bytes(plan.arena_bytes()),
       format_bytes(plan.constant_bytes()), device_summary(plan));
-  Table table({{"layer", Align::kLeft},
-               {"operator", Align::kLeft},
-               {"kernel", Align::kLeft},
-               {"median us"},
-               {"products/ns"}});
-  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    const runtime::Step& step = plan.steps()[i];
-    const double us = profile.step_median_us[i];
-    const double products = products_of(plan, step);
-    table.add_row({step.name, step.op, step.kernel, format_number(us, 2),
-                   products > 0 && us > 0 ? format_number(products / us / 1000, 1) : "-"});
+  if (measurement.predicted) {
+    text.insert(text.size() - 1,
+                fmt::format("predicted for {}: {:.1f} us\n", measurement.predicted->accelerator,
+                            measurement.predicted->run_us));
   }
-  text += table.to_text();
+  text += steps_table(measurement).to_text();
   std::string slow;
   for (const runtime::Step& step : plan.steps()) {
     if (!step.slow.empty()) slow += fmt::format("{}: {}\n", step.name, step.slow);

@@ -26,6 +26,18 @@ HALFTONE_VERSIONED namespace v0 {
   /// @throws Error kUsage if there is none of this name
   HALFTONE_CPP_API std::string accelerator_text(const std::string& name);
 
+  /// For measure_hardware().
+  struct MeasureHardwareOptions {
+    std::string device{};  ///< "opencl", "cuda:1", "auto": a card; empty or "cpu": the processor
+    Resources resources{};
+    Progress progress{};  ///< may be empty
+  };
+
+  /// Describes the hardware at hand by measuring it, as `halftone estimate --measure` does.
+  /// @return a description in TOML, as estimate() takes it
+  /// @throws Error kUsage for another device; kDevice if there is no such card, or it fails
+  HALFTONE_CPP_API std::string measure_hardware(const MeasureHardwareOptions& options = {});
+
   /// For estimate().
   struct EstimateOptions {
     std::optional<std::size_t> batch{};  ///< samples; nullopt: 1, or that of the network

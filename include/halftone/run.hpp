@@ -112,6 +112,9 @@ HALFTONE_VERSIONED namespace v0 {
     Resources resources{};
     Execution execution{};
     Progress progress{};  ///< may be empty
+    /// Hardware whose estimate is wanted beside what was measured, as estimate() takes it; empty:
+    /// none.
+    std::string accelerator{};
   };
 
   /// Latencies in microseconds.
@@ -122,11 +125,13 @@ HALFTONE_VERSIONED namespace v0 {
     double p10_us = 0;  ///< 10 % of the runs took at most this long
     double p99_us = 0;
     std::vector<Step> steps;
-    std::vector<double> step_us;  ///< the median of each step, from separate runs
+    std::vector<double> step_us;              ///< the median of each step, from separate runs
+    std::optional<double> predicted_us{};     ///< of a run on the hardware that was given
+    std::vector<double> predicted_step_us{};  ///< of each step; empty: no hardware was given
   };
 
   /// Measures how long a network takes, on pseudo-random inputs.
-  /// @throws Error as Plan(); kUsage if seconds is negative or not finite
+  /// @throws Error as Plan(); kUsage if seconds is negative or not finite; as estimate()
   HALFTONE_CPP_API Measurement measure(const Model& model, const MeasureOptions& options = {});
 
 }  // namespace v0

@@ -11,6 +11,7 @@ from . import _halftone as native
 from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
+from ._descriptions import Description, described_files, description_text, missing_files
 from ._hardware_reports import (
     CrossbarReport,
     EstimateReport,
@@ -18,15 +19,12 @@ from ._hardware_reports import (
     LanguageEstimateReport,
 )
 from ._jobs import check_threads, input_names, settings_of
-from ._language_quantize import missing_files
 from ._metric import names_to_skip
 from ._model import as_model
 from ._progress import Progress, ProgressCallback
-from ._recipes import Bits, Recipe, Skip, recipe_of, toml_of
+from ._recipes import Bits, Recipe, Skip, recipe_of
 from ._sources import Source
 
-#: A name, the path of a TOML file, its text, or the same as a dict.
-Description: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 Method: TypeAlias = Literal["roofline", "tiles", "events"]
 Limits: TypeAlias = Annotated[Mapping[str, float] | str, '{"area": 2.5} or "area=2.5"']
 
@@ -54,15 +52,26 @@ def accelerator_text(name: str) -> str:
         return native.accelerator_text(name)
 
 
-def description_text(description: Description, what: str) -> str:
-    """A description as the compiled module takes it: its text has a line feed."""
-    if isinstance(description, Mapping):
-        return toml_of(description, what)
-    return os.fsdecode(description)
+@checked
+def measure_hardware(
+    device: str = "cpu",
+    *,
+    threads: int | None = None,
+    progress: bool | ProgressCallback = True,
+) -> str:
+    """Describes the hardware at hand by measuring it: TOML, as estimate() takes it.
 
+    device: the processor, or a graphics card, as in load().
 
-def _files(description: str) -> list[str]:
-    return [] if "\n" in description else [description]
+    >>> import halftone as ht
+    >>> chip = ht.measure_hardware(progress=False)                        # doctest: +SKIP
+    >>> ht.estimate("examples/mnist/mnist_mlp_700.onnx", chip).seconds    # doctest: +SKIP
+    """
+    how = native.MeasureHardwareArguments()
+    how.threads = check_threads(threads)
+    with Progress(progress) as callback:
+        how.progress = callback
+        return native.measure_hardware(device, how)
 
 
 @checked
@@ -109,7 +118,7 @@ def estimate(
         settings = settings_of(weight_bits, activation_bits, {"scheme": scheme})
         codes = recipe_of(recipe, settings, names_to_skip(skip, network), bits)
     described = description_text(accelerator, "accelerator")
-    with missing_files(_files(described)):
+    with missing_files(described_files(described)):
         return EstimateReport(native.estimate(network._network, described, codes, how))
 
 
@@ -155,7 +164,7 @@ def language_estimate(
     how.group_size, how.batch, how.prompt, how.context = group_size, batch, prompt, context
     how.method, how.devices, how.split = method, devices, split
     described = description_text(accelerator, "accelerator")
-    with missing_files([os.fsdecode(model), *_files(described)]):
+    with missing_files([os.fsdecode(model), *described_files(described)]):
         return LanguageEstimateReport(native.estimate_language(model, described, how))
 
 
@@ -230,7 +239,7 @@ def explore(
     judged = None
     if test_data is not None:
         judged = samples_of(test_data, inputs, DataOptions(test_limit, scale, "test"))
-    with Progress(progress) as callback, missing_files(_files(how.space)):
+    with Progress(progress) as callback, missing_files(described_files(how.space)):
         how.progress = callback
         return ExploreReport(native.explore(network._network, samples, judged, fitted, how))
 
@@ -273,6 +282,6 @@ def crossbar(
     described = description_text(device, "device")
     network = as_model(model, example, data)
     samples = samples_of(data, input_names(network), DataOptions(limit, scale, split), labels)
-    with Progress(progress) as callback, missing_files(_files(described)):
+    with Progress(progress) as callback, missing_files(described_files(described)):
         how.progress = callback
         return CrossbarReport(native.crossbar(network._network, samples, described, how))

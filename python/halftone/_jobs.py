@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from . import _halftone as native
 from ._arguments import checked
 from ._data import Data, DataOptions, samples_of
+from ._descriptions import Description, described_files, description_text, missing_files
 from ._model import MAX_THREADS, FloatOrder, Model, as_model, execution
 from ._progress import Progress, ProgressCallback
 from ._reports import CExport, Evaluation, Inspection, Measurement
@@ -125,6 +126,7 @@ def bench(
     float_activations: bool = False,
     float_order: FloatOrder = "fastest",
     device: str = "cpu",
+    accelerator: Description | None = None,
     threads: int | None = None,
     progress: bool | ProgressCallback = True,
     example: object = None,
@@ -132,6 +134,7 @@ def bench(
     """Latency of a run and of every layer. explain: str() says why each kernel was chosen.
 
     device: as in load(). Layers without a kernel there run on the processor, and values are copied.
+    accelerator: hardware as estimate() takes it, whose times stand beside the measured ones.
 
     >>> import halftone as ht
     >>> ht.bench("examples/mnist/mnist_mlp_700.onnx", seconds=0, threads=1).batch
@@ -140,8 +143,10 @@ def bench(
     order = execution(float_activations, float_order, device)
     workers = check_threads(threads)
     network = as_model(model, example)._network
-    with Progress(progress) as callback:
+    hardware = "" if accelerator is None else description_text(accelerator, "accelerator")
+    with Progress(progress) as callback, missing_files(described_files(hardware)):
         how = native.RunArguments(workers, callback, order)
+        how.accelerator = hardware
         return Measurement(native.bench(network, batch, seconds, explain, how))
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TypeAlias, TypedDict, Unpack
 
 from ._arguments import checked
+from ._descriptions import missing_files
 from ._fields import check_options, documented, set_fields
 from ._jobs import check_threads
-from ._language_quantize import missing_files, paths_of
+from ._language_quantize import paths_of
 from ._progress import Progress, ProgressCallback
 from ._reports import LanguageDistillReport
 from ._training import training_module

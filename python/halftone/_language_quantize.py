@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypedDict, Unpack
 
 from . import _halftone as native
 from ._arguments import checked
+from ._descriptions import missing_files
 from ._fields import check_options, documented, set_fields
 from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
@@ -27,17 +27,6 @@ def paths_of(paths: Path | Sequence[Path] | None) -> list[str]:
     if isinstance(paths, (str, os.PathLike)):
         return [os.fsdecode(paths)]
     return [os.fsdecode(path) for path in paths]
-
-
-@contextmanager
-def missing_files(paths: Sequence[str]) -> Iterator[None]:
-    """Errors of reading or writing are about a missing file if one of these is missing."""
-    try:
-        yield
-    except OSError as error:
-        if all(os.path.exists(path) for path in paths):
-            raise
-        raise FileNotFoundError(str(error)) from None
 
 
 @documented("language_sensitivity")

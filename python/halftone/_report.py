@@ -14,8 +14,9 @@ from . import _halftone as native
 from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
+from ._descriptions import missing_files
 from ._jobs import check_threads, input_names
-from ._language_quantize import missing_files, paths_of
+from ._language_quantize import paths_of
 from ._model import FloatOrder, as_model, execution
 from ._progress import Progress, ProgressCallback
 from ._reports import Result

@@ -313,6 +313,12 @@ class Measurement(Result):
         return float(self._facts["latency_us"]["p99"])
 
     @property
+    def predicted_us(self) -> float | None:
+        """Of a run on the hardware that was named; None: none was."""
+        found: float | None = self._facts["predicted_us"]
+        return found
+
+    @property
     def layers(self) -> list[dict[str, Any]]:
         """Kernel and time of every layer."""
         layers: list[dict[str, Any]] = self.to_dict()["layers"]

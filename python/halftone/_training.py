@@ -14,8 +14,8 @@ from . import _halftone as native
 from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
+from ._descriptions import Description, description_text
 from ._fields import check_options, documented, set_fields
-from ._hardware import Description, description_text
 from ._jobs import check_threads, input_names, report_texts, settings_of
 from ._metric import names_to_skip
 from ._model import Model, as_model

@@ -70,6 +70,14 @@ LanguageEstimateTexts estimate_language(const std::filesystem::path& model,
           texts_of(found.token, chip)};
 }
 
+struct MeasureHardwareArguments : JobArguments {};
+
+std::string measured_hardware(const std::string& device, const MeasureHardwareArguments& how) {
+  return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& /*devices*/) {
+    return accel::to_toml(measure_hardware(device, progress));
+  });
+}
+
 struct ExploreArguments : QuantizeArguments {
   std::string space{};
   std::string objective{};
@@ -149,6 +157,10 @@ void bind_hows(nb::module_& module) {
       .def_rw("method", &EstimateArguments::method)
       .def_rw("devices", &EstimateArguments::devices)
       .def_rw("split", &EstimateArguments::split);
+  nb::class_<MeasureHardwareArguments>(module, "MeasureHardwareArguments")
+      .def(nb::init<>())
+      .def_rw("threads", &MeasureHardwareArguments::threads)
+      .def_rw("progress", &MeasureHardwareArguments::progress, nb::arg().none());
   nb::class_<ExploreArguments>(module, "ExploreArguments")
       .def(nb::init<>())
       .def_rw("threads", &ExploreArguments::threads)
@@ -179,6 +191,7 @@ void bind_hardware(nb::module_& module) {
   bind_language_arguments(module);
   module.def("accelerators", accel::shipped_accelerators);
   module.def("accelerator_text", accel::accelerator_text, nb::arg("name"));
+  module.def("measure_hardware", measured_hardware, nb::arg("device"), nb::arg("how"));
   module.def("estimate", estimate_network, nb::arg("network"), nb::arg("accelerator"),
              nb::arg("recipe").none(), nb::arg("how"));
   module.def("estimate_language", estimate_language, nb::arg("model"), nb::arg("accelerator"),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/api/estimate.h"
 #include "halftone/api/evaluate.h"
 #include "halftone/api/machine.h"
 #include "halftone/api/measure.h"
@@ -60,6 +61,7 @@ Texts report_texts(const Quantized& quantized, std::uint64_t output_bytes) {
 
 struct RunArguments : JobArguments {
   runtime::ExecutionOptions execution{};
+  std::string accelerator{};  ///< of bench: whose times stand beside the measured ones; empty: none
 };
 
 Texts evaluate_network(const Network& network, const Samples& samples, const Network* reference,
@@ -85,7 +87,11 @@ Texts bench_network(const Network& network, std::optional<std::size_t> batch, do
         options.min_seconds = seconds;
         options.execution = how.execution;
         options.progress = progress;
-        return measure(network, options);
+        std::optional<accel::Accelerator> hardware;
+        if (!how.accelerator.empty()) hardware = accelerator_of(how.accelerator);
+        Measurement found = measure(network, options);
+        if (hardware) found.predicted = predict(*found.plan, *hardware);
+        return found;
       });
   return {report::to_text(result, explain), report::to_json(result)};
 }

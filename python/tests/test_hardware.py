@@ -189,6 +189,8 @@ def test_reports_are_copied_pickled_and_shown() -> None:
         (lambda: ht.crossbar(NETWORK, MNIST, device="none.toml", limit=5), FileNotFoundError, "none"),
         (lambda: ht.crossbar(NETWORK, MNIST, device="ideal", seeds=0, limit=5), ValueError, "seeds"),
         (lambda: ht.accelerator_text("none"), ValueError, "no accelerator 'none'"),
+        (lambda: ht.measure_hardware("gpu"), ValueError, "found 'gpu'"),
+        (lambda: ht.measure_hardware(threads=-1), ValueError, "threads"),
     ],
 )  # fmt: skip
 def test_other_requests_are_refused(call: Any, kind: type[Exception], message: str) -> None:

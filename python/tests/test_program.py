@@ -144,6 +144,14 @@ def test_bench_says_the_same_of_kernels(program: Program, two_bits: ht.Quantized
     assert found.to_dict().keys() == facts.keys()
     assert 0 < found.p10_us <= found.median_us <= found.p99_us
     assert "because" in str(ht.bench(path, seconds=0, threads=1, explain=True))
+    assert found.predicted_us is None
+    chip = {"accelerator": "h100", "progress": False}
+    beside = ht.bench(path, seconds=0, **chip)
+    assert beside.predicted_us is not None
+    assert beside.predicted_us >= sum(layer["predicted_us"] for layer in beside.layers)
+    assert "predicted for NVIDIA H100" in str(beside)
+    with pytest.raises(FileNotFoundError, match="none.toml"):
+        ht.bench(path, seconds=0, accelerator="none.toml", progress=False)
 
 
 def test_number_systems_are_the_same(program: Program) -> None:

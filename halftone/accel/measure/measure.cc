@@ -10,10 +10,9 @@
 #include <map>
 #include <utility>
 
-#include "halftone/accel/estimate.h"
+#include "halftone/accel/measure/sample_fits.h"
 #include "halftone/accel/measure/sample_networks.h"
 #include "halftone/base/processor.h"
-#include "halftone/base/relative_fit.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/runtime/execute/profile.h"
 
@@ -38,6 +37,9 @@ ir::Graph with_codes(const ir::Graph& graph, int bits) {
 void measure_graph(ir::Graph graph, const MeasureOptions& options, std::vector<Sample>& samples) {
   runtime::PlanOptions plan_options;
   plan_options.threads = options.threads;
+  plan_options.execution.device = options.device;
+  // Devices have float layers in this order.
+  if (options.device != nullptr) plan_options.execution.float_order = runtime::FloatOrder::kFixed;
   const auto plan = runtime::make_plan(std::move(graph), plan_options);
   const runtime::Profile profile =
       runtime::profile(plan, {options.seconds_per_run, options.min_runs});
@@ -75,12 +77,6 @@ double probe_bytes(const std::vector<Cache>& list, std::size_t i, double most) {
   return std::min(most, bytes);
 }
 
-/// To what the channels of a tap and the inner extent are rounded up.
-struct Rounding {
-  std::size_t channels = 1;
-  std::size_t inner = 1;
-};
-
 /// The unit for factors of a width.
 ComputeUnit core(int bits, const Rounding& rounding) {
   ComputeUnit unit;
@@ -89,41 +85,6 @@ ComputeUnit core(int bits, const Rounding& rounding) {
   unit.tile_channels = rounding.channels;
   unit.tile_inner = rounding.inner;
   return unit;
-}
-
-double rounded_products(const Product& product, const Rounding& rounding) {
-  const std::size_t inner = core(product.w.bits, rounding).rounded_inner(product);
-  return static_cast<double>(product.count) * static_cast<double>(product.rows) *
-         static_cast<double>(inner) * static_cast<double>(product.cols);
-}
-
-/// The terms of the model over the time: once, products or operations, outputs, bytes of weights.
-using Terms = std::array<double, 4>;
-
-Terms terms_of(const Sample& sample, const Rounding& rounding) {
-  const Operation& operation = sample.operation;
-  Terms terms = {1, operation.operations + operation.functions, operation.outputs, 0};
-  if (operation.has_product()) {
-    terms[1] = rounded_products(operation.product, rounding);
-    // Convolutions use each weight for many rows.
-    if (operation.op == "FullyConnected") terms[3] = operation.reads[1].bytes;
-  }
-  for (double& term : terms) term /= sample.seconds;
-  return terms;
-}
-
-using Samples = std::vector<const Sample*>;
-
-RelativeFit<4> fit(const Samples& samples, const Rounding& rounding) {
-  std::vector<Terms> rows;
-  for (const Sample* each : samples) rows.push_back(terms_of(*each, rounding));
-  RelativeFit<4> found = fit_relative<4>(rows);
-  // A unit has a rate: where products and outputs grow alike, products carry the time.
-  if (found.coefficients[1] == 0) {
-    for (Terms& row : rows) row[2] = 0;
-    found = fit_relative<4>(rows);
-  }
-  return found;
 }
 
 /// The rules of the kinds of layers of one width, with the rounding that describes them best.
@@ -141,7 +102,7 @@ Width fit_width(const std::map<std::string, Samples>& kinds) {
       Width width{{channels, inner}, {}, 1};
       double error = 0;
       for (const auto& [op, samples] : kinds) {
-        const RelativeFit<4>& fitted = width.fits[op] = fit(samples, width.rounding);
+        const RelativeFit<4>& fitted = width.fits[op] = fit_samples(samples, width.rounding);
         // Rounding hardly changes layers of other kinds: those with windows of many channels say.
         if (op == "Conv" || !kinds.contains("Conv")) error += fitted.error;
       }
@@ -159,15 +120,6 @@ Width fit_width(const std::map<std::string, Samples>& kinds) {
     }
   }
   return best;
-}
-
-OperatorRule rule_of(const std::string& op, const RelativeFit<4>& fitted) {
-  OperatorRule rule;
-  rule.operators = {op};
-  rule.overhead_s = fitted.coefficients[0];
-  rule.s_per_operation = fitted.coefficients[1];
-  rule.s_per_output = fitted.coefficients[2];
-  return rule;
 }
 
 OperatorRule layer_rule(const std::string& op, int bits, const Width& width) {
@@ -214,29 +166,11 @@ void add_memories(Accelerator& result, const std::vector<Sample>& samples) {
   result.memories.push_back(std::move(first));
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
-std::string comparison_of(const Accelerator& chip, const std::vector<Sample>& samples) {
-  std::vector<double> errors;
-  for (std::size_t i = kNumProbes; i < samples.size(); ++i) {
-    const Operation& operation = samples[i].operation;
-    // Operands of a small network are in the caches: three operations in place of one alone.
-    const Estimate result = estimate({"sample", 1, {operation, operation, operation}}, chip);
-    errors.push_back(std::abs(result.operations[1].seconds / samples[i].seconds - 1));
-  }
-  const int percent = static_cast<int>(std::lround(100 * median(errors)));
-  return "median error " + std::to_string(percent) + " % over the " +
-         std::to_string(errors.size()) + " operations that the description was fitted to";
-}
-
 }  // namespace
 
 std::vector<Sample> measure_samples(const MeasureOptions& options) {
   std::vector<std::pair<ir::Graph, int>> work;
-  const std::vector<Cache> list = memories();
+  const std::vector<Cache> list = options.device == nullptr ? memories() : std::vector<Cache>{};
   for (std::size_t i = 0; i < list.size(); ++i) {
     work.emplace_back(row_layer(probe_bytes(list, i, options.max_probe_bytes)), 32);
   }
@@ -272,7 +206,7 @@ Accelerator describe(const std::vector<Sample>& samples, const std::string& name
   // The last rule that fits counts: the widest codes come first.
   for (auto each = others.rbegin(); each != others.rend(); ++each) {
     const auto& [op, bits] = each->first;
-    result.rules.push_back(rule_of(op, fit(each->second, {})));
+    result.rules.push_back(rule_of(op, fit_samples(each->second, {})));
     if (bits < 32) result.rules.back().weight_bits = bits;
   }
   // The rule of the widest factors comes first: the last one that fits counts.
@@ -283,7 +217,7 @@ Accelerator describe(const std::vector<Sample>& samples, const std::string& name
       result.rules.push_back(layer_rule(op, each->first, width));
     }
   }
-  result.comparison = comparison_of(result, samples);
+  result.comparison = comparison_of(result, std::span(samples).subspan(kNumProbes));
   return result;
 }
 

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "halftone/accel/accelerator.h"
 #include "halftone/base/progress.h"
+
+namespace halftone::runtime {
+class StepDevice;
+}
 
 namespace halftone::accel {
 
@@ -17,6 +22,8 @@ struct MeasureOptions {
   std::size_t min_runs = 30;       ///< ... and so often
   double max_probe_bytes = 256e6;  ///< of the weights that say how fast the memory is
   ProgressSink progress{};
+  /// That runs the networks, in measure_samples(); null: the processor. Has no probes of memory.
+  std::shared_ptr<const runtime::StepDevice> device{};
 };
 
 /// One operation of a small network and its median time.
