@@ -35,7 +35,7 @@ struct State {
   std::map<std::string, Failure> failures;
   std::map<std::string, std::string> kernels;  ///< whose addresses are functions
   std::map<const void*, std::shared_ptr<void>> objects;
-  const void* context = nullptr;
+  int context = 0;  ///< how often it is retained
 };
 State& state() {
   static State here;
@@ -84,7 +84,9 @@ std::vector<std::string>& calls() { return state().calls; }
 void fail(const std::string& function, int status, int after) {
   state().failures[function] = {status, after};
 }
-std::size_t num_objects() { return state().objects.size(); }
+std::size_t num_objects() {
+  return state().objects.size() + static_cast<std::size_t>(state().context);
+}
 
 }  // namespace fake_cuda
 
@@ -128,11 +130,15 @@ Status cuDeviceGetAttribute(int* value, int which, int) {
   return 0;
 }
 Status cuDevicePrimaryCtxRetain(int** context, int) {
-  const Status status = fake_cuda::made(context, called("cuDevicePrimaryCtxRetain"));
-  state().context = *context;
+  const Status status = called("cuDevicePrimaryCtxRetain");
+  if (status == 0) ++state().context;
+  *context = &state().context;
   return status;
 }
-Status cuDevicePrimaryCtxRelease_v2(int) { return fake_cuda::gone(state().context, 0); }
+Status cuDevicePrimaryCtxRelease_v2(int) {
+  --state().context;
+  return 0;
+}
 Status cuCtxSetCurrent(int*) { return 0; }
 Status cuStreamCreate(Stream** stream, unsigned) {
   return fake_cuda::made(stream, called("cuStreamCreate"));
