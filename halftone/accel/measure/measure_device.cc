@@ -15,6 +15,12 @@ namespace {
 
 constexpr double kRatesPerSecond = 1e9;  ///< the clock: rates are products per nanosecond
 constexpr int kInputBits = 8;            ///< of language models
+constexpr double kCacheBytes = 8 << 20;
+
+struct BitRange {
+  int least = 1;
+  int most = 32;
+};
 
 /// The measured layers of one operator and one width of factors, and what they say.
 struct Kind {
@@ -80,8 +86,11 @@ void add_unit(Accelerator& chip, const gpu::DeviceSpeeds& speeds, const Rates& r
   chip.units = {unit};
 }
 
-void add_layer_rules(Accelerator& chip, const Kinds& kinds, const Rates& rates) {
+/// Layers of networks with factors of these widths, the widest first: a rule also counts
+/// for narrower factors, and the last one that fits counts.
+void add_layer_rules(Accelerator& chip, const Kinds& kinds, const Rates& rates, BitRange range) {
   for (const Kind& each : kinds.layers) {
+    if (each.bits < range.least || each.bits > range.most) continue;
     OperatorRule rule = rule_of(each.op, each.fitted);
     rule.weight_bits = rule.input_bits = each.bits;
     rule.s_per_operation = 0;
@@ -92,20 +101,17 @@ void add_layer_rules(Accelerator& chip, const Kinds& kinds, const Rates& rates) 
   }
 }
 
-/// Layers of language models, which have inputs of 8 bits whatever the weights have.
+/// Layers of language models, which have inputs of 8 bits whatever the weights have; widest first.
 void add_language_rules(Accelerator& chip, const gpu::DeviceSpeeds& speeds, const Rates& rates) {
-  int bits = 1;
-  for (const gpu::ProductSpeed& each : speeds.products) {
-    for (; bits <= each.weight_bits; ++bits) {
-      OperatorRule rule;
-      rule.operators = {"FullyConnected"};
-      rule.weight_bits = bits;
-      rule.input_bits = kInputBits;
-      rule.overhead_s = speeds.launch_s;
-      rule.efficiency = std::min(1.0, each.per_second / kRatesPerSecond / rates.integers);
-      rule.s_per_weight_byte = each.s_per_weight_byte;
-      chip.rules.push_back(std::move(rule));
-    }
+  for (auto each = speeds.products.rbegin(); each != speeds.products.rend(); ++each) {
+    OperatorRule rule;
+    rule.operators = {"FullyConnected"};
+    rule.weight_bits = each->weight_bits;
+    rule.input_bits = kInputBits;
+    rule.overhead_s = speeds.launch_s;
+    rule.efficiency = std::min(1.0, each->per_second / kRatesPerSecond / rates.integers);
+    rule.s_per_weight_byte = each->s_per_weight_byte;
+    chip.rules.push_back(std::move(rule));
   }
   OperatorRule attention;
   attention.operators = {"Attention"};
@@ -117,6 +123,20 @@ void add_language_rules(Accelerator& chip, const gpu::DeviceSpeeds& speeds, cons
   chip.rules.push_back(std::move(attention));
 }
 
+void add_memories(Accelerator& chip, const gpu::DeviceSpeeds& speeds) {
+  Memory memory;
+  memory.name = "device memory";
+  memory.bytes = static_cast<double>(speeds.info.memory_bytes);
+  memory.bytes_per_second = speeds.copy_bytes_per_second;
+  chip.memories = {memory};
+  // What kernels keep there was measured with them: it never limits. Drivers do not say its size.
+  Memory caches;
+  caches.name = "caches";
+  caches.bytes = std::min(memory.bytes / 4, kCacheBytes);
+  caches.bytes_per_second = 1e15;
+  chip.memories.push_back(caches);
+}
+
 }  // namespace
 
 Accelerator describe_device(const gpu::DeviceSpeeds& speeds, std::vector<Sample> samples) {
@@ -126,11 +146,7 @@ Accelerator describe_device(const gpu::DeviceSpeeds& speeds, std::vector<Sample>
   chip.name = speeds.info.name;
   chip.source = "measured by halftone estimate --measure --device " + speeds.info.id();
   chip.clock_hz = kRatesPerSecond;
-  Memory memory;
-  memory.name = "device memory";
-  memory.bytes = static_cast<double>(speeds.info.memory_bytes);
-  memory.bytes_per_second = speeds.copy_bytes_per_second;
-  chip.memories = {memory};
+  add_memories(chip, speeds);
   chip.host = HostLink{speeds.host_bytes_per_second, speeds.host_s};
   const Kinds kinds = kinds_of(samples);
   const Rates rates = rates_of(speeds, kinds);
@@ -143,8 +159,9 @@ Accelerator describe_device(const gpu::DeviceSpeeds& speeds, std::vector<Sample>
     chip.rules.push_back(rule_of(each.op, each.fitted));
     if (each.bits < 32) chip.rules.back().weight_bits = each.bits;
   }
-  add_layer_rules(chip, kinds, rates);
+  add_layer_rules(chip, kinds, rates, {kInputBits, 32});
   add_language_rules(chip, speeds, rates);
+  add_layer_rules(chip, kinds, rates, {1, kInputBits - 1});
   if (!samples.empty()) chip.comparison = comparison_of(chip, samples);
   return chip;
 }

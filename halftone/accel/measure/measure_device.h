@@ -15,13 +15,14 @@ namespace halftone::accel {
 
 /// A description whose estimates are times on a device:
 ///
-///     memory    its size, and the bandwidth of a kernel that copies
+///     memory    its size, and the bandwidth of a kernel that copies; caches that never limit
 ///     host      the bandwidth and the time of a copy
 ///     others    overhead of a launch, and what samples say, by least squares as describe()
-///     language  layers of 8-bit inputs: launch + products / rate + s_per_weight_byte bytes, for
-///               weights of 1 to 8 bits, those of the next wider ones that were measured
+///     language  layers of 8-bit inputs: launch + products / rate + s_per_weight_byte bytes, by
+///               the bits of the weights
 ///
-/// Samples include a wait for the device, which a network has once: it is subtracted.
+/// 8-bit layers of networks count as those of language models. Samples include a wait for the
+/// device, which a network has once: it is subtracted.
 /// @param samples  of networks on the device; may be empty: of language models only
 Accelerator describe_device(const gpu::DeviceSpeeds& speeds, std::vector<Sample> samples);
 
