@@ -115,7 +115,8 @@ void bind_how(nb::module_& module) {
              const runtime::ExecutionOptions& execution) {
             new (how) RunArguments{{threads, std::move(progress)}, execution};
           },
-          nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"));
+          nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"))
+      .def_rw("accelerator", &RunArguments::accelerator);
 }
 
 void bind_recipe(nb::module_& module) {
