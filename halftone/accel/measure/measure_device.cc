@@ -123,6 +123,13 @@ void add_language_rules(Accelerator& chip, const gpu::DeviceSpeeds& speeds, cons
   chip.rules.push_back(std::move(attention));
 }
 
+/// No more than leaves each sample the time of a launch: a busy machine waits longer now and then.
+void subtract_wait(const gpu::DeviceSpeeds& speeds, std::vector<Sample>& samples) {
+  double wait_s = speeds.round_trip_s - speeds.launch_s;
+  for (const Sample& each : samples) wait_s = std::min(wait_s, each.seconds - speeds.launch_s);
+  for (Sample& each : samples) each.seconds -= std::max(0.0, wait_s);
+}
+
 void add_memories(Accelerator& chip, const gpu::DeviceSpeeds& speeds) {
   Memory memory;
   memory.name = "device memory";
@@ -140,8 +147,7 @@ void add_memories(Accelerator& chip, const gpu::DeviceSpeeds& speeds) {
 }  // namespace
 
 Accelerator describe_device(const gpu::DeviceSpeeds& speeds, std::vector<Sample> samples) {
-  const double wait_s = std::max(0.0, speeds.round_trip_s - speeds.launch_s);
-  for (Sample& each : samples) each.seconds = std::max(speeds.launch_s, each.seconds - wait_s);
+  subtract_wait(speeds, samples);
   Accelerator chip;
   chip.name = speeds.info.name;
   chip.source = "measured by halftone estimate --measure --device " + speeds.info.id();
