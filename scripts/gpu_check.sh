@@ -9,7 +9,7 @@
 # DEVICE is cuda:0, opencl:0, ... The results are one JSON file, after eight minutes at most: what does
 # not fit them fails with its name. On PoCL, which is slow, fewer TOKENS (default 256), a shorter PROMPT
 # (512), less to GENERATE (32), BENCHMARKS (a regular expression) and TESTS (a filter of GoogleTest)
-# fit the time. A step of training runs where
+# fit the time, and more seconds to DESCRIBE it (100). A step of training runs where
 # PROGRAMS=halftone-train packed it, with a libtorch that was built for CUDA.
 . "$(dirname "$0")/lib.sh"
 
@@ -69,7 +69,7 @@ tokens() {
 
 # The description of the device, as text of TOML.
 describe() {
-  run 100 halftone estimate --measure --device "$device" -o "$folder/card.toml" \
+  run "${DESCRIBE:-100}" halftone estimate --measure --device "$device" -o "$folder/card.toml" \
     > /dev/null 2> "$folder/card.err" || true
   jq -nc --rawfile error "$folder/card.err" '{error: $error}' > "$folder/card.json"
   [ ! -s "$folder/card.toml" ] ||

@@ -16,6 +16,8 @@ namespace {
 constexpr double kRatesPerSecond = 1e9;  ///< the clock: rates are products per nanosecond
 constexpr int kInputBits = 8;            ///< of language models
 constexpr double kCacheBytes = 8 << 20;
+constexpr double kSecondsPerRun = 0.005;  ///< of a small network, at most
+constexpr std::size_t kMinRuns = 10;
 
 struct BitRange {
   int least = 1;
@@ -188,6 +190,10 @@ Accelerator measure_device(const std::string& name, const MeasureOptions& option
     return gpu::measure_speeds(programs, speed_options);
   }();
   MeasureOptions layers = options;
+  // Times on a card vary less than on a processor with other work, and cards are lent by the
+  // minute.
+  layers.seconds_per_run = std::min(layers.seconds_per_run, kSecondsPerRun);
+  layers.min_runs = std::min(layers.min_runs, kMinRuns);
   layers.device = gpu::open_step_device(id);
   if (options.progress) {
     layers.progress = [&](double part, std::string_view) {
