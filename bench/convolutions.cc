@@ -264,10 +264,12 @@ Prepared prepare_onednn_conv(const ConvLayerShape& shape, bool int8, int threads
     layer->weights = onednn::pack(dnnl::memory::desc(kernel.dims, Type::f32, kernel.strides),
                                   numbers.data(), desc.weights_desc());
     const std::array arguments = {
-        onednn::Argument{DNNL_ARG_SRC, desc.src_desc(), layer->x.data()},
-        onednn::Argument{DNNL_ARG_WEIGHTS, layer->weights.desc, layer->weights.buffer->data()},
-        onednn::Argument{DNNL_ARG_DST, desc.dst_desc(), layer->y.data()},
-        onednn::Argument{DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), layer->scratch.data()}};
+        onednn::PrimitiveArgument{DNNL_ARG_SRC, desc.src_desc(), layer->x.data()},
+        onednn::PrimitiveArgument{DNNL_ARG_WEIGHTS, layer->weights.desc,
+                                  layer->weights.buffer->data()},
+        onednn::PrimitiveArgument{DNNL_ARG_DST, desc.dst_desc(), layer->y.data()},
+        onednn::PrimitiveArgument{DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(),
+                                  layer->scratch.data()}};
     layer->call = onednn::bind(dnnl::convolution_forward(desc), arguments);
     const auto run = [layer, threads] {
       const runtime::OneDnnThreads in_run(threads);

@@ -22,7 +22,7 @@ using Sessions = std::vector<std::unique_ptr<runtime::Session>>;
 /// The kernels of a plan's fully connected layers.
 std::string kernels_of(const runtime::Plan& plan) {
   std::string names;
-  for (const runtime::Step& step : plan.steps()) {
+  for (const runtime::PlanStep& step : plan.steps()) {
     if (step.op != ir::FullyConnected::kName || names.ends_with(step.kernel)) continue;
     names += (names.empty() ? "" : ", ") + step.kernel;
   }
@@ -56,7 +56,7 @@ ir::Graph layer_graph(const LayerShape& shape, const LayerFormat& format) {
 }
 
 /// The work of a kernel on a layer; no unit for kernels unknown to this suite.
-Work work_of(const runtime::Step& step, const LayerShape& shape, const LayerFormat& format) {
+Work work_of(const runtime::PlanStep& step, const LayerShape& shape, const LayerFormat& format) {
   const std::string& kernel = step.kernel;
   const double products =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.o);
@@ -78,7 +78,7 @@ Work work_of(const runtime::Step& step, const LayerShape& shape, const LayerForm
 }
 
 std::unique_ptr<runtime::Session> make_session(const ir::Graph& graph,
-                                               const runtime::PlanOptions& options) {
+                                               const runtime::PlanSettings& options) {
   auto session = std::make_unique<runtime::Session>(runtime::make_plan(graph, options));
   Random random(2);
   for (float& value : session->input_as<float>(0)) value = static_cast<float>(random.uniform());
@@ -103,11 +103,11 @@ std::size_t num_copies(Residence residence, std::size_t weight_bytes) {
 Prepared prepare_layer(const LayerShape& shape, const LayerFormat& format, Residence residence,
                        int threads) {
   const ir::Graph graph = layer_graph(shape, format);
-  const runtime::PlanOptions options{.batch = shape.m, .threads = threads};
+  const runtime::PlanSettings options{.batch = shape.m, .threads = threads};
   Sessions sessions;
   sessions.push_back(make_session(graph, options));
   const runtime::Plan& plan = sessions.front()->plan();
-  const runtime::Step& step = plan.steps().back();
+  const runtime::PlanStep& step = plan.steps().back();
   const std::string kernel =
       step.body.variant.empty() ? step.kernel : std::string(step.body.variant);
   const std::size_t bytes = plan.packed_weight_bytes();

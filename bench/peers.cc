@@ -139,10 +139,11 @@ std::shared_ptr<OneDnnLayer> make_layer(const OneDnnProblem& problem, const Layo
       problem.residence);
   for (const auto& copy : layer->weights) {
     const std::array arguments = {
-        onednn::Argument{DNNL_ARG_SRC, desc.src_desc(), layer->x.data()},
-        onednn::Argument{DNNL_ARG_WEIGHTS, desc.weights_desc(), copy->data()},
-        onednn::Argument{DNNL_ARG_DST, desc.dst_desc(), layer->y.data()},
-        onednn::Argument{DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), layer->scratch.data()}};
+        onednn::PrimitiveArgument{DNNL_ARG_SRC, desc.src_desc(), layer->x.data()},
+        onednn::PrimitiveArgument{DNNL_ARG_WEIGHTS, desc.weights_desc(), copy->data()},
+        onednn::PrimitiveArgument{DNNL_ARG_DST, desc.dst_desc(), layer->y.data()},
+        onednn::PrimitiveArgument{DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(),
+                                  layer->scratch.data()}};
     layer->calls.push_back(onednn::bind(primitive, arguments));
   }
   return layer;

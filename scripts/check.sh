@@ -12,6 +12,7 @@ plain_addresses=(setarch "$(uname -m)" -R)
 check_rules() {
   scripts/check_rules.sh
   scripts/check_layers.sh
+  scripts/check_names.sh
   scripts/check_prose.sh
   scripts/check_links.sh
 }

@@ -40,7 +40,7 @@ ir::Graph stored(const ir::Graph& graph, formats::ModelFormat format) {
 }
 
 std::vector<float> outputs(const ir::Graph& graph, const ir::Tensor& samples, std::size_t batch) {
-  runtime::PlanOptions options{.batch = batch};
+  runtime::PlanSettings options{.batch = batch};
   options.execution.float_order =
       runtime::FloatOrder::kFixed;  // oneDNN's order may follow the batch
   return runtime::testing::run_in_batches(graph, options, samples.as<float>());

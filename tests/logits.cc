@@ -97,7 +97,7 @@ std::vector<float> by_samples(const DecoderGraphs& graphs, const Tokens& tokens)
 
 std::vector<float> logits_of(const std::string& path, const std::string& form, std::size_t context,
                              const Tokens& tokens) {
-  const halftone::lm::Model model = halftone::lm::open_model(path);
+  const halftone::lm::ModelParts model = halftone::lm::open_model(path);
   for (const std::string& name : model.weights.unused()) {
     std::cerr << "unused tensor: " << name << '\n';
   }

@@ -133,7 +133,7 @@ std::string run(const ir::Graph& graph, const std::vector<TensorProto>& inputs,
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     tensors.push_back(formats::onnx::decode_tensor(inputs.at(i), nullptr));
   }
-  runtime::PlanOptions options;
+  runtime::PlanSettings options;
   options.batch = batch_of(graph, tensors);
   runtime::Session session(runtime::make_plan(graph, options));
   const std::vector<ir::Tensor> found = session.run(tensors);

@@ -175,7 +175,7 @@ class TfliteNetwork : public PublishedNetwork, public testing::WithParamInterfac
 TEST_P(TfliteNetwork, IsReadAndRuns) {
   runtime::Session session(runtime::make_plan(load(std::string(GetParam()) + ".tflite"), {}));
   session.run();
-  for (const runtime::Step& step : session.plan().steps()) {
+  for (const runtime::PlanStep& step : session.plan().steps()) {
     const bool has_weights =
         step.op == "FullyConnected" || step.op == "Conv" || step.op == "Recurrent";
     if (has_weights) {

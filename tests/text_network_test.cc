@@ -73,7 +73,7 @@ weight_bits = 8
 activation_bits = "none"
 )",
                                                          "recipe");
-  const compress::QuantizeResult result = compress::quantize(graph, texts(2), recipe);
+  const compress::QuantizedGraph result = compress::quantize(graph, texts(2), recipe);
   ASSERT_EQ(result.layers.size(), 3U);
   EXPECT_EQ(result.layers[0].op, "Gather");
   EXPECT_EQ(result.layers[1].name, "value");

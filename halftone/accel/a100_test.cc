@@ -150,7 +150,7 @@ TEST(A100, IsNotDescribedByItsRooflineAlone) {
   for (const oracle::Row& row : rows) {
     if (row.at("op") != "gemm") continue;
     const Workload one{"gemm", 1, {product_of_row(row)}};
-    sum += std::abs(estimate(one, chip, {Model::kRoofline}).seconds / measured(row) - 1);
+    sum += std::abs(estimate(one, chip, {Method::kRoofline}).seconds / measured(row) - 1);
     ++count;
   }
   // Peak and bandwidth with the launch overhead: 14.8 % is published for these rows.

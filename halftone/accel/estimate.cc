@@ -92,15 +92,16 @@ double host_seconds(const Workload& workload, const Accelerator& accelerator) {
 }
 
 /// Adds what chips of a pipeline send, and finds the slowest of them.
-void add_pipeline(const Workload& workload, const Accelerator& accelerator, Estimate& result) {
+void add_pipeline(const Workload& workload, const Accelerator& accelerator, const Split& split,
+                  Estimate& result) {
   result.interval_s = result.seconds;
-  if (result.split.chips <= 1 || result.split.kind != SplitKind::kPipeline) return;
+  if (split.chips <= 1 || split.kind != SplitKind::kPipeline) return;
   std::vector<double> seconds;
   for (const OperationEstimate& each : result.operations) seconds.push_back(each.seconds);
-  std::vector<std::size_t> first = pipeline_stages(seconds, result.split.chips);
+  std::vector<std::size_t> first = pipeline_stages(seconds, split.chips);
   first.push_back(seconds.size());
   result.interval_s = 0;
-  for (std::size_t stage = 0; stage < result.split.chips; ++stage) {
+  for (std::size_t stage = 0; stage < split.chips; ++stage) {
     double sum = 0;
     for (std::size_t i = first[stage]; i < first[stage + 1]; ++i) sum += seconds[i];
     if (stage > 0) {
@@ -115,21 +116,21 @@ void add_pipeline(const Workload& workload, const Accelerator& accelerator, Esti
 
 }  // namespace
 
-std::string_view to_string(Model model) {
+std::string_view to_string(Method model) {
   switch (model) {
-    case Model::kRoofline:
+    case Method::kRoofline:
       return "roofline";
-    case Model::kTiles:
+    case Method::kTiles:
       return "tiles";
-    case Model::kEvents:
+    case Method::kEvents:
       return "events";
   }
   return "";
 }
 
-Model model_named(std::string_view name) {
+Method method_named(std::string_view name) {
   std::string list;
-  for (const Model each : {Model::kRoofline, Model::kTiles, Model::kEvents}) {
+  for (const Method each : {Method::kRoofline, Method::kTiles, Method::kEvents}) {
     if (to_string(each) == name) return each;
     list.append(list.empty() ? "" : ", ").append(to_string(each));
   }
@@ -156,16 +157,17 @@ Footprint footprint(const Workload& workload, const Split& split) {
 }
 
 Estimate estimate(const Workload& workload, const Accelerator& accelerator,
-                  const EstimateOptions& options) {
+                  const EstimateSettings& options) {
   check_split(workload, accelerator, options.split);
   const OperationModel model(accelerator, workload, options.model);
   check_units(workload, model);
-  Estimate result{{.workload = workload.name,
-                   .accelerator = accelerator.name,
-                   .comparison = accelerator.comparison,
-                   .batch = workload.batch},
-                  options.model,
-                  options.split};
+  Estimate result{.workload = workload.name,
+                  .accelerator = accelerator.name,
+                  .comparison = accelerator.comparison,
+                  .method = std::string(to_string(options.model)),
+                  .devices = options.split.chips,
+                  .split = std::string(to_string(options.split.kind)),
+                  .batch = workload.batch};
   for (const Memory& memory : accelerator.memories) result.memories.push_back(memory.name);
   result.footprint = footprint(workload, options.split);
   check_room(result.footprint, accelerator);
@@ -179,7 +181,7 @@ Estimate estimate(const Workload& workload, const Accelerator& accelerator,
     result.energy_j += each.energy_j;
     result.operations.push_back(std::move(each));
   }
-  add_pipeline(workload, accelerator, result);
+  add_pipeline(workload, accelerator, options.split, result);
   result.host_s = host_seconds(workload, accelerator);
   const auto chips = static_cast<double>(options.split.chips);
   // Of a pipeline, one chip works at a time on a batch.

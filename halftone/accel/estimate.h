@@ -16,33 +16,25 @@
 namespace halftone::accel {
 
 /// How closely hardware is modelled.
-enum class Model : std::uint8_t {
+enum class Method : std::uint8_t {
   kRoofline,  ///< peak rate, and each byte moved once: a lower bound
   kTiles,     ///< products in pieces that fit units and memories, closed forms
   kEvents,    ///< the same pieces, competing for memories and units event by event
 };
-std::string_view to_string(Model model);  ///< "roofline", "tiles", "events"
+std::string_view to_string(Method model);  ///< "roofline", "tiles", "events"
 /// @throws Error kUsage with the list of names if it is none of them
-Model model_named(std::string_view name);
+Method method_named(std::string_view name);
 
-struct EstimateOptions {
-  Model model = Model::kTiles;
+struct EstimateSettings {
+  Method model = Method::kTiles;
   Split split{};  ///< over several chips
 };
 
 using v0::Footprint;
 using v0::LevelTraffic;
+using v0::OperationEstimate;
 using Bar = v0::TimelineBar;
-
-struct OperationEstimate : v0::OperationEstimate {
-  Product product{};
-};
-
-struct Estimate : v0::HardwareCosts {
-  Model model = Model::kTiles;
-  Split split{};
-  std::vector<OperationEstimate> operations{};
-};
+using Estimate = v0::HardwareEstimate;
 
 /// What the chip with the largest part keeps.
 Footprint footprint(const Workload& workload, const Split& split);
@@ -62,6 +54,6 @@ Footprint footprint(const Workload& workload, const Split& split);
 /// @throws Error kUnsupported, with all operations that no unit computes; if weights, states and
 ///         activations do not fit the outermost memory of all chips; or as check_split()
 Estimate estimate(const Workload& workload, const Accelerator& accelerator,
-                  const EstimateOptions& options = {});
+                  const EstimateSettings& options = {});
 
 }  // namespace halftone::accel

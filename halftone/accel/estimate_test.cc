@@ -17,18 +17,18 @@ using test::elements;
 using test::layer;
 
 OperationEstimate of_one(const Operation& operation, const Accelerator& accelerator,
-                         Model model = Model::kTiles) {
+                         Method model = Method::kTiles) {
   return estimate({"w", 1, {operation}}, accelerator, {model}).operations[0];
 }
 
 TEST(Estimate, IsTheSlowerOfComputeAndMemory) {
   // 64 x 1000 x 100 products: 64 us; 64,000 + 100,000 + 25,600 bytes: 23.7 us.
-  const OperationEstimate compute = of_one(layer(64, 1000, 100), chip(), Model::kRoofline);
+  const OperationEstimate compute = of_one(layer(64, 1000, 100), chip(), Method::kRoofline);
   EXPECT_DOUBLE_EQ(compute.seconds, 64e-6);
   EXPECT_EQ(compute.bound, "compute");
   EXPECT_DOUBLE_EQ(compute.utilization, 1);
   // One row: 1 us; 1,000 + 100,000 + 400 bytes: 12.675 us.
-  const OperationEstimate memory = of_one(layer(1, 1000, 100), chip(), Model::kRoofline);
+  const OperationEstimate memory = of_one(layer(1, 1000, 100), chip(), Method::kRoofline);
   EXPECT_DOUBLE_EQ(memory.seconds, 101400 / 8e9);
   EXPECT_EQ(memory.bound, "DRAM");
   EXPECT_DOUBLE_EQ(memory.intensity, 100000.0 / 101400);
@@ -37,20 +37,20 @@ TEST(Estimate, IsTheSlowerOfComputeAndMemory) {
 TEST(Estimate, AddsWhatASingleBufferCannotHide) {
   Accelerator accelerator = chip();
   accelerator.memories[0].double_buffered = false;
-  EXPECT_DOUBLE_EQ(of_one(layer(64, 1000, 100), accelerator, Model::kRoofline).seconds,
+  EXPECT_DOUBLE_EQ(of_one(layer(64, 1000, 100), accelerator, Method::kRoofline).seconds,
                    64e-6 + 189600 / 8e9);
 }
 
 TEST(Estimate, CountsEnergyOfProductsOperationsAndBytes) {
   Accelerator accelerator = chip();
   accelerator.idle_w = 2;
-  const Estimate one = estimate({"w", 1, {layer(1, 1000, 100)}}, accelerator, {Model::kRoofline});
+  const Estimate one = estimate({"w", 1, {layer(1, 1000, 100)}}, accelerator, {Method::kRoofline});
   const double active = 1e-12 * (100000 * 2.0 + 101400 * 7.0);
   EXPECT_DOUBLE_EQ(one.operations[0].energy_j, active);
   EXPECT_DOUBLE_EQ(one.idle_j, 2 * one.seconds);
   EXPECT_DOUBLE_EQ(one.energy_j, active + one.idle_j);
   const OperationEstimate softmax =
-      of_one(elements("Softmax", 1000, 4, 1), accelerator, Model::kRoofline);
+      of_one(elements("Softmax", 1000, 4, 1), accelerator, Method::kRoofline);
   EXPECT_DOUBLE_EQ(softmax.energy_j, 1e-12 * (9000 * 3.0 + 8000 * 7.0));
   EXPECT_DOUBLE_EQ(softmax.compute_s, 9000 / 10e9);
 }
@@ -59,7 +59,7 @@ TEST(Estimate, FollowsTheRulesOfOperators) {
   Accelerator accelerator = chip();
   accelerator.rules = {{.operators = {"FullyConnected"}, .overhead_s = 1e-3, .efficiency = 0.5},
                        {.operators = {"Softmax"}, .passes = 4}};
-  const OperationEstimate found = of_one(layer(64, 1000, 100), accelerator, Model::kRoofline);
+  const OperationEstimate found = of_one(layer(64, 1000, 100), accelerator, Method::kRoofline);
   EXPECT_DOUBLE_EQ(found.seconds, 1e-3 + 128e-6);
   EXPECT_EQ(found.bound, "overhead");
   // Three reads and a write of 4,000 bytes.
@@ -89,9 +89,9 @@ TEST(Estimate, NeverFallsBelowTheRoofline) {
     const Accelerator accelerator = load_accelerator(name);
     for (const auto& operation : {layer(1, 300, 70), layer(33, 512, 200), layer(64, 64, 500)}) {
       const Workload workload{"w", 1, {operation, operation, operation}};
-      const double bound = estimate(workload, accelerator, {Model::kRoofline}).seconds;
-      const double tiles = estimate(workload, accelerator, {Model::kTiles}).seconds;
-      const double events = estimate(workload, accelerator, {Model::kEvents}).seconds;
+      const double bound = estimate(workload, accelerator, {Method::kRoofline}).seconds;
+      const double tiles = estimate(workload, accelerator, {Method::kTiles}).seconds;
+      const double events = estimate(workload, accelerator, {Method::kEvents}).seconds;
       EXPECT_LE(bound, tiles * (1 + 1e-12)) << name;
       EXPECT_LE(tiles, events * (1 + 1e-12)) << name;
     }
@@ -145,7 +145,7 @@ TEST(Estimate, ReportsATimeline) {
   ASSERT_EQ(closed.timeline.size(), 2U);
   EXPECT_EQ(closed.timeline[0].end_s, closed.timeline[1].start_s);
   EXPECT_DOUBLE_EQ(closed.timeline[1].end_s, closed.seconds);
-  const Estimate events = estimate(workload, chip(), {Model::kEvents});
+  const Estimate events = estimate(workload, chip(), {Method::kEvents});
   EXPECT_GT(events.timeline.size(), 2U);
   for (const Bar& bar : events.timeline) {
     EXPECT_LT(bar.start_s, bar.end_s);
@@ -160,10 +160,10 @@ TEST(Estimate, CountsTransfersWithTheHost) {
   EXPECT_DOUBLE_EQ(found.host_s, 2e-6 + 1400 / 1e9);
 }
 
-TEST(Model, HasNames) {
-  EXPECT_EQ(model_named("events"), Model::kEvents);
+TEST(Method, HasNames) {
+  EXPECT_EQ(method_named("events"), Method::kEvents);
   expect_error(ErrorKind::kUsage, "expected one of roofline, tiles, events, found 'x'",
-               [] { model_named("x"); });
+               [] { method_named("x"); });
 }
 
 }  // namespace

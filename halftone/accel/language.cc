@@ -242,7 +242,7 @@ std::size_t chips_needed(const Footprint& one, const Accelerator& accelerator) {
 
 std::vector<BatchPoint> batch_points(const LanguageWorkload& model, LanguageSettings settings,
                                      const Accelerator& accelerator,
-                                     const EstimateOptions& options) {
+                                     const EstimateSettings& options) {
   constexpr std::size_t kMaxBatch = 1024;
   std::vector<BatchPoint> points;
   for (settings.batch = 1; settings.batch <= kMaxBatch; settings.batch *= 2) {
@@ -253,6 +253,12 @@ std::vector<BatchPoint> batch_points(const LanguageWorkload& model, LanguageSett
     points.push_back({settings.batch, estimate(workload, accelerator, options).seconds});
   }
   return points;
+}
+
+/// "int4"; "4.85 bits in the file".
+std::string weights_text(const LanguageWorkload& model, const LanguageSettings& settings) {
+  if (model.stored_bytes == 0) return to_string(settings.weights);
+  return fmt::format("{:.2f} bits in the file", 8 * model.stored_bytes / model.parameters());
 }
 
 }  // namespace
@@ -276,16 +282,18 @@ Workload language_workload(const LanguageWorkload& model, const LanguageSettings
   return workload;
 }
 
-std::string LanguageEstimate::weights_text() const {
-  if (model.stored_bytes == 0) return to_string(settings.weights);
-  return fmt::format("{:.2f} bits in the file", 8 * model.stored_bytes / model.parameters());
-}
-
 LanguageEstimate estimate_language(const LanguageWorkload& model, const LanguageSettings& settings,
-                                   const Accelerator& accelerator, const EstimateOptions& options) {
-  LanguageEstimate result{.model = model, .settings = settings};
+                                   const Accelerator& accelerator,
+                                   const EstimateSettings& options) {
+  LanguageEstimate result{.parameters = model.parameters(),
+                          .active_parameters = model.active_parameters(),
+                          .weights = weights_text(model, settings),
+                          .activations = to_string(settings.activations),
+                          .cache = to_string(settings.cache),
+                          .prompt_tokens = settings.prompt,
+                          .context_tokens = settings.context};
   const Workload token = language_workload(model, settings, 1, settings.context);
-  result.chips_needed = chips_needed(footprint(token, {}), accelerator);
+  result.devices_needed = chips_needed(footprint(token, {}), accelerator);
   result.token = estimate(token, accelerator, options);
   const Workload prompt = language_workload(model, settings, settings.prompt, settings.prompt);
   result.prompt = estimate(prompt, accelerator, options);

@@ -13,7 +13,7 @@
 #include "halftone/types/hardware.hpp"
 
 namespace halftone::lm {
-struct Model;
+struct ModelParts;
 }
 
 namespace halftone::accel {
@@ -58,7 +58,7 @@ struct LanguageWorkload {
 ///         those that are
 LanguageWorkload parse_language_model(std::string_view json, const std::string& name);
 /// The shape of a model in a file, with the formats of its matrices.
-LanguageWorkload language_model_of(const lm::Model& model, const std::string& name);
+LanguageWorkload language_model_of(const lm::ModelParts& model, const std::string& name);
 
 struct LanguageSettings {
   Number weights{16, true};
@@ -77,21 +77,11 @@ Workload language_workload(const LanguageWorkload& model, const LanguageSettings
                            std::size_t tokens, std::size_t context);
 
 using v0::BatchPoint;
-
-struct LanguageEstimate {
-  LanguageWorkload model;
-  LanguageSettings settings;
-  std::size_t chips_needed = 1;  ///< whose memory holds weights, cache and activations
-  Estimate prompt{};
-  Estimate token{};
-  std::vector<BatchPoint> batches{};  ///< powers of two, as far as the memory goes
-  /// "int4"; "4.85 bits in the file".
-  [[nodiscard]] std::string weights_text() const;
-};
+using v0::LanguageEstimate;
 
 /// @throws Error as estimate()
 LanguageEstimate estimate_language(const LanguageWorkload& model, const LanguageSettings& settings,
                                    const Accelerator& accelerator,
-                                   const EstimateOptions& options = {});
+                                   const EstimateSettings& options = {});
 
 }  // namespace halftone::accel

@@ -133,7 +133,7 @@ LanguageWorkload parse_language_model(std::string_view json, const std::string& 
   return model_of(lm::config_sizes(json, name), name);
 }
 
-LanguageWorkload language_model_of(const lm::Model& source, const std::string& name) {
+LanguageWorkload language_model_of(const lm::ModelParts& source, const std::string& name) {
   LanguageWorkload model = model_of(source.description, name);
   Matrices matrices;
   for (const lm::WeightId& id : lm::needed_weights(source.description)) {

@@ -176,7 +176,7 @@ TEST(LanguageEstimate, IsBoundByTheMemoryForOneSequence) {
   const LanguageEstimate found = estimate_language(model, {}, chip);
   const double weights = 2 * (model.parameters() - 32000.0 * 2048);
   EXPECT_GT(found.token.seconds, weights / chip.memories[0].bytes_per_second);
-  EXPECT_EQ(found.chips_needed, 1U);
+  EXPECT_EQ(found.devices_needed, 1U);
   ASSERT_EQ(found.batches.size(), 11U);
   // More sequences share what is read.
   EXPECT_GT(found.batches.back().tokens_per_s(), 20 * found.batches.front().tokens_per_s());
@@ -187,10 +187,10 @@ TEST(LanguageEstimate, SaysHowManyChipsAreNeeded) {
   const LanguageWorkload model = parse_language_model(kMixtral, "c");
   const Accelerator chip = load_accelerator("h100");
   expect_error(ErrorKind::kUnsupported, "needs 93.", [&] { estimate_language(model, {}, chip); });
-  EstimateOptions options;
+  EstimateSettings options;
   options.split = {2, SplitKind::kTensor};
   const LanguageEstimate found = estimate_language(model, {}, chip, options);
-  EXPECT_EQ(found.chips_needed, 2U);
+  EXPECT_EQ(found.devices_needed, 2U);
   for (const Operation& each : language_workload(model, {}, 1, 10).operations) {
     EXPECT_EQ(each.in_shares, each.op == "Rotary" || each.op == "Silu") << each.name;
   }

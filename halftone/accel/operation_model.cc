@@ -99,11 +99,11 @@ double product_seconds(const ComputeUnit& unit, const Product& product, bool is_
 }
 
 OperationModel::OperationModel(const Accelerator& accelerator, const Workload& workload,
-                               Model model)
+                               Method model)
     : OperationModel(accelerator, workload.operations.size(), workload.weight_bytes(), model) {}
 
 OperationModel::OperationModel(const Accelerator& accelerator, std::size_t num_operations,
-                               double weight_bytes, Model model)
+                               double weight_bytes, Method model)
     : accelerator_(accelerator),
       model_(model),
       num_operations_(num_operations),
@@ -174,7 +174,7 @@ double OperationModel::memory_seconds(OperationEstimate& result) const {
 
 Traffic OperationModel::traffic_of(const Operation& operation, const Homes& homes,
                                    const ComputeUnit* unit) const {
-  if (model_ == Model::kRoofline || unit == nullptr) {
+  if (model_ == Method::kRoofline || unit == nullptr) {
     return compulsory_traffic(operation, accelerator_, homes, accelerator_.rule(operation).passes);
   }
   const std::string where = "'" + operation.name + "' on " + accelerator_.name;
@@ -186,7 +186,7 @@ double OperationModel::compute_seconds(const Operation& operation, const Compute
   const ComputeUnit* elements = element_unit(accelerator_);
   double products = 0;
   if (unit != nullptr) {
-    products = product_seconds(*unit, operation.product, model_ != Model::kRoofline);
+    products = product_seconds(*unit, operation.product, model_ != Method::kRoofline);
   }
   double others = elements == nullptr ? 0 : element_seconds(*elements, operation);
   if (rule.s_per_operation) {
@@ -244,11 +244,15 @@ void OperationModel::add_energy(const Operation& operation, const ComputeUnit* u
 OperationEstimate OperationModel::estimate(const Operation& operation, std::size_t index,
                                            double start_s, std::vector<Bar>* timeline) const {
   const ComputeUnit* unit = operation.has_product() ? product_unit(accelerator_, operation.product,
-                                                                   model_ != Model::kRoofline)
+                                                                   model_ != Method::kRoofline)
                                                     : nullptr;
-  OperationEstimate result{{.name = operation.name, .op = operation.op}};
-  result.product = operation.product;
-  result.products = operation.product.products();
+  OperationEstimate result{.name = operation.name, .op = operation.op};
+  const Product& product = operation.product;
+  result.products = product.products();
+  if (result.products > 0) {
+    result.matrix = {product.count, product.rows,         product.inner,
+                     product.cols,  to_string(product.x), to_string(product.w)};
+  }
   result.overhead_s = accelerator_.rule(operation).overhead_s;
   result.compute_s = compute_seconds(operation, unit);
   result.unit = unit_name(operation, unit);
@@ -261,7 +265,7 @@ OperationEstimate OperationModel::estimate(const Operation& operation, std::size
   const bool overlaps = accelerator_.memories.front().double_buffered;
   double busy = overlaps ? std::max(result.compute_s, memory_s) : result.compute_s + memory_s;
   if (result.compute_s >= memory_s) result.bound = "compute";
-  if (model_ == Model::kEvents) {
+  if (model_ == Method::kEvents) {
     busy = std::max(busy, simulated_seconds(result, start_s, timeline));
   } else {
     timeline->push_back({result.unit, result.name, start_s, start_s + result.overhead_s + busy});

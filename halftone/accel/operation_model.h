@@ -15,10 +15,10 @@ namespace halftone::accel {
 class OperationModel {
  public:
   /// Both must outlive this.
-  OperationModel(const Accelerator& accelerator, const Workload& workload, Model model);
+  OperationModel(const Accelerator& accelerator, const Workload& workload, Method model);
   /// For operations of a workload of which only this is known.
   OperationModel(const Accelerator& accelerator, std::size_t num_operations, double weight_bytes,
-                 Model model);
+                 Method model);
 
   [[nodiscard]] const Accelerator& accelerator() const { return accelerator_; }
   /// Why no unit computes an operation; empty if one does.
@@ -48,7 +48,7 @@ class OperationModel {
                   OperationEstimate& result) const;
 
   const Accelerator& accelerator_;
-  Model model_;
+  Method model_;
   std::size_t num_operations_;
   double weight_bytes_;
   std::size_t weights_home_;

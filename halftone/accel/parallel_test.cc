@@ -84,7 +84,8 @@ TEST(Split, FindsPairsOfLayersInANetwork) {
   EXPECT_FALSE(found["a"]->gathers_shares);
   EXPECT_TRUE(found["c"]->gathers_shares);
   EXPECT_FALSE(found["sum"]->in_shares);
-  const Estimate tensor = estimate(workload, linked(), {Model::kRoofline, {2, SplitKind::kTensor}});
+  const Estimate tensor =
+      estimate(workload, linked(), {Method::kRoofline, {2, SplitKind::kTensor}});
   const double sum_s = all_reduce_seconds(*linked().link, 2, 16 * 4.0);
   EXPECT_EQ(tensor.operations[0].link_s, 0);
   EXPECT_DOUBLE_EQ(tensor.operations[2].link_s, sum_s);
@@ -143,7 +144,7 @@ TEST(Split, ChangesEstimates) {
   joined.joins_shares = true;
   const Workload workload{"w", 8, {layer(8, 4000, 4000), joined}};
   const auto seconds = [&](const Split& split) {
-    return estimate(workload, linked(), {Model::kRoofline, split});
+    return estimate(workload, linked(), {Method::kRoofline, split});
   };
   const double alone = seconds({}).seconds;
   const Estimate tensor = seconds({4, SplitKind::kTensor});

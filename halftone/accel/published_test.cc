@@ -40,7 +40,7 @@ double estimated(const oracle::Row& row) {
   settings.batch = whole("batch");
   const Accelerator chip = load_accelerator(row.at("accelerator"));
   const LanguageWorkload model = model_named(row.at("model"));
-  const EstimateOptions options{Model::kTiles, {whole("devices"), SplitKind::kTensor}};
+  const EstimateSettings options{Method::kTiles, {whole("devices"), SplitKind::kTensor}};
   const auto seconds = [&](std::size_t tokens, std::size_t context) {
     return estimate(language_workload(model, settings, tokens, context), chip, options).seconds;
   };

@@ -69,7 +69,7 @@ TEST(TrainingStep, SumsGradientsOverDataParallelChips) {
   Accelerator chip = test::chip();
   chip.link = ChipLink{Topology::kRing, 1e9, 1, 1e-6, 0};
   const Workload step = with_training({"w", 8, {layer(8, 100, 50, 32)}});
-  const Estimate found = estimate(step, chip, {Model::kRoofline, {4, SplitKind::kData}});
+  const Estimate found = estimate(step, chip, {Method::kRoofline, {4, SplitKind::kData}});
   EXPECT_EQ(found.operations[1].link_s, 0);
   EXPECT_DOUBLE_EQ(found.operations[2].link_s, all_reduce_seconds(*chip.link, 4, 4 * 5000.0));
 }

@@ -107,7 +107,7 @@ TEST_F(Api, ConvertsAndInspects) {
 
 TEST_F(Api, QuantizesTheSameInMemoryAndFromFileToFile) {
   const Network network = load(kFile);
-  const compress::QuantizeResult result =
+  const compress::QuantizedGraph result =
       quantize(network, samples("train", 200).open(), two_bits());
   save(result.graph, path("memory.circle"));
   const QuantizeReport report =
@@ -185,7 +185,7 @@ TEST_F(Api, StopsAnEvaluationWhoseProgressThrows) {
   const Network network = load(kFile);
   const data::Dataset data = samples("test", 2000).open();
   for (int calls = 0; calls < 12; ++calls) {
-    compress::EvaluateOptions options;
+    compress::EvaluateSettings options;
     options.progress = [left = calls](double /*done*/, std::string_view /*what*/) mutable {
       if (left-- == 0) fail(ErrorKind::kInterrupted, "stopped");
     };
@@ -196,10 +196,10 @@ TEST_F(Api, StopsAnEvaluationWhoseProgressThrows) {
 }
 
 TEST_F(Api, MeasuresALatency) {
-  MeasureOptions options;
+  TimingSettings options;
   options.batch = 3;
   options.min_seconds = 0.001;
-  const Measurement found = measure(load(kFile), options);
+  const MeasuredPlan found = measure(load(kFile), options);
   EXPECT_EQ(found.profile.batch, 3U);
   EXPECT_EQ(found.profile.devices, 1U);
   EXPECT_GT(found.profile.median_us, 0);

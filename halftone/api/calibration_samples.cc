@@ -34,7 +34,7 @@ std::vector<lm::TokenId> tokens_with_text(const lm::Vocabulary& vocabulary, std:
   return tokens;
 }
 
-lm::SyntheticOptions synthetic_options(const CalibrationSource& job, const lm::Model& model) {
+lm::SyntheticOptions synthetic_options(const CalibrationSource& job, const lm::ModelParts& model) {
   const lm::Tokenizer tokenizer = lm::read_model_texts(job.model, job.tokenizer).tokenizer;
   lm::SyntheticOptions options;
   options.count = job.samples.fit + job.samples.held_out;
@@ -81,7 +81,7 @@ CalibrationSamples samples_of_texts(const CalibrationSource& job) {
 }
 
 /// Samples that the model writes.
-CalibrationSamples written_samples(const CalibrationSource& job, const lm::Model& model,
+CalibrationSamples written_samples(const CalibrationSource& job, const lm::ModelParts& model,
                                    const ProgressSink& progress,
                                    std::vector<std::vector<lm::TokenId>>& written,
                                    const std::function<void()>& save) {
@@ -131,7 +131,7 @@ void check_calibration(const CalibrationSource& source, double damping) {
   lm::check_options(source.samples);
 }
 
-CalibrationSamples calibration_samples(const CalibrationSource& source, const lm::Model& model,
+CalibrationSamples calibration_samples(const CalibrationSource& source, const lm::ModelParts& model,
                                        const ProgressSink& progress,
                                        std::vector<std::vector<lm::TokenId>>& written,
                                        const std::function<void()>& save) {

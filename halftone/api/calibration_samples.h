@@ -54,7 +54,7 @@ struct CalibrationSamples {
 /// @throws Error kIo if a text cannot be read; kFormat if one is not UTF-8; as
 /// lm::choose_samples(),
 ///         lm::build_decoder() and lm::write_samples()
-CalibrationSamples calibration_samples(const CalibrationSource& source, const lm::Model& model,
+CalibrationSamples calibration_samples(const CalibrationSource& source, const lm::ModelParts& model,
                                        const ProgressSink& progress,
                                        std::vector<std::vector<lm::TokenId>>& written,
                                        const std::function<void()>& save);

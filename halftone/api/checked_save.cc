@@ -36,7 +36,7 @@ void check_same_outputs(const ir::Graph& found, const ir::Graph& expected,
   const data::Dataset samples(data.name(), data.size(),
                               {data.inputs().begin(), data.inputs().end()}, {}, kSamples);
   std::vector<double> errors(samples.size());
-  compress::EvaluateOptions options;
+  compress::EvaluateSettings options;
   options.execution.int8_activations = false;
   options.visit = [&](std::size_t sample, std::span<const float> a, std::span<const float> b) {
     errors[sample] = relative_error(a, b);

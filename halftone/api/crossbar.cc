@@ -7,13 +7,14 @@
 
 namespace halftone {
 
-crossbar::Device device_of(const std::string& description) {
+crossbar::CrossbarDevice device_of(const std::string& description) {
   return is_description_text(description) ? crossbar::parse_device(description, "device")
                                           : crossbar::load_device(description);
 }
 
 CrossbarReport run_on_crossbar(Network network, const data::Dataset& data,
-                               const crossbar::Device& device, crossbar::NetworkOptions options) {
+                               const crossbar::CrossbarDevice& device,
+                               crossbar::NetworkOptions options) {
   options.evaluate.network = options.evaluate.reference = network.name;
   const ir::Graph graph = prepared(std::move(network), Purpose::kRunOnFloats);
   return {device, crossbar::evaluate(graph, data, device, options)};

@@ -12,10 +12,10 @@ namespace halftone {
 /// @param description  a name of crossbar::device_names(), the path of a TOML file, or the text of
 ///                     one
 /// @throws Error as crossbar::load_device()
-crossbar::Device device_of(const std::string& description);
+crossbar::CrossbarDevice device_of(const std::string& description);
 
 struct CrossbarReport {
-  crossbar::Device device;
+  crossbar::CrossbarDevice device;
   crossbar::NetworkResult result;
 };
 
@@ -24,7 +24,7 @@ struct CrossbarReport {
 /// @param options  its names are those of the network
 /// @throws Error as prepared() and crossbar::evaluate()
 CrossbarReport run_on_crossbar(Network network, const data::Dataset& data,
-                               const crossbar::Device& device,
+                               const crossbar::CrossbarDevice& device,
                                crossbar::NetworkOptions options = {});
 
 }  // namespace halftone

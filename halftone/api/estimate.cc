@@ -189,12 +189,12 @@ std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
   return results;
 }
 
-accel::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
-                                                const accel::Accelerator& accelerator,
-                                                const LanguageEstimateOptions& options) {
+v0::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
+                                             const accel::Accelerator& accelerator,
+                                             const LanguageEstimateOptions& options) {
   const accel::LanguageSettings settings = settings_of(options);
-  const accel::EstimateOptions how{accel::model_named(options.method),
-                                   {options.devices, accel::split_named(options.split)}};
+  const accel::EstimateSettings how{accel::method_named(options.method),
+                                    {options.devices, accel::split_named(options.split)}};
   return accel::estimate_language(workload_in(path, options), settings, accelerator, how);
 }
 

@@ -33,7 +33,7 @@ struct EstimateJob {
   /// Codes for the layers, given without data: their bits count, not their values.
   std::optional<compress::Recipe> recipe{};
   std::optional<accel::TrainingSettings> training{};  ///< also the way back and the update
-  accel::EstimateOptions options{};
+  accel::EstimateSettings options{};
 };
 
 /// The work of a network as it runs, with the codes of a recipe.
@@ -66,9 +66,9 @@ using v0::LanguageEstimateOptions;
 /// @throws Error kUsage for bits outside 1 to 32, for no tokens or sequences, and for bits and
 ///         groups of the weights of a file; kIo; as accel::parse_language_model(), lm::open_model()
 ///         and accel::estimate()
-accel::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
-                                                const accel::Accelerator& accelerator,
-                                                const LanguageEstimateOptions& options);
+v0::LanguageEstimate estimate_language_model(const std::filesystem::path& path,
+                                             const accel::Accelerator& accelerator,
+                                             const LanguageEstimateOptions& options);
 
 /// Describes the hardware at hand by measuring it.
 /// @param device  empty or "cpu": the processor; "auto", "opencl", "cuda:1", ...: a graphics card

@@ -7,7 +7,7 @@
 namespace halftone {
 
 compress::Evaluation evaluate(Network network, const data::Dataset& data, const Network* reference,
-                              compress::EvaluateOptions options) {
+                              compress::EvaluateSettings options) {
   options.network = network.name;
   const ir::Graph graph = prepared(std::move(network), Purpose::kRunOnFloats);
   std::optional<ir::Graph> other;

@@ -14,6 +14,6 @@ namespace halftone {
 /// @throws Error as prepared() and compress::evaluate()
 compress::Evaluation evaluate(Network network, const data::Dataset& data,
                               const Network* reference = nullptr,
-                              compress::EvaluateOptions options = {});
+                              compress::EvaluateSettings options = {});
 
 }  // namespace halftone

@@ -159,7 +159,7 @@ class Explorer {
       const compress::LossAndDrop loss = meter_.loss_and_drop(
           compress::quantize(network_.graph, samples_.fit, recipe, fit_).graph);
       report.verified.push_back(
-          {design, loss, drop_standard_error(loss.drop, samples_.judged.size())});
+          {design, loss.loss, loss.drop, drop_standard_error(loss.drop, samples_.judged.size())});
       step = search.next(*step, report.verified.back().drop_bound());
     }
   }
@@ -168,8 +168,9 @@ class Explorer {
     const double budget = job_.options.budget.accuracy_drop;
     const auto rank = [&](const VerifiedDesign& each) {
       const bool is_within = each.drop_bound() <= budget;
-      return std::pair(!is_within, is_within ? each.design.objective(job_.options.objective)
-                                             : each.measured.drop);
+      return std::pair(!is_within, is_within
+                                       ? accel::objective_of(each.design, job_.options.objective)
+                                       : each.measured_drop);
     };
     const auto best = std::ranges::min_element(report.verified, {}, rank);
     report.chosen = static_cast<std::size_t>(best - report.verified.begin());
@@ -190,7 +191,7 @@ class Explorer {
   bool has_evaluation_;
   data::HeldOut samples_;
   data::Dataset judged_;
-  compress::QuantizeOptions fit_;
+  compress::QuantizeSettings fit_;
   compress::LossMeter meter_;
 };
 

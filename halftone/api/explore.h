@@ -23,13 +23,13 @@ accel::Space space_of(const std::string& description);
 struct ExploreSettings {
   accel::Space space;
   compress::Recipe recipe{};  ///< how layers are fitted
-  accel::ExploreOptions options{};
+  accel::SearchSettings options{};
   std::filesystem::path state{};       ///< keeps measured sensitivities, by pairs of bits
   std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateJob
   std::size_t tries = 6;               ///< designs that are quantized to verify them, >= 1
   std::uint64_t seed = 0;
   spmd::Devices devices{};
-  std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions
+  std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeSettings
   std::size_t evaluation_batch = 64;
 };
 
@@ -41,14 +41,8 @@ struct ExploreData {
   const Source* evaluation = nullptr;
 };
 
-/// A design and what it really loses.
-struct VerifiedDesign {
-  accel::Design design;
-  compress::LossAndDrop measured;
-  double drop_error = 0;  ///< the standard error of the drop, see drop_standard_error()
-  /// What has to be within the budget.
-  [[nodiscard]] double drop_bound() const { return measured.drop + drop_error; }
-};
+/// Its standard error is drop_standard_error().
+using v0::VerifiedDesign;
 
 /// The standard error of a drop that was measured on n samples:
 ///
@@ -61,7 +55,7 @@ double drop_standard_error(double drop, std::size_t samples);
 struct ExploreReport {
   std::string network;
   std::string comparison{};  ///< of the accelerator with real hardware; empty: none
-  accel::ExploreOptions options{};
+  accel::SearchSettings options{};
   bool has_labels = false;
   std::size_t fit_samples = 0;
   std::size_t judged_samples = 0;         ///< on which losses were measured

@@ -144,9 +144,9 @@ std::vector<std::string> fall_lines(const Costs& costs, const std::vector<std::s
   return lines;
 }
 
-std::vector<std::string> cost_lines(const ir::Graph& graph, const compress::QuantizeResult& result,
+std::vector<std::string> cost_lines(const ir::Graph& graph, const compress::QuantizedGraph& result,
                                     const data::Dataset& data,
-                                    const compress::QuantizeOptions& options) {
+                                    const compress::QuantizeSettings& options) {
   const Costs costs(graph, result.graph, data, options.devices);
   if (costs.whole_db() >= kGoodDb) return {};
   const std::vector<std::string> tried = suspects(result.layers);
@@ -177,10 +177,10 @@ std::vector<SlowStep> slow_steps(const ir::Graph& quantized) {
   std::vector<SlowStep> found;
   try {
     const RunGraph run = graph_to_run(Network(quantized, "network"), {});
-    runtime::PlanOptions options;
+    runtime::PlanSettings options;
     options.batch = run.batch;
     const auto plan = runtime::make_plan(run.graph, options);
-    for (const runtime::Step& step : plan->steps()) {
+    for (const runtime::PlanStep& step : plan->steps()) {
       if (!step.slow.empty()) found.push_back({step.name, step.slow});
     }
   } catch (const Error& error) {
@@ -192,9 +192,9 @@ std::vector<SlowStep> slow_steps(const ir::Graph& quantized) {
 }  // namespace
 
 std::vector<std::string> costly_layers(const ir::Graph& graph,
-                                       const compress::QuantizeResult& result,
+                                       const compress::QuantizedGraph& result,
                                        const data::Dataset& data,
-                                       const compress::QuantizeOptions& options) {
+                                       const compress::QuantizeSettings& options) {
   if (result.equalized_pairs > 0) return {};
   try {
     const data::Dataset few = data.first(kSamples);

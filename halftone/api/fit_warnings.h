@@ -19,9 +19,9 @@ namespace halftone {
 ///               a layer, for each behind which the output is 3 dB worse than before; without
 ///               these too, a line for the worst together; empty if the output has 20 dB or more
 std::vector<std::string> costly_layers(const ir::Graph& graph,
-                                       const compress::QuantizeResult& result,
+                                       const compress::QuantizedGraph& result,
                                        const data::Dataset& data,
-                                       const compress::QuantizeOptions& options);
+                                       const compress::QuantizeSettings& options);
 
 /// A line if layers of the network to fit are in codes already, which a fit leaves as they are.
 std::vector<std::string> kept_layers(const ir::Graph& graph);

@@ -56,11 +56,11 @@ struct Case {
 
   /// The first output's ratio to its error on the samples that lines are measured on.
   [[nodiscard]] double output_db(const compress::Recipe& other) const {
-    const compress::QuantizeResult result = quantize(network, data, other);
+    const compress::QuantizedGraph result = quantize(network, data, other);
     return evaluate(result.graph, data.first(64), &network).reference->sqnr_db;
   }
   [[nodiscard]] std::string line() const {
-    const compress::QuantizeResult result = quantize(network, data, recipe);
+    const compress::QuantizedGraph result = quantize(network, data, recipe);
     return result.warnings.empty() ? "" : result.warnings[0];
   }
   /// Does what the end of a line advises.

@@ -66,7 +66,7 @@ formats::GgufKeys gguf_keys_of_folder(const std::filesystem::path& folder,
 
 LanguageConvertReport convert_language_model(const LanguageConvertJob& job) {
   check_job(job);
-  const lm::Model model = lm::open_model(job.input);
+  const lm::ModelParts model = lm::open_model(job.input);
   const bool makes_gguf = is_gguf_file(job.output);
   const bool is_new_gguf = makes_gguf && is_folder(job.input);
   LanguageConvertReport report{.input_bytes = bytes_of_files(job.input)};

@@ -93,7 +93,7 @@ train::TuneSamples samples_of(const LanguageDistillJob& job, const lm::Tokenizer
   return samples;
 }
 
-train::SequenceParts parts_of(const lm::Model& model, std::size_t tokens) {
+train::SequenceParts parts_of(const lm::ModelParts& model, std::size_t tokens) {
   train::SequenceParts parts;
   parts.push_back(lm::build_sample_embedding(model.description, model.weights, tokens));
   for (std::size_t block = 0; block < model.description.blocks; ++block) {
@@ -161,7 +161,7 @@ TuneReport distill_language_model(const LanguageDistillJob& job) {
   if (job.threads > 0) limit.emplace(job.threads);
   check_paths(job);
   const TunedStudent student(job.student);
-  const lm::Model teacher = lm::open_model(job.teacher);
+  const lm::ModelParts teacher = lm::open_model(job.teacher);
   check_pair(teacher.description, student.model().description);
   const train::TuneSamples samples =
       samples_of(job, lm::read_model_texts(job.student, {}).tokenizer);

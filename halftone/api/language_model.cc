@@ -12,21 +12,21 @@
 
 namespace halftone {
 
-LanguageModel LanguageModel::open(const std::filesystem::path& path, const OpenOptions& options) {
+TextModel TextModel::open(const std::filesystem::path& path, const OpenOptions& options) {
   lm::ModelTexts texts = lm::read_model_texts(path, options.tokenizer);
   OpenedTokenModel opened = open_token_model(path, options);
   return {path.string(), std::move(texts), std::move(opened.model), opened.trained_context,
           std::move(opened.device)};
 }
 
-std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view text,
-                                                 const lm::EncodeOptions& options) const {
+std::vector<lm::TokenId> TextModel::tokenize(std::string_view text,
+                                             const lm::EncodeOptions& options) const {
   std::vector<lm::TokenId> tokens = tokenizer().encode(text, options);
   check_tokens(tokens);
   return tokens;
 }
 
-std::vector<std::string> LanguageModel::warnings() const {
+std::vector<std::string> TextModel::warnings() const {
   std::vector<std::string> warnings;
   if (!tokenizer().warning().empty()) warnings.push_back(name_ + ": " + tokenizer().warning());
   const std::size_t context = model().context();
@@ -38,7 +38,7 @@ std::vector<std::string> LanguageModel::warnings() const {
   return warnings;
 }
 
-void LanguageModel::check_tokens(std::span<const lm::TokenId> tokens) const {
+void TextModel::check_tokens(std::span<const lm::TokenId> tokens) const {
   const std::size_t size = model().vocabulary();
   for (const lm::TokenId token : tokens) {
     if (static_cast<std::size_t>(token) < size) continue;
@@ -68,15 +68,15 @@ lm::ChatTemplate chosen_template(std::string_view choice) {
 
 }  // namespace
 
-std::string LanguageModel::detokenize(std::span<const lm::TokenId> tokens) const {
+std::string TextModel::detokenize(std::span<const lm::TokenId> tokens) const {
   return tokenizer().decode(tokens);
 }
 
-std::string LanguageModel::token_text(lm::TokenId token) const { return tokenizer().text(token); }
+std::string TextModel::token_text(lm::TokenId token) const { return tokenizer().text(token); }
 
-lm::TokenId LanguageModel::begin_token() const { return tokenizer().begin(); }
+lm::TokenId TextModel::begin_token() const { return tokenizer().begin(); }
 
-lm::ChatTemplate LanguageModel::chat_template(std::string_view choice) const {
+lm::ChatTemplate TextModel::chat_template(std::string_view choice) const {
   if (!choice.empty()) return chosen_template(choice);
   if (texts_.chat_template.empty()) {
     fail(ErrorKind::kUnsupported,

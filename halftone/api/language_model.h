@@ -36,17 +36,17 @@ struct OpenOptions : v0::LanguageModelOptions {
 };
 
 /// A model with its tokenizer. Functions that take it run on one thread at a time.
-class LanguageModel {
+class TextModel {
  public:
   /// Opens a GGUF file, Halftone's own file, a folder of Hugging Face, or a file of llama2.c.
   /// @throws Error as lm::read_model_texts() and open_token_model(); kUnsupported if this build has
   ///         no tokenizers
-  static LanguageModel open(const std::filesystem::path& path, const OpenOptions& options = {});
+  static TextModel open(const std::filesystem::path& path, const OpenOptions& options = {});
   /// @param name             in messages
   /// @param trained_context  tokens that the model was trained for; 0: not known
   /// @param device           where it runs
-  LanguageModel(std::string name, lm::ModelTexts texts, std::unique_ptr<lm::TokenModel> model,
-                std::size_t trained_context = 0, std::string device = "cpu")
+  TextModel(std::string name, lm::ModelTexts texts, std::unique_ptr<lm::TokenModel> model,
+            std::size_t trained_context = 0, std::string device = "cpu")
       : name_(std::move(name)),
         texts_(std::move(texts)),
         model_(std::move(model)),

@@ -18,8 +18,8 @@ namespace {
 using testing::HasSubstr;
 
 /// Its tokens are bytes, <|im_start|> (256), <|im_end|> (257) and </s> (258).
-LanguageModel parrot(const std::string& text, std::size_t context = 200,
-                     const std::string& chat_template = "") {
+TextModel parrot(const std::string& text, std::size_t context = 200,
+                 const std::string& chat_template = "") {
   const lm::Tokenizer tokenizer =
       lm::Tokenizer::from_gguf(lm::byte_tokens({"<|im_start|>", "<|im_end|>", "</s>"}));
   lm::ModelTexts texts{tokenizer, chat_template, lm::chat_marks(tokenizer),
@@ -36,7 +36,7 @@ v0::GenerateOptions greedy(std::size_t max_tokens = 100) {
 }
 
 TEST(LanguageModels, ContinueAText) {
-  LanguageModel model = parrot("Halftone</s>");
+  TextModel model = parrot("Halftone</s>");
   EXPECT_EQ(generate_text(model, "Ha", greedy()).text, "lftone");
   EXPECT_EQ(generate_text(model, "ft", greedy(2)).text, "on");
   EXPECT_EQ(generate_text(model, "x</s>", greedy(1)).prompt_tokens, 5U);
@@ -83,8 +83,9 @@ TEST(LanguageModels, RunOnTheChosenDevice) {
 }
 
 TEST(LanguageModels, Converse) {
-  LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
-  Chat chat(model, {.system = "S", .answer = {.chat_template = "chatml", .generate = greedy(0)}});
+  TextModel model = parrot("assistant\nAye!<|im_end|>", 200);
+  Conversation chat(model,
+                    {.system = "S", .answer = {.chat_template = "chatml", .generate = greedy(0)}});
   // "\n" is in the text once, so what follows it is the answer.
   const lm::Generation first = chat.answer("Hi");
   EXPECT_EQ(first.text, "Aye!");
@@ -103,9 +104,10 @@ TEST(LanguageModels, Converse) {
 }
 
 TEST(LanguageModels, ForgetTheOldestTurnsOfAConversation) {
-  LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
-  Chat chat(model, {.system = "S",
-                    .answer = {.chat_template = "chatml", .generate = greedy(0), .forgets = true}});
+  TextModel model = parrot("assistant\nAye!<|im_end|>", 200);
+  Conversation chat(
+      model, {.system = "S",
+              .answer = {.chat_template = "chatml", .generate = greedy(0), .forgets = true}});
   std::size_t forgotten = 0;
   for (int turn = 0; turn < 12; ++turn) {
     const lm::Generation found = chat.answer("Ho");
@@ -121,11 +123,11 @@ TEST(LanguageModels, ForgetTheOldestTurnsOfAConversation) {
 }
 
 TEST(LanguageModels, ContinueTheLastMessage) {
-  LanguageModel model = parrot("assistant\nAye!<|im_end|>", 200);
+  TextModel model = parrot("assistant\nAye!<|im_end|>", 200);
   lm::ChatRequest request = chat_request_of_json(R"({"continue_final_message": true,
     "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "Ay"}]})");
-  Chat chat(model,
-            {.request = request, .answer = {.chat_template = "chatml", .generate = greedy(0)}});
+  Conversation chat(
+      model, {.request = request, .answer = {.chat_template = "chatml", .generate = greedy(0)}});
   EXPECT_EQ(chat.answer().text, "e!");
   EXPECT_EQ(lm::plain_messages(chat.request()).back().content, "Aye!");
 }
@@ -140,8 +142,8 @@ TEST(LanguageModels, HaveAChatTemplateOrNone) {
 }
 
 TEST(LanguageModels, AreMeasuredOnAText) {
-  LanguageModel model = parrot("abcdabcd");
-  LanguageModel reference = parrot("abcdabcd");
+  TextModel model = parrot("abcdabcd");
+  TextModel reference = parrot("abcdabcd");
   std::string text;
   for (int i = 0; i < 30; ++i) text += "abcd";
   const lm::TextEvaluation found = evaluate_text(model, &reference, text, {{.context = 60}});
@@ -152,18 +154,18 @@ TEST(LanguageModels, AreMeasuredOnAText) {
 }
 
 TEST(LanguageModels, RefuseAReferenceWithOtherTokens) {
-  LanguageModel model = parrot("ab");
+  TextModel model = parrot("ab");
   formats::GgufKeys keys = lm::tokenizer_keys("llama", {"a", "b"});
   keys.set("tokenizer.ggml.add_space_prefix", false);
   const lm::Tokenizer tokenizer = lm::Tokenizer::from_gguf(formats::gguf_of(keys));
-  LanguageModel other("other", {tokenizer, "", {}, {}},
-                      std::make_unique<lm::ParrotModel>(2, 9, std::vector<lm::TokenId>{0, 1}));
+  TextModel other("other", {tokenizer, "", {}, {}},
+                  std::make_unique<lm::ParrotModel>(2, 9, std::vector<lm::TokenId>{0, 1}));
   expect_error(ErrorKind::kUsage, "other: expected the tokens that parrot has",
                [&] { evaluate_text(model, &other, "abab"); });
 }
 
 TEST(LanguageModels, AreTimed) {
-  LanguageModel model = parrot("ab");
+  TextModel model = parrot("ab");
   LanguageSpeedOptions options{.prompt = 10, .generate = 6, .depths = {0, 20}};
   EXPECT_EQ(context_for(options), 30U);
   const LanguageSpeed speed = measure_language_speed(model, options);
@@ -188,7 +190,7 @@ TEST(LanguageModels, AreFilesOfThreeKinds) {
   EXPECT_TRUE(is_language_model("a.bin"));
   EXPECT_TRUE(is_language_model(std::filesystem::temp_directory_path()));
   EXPECT_FALSE(is_language_model("a.onnx"));
-  expect_error(ErrorKind::kIo, "none.gguf", [] { (void)LanguageModel::open("none.gguf"); });
+  expect_error(ErrorKind::kIo, "none.gguf", [] { (void)TextModel::open("none.gguf"); });
 }
 
 class TextEvaluationFiles : public WithFolder {};

@@ -337,7 +337,7 @@ class LanguageQuantizer {
 
   const LanguageQuantizeJob& job_;
   OutputKind kind_;
-  lm::Model model_;
+  lm::ModelParts model_;
   lm::Folding folding_;
   int threads_;
   std::optional<formats::GgufKeys> new_keys_;  ///< of a GGUF file of a folder

@@ -48,7 +48,7 @@ void add_tokenizer(const TextEvaluationJob& job, LanguageReport& report) {
 
 bool is_of_block(const lm::WeightId& id) { return id.role >= lm::WeightRole::kAttentionNorm; }
 
-void add_matrices(const lm::Model& model, LanguageReport& report) {
+void add_matrices(const lm::ModelParts& model, LanguageReport& report) {
   double bits = 0;
   for (const lm::WeightId& id : lm::needed_weights(model.description)) {
     const lm::Weight& weight = model.weights.at(id);
@@ -89,7 +89,7 @@ std::string part_of_step(const std::string& name) {
   return name.substr(begin, name.find('/', begin) - begin);
 }
 
-void add_parts(LanguageModel& model, LanguageReport& report) {
+void add_parts(TextModel& model, LanguageReport& report) {
   constexpr std::size_t kTokens = 48;
   constexpr lm::TokenId kAnyToken = 1;
   model.model().truncate(0, 0);
@@ -104,7 +104,7 @@ void add_parts(LanguageModel& model, LanguageReport& report) {
   std::ranges::stable_sort(report.parts, std::ranges::greater{}, &TokenPart::seconds);
 }
 
-LanguageSpeed speed_of(LanguageModel& model, const ProgressSink& progress) {
+LanguageSpeed speed_of(TextModel& model, const ProgressSink& progress) {
   LanguageSpeedOptions options;
   options.prompt = std::min<std::size_t>(options.prompt, model.model().context());
   options.generate = std::min<std::size_t>(options.generate, model.model().context());
@@ -116,13 +116,13 @@ void add_times(const TextEvaluationJob& job, LanguageReport& report) {
   OpenOptions open = job.open;
   open.context.reset();  // as many as the model knows
   {
-    LanguageModel model = LanguageModel::open(job.model, open);
+    TextModel model = TextModel::open(job.model, open);
     report.speed = speed_of(model, job.progress);
     add_parts(model, report);
   }
   if (job.reference.empty()) return;
   open.lora.clear();
-  LanguageModel reference = LanguageModel::open(job.reference, open);
+  TextModel reference = TextModel::open(job.reference, open);
   report.reference_speed = speed_of(reference, job.progress);
 }
 
@@ -138,7 +138,7 @@ LanguageReport report_language_model(const TextEvaluationJob& job, bool measures
     fail(ErrorKind::kUsage, "reference: expected a text to compare on, found none");
   }
   report.file_bytes = bytes_of_files(job.model);
-  const lm::Model model = lm::open_model(job.model);
+  const lm::ModelParts model = lm::open_model(job.model);
   add_facts(model.description, report);
   add_tokenizer(job, report);
   add_matrices(model, report);

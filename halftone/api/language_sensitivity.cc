@@ -110,7 +110,7 @@ class Measurement {
   }
 
   const LanguageSensitivityJob& job_;
-  lm::Model model_;
+  lm::ModelParts model_;
   lm::TypeMenu menu_;
   lm::Folding folding_;
   std::optional<lm::QuantizeStateFile> file_;

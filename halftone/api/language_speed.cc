@@ -19,7 +19,7 @@ constexpr std::size_t kRuns = 3;
 
 class Meter {
  public:
-  Meter(LanguageModel& model, std::uint64_t seed)
+  Meter(TextModel& model, std::uint64_t seed)
       : model_(model.model()),
         num_tokens_(std::min(model_.vocabulary(), model.tokenizer().vocabulary().size())),
         random_(seed) {}
@@ -64,7 +64,7 @@ class Meter {
   Random random_;
 };
 
-void check_speed_options(const LanguageModel& model, std::size_t context,
+void check_speed_options(const TextModel& model, std::size_t context,
                          const LanguageSpeedOptions& options) {
   if (options.depths.empty() || (options.prompt == 0 && options.generate == 0)) {
     fail(ErrorKind::kUsage,
@@ -85,7 +85,7 @@ std::size_t context_for(const LanguageSpeedOptions& options) {
   return depth + std::max(options.prompt, options.generate);
 }
 
-LanguageSpeed measure_language_speed(LanguageModel& model, const LanguageSpeedOptions& options) {
+LanguageSpeed measure_language_speed(TextModel& model, const LanguageSpeedOptions& options) {
   check_speed_options(model, model.model().context(), options);
   LanguageSpeed speed{
       num_threads(), options.prompt, options.generate, memory_bytes_per_second(), {}};

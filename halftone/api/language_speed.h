@@ -42,8 +42,7 @@ struct LanguageSpeed {
 
 /// @throws Error kUsage if there is nothing to measure, or the context is too short; before
 ///         anything is run
-LanguageSpeed measure_language_speed(LanguageModel& model,
-                                     const LanguageSpeedOptions& options = {});
+LanguageSpeed measure_language_speed(TextModel& model, const LanguageSpeedOptions& options = {});
 
 /// The context that a measurement needs.
 [[nodiscard]] std::size_t context_for(const LanguageSpeedOptions& options);

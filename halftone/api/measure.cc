@@ -10,7 +10,7 @@
 #include "halftone/base/parallel.h"
 
 namespace halftone {
-Measurement measure(Network network, const MeasureOptions& options) {
+MeasuredPlan measure(Network network, const TimingSettings& options) {
   const std::string name = network.name;
   const ir::Graph graph = prepared(std::move(network), Purpose::kRun);
   const spmd::Devices devices =

@@ -14,7 +14,7 @@
 
 namespace halftone {
 
-struct MeasureOptions {
+struct TimingSettings {
   std::optional<std::size_t> batch{};  ///< samples per run; nullopt: 1, or that of the network
   double min_seconds = 0.5;            ///< measure at least this long
   spmd::Devices devices{};             ///< that share the samples; empty: one
@@ -29,7 +29,7 @@ struct PredictedTimes {
   std::vector<double> step_us{};  ///< by step of the plan
 };
 
-struct Measurement {
+struct MeasuredPlan {
   std::shared_ptr<const runtime::Plan> plan;  ///< chosen kernels; shared with the profile's runs
   runtime::Profile profile;
   std::optional<PredictedTimes> predicted{};  ///< predict() sets it
@@ -38,6 +38,6 @@ struct Measurement {
 /// Latency of a run and of every layer. Devices share the threads of parallel_for().
 /// @throws Error kUsage if the network is fixed to another batch; else as runtime::plan_shares()
 ///         and runtime::profile()
-Measurement measure(Network network, const MeasureOptions& options = {});
+MeasuredPlan measure(Network network, const TimingSettings& options = {});
 
 }  // namespace halftone

@@ -100,7 +100,7 @@ void add_kernels(NetworkFigures& figures, const Network& network, const ModelRep
                  const ProgressSink& progress) {
   const runtime::ExecutionOptions& execution = options.evaluation.execution;
   if (options.measures_times) {
-    Measurement found =
+    MeasuredPlan found =
         measure(network, {options.samples_per_run, options.min_seconds, {}, execution, progress});
     figures.plan = std::move(found.plan);
     figures.profile = std::move(found.profile);
@@ -111,7 +111,7 @@ void add_kernels(NetworkFigures& figures, const Network& network, const ModelRep
   }
   LayersByName layers(figures.layers);
   for (std::size_t i = 0; i < figures.plan->steps().size(); ++i) {
-    const runtime::Step& step = figures.plan->steps()[i];
+    const runtime::PlanStep& step = figures.plan->steps()[i];
     if (const auto layer = layers.take(step.name)) figures.layers[*layer].step = i;
   }
 }
@@ -183,7 +183,7 @@ class Reporter {
     const Network* other = is_reference || !has_reference_ ? nullptr : &reference()->network;
     const ProgressSink progress = stages_.next("evaluating " + part.figures.name);
     if (!data_->has_labels() && other == nullptr) return;
-    compress::EvaluateOptions options = options_.evaluation;
+    compress::EvaluateSettings options = options_.evaluation;
     options.progress = progress;
     SampleRanking ranking(*data_, part.graph, other == nullptr ? nullptr : &reference()->graph);
     options.visit = [&](std::size_t sample, std::span<const float> scores,

@@ -133,8 +133,8 @@ struct ReportedNetworks {
 };
 
 struct ModelReportOptions {
-  compress::EvaluateOptions evaluation{};        ///< its progress is that of the whole work
-  std::optional<std::size_t> samples_per_run{};  ///< of kernels and times, as in MeasureOptions
+  compress::EvaluateSettings evaluation{};       ///< its progress is that of the whole work
+  std::optional<std::size_t> samples_per_run{};  ///< of kernels and times, as in TimingSettings
   bool measures_times = false;
   double min_seconds = 0.5;            ///< measure at least this long
   std::size_t num_worst = 8;           ///< samples to list

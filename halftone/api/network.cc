@@ -110,7 +110,7 @@ std::size_t batch_of(const ir::Graph& graph, const std::optional<std::size_t>& w
 RunGraph graph_to_run(Network network, const std::optional<std::size_t>& batch) {
   const std::string name = network.name;
   ir::Graph graph = prepared(std::move(network), Purpose::kRun);
-  runtime::PlanOptions options;
+  runtime::PlanSettings options;
   options.batch = with_context(name, [&] { return batch_of(graph, batch); });
   return {runtime::prepare(std::move(graph), options).graph, options.batch};
 }

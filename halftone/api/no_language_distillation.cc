@@ -7,7 +7,7 @@
 namespace halftone {
 
 TuneReport distill_language_model(const LanguageDistillJob& job) {
-  (void)LanguageModel::open(job.teacher);  // says what is missing
+  (void)TextModel::open(job.teacher);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }
 

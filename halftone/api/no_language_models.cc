@@ -19,35 +19,34 @@ namespace {
 
 }  // namespace
 
-LanguageModel LanguageModel::open(const std::filesystem::path& /*path*/,
-                                  const OpenOptions& /*options*/) {
+TextModel TextModel::open(const std::filesystem::path& /*path*/, const OpenOptions& /*options*/) {
   fail_without_text();
 }
 
-std::vector<lm::TokenId> LanguageModel::tokenize(std::string_view /*text*/,
-                                                 const lm::EncodeOptions& /*options*/) const {
+std::vector<lm::TokenId> TextModel::tokenize(std::string_view /*text*/,
+                                             const lm::EncodeOptions& /*options*/) const {
   fail_without_text();
 }
 
-std::string LanguageModel::detokenize(std::span<const lm::TokenId> /*tokens*/) const {
+std::string TextModel::detokenize(std::span<const lm::TokenId> /*tokens*/) const {
   fail_without_text();
 }
 
-std::string LanguageModel::token_text(lm::TokenId /*token*/) const { fail_without_text(); }
+std::string TextModel::token_text(lm::TokenId /*token*/) const { fail_without_text(); }
 
-lm::TokenId LanguageModel::begin_token() const { fail_without_text(); }
+lm::TokenId TextModel::begin_token() const { fail_without_text(); }
 
-lm::ChatTemplate LanguageModel::chat_template(std::string_view /*choice*/) const {
+lm::ChatTemplate TextModel::chat_template(std::string_view /*choice*/) const {
   fail_without_text();
 }
 
-lm::Generation generate_text(LanguageModel& /*model*/, std::string_view /*prompt*/,
+lm::Generation generate_text(TextModel& /*model*/, std::string_view /*prompt*/,
                              const v0::GenerateOptions& /*options*/,
                              const v0::OnToken& /*on_token*/) {
   fail_without_text();
 }
 
-lm::Generation generate_from_tokens(LanguageModel& /*model*/,
+lm::Generation generate_from_tokens(TextModel& /*model*/,
                                     // NOLINTNEXTLINE(performance-unnecessary-value-param)
                                     std::optional<std::vector<lm::TokenId>> /*prompt*/,
                                     const v0::GenerateOptions& /*options*/,
@@ -61,34 +60,34 @@ lm::ChatRequest chat_request_of(std::span<const lm::Message> /*conversation*/) {
 
 lm::ChatRequest chat_request_of_json(std::string_view /*json*/) { fail_without_text(); }
 
-lm::Generation answer(LanguageModel& /*model*/, const lm::ChatRequest& /*request*/,
+lm::Generation answer(TextModel& /*model*/, const lm::ChatRequest& /*request*/,
                       const v0::AnswerOptions& /*options*/, const v0::OnToken& /*on_token*/) {
   fail_without_text();
 }
 
-std::string chat_prompt(const LanguageModel& /*model*/, const lm::ChatRequest& /*request*/,
+std::string chat_prompt(const TextModel& /*model*/, const lm::ChatRequest& /*request*/,
                         std::string_view /*template_name*/) {
   fail_without_text();
 }
 
-Chat::Chat(LanguageModel& model, const ChatOptions& /*options*/) : model_(model) {
+Conversation::Conversation(TextModel& model, const ChatOptions& /*options*/) : model_(model) {
   fail_without_text();
 }
 
-lm::Generation Chat::answer(std::string_view /*message*/) {
+lm::Generation Conversation::answer(std::string_view /*message*/) {
   (void)model_;
   fail_without_text();
 }
 
-lm::Generation Chat::answer() { fail_without_text(); }
+lm::Generation Conversation::answer() { fail_without_text(); }
 
 LanguageReport report_language_model(const TextEvaluationJob& /*job*/, bool /*measures_times*/) {
   fail_without_text();
 }
 
-lm::TextEvaluation evaluate_text(LanguageModel& /*model*/, LanguageModel* /*reference*/,
+lm::TextEvaluation evaluate_text(TextModel& /*model*/, TextModel* /*reference*/,
                                  std::string_view /*text*/,
-                                 const TextEvaluationOptions& /*options*/) {
+                                 const TextEvaluationSettings& /*options*/) {
   fail_without_text();
 }
 
@@ -98,7 +97,7 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& /*j
 
 std::size_t context_for(const LanguageSpeedOptions& /*options*/) { fail_without_text(); }
 
-LanguageSpeed measure_language_speed(LanguageModel& /*model*/,
+LanguageSpeed measure_language_speed(TextModel& /*model*/,
                                      const LanguageSpeedOptions& /*options*/) {
   fail_without_text();
 }

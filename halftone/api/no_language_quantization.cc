@@ -9,19 +9,19 @@
 namespace halftone {
 
 LanguageQuantizeReport quantize_language_model(const LanguageQuantizeJob& job) {
-  (void)LanguageModel::open(job.input);  // says what is missing
+  (void)TextModel::open(job.input);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }
 
 v0::Sensitivity language_sensitivity(const LanguageSensitivityJob& job) {
-  (void)LanguageModel::open(job.input);  // says what is missing
+  (void)TextModel::open(job.input);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }
 
 bool is_gguf_file(const std::filesystem::path& path) { return path.extension() == ".gguf"; }
 
 LanguageConvertReport convert_language_model(const LanguageConvertJob& job) {
-  (void)LanguageModel::open(job.input);  // says what is missing
+  (void)TextModel::open(job.input);  // says what is missing
   fail(ErrorKind::kInternal, "a build without language models opened one");
 }
 

@@ -66,8 +66,12 @@ SystemAndBits system_and_bits(std::string_view name, int bits) {
 }
 
 NumberSystemInfo info_of(const numerics::NumberSystem& system) {
-  return {{std::string(system.name), std::string(system.family), system.min_bits, system.max_bits,
-           std::string(system.formula), std::string(system.source)},
+  return {std::string(system.name),
+          std::string(system.family),
+          system.min_bits,
+          system.max_bits,
+          std::string(system.formula),
+          std::string(system.source),
           blocks_text(system.blocks),
           scales_text(system),
           computed(system, usual_bits(system)),

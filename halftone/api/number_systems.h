@@ -14,16 +14,7 @@
 
 namespace halftone {
 
-/// A row of the table of number systems.
-struct NumberSystemInfo : v0::NumberSystem {
-  std::string blocks;  ///< which weights share a scale unless the recipe says: "groups of 32"
-  std::string scales;  ///< how these are stored: "e8m0", "float32 with offset"
-  /// How layers are computed with codes of the most bits up to 8: "bits or 8-bit integers", "8-bit
-  /// integers", "float32".
-  std::string computed;
-  /// What numbers beyond the largest become: "saturate", the largest; "nan", infinity or NaN.
-  std::string overflow;
-};
+using NumberSystemInfo = v0::NumberSystem;
 
 /// The levels of a number system before scale and offset.
 struct NumberSystemLevels {

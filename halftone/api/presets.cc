@@ -5,7 +5,7 @@
 
 namespace halftone {
 
-std::vector<Preset> presets() {
+std::vector<PresetSettings> presets() {
   constexpr const char* kLoss = "loss=0.01";
   // With more bytes than a network has, a budget wants the least time.
   constexpr const char* kAnyBytes = "bytes=1e15";
@@ -19,9 +19,9 @@ std::vector<Preset> presets() {
           {"fastest", {}, {kLoss, kAnyBytes}}};
 }
 
-Preset preset_named(std::string_view name) {
+PresetSettings preset_named(std::string_view name) {
   std::string list;
-  for (const Preset& each : presets()) {
+  for (const PresetSettings& each : presets()) {
     if (each.name == name) return each;
     list += (list.empty() ? "" : ", ") + each.name;
   }

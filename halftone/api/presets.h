@@ -11,7 +11,7 @@
 namespace halftone {
 
 /// What a word says: settings of all layers, or limits within which bits are chosen.
-struct Preset {
+struct PresetSettings {
   std::string name;
   SettingNames settings{};
   std::vector<std::string> limits{};  ///< as budget_named() reads them; empty: no budget
@@ -20,8 +20,8 @@ struct Preset {
 /// "int8": weights and inputs as 8-bit integers with scales and zero points; "w4a8": weights of 4
 /// bits, inputs of 8; "smallest": the fewest bytes, and "fastest": the least time on this machine,
 /// each with a loss of at most 0.01, in nats per sample or as relative squared error.
-std::vector<Preset> presets();
+std::vector<PresetSettings> presets();
 /// @throws Error kUsage with the list of names if there is none of this name
-Preset preset_named(std::string_view name);
+PresetSettings preset_named(std::string_view name);
 
 }  // namespace halftone

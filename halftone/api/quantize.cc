@@ -36,10 +36,10 @@ ir::Graph to_check(const Network& network) {
 /// @param fit  fit(graph on floats) returns the result
 /// @return     with the inputs and outputs of the network, and all warnings
 template <typename Fit>
-compress::QuantizeResult fitted(const Network& network, const data::Dataset& data,
-                                const compress::QuantizeOptions& options, const Fit& fit) {
+compress::QuantizedGraph fitted(const Network& network, const data::Dataset& data,
+                                const compress::QuantizeSettings& options, const Fit& fit) {
   const ir::Graph graph = prepared(network, Purpose::kQuantize);
-  compress::QuantizeResult result = fit(graph);
+  compress::QuantizedGraph result = fit(graph);
   const auto warn = [&](std::vector<std::string> lines) {
     std::ranges::move(lines, std::back_inserter(result.warnings));
   };
@@ -53,17 +53,17 @@ compress::QuantizeResult fitted(const Network& network, const data::Dataset& dat
 
 }  // namespace
 
-compress::QuantizeResult quantize(const Network& network, const data::Dataset& data,
+compress::QuantizedGraph quantize(const Network& network, const data::Dataset& data,
                                   const compress::Recipe& recipe,
-                                  const compress::QuantizeOptions& options) {
+                                  const compress::QuantizeSettings& options) {
   return fitted(network, data, options, [&](const ir::Graph& graph) {
     return compress::quantize(graph, data, recipe, options);
   });
 }
 
-compress::QuantizeResult quantize_to_integers(const Network& network, const data::Dataset& data,
+compress::QuantizedGraph quantize_to_integers(const Network& network, const data::Dataset& data,
                                               const compress::Recipe& recipe,
-                                              const compress::QuantizeOptions& options,
+                                              const compress::QuantizeSettings& options,
                                               std::string_view format) {
   const passes::CodeForm& form = codes_of(formats::format_named(format));
   return fitted(network, data, options, [&](const ir::Graph& graph) {
@@ -88,7 +88,7 @@ void check_quantized(const Network& network, const compress::Recipe& recipe,
   formats::check_model(compress::with_rule_codes(graph, recipe), output, form);
 }
 
-QuantizeReport report_of(const compress::QuantizeResult& result) {
+QuantizeReport report_of(const compress::QuantizedGraph& result) {
   QuantizeReport report;
   report.input_weight_bytes = result.input_weight_bytes;
   report.output_weight_bytes = compress::constant_bytes(result.graph);
@@ -112,7 +112,7 @@ void check_form(const QuantizeJob& job, const Network& network) {
   formats::check_model(to_check(network), job.output);
 }
 
-compress::QuantizeResult quantize_for(const QuantizeJob& job, const Network& network,
+compress::QuantizedGraph quantize_for(const QuantizeJob& job, const Network& network,
                                       const data::Dataset& data) {
   if (!job.full_integer) return quantize(network, data, job.recipe, job.options);
   return quantize_to_integers(network, data, job.recipe, job.options,
@@ -131,7 +131,7 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   const Network network = load(job.input, job.import);
   check_form(job, network);
   const data::Dataset data = job.data.open();
-  const compress::QuantizeResult result = quantize_for(job, network, data);
+  const compress::QuantizedGraph result = quantize_for(job, network, data);
   QuantizeReport report = report_of(result);
   report.input_bytes = network.file_bytes;
   if (job.options.devices.rank() == 0) {

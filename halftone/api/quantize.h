@@ -20,18 +20,18 @@ namespace halftone {
 /// from the values they represent. The data is that of the float network: integer inputs and
 /// outputs are float32 during the fit.
 /// @throws Error as prepared() and compress::quantize()
-compress::QuantizeResult quantize(const Network& network, const data::Dataset& data,
+compress::QuantizedGraph quantize(const Network& network, const data::Dataset& data,
                                   const compress::Recipe& recipe = {},
-                                  const compress::QuantizeOptions& options = {});
+                                  const compress::QuantizeSettings& options = {});
 
 /// A network of 8-bit integers that other runtimes open, with the rounding of the format that it
 /// will be written in.
 /// @param format  as in to_bytes()
 /// @throws Error as prepared() and compress::quantize_to_integers(); kUsage if there is no such
 ///         format
-compress::QuantizeResult quantize_to_integers(const Network& network, const data::Dataset& data,
+compress::QuantizedGraph quantize_to_integers(const Network& network, const data::Dataset& data,
                                               const compress::Recipe& recipe,
-                                              const compress::QuantizeOptions& options,
+                                              const compress::QuantizeSettings& options,
                                               std::string_view format);
 
 /// A file to quantize and the file to write.
@@ -40,7 +40,7 @@ struct QuantizeJob {
   std::filesystem::path output;
   DataSource data;
   compress::Recipe recipe{};
-  compress::QuantizeOptions options{};
+  compress::QuantizeSettings options{};
   formats::ImportOptions import{};  ///< shapes and values for inputs
   /// Write a network of 8-bit integers that other runtimes open: compress::quantize_to_integers(),
   /// with the rounding of the format of the output.
@@ -56,7 +56,7 @@ struct QuantizeReport {
   double seconds = 0;
   std::vector<compress::LayerReport> layers{};
   std::vector<compress::SkippedBlock> skipped_blocks{};
-  std::size_t equalized_pairs = 0;      ///< see compress::QuantizeResult
+  std::size_t equalized_pairs = 0;      ///< see compress::QuantizedGraph
   std::vector<std::string> warnings{};  ///< a line each
   /// constant_bytes() before and after. Files have structure, names and notes of exporters, too.
   std::uint64_t input_weight_bytes = 0;
@@ -70,7 +70,7 @@ void check_quantized(const Network& network, const compress::Recipe& recipe,
                      const std::filesystem::path& output, const formats::ExportOptions& form = {});
 
 /// What the result of a fit says; sizes of files and seconds are 0.
-QuantizeReport report_of(const compress::QuantizeResult& result);
+QuantizeReport report_of(const compress::QuantizedGraph& result);
 
 /// Quantizes a file. Checks first that the output format can hold the network. All ranks of the
 /// devices call this; the first one writes the file, and only its report has the size of that file.

@@ -17,7 +17,7 @@ class LayersOfSteps {
     for (std::size_t i = 0; i < layers.size(); ++i) left_[layers[i]].push_back(i);
   }
 
-  std::optional<std::size_t> layer(const runtime::Plan& plan, const runtime::Step& step) {
+  std::optional<std::size_t> layer(const runtime::Plan& plan, const runtime::PlanStep& step) {
     const auto found = left_.find(step.name);
     if (found != left_.end()) {
       const std::size_t index = found->second.front();
@@ -42,8 +42,8 @@ class LayersOfSteps {
 }  // namespace
 
 compress::RunCosts measured_costs(const ir::Graph& network, const std::vector<std::string>& layers,
-                                  const MeasureOptions& options) {
-  const Measurement measurement = measure(Network(network), options);
+                                  const TimingSettings& options) {
+  const MeasuredPlan measurement = measure(Network(network), options);
   const runtime::Plan& plan = *measurement.plan;
   const auto samples = static_cast<double>(measurement.profile.batch);
   compress::RunCosts costs{
@@ -56,7 +56,7 @@ compress::RunCosts measured_costs(const ir::Graph& network, const std::vector<st
   return costs;
 }
 
-void measure_time(compress::SensitivityOptions& options) {
+void measure_time(compress::MeasureSettings& options) {
   options.costs_name = "measured";
   options.costs = [](const ir::Graph& network, const std::vector<std::string>& layers) {
     return measured_costs(network, layers, {});

@@ -15,9 +15,9 @@ namespace halftone {
 /// @param layers  names, in order of execution
 /// @throws Error as measure()
 compress::RunCosts measured_costs(const ir::Graph& network, const std::vector<std::string>& layers,
-                                  const MeasureOptions& options);
+                                  const TimingSettings& options);
 
 /// Has sensitivity() measure the time of layers on this machine.
-void measure_time(compress::SensitivityOptions& options);
+void measure_time(compress::MeasureSettings& options);
 
 }  // namespace halftone

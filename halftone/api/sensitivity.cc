@@ -111,10 +111,10 @@ compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
 
 compress::Sensitivity sensitivity_of(const Network& quantized, const Network& reference,
                                      const data::Dataset& data,
-                                     const compress::SensitivityOptions& options) {
+                                     const compress::MeasureSettings& options) {
   const ir::Graph graph = prepared(quantized, Purpose::kFitOnFloats);
   const ir::Graph other = prepared(reference, Purpose::kFitOnFloats);
-  compress::SensitivityOptions how = options;
+  compress::MeasureSettings how = options;
   if (options.costs) {
     how.costs = [&](const ir::Graph& /*on floats*/, const std::vector<std::string>& layers) {
       return options.costs(quantized.graph, layers);

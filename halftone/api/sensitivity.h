@@ -24,7 +24,7 @@ std::vector<std::string> default_choices();
 struct SensitivitySettings {
   compress::Recipe recipe{};  ///< how layers are fitted; what its overrides say is no choice
   std::vector<compress::LayerChoice> choices = compress::choices_named(default_choices());
-  compress::SensitivityOptions options{};  ///< without `known` and `measured`
+  compress::MeasureSettings options{};  ///< without `known` and `measured`
   /// Keeps what was measured of each choice, so that an interrupted run continues; empty: nothing.
   std::filesystem::path state{};
 };
@@ -39,7 +39,7 @@ compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
 /// @throws Error as prepared() and compress::sensitivity_of()
 compress::Sensitivity sensitivity_of(const Network& quantized, const Network& reference,
                                      const data::Dataset& data,
-                                     const compress::SensitivityOptions& options = {});
+                                     const compress::MeasureSettings& options = {});
 
 /// Reads limits such as "bytes=60k", "us=200", "loss=0.5", "pj=2e6"; bytes may have a unit: k, M, G
 /// of 1000, Ki, Mi, Gi of 1024, with or without B.

@@ -19,8 +19,7 @@ std::string hash_of(const Part& part) {
 }
 
 JobIdentity identity_of(const ir::Graph& graph, const data::Dataset& data,
-                        const compress::Recipe& rules,
-                        const compress::SensitivityOptions& options) {
+                        const compress::Recipe& rules, const compress::MeasureSettings& options) {
   Hash recipe;
   recipe.add(compress::to_toml(rules));
   const auto loss = options.loss.value_or(compress::default_loss(graph, data));
@@ -99,11 +98,10 @@ ChoiceSensitivity from_state(const std::string& name, const StateJson& json) {
 
 }  // namespace
 
-compress::SensitivityOptions with_state(const std::string& what, const ir::Graph& graph,
-                                        const data::Dataset& data,
-                                        const SensitivitySettings& settings,
-                                        std::optional<StateFile>& state) {
-  compress::SensitivityOptions result = settings.options;
+compress::MeasureSettings with_state(const std::string& what, const ir::Graph& graph,
+                                     const data::Dataset& data, const SensitivitySettings& settings,
+                                     std::optional<StateFile>& state) {
+  compress::MeasureSettings result = settings.options;
   if (settings.state.empty()) return result;
   const spmd::Devices& devices = result.fit.devices;
   state.emplace(settings.state, what, identity_of(graph, data, settings.recipe, result),

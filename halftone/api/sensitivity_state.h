@@ -15,9 +15,8 @@ namespace halftone {
 /// @param what    the file keeps, as for StateFile
 /// @param state   outlives the result
 /// @throws Error as StateFile
-compress::SensitivityOptions with_state(const std::string& what, const ir::Graph& graph,
-                                        const data::Dataset& data,
-                                        const SensitivitySettings& settings,
-                                        std::optional<StateFile>& state);
+compress::MeasureSettings with_state(const std::string& what, const ir::Graph& graph,
+                                     const data::Dataset& data, const SensitivitySettings& settings,
+                                     std::optional<StateFile>& state);
 
 }  // namespace halftone

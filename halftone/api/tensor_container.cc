@@ -193,7 +193,7 @@ bool is_tensor_container(const std::filesystem::path& path) {
 ContainerInspection inspect_container(const std::filesystem::path& path) {
   if (is_folder(path)) {
     ContainerInspection result = inspect_safetensors(lm::weights_file_of(path));
-    std::optional<lm::Model> model;
+    std::optional<lm::ModelParts> model;
     add_model(
         result, [&] { return model.emplace(lm::open_model(path)).description; },
         [&](const lm::Description&) { return model->weights; });

@@ -52,7 +52,7 @@ class TextDetailsOf {
     if (worst_.size() > kMaxChanged) worst_.pop_back();
   }
 
-  [[nodiscard]] TextDetails result(const LanguageModel& model, std::string_view text) const {
+  [[nodiscard]] TextDetails result(const TextModel& model, std::string_view text) const {
     TextDetails details;
     for (std::size_t range = 0; range < sums_.size(); ++range) {
       const Sums& sums = sums_[range];
@@ -97,19 +97,19 @@ void check_files(const TextEvaluationJob& job) {
 }
 
 /// The reference, decoded to float32; nothing if there is none.
-std::optional<LanguageModel> open_reference(const std::filesystem::path& path, OpenOptions open) {
+std::optional<TextModel> open_reference(const std::filesystem::path& path, OpenOptions open) {
   if (path.empty()) return std::nullopt;
   open.float_activations = true;
   open.cache = "float32";
   open.lora.clear();
   open.device.clear();  // float activations are for the processor
-  return LanguageModel::open(path, open);
+  return TextModel::open(path, open);
 }
 
 }  // namespace
 
-lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
-                                 std::string_view text, const TextEvaluationOptions& options) {
+lm::TextEvaluation evaluate_text(TextModel& model, TextModel* reference, std::string_view text,
+                                 const TextEvaluationSettings& options) {
   const std::vector<lm::TokenId> tokens = model.tokenize(text);
   if (reference != nullptr && reference->tokenizer().encode(text) != tokens) {
     fail(ErrorKind::kUsage,
@@ -135,8 +135,8 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
   for (const std::filesystem::path& path : job.texts) texts.push_back(text_in(path));
   OpenOptions open = job.open;
   open.context = job.windows.context;
-  LanguageModel model = LanguageModel::open(job.model, open);
-  std::optional<LanguageModel> reference = open_reference(job.reference, open);
+  TextModel model = TextModel::open(job.model, open);
+  std::optional<TextModel> reference = open_reference(job.reference, open);
   const JobIdentity models{{"model", identity_of(job.model)},
                            {"lora", identity_of(job.open.lora)},
                            {"reference", identity_of(job.reference)}};
@@ -147,8 +147,8 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job
     JobIdentity identity = models;
     identity.push_back({"text", identity_of(job.texts[i])});
     TextDetailsOf details;
-    TextEvaluationOptions options{job.windows, state_of(job.state, i), std::move(identity),
-                                  part_of(job.progress, begin / count, (begin + 1) / count)};
+    TextEvaluationSettings options{job.windows, state_of(job.state, i), std::move(identity),
+                                   part_of(job.progress, begin / count, (begin + 1) / count)};
     if (job.details) {
       options.visit = [&](const lm::MeasuredToken& token) { details.add(token); };
     }

@@ -13,7 +13,7 @@
 
 namespace halftone {
 
-struct TextEvaluationOptions {
+struct TextEvaluationSettings {
   lm::WindowOptions windows{};
   std::filesystem::path state{};  ///< of an evaluation that may be interrupted; empty: none
   JobIdentity identity{};         ///< by which the state knows models and text
@@ -24,8 +24,8 @@ struct TextEvaluationOptions {
 /// Perplexity of a text, and closeness to a reference.
 /// @param reference  null: none
 /// @throws Error kUsage if the reference has other tokens for the text; as lm::evaluate_text()
-lm::TextEvaluation evaluate_text(LanguageModel& model, LanguageModel* reference,
-                                 std::string_view text, const TextEvaluationOptions& options = {});
+lm::TextEvaluation evaluate_text(TextModel& model, TextModel* reference, std::string_view text,
+                                 const TextEvaluationSettings& options = {});
 
 struct TextEvaluationJob {
   std::filesystem::path model;
@@ -72,7 +72,7 @@ struct TextFileEvaluation {
 };
 
 /// One for each text, in their order.
-/// @throws Error kUsage without texts; kIo if one cannot be read; as LanguageModel::open() and
+/// @throws Error kUsage without texts; kIo if one cannot be read; as TextModel::open() and
 ///         evaluate_text(), whose messages start with the text if there are several
 std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& job);
 

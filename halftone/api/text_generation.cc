@@ -8,7 +8,7 @@ namespace halftone {
 namespace {
 
 /// The special token that the template writes behind an answer; kNoToken if it writes none.
-lm::TokenId end_of_turn(const LanguageModel& model, const lm::ChatTemplate& chat_template) {
+lm::TokenId end_of_turn(const TextModel& model, const lm::ChatTemplate& chat_template) {
   const lm::Vocabulary& vocabulary = model.tokenizer().vocabulary();
   return vocabulary.special(chat_template.end_of_turn(model.texts().marks), true);
 }
@@ -19,13 +19,13 @@ struct Prompt {
   std::size_t forgotten_messages = 0;
 };
 
-Prompt prompt_of(const LanguageModel& model, const lm::ChatTemplate& chat_template,
+Prompt prompt_of(const TextModel& model, const lm::ChatTemplate& chat_template,
                  const lm::ChatRequest& request) {
   return {lm::encode(model.tokenizer(), chat_template.render(request, model.texts().marks))};
 }
 
 /// A prompt that leaves room for an answer.
-Prompt fitting_prompt(const LanguageModel& model, const lm::ChatTemplate& chat_template,
+Prompt fitting_prompt(const TextModel& model, const lm::ChatTemplate& chat_template,
                       lm::ChatRequest request, std::size_t max_tokens) {
   const std::size_t context = model.model().context();
   Prompt prompt = prompt_of(model, chat_template, request);
@@ -41,13 +41,13 @@ Prompt fitting_prompt(const LanguageModel& model, const lm::ChatTemplate& chat_t
   return prompt;
 }
 
-bool begins_twice(const LanguageModel& model, std::span<const lm::TokenId> prompt) {
+bool begins_twice(const TextModel& model, std::span<const lm::TokenId> prompt) {
   const lm::TokenId begin = model.begin_token();
   return begin != lm::kNoToken && prompt.size() >= 2 && prompt[0] == begin && prompt[1] == begin;
 }
 
 /// @param job  the end tokens of the model are added
-lm::Generation generated(LanguageModel& model, const std::vector<lm::TokenId>& prompt,
+lm::Generation generated(TextModel& model, const std::vector<lm::TokenId>& prompt,
                          lm::GenerateJob job) {
   const auto& ends = model.texts().end_tokens;
   job.end_tokens.insert(job.end_tokens.end(), ends.begin(), ends.end());
@@ -58,7 +58,7 @@ lm::Generation generated(LanguageModel& model, const std::vector<lm::TokenId>& p
 
 }  // namespace
 
-lm::Generation generate_from_tokens(LanguageModel& model,
+lm::Generation generate_from_tokens(TextModel& model,
                                     std::optional<std::vector<lm::TokenId>> prompt,
                                     const v0::GenerateOptions& options,
                                     const v0::OnToken& on_token) {
@@ -70,7 +70,7 @@ lm::Generation generate_from_tokens(LanguageModel& model,
                    {options, {}, false, on_token});
 }
 
-lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
+lm::Generation generate_text(TextModel& model, std::string_view prompt,
                              const v0::GenerateOptions& options, const v0::OnToken& on_token) {
   return generate_from_tokens(model, model.tokenize(prompt, {.control = options.control}), options,
                               on_token);
@@ -82,7 +82,7 @@ lm::ChatRequest chat_request_of(std::span<const lm::Message> conversation) {
 
 lm::ChatRequest chat_request_of_json(std::string_view json) { return lm::parse_chat_request(json); }
 
-lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
+lm::Generation answer(TextModel& model, const lm::ChatRequest& request,
                       const v0::AnswerOptions& options, const v0::OnToken& on_token) {
   const lm::ChatTemplate chat_template = model.chat_template(options.chat_template);
   lm::GenerateJob job{options.generate, model.texts().answer_end_tokens, true, on_token};
@@ -98,12 +98,12 @@ lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
   return found;
 }
 
-std::string chat_prompt(const LanguageModel& model, const lm::ChatRequest& request,
+std::string chat_prompt(const TextModel& model, const lm::ChatRequest& request,
                         std::string_view template_name) {
   return model.chat_template(template_name).render(request, model.texts().marks).text;
 }
 
-Chat::Chat(LanguageModel& model, const ChatOptions& options)
+Conversation::Conversation(TextModel& model, const ChatOptions& options)
     : model_(model),
       options_(options.answer),
       on_token_(options.on_token),
@@ -114,7 +114,7 @@ Chat::Chat(LanguageModel& model, const ChatOptions& options)
   }
 }
 
-lm::Generation Chat::answer(std::string_view message) {
+lm::Generation Conversation::answer(std::string_view message) {
   const lm::ChatRequest before = request_;
   lm::append_message(request_, {lm::ChatRole::kUser, std::string(message)});
   try {
@@ -125,7 +125,7 @@ lm::Generation Chat::answer(std::string_view message) {
   }
 }
 
-lm::Generation Chat::answer() {
+lm::Generation Conversation::answer() {
   lm::Generation found = halftone::answer(model_, request_, options_, on_token_);
   for (std::size_t left = found.forgotten_messages; left != 0;) left -= lm::forget_turn(request_);
   lm::append_answer(request_, found.text);

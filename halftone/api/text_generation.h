@@ -15,13 +15,13 @@ namespace halftone {
 
 /// Continues a text.
 /// @throws Error as lm::Tokenizer::encode() and lm::generate()
-lm::Generation generate_text(LanguageModel& model, std::string_view prompt,
+lm::Generation generate_text(TextModel& model, std::string_view prompt,
                              const v0::GenerateOptions& options = {},
                              const v0::OnToken& on_token = {});
 /// Continues tokens.
 /// @param prompt  nullopt: those that the sequence has
 /// @throws Error as lm::generate()
-lm::Generation generate_from_tokens(LanguageModel& model,
+lm::Generation generate_from_tokens(TextModel& model,
                                     std::optional<std::vector<lm::TokenId>> prompt,
                                     const v0::GenerateOptions& options,
                                     const v0::OnToken& on_token = {});
@@ -36,11 +36,11 @@ lm::ChatRequest chat_request_of_json(std::string_view json);
 /// turn are never forgotten.
 /// @throws Error kUsage if the conversation does not fit the context; as chat_prompt() and
 ///         lm::generate()
-lm::Generation answer(LanguageModel& model, const lm::ChatRequest& request,
+lm::Generation answer(TextModel& model, const lm::ChatRequest& request,
                       const v0::AnswerOptions& options = {}, const v0::OnToken& on_token = {});
 /// The text that answer() has the model continue.
-/// @throws Error as LanguageModel::chat_template() and lm::ChatTemplate::render()
-std::string chat_prompt(const LanguageModel& model, const lm::ChatRequest& request,
+/// @throws Error as TextModel::chat_template() and lm::ChatTemplate::render()
+std::string chat_prompt(const TextModel& model, const lm::ChatRequest& request,
                         std::string_view template_name = "");
 
 struct ChatOptions {
@@ -51,11 +51,11 @@ struct ChatOptions {
 };
 
 /// A conversation.
-class Chat {
+class Conversation {
  public:
   /// @param model  must outlive this
-  /// @throws Error as LanguageModel::chat_template()
-  Chat(LanguageModel& model, const ChatOptions& options);
+  /// @throws Error as TextModel::chat_template()
+  Conversation(TextModel& model, const ChatOptions& options);
 
   /// Answers a message of the user. If this throws, the conversation is as it was.
   /// @throws Error as halftone::answer()
@@ -67,7 +67,7 @@ class Chat {
   [[nodiscard]] const lm::ChatRequest& request() const { return request_; }
 
  private:
-  LanguageModel& model_;
+  TextModel& model_;
   v0::AnswerOptions options_;
   v0::OnToken on_token_;
   lm::ChatRequest request_;

@@ -67,7 +67,7 @@ OpenedTokenModel open_on_chosen(const gpu::ChosenDevice& choice, const OpenOnDev
 OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options) {
   check_sequences(options.sequences);
   const ir::CacheNumbers cache = cache_named(options.cache);
-  const lm::Model model = lm::open_model(path);
+  const lm::ModelParts model = lm::open_model(path);
   const std::size_t context = options.context.value_or(0) != 0
                                   ? *options.context
                                   : std::min(kUsualContext, model.description.context);

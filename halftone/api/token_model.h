@@ -29,7 +29,7 @@ using OpenOnDevice = std::function<std::unique_ptr<lm::TokenModel>(const std::st
 OpenedTokenModel open_on_chosen(const gpu::ChosenDevice& choice, const OpenOnDevice& open,
                                 const std::function<void(const std::string&)>& say);
 
-/// @param path  as in LanguageModel::open()
+/// @param path  as in TextModel::open()
 /// @throws Error kUnsupported if models of this kind are not run; kMemory if there is too little
 ///         for the context
 OpenedTokenModel open_token_model(const std::filesystem::path& path, const OpenOptions& options);

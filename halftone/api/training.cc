@@ -26,7 +26,7 @@ void start(const TrainingSettings& settings) {
   if (settings.on_start) settings.on_start();
 }
 
-Trained trained(train::TrainResult result, const Elapsed& elapsed) {
+Trained trained(train::TrainedGraph result, const Elapsed& elapsed) {
   Trained trained{std::move(result.graph), {}};
   TrainReport& report = trained.report;
   report.interrupted = result.interrupted;
@@ -87,7 +87,7 @@ std::optional<compress::Recipe> equalize_student(ir::Graph& student, const Disti
 
 /// Quantizes networks, fitted to the first samples; or returns the student as it is.
 train::MakeStudent student_maker(const ir::Graph& student, const data::Dataset& data,
-                                 const DistillSettings& how, const train::TrainOptions& options) {
+                                 const DistillSettings& how, const train::LearnOptions& options) {
   if (!how.recipe) return [&student](const auto&, const auto&) { return student; };
   return [&](const ir::Graph& network, const compress::Recipe& recipe) {
     return compress::quantize(network, data.first(how.calibration_samples), recipe,
@@ -98,7 +98,7 @@ train::MakeStudent student_maker(const ir::Graph& student, const data::Dataset& 
 
 /// The options of the student, with the cells of the crossbar.
 train::StudentOptions student_options(const train::StudentOptions& student,
-                                      const std::optional<crossbar::Device>& crossbar) {
+                                      const std::optional<crossbar::CrossbarDevice>& crossbar) {
   train::StudentOptions options = student;
   if (!crossbar) return options;
   options.hardware.settings = crossbar::cell_settings(*crossbar);
@@ -112,7 +112,7 @@ train::StudentOptions student_options(const train::StudentOptions& student,
 
 /// Students of which the crossbar computes at least one layer.
 train::MakeStudent mapped_maker(train::MakeStudent make,
-                                const std::optional<crossbar::Device>& device) {
+                                const std::optional<crossbar::CrossbarDevice>& device) {
   if (!device) return make;
   return
       [make = std::move(make), &device](const ir::Graph& network, const compress::Recipe& recipe) {
@@ -122,7 +122,7 @@ train::MakeStudent mapped_maker(train::MakeStudent make,
       };
 }
 
-void add_written(FileUses& uses, const train::TrainOptions& options) {
+void add_written(FileUses& uses, const train::LearnOptions& options) {
   uses.write("checkpoint", options.checkpoint.path);
   uses.write("teacher cache", options.teacher_cache);
 }
@@ -136,7 +136,7 @@ void check_files(const TrainingJob& job, std::span<const std::filesystem::path> 
   uses.check();
 }
 
-void check_files(const train::TrainOptions& options, std::span<const Network> networks,
+void check_files(const train::LearnOptions& options, std::span<const Network> networks,
                  const data::Dataset& data) {
   FileUses uses;
   for (const Network& network : networks) uses.read("model", network.name);
@@ -153,7 +153,7 @@ Trained train_network(Network network, const data::Dataset& data, bool keeps_val
   train::torch_device(settings.student.device);
   check_files(settings.options, {&network, 1}, data);
   ir::Graph graph = prepared(std::move(network), Purpose::kFit);
-  train::TrainOptions options = settings.options;
+  train::LearnOptions options = settings.options;
   options.loss.label_weight = 1;
   train::check_training(options, data, 0);
   if (!keeps_values) graph = train::with_initial_values(std::move(graph), options.seed);
@@ -179,7 +179,7 @@ Trained distill_network(std::vector<Network> teachers, std::optional<Network> st
   start(settings);
   // Holds the float weights that the codes represent.
   const ir::Graph& original = how.recipe ? network : graphs.front();
-  train::TrainResult result = train::train_in_stages(
+  train::TrainedGraph result = train::train_in_stages(
       original,
       {how.stages, recipe.value_or(compress::Recipe{}),
        mapped_maker(student_maker(network, data, how, settings.options), how.crossbar)},

@@ -22,7 +22,7 @@ namespace halftone {
 
 /// How a network learns.
 struct TrainingSettings {
-  train::TrainOptions options{};
+  train::LearnOptions options{};
   train::StudentOptions student{};
   /// Called once everything was read and checked, before the work starts.
   std::function<void()> on_start = nullptr;
@@ -36,12 +36,12 @@ struct DistillSettings {
   std::optional<compress::Recipe> recipe{};
   /// From the front, for the quantization.
   std::size_t calibration_samples = v0::TeachingOptions{}.calibration;
-  std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions
+  std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeSettings
   std::vector<train::Stage> stages{};           ///< in more bits, before those of the recipe
   /// The student's layers of bits see weights as arrays of this device represent them at the age
   /// device.seconds: freshly programmed in every step, with the seed of options and step. Rounding
   /// by converters and noise of single reads are left out. nullopt: as their codes.
-  std::optional<crossbar::Device> crossbar{};
+  std::optional<crossbar::CrossbarDevice> crossbar{};
 };
 
 /// The common part of jobs that train.
@@ -98,7 +98,7 @@ struct Trained {
 /// @throws Error kUsage if there is no teacher, there are stages but no recipe, or the recipe
 ///         equalizes layers while features compare values; kUnsupported "student: no layer can be
 ///         mapped ..." if all layers stay digital on the crossbar; else as train_network(),
-///         quantize(), crossbar::Device::check() and train::train_in_stages()
+///         quantize(), crossbar::CrossbarDevice::check() and train::train_in_stages()
 [[nodiscard]] Trained distill_network(std::vector<Network> teachers, std::optional<Network> student,
                                       const data::Dataset& data, const DistillSettings& how,
                                       const TrainingSettings& settings);

@@ -44,8 +44,8 @@ train::OptimizerOptions optimizer_options(const v0::TrainOptions& options) {
   return result;
 }
 
-train::TrainOptions run_options(const v0::TrainOptions& options) {
-  train::TrainOptions result;
+train::LearnOptions run_options(const v0::TrainOptions& options) {
+  train::LearnOptions result;
   result.epochs = options.epochs;
   result.batch = options.batch;
   result.parts = options.parts;

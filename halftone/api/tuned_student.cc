@@ -115,7 +115,7 @@ TunedStudent::TunedStudent(const std::filesystem::path& path)
       model_(with_context(path.string(), [&] { return model_of(file_); })),
       places_(places_of(file_, model_)) {}
 
-lm::Model TunedStudent::model_of(const File& file) {
+lm::ModelParts TunedStudent::model_of(const File& file) {
   if (const auto* gguf = std::get_if<GgufFile>(&file)) {
     lm::Description description = lm::describe_gguf(*gguf);
     lm::Weights weights(description, *gguf);
@@ -126,7 +126,7 @@ lm::Model TunedStudent::model_of(const File& file) {
 }
 
 std::map<std::string, TunedStudent::Place> TunedStudent::places_of(const File& file,
-                                                                   const lm::Model& model) {
+                                                                   const lm::ModelParts& model) {
   const auto tensors = tensors_of(file);
   std::map<std::string, Place> places;
   for (const lm::WeightId& id : lm::needed_weights(model.description)) {

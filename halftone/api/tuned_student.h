@@ -24,7 +24,7 @@ class TunedStudent {
   ///         lm::open_model()
   explicit TunedStudent(const std::filesystem::path& path);
 
-  [[nodiscard]] const lm::Model& model() const { return model_; }
+  [[nodiscard]] const lm::ModelParts& model() const { return model_; }
   /// Constants of parts of the network that tensors of the file hold and train::can_be_tuned().
   /// @throws Error kUnsupported if there is no matrix among them
   [[nodiscard]] train::NamedConstants tuned_of(const train::SequenceParts& parts) const;
@@ -41,11 +41,11 @@ class TunedStudent {
     float offset = 0;       ///< which the network adds to the numbers of the file
   };
 
-  static lm::Model model_of(const File& file);
-  static std::map<std::string, Place> places_of(const File& file, const lm::Model& model);
+  static lm::ModelParts model_of(const File& file);
+  static std::map<std::string, Place> places_of(const File& file, const lm::ModelParts& model);
 
   File file_;
-  lm::Model model_;
+  lm::ModelParts model_;
   std::map<std::string, Place> places_;  ///< by the names of constants
 };
 

@@ -97,7 +97,7 @@ TEST(TypeRecipe, ReadsWhatIsWritten) {
   const lm::SmallSizes sizes = {
       .width = 64, .inner = 256, .heads = 2, .kv_heads = 1, .head_width = 32};
   lm::RandomWeights weights;
-  const lm::Model model = lm::tiny_model(lm::small_description("llama", sizes), weights);
+  const lm::ModelParts model = lm::tiny_model(lm::small_description("llama", sizes), weights);
   const lm::TypeChoice choice =
       lm::choose_types(model, {.type = "4x8", .rules = {{"blk.1.*", "2x6"}, {"*ffn_up*", "keep"}}});
   const std::string toml = lm::to_toml(model.description, choice, {"a comment"});

@@ -54,7 +54,7 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   open.context = context_for(how);
   open.set_execution(options.execution);
   open.on_device = device_output(options.common, machine);
-  LanguageModel model = LanguageModel::open(options.model, open);
+  TextModel model = TextModel::open(options.model, open);
   LanguageSpeed speed = [&] {
     Progress progress(options.common, machine);
     how.progress = progress.sink();
@@ -106,7 +106,7 @@ void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
   const std::optional<accel::Accelerator> hardware = hardware_of(options);
   const TuningFile tuning(options.tune);
-  Measurement measurement = [&] {
+  MeasuredPlan measurement = [&] {
     runtime::ExecutionOptions execution = options.execution;
     execution.tuning = tuning.tuning();
     execution.device = network_device(options.open.device);

@@ -70,7 +70,7 @@ std::optional<DataSource> evaluation_source(const ChoiceOptions& options, const 
   return source;
 }
 
-void add_costs(compress::SensitivityOptions& sensitivity, const ChoiceOptions& options,
+void add_costs(compress::MeasureSettings& sensitivity, const ChoiceOptions& options,
                bool time_is_wanted) {
   if (!options.accelerator.empty()) {
     const accel::Accelerator hardware = accel::load_accelerator(options.accelerator);

@@ -42,7 +42,7 @@ std::optional<DataSource> evaluation_source(const ChoiceOptions& options, const 
 /// Sets where time and energy come from: the accelerator if there is one, else, if time is wanted,
 /// measurements on this machine.
 /// @throws Error as accel::load_accelerator()
-void add_costs(compress::SensitivityOptions& sensitivity, const ChoiceOptions& options,
+void add_costs(compress::MeasureSettings& sensitivity, const ChoiceOptions& options,
                bool time_is_wanted);
 
 }  // namespace halftone::cli

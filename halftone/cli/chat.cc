@@ -47,10 +47,10 @@ bool read_message(bool is_terminal, std::string& message) {
 }
 
 /// What a terminal or a program converses with.
-class Conversation {
+class Dialog {
  public:
-  Conversation(LanguageModel& model, const ChatOptions& how, const CommonOptions& common,
-               const Machine& machine)
+  Dialog(TextModel& model, const ChatOptions& how, const CommonOptions& common,
+         const Machine& machine)
       : model_(model), how_(how), common_(common), machine_(machine) {
     chat_.emplace(model, how);
   }
@@ -116,11 +116,11 @@ class Conversation {
     return found.end;
   }
 
-  LanguageModel& model_;
+  TextModel& model_;
   const ChatOptions& how_;
   const CommonOptions& common_;
   const Machine& machine_;
-  std::optional<Chat> chat_;
+  std::optional<Conversation> chat_;
   std::optional<ErrorKind> first_error_;
   bool has_said_forgotten_ = false;
 };
@@ -147,15 +147,15 @@ void run(const ChatVerbOptions& options, const Machine& machine) {
   apply(options.common);
   OpenOptions open = options.language.open;
   open.on_device = device_output(options.common, machine);
-  LanguageModel model = LanguageModel::open(options.language.model, open);
+  TextModel model = TextModel::open(options.language.model, open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const ChatOptions how = chat_options(options);
   if (options.prints_prompt) {
-    const Chat chat(model, how);
+    const Conversation chat(model, how);
     std::cout << chat_prompt(model, chat.request(), how.answer.chat_template) << std::flush;
     return;
   }
-  Conversation conversation(model, how, options.common, machine);
+  Dialog conversation(model, how, options.common, machine);
   if (!options.request.empty()) conversation.begin();
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
   for (std::string message; read_message(is_terminal, message);) {

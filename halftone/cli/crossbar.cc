@@ -23,7 +23,7 @@ struct CrossbarOptions {
 
 void run(const CrossbarOptions& options, const Machine& machine) {
   apply(options.common);
-  crossbar::Device device = crossbar::load_device(options.device);
+  crossbar::CrossbarDevice device = crossbar::load_device(options.device);
   if (options.seconds) device.seconds = *options.seconds;
   Network network = load(options.model, options.model_options.parse());
   const data::Dataset data = options.data.source.open();

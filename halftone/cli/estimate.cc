@@ -118,8 +118,9 @@ void check_options(const EstimateOptions& options, Mode mode) {
   }
 }
 
-accel::EstimateOptions estimate_options(const EstimateOptions& options) {
-  return {accel::model_named(options.method), {options.devices, accel::split_named(options.split)}};
+accel::EstimateSettings estimate_options(const EstimateOptions& options) {
+  return {accel::method_named(options.method),
+          {options.devices, accel::split_named(options.split)}};
 }
 
 accel::Number number_of(int bits) { return {bits, bits >= 16}; }
@@ -147,10 +148,8 @@ void write_pictures(const EstimateOptions& options, const accel::Estimate& estim
 }
 
 template <typename Result>
-void print_estimate(const EstimateOptions& options, const Result& result,
-                    const accel::Accelerator& accelerator) {
-  std::cout << (options.common.json ? report::to_json(result, accelerator)
-                                    : printable(report::to_text(result, accelerator)));
+void print_estimate(const EstimateOptions& options, const Result& result) {
+  std::cout << (options.common.json ? report::to_json(result) : printable(report::to_text(result)));
 }
 
 void run_language(const EstimateOptions& options, const accel::Accelerator& accelerator) {
@@ -163,9 +162,9 @@ void run_language(const EstimateOptions& options, const accel::Accelerator& acce
   language.method = options.method;
   language.devices = options.devices;
   language.split = options.split;
-  const accel::LanguageEstimate result = estimate_language_model(file, accelerator, language);
+  const v0::LanguageEstimate result = estimate_language_model(file, accelerator, language);
   write_pictures(options, result.token, accelerator);
-  print_estimate(options, result, accelerator);
+  print_estimate(options, result);
 }
 
 accel::Workload workload(const EstimateOptions& options, const EstimateJob& job) {
@@ -195,7 +194,7 @@ void run_network(const EstimateOptions& options, const accel::Accelerator& accel
   }
   const accel::Estimate result = accel::estimate(work, accelerator, job.options);
   write_pictures(options, result, accelerator);
-  print_estimate(options, result, accelerator);
+  print_estimate(options, result);
 }
 
 /// Describes this processor, or a graphics card.

@@ -83,7 +83,7 @@ void run(const EvalOptions& options, const Machine& machine) {
   const TuningFile tuning(options.tune);
   const compress::Evaluation evaluation = [&] {
     Progress progress(options.common, machine);
-    compress::EvaluateOptions how;
+    compress::EvaluateSettings how;
     how.batch = options.data.batch;
     how.progress = progress.sink();
     how.devices = machine.devices(options.data.devices);

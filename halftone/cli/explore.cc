@@ -39,7 +39,7 @@ struct ExploreOptions {
 ExploreSettings settings_of(const ExploreOptions& options, const ProgressSink& progress) {
   ExploreSettings settings{.space = space_of(options.space)};
   settings.options = {accel::objective_named(options.objective),
-                      accel::parse_budget(options.budget), accel::model_named(options.method),
+                      accel::parse_budget(options.budget), accel::method_named(options.method),
                       progress};
   settings.recipe = load_recipe(options.recipe);
   settings.state = options.state;

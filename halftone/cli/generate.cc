@@ -42,7 +42,7 @@ void run(const GenerateVerbOptions& options, const Machine& machine) {
   generation.sampling.seed = options.common.seed;
   OpenOptions open = options.language.open;
   open.on_device = device_output(options.common, machine);
-  LanguageModel model = LanguageModel::open(options.language.model, open);
+  TextModel model = TextModel::open(options.language.model, open);
   Progress(options.common, machine).print_warnings(model.warnings());
   const Interruption interruption;
   const lm::Generation found =

@@ -128,7 +128,7 @@ void add_budget(CLI::App& verb, BudgetArguments& options) {
 
 void add_preset(CLI::App& verb, QuantizeOptions& options) {
   std::vector<std::string> names;
-  for (const Preset& each : presets()) names.push_back(each.name);
+  for (const PresetSettings& each : presets()) names.push_back(each.name);
   CLI::Option* preset =
       verb.add_option("--preset", options.preset,
                       "Settings by one word: int8 (weights and inputs as 8-bit integers), w4a8 "
@@ -146,7 +146,7 @@ void add_preset(CLI::App& verb, QuantizeOptions& options) {
 /// Does what the preset says, if there is one.
 void apply_preset(QuantizeOptions& options) {
   if (options.preset.empty()) return;
-  const Preset preset = preset_named(options.preset);
+  const PresetSettings preset = preset_named(options.preset);
   RecipeOptions& recipe = options.recipe;
   recipe.weight_bits = preset.settings.weight_bits;
   recipe.activation_bits = preset.settings.activation_bits;

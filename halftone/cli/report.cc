@@ -59,7 +59,7 @@ ModelReportJob make_job(const ReportOptions& options, const ProgressSink& progre
   job.options.samples_per_run = options.samples_per_run;
   job.options.measures_times = options.measures_times;
   job.options.num_worst = options.num_worst;
-  compress::EvaluateOptions& evaluation = job.options.evaluation;
+  compress::EvaluateSettings& evaluation = job.options.evaluation;
   evaluation.batch = options.data.batch;
   evaluation.progress = progress;
   evaluation.execution = options.execution;

@@ -70,13 +70,13 @@ TEST(FixedBatch, CalibratesLikeAnOpenOne) {
       fixed.replace_node(id, ir::with_batch(fixed.node(id).op, 4), fixed.node(id).inputs);
     }
     for (const std::optional<std::uint64_t> memory : {std::optional<std::uint64_t>(), {0}}) {
-      QuantizeOptions options;
+      QuantizeSettings options;
       options.memory_bytes = memory;
-      const QuantizeResult result = quantize(fixed, data, two_bits(), options);
+      const QuantizedGraph result = quantize(fixed, data, two_bits(), options);
       ASSERT_EQ(result.layers.size(), 2U);
       EXPECT_EQ(result.graph.value(result.graph.outputs()[0]).type.shape, (ir::Shape{4, 4}));
       if (samples > 4) {
-        const QuantizeResult open = quantize(perceptron(20, 16, 4, 2), data, two_bits());
+        const QuantizedGraph open = quantize(perceptron(20, 16, 4, 2), data, two_bits());
         for (std::size_t i = 0; i < 2; ++i) {
           EXPECT_GT(result.layers[i].sqnr_db, open.layers[i].sqnr_db - 3);
         }
@@ -87,8 +87,8 @@ TEST(FixedBatch, CalibratesLikeAnOpenOne) {
 
 TEST(BatchAxis, OfStepsFirstLayersCalibratesSampleBySample) {
   const data::Dataset data = dataset({40, 5, 6});
-  const QuantizeResult first = quantize(recurrent({ir::kBatch, 5, 6}, true), data, two_bits());
-  const QuantizeResult second = quantize(recurrent({5, ir::kBatch, 6}, false), data, two_bits());
+  const QuantizedGraph first = quantize(recurrent({ir::kBatch, 5, 6}, true), data, two_bits());
+  const QuantizedGraph second = quantize(recurrent({5, ir::kBatch, 6}, false), data, two_bits());
   ASSERT_EQ(first.layers.size(), 2U);
   ASSERT_EQ(second.layers.size(), 2U);
   EXPECT_EQ(second.graph.value(second.graph.outputs()[0]).type.shape,
@@ -99,8 +99,8 @@ TEST(BatchAxis, OfStepsFirstLayersCalibratesSampleBySample) {
     EXPECT_EQ(second.layers[i].activation_bits, 2);
   }
   // The network fixes the extents, and only the data tells which of them is the batch.
-  const QuantizeResult fixed = quantize(recurrent({5, 4, 6}, false), data, two_bits());
-  const QuantizeResult one = quantize(recurrent({5, 1, 6}, false), data, two_bits());
+  const QuantizedGraph fixed = quantize(recurrent({5, 4, 6}, false), data, two_bits());
+  const QuantizedGraph one = quantize(recurrent({5, 1, 6}, false), data, two_bits());
   EXPECT_EQ(levels_of(one.graph), levels_of(second.graph));
   EXPECT_GT(fixed.layers[1].sqnr_db, 3);
 }
@@ -112,7 +112,7 @@ TEST(BatchAxis, OfLayersBehindATransposeIsNoObstacle) {
   const auto steps = graph.add_node("turn", ir::Transpose{{1, 0, 2}}, {x});
   const auto heads = graph.add_node("heads", ir::Reshape{{5, -2, 3}}, {steps});
   graph.add_output(add_layer(graph, "layer", heads, random_tensor({4, 3}, random), random));
-  const QuantizeResult result = quantize(graph, dataset({70, 5, 6}), two_bits());
+  const QuantizedGraph result = quantize(graph, dataset({70, 5, 6}), two_bits());
   EXPECT_GT(result.layers.at(0).sqnr_db, 3);
 }
 
@@ -177,7 +177,7 @@ TEST(Evaluate, ComparesWhereTheBatchIsNotTheFirstExtent) {
   const Evaluation same = evaluate(graph, data, &graph);
   EXPECT_EQ(same.samples, 40U);
   EXPECT_EQ(same.reference->agreement, 1);
-  const QuantizeResult result = quantize(graph, data, two_bits());
+  const QuantizedGraph result = quantize(graph, data, two_bits());
   EXPECT_GT(evaluate(result.graph, data, &graph).reference->sqnr_db, 3);
 }
 

@@ -34,7 +34,7 @@ void quantize_layers(benchmark::State& state) {
   recipe.defaults.weight_bits = 2;
   recipe.defaults.activation_bits = 2;
   recipe.fit.weights.refine = false;
-  QuantizeOptions options;
+  QuantizeSettings options;
   if (state.range(1) == 0) options.memory_bytes = 0;
   for (auto _ : state) benchmark::DoNotOptimize(quantize(graph, data, recipe, options).layers);
   state.counters["s_per_layer"] = benchmark::Counter(

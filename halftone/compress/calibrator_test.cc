@@ -116,7 +116,7 @@ TEST(Calibrators, CoverTheRangeTheyFind) {
     for (const char* scheme : {"affine", "int", "e4m3", "basis"}) {
       const int bits = scheme == std::string("basis") ? 4 : 8;
       const Recipe recipe = recipe_with(calibrator, bits, scheme);
-      const QuantizeResult result = quantize(graph, data, recipe);
+      const QuantizedGraph result = quantize(graph, data, recipe);
       const ActivationFormat format = *recipe.for_layer("first").activations;
       const ParameterSpace space = ParameterSpace::of(
           empty_encoding({format.system, bits, true, numerics::Granularity::kTensor}, 1, 1));
@@ -139,7 +139,7 @@ TEST(Calibrators, WorkWithBothSchedulesAndTheFloatValues) {
       for (const Schedule schedule : {Schedule::kLayerwise, Schedule::kPhases}) {
         recipe.fit.refit_activations = refit;
         recipe.fit.schedule = schedule;
-        const QuantizeResult result = quantize(graph, data, recipe);
+        const QuantizedGraph result = quantize(graph, data, recipe);
         EXPECT_GT(result.layers[1].sqnr_db, 24) << to_string(calibrator);
       }
     }
@@ -176,7 +176,7 @@ TEST(Calibrators, EncodeRecurrentStates) {
   const numerics::ValueRange states =
       Calibration(data, 64).ranges(graph, graph.outputs(), 0.99, {}).front().values.range();
   for (const Calibrator calibrator : kRangeCalibrators) {
-    const QuantizeResult result = quantize(graph, data, recipe_with(calibrator, 8));
+    const QuantizedGraph result = quantize(graph, data, recipe_with(calibrator, 8));
     ASSERT_TRUE(result.layers[0].activation_range);
     EXPECT_GE(result.layers[0].activation_range->low, states.low - 0.01F);
     EXPECT_LE(result.layers[0].activation_range->high, states.high + 0.01F);
@@ -189,7 +189,7 @@ TEST(Calibrators, GiveTheSameNetworkForAnyNumberOfThreads) {
   for (const Calibrator calibrator : kRangeCalibrators) {
     const auto text = [&](int threads) {
       set_num_threads(threads);
-      const QuantizeResult result =
+      const QuantizedGraph result =
           quantize(perceptron(20, 16, 4, 12), data, recipe_with(calibrator, 4));
       std::vector<float> ends;
       for (const LayerReport& layer : result.layers) {
@@ -211,8 +211,8 @@ TEST(Calibrators, AreChosenLayerByLayer) {
   recipe.overrides[0].settings.percentile = 60;
   const data::Dataset data = random_dataset(300, 20, 13);
   const ir::Graph graph = linear_layers(14);
-  const QuantizeResult result = quantize(graph, data, recipe);
-  const QuantizeResult all = quantize(graph, data, recipe_with(Calibrator::kMinMax, 8));
+  const QuantizedGraph result = quantize(graph, data, recipe);
+  const QuantizedGraph all = quantize(graph, data, recipe_with(Calibrator::kMinMax, 8));
   const auto width = [](const LayerReport& layer) {
     return layer.activation_range->high - layer.activation_range->low;
   };

@@ -170,7 +170,7 @@ TEST(Cuts, ChangeNoBit) {
     const data::Dataset data = counted_samples(graph, kSamples, reads);
     for (const Recipe& recipe : {two_bits(Schedule::kLayerwise, 0), two_bits(Schedule::kPhases, 0),
                                  two_bits(Schedule::kLayerwise, 8), few_samples}) {
-      QuantizeOptions options;
+      QuantizeSettings options;
       options.memory_bytes = 0;
       const std::string wanted = all_bits(quantize(graph, data, recipe, options).graph);
       for (const std::uint64_t bytes : {std::uint64_t{1} << 30, kSomeBatches}) {
@@ -190,7 +190,7 @@ std::size_t samples_read(int num_layers, std::uint64_t memory_bytes, const Recip
   const ir::Graph graph = skipping_network(num_layers, 10);
   std::atomic<std::size_t> reads = 0;
   const data::Dataset data = counted_samples(graph, 100, reads);
-  QuantizeOptions options;
+  QuantizeSettings options;
   options.memory_bytes = memory_bytes;
   quantize(graph, data, recipe, options);
   return reads;

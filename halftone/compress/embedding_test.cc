@@ -68,7 +68,7 @@ struct TextNetwork {
 /// The seed of the calibration texts.
 constexpr std::uint64_t kCalibration = 5;
 
-QuantizeResult quantize_text(const Graph& graph, const std::string& recipe) {
+QuantizedGraph quantize_text(const Graph& graph, const std::string& recipe) {
   return quantize(graph, texts(200, kCalibration), parse_recipe(recipe, "recipe"));
 }
 
@@ -85,7 +85,7 @@ const ir::Node& layer_named(const Graph& graph, const std::string& name) {
 
 TEST(Embedding, TableIsALayerOfItsOwnBits) {
   const TextNetwork network(/*tied=*/false);
-  const QuantizeResult result = quantize_text(network.graph, R"(
+  const QuantizedGraph result = quantize_text(network.graph, R"(
 [default]
 weight_bits = 8
 activation_bits = 8
@@ -115,7 +115,7 @@ TEST(Embedding, TextNetworkComesCloserWithEveryBit) {
     Recipe recipe;
     recipe.defaults.weight_bits = bits;
     recipe.defaults.activation_bits = 0;
-    const QuantizeResult result = quantize(network.graph, texts(200, kCalibration), recipe);
+    const QuantizedGraph result = quantize(network.graph, texts(200, kCalibration), recipe);
     const double db = output_sqnr_db(result.graph, network.graph);
     // A bit is worth about six decibels where all the error comes from the weights.
     EXPECT_GT(db, last + 4) << bits;
@@ -126,7 +126,7 @@ TEST(Embedding, TextNetworkComesCloserWithEveryBit) {
 TEST(Embedding, RecipeLeavesTheTableFloat) {
   const TextNetwork network(/*tied=*/false);
   for (const char* float_table : {"skip = true", "weight_bits = \"none\""}) {
-    const QuantizeResult result =
+    const QuantizedGraph result =
         quantize_text(network.graph, std::string("[[layer]]\nname = \"embed*\"\n") + float_table);
     EXPECT_EQ(result.layers[0].weight_bits, 32);
     EXPECT_EQ(result.layers[0].sqnr_db, std::numeric_limits<double>::infinity());
@@ -154,7 +154,7 @@ TEST(Embedding, WordsThatNeverOccurAreFittedToo) {
 TEST(Embedding, TiedToTheLastLayerStaysOneTable) {
   const TextNetwork network(/*tied=*/true);
   const std::string recipe = "[default]\nweight_bits = 4\nactivation_bits = 8\n";
-  const QuantizeResult tied = quantize_text(network.graph, recipe);
+  const QuantizedGraph tied = quantize_text(network.graph, recipe);
   EXPECT_EQ(layer_named(tied.graph, "embedding").inputs[0],
             layer_named(tied.graph, "head").inputs[1]);
   EXPECT_EQ(tied.layers.back().weight_bits, 4);
@@ -162,12 +162,12 @@ TEST(Embedding, TiedToTheLastLayerStaysOneTable) {
   EXPECT_EQ(tied.layers.front().weight_sqnr_db, tied.layers.back().weight_sqnr_db);
 
   // With different bits each layer has its own codes.
-  const QuantizeResult apart =
+  const QuantizedGraph apart =
       quantize_text(network.graph, recipe + "[[layer]]\nname = \"head\"\nweight_bits = 8\n");
   EXPECT_EQ(apart.layers.front().weight_bits, 4);
   EXPECT_EQ(apart.layers.back().weight_bits, 8);
   EXPECT_GT(output_sqnr_db(apart.graph, network.graph), output_sqnr_db(tied.graph, network.graph));
-  const QuantizeResult float_head =
+  const QuantizedGraph float_head =
       quantize_text(network.graph, recipe + "[[layer]]\nname = \"head\"\nskip = true\n");
   EXPECT_EQ(layer_named(float_head.graph, "head").inputs[1], network.table);
   EXPECT_EQ(float_head.layers.front().weight_bits, 4);
@@ -179,8 +179,8 @@ TEST(Embedding, BlocksBehindTheTableAreRefined) {
     const std::string recipe =
         "[default]\nweight_bits = 2\nactivation_bits = 4\n[[layer]]\nname = \"embedding\"\n"
         "weight_bits = 6\n[[layer]]\nname = \"head\"\nweight_bits = 6\n[fit]\n";
-    const QuantizeResult plain = quantize_text(network.graph, recipe);
-    const QuantizeResult refined =
+    const QuantizedGraph plain = quantize_text(network.graph, recipe);
+    const QuantizedGraph refined =
         quantize_text(network.graph, recipe + "reconstruct_steps = 50\nreconstruct_batch = 8\n");
     EXPECT_GT(output_sqnr_db(refined.graph, network.graph, kCalibration),
               output_sqnr_db(plain.graph, network.graph, kCalibration) + 0.2)

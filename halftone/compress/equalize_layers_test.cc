@@ -50,7 +50,7 @@ Recipe recipe_with(const std::string& fit, const std::string& layers = "") {
       "test");
 }
 
-QuantizeResult fitted(float spread, const Recipe& recipe) {
+QuantizedGraph fitted(float spread, const Recipe& recipe) {
   return quantize(unequal_network(spread), random_dataset(200, 20, 1), recipe);
 }
 
@@ -58,13 +58,13 @@ TEST(EqualizeLayers, GivesWeightsWithOneScaleBackWhatUnequalChannelsLose) {
   const double even = fitted(0, recipe_with("")).layers.back().sqnr_db;
   const double uneven = fitted(6, recipe_with("")).layers.back().sqnr_db;
   EXPECT_LT(uneven, even - 10);
-  const QuantizeResult equalized = fitted(6, recipe_with("equalize = true"));
+  const QuantizedGraph equalized = fitted(6, recipe_with("equalize = true"));
   EXPECT_EQ(equalized.equalized_pairs, 2U);
   EXPECT_GT(equalized.layers.back().sqnr_db, even - 1);
   // The network is the same one after equalization, whatever its channels were before, but for
   // roundings: a few of its 640 weights may have other codes, each with a share of the error of
   // 1/640, 0.007 dB.
-  const QuantizeResult from_even = fitted(0, recipe_with("equalize = true"));
+  const QuantizedGraph from_even = fitted(0, recipe_with("equalize = true"));
   EXPECT_NEAR(equalized.layers.back().sqnr_db, from_even.layers.back().sqnr_db, 0.1);
 }
 
@@ -82,8 +82,8 @@ TEST(EqualizeLayers, AppliesToFullIntegersToo) {
     return quantize_to_integers(unequal_network(6), random_dataset(200, 20, 1), recipe, {},
                                 passes::kTfliteCodes);
   };
-  const QuantizeResult plain = to_integers(false);
-  const QuantizeResult equalized = to_integers(true);
+  const QuantizedGraph plain = to_integers(false);
+  const QuantizedGraph equalized = to_integers(true);
   EXPECT_EQ(plain.equalized_pairs, 0U);
   EXPECT_EQ(equalized.equalized_pairs, 2U);
   // Weights have scales per channel, but the values between layers have one scale.
@@ -94,7 +94,7 @@ TEST(EqualizeLayers, AppliesToFullIntegersToo) {
 TEST(EqualizeLayers, KeepsSkippedLayers) {
   const std::string skip = "[[layer]]\nname = \"b\"\nskip = true";
   const ir::Graph original = unequal_network(6);
-  const QuantizeResult result =
+  const QuantizedGraph result =
       quantize(original, random_dataset(200, 20, 1), recipe_with("equalize = true", skip));
   EXPECT_EQ(result.equalized_pairs, 0U);
   const ir::Node& before = original.node(original.topological_order()[1]);
@@ -107,7 +107,7 @@ TEST(EqualizeLayers, KeepsSkippedLayers) {
 
 TEST(EqualizeLayers, TakesNetworksWithoutAPair) {
   const Recipe recipe = recipe_with("equalize = true");
-  const QuantizeResult result =
+  const QuantizedGraph result =
       quantize(perceptron(20, 16, 4, 2), random_dataset(50, 20, 1), recipe);
   EXPECT_EQ(result.equalized_pairs, 0U) << "Tanh is between its layers";
   EXPECT_GT(result.layers.back().sqnr_db, 15);

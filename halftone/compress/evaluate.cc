@@ -29,7 +29,7 @@ struct Contest {
 };
 
 Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
-                const EvaluateOptions& options) {
+                const EvaluateSettings& options) {
   Contest contest;
   contest.graph = graph;
   contest.graph.set_outputs({graph.outputs()[0]});
@@ -145,7 +145,7 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
 
 /// Scores per sample of both networks.
 std::size_t common_scores(const ir::Graph& graph, const ir::Graph* reference,
-                          std::size_t fixed_batch, const EvaluateOptions& options) {
+                          std::size_t fixed_batch, const EvaluateSettings& options) {
   const std::size_t scores = scores_per_sample(graph, fixed_batch, options.network);
   if (reference == nullptr) return scores;
   const std::size_t theirs = scores_per_sample(*reference, fixed_batch, options.reference);
@@ -164,7 +164,7 @@ std::int64_t predicted_class(std::span<const float> scores) {
 }
 
 Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
-                    const EvaluateOptions& options) {
+                    const EvaluateSettings& options) {
   if (!data.has_labels() && reference == nullptr) {
     fail(ErrorKind::kUsage,
          data.name() + ": has no labels; give a reference network to compare with",

@@ -17,7 +17,7 @@
 
 namespace halftone::compress {
 
-struct EvaluateOptions {
+struct EvaluateSettings {
   std::size_t batch = 64;
   ProgressSink progress;  ///< may be empty
   // Names of the two networks in messages.
@@ -48,6 +48,6 @@ using v0::Evaluation;
 /// @throws Error kShape if data, network and reference do not fit; kFormat if a label is not a
 ///         class of the network; kUsage if there are neither labels nor a reference
 Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data,
-                    const ir::Graph* reference = nullptr, const EvaluateOptions& options = {});
+                    const ir::Graph* reference = nullptr, const EvaluateSettings& options = {});
 
 }  // namespace halftone::compress

@@ -77,7 +77,7 @@ TEST(Evaluate, ShowsTheScoresOfEverySample) {
   const ir::Graph graph = identity(3);
   std::vector<std::int64_t> predicted(4, -1);
   std::vector<std::size_t> reference_scores(4);
-  EvaluateOptions options;
+  EvaluateSettings options;
   options.visit = [&](std::size_t sample, std::span<const float> scores,
                       std::span<const float> reference) {
     predicted[sample] = predicted_class(scores);
@@ -119,7 +119,7 @@ TEST(Evaluate, RefusesAReferenceWithOtherOutputs) {
 
 TEST(Evaluate, NamesTheNetworkThatTheSamplesDoNotFit) {
   const data::Dataset data = one_hot({0, 1}, 3, {0, 1});
-  const EvaluateOptions options{64, {}, "net.onnx", "ref.onnx"};
+  const EvaluateSettings options{64, {}, "net.onnx", "ref.onnx"};
   const ir::Graph wide = perceptron(4, 8, 3, 1);
   const ir::Graph fits = perceptron(3, 8, 3, 1);
   const std::string rest = ": network input 'x': samples of shape [3] do not fit";

@@ -197,8 +197,8 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
 
 }  // namespace
 
-QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
-                                    const Recipe& recipe, const QuantizeOptions& options,
+QuantizedGraph quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
+                                    const Recipe& recipe, const QuantizeSettings& options,
                                     const passes::CodeForm& form) {
   // Reports compare with the network whose products are layers, equalized, so it is made here.
   const Recipe all = with_ends(graph, recipe);
@@ -209,10 +209,10 @@ QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset&
   weights.fit.equalize = false;
   passes::WantsCodes wanted = wanted_by(network, weights);
   Stages parts(options.progress, 3);
-  QuantizeOptions first = options;
+  QuantizeSettings first = options;
   first.progress = parts.next("weights");
   ScreenedData samples = screened(network, data, options.devices);
-  QuantizeResult result = quantize(network, samples.data, weights, first);
+  QuantizedGraph result = quantize(network, samples.data, weights, first);
   result.warnings = std::move(samples.warnings);
   result.equalized_pairs = pairs;
   ir::Graph& coded = result.graph;

@@ -20,8 +20,8 @@ namespace halftone::compress {
 /// @param form    passes::kOnnxCodes or passes::kTfliteCodes
 /// @throws Error  kUsage if the recipe asks for other bits or number systems; kUnsupported if
 ///                  there is no layer for codes; else as quantize() and range_of()
-QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
-                                    const Recipe& recipe, const QuantizeOptions& options,
+QuantizedGraph quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
+                                    const Recipe& recipe, const QuantizeSettings& options,
                                     const passes::CodeForm& form);
 
 }  // namespace halftone::compress

@@ -20,15 +20,15 @@ std::size_t count_of(const ir::Graph& graph, std::string_view name) {
   return count;
 }
 
-QuantizeResult to_integers(const Recipe& recipe = {}, spmd::Devices devices = {}) {
-  QuantizeOptions options;
+QuantizedGraph to_integers(const Recipe& recipe = {}, spmd::Devices devices = {}) {
+  QuantizeSettings options;
   options.devices = std::move(devices);
   return quantize_to_integers(perceptron(20, 16, 4, 2), random_dataset(200, 20, 1), recipe, options,
                               passes::kTfliteCodes);
 }
 
 TEST(FullInteger, GivesEveryLayerCodesOfEightBits) {
-  const QuantizeResult result = to_integers();
+  const QuantizedGraph result = to_integers();
   expect_two_layers(result, 8, 8, 25);
   // Input, sums before Tanh, Tanh, output.
   EXPECT_EQ(count_of(result.graph, "QuantizeLinear"), 4U);
@@ -62,7 +62,7 @@ TEST(FullInteger, KeepsSkippedLayersFloat) {
   LayerSettings skipped;
   skipped.skip = true;
   recipe.overrides.push_back({"second", skipped});
-  const QuantizeResult result = to_integers(recipe);
+  const QuantizedGraph result = to_integers(recipe);
   EXPECT_EQ(result.layers[0].weight_bits, 8);
   EXPECT_EQ(result.layers[1].weight_bits, 32);
   EXPECT_EQ(result.layers[1].activation_bits, 32);
@@ -75,7 +75,7 @@ TEST(FullInteger, GivesAConstantValueCodes) {
   const auto w = graph.add_constant("w", ir::Tensor(ir::ElementType::kFloat32, {2, 20}));
   const auto b = graph.add_constant("b", ir::test::floats({2}, {3, 3}));
   graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {x, w, b}, "y"));
-  const QuantizeResult result =
+  const QuantizedGraph result =
       quantize_to_integers(graph, random_dataset(64, 20, 1), {}, {}, passes::kOnnxCodes);
   const auto y = ir::test::run_reference(
       result.graph, ir::test::list(ir::Tensor(ir::ElementType::kFloat32, {1, 20})));
@@ -116,7 +116,7 @@ void expect_close_columns(const ir::Graph& graph, const ir::Graph& integers,
   }
 }
 
-QuantizeResult integers_of(const ir::Graph& graph) {
+QuantizedGraph integers_of(const ir::Graph& graph) {
   return quantize_to_integers(graph, random_dataset(200, 20, 1), {}, {}, passes::kOnnxCodes);
 }
 
@@ -152,7 +152,7 @@ TEST(FullInteger, JoinsPartsFarApartInFloat) {
   for (const Join& join : {plain, moved, twice}) {
     Head h = head();
     h.graph.add_output(join(h));
-    const QuantizeResult result = integers_of(h.graph);
+    const QuantizedGraph result = integers_of(h.graph);
     ASSERT_FALSE(result.warnings.empty());
     EXPECT_THAT(result.warnings.back(), testing::HasSubstr("stays float32: one scale of 8 bits"));
     expect_close_columns(h.graph, result.graph, kBounds);
@@ -171,7 +171,7 @@ TEST(FullInteger, KeepsPartsApartForTheirReadersAndOutputs) {
   const auto w = h.graph.add_constant("last/w", ir::test::random_tensor({3, 8}, 7));
   h.graph.add_output(joined);
   h.graph.add_output(h.graph.add_node("last", ir::FullyConnected{}, {joined, w}));
-  const QuantizeResult result = integers_of(h.graph);
+  const QuantizedGraph result = integers_of(h.graph);
   expect_close_columns(h.graph, result.graph, kBounds);  // though a layer reads codes
 }
 
@@ -179,7 +179,7 @@ TEST(FullInteger, SaysThatASumLosesItsSmallerOperand) {
   Head h = head();
   h.graph.add_output(
       h.graph.add_node("sum", ir::Binary{ir::BinaryKind::kAdd, {}}, {h.boxes, h.scores}));
-  const QuantizeResult result = integers_of(h.graph);
+  const QuantizedGraph result = integers_of(h.graph);
   ASSERT_EQ(result.warnings.size(), 1U);
   EXPECT_THAT(result.warnings[0], testing::HasSubstr("'sum' loses most of its smaller operand"));
 }
@@ -190,7 +190,7 @@ TEST(FullInteger, TakesAConstantOnTheLeftAndAVector) {
   const auto x = left.add_input("x", ir::test::float_type({ir::kBatch, 20, 5}));
   const auto w = left.add_constant("w", ir::test::random_tensor({7, 20}, 4));
   left.add_output(left.add_node("left", ir::MatMul{}, {w, x}));
-  const QuantizeResult result =
+  const QuantizedGraph result =
       quantize_to_integers(left, random_dataset(64, 100, 1), {}, {}, passes::kOnnxCodes);
   ASSERT_EQ(result.layers.size(), 1U);
   EXPECT_EQ(result.layers[0].activation_bits, 8);

@@ -30,7 +30,7 @@ void expect_equal_outputs(const ir::Graph& a, const ir::Graph& b) {
 TEST(Graft, OfAllLayersIsTheQuantizedNetwork) {
   const ir::Graph reference = perceptron(20, 16, 4, 2);
   for (const Schedule schedule : {Schedule::kLayerwise, Schedule::kIndependent}) {
-    const QuantizeResult result =
+    const QuantizedGraph result =
         quantize(reference, random_dataset(200, 20, 3), graft_recipe(schedule));
     const auto pairs = paired_layers(reference, result.graph);
     ASSERT_EQ(pairs.size(), 2U);
@@ -76,14 +76,14 @@ TEST(Graft, RoundsInputsTo8BitIntegersAsTheQuantizedNetworkDoes) {
 TEST(Graft, OfAnIndependentLayerIsWhatQuantizingItAloneGives) {
   const ir::Graph reference = perceptron(20, 16, 4, 2);
   const data::Dataset data = random_dataset(200, 20, 3);
-  const QuantizeResult all = quantize(reference, data, graft_recipe(Schedule::kIndependent));
+  const QuantizedGraph all = quantize(reference, data, graft_recipe(Schedule::kIndependent));
   const auto pairs = paired_layers(reference, all.graph);
   const std::vector<std::string> names = {"first", "second"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     Recipe alone = graft_recipe(Schedule::kLayerwise);
     alone.overrides.push_back({names[1 - i], {}});
     alone.overrides[0].settings.skip = true;
-    const QuantizeResult single = quantize(reference, data, alone);
+    const QuantizedGraph single = quantize(reference, data, alone);
     expect_equal_outputs(graft(reference, all.graph, {&pairs[i], 1}), single.graph);
     EXPECT_EQ(all.layers[i].sqnr_db, single.layers[i].sqnr_db) << names[i];
     EXPECT_EQ(all.layers[i].weight_sqnr_db, single.layers[i].weight_sqnr_db) << names[i];
@@ -96,7 +96,7 @@ TEST(Graft, KeepsScalesThatAreComputedAtRunTime) {
   recipe.defaults.activation_system = &numerics::find_system("symmetric");
   recipe.defaults.activation_scales = ActivationScales::kRow;
   const ir::Graph reference = perceptron(20, 16, 4, 2);
-  const QuantizeResult result = quantize(reference, random_dataset(200, 20, 3), recipe);
+  const QuantizedGraph result = quantize(reference, random_dataset(200, 20, 3), recipe);
   expect_equal_outputs(graft(reference, result.graph, paired_layers(reference, result.graph)),
                        result.graph);
 }

@@ -13,7 +13,7 @@
 namespace halftone::compress {
 namespace {
 
-QuantizeResult few_bits(const ir::Graph& graph, const data::Dataset& data) {
+QuantizedGraph few_bits(const ir::Graph& graph, const data::Dataset& data) {
   Recipe recipe;
   recipe.defaults.weight_bits = 2;
   recipe.defaults.activation_bits = 3;
@@ -29,7 +29,7 @@ std::vector<LayerError> errors_of(const ir::Graph& reference, const ir::Graph& q
 TEST(LayerErrors, AreThoseThatQuantizingReports) {
   const ir::Graph reference = perceptron(20, 16, 4, 2);
   const data::Dataset data = random_dataset(200, 20, 3);
-  const QuantizeResult result = few_bits(reference, data);
+  const QuantizedGraph result = few_bits(reference, data);
   const std::vector<LayerError> errors = errors_of(reference, result.graph, data);
   ASSERT_EQ(errors.size(), 2U);
   EXPECT_EQ(errors[0].sqnr_db, result.layers[0].sqnr_db);

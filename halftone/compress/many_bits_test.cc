@@ -31,7 +31,7 @@ data::Dataset skewed_dataset(std::size_t samples, std::uint64_t seed) {
 
 double output_sqnr_db(const ir::Graph& quantized, const ir::Graph& reference,
                       const data::Dataset& data) {
-  EvaluateOptions options;
+  EvaluateSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;  // as in reports
   return evaluate(quantized, data, &reference, options).reference->sqnr_db;
 }
@@ -58,7 +58,7 @@ TEST_P(MoreBits, NeverLoseMoreOnOtherSamples) {
   for (int bits = 2; bits <= 8; ++bits) {
     const Recipe recipe =
         recipe_of(GetParam().weights ? bits : 8, GetParam().activations ? bits : 8);
-    const QuantizeResult result = quantize(graph, samples, recipe);
+    const QuantizedGraph result = quantize(graph, samples, recipe);
     const double found = output_sqnr_db(result.graph, graph, others);
     EXPECT_GT(found, last - kNoiseDb) << bits;
     last = found;
@@ -75,7 +75,7 @@ TEST(ManyBits, AreMeasuredAsTheFileComputes) {
         Recipe recipe = recipe_of(bits, activation_bits);
         recipe.defaults.weight_system = &numerics::find_system(system);
         if (!recipe.defaults.weight_system->allows(bits)) continue;
-        const QuantizeResult result = quantize(graph, samples, recipe);
+        const QuantizedGraph result = quantize(graph, samples, recipe);
         // The same noise in double precision, summed in another order.
         EXPECT_NEAR(result.layers.back().sqnr_db, output_sqnr_db(result.graph, graph, samples),
                     1e-9)
@@ -117,7 +117,7 @@ ir::Graph two_heads() {
   return graph;
 }
 
-std::vector<double> weight_bits(const QuantizeResult& result) {
+std::vector<double> weight_bits(const QuantizedGraph& result) {
   std::vector<double> bits;
   for (const LayerReport& layer : result.layers) bits.push_back(layer.weight_bits);
   return bits;

@@ -32,7 +32,7 @@ bool is_rounding(const ir::Operator& op) {
 class Quantizer {
  public:
   Quantizer(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-            const QuantizeOptions& options)
+            const QuantizeSettings& options)
       : graph_(graph),
         layers_(quantizable_layers(graph)),
         outputs_(graph.outputs().begin(), graph.outputs().end()),
@@ -45,7 +45,7 @@ class Quantizer {
         stages_(options_.progress, 3 * layers_.size() + blocks_.size() + 1),
         fitter_(graph_, layers_, calibration_, recipe_, options_.seed, stages_) {}
 
-  QuantizeResult run() {
+  QuantizedGraph run() {
     const bool phases = recipe_.fit.schedule == Schedule::kPhases;
     build_counterpart(/*activations=*/!phases);
     if (phases) encode_afterwards();
@@ -293,8 +293,8 @@ class Quantizer {
     graph_.replace_node(layer, node.op, inputs);
   }
 
-  QuantizeResult finish(std::vector<LayerReport> layers) {
-    QuantizeResult result;
+  QuantizedGraph finish(std::vector<LayerReport> layers) {
+    QuantizedGraph result;
     result.layers = std::move(layers);
     result.skipped_blocks = std::move(skipped_blocks_);
     for (ValueId& output : outputs_) output = counterpart(output);
@@ -340,7 +340,7 @@ class Quantizer {
   LiveValues live_;  ///< of the float network
   Calibration calibration_;
   const Recipe& recipe_;
-  const QuantizeOptions& options_;
+  const QuantizeSettings& options_;
   std::vector<BlockSpan> blocks_;  ///< the blocks to be refined
   std::vector<SkippedBlock> skipped_blocks_;
   Stages stages_;
@@ -352,13 +352,13 @@ class Quantizer {
 
 }  // namespace
 
-QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-                        const QuantizeOptions& options) {
+QuantizedGraph quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                        const QuantizeSettings& options) {
   const Recipe own = with_ends(graph, recipe);
   ir::Graph network = with_layers(graph, own);
   ScreenedData samples = screened(network, data, options.devices);
   const std::size_t pairs = equalize_layers(network, own);
-  QuantizeResult result = Quantizer(network, samples.data, own, options).run();
+  QuantizedGraph result = Quantizer(network, samples.data, own, options).run();
   result.equalized_pairs = pairs;
   result.warnings = std::move(samples.warnings);
   return result;

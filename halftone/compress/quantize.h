@@ -18,7 +18,7 @@
 
 namespace halftone::compress {
 
-struct QuantizeOptions {
+struct QuantizeSettings {
   std::uint64_t seed = 0;   ///< of the choice of activations kept for fitting
   ProgressSink progress;    ///< may be empty
   spmd::Devices devices{};  ///< where calibration runs, as in runtime::StreamOptions
@@ -29,7 +29,7 @@ struct QuantizeOptions {
 
 using v0::SkippedBlock;
 
-struct QuantizeResult {
+struct QuantizedGraph {
   ir::Graph graph;
   std::vector<LayerReport> layers;  ///< every linear layer, in order of execution
   std::vector<SkippedBlock> skipped_blocks{};
@@ -58,7 +58,7 @@ struct QuantizeResult {
 ///         input to be encoded are equal, as for a dead layer or blank data;
 ///         kUsage from the recipe; kFormat if weights or activations are not finite; kShape if the
 ///         data does not fit
-QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-                        const QuantizeOptions& options = {});
+QuantizedGraph quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                        const QuantizeSettings& options = {});
 
 }  // namespace halftone::compress

@@ -41,7 +41,7 @@ std::string fingerprint(const ir::Graph& graph) {
 
 TEST(Quantize, EncodesWeightsAndInputsOfEveryLayer) {
   const data::Dataset data = random_dataset(200, 20, 1);
-  const QuantizeResult result = quantize(perceptron(20, 16, 4, 2), data, recipe_of(3, 4));
+  const QuantizedGraph result = quantize(perceptron(20, 16, 4, 2), data, recipe_of(3, 4));
   EXPECT_EQ(count_operators(result.graph, "Encode"), 2u);
   expect_two_layers(result, 3, 4, 8);
   EXPECT_EQ(result.graph.value(result.graph.outputs()[0]).name, "second");
@@ -91,7 +91,7 @@ TEST(Quantize, LosesLessWithMoreBits) {
   const data::Dataset data = random_dataset(300, 20, 3);
   double last = -1;
   for (int bits = 1; bits <= 6; ++bits) {
-    const QuantizeResult result = quantize(perceptron(20, 16, 4, 4), data, recipe_of(bits, bits));
+    const QuantizedGraph result = quantize(perceptron(20, 16, 4, 4), data, recipe_of(bits, bits));
     EXPECT_GT(result.layers.back().sqnr_db, last) << bits;
     last = result.layers.back().sqnr_db;
   }
@@ -118,7 +118,7 @@ TEST(Quantize, SharesTheCodesOfASharedInput) {
   const auto a = add_layer(graph, "a", x, random_tensor({6, 12}, random), random);
   const auto b = add_layer(graph, "b", x, random_tensor({6, 12}, random), random);
   graph.add_output(graph.add_node("sum", ir::Binary{}, {a, b}));
-  const QuantizeResult result = quantize(graph, random_dataset(100, 12, 8), recipe_of(4, 4));
+  const QuantizedGraph result = quantize(graph, random_dataset(100, 12, 8), recipe_of(4, 4));
   EXPECT_EQ(count_operators(result.graph, "Encode"), 1u);
   for (const LayerReport& layer : result.layers) EXPECT_GT(layer.sqnr_db, 12);
 }
@@ -131,7 +131,7 @@ TEST(Quantize, TakesConstantLayersDeadInputsAndOneOutput) {
   std::ranges::fill(constant.as<float>(), 0.25F);
   const auto h = add_layer(graph, "constant", x, std::move(constant), random);
   graph.add_output(add_layer(graph, "single", h, random_tensor({1, 8}, random), random));
-  const QuantizeResult result = quantize(graph, random_dataset(100, 10, 10), recipe_of(4, 4));
+  const QuantizedGraph result = quantize(graph, random_dataset(100, 10, 10), recipe_of(4, 4));
   ir::verify(result.graph);
   for (const LayerReport& layer : result.layers) EXPECT_GT(layer.sqnr_db, 6) << layer.name;
 }
@@ -142,12 +142,12 @@ TEST(Quantize, LeavesSkippedLayersAndFloatSidesAlone) {
       "[default]\nweight_bits = 2\nactivation_bits = \"none\"\n[[layer]]\nname = \"second\"\nskip "
       "= true",
       "test");
-  const QuantizeResult result = quantize(perceptron(10, 8, 3, 12), data, recipe);
+  const QuantizedGraph result = quantize(perceptron(10, 8, 3, 12), data, recipe);
   EXPECT_EQ(count_operators(result.graph, "Encode"), 0u);
   EXPECT_EQ(result.layers[0].weight_bits, 2);
   EXPECT_EQ(result.layers[0].activation_bits, 32);
   EXPECT_EQ(result.layers[1].weight_bits, 32);
-  const QuantizeResult only_inputs = quantize(perceptron(10, 8, 3, 12), data, recipe_of(0, 4));
+  const QuantizedGraph only_inputs = quantize(perceptron(10, 8, 3, 12), data, recipe_of(0, 4));
   EXPECT_EQ(only_inputs.layers[0].weight_bits, 32);
   EXPECT_EQ(only_inputs.layers[0].activation_bits, 4);
   EXPECT_GT(only_inputs.layers[1].sqnr_db, 15);
@@ -162,7 +162,7 @@ TEST(Quantize, AlsoWorksInPhases) {
   recipe.fit.weights.feedback = false;
   recipe.fit.weights.refine = false;
   recipe.fit.weights.bias_correction = false;
-  const QuantizeResult phases = quantize(perceptron(20, 16, 4, 14), data, recipe);
+  const QuantizedGraph phases = quantize(perceptron(20, 16, 4, 14), data, recipe);
   EXPECT_EQ(count_operators(phases.graph, "Encode"), 2u);
   EXPECT_EQ(phases.layers[1].weight_bits, 3);
   EXPECT_GT(phases.layers[1].sqnr_db, 2);
@@ -175,12 +175,12 @@ TEST(Quantize, TakesInputsWithMoreAxes) {
   const auto x =
       graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3, 5}));
   graph.add_output(add_layer(graph, "rows", x, random_tensor({4, 5}, random), random));
-  const QuantizeResult result = quantize(graph, random_dataset(60, 15, 16), recipe_of(4, 4));
+  const QuantizedGraph result = quantize(graph, random_dataset(60, 15, 16), recipe_of(4, 4));
   EXPECT_GT(result.layers[0].sqnr_db, 12);
 }
 
 /// How many digits the basis of the only Encode has.
-std::size_t count_input_digits(const QuantizeResult& result) {
+std::size_t count_input_digits(const QuantizedGraph& result) {
   for (const ir::NodeId id : result.graph.topological_order()) {
     const auto* encode = std::get_if<ir::Encode>(&result.graph.node(id).op);
     if (encode == nullptr) continue;
@@ -229,7 +229,7 @@ TEST(Quantize, EncodesConstantsOfProductsWhereverTheyStand) {
   const ir::Graph network = network_of_products();
   double last = 0;
   for (const int bits : {2, 4, 6}) {
-    const QuantizeResult result = quantize(network, data, recipe_of(bits, 0));
+    const QuantizedGraph result = quantize(network, data, recipe_of(bits, 0));
     EXPECT_EQ(count_operators(result.graph, "MatMul"), 0u);
     ASSERT_EQ(result.layers.size(), 2u);
     EXPECT_EQ(result.layers[0].name, "heads");
@@ -251,7 +251,7 @@ TEST(Quantize, LeavesProductsAsTheyAreThatStayFloat) {
     return parse_recipe("[[layer]]\nname = \"" + name + "\"\nskip = true", "test");
   };
   EXPECT_EQ(count_operators(quantize(network, data, skip("heads")).graph, "MatMul"), 1u);
-  const QuantizeResult all = quantize(network, data, skip("*"));
+  const QuantizedGraph all = quantize(network, data, skip("*"));
   EXPECT_EQ(count_operators(all.graph, "MatMul"), 2u);
   EXPECT_TRUE(all.layers.empty());
 }
@@ -385,7 +385,7 @@ Recipe vector_recipe() {
 TEST(Quantize, FitsVectorsOfWeights) {
   const ir::Graph graph = perceptron(20, 70, 5, 3);
   const data::Dataset samples = random_dataset(300, 20, 4);
-  const QuantizeResult result = quantize(graph, samples, vector_recipe());
+  const QuantizedGraph result = quantize(graph, samples, vector_recipe());
   EXPECT_NO_THROW(ir::verify(result.graph));
   for (const LayerReport& layer : result.layers) {
     EXPECT_GT(layer.sqnr_db, 10) << layer.name;
@@ -438,7 +438,7 @@ TEST(Quantize, RefusesDataOfAnotherShape) {
 TEST(Quantize, ReportsProgressUpwards) {
   const data::Dataset data = random_dataset(100, 10, 24);
   double last = 0;
-  QuantizeOptions options;
+  QuantizeSettings options;
   options.progress = [&](double fraction, std::string_view activity) {
     EXPECT_GE(fraction, last);
     EXPECT_LE(fraction, 1);

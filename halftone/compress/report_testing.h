@@ -9,7 +9,7 @@
 namespace halftone::compress {
 
 /// Two layers with these bits, an SQNR in dB above a bound, and fewer bytes than in float.
-inline void expect_two_layers(const QuantizeResult& result, int weight_bits, int activation_bits,
+inline void expect_two_layers(const QuantizedGraph& result, int weight_bits, int activation_bits,
                               double least_sqnr) {
   ASSERT_EQ(result.layers.size(), 2U);
   for (const LayerReport& layer : result.layers) {

@@ -69,13 +69,13 @@ TEST(ScreenedData, OneGlitchDoesNotRuinAFit) {
   const std::vector<float> ordinary = normal(512 * 16, 4);
   for (const int activation_bits : {0, 8}) {
     const Recipe recipe = integers(8, activation_bits);
-    const QuantizeResult clean = quantize(graph, dataset(ordinary, {512, 16}), recipe);
+    const QuantizedGraph clean = quantize(graph, dataset(ordinary, {512, 16}), recipe);
     EXPECT_THAT(clean.warnings, IsEmpty());
     const double expected = sqnr_db(graph, clean.graph, ordinary, 512);
     for (const float glitch : {1e3F, -1e4F, 1e30F}) {
       std::vector<float> x = ordinary;
       x[7 * 16 + 5] = glitch;
-      const QuantizeResult result = quantize(graph, dataset(x, {512, 16}), recipe);
+      const QuantizedGraph result = quantize(graph, dataset(x, {512, 16}), recipe);
       EXPECT_GT(sqnr_db(graph, result.graph, ordinary, 512), expected - 1) << glitch;
       ASSERT_EQ(result.warnings.size(), 1U);
       EXPECT_THAT(result.warnings[0], HasSubstr("x.npy: sample 7 is left out of the fit: the "
@@ -170,7 +170,7 @@ TEST(ScreenedData, LeavesOutRowsThatAreNotFiniteWhereTheyAreMasked) {
     for (const int steps : {0, 4}) {
       Recipe recipe = integers(4, activation_bits);
       recipe.fit.reconstruct.steps = steps;
-      const QuantizeResult result = quantize(graph, masked_data(x, mask), recipe);
+      const QuantizedGraph result = quantize(graph, masked_data(x, mask), recipe);
       ASSERT_EQ(result.warnings.size(), 1U);
       EXPECT_THAT(result.warnings[0], HasSubstr("have values that are NaN or infinite but do not "
                                                 "reach the outputs"));
@@ -205,7 +205,7 @@ Graph network_with_masked_row(std::size_t read_row) {
 
 TEST(ScreenedData, LeavesOutRowsThatBecomeNanInTheNetwork) {
   const data::Dataset data = dataset(normal(64 * 2 * 8, 7), {64, 2, 8});
-  const QuantizeResult result = quantize(network_with_masked_row(0), data, integers(8, 8));
+  const QuantizedGraph result = quantize(network_with_masked_row(0), data, integers(8, 8));
   ASSERT_EQ(result.warnings.size(), 1U);
   EXPECT_THAT(result.warnings[0], HasSubstr("rows with them are left out of the fit"));
   EXPECT_GT(result.layers[0].sqnr_db, 25);

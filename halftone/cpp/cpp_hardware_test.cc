@@ -64,6 +64,14 @@ TEST(CppEstimate, CountsProductsAndCycles) {
   // Beside the weights there are 710 biases.
   EXPECT_NEAR(found.footprint.weights, 4.0 * products, 4.0 * 710);
   EXPECT_EQ(found.operations.front().traffic.at(0).memory, 0U);
+  EXPECT_EQ(found.method, "roofline");
+  EXPECT_EQ(found.split, "data");
+  const auto dense = std::ranges::find_if(
+      found.operations, [](const OperationEstimate& each) { return each.products > 0; });
+  ASSERT_NE(dense, found.operations.end());
+  ASSERT_TRUE(dense->matrix);
+  EXPECT_EQ(dense->matrix->inner, 784U);
+  EXPECT_EQ(dense->matrix->cols, 700U);
 }
 
 class CppLanguageEstimate : public outside::WithFolder {
@@ -85,6 +93,9 @@ TEST_F(CppLanguageEstimate, CountsWeightsCacheAndTokens) {
   EXPECT_EQ(found.parameters, 1'100'048'384.0 - 45 * 2048);  // as published, without 45 norms
   EXPECT_EQ(found.active_parameters, found.parameters - 32'000.0 * 2048);
   EXPECT_EQ(found.weights, "int4");
+  EXPECT_EQ(found.activations, "float16");
+  EXPECT_EQ(found.prompt_tokens, 512U);
+  EXPECT_EQ(found.context_tokens, 1000U);
   EXPECT_EQ(found.devices_needed, 1U);
   // Keys and values of 4 heads of 64 channels, 22 layers, float16.
   EXPECT_EQ(found.token.footprint.states, 2.0 * 2 * 4 * 64 * 22 * 1000);

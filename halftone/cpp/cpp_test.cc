@@ -311,6 +311,7 @@ TEST(NumberSystems, AreListedAndHaveLevels) {
   const auto e2m1 = std::ranges::find(systems, "e2m1", &NumberSystem::name);
   ASSERT_NE(e2m1, systems.end());
   EXPECT_EQ(e2m1->max_bits, 4);
+  EXPECT_EQ(std::ranges::find(systems, "mxfp4", &NumberSystem::name)->scales, "e8m0");
   // The values of OCP's FP4, magnitudes 0, 0.5, 1, 1.5, 2, 3, 4, 6.
   std::vector<float> levels = levels_of("e2m1");
   ASSERT_EQ(levels.size(), 16U);

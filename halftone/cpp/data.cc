@@ -92,10 +92,10 @@ Data Data::from(std::size_t num_samples, std::vector<SampleFunction> inputs,
                 std::vector<std::int64_t> labels, const DataOptions& options) {
   return at_border([&] {
     const auto raised = std::make_shared<CallerException>();
-    std::vector<data::SampleFunction> functions;
+    std::vector<data::SampleReader> functions;
     for (SampleFunction& input : inputs) {
-      data::SampleFunction function{std::move(input.input), std::move(input.shape),
-                                    scalar_of(input.type), nullptr};
+      data::SampleReader function{std::move(input.input), std::move(input.shape),
+                                  scalar_of(input.type), nullptr};
       if (input.read) {
         function.read = [raised, read = std::move(input.read)](std::size_t first, std::size_t count,
                                                                void* elements) {

@@ -11,7 +11,7 @@ Evaluation evaluate(const Model& model, const Data& samples, const EvaluateOptio
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
-        compress::EvaluateOptions how;
+        compress::EvaluateSettings how;
         how.batch = options.batch;
         how.progress = sink_of(options.progress, raised);
         how.devices = spmd::Devices::for_threads();

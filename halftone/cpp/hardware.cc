@@ -12,30 +12,19 @@
 namespace halftone::v0 {
 namespace {
 
-HardwareEstimate to_public(const accel::Estimate& estimate) {
-  const HardwareCosts& costs = estimate;
-  return {costs, {estimate.operations.begin(), estimate.operations.end()}};
-}
-
-VerifiedDesign to_public(const halftone::VerifiedDesign& each) {
-  return {each.design, each.measured.loss, each.measured.drop, each.drop_error};
-}
-
 ExploreResult to_public(ExploreReport report) {
   ExploreResult result;
   result.layers = std::move(report.search.layers);
   result.num_hardware = report.search.num_hardware;
   result.num_within = report.search.num_within;
   result.num_designs = report.search.num_designs;
-  result.front.assign(report.search.front.begin(), report.search.front.end());
-  for (const halftone::VerifiedDesign& each : report.verified) {
-    result.verified.push_back(to_public(each));
-  }
+  result.front = std::move(report.search.front);
+  result.verified = std::move(report.verified);
   result.chosen = report.chosen;
   result.is_within = report.is_within;
   result.accelerator = accel::to_toml(report.accelerator);
   result.recipe = std::move(report.recipe);
-  result.estimate = to_public(report.estimate);
+  result.estimate = std::move(report.estimate);
   return result;
 }
 
@@ -43,7 +32,7 @@ ExploreSettings settings_of(const std::string& space, const ExploreOptions& opti
                             CallerException& raised) {
   ExploreSettings settings{.space = space_of(space), .recipe = recipe_of(options.recipe)};
   settings.options = {accel::objective_named(options.objective), options.budget,
-                      accel::model_named(options.method), sink_of(options.progress, raised)};
+                      accel::method_named(options.method), sink_of(options.progress, raised)};
   settings.state = options.state;
   settings.batch = options.batch;
   settings.tries = options.tries;
@@ -76,25 +65,19 @@ HardwareEstimate estimate(const Model& model, const std::string& accelerator,
                           const EstimateOptions& options) {
   return at_border([&] {
     EstimateJob job{.batch = options.batch};
-    job.options = {accel::model_named(options.method),
+    job.options = {accel::method_named(options.method),
                    {options.devices, accel::split_named(options.split)}};
     if (options.recipe) job.recipe = recipe_of(*options.recipe);
     if (options.training) job.training.emplace();
-    return to_public(
-        halftone::estimate(Internals::network(model), accelerator_of(accelerator), job));
+    return halftone::estimate(Internals::network(model), accelerator_of(accelerator), job);
   });
 }
 
 LanguageEstimate language_estimate(const std::filesystem::path& model,
                                    const std::string& accelerator,
                                    const LanguageEstimateOptions& options) {
-  return at_border([&]() -> LanguageEstimate {
-    accel::LanguageEstimate found =
-        estimate_language_model(model, accelerator_of(accelerator), options);
-    return {found.model.parameters(), found.model.active_parameters(), found.weights_text(),
-            found.chips_needed,       to_public(found.prompt),         to_public(found.token),
-            std::move(found.batches)};
-  });
+  return at_border(
+      [&] { return estimate_language_model(model, accelerator_of(accelerator), options); });
 }
 
 ExploreResult explore(const Model& model, const Data& samples, const std::string& space,
@@ -119,7 +102,7 @@ CrossbarResult crossbar(const Model& model, const Data& samples, const std::stri
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
-        halftone::crossbar::Device described = device_of(device);
+        halftone::crossbar::CrossbarDevice described = device_of(device);
         if (options.seconds) described.seconds = *options.seconds;
         halftone::crossbar::NetworkOptions how;
         how.num_seeds = options.seeds;

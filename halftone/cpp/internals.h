@@ -114,7 +114,7 @@ Tensor to_public(const ir::Tensor& tensor);
 
 /// Without seconds.
 /// @param name  of the network
-QuantizeResult to_public(compress::QuantizeResult result, const std::string& name);
+QuantizeResult to_public(compress::QuantizedGraph result, const std::string& name);
 
 /// @throws halftone::Error as compress::parse_recipe()
 compress::Recipe recipe_of(const Recipe& recipe);

@@ -14,7 +14,7 @@
 namespace halftone::v0 {
 
 struct LanguageModel::State {
-  State(const ThreadSettings& the_settings, halftone::LanguageModel the_model)
+  State(const ThreadSettings& the_settings, halftone::TextModel the_model)
       : settings(the_settings), model(std::move(the_model)) {}
 
   /// Runs `body` on the model: by this thread alone, with the resources of the model.
@@ -30,7 +30,7 @@ struct LanguageModel::State {
   }
 
   ThreadSettings settings;
-  halftone::LanguageModel model;
+  halftone::TextModel model;
   std::atomic<bool> used{false};
 };
 
@@ -44,7 +44,7 @@ OnToken inside(const OnToken& on_token, CallerException& raised) {
   };
 }
 
-void check_sequence(const halftone::LanguageModel& model, std::size_t sequence) {
+void check_sequence(const halftone::TextModel& model, std::size_t sequence) {
   const std::size_t count = model.model().sequences();
   if (sequence < count) return;
   fail(halftone::ErrorKind::kUsage, "sequence: expected 0 to " + std::to_string(count - 1) +
@@ -61,7 +61,7 @@ LanguageModel LanguageModel::open(const std::filesystem::path& path,
     const ThreadSettings settings = settings_for(options.resources);
     const UseThreadSettings use(settings);
     return LanguageModel(
-        std::make_shared<State>(settings, halftone::LanguageModel::open(path, {options})));
+        std::make_shared<State>(settings, halftone::TextModel::open(path, {options})));
   });
 }
 
@@ -101,19 +101,18 @@ std::string LanguageModel::chat_prompt_json(std::string_view request,
 }
 
 std::vector<float> LanguageModel::append(std::span<const Token> tokens, std::size_t sequence) {
-  return state_->use_alone([&](halftone::LanguageModel& model) {
-    return model.model().append(sequence, tokens, false);
-  });
+  return state_->use_alone(
+      [&](halftone::TextModel& model) { return model.model().append(sequence, tokens, false); });
 }
 
 std::vector<float> LanguageModel::append_for_all(std::span<const Token> tokens,
                                                  std::size_t sequence) {
   return state_->use_alone(
-      [&](halftone::LanguageModel& model) { return model.model().append(sequence, tokens, true); });
+      [&](halftone::TextModel& model) { return model.model().append(sequence, tokens, true); });
 }
 
 std::vector<Token> LanguageModel::tokens(std::size_t sequence) {
-  return state_->use_alone([&](halftone::LanguageModel& model) {
+  return state_->use_alone([&](halftone::TextModel& model) {
     check_sequence(model, sequence);
     const std::span<const Token> found = model.model().tokens(sequence);
     return std::vector<Token>(found.begin(), found.end());
@@ -121,20 +120,19 @@ std::vector<Token> LanguageModel::tokens(std::size_t sequence) {
 }
 
 void LanguageModel::truncate(std::size_t length, std::size_t sequence) {
-  state_->use_alone(
-      [&](halftone::LanguageModel& model) { model.model().truncate(sequence, length); });
+  state_->use_alone([&](halftone::TextModel& model) { model.model().truncate(sequence, length); });
 }
 
 std::size_t LanguageModel::bytes_per_token(std::size_t length) {
   return state_->use_alone(
-      [&](halftone::LanguageModel& model) { return model.model().bytes_per_token(length); });
+      [&](halftone::TextModel& model) { return model.model().bytes_per_token(length); });
 }
 
 Generation LanguageModel::generate(std::string_view prompt, const GenerateOptions& options,
                                    const OnToken& on_token) {
   CallerException raised;
   return state_->use_alone(
-      [&](halftone::LanguageModel& model) {
+      [&](halftone::TextModel& model) {
         return generate_text(model, prompt, options, inside(on_token, raised));
       },
       {&raised});
@@ -144,7 +142,7 @@ Generation LanguageModel::generate(std::span<const Token> prompt, const Generate
                                    const OnToken& on_token) {
   CallerException raised;
   return state_->use_alone(
-      [&](halftone::LanguageModel& model) {
+      [&](halftone::TextModel& model) {
         return generate_from_tokens(model, std::vector(prompt.begin(), prompt.end()), options,
                                     inside(on_token, raised));
       },
@@ -155,7 +153,7 @@ Generation LanguageModel::answer(std::span<const Message> conversation,
                                  const AnswerOptions& options, const OnToken& on_token) {
   CallerException raised;
   return state_->use_alone(
-      [&](halftone::LanguageModel& model) {
+      [&](halftone::TextModel& model) {
         return halftone::answer(model, chat_request_of(conversation), options,
                                 inside(on_token, raised));
       },
@@ -166,7 +164,7 @@ Generation LanguageModel::answer_json(std::string_view request, const AnswerOpti
                                       const OnToken& on_token) {
   CallerException raised;
   return state_->use_alone(
-      [&](halftone::LanguageModel& model) {
+      [&](halftone::TextModel& model) {
         return halftone::answer(model, chat_request_of_json(request), options,
                                 inside(on_token, raised));
       },
@@ -178,8 +176,8 @@ TextEvaluation LanguageModel::evaluate(std::string_view text,
   constexpr std::size_t kUsualWindow = 512;
   CallerException raised;
   return state_->use_alone(
-      [&](halftone::LanguageModel& model) {
-        halftone::TextEvaluationOptions how;
+      [&](halftone::TextModel& model) {
+        halftone::TextEvaluationSettings how;
         how.windows = {
             options.window == 0 ? std::min(kUsualWindow, model.model().context()) : options.window,
             options.stride, options.second_half, options.max_windows};

@@ -32,10 +32,7 @@ void check_shape(const std::optional<Extents>& expected, const Extents& found) {
 
 }  // namespace
 
-std::vector<NumberSystem> number_systems() {
-  const std::vector<NumberSystemInfo> systems = list_number_systems();
-  return {systems.begin(), systems.end()};
-}
+std::vector<NumberSystem> number_systems() { return list_number_systems(); }
 
 std::vector<float> levels_of(std::string_view system, int bits) {
   return at_border([&] { return number_system_levels(system, bits).levels; });

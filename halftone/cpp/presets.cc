@@ -10,7 +10,7 @@ namespace {
 
 using compress::Measure;
 
-Preset to_public(const halftone::Preset& preset) {
+Preset to_public(const halftone::PresetSettings& preset) {
   Preset result{preset.name};
   result.recipe = parse_recipe(compress::to_toml(halftone::load_recipe({}, preset.settings)));
   if (!preset.limits.empty()) {
@@ -25,7 +25,8 @@ Preset to_public(const halftone::Preset& preset) {
 std::vector<Preset> presets() {
   return at_border([] {
     std::vector<Preset> result;
-    for (const halftone::Preset& each : halftone::presets()) result.push_back(to_public(each));
+    for (const halftone::PresetSettings& each : halftone::presets())
+      result.push_back(to_public(each));
     return result;
   });
 }

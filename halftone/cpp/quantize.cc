@@ -9,7 +9,7 @@
 
 namespace halftone::v0 {
 
-QuantizeResult to_public(compress::QuantizeResult result, const std::string& name) {
+QuantizeResult to_public(compress::QuantizedGraph result, const std::string& name) {
   return {Internals::model(Network(std::move(result.graph), name)),
           std::move(result.layers),
           std::move(result.skipped_blocks),
@@ -26,12 +26,12 @@ QuantizeResult quantize(const Model& model, const Data& samples, const Recipe& r
         const UseThreadSettings use(settings_for(options.resources));
         const Elapsed elapsed;
         const compress::Recipe rules = recipe_of(recipe);
-        const compress::QuantizeOptions how{options.seed, sink_of(options.progress, raised),
-                                            spmd::Devices::for_threads(),
-                                            options.sample_memory_bytes};
+        const compress::QuantizeSettings how{options.seed, sink_of(options.progress, raised),
+                                             spmd::Devices::for_threads(),
+                                             options.sample_memory_bytes};
         const Network& network = Internals::network(model);
         const data::Dataset& data = Internals::dataset(samples);
-        compress::QuantizeResult found =
+        compress::QuantizedGraph found =
             options.integers_for.empty()
                 ? halftone::quantize(network, data, rules, how)
                 : quantize_to_integers(network, data, rules, how, options.integers_for);

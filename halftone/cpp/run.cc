@@ -44,7 +44,7 @@ std::vector<Port> plan_ports(const runtime::Plan& plan, std::span<const ir::Valu
 
 std::vector<Step> steps_of(const runtime::Plan& plan) {
   std::vector<Step> steps;
-  for (const runtime::Step& step : plan.steps()) {
+  for (const runtime::PlanStep& step : plan.steps()) {
     const std::string_view arithmetic = runtime::text_of(step.arithmetic);
     steps.push_back({step.name, step.op, step.kernel,
                      std::string(arithmetic.substr(0, arithmetic.find(':'))), step.reason});
@@ -180,12 +180,12 @@ Measurement measure(const Model& model, const MeasureOptions& options) {
         const UseThreadSettings use(settings_for(options.resources));
         std::optional<accel::Accelerator> hardware;
         if (!options.accelerator.empty()) hardware = accelerator_of(options.accelerator);
-        halftone::MeasureOptions how;
+        halftone::TimingSettings how;
         how.batch = options.batch;
         how.min_seconds = options.seconds;
         how.execution = execution_options(options.execution);
         how.progress = sink_of(options.progress, raised);
-        halftone::Measurement found = halftone::measure(Internals::network(model), how);
+        halftone::MeasuredPlan found = halftone::measure(Internals::network(model), how);
         Measurement result;
         result.batch = found.profile.batch;
         result.runs = found.profile.runs;

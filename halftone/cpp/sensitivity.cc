@@ -25,7 +25,7 @@ SensitivitySettings settings_of(const Options& options, CallerException& raised)
   settings.recipe = recipe_of(options.recipe);
   if (!options.choices.empty()) settings.choices = compress::choices_named(options.choices);
   settings.state = options.state;
-  compress::SensitivityOptions& how = settings.options;
+  compress::MeasureSettings& how = settings.options;
   if (!options.loss.empty()) how.loss = compress::loss_named(options.loss);
   if (options.test_data) how.evaluation = &Internals::dataset(*options.test_data);
   how.fit = {options.seed, sink_of(options.progress, raised), spmd::Devices::for_threads(),

@@ -46,7 +46,7 @@ class DenseSource : public SampleSource {
 
 class FunctionSource : public SampleSource {
  public:
-  FunctionSource(SampleFunction function, std::size_t sample_elements, double scale)
+  FunctionSource(SampleReader function, std::size_t sample_elements, double scale)
       : function_(std::move(function)), sample_elements_(sample_elements), scale_(scale) {}
 
   void read_floats(std::size_t first, std::size_t count, std::span<float> dst) const override {
@@ -69,7 +69,7 @@ class FunctionSource : public SampleSource {
     return bytes;
   }
 
-  SampleFunction function_;
+  SampleReader function_;
   std::size_t sample_elements_;
   double scale_;
   mutable std::mutex mutex_;  ///< held while the function runs
@@ -93,13 +93,13 @@ void to_scaled_floats(Scalar type, std::span<const std::byte> src, double scale,
 }
 
 Dataset dataset_from_functions(const std::string& name, std::size_t num_samples,
-                               std::vector<SampleFunction> functions,
+                               std::vector<SampleReader> functions,
                                std::vector<std::int64_t> labels, const DatasetOptions& options) {
   check_options(options);
   if (functions.empty()) fail(ErrorKind::kUsage, name + ": expected a function, found none");
   std::size_t num_named = 0;
   std::vector<DatasetInput> inputs;
-  for (SampleFunction& function : functions) {
+  for (SampleReader& function : functions) {
     if (!function.read) fail(ErrorKind::kUsage, name + ": expected a function, found an empty one");
     DatasetInput input;
     input.is_named = !function.input.empty();

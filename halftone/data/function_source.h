@@ -32,7 +32,7 @@ void to_scaled_floats(Scalar type, std::span<const std::byte> src, double scale,
                       std::span<float> dst);
 
 /// The samples of a network input.
-struct SampleFunction {
+struct SampleReader {
   std::string input{};               ///< the name of the network input; empty: inputs are in order
   std::vector<std::size_t> extents;  ///< of one sample
   Scalar type = Scalar::kFloat32;    ///< of its elements
@@ -45,7 +45,7 @@ struct SampleFunction {
 /// @param labels  one per sample, or none
 /// @throws Error kUsage if there is no function, one is empty, or only some are named; as Dataset()
 Dataset dataset_from_functions(const std::string& name, std::size_t num_samples,
-                               std::vector<SampleFunction> functions,
+                               std::vector<SampleReader> functions,
                                std::vector<std::int64_t> labels,
                                const DatasetOptions& options = {});
 

@@ -14,8 +14,8 @@ using testing::ElementsAre;
 
 /// Sample i has the elements 2 i and 2 i + 1, as T.
 template <typename T>
-SampleFunction counting(Scalar type) {
-  SampleFunction function;
+SampleReader counting(Scalar type) {
+  SampleReader function;
   function.extents = {2};
   function.type = type;
   function.read = [](std::size_t first, std::size_t count, void* elements) {
@@ -63,8 +63,8 @@ TEST(SamplesOfFunctions, AreCheckedBeforeTheyAreRead) {
   expect_error(ErrorKind::kUsage, "f: expected a function, found none",
                [] { (void)dataset_from_functions("f", 1, {}, {}); });
   expect_error(ErrorKind::kUsage, "f: expected a function, found an empty one",
-               [] { (void)dataset_from_functions("f", 1, {SampleFunction{}}, {}); });
-  SampleFunction named = counting<float>(Scalar::kFloat32);
+               [] { (void)dataset_from_functions("f", 1, {SampleReader{}}, {}); });
+  SampleReader named = counting<float>(Scalar::kFloat32);
   named.input = "a";
   expect_error(ErrorKind::kUsage, "expected a name for every input or for none", [&] {
     (void)dataset_from_functions("f", 1, {named, counting<float>(Scalar::kFloat32)}, {});
@@ -72,7 +72,7 @@ TEST(SamplesOfFunctions, AreCheckedBeforeTheyAreRead) {
   expect_error(ErrorKind::kFormat, "expected samples, found none", [] {
     (void)dataset_from_functions("f", 0, {counting<float>(Scalar::kFloat32)}, {});
   });
-  SampleFunction breaks = counting<float>(Scalar::kFloat32);
+  SampleReader breaks = counting<float>(Scalar::kFloat32);
   breaks.read = [](std::size_t, std::size_t, void*) { throw std::out_of_range("mine"); };
   std::vector<float> values(2);
   EXPECT_THROW(dataset_from_functions("f", 1, {breaks}, {}).read(0, 0, 1, values),

@@ -49,7 +49,7 @@ Launch place_heads(Programs& programs, const PlacedHeads& from, const CachePair&
                    const TokenRows& rows, const Buffer& queries) {
   const CacheShape& keys = caches.keys.shape;
   const CacheShape& values = caches.values.shape;
-  std::vector<Argument> arguments;
+  std::vector<KernelArgument> arguments;
   for (const RowsWithin* each : {&from.queries.rows, &from.keys.rows, &from.values}) {
     arguments.emplace_back(each->buffer);
     arguments.emplace_back(number(each->begin));

@@ -183,7 +183,7 @@ class CudaReplay final : public Replay {
   cuda::Executable* executable_ = nullptr;
 };
 
-class CudaDevice final : public Device {
+class CudaDevice final : public GpuDevice {
  public:
   explicit CudaDevice(DeviceInfo info) : info_(std::move(info)) {
     check_cuda(info_, "device", driver().device(&device_, info_.index));
@@ -246,7 +246,7 @@ class CudaDevice final : public Device {
     std::vector<cuda::Address> values(what.arguments.size());
     std::vector<void*> pointers(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const Argument& each = what.arguments[i];
+      const KernelArgument& each = what.arguments[i];
       values[i] = each.buffer == nullptr ? each.bits : address_of(*each.buffer);
       pointers[i] = &values[i];  // a number is in the low half
     }
@@ -305,7 +305,7 @@ DeviceList list_cuda_devices() {
   return list;
 }
 
-std::unique_ptr<Device> open_cuda_device(const DeviceInfo& info) {
+std::unique_ptr<GpuDevice> open_cuda_device(const DeviceInfo& info) {
   return std::make_unique<CudaDevice>(info);
 }
 

@@ -48,7 +48,7 @@ DeviceList list_devices(Api api) {
   return api == Api::kCuda ? list_cuda_devices() : list_opencl_devices();
 }
 
-std::unique_ptr<Device> open_device(std::string_view id) {
+std::unique_ptr<GpuDevice> open_device(std::string_view id) {
   const DeviceName name = parse_name(id);
   const DeviceList list = list_devices(name.api);
   const auto found = std::ranges::find_if(list.devices, [&](const DeviceInfo& info) {

@@ -49,10 +49,10 @@ class Buffer {
 };
 
 /// An argument of a kernel: a buffer, or a number of four bytes.
-struct Argument {
-  Argument(const Buffer& memory) : buffer(&memory) {}  // NOLINT(google-explicit-constructor)
-  Argument(std::uint32_t number) : bits(number) {}     // NOLINT(google-explicit-constructor)
-  Argument(float number)                               // NOLINT(google-explicit-constructor)
+struct KernelArgument {
+  KernelArgument(const Buffer& memory) : buffer(&memory) {}  // NOLINT(google-explicit-constructor)
+  KernelArgument(std::uint32_t number) : bits(number) {}     // NOLINT(google-explicit-constructor)
+  KernelArgument(float number)                               // NOLINT(google-explicit-constructor)
       : bits(std::bit_cast<std::uint32_t>(number)) {}
 
   const Buffer* buffer = nullptr;  ///< null: a number
@@ -79,7 +79,7 @@ class Kernel {
 struct Launch {
   Kernel* kernel = nullptr;
   Grid grid{};
-  std::vector<Argument> arguments{};
+  std::vector<KernelArgument> arguments{};
 };
 
 /// Launches that a device repeats as they are, one after another. Its kernels and buffers must
@@ -121,12 +121,12 @@ class Event {
 /// A device with one queue: what is asked for first is done first. One thread at a time may use it.
 /// All functions throw Error kDevice, "opencl:0: ...: ...", if the driver reports an error, such as
 /// too little memory or a device that was lost. Errors of a launch may come with a later call.
-class Device {
+class GpuDevice {
  public:
-  Device() = default;
-  virtual ~Device() = default;
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
+  GpuDevice() = default;
+  virtual ~GpuDevice() = default;
+  GpuDevice(const GpuDevice&) = delete;
+  GpuDevice& operator=(const GpuDevice&) = delete;
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
   /// Memory that holds anything.
@@ -162,6 +162,6 @@ DeviceList list_devices(Api api);
 
 /// @param id  "opencl", "opencl:1", "cuda", "cuda:0"; without a number the first that can be used
 /// @throws Error kUsage for another text; kDevice if there is no such device, with what is missing
-std::unique_ptr<Device> open_device(std::string_view id);
+std::unique_ptr<GpuDevice> open_device(std::string_view id);
 
 }  // namespace halftone::gpu

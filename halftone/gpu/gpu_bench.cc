@@ -15,7 +15,7 @@ namespace halftone::gpu {
 namespace {
 
 struct Bench {
-  std::unique_ptr<Device> device;
+  std::unique_ptr<GpuDevice> device;
   std::unique_ptr<Programs> programs;
 };
 
@@ -32,7 +32,7 @@ Bench& bench() {
 /// Repeats a launch, ten at a time.
 void measure(benchmark::State& state, const Launch& launch) {
   constexpr int kRepeats = 10;
-  Device& device = *bench().device;
+  GpuDevice& device = *bench().device;
   device.launch(launch);
   device.finish();
   for (auto _ : state) {

@@ -133,7 +133,7 @@ bool GroupMatrix::can_join(const kernels::PackedGroups& a, const kernels::Packed
 
 GroupMatrix::GroupMatrix(Programs& programs, std::span<const kernels::PackedGroups> parts)
     : programs_(&programs), extents_(parts[0].extents()) {
-  Device& device = programs.device();
+  GpuDevice& device = programs.device();
   const kernels::PackedGroups& first = parts[0];
   std::size_t strips = 0;
   std::size_t bytes = 0;
@@ -162,7 +162,7 @@ GroupMatrix::GroupMatrix(Programs& programs, std::span<const kernels::PackedGrou
 
 GroupInputs::GroupInputs(Programs& programs, std::size_t rows, const kernels::GroupExtents& extents)
     : rows_(rows), extents_(extents) {
-  Device& device = programs.device();
+  GpuDevice& device = programs.device();
   codes_ = device.allocate(rows * extents.padded_cols());
   const std::size_t piece_bytes = rows * extents.num_pieces() * sizeof(float);
   scales_ = device.allocate(piece_bytes);
@@ -194,7 +194,7 @@ class ProductLaunch {
     add(encoded != nullptr ? encoded->sums() : *x.floats_);
     add(number(w.extents_.cols));
   }
-  void add(Argument argument) { launch_.arguments.push_back(argument); }
+  void add(KernelArgument argument) { launch_.arguments.push_back(argument); }
   /// Where the outputs go, and what kernels know of the weights.
   void add_output(const Buffer& y, std::size_t outputs) {
     add(y);

@@ -37,7 +37,7 @@ inline constexpr std::size_t kManyRows = 8;
 /// neighbouring words, so the threads of neighbouring rows read neighbouring words.
 class GroupMatrix {
  public:
-  /// @throws Error kUnsupported beyond 2^32 outputs, bytes of a strip or inputs; as Device
+  /// @throws Error kUnsupported beyond 2^32 outputs, bytes of a strip or inputs; as GpuDevice
   GroupMatrix(Programs& programs, const kernels::PackedGroups& weights)
       : GroupMatrix(programs, std::span(&weights, 1)) {}
   /// The rows of several matrices, one behind the other, each from a multiple of 64 on.
@@ -78,7 +78,7 @@ class GroupMatrix {
 /// part is a matrix: codes [rows, padded_cols], others [rows, num_pieces].
 class GroupInputs {
  public:
-  /// @throws Error as Device
+  /// @throws Error as GpuDevice
   GroupInputs(Programs& programs, std::size_t rows, const kernels::GroupExtents& extents);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }

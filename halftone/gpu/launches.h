@@ -35,28 +35,28 @@ inline bool has_threads(const Launch& launch) { return launch.grid.x != 0 && lau
 class LaunchList final : public Replay {
  public:
   /// @param device  must outlive this
-  LaunchList(Device& device, std::span<const Launch> launches)
+  LaunchList(GpuDevice& device, std::span<const Launch> launches)
       : device_(device), launches_(launches.begin(), launches.end()) {}
   void run() override {
     for (const Launch& each : launches_) device_.launch(each);
   }
 
  private:
-  Device& device_;
+  GpuDevice& device_;
   std::vector<Launch> launches_;
 };
 
-/// Memory of a device with these elements. @throws Error as Device
+/// Memory of a device with these elements. @throws Error as GpuDevice
 template <typename T>
-std::unique_ptr<Buffer> upload(Device& device, std::span<const T> elements) {
+std::unique_ptr<Buffer> upload(GpuDevice& device, std::span<const T> elements) {
   std::unique_ptr<Buffer> buffer = device.allocate(elements.size_bytes());
   device.write(*buffer, 0, std::as_bytes(elements));
   return buffer;
 }
 
-/// Elements of memory of a device, from its start. Waits for the queue. @throws Error as Device
+/// Elements of memory of a device, from its start. Waits for the queue. @throws Error as GpuDevice
 template <typename T>
-std::vector<T> download(Device& device, const Buffer& buffer, std::size_t count) {
+std::vector<T> download(GpuDevice& device, const Buffer& buffer, std::size_t count) {
   std::vector<T> elements(count);
   device.read(buffer, 0, std::as_writable_bytes(std::span(elements)));
   return elements;

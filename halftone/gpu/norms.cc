@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t kNormThreads = 256;
 
 /// The arguments that both kernels have.
-std::vector<Argument> norm_arguments(const NormShape& shape, const Buffer& x, const Buffer& y,
-                                     const Tails& tails) {
-  std::vector<Argument> arguments = {x, y, number(shape.cols), shape.epsilon};
+std::vector<KernelArgument> norm_arguments(const NormShape& shape, const Buffer& x, const Buffer& y,
+                                           const Tails& tails) {
+  std::vector<KernelArgument> arguments = {x, y, number(shape.cols), shape.epsilon};
   add_tails(arguments, tails, x);
   return arguments;
 }

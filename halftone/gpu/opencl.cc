@@ -154,9 +154,9 @@ struct OpenClKernel final : Kernel {
   OpenClKernel(const OpenClKernel&) = delete;
   OpenClKernel& operator=(const OpenClKernel&) = delete;
 
-  void set_arguments(const DeviceInfo& info, std::span<const Argument> arguments) const {
+  void set_arguments(const DeviceInfo& info, std::span<const KernelArgument> arguments) const {
     std::uint32_t index = 0;
-    for (const Argument& each : arguments) {
+    for (const KernelArgument& each : arguments) {
       opencl::Memory* memory = each.buffer == nullptr ? nullptr : memory_of(*each.buffer);
       const void* from = &each.bits;
       if (memory != nullptr) from = &memory;
@@ -255,7 +255,7 @@ class OpenClEvent final : public Event {
   opencl::EventId* id_;
 };
 
-class OpenClDevice final : public Device {
+class OpenClDevice final : public GpuDevice {
  public:
   OpenClDevice(DeviceInfo info, opencl::DeviceId* device)
       : info_(std::move(info)), device_(device) {
@@ -380,7 +380,7 @@ DeviceList list_opencl_devices() {
   return list;
 }
 
-std::unique_ptr<Device> open_opencl_device(const DeviceInfo& info) {
+std::unique_ptr<GpuDevice> open_opencl_device(const DeviceInfo& info) {
   return std::make_unique<OpenClDevice>(
       info, find_devices().at(static_cast<std::size_t>(info.index)).device);
 }

@@ -7,7 +7,7 @@
 namespace halftone::gpu {
 
 DeviceList list_opencl_devices();
-/// @throws Error as Device
-std::unique_ptr<Device> open_opencl_device(const DeviceInfo& info);
+/// @throws Error as GpuDevice
+std::unique_ptr<GpuDevice> open_opencl_device(const DeviceInfo& info);
 
 }  // namespace halftone::gpu

@@ -21,13 +21,13 @@ class Programs {
  public:
   /// @param device  must outlive this
   /// @param cache   a folder, or empty: none
-  explicit Programs(Device& device, std::filesystem::path cache = default_kernel_cache())
+  explicit Programs(GpuDevice& device, std::filesystem::path cache = default_kernel_cache())
       : device_(device), cache_(std::move(cache)) {}
 
-  [[nodiscard]] Device& device() const { return device_; }
+  [[nodiscard]] GpuDevice& device() const { return device_; }
   /// Texts compiled so far, without those read from files.
   [[nodiscard]] std::size_t num_compiled() const { return num_compiled_; }
-  /// A kernel of a text. @throws Error as Device::compile() and Program::kernel()
+  /// A kernel of a text. @throws Error as GpuDevice::compile() and Program::kernel()
   Kernel& kernel(const std::string& text, const std::string& name);
 
  private:
@@ -37,7 +37,7 @@ class Programs {
   };
   std::unique_ptr<Program> read_or_compile(const std::string& text);
 
-  Device& device_;
+  GpuDevice& device_;
   std::filesystem::path cache_;
   std::map<std::string, Entry> entries_;  ///< by text
   std::size_t num_compiled_ = 0;

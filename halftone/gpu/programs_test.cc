@@ -19,7 +19,7 @@ class ProgramsOnDevice : public WithFolder {
     if (!why_no_device().empty()) GTEST_SKIP() << "no device: " << why_no_device();
     device = open_device(test_device_name());
   }
-  std::unique_ptr<Device> device;
+  std::unique_ptr<GpuDevice> device;
 };
 
 std::string text() { return "// of a test\n" + norm_text(false); }

@@ -11,7 +11,7 @@ std::string function_macro(Function f) {
   return std::string("#define FUNCTION ") + kNames[static_cast<std::size_t>(f)] + "\n";
 }
 
-void add_tails(std::vector<Argument>& arguments, const Tails& tails, const Buffer& unused) {
+void add_tails(std::vector<KernelArgument>& arguments, const Tails& tails, const Buffer& unused) {
   for (std::size_t i = 0; i < kMaxTails; ++i) {
     const Tail tail = i < tails.size() ? tails[i] : Tail{};
     const bool is_there = tail.operand != nullptr;

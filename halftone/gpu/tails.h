@@ -29,6 +29,6 @@ inline Function function_of(const Tails& tails) {
   return tails.empty() ? Function::kNone : tails[0].f;
 }
 /// Appends the arguments TAIL_PARAMETERS. @param unused  any buffer
-void add_tails(std::vector<Argument>& arguments, const Tails& tails, const Buffer& unused);
+void add_tails(std::vector<KernelArgument>& arguments, const Tails& tails, const Buffer& unused);
 
 }  // namespace halftone::gpu

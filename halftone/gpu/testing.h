@@ -58,7 +58,7 @@ class OnDevice : public testing::Test {
     return on_device(std::vector<std::uint32_t>(count, 0xFFFFFFFF));
   }
 
-  inline static std::unique_ptr<Device> device{};
+  inline static std::unique_ptr<GpuDevice> device{};
   inline static std::unique_ptr<Programs> programs{};
 };
 

@@ -71,7 +71,7 @@ class Places {
   std::vector<std::size_t> indices_;  ///< empty if they are 0, 1, ...
 };
 
-Step unary_step(const StepContext& context, const ir::Unary& op) {
+TapeStep unary_step(const StepContext& context, const ir::Unary& op) {
   const ir::Activation activation = op.activation;
   derivative(activation, 0.5F);  // rejects unknown functions
   const auto x = context.inputs[0];
@@ -81,7 +81,7 @@ Step unary_step(const StepContext& context, const ir::Unary& op) {
   return {[=] { apply_to(activation, x, y); }, [=] { add_slopes(activation, x, dy, dx); }};
 }
 
-Step binary_step(const StepContext& context, const ir::Binary& op) {
+TapeStep binary_step(const StepContext& context, const ir::Binary& op) {
   derivative(op.activation, 0.5F);
   const ir::BinaryTraits& function = ir::traits_of(op.kind);  // a kind with float32 results
   const Places at_a(context.input_shape(0), context.output_shape());
@@ -109,7 +109,7 @@ Step binary_step(const StepContext& context, const ir::Binary& op) {
           }};
 }
 
-Step where_step(const StepContext& context, const ir::Where& /*op*/) {
+TapeStep where_step(const StepContext& context, const ir::Where& /*op*/) {
   std::vector<Places> at;
   for (std::size_t i = 0; i < 3; ++i) {
     at.emplace_back(context.input_shape(i), context.output_shape());

@@ -104,7 +104,7 @@ class ExpertStep {
   std::vector<std::vector<std::size_t>> pairs_of_;  ///< each expert, in their order
 };
 
-Step expert_step(const StepContext& context, const ir::ExpertProduct& op) {
+TapeStep expert_step(const StepContext& context, const ir::ExpertProduct& op) {
   // Rejects unknown functions.
   if (!context.output_gradient.empty()) derivative(op.activation, 0.5F);
   const auto step = std::make_shared<ExpertStep>(context, op);

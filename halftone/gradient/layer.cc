@@ -109,7 +109,7 @@ class LayerStep {
 };
 
 template <typename Layer>
-Step layer_step(const StepContext& context, const Layer& op) {
+TapeStep layer_step(const StepContext& context, const Layer& op) {
   // Rejects unknown functions.
   if (!context.output_gradient.empty()) derivative(op.activation, 0.5F);
   const auto step = std::make_shared<LayerStep>(context, op.activation);

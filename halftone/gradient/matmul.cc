@@ -69,7 +69,7 @@ void matmul_back(const StepContext& context, const Operand& a, const Operand& b,
   }
 }
 
-Step matmul_step(const StepContext& context, const ir::MatMul& op) {
+TapeStep matmul_step(const StepContext& context, const ir::MatMul& op) {
   Operand a = operand(context.input_shape(0), op.transpose_a, true);
   Operand b = operand(context.input_shape(1), op.transpose_b, false);
   const ir::Shape batch = ir::broadcast(a.leading, b.leading);

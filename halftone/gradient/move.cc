@@ -59,7 +59,7 @@ std::vector<Source> sources_of(const StepContext& context) {
 
 }  // namespace
 
-Step move_step(const StepContext& context) {
+TapeStep move_step(const StepContext& context) {
   // Shared by both directions; found again in each run if indices or lengths may change.
   const bool is_fixed = std::ranges::all_of(context.node.inputs, [&](ir::ValueId id) {
     const ir::Value& value = context.graph.value(id);

@@ -30,7 +30,7 @@ std::vector<float> group_means(std::span<const std::size_t> group, std::size_t n
   return means;
 }
 
-Step softmax_step(const StepContext& context, const ir::Softmax& op) {
+TapeStep softmax_step(const StepContext& context, const ir::Softmax& op) {
   const ir::AxisView axis = ir::axis_view(context.output_shape(), op.axis);
   const auto dx = context.input_gradients[0];
   const auto y = context.output;
@@ -52,7 +52,7 @@ Step softmax_step(const StepContext& context, const ir::Softmax& op) {
           }};
 }
 
-Step normalize_step(const StepContext& context, const ir::Normalize& op) {
+TapeStep normalize_step(const StepContext& context, const ir::Normalize& op) {
   ir::Shape kept = context.input_shape(0);
   for (const std::size_t axis : op.axes) kept[axis] = 1;
   const std::size_t num_groups = kept.element_count();

@@ -103,7 +103,7 @@ class Pooling {
   std::vector<std::size_t> source_;  ///< the input element of each maximum
 };
 
-Step pool_step(const StepContext& context, const ir::Pool& op) {
+TapeStep pool_step(const StepContext& context, const ir::Pool& op) {
   if (op.kind == ir::PoolKind::kAverage && (op.count_padding || op.round_up)) {
     fail_gradient(describe(context.node));
   }

@@ -365,7 +365,7 @@ class RecurrentStep {
   Floats factor_gradients_;
 };
 
-Step recurrent_step(const StepContext& context, const ir::Recurrent& op) {
+TapeStep recurrent_step(const StepContext& context, const ir::Recurrent& op) {
   const auto step = std::make_shared<RecurrentStep>(context, op);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }

@@ -38,7 +38,7 @@ float slope(ir::ReduceKind kind, float x, float y, float count) {
   return 0;
 }
 
-Step reduce_step(const StepContext& context, const ir::Reduce& op) {
+TapeStep reduce_step(const StepContext& context, const ir::Reduce& op) {
   if (!has_slope(op.kind)) fail_gradient(describe(context.node));
   ir::Shape kept = context.input_shape(0);
   for (const std::size_t axis : op.axes) kept[axis] = 1;
@@ -57,7 +57,7 @@ Step reduce_step(const StepContext& context, const ir::Reduce& op) {
 
 /// Each element adds to the sums behind it, so it collects their gradients: the sums of the other
 /// direction.
-Step cum_sum_step(const StepContext& context, const ir::CumSum& op) {
+TapeStep cum_sum_step(const StepContext& context, const ir::CumSum& op) {
   const ir::CumSum opposite{op.axis, op.exclusive, !op.reverse};
   const ir::Shape shape = context.output_shape();
   const auto dx = context.input_gradients[0];

@@ -194,7 +194,7 @@ class AttentionStep {
   std::vector<float> caps_;
 };
 
-Step attention_step(const StepContext& context, const ir::Attention& op) {
+TapeStep attention_step(const StepContext& context, const ir::Attention& op) {
   const bool has_states = context.inputs.size() > ir::Attention::kSlots &&
                           context.node.inputs[ir::Attention::kSlots] != ir::kAbsent;
   if (has_states) fail_gradient(describe(context.node) + " with states");
@@ -228,7 +228,7 @@ void for_each_pair(const StepContext& context, const ir::Rotary& op, Visit&& vis
 }
 
 /// Turns gradients back; those of numbers from `dims` on stay.
-Step rotary_step(const StepContext& context, const ir::Rotary& op) {
+TapeStep rotary_step(const StepContext& context, const ir::Rotary& op) {
   const auto backward = [context, op] {
     const std::span<const float> dy = context.output_gradient;
     const std::span<const float> x = context.inputs[0];

@@ -45,7 +45,7 @@ std::vector<std::size_t> broadcast_indices(const ir::Shape& operand, const ir::S
   return indices;
 }
 
-Step definition_step(const StepContext& context) {
+TapeStep definition_step(const StepContext& context) {
   return {[context] {
             std::vector<ir::Tensor> inputs;
             std::vector<const ir::Tensor*> pointers(context.inputs.size(), nullptr);
@@ -67,7 +67,7 @@ bool has_step(const ir::Operator& op) {
          ir::activation_encoding(op) != nullptr;
 }
 
-Step make_step(const StepContext& context) {
+TapeStep make_step(const StepContext& context) {
   const ir::Operator& op = context.node.op;
   const ir::ElementType element = context.graph.value(context.node.output).type.encoding.element;
   if (element != ir::ElementType::kFloat32) return definition_step(context);

@@ -38,19 +38,19 @@ void add_slopes(const ir::Activation& f, std::span<const float> x, std::span<con
 ir::Tensor typed_input(const StepContext& context, std::size_t i);
 
 /// Computes the output with the reference implementation; has no gradient.
-Step definition_step(const StepContext& context);
+TapeStep definition_step(const StepContext& context);
 
 /// An Encode whose levels are learned.
-Step encode_step(const StepContext& context);
+TapeStep encode_step(const StepContext& context);
 /// An operator that copies elements: see ir::copies_elements().
-Step move_step(const StepContext& context);
+TapeStep move_step(const StepContext& context);
 
-using StepMaker = Step (*)(const StepContext& context);
+using StepMaker = TapeStep (*)(const StepContext& context);
 using StepEntry = ir::OperatorEntry<StepMaker>;
 
 /// The entry of an operator in the table of its family.
 /// @tparam make  throws Error kUnsupported if it rejects the attributes
-template <typename Op, Step (*make)(const StepContext& context, const Op& op)>
+template <typename Op, TapeStep (*make)(const StepContext& context, const Op& op)>
 constexpr StepEntry step_entry() {
   return {ir::operator_index<Op>(),
           [](const StepContext& context) { return make(context, std::get<Op>(context.node.op)); }};

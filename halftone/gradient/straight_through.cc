@@ -40,7 +40,7 @@ void StraightThrough::pass_back(std::span<const float> x, std::span<const float>
   }
 }
 
-Step encode_step(const StepContext& context) {
+TapeStep encode_step(const StepContext& context) {
   const auto x = context.inputs[0];
   const auto codes = std::make_shared<StraightThrough>(*context.levels, x.size());
   return {[x, codes, y = context.output, drop = context.drop] { codes->encode(x, y, *drop); },
@@ -50,7 +50,7 @@ Step encode_step(const StepContext& context) {
 
 namespace {
 
-Step make_rounding(const StepContext& context, const ir::FakeQuantize& /*op*/) {
+TapeStep make_rounding(const StepContext& context, const ir::FakeQuantize& /*op*/) {
   return {definition_step(context).forward,
           [dx = context.input_gradients[0], dy = context.output_gradient] {
             for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += dy[i];

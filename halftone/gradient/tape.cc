@@ -77,7 +77,7 @@ std::span<float> Tape::gradient(ir::ValueId id) { return gradients_.at(id); }
 
 void Tape::forward(const DropOptions& drop) {
   drop_ = drop;
-  for (const Step& step : steps_) step.forward();
+  for (const TapeStep& step : steps_) step.forward();
 }
 
 void Tape::backward(ir::ValueId output) {

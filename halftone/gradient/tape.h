@@ -17,7 +17,7 @@ namespace halftone::gradient {
 std::vector<float> tape_elements(const ir::Constant& constant);
 
 /// The work of a node: computes its output, and adds to the gradients of its inputs.
-struct Step {
+struct TapeStep {
   std::function<void()> forward;
   std::function<void()> backward;
 };
@@ -82,7 +82,7 @@ class Tape {
   std::map<ir::ValueId, std::span<const float>> data_;
   std::map<ir::ValueId, std::vector<float>> gradients_;  ///< only where one is wanted
   std::map<ir::ValueId, std::vector<double>> level_gradients_;
-  std::vector<Step> steps_;
+  std::vector<TapeStep> steps_;
   DropOptions drop_;
 };
 
@@ -91,7 +91,7 @@ bool has_step(const ir::Operator& op);
 
 /// Creates the step of a node.
 /// @throws Error kUnsupported "node 'NAME' (OPERATOR) has no gradient"
-Step make_step(const StepContext& context);
+TapeStep make_step(const StepContext& context);
 
 /// The derivative of an activation function, one-sided where it has a kink.
 /// @throws Error kUnsupported for unknown functions

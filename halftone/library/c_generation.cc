@@ -94,10 +94,10 @@ std::vector<lm::Message> messages_of(const halftone_message* messages, size_t nu
   return result;
 }
 
-TextEvaluationOptions evaluation_options(const halftone_evaluate_options& options,
-                                         std::size_t context) {
+TextEvaluationSettings evaluation_options(const halftone_evaluate_options& options,
+                                          std::size_t context) {
   constexpr std::size_t kUsualWindow = 512;
-  TextEvaluationOptions how;
+  TextEvaluationSettings how;
   how.windows.context = options.window == 0 ? std::min(kUsualWindow, context) : options.window;
   how.windows.stride = options.stride;
   how.windows.limit = options.max_windows;
@@ -139,7 +139,7 @@ halftone_status halftone_language_model_generate(halftone_language_model* model,
   return guarded([&] {
     const halftone_generate_options mine = known(options, "options");
     const v0::GenerateOptions generate = generate_options(mine, v0::GenerateOptions{}.max_tokens);
-    generate_into(model, result, [&](LanguageModel& language) {
+    generate_into(model, result, [&](TextModel& language) {
       if (prompt == nullptr)
         return generate_from_tokens(language, std::nullopt, generate, on_token_of(mine));
       return generate_text(language, prompt, generate, on_token_of(mine));
@@ -154,14 +154,14 @@ void answer_into(halftone_language_model* model, const lm::ChatRequest& request,
   const halftone_generate_options mine = known(options, "options");
   v0::AnswerOptions how{.generate = generate_options(mine, 0), .forgets = mine.forgets != 0};
   if (mine.chat_template != nullptr) how.chat_template = mine.chat_template;
-  generate_into(model, result, [&](LanguageModel& language) {
+  generate_into(model, result, [&](TextModel& language) {
     return answer(language, request, how, on_token_of(mine));
   });
 }
 
 void give_prompt(const halftone_language_model* model, const lm::ChatRequest& request,
                  const char* chat_template, halftone_text* text) {
-  const LanguageModel& language = required(model, "model").state->model;
+  const TextModel& language = required(model, "model").state->model;
   give_text(chat_prompt(language, request, chat_template == nullptr ? "" : chat_template), text);
 }
 

@@ -31,7 +31,7 @@ std::unique_ptr<Language> open_language(const halftone_context* context, const c
                                         const OpenOptions& options) {
   std::shared_ptr<const Context> state = required(context, "context").state;
   const UseThreadSettings use(state->settings);
-  LanguageModel model = LanguageModel::open(&required(path, "path"), options);
+  TextModel model = TextModel::open(&required(path, "path"), options);
   return std::make_unique<Language>(std::move(state), std::move(model));
 }
 
@@ -148,7 +148,7 @@ halftone_status halftone_language_model_tokenize(const halftone_language_model* 
                                                  const halftone_tokenize_options* options,
                                                  halftone_tokens* tokens) noexcept {
   return guarded([&] {
-    const LanguageModel& language = required(model, "model").state->model;
+    const TextModel& language = required(model, "model").state->model;
     const std::string_view source(&required(text, "text"));
     halftone_tokens& result = required(tokens, "tokens");
     const halftone_tokenize_options mine = known(options, "options");
@@ -162,7 +162,7 @@ halftone_status halftone_language_model_detokenize(const halftone_language_model
                                                    const int32_t* tokens, size_t num_tokens,
                                                    halftone_text* text) noexcept {
   return guarded([&] {
-    const LanguageModel& language = required(model, "model").state->model;
+    const TextModel& language = required(model, "model").state->model;
     give_text(language.detokenize(tokens_of(tokens, num_tokens)), text);
   });
 }

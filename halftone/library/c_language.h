@@ -18,11 +18,11 @@
 namespace halftone::library {
 
 struct Language {
-  Language(std::shared_ptr<const Context> the_context, LanguageModel the_model)
+  Language(std::shared_ptr<const Context> the_context, TextModel the_model)
       : context(std::move(the_context)), model(std::move(the_model)) {}
 
   std::shared_ptr<const Context> context;
-  LanguageModel model;
+  TextModel model;
   lm::Generation last{};  ///< to which results point
   std::atomic<bool> used{false};
 };

@@ -59,8 +59,8 @@ halftone_model* make_model(const halftone_context* context,
     ir::Graph graph = prepared(std::move(network), Purpose::kRun);
     const Ports inputs(graph, graph.untied(graph.inputs()));
     const Ports outputs(graph, graph.untied(graph.outputs()));
-    return give(halftone_model{
-        std::make_shared<const Model>(Model{std::move(state), std::move(graph), inputs, outputs})});
+    return give(halftone_model{std::make_shared<const ModelState>(
+        ModelState{std::move(state), std::move(graph), inputs, outputs})});
   });
 }
 

@@ -33,7 +33,7 @@ class Ports {
   std::vector<TensorPort> ports_;
 };
 
-struct Model {
+struct ModelState {
   std::shared_ptr<const Context> context;
   ir::Graph graph;  ///< simplified, to run
   Ports inputs;
@@ -43,5 +43,5 @@ struct Model {
 }  // namespace halftone::library
 
 struct halftone_model {
-  std::shared_ptr<const halftone::library::Model> state;
+  std::shared_ptr<const halftone::library::ModelState> state;
 };

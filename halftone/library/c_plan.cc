@@ -13,7 +13,8 @@ namespace {
 
 /// @throws Error kUsage if an option is out of range; kMemory beyond the limit of the context; else
 ///         as runtime::make_plan()
-std::shared_ptr<const Plan> make_plan(const Model& model, const halftone_plan_options& options) {
+std::shared_ptr<const Plan> make_plan(const ModelState& model,
+                                      const halftone_plan_options& options) {
   ThreadSettings settings = model.context->settings;
   if (options.threads < 0 || options.threads > settings.threads) {
     fail(ErrorKind::kUsage, "threads: expected 0 to " + std::to_string(settings.threads) +
@@ -26,7 +27,7 @@ std::shared_ptr<const Plan> make_plan(const Model& model, const halftone_plan_op
   }
   if (options.threads != 0) settings.threads = options.threads;
   const UseThreadSettings use(settings);
-  runtime::PlanOptions how;
+  runtime::PlanSettings how;
   const auto batch = options.batch == 0 ? std::nullopt : std::optional(options.batch);
   how.batch = batch_of(model.graph, batch);
   how.threads = settings.threads;
@@ -43,7 +44,7 @@ std::shared_ptr<const Plan> make_plan(const Model& model, const halftone_plan_op
   const Ports inputs(plan->graph(), plan->inputs());
   const Ports outputs(plan->graph(), plan->outputs());
   std::vector<std::string> arithmetics;
-  for (const runtime::Step& step : plan->steps()) {
+  for (const runtime::PlanStep& step : plan->steps()) {
     const std::string_view text = runtime::text_of(step.arithmetic);
     arithmetics.emplace_back(text.substr(0, text.find(':')));
   }
@@ -62,7 +63,7 @@ halftone_status halftone_plan_create(const halftone_model* model,
                                      halftone_plan** plan) noexcept {
   return guarded([&] {
     halftone_plan*& result = required(plan, "plan");
-    const Model& state = *required(model, "model").state;
+    const ModelState& state = *required(model, "model").state;
     result = give(halftone_plan{library::make_plan(state, known(options, "options"))});
   });
 }
@@ -110,7 +111,7 @@ halftone_status halftone_plan_step(const halftone_plan* plan, size_t index,
       fail(ErrorKind::kUsage, "step: expected an index below " + std::to_string(steps.size()) +
                                   ", found " + std::to_string(index));
     }
-    const runtime::Step& step = steps[index];
+    const runtime::PlanStep& step = steps[index];
     result = {step.name.c_str(), step.op.c_str(), step.kernel.c_str(),
               state.arithmetics[index].c_str(), step.reason.c_str()};
   });

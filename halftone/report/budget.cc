@@ -49,6 +49,38 @@ std::string tries_table(const BudgetReport& report) {
   return table.to_text();
 }
 
+ResultFields try_fields(const v0::BudgetTry& each) {
+  return {{"predicted", json_of(costs_fields(each.predicted)), "From the sensitivity"},
+          {"measured", json_of(costs_fields(each.measured))},
+          {"within", each.within, "Whether what was measured is within the budget"},
+          {"optimal", each.optimal,
+           "False: there are too many choices to know that none is predicted to be better"}};
+}
+
+ResultFields chosen_layer_fields(const v0::ChosenLayer& layer) {
+  return {{"layer", layer.name},
+          {"choice", layer.choice},
+          {"may_change", layer.may_change, "False: the recipe says what it has"}};
+}
+
+/// What a report has beside that of the network.
+ResultFields budget_fields(const BudgetReport& report) {
+  Json budget = Json::object();
+  for (const Measure measure : compress::kMeasures) {
+    if (report.budget[measure]) budget[std::string(to_string(measure))] = *report.budget[measure];
+  }
+  return {{"budget", budget, "The limits: of \"loss\", \"bytes\" and \"us\""},
+          {"chosen", json_of(costs_fields(report.tries[report.chosen].measured)),
+           "What was measured of the network"},
+          {"choices", rows_json(report.choices, chosen_layer_fields), "What each layer has got"},
+          {"tries", rows_json(report.tries, try_fields),
+           "The networks that were quantized, one of which is the result"},
+          {"front", rows_json(report.front, costs_fields),
+           "Predicted networks that none beats in both loss and size, the smallest first"},
+          {"sensitivity", sensitivity_json(report.costs), "By which the layers got their bits"},
+          {"recipe", report.recipe, "In TOML: quantize() makes the same network with it"}};
+}
+
 }  // namespace
 
 std::string to_text(const BudgetReport& report) {
@@ -61,30 +93,16 @@ std::string to_text(const BudgetReport& report) {
 
 std::string to_json(const BudgetReport& report) {
   Json json = Json::parse(to_json(report.quantized));
-  Json budget = Json::object();
-  for (const Measure measure : compress::kMeasures) {
-    if (report.budget[measure]) budget[std::string(to_string(measure))] = *report.budget[measure];
-  }
-  Json tries = Json::array();
-  for (const v0::BudgetTry& each : report.tries) {
-    tries.push_back({{"predicted", costs_json(each.predicted)},
-                     {"measured", costs_json(each.measured)},
-                     {"within", each.within},
-                     {"optimal", each.optimal}});
-  }
-  Json choices = Json::array();
-  for (const v0::ChosenLayer& layer : report.choices) {
-    choices.push_back(
-        {{"layer", layer.name}, {"choice", layer.choice}, {"may_change", layer.may_change}});
-  }
-  json["budget"] = budget;
-  json["chosen"] = costs_json(report.tries[report.chosen].measured);
-  json["choices"] = choices;
-  json["tries"] = tries;
-  json["front"] = front_json(report.front);
-  json["sensitivity"] = sensitivity_json(report.costs);
-  json["recipe"] = report.recipe;
+  json.update(json_of(budget_fields(report)));
   return dump(json);
+}
+
+ResultClasses budget_results() {
+  BudgetReport report;
+  report.tries.resize(1);
+  return {{"BudgetTry", try_fields({})},
+          {"ChosenLayer", chosen_layer_fields({})},
+          {"BudgetReport", budget_fields(report)}};
 }
 
 }  // namespace halftone::report

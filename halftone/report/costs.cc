@@ -3,19 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
 #include "halftone/report/table.h"
 
 namespace halftone::report {
-namespace {
 
 using compress::Measure;
-
-Json known_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-}  // namespace
 
 std::string loss_text(double loss) { return fmt::format("{:.3g}", loss); }
 
@@ -39,11 +33,11 @@ std::string value_text(Measure measure, const v0::NetworkCosts& costs) {
                                                           : costs.pj.value_or(0));
 }
 
-Json costs_json(const v0::NetworkCosts& costs) {
+ResultFields costs_fields(const v0::NetworkCosts& costs) {
   return {{"loss", costs.loss},
-          {"bytes", costs.bytes},
-          {"us", known_json(costs.us)},
-          {"pj", known_json(costs.pj)}};
+          {"bytes", costs.bytes, "Of the file"},
+          {"us", or_null(costs.us), "Microseconds for a sample; null: not measured"},
+          {"pj", or_null(costs.pj), "Picojoules, of described hardware; null: not estimated"}};
 }
 
 std::string front_text(const std::vector<v0::NetworkCosts>& front) {
@@ -58,12 +52,6 @@ std::string front_text(const std::vector<v0::NetworkCosts>& front) {
     table.add_row(std::move(row));
   }
   return "\nPareto front, predicted:\n\n" + table.to_text();
-}
-
-Json front_json(const std::vector<v0::NetworkCosts>& front) {
-  Json list = Json::array();
-  for (const v0::NetworkCosts& each : front) list.push_back(costs_json(each));
-  return list;
 }
 
 }  // namespace halftone::report

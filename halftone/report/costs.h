@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halftone/compress/budget/allocation.h"
-#include "halftone/report/json.h"
+#include "halftone/report/fields.h"
 #include "halftone/types/sensitivity.hpp"
 
 namespace halftone::report {
@@ -17,11 +17,8 @@ std::string value_text(compress::Measure measure, double value);
 std::string value_text(compress::Measure measure, const v0::NetworkCosts& costs);
 /// The measures that are known of all.
 std::vector<compress::Measure> known_measures(const v0::NetworkCosts& costs);
-Json costs_json(const v0::NetworkCosts& costs);
+ResultFields costs_fields(const v0::NetworkCosts& costs);
 
 /// A table of predicted costs under a heading; empty if there are none.
 std::string front_text(const std::vector<v0::NetworkCosts>& front);
-/// A list of costs.
-Json front_json(const std::vector<v0::NetworkCosts>& front);
-
 }  // namespace halftone::report

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "halftone/report/fields.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
 
@@ -69,20 +70,50 @@ std::string layer_table(const std::vector<LayerUse>& layers) {
   return table.to_text() + digital_lines(layers);
 }
 
-Json layer_json(const LayerUse& use) {
-  Json json = {{"name", use.name}, {"operator", use.op}};
-  json["digital"] = use.digital.empty() ? Json() : Json(use.digital);
-  if (!use.digital.empty()) return json;
-  json.update({{"inputs", use.inputs},
-               {"outputs", use.outputs},
-               {"weight_bits", use.weight_bits},
-               {"input_bits", use.input_bits},
-               {"arrays", use.arrays},
-               {"cells", use.cells},
-               {"conversions", use.conversions},
-               {"joules", use.joules},
-               {"seconds", use.seconds}});
-  return json;
+/// @param is_digital  nothing but why
+ResultFields crossbar_layer_fields(const LayerUse& use, bool is_digital) {
+  ResultFields fields = {{"name", use.name},
+                         {"operator", use.op},
+                         {"digital", or_null(use.digital),
+                          "Why the layer is not on arrays; then the rest is missing"}};
+  if (is_digital) return fields;
+  const ResultFields on_arrays = {
+      {"inputs", use.inputs, "Of an output"},
+      {"outputs", use.outputs},
+      {"weight_bits", use.weight_bits},
+      {"input_bits", use.input_bits},
+      {"arrays", use.arrays},
+      {"cells", use.cells, "Occupied"},
+      {"conversions", use.conversions, "Per sample"},
+      {"joules", use.joules, "Per sample"},
+      {"seconds", use.seconds, "Per sample: of the conversions that follow one another"}};
+  fields.insert(fields.end(), on_arrays.begin(), on_arrays.end());
+  return fields;
+}
+
+ResultFields crossbar_fields(const CrossbarReport& report) {
+  const auto& [device, result] = report;
+  const LayerUse total = total_of(result.layers);
+  const Json described = {{"name", device.name},         {"rows", device.rows},
+                          {"columns", device.columns},   {"levels", device.levels},
+                          {"adc_bits", device.adc.bits}, {"seconds", device.seconds}};
+  return {
+      {"device", described},
+      {"metric", result.metric, "\"accuracy\" with labels, else \"agreement\""},
+      {"samples", result.samples},
+      {"digital", or_null(result.digital),
+       "The accuracy of the digital network; null without labels"},
+      {"mean", result.mean, "Of the values"},
+      {"deviation", result.deviation, "The standard deviation of the values"},
+      {"values", result.values, "Of each programmed device"},
+      {"agreement", result.agreement, "Share of samples with the answer of the digital network"},
+      {"equal", result.is_equal, "Whether all outputs have the bits of the digital network"},
+      {"arrays", total.arrays, "These and the rest: sums over the layers"},
+      {"cells", total.cells},
+      {"conversions", total.conversions},
+      {"joules", total.joules},
+      {"seconds", total.seconds},
+      {"layers", layers_json(result.layers)}};
 }
 
 }  // namespace
@@ -97,9 +128,8 @@ std::string digital_lines(const std::vector<LayerUse>& layers) {
 }
 
 Json layers_json(const std::vector<LayerUse>& layers) {
-  Json list = Json::array();
-  for (const LayerUse& use : layers) list.push_back(layer_json(use));
-  return list;
+  return rows_json(
+      layers, [](const LayerUse& use) { return crossbar_layer_fields(use, !use.digital.empty()); });
 }
 
 std::string to_text(const CrossbarReport& report) {
@@ -120,30 +150,11 @@ std::string to_text(const CrossbarReport& report) {
   return text + "\n" + layer_table(result.layers);
 }
 
-std::string to_json(const CrossbarReport& report) {
-  const auto& [device, result] = report;
-  const LayerUse total = total_of(result.layers);
-  return dump({{"device",
-                {{"name", device.name},
-                 {"rows", device.rows},
-                 {"columns", device.columns},
-                 {"levels", device.levels},
-                 {"adc_bits", device.adc.bits},
-                 {"seconds", device.seconds}}},
-               {"metric", result.metric},
-               {"samples", result.samples},
-               {"digital", result.digital ? Json(*result.digital) : Json()},
-               {"mean", result.mean},
-               {"deviation", result.deviation},
-               {"values", result.values},
-               {"agreement", result.agreement},
-               {"equal", result.is_equal},
-               {"arrays", total.arrays},
-               {"cells", total.cells},
-               {"conversions", total.conversions},
-               {"joules", total.joules},
-               {"seconds", total.seconds},
-               {"layers", layers_json(result.layers)}});
+std::string to_json(const CrossbarReport& report) { return dump(json_of(crossbar_fields(report))); }
+
+ResultClasses crossbar_results() {
+  return {{"CrossbarLayer", crossbar_layer_fields({}, false)},
+          {"CrossbarReport", crossbar_fields({})}};
 }
 
 }  // namespace halftone::report

@@ -9,11 +9,11 @@
 
 namespace halftone::report {
 
-std::string to_text(const accel::Estimate& estimate, const accel::Accelerator& accelerator);
-std::string to_json(const accel::Estimate& estimate, const accel::Accelerator& accelerator);
+std::string to_text(const accel::Estimate& estimate);
+std::string to_json(const accel::Estimate& estimate);
 
-std::string to_text(const accel::LanguageEstimate& estimate, const accel::Accelerator& accelerator);
-std::string to_json(const accel::LanguageEstimate& estimate, const accel::Accelerator& accelerator);
+std::string to_text(const v0::LanguageEstimate& estimate);
+std::string to_json(const v0::LanguageEstimate& estimate);
 
 std::string to_text(const std::vector<accel::Executed>& executed);
 std::string to_json(const std::vector<accel::Executed>& executed);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "halftone/report/estimate.h"
-#include "halftone/report/json.h"
+#include "halftone/report/fields.h"
 
 namespace halftone::report {
 namespace {
 
-Json footprint_json(const accel::Footprint& need) {
+Json footprint_json(const v0::Footprint& need) {
   return {{"total", need.total()},
           {"weights", need.weights},
           {"activations", need.activations},
@@ -17,102 +20,121 @@ Json footprint_json(const accel::Footprint& need) {
           {"training", need.training}};
 }
 
-Json operation_json(const accel::OperationEstimate& each, const accel::Accelerator& accelerator) {
-  Json traffic = Json::array();
-  for (const accel::LevelTraffic& level : each.traffic) {
-    traffic.push_back({{"memory", accelerator.memories[level.memory].name},
-                       {"bytes_read", level.bytes_read},
-                       {"bytes_written", level.bytes_written},
-                       {"seconds", level.seconds}});
-  }
-  Json matrix;
-  if (each.products > 0) {
-    matrix = {{"count", each.product.count},         {"rows", each.product.rows},
-              {"inner", each.product.inner},         {"columns", each.product.cols},
-              {"inputs", to_string(each.product.x)}, {"weights", to_string(each.product.w)}};
-  }
+Json matrix_json(const std::optional<v0::ProductShape>& product) {
+  if (!product) return {};
+  return {{"count", product->count},  {"rows", product->rows},     {"inner", product->inner},
+          {"columns", product->cols}, {"inputs", product->inputs}, {"weights", product->weights}};
+}
+
+/// @param memory  its name
+ResultFields traffic_fields(const v0::LevelTraffic& level, const std::string& memory) {
+  return {{"memory", memory},
+          {"bytes_read", level.bytes_read},
+          {"bytes_written", level.bytes_written},
+          {"seconds", level.seconds}};
+}
+
+ResultFields operation_fields(const v0::OperationEstimate& each,
+                              const std::vector<std::string>& memories) {
+  const auto fields_of = [&](const v0::LevelTraffic& level) {
+    return traffic_fields(level, memories[level.memory]);
+  };
   return {{"name", each.name},
           {"operator", each.op},
-          {"unit", each.unit},
+          {"unit", each.unit, "That computes it; \"-\" for what only moves bytes"},
           {"products", each.products},
-          {"matrix", matrix},
-          {"tiles", each.tiles},
+          {"matrix", matrix_json(each.matrix),
+           "`count` products y[rows, columns] = x[rows, inner] "
+           "w[inner, columns]; null without"},
+          {"tiles", each.tiles, "Pieces that are loaded from the outermost memory"},
           {"seconds", each.seconds},
           {"compute_seconds", each.compute_s},
           {"overhead_seconds", each.overhead_s},
           {"link_seconds", each.link_s},
-          {"bound", each.bound},
-          {"utilization", each.utilization},
+          {"bound", each.bound, "\"compute\", the name of a memory, \"link\" or \"overhead\""},
+          {"utilization", each.utilization, "Products over those at the peak rate"},
           {"energy_joules", each.energy_j},
-          {"traffic", traffic}};
+          {"traffic", rows_json(each.traffic, fields_of), "By memory, outermost first"}};
 }
 
-Json estimate_json(const accel::Estimate& estimate, const accel::Accelerator& accelerator) {
-  Json operations = Json::array();
-  for (const accel::OperationEstimate& each : estimate.operations) {
-    operations.push_back(operation_json(each, accelerator));
-  }
-  return {{"kind", "estimate"},
-          {"workload", estimate.workload},
-          {"accelerator", estimate.accelerator},
-          {"comparison", estimate.comparison.empty() ? Json() : Json(estimate.comparison)},
-          {"model", std::string(to_string(estimate.model))},
-          {"batch", estimate.batch},
-          {"devices", estimate.split.chips},
-          {"split", std::string(to_string(estimate.split.kind))},
-          {"seconds", estimate.seconds},
-          {"interval_seconds", estimate.interval_s},
-          {"host_seconds", estimate.host_s},
-          {"energy_joules", estimate.energy_j},
-          {"idle_joules", estimate.idle_j},
-          {"active_joules", estimate.active_j},
-          {"watts", estimate.watts()},
-          {"energy_is_guess", true},
-          {"memory_bytes", footprint_json(estimate.footprint)},
-          {"layers", operations}};
+ResultFields estimate_fields(const v0::HardwareEstimate& estimate) {
+  const auto fields_of = [&](const v0::OperationEstimate& each) {
+    return operation_fields(each, estimate.memories);
+  };
+  return {
+      {"kind", "estimate"},
+      {"workload", estimate.workload},
+      {"accelerator", estimate.accelerator},
+      {"comparison", or_null(estimate.comparison),
+       "The error measured against real hardware; null: not measured"},
+      {"model", estimate.method, "How closely hardware is modelled"},
+      {"batch", estimate.batch, "Samples of the run"},
+      {"devices", estimate.devices},
+      {"split", estimate.split},
+      {"seconds", estimate.seconds, "Of all operations, one after another"},
+      {"interval_seconds", estimate.interval_s,
+       "Between batches: `seconds`, or the slowest stage of a pipeline"},
+      {"host_seconds", estimate.host_s,
+       "To bring the first inputs and fetch the last outputs, beside `seconds`"},
+      {"energy_joules", estimate.energy_j},
+      {"idle_joules", estimate.idle_j, "Of the power that flows all the time"},
+      {"active_joules", estimate.active_j, "Of leakage and clocks while chips work"},
+      {"watts", estimate.watts(), "The mean power"},
+      {"energy_is_guess", true},
+      {"memory_bytes", footprint_json(estimate.footprint),
+       "Kept in the outermost memory of each chip: \"total\", \"weights\", \"activations\", ..."},
+      {"layers", rows_json(estimate.operations, fields_of), "In order of execution"}};
+}
+
+ResultFields batch_fields(const v0::BatchPoint& each) {
+  return {{"batch", each.batch, "Sequences"},
+          {"seconds", each.seconds, "Of one step, a token for each sequence"},
+          {"tokens_per_second", each.tokens_per_s()}};
+}
+
+ResultFields language_estimate_fields(const v0::LanguageEstimate& estimate) {
+  return {
+      {"kind", "estimate"},
+      {"parameters", estimate.parameters,
+       "Matrices and the embedding table, without norms and biases"},
+      {"active_parameters", estimate.active_parameters, "Those that a token is multiplied with"},
+      {"weights", estimate.weights,
+       "What weights are stored as: \"int4\", or \"4.85 bits in the file\""},
+      {"activations", estimate.activations},
+      {"cache", estimate.cache},
+      {"prompt_tokens", estimate.prompt_tokens},
+      {"context_tokens", estimate.context_tokens},
+      {"devices_needed", estimate.devices_needed,
+       "Whose memory holds weights, cache and activations"},
+      {"prompt", json_of(estimate_fields(estimate.prompt)), "Reading the prompt"},
+      {"token", json_of(estimate_fields(estimate.token)), "Generating a token at the context"},
+      {"batches", rows_json(estimate.batches, batch_fields),
+       "The speed by sequences: powers of two, as far as the memory goes"}};
+}
+
+ResultFields executed_fields(const accel::Executed& each) {
+  const bool ran = each.refusal.empty();
+  return {{"name", each.name},
+          {"equal_operations", each.equal},
+          {"units", each.units},
+          {"tiles", each.steps},
+          {"estimated_bytes", each.estimated_bytes},
+          {"moved_bytes", ran ? Json(each.moved_bytes) : Json()},
+          {"refusal", or_null(each.refusal)}};
 }
 
 }  // namespace
 
-std::string to_json(const accel::Estimate& estimate, const accel::Accelerator& accelerator) {
-  return dump(estimate_json(estimate, accelerator));
+std::string to_json(const v0::HardwareEstimate& estimate) {
+  return dump(json_of(estimate_fields(estimate)));
 }
 
-std::string to_json(const accel::LanguageEstimate& estimate,
-                    const accel::Accelerator& accelerator) {
-  Json batches = Json::array();
-  for (const accel::BatchPoint& each : estimate.batches) {
-    batches.push_back({{"batch", each.batch},
-                       {"seconds", each.seconds},
-                       {"tokens_per_second", each.tokens_per_s()}});
-  }
-  return dump({{"kind", "estimate"},
-               {"parameters", estimate.model.parameters()},
-               {"active_parameters", estimate.model.active_parameters()},
-               {"weights", estimate.weights_text()},
-               {"activations", to_string(estimate.settings.activations)},
-               {"cache", to_string(estimate.settings.cache)},
-               {"prompt_tokens", estimate.settings.prompt},
-               {"context_tokens", estimate.settings.context},
-               {"devices_needed", estimate.chips_needed},
-               {"prompt", estimate_json(estimate.prompt, accelerator)},
-               {"token", estimate_json(estimate.token, accelerator)},
-               {"batches", batches}});
+std::string to_json(const v0::LanguageEstimate& estimate) {
+  return dump(json_of(language_estimate_fields(estimate)));
 }
 
 std::string to_json(const std::vector<accel::Executed>& executed) {
-  Json list = Json::array();
-  for (const accel::Executed& each : executed) {
-    const bool ran = each.refusal.empty();
-    list.push_back({{"name", each.name},
-                    {"equal_operations", each.equal},
-                    {"units", each.units},
-                    {"tiles", each.steps},
-                    {"estimated_bytes", each.estimated_bytes},
-                    {"moved_bytes", ran ? Json(each.moved_bytes) : Json()},
-                    {"refusal", ran ? Json() : Json(each.refusal)}});
-  }
-  return dump({{"executed", list}});
+  return dump({{"executed", rows_json(executed, executed_fields)}});
 }
 
 std::string timeline_trace(const accel::Estimate& estimate) {
@@ -137,6 +159,18 @@ std::string timeline_trace(const accel::Estimate& estimate) {
                       {"dur", kMicroseconds * (bar.end_s - bar.start_s)}});
   }
   return dump({{"traceEvents", events}, {"displayTimeUnit", "ns"}});
+}
+
+ResultClasses hardware_results() {
+  ResultClasses classes = {{"MemoryTraffic", traffic_fields({}, "")},
+                           {"OperationEstimate", operation_fields({}, {})},
+                           {"EstimateReport", estimate_fields({})},
+                           {"BatchSpeed", batch_fields({})},
+                           {"LanguageEstimateReport", language_estimate_fields({})}};
+  for (ResultClasses& more : std::array{explore_results(), crossbar_results()}) {
+    std::ranges::move(more, std::back_inserter(classes));
+  }
+  return classes;
 }
 
 }  // namespace halftone::report

@@ -20,12 +20,10 @@ std::string bytes_text(double bytes) { return format_bytes(static_cast<std::size
 /// What every result says: that it is an estimate, and how far it was from real hardware.
 std::string heading(const accel::Estimate& estimate) {
   const std::string chips =
-      estimate.split.chips > 1
-          ? fmt::format(" x {}, {} split", estimate.split.chips, to_string(estimate.split.kind))
-          : "";
+      estimate.devices > 1 ? fmt::format(" x {}, {} split", estimate.devices, estimate.split) : "";
   return fmt::format(
       "Estimate, not a measurement: {} on {}{}, batch {}, by the {} model.\n{}\n",
-      estimate.workload, estimate.accelerator, chips, estimate.batch, to_string(estimate.model),
+      estimate.workload, estimate.accelerator, chips, estimate.batch, estimate.method,
       estimate.comparison.empty() ? "No estimate was compared with this hardware."
                                   : "Compared with this hardware: " + estimate.comparison + ".");
 }
@@ -51,9 +49,9 @@ std::string operations_table(const accel::Estimate& estimate) {
   return table.to_text();
 }
 
-std::string traffic_table(const accel::Estimate& estimate, const accel::Accelerator& accelerator) {
+std::string traffic_table(const accel::Estimate& estimate) {
   Table table({{"memory", Align::kLeft}, {"read"}, {"written"}, {"busy"}});
-  for (std::size_t i = 0; i < accelerator.memories.size(); ++i) {
+  for (std::size_t i = 0; i < estimate.memories.size(); ++i) {
     double read = 0;
     double written = 0;
     double seconds = 0;
@@ -63,7 +61,7 @@ std::string traffic_table(const accel::Estimate& estimate, const accel::Accelera
       seconds += each.traffic[i].seconds;
     }
     table.add_row(
-        {accelerator.memories[i].name, bytes_text(read), bytes_text(written), time_text(seconds)});
+        {estimate.memories[i], bytes_text(read), bytes_text(written), time_text(seconds)});
   }
   return table.to_text();
 }
@@ -136,33 +134,29 @@ std::string kinds_table(const accel::Estimate& estimate) {
 
 }  // namespace
 
-std::string to_text(const accel::Estimate& estimate, const accel::Accelerator& accelerator) {
-  return heading(estimate) + "\n" + operations_table(estimate) + "\n" +
-         traffic_table(estimate, accelerator) + "\n" + totals(estimate) + "bound by " +
-         bounds_text(estimate) + "\n";
+std::string to_text(const accel::Estimate& estimate) {
+  return heading(estimate) + "\n" + operations_table(estimate) + "\n" + traffic_table(estimate) +
+         "\n" + totals(estimate) + "bound by " + bounds_text(estimate) + "\n";
 }
 
-std::string to_text(const accel::LanguageEstimate& estimate,
-                    const accel::Accelerator& /*accelerator*/) {
-  const accel::LanguageSettings& settings = estimate.settings;
-  std::string text =
-      heading(estimate.token) +
-      fmt::format(
-          "\n{:.4g} parameters, {:.4g} of them active; weights {}, activations {}, "
-          "cache {}\n\n",
-          estimate.model.parameters(), estimate.model.active_parameters(), estimate.weights_text(),
-          to_string(settings.activations), to_string(settings.cache));
+std::string to_text(const v0::LanguageEstimate& estimate) {
+  const auto sequences = static_cast<double>(estimate.token.batch);
+  std::string text = heading(estimate.token) +
+                     fmt::format(
+                         "\n{:.4g} parameters, {:.4g} of them active; weights {}, activations {}, "
+                         "cache {}\n\n",
+                         estimate.parameters, estimate.active_parameters, estimate.weights,
+                         estimate.activations, estimate.cache);
   text +=
-      fmt::format("prompt of {} tokens: {}, {:.4g} tokens/s; bound by {}\n", settings.prompt,
+      fmt::format("prompt of {} tokens: {}, {:.4g} tokens/s; bound by {}\n", estimate.prompt_tokens,
                   time_text(estimate.prompt.seconds),
-                  static_cast<double>(settings.batch * settings.prompt) / estimate.prompt.seconds,
+                  sequences * static_cast<double>(estimate.prompt_tokens) / estimate.prompt.seconds,
                   bounds_text(estimate.prompt));
-  text += fmt::format("token at context {}: {}, {:.4g} tokens/s; bound by {}\n\n", settings.context,
-                      time_text(estimate.token.seconds),
-                      static_cast<double>(settings.batch) / estimate.token.seconds,
-                      bounds_text(estimate.token));
+  text += fmt::format("token at context {}: {}, {:.4g} tokens/s; bound by {}\n\n",
+                      estimate.context_tokens, time_text(estimate.token.seconds),
+                      sequences / estimate.token.seconds, bounds_text(estimate.token));
   text += kinds_table(estimate.token) + "\n" + totals(estimate.token);
-  text += fmt::format("devices needed: {}\n\n", estimate.chips_needed);
+  text += fmt::format("devices needed: {}\n\n", estimate.devices_needed);
   Table table({{"batch"}, {"tokens/s"}, {"time of a token"}});
   for (const accel::BatchPoint& each : estimate.batches) {
     table.add_row({std::to_string(each.batch), fmt::format("{:.4g}", each.tokens_per_s()),

@@ -5,15 +5,10 @@
 #include <vector>
 
 #include "halftone/report/explore.h"
-#include "halftone/report/json.h"
+#include "halftone/report/fields.h"
 
 namespace halftone::report {
 namespace {
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 /// "2/4 8/8": bits of weights and of inputs, layer by layer.
 std::string bits_text(const std::vector<accel::BitPair>& bits) {
@@ -25,19 +20,23 @@ std::string bits_text(const std::vector<accel::BitPair>& bits) {
   return text;
 }
 
-Json design_json(const accel::Design& design) {
-  return {{"hardware", design.hardware},  {"bits", bits_text(design.bits)},
-          {"seconds", design.seconds},    {"energy_joules", design.energy_j},
-          {"area_mm2", design.area_mm2},  {"noise", design.noise},
-          {"predicted_drop", design.drop}};
+ResultFields design_fields(const accel::Design& design) {
+  return {{"hardware", design.hardware, "Index of the combination of the parameters of the space"},
+          {"bits", bits_text(design.bits), "Of weights and of inputs, of each layer: \"2/4 8/8\""},
+          {"seconds", design.seconds},
+          {"energy_joules", design.energy_j},
+          {"area_mm2", design.area_mm2},
+          {"noise", design.noise, "Predicted: the sum over layers"},
+          {"predicted_drop", design.drop, "Of accuracy, from the noise"}};
 }
 
-Json verified_json(const VerifiedDesign& each) {
-  Json json = design_json(each.design);
-  json["measured_noise"] = each.measured.loss;
-  json["measured_drop"] = each.measured.drop;
-  json["drop_standard_error"] = each.drop_error;
-  return json;
+ResultFields verified_fields(const VerifiedDesign& each) {
+  ResultFields fields = design_fields(each.design);
+  fields.push_back({"measured_noise", each.measured_noise});
+  fields.push_back({"measured_drop", each.measured_drop, "Of accuracy"});
+  fields.push_back(
+      {"drop_standard_error", each.drop_standard_error, "The budget limits the drop with it"});
+  return fields;
 }
 
 Json sensitivities_json(const compress::Sensitivity& losses) {
@@ -56,7 +55,7 @@ Json sensitivities_json(const compress::Sensitivity& losses) {
 }
 
 Json chosen_json(const ExploreReport& report) {
-  Json json = verified_json(report.verified[report.chosen]);
+  Json json = json_of(verified_fields(report.verified[report.chosen]));
   json["is_within_budget"] = report.is_within;
   Json settings = Json::object();
   for (const accel::Setting& each : report.settings) {
@@ -75,34 +74,40 @@ Json budget_json(const accel::Budget& budget) {
           {"energy_joules", or_null(budget.energy_j)}};
 }
 
-template <typename List, typename ToJson>
-Json json_list(const List& list, const ToJson& to_json) {
-  Json json = Json::array();
-  for (const auto& each : list) json.push_back(to_json(each));
-  return json;
+ResultFields explore_fields(const ExploreReport& report) {
+  const accel::Exploration& search = report.search;
+  return {
+      {"kind", "estimate"},
+      {"workload", report.network},
+      {"model", to_string(report.options.model), "How closely hardware is modelled"},
+      {"objective", to_string(report.options.objective)},
+      {"budget", budget_json(report.options.budget)},
+      {"has_labels", report.has_labels},
+      {"fit_samples", report.fit_samples},
+      {"judged_samples", report.judged_samples, "On which losses were measured"},
+      {"judged_on", report.judged_on, "Where they are from"},
+      {"hardware", search.num_hardware, "Combinations of the parameters of the space"},
+      {"hardware_within_budget", search.num_within},
+      {"designs", search.num_designs, "Combinations of hardware and bits that the search compared"},
+      {"layers", search.layers, "Whose bits were chosen"},
+      {"chosen", chosen_json(report)},
+      {"verified", rows_json(report.verified, verified_fields),
+       "In the order in which they were tried"},
+      {"front", rows_json(search.front, design_fields),
+       "Designs that no other one beats in objective, noise and area; ascending objective"},
+      {"sensitivities", sensitivities_json(report.sensitivities)}};
 }
 
 }  // namespace
 
-std::string to_json(const ExploreReport& report) {
-  const accel::Exploration& search = report.search;
-  return dump({{"kind", "estimate"},
-               {"workload", report.network},
-               {"model", to_string(report.options.model)},
-               {"objective", to_string(report.options.objective)},
-               {"budget", budget_json(report.options.budget)},
-               {"has_labels", report.has_labels},
-               {"fit_samples", report.fit_samples},
-               {"judged_samples", report.judged_samples},
-               {"judged_on", report.judged_on},
-               {"hardware", search.num_hardware},
-               {"hardware_within_budget", search.num_within},
-               {"designs", search.num_designs},
-               {"layers", search.layers},
-               {"chosen", chosen_json(report)},
-               {"verified", json_list(report.verified, verified_json)},
-               {"front", json_list(search.front, design_json)},
-               {"sensitivities", sensitivities_json(report.sensitivities)}});
+std::string to_json(const ExploreReport& report) { return dump(json_of(explore_fields(report))); }
+
+ResultClasses explore_results() {
+  ExploreReport report;
+  report.verified.resize(1);
+  return {{"HardwareDesign", design_fields({})},
+          {"VerifiedDesign", verified_fields({})},
+          {"ExploreReport", explore_fields(report)}};
 }
 
 }  // namespace halftone::report

@@ -14,7 +14,7 @@ namespace {
 
 /// The objective in microseconds, microjoules or their product.
 double scaled(const accel::Design& design, accel::Objective kind) {
-  return design.objective(kind) * (kind == accel::Objective::kEdp ? 1e12 : 1e6);
+  return accel::objective_of(design, kind) * (kind == accel::Objective::kEdp ? 1e12 : 1e6);
 }
 
 std::string objective_label(accel::Objective kind) {
@@ -58,7 +58,7 @@ std::string front_svg(const ExploreReport& report) {
     const VerifiedDesign& each = report.verified[i];
     const bool is_chosen = i == report.chosen;
     (is_chosen ? chosen : verified)
-        .points.push_back({scaled(each.design, kind), 100 * each.measured.drop,
+        .points.push_back({scaled(each.design, kind), 100 * each.measured_drop,
                            is_chosen ? "chosen" : "measured", true, is_chosen ? "chosen" : ""});
     largest = std::max(largest, scaled(each.design, kind));
   }

@@ -83,8 +83,8 @@ std::string verified_table(const ExploreReport& report) {
   for (std::size_t i = 0; i < report.verified.size(); ++i) {
     const VerifiedDesign& each = report.verified[i];
     std::vector<std::string> cells = costs_of(each.design);
-    cells.push_back(drop_text(each.measured.drop));
-    cells.push_back(fmt::format("{:.3g}", each.measured.loss));
+    cells.push_back(drop_text(each.measured_drop));
+    cells.push_back(fmt::format("{:.3g}", each.measured_noise));
     cells.push_back(i == report.chosen ? "chosen" : "");
     table.add_row(std::move(cells));
   }
@@ -113,7 +113,7 @@ std::string chosen_text(const ExploreReport& report) {
                       area_text(report.accelerator.area_mm2));
   text += fmt::format("{} {}, standard error {} (predicted {}), budget {}{}\n{}\n",
                       report.has_labels ? "accuracy drop" : "samples of another class",
-                      drop_text(chosen.measured.drop), drop_text(chosen.drop_error),
+                      drop_text(chosen.measured_drop), drop_text(chosen.drop_standard_error),
                       drop_text(chosen.design.drop), drop_text(report.options.budget.accuracy_drop),
                       report.is_within ? "" : ": NOT kept by any design that was verified",
                       judged_text(report));

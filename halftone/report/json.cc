@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "halftone/report/fields.h"
 #include "halftone/report/job_json.h"
 #include "halftone/report/report.h"
 #include "halftone/report/work.h"
@@ -32,7 +33,7 @@ Json measured_json(const std::optional<runtime::MeasuredMethod>& measured) {
           {"us", measured->us}};
 }
 
-Json step_json(const runtime::Plan& plan, const runtime::Step& step, double median_us) {
+Json step_json(const runtime::Plan& plan, const runtime::PlanStep& step, double median_us) {
   Json refused = Json::array();
   for (const runtime::Refusal& refusal : step.refused) {
     refused.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
@@ -50,15 +51,140 @@ Json step_json(const runtime::Plan& plan, const runtime::Step& step, double medi
           {"refused", refused},
           {"device", step.device == nullptr ? Json() : Json(plan.options().execution.device->id())},
           {"on_processor", step.on_processor.empty() ? Json() : Json(step.on_processor)},
-          {"copied_bytes", plan.bytes_of(step.copied)}};
+          {"copied_bytes", plan.bytes_of(step.copied)},
+          {"predicted_us", Json()}};
 }
 
-Json system_json(const NumberSystemInfo& system) {
-  return {{"name", system.name},         {"family", system.family},
-          {"min_bits", system.min_bits}, {"max_bits", system.max_bits},
-          {"blocks", system.blocks},     {"scales", system.scales},
-          {"computed", system.computed}, {"overflow", system.overflow},
-          {"formula", system.formula},   {"source", system.source}};
+ResultFields system_fields(const NumberSystemInfo& system) {
+  return {{"name", system.name, "As recipes name it"},
+          {"family", system.family, "Such as \"learned\", \"integer\", \"float\""},
+          {"min_bits", system.min_bits},
+          {"max_bits", system.max_bits},
+          {"blocks", system.blocks, "Which weights share a scale unless the recipe says"},
+          {"scales", system.scales, "How scales are stored"},
+          {"computed", system.computed, "How layers are computed with codes of up to 8 bits"},
+          {"overflow", system.overflow,
+           "What numbers beyond the largest become: \"saturate\", the largest; \"nan\""},
+          {"formula", system.formula, "Of a level"},
+          {"source", system.source}};
+}
+
+ResultFields device_fields(const v0::Device& device) {
+  return {{"id", device.id, "Such as \"cpu\", \"cuda:1\"; of an interface without cards \"cuda\""},
+          {"name", or_null(device.name), "Of the model"},
+          {"driver", or_null(device.driver), "Of the processor the instruction set of kernels"},
+          {"memory_bytes", device.memory_bytes == 0 ? Json() : Json(device.memory_bytes),
+           "That it has; of the processor what is free"},
+          {"problem", or_null(device.problem), "Why it cannot be used, and what to install"}};
+}
+
+Json ends_json(const std::optional<Ends>& ends) {
+  return ends ? Json{ends->low, ends->high} : Json();
+}
+
+ResultFields encoding_fields(const EncodingInfo& info) {
+  return {{"system", info.system, "The number system"},
+          {"bits", info.bits},
+          {"granularity", info.granularity},
+          {"group_size", info.group_size == 0 ? Json() : Json(info.group_size)},
+          {"scales", info.num_scales,
+           "Their number; 0 with learned levels and if they are computed at run time"},
+          {"scale", ends_json(info.scale),
+           "The least and the largest; a number is scale (code - "
+           "zero_point)"},
+          {"zero_point", ends_json(info.zero_point), "Likewise; null without an offset"},
+          {"range", ends_json(info.range), "The lowest and the highest level of all blocks"}};
+}
+
+Json encoding_json(const std::optional<EncodingInfo>& info) {
+  return info ? json_of(encoding_fields(*info)) : Json();
+}
+
+ResultFields layer_fields(const LayerInfo& layer) {
+  return {{"name", layer.name},
+          {"operator", layer.op},
+          {"weight_bits", bits_json(layer.weight_bits), "3.5: a code of 7 bits for two weights"},
+          {"activation_bits", layer.activation_bits},
+          {"arithmetic", arithmetic_json(layer.arithmetic),
+           "\"bits\", \"integers\", \"float\"; null where there is no choice"},
+          {"weights", layer.weights,
+           "Type of the weights: \"basis(2 bits, channel, offset)[700, 784]\""},
+          {"weight_bytes", layer.weight_bytes},
+          {"weight_encoding", encoding_json(layer.weight_encoding), "Null for plain numbers"},
+          {"activation_encoding", encoding_json(layer.activation_encoding),
+           "Of the input, or of the states that the layer multiplies; null for plain numbers"}};
+}
+
+ResultFields inspection_fields(const Inspection& inspection) {
+  Json operators = Json::object();
+  for (const auto& [name, count] : inspection.operators) operators[name] = count;
+  return {{"format", inspection.format},
+          {"parameters", inspection.parameters},
+          {"bytes", inspection.file_bytes, "Of the file and its external data"},
+          {"inputs", ports_json(inspection.inputs)},
+          {"outputs", ports_json(inspection.outputs)},
+          {"states", ports_json(inspection.states), "What the network remembers from run to run"},
+          {"operators", operators, "How often each operator occurs"}};
+}
+
+ResultFields fitted_layer_fields(const compress::LayerReport& layer) {
+  const auto& range = layer.activation_range;
+  return {
+      {"name", layer.name},
+      {"operator", layer.op},
+      {"weight_bits", bits_json(layer.weight_bits), "3.5: a code of 7 bits for two weights"},
+      {"activation_bits", layer.activation_bits},
+      {"activation_range", range ? Json{range->low, range->high} : Json(),
+       "Lowest and highest level of the input, or of the states that the layer multiplies; null "
+       "if it is float32 or its scales are computed at run time"},
+      {"sqnr_db", layer.sqnr_db,
+       "Of the outputs on the samples, 10 log10(sum y^2 / sum (y - z)^2) of y in the float "
+       "network and z in the new one; null without an error"},
+      {"weight_sqnr_db", layer.weight_sqnr_db,
+       "The same of the weights alone; null if they stay float"},
+      {"float_bytes", layer.float_bytes, "Of the float weights"},
+      {"encoded_bytes", layer.encoded_bytes, "Of codes and bases, or of weights that stay"}};
+}
+
+ResultFields skipped_block_fields(const compress::SkippedBlock& block) {
+  return {{"block", block.block, "The name of its last layer"},
+          {"reason", block.reason, "Such as an operator without a gradient"}};
+}
+
+ResultFields quantize_fields(const QuantizeReport& report) {
+  return {
+      {"input_bytes", report.input_bytes,
+       "Of the file or the bytes of the network before; 0 if it came from neither"},
+      {"output_bytes", report.output_bytes,
+       "Of the file written; without one, of the network as a .circle file"},
+      {"input_weight_bytes", report.input_weight_bytes,
+       "Of the constants before, which a file has beside names and structure"},
+      {"output_weight_bytes", report.output_weight_bytes, "And after"},
+      {"seconds", report.seconds},
+      {"layers", rows_json(report.layers, fitted_layer_fields)},
+      {"equalized_pairs", report.equalized_pairs, "Consecutive layers whose scales were balanced"},
+      {"skipped_blocks", rows_json(report.skipped_blocks, skipped_block_fields),
+       "Blocks that were not reconstructed"},
+      {"warnings", report.warnings, "A line each, such as samples that were left out"}};
+}
+
+ResultFields comparison_fields(const compress::Comparison& reference) {
+  return {{"value", or_null(reference.value), "Its accuracy, if there are labels"},
+          {"agreement", reference.agreement, "Share of samples with the same answer"},
+          {"sqnr_db", reference.sqnr_db, "Of the output; null: equal"},
+          {"kl", or_null(reference.divergence),
+           "Divergence of the probabilities, in nats per sample; null: no classifier"}};
+}
+
+ResultFields evaluation_fields(const compress::Evaluation& evaluation) {
+  ResultFields fields = {
+      {"metric", evaluation.metric, "\"accuracy\" with labels, else \"agreement\""},
+      {"value", evaluation.value},
+      {"samples", evaluation.samples}};
+  if (evaluation.reference) {
+    fields.push_back({"reference", json_of(comparison_fields(*evaluation.reference))});
+  }
+  return fields;
 }
 
 }  // namespace
@@ -74,26 +200,15 @@ Json ports_json(const std::vector<PortInfo>& ports) {
 }
 
 std::string to_json(const std::vector<NumberSystemInfo>& systems) {
-  Json list = Json::array();
-  for (const NumberSystemInfo& system : systems) list.push_back(system_json(system));
-  return dump({{"systems", list}});
+  return dump({{"systems", rows_json(systems, system_fields)}});
 }
 
 std::string to_json(const std::vector<v0::Device>& devices) {
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  Json list = Json::array();
-  for (const v0::Device& device : devices) {
-    list.push_back({{"id", device.id},
-                    {"name", or_null(device.name)},
-                    {"driver", or_null(device.driver)},
-                    {"memory_bytes", device.memory_bytes == 0 ? Json() : Json(device.memory_bytes)},
-                    {"problem", or_null(device.problem)}});
-  }
-  return dump({{"devices", list}});
+  return dump({{"devices", rows_json(devices, device_fields)}});
 }
 
 std::string to_json(const NumberSystemLevels& levels) {
-  Json json = system_json(levels.system);
+  Json json = json_of(system_fields(levels.system));
   json["bits"] = levels.bits;
   Json list = Json::array();
   // JSON has no NaN and no infinity: codes of no number are null.
@@ -104,95 +219,24 @@ std::string to_json(const NumberSystemLevels& levels) {
   return dump(json);
 }
 
-Json ends_json(const std::optional<Ends>& ends) {
-  return ends ? Json{ends->low, ends->high} : Json();
-}
-
-Json encoding_json(const std::optional<EncodingInfo>& info) {
-  if (!info) return {};
-  return {{"system", info->system},
-          {"bits", info->bits},
-          {"granularity", info->granularity},
-          {"group_size", info->group_size == 0 ? Json() : Json(info->group_size)},
-          {"scales", info->num_scales},
-          {"scale", ends_json(info->scale)},
-          {"zero_point", ends_json(info->zero_point)},
-          {"range", ends_json(info->range)}};
-}
-
-Json layer_json(const LayerInfo& layer) {
-  return {{"name", layer.name},
-          {"operator", layer.op},
-          {"weight_bits", bits_json(layer.weight_bits)},
-          {"activation_bits", layer.activation_bits},
-          {"arithmetic", arithmetic_json(layer.arithmetic)},
-          {"weights", layer.weights},
-          {"weight_bytes", layer.weight_bytes},
-          {"weight_encoding", encoding_json(layer.weight_encoding)},
-          {"activation_encoding", encoding_json(layer.activation_encoding)}};
-}
+Json layer_json(const LayerInfo& layer) { return json_of(layer_fields(layer)); }
 
 Json inspection_json(const Inspection& inspection) {
-  Json operators = Json::object();
-  for (const auto& [name, count] : inspection.operators) operators[name] = count;
-  return {{"format", inspection.format},
-          {"parameters", inspection.parameters},
-          {"bytes", inspection.file_bytes},
-          {"inputs", ports_json(inspection.inputs)},
-          {"outputs", ports_json(inspection.outputs)},
-          {"states", ports_json(inspection.states)},
-          {"operators", operators}};
+  return json_of(inspection_fields(inspection));
 }
 
 std::string to_json(const Inspection& inspection) {
   Json json = inspection_json(inspection);
-  json["layers"] = Json::array();
-  for (const LayerInfo& layer : inspection.layers) json["layers"].push_back(layer_json(layer));
+  json["layers"] = rows_json(inspection.layers, layer_fields);
   if (!inspection.warnings.empty()) json["warnings"] = inspection.warnings;
   if (!inspection.work.empty()) json["work"] = work_json(inspection.work);
   return dump(json);
 }
 
-std::string to_json(const QuantizeReport& report) {
-  Json list = Json::array();
-  for (const compress::LayerReport& layer : report.layers) {
-    const auto& range = layer.activation_range;
-    list.push_back({{"name", layer.name},
-                    {"operator", layer.op},
-                    {"weight_bits", bits_json(layer.weight_bits)},
-                    {"activation_bits", layer.activation_bits},
-                    {"activation_range", range ? Json{range->low, range->high} : Json()},
-                    {"sqnr_db", layer.sqnr_db},
-                    {"weight_sqnr_db", layer.weight_sqnr_db},
-                    {"float_bytes", layer.float_bytes},
-                    {"encoded_bytes", layer.encoded_bytes}});
-  }
-  Json skipped = Json::array();
-  for (const compress::SkippedBlock& each : report.skipped_blocks) {
-    skipped.push_back({{"block", each.block}, {"reason", each.reason}});
-  }
-  return dump({{"input_bytes", report.input_bytes},
-               {"output_bytes", report.output_bytes},
-               {"input_weight_bytes", report.input_weight_bytes},
-               {"output_weight_bytes", report.output_weight_bytes},
-               {"seconds", report.seconds},
-               {"layers", list},
-               {"equalized_pairs", report.equalized_pairs},
-               {"skipped_blocks", skipped},
-               {"warnings", report.warnings}});
-}
+std::string to_json(const QuantizeReport& report) { return dump(json_of(quantize_fields(report))); }
 
 Json evaluation_json(const compress::Evaluation& evaluation) {
-  Json json = {
-      {"metric", evaluation.metric}, {"value", evaluation.value}, {"samples", evaluation.samples}};
-  if (evaluation.reference) {
-    const compress::Comparison& reference = *evaluation.reference;
-    json["reference"] = {{"value", reference.value ? Json(*reference.value) : Json()},
-                         {"agreement", reference.agreement},
-                         {"sqnr_db", reference.sqnr_db},
-                         {"kl", reference.divergence ? Json(*reference.divergence) : Json()}};
-  }
-  return json;
+  return json_of(evaluation_fields(evaluation));
 }
 
 std::string to_json(const compress::Evaluation& evaluation) {
@@ -219,6 +263,8 @@ Json measurement_json(const runtime::Plan& plan, const runtime::Profile& profile
           {"threads", plan.options().threads},
           {"latency_us",
            {{"median", profile.median_us}, {"p10", profile.p10_us}, {"p99", profile.p99_us}}},
+          {"accelerator", Json()},
+          {"predicted_us", Json()},
           {"memory",
            {{"weights", plan.packed_weight_bytes()},
             {"arena", plan.arena_bytes()},
@@ -226,15 +272,35 @@ Json measurement_json(const runtime::Plan& plan, const runtime::Profile& profile
           {"layers", layers}};
 }
 
-std::string to_json(const Measurement& measurement) {
+std::string to_json(const MeasuredPlan& measurement) {
   Json json = measurement_json(*measurement.plan, measurement.profile);
-  const std::optional<PredictedTimes>& predicted = measurement.predicted;
-  json["accelerator"] = predicted ? Json(predicted->accelerator) : Json();
-  json["predicted_us"] = predicted ? Json(predicted->run_us) : Json();
-  for (std::size_t i = 0; i < json["layers"].size(); ++i) {
-    json["layers"][i]["predicted_us"] = predicted ? Json(predicted->step_us[i]) : Json();
+  if (const std::optional<PredictedTimes>& predicted = measurement.predicted) {
+    json["accelerator"] = predicted->accelerator;
+    json["predicted_us"] = predicted->run_us;
+    for (std::size_t i = 0; i < json["layers"].size(); ++i) {
+      json["layers"][i]["predicted_us"] = predicted->step_us[i];
+    }
   }
   return dump(json);
+}
+
+ResultClasses network_results() {
+  Inspection inspection;
+  ResultFields inspected = inspection_fields(inspection);
+  inspected.push_back({"layers", {}, "With weights, in order of execution"});
+  inspected.push_back(
+      {"work", {}, "Products, operations and bytes of every node, if they were asked for"});
+  const compress::Evaluation evaluation{.metric = {}, .reference = compress::Comparison{}};
+  return {{"NumberSystem", system_fields({})},
+          {"Device", device_fields({})},
+          {"LayerEncoding", encoding_fields({})},
+          {"Layer", layer_fields({})},
+          {"Inspection", inspected},
+          {"LayerReport", fitted_layer_fields({})},
+          {"SkippedBlock", skipped_block_fields({})},
+          {"QuantizeReport", quantize_fields({})},
+          {"Comparison", comparison_fields({})},
+          {"Evaluation", evaluation_fields(evaluation)}};
 }
 
 }  // namespace halftone::report

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "halftone/report/costs.h"
+#include "halftone/report/fields.h"
 #include "halftone/report/table.h"
 #include "halftone/report/units.h"
 
@@ -29,17 +30,24 @@ double speed(const lm::Generation& generation) {
   return per_second(count == 0 ? 0 : count - 1, generation.generate_seconds);
 }
 
-Json generation_json(const lm::Generation& generation) {
-  return {{"text", generation.text},
-          {"tokens", generation.tokens},
-          {"end", to_string(generation.end)},
-          {"prompt_tokens", generation.prompt_tokens},
-          {"reused_tokens", generation.reused_tokens},
-          {"prompt_tokens_per_second", known(prompt_speed(generation))},
-          {"tokens_per_second", known(speed(generation))},
-          {"seconds_to_first_token", known(generation.first_seconds)},
-          {"seconds", generation.prompt_seconds + generation.generate_seconds},
-          {"forgotten_messages", generation.forgotten_messages}};
+ResultFields generation_fields(const lm::Generation& generation) {
+  return {
+      {"text", generation.text,
+       "Without the stop text; bytes of the model that are no UTF-8 became U+FFFD"},
+      {"tokens", generation.tokens, "With the end token"},
+      {"end", to_string(generation.end),
+       "Why it ended: \"count\", \"token\" (an end token), \"text\" (a stop text), "
+       "\"context\" or \"interrupted\""},
+      {"prompt_tokens", generation.prompt_tokens,
+       "Of the prompt, with those that the sequence had already"},
+      {"reused_tokens", generation.reused_tokens, "Of the prompt, which the sequence had already"},
+      {"prompt_tokens_per_second", known(prompt_speed(generation)), "Null: not measured"},
+      {"tokens_per_second", known(speed(generation)),
+       "After the first token; null if there were none"},
+      {"seconds_to_first_token", known(generation.first_seconds)},
+      {"seconds", generation.prompt_seconds + generation.generate_seconds},
+      {"forgotten_messages", generation.forgotten_messages,
+       "Messages of a conversation that were left out to make room"}};
 }
 
 Json estimate_json(const lm::Estimate& estimate) {
@@ -87,23 +95,99 @@ std::string evaluations_table(std::span<const TextFileEvaluation> evaluations) {
   return table.to_text();
 }
 
-Json evaluation_json(const lm::TextEvaluation& evaluation) {
-  Json json = {{"metric", "perplexity"},
-               {"value", evaluation.perplexity.value},
-               {"standard_error", evaluation.perplexity.standard_error},
-               {"loss", estimate_json(evaluation.loss)},
-               {"tokens", evaluation.num_tokens},
-               {"windows", evaluation.num_windows}};
+ResultFields text_comparison_fields(const lm::TextComparison& reference) {
+  return {{"value", reference.perplexity.value, "Its perplexity"},
+          {"standard_error", reference.perplexity.standard_error},
+          {"ratio", estimate_json(reference.ratio),
+           "The perplexity divided by that of the reference; like all that follow with its "
+           "standard error"},
+          {"kl_divergence", estimate_json(reference.mean_kl),
+           "Mean divergence from the reference, in nats per token"},
+          {"kl_divergence_99", estimate_json(reference.kl_99),
+           "Which 99 % of the tokens do not exceed"},
+          {"same_top", estimate_json(reference.same_top),
+           "Share of tokens with the same most probable one"}};
+}
+
+ResultFields text_evaluation_fields(const lm::TextEvaluation& evaluation) {
+  ResultFields fields = {
+      {"metric", "perplexity"},
+      {"value", evaluation.perplexity.value, "The perplexity, e^(mean of -log p(token))"},
+      {"standard_error", evaluation.perplexity.standard_error,
+       "Of the perplexity; takes tokens for independent"},
+      {"loss", estimate_json(evaluation.loss), "Mean of -log p(token), in nats"},
+      {"tokens", evaluation.num_tokens, "That count"},
+      {"windows", evaluation.num_windows, "Of the text, each of which was a sequence"}};
   if (evaluation.reference) {
-    const lm::TextComparison& reference = *evaluation.reference;
-    json["reference"] = {{"value", reference.perplexity.value},
-                         {"standard_error", reference.perplexity.standard_error},
-                         {"ratio", estimate_json(reference.ratio)},
-                         {"kl_divergence", estimate_json(reference.mean_kl)},
-                         {"kl_divergence_99", estimate_json(reference.kl_99)},
-                         {"same_top", estimate_json(reference.same_top)}};
+    fields.push_back({"reference", json_of(text_comparison_fields(*evaluation.reference)),
+                      "Closeness to the reference"});
   }
-  return json;
+  return fields;
+}
+
+ResultFields speed_fields(const SpeedAtDepth& each) {
+  return {
+      {"depth", each.depth, "Tokens in front"},
+      {"prompt_tokens_per_second", known(each.prompt_tokens_per_second)},
+      {"tokens_per_second", known(each.tokens_per_second)},
+      {"bytes_per_token", each.bytes_per_token > 0 ? Json(each.bytes_per_token) : Json(),
+       "Weights and states that are read for each token that is written; of a mixture those of "
+       "the experts that a token chooses"},
+      {"bandwidth_share", known(each.bandwidth_share), "Their share of memory_bytes_per_second"},
+      {"predicted_prompt_tokens_per_second", known(each.predicted_prompt_tokens_per_second),
+       "On the accelerator; null without one"},
+      {"predicted_tokens_per_second", known(each.predicted_tokens_per_second), "The same"}};
+}
+
+ResultFields language_speed_fields(const LanguageSpeed& speed) {
+  return {{"threads", speed.threads},
+          {"prompt_tokens", speed.prompt_tokens, "That are read at once"},
+          {"generated_tokens", speed.generated_tokens, "That are written one by one"},
+          {"memory_bytes_per_second", speed.memory_bytes_per_second, "Measured in the same run"},
+          {"accelerator", speed.accelerator.empty() ? Json() : Json(speed.accelerator),
+           "The described hardware of the predictions; null without one"},
+          {"depths", rows_json(speed.depths, speed_fields)}};
+}
+
+ResultFields matrix_fields(const QuantizedMatrix& matrix) {
+  constexpr int kActivationBits = 8;
+  const double decibels = sqnr_db(matrix.error);
+  return {{"name", matrix.name, "As in GGUF files; of experts with their number"},
+          {"type", matrix.type, "Such as \"4x8\" or \"Q4_K\""},
+          {"weight_bits", matrix.bits, "With its share of the scales"},
+          {"activation_bits", kActivationBits},
+          {"sqnr_db", std::isfinite(decibels) ? Json(decibels) : Json(),
+           "Of the output, on the samples held out; null: no error"},
+          {"relative_error", matrix.error, "The same as a ratio"},
+          {"encoded_bytes", matrix.bytes, "Of codes and scales"}};
+}
+
+ResultFields language_quantize_fields(const LanguageQuantizeReport& report) {
+  return {{"input_bytes", report.input_bytes, "Of the model that was read, in its files"},
+          {"output_bytes", report.output_bytes, "Of what was written"},
+          {"seconds", report.seconds},
+          {"weight_bits", report.bits, "Mean of all weights that were fitted"},
+          {"predicted_loss", or_null(report.predicted_loss),
+           "Divergence from the float model in nats per token, if types were chosen for a size"},
+          {"fit_tokens", report.fit_tokens,
+           "From which numbers were learned: of the texts, without those held out"},
+          {"held_out_tokens", report.held_out_tokens, "By which the errors were measured"},
+          {"fit_loss", report.fit_loss,
+           "Of the float model on the samples that it was fitted to, in nats per token"},
+          {"held_out_loss", or_null(report.held_out_loss),
+           "The same of the samples held out; null without them"},
+          {"front", rows_json(report.front, costs_fields),
+           "Predicted files that none beats in both loss and bytes, the smallest first; empty "
+           "unless types were chosen for a size or a loss"},
+          {"layers", rows_json(report.matrices, matrix_fields), "The matrices"},
+          {"warnings", report.warnings, "A line each"}};
+}
+
+ResultFields convert_fields(const LanguageConvertReport& report) {
+  return {{"input_bytes", report.input_bytes, "Of the model that was read, in its files"},
+          {"output_bytes", report.output_bytes, "Of what was written"},
+          {"changed_matrices", report.changed, "By an adapter"},
+          {"warnings", report.warnings, "A line each"}};
 }
 
 }  // namespace
@@ -117,10 +201,14 @@ std::string to_line(const lm::Generation& generation) {
       to_string(generation.end));
 }
 
-std::string to_json(const lm::Generation& generation) { return dump(generation_json(generation)); }
+std::string to_json(const lm::Generation& generation) {
+  return dump(json_of(generation_fields(generation)));
+}
 
 std::string to_json_line(const lm::Generation& generation) {
-  return generation_json(generation).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_of(generation_fields(generation))
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 std::string to_text(const lm::TextEvaluation& evaluation) {
@@ -137,7 +225,7 @@ std::string to_text(const lm::TextEvaluation& evaluation) {
 }
 
 std::string to_json(const lm::TextEvaluation& evaluation) {
-  return dump(evaluation_json(evaluation));
+  return dump(json_of(text_evaluation_fields(evaluation)));
 }
 
 std::string to_text(std::span<const TextFileEvaluation> evaluations) {
@@ -150,7 +238,7 @@ std::string to_json(std::span<const TextFileEvaluation> evaluations) {
   Json texts = Json::array();
   for (const TextFileEvaluation& each : evaluations) {
     Json json = {{"text", each.text}};
-    json.update(evaluation_json(each.measures));
+    json.update(json_of(text_evaluation_fields(each.measures)));
     texts.push_back(std::move(json));
   }
   return dump({{"texts", texts}});
@@ -186,23 +274,7 @@ std::string to_text(const LanguageSpeed& speed) {
 }
 
 std::string to_json(const LanguageSpeed& speed) {
-  Json depths = Json::array();
-  for (const SpeedAtDepth& each : speed.depths) {
-    depths.push_back(
-        {{"depth", each.depth},
-         {"prompt_tokens_per_second", known(each.prompt_tokens_per_second)},
-         {"tokens_per_second", known(each.tokens_per_second)},
-         {"bytes_per_token", each.bytes_per_token > 0 ? Json(each.bytes_per_token) : Json()},
-         {"bandwidth_share", known(each.bandwidth_share)},
-         {"predicted_prompt_tokens_per_second", known(each.predicted_prompt_tokens_per_second)},
-         {"predicted_tokens_per_second", known(each.predicted_tokens_per_second)}});
-  }
-  return dump({{"threads", speed.threads},
-               {"prompt_tokens", speed.prompt_tokens},
-               {"generated_tokens", speed.generated_tokens},
-               {"memory_bytes_per_second", speed.memory_bytes_per_second},
-               {"accelerator", speed.accelerator.empty() ? Json() : Json(speed.accelerator)},
-               {"depths", depths}});
+  return dump(json_of(language_speed_fields(speed)));
 }
 
 std::string to_text(const LanguageQuantizeReport& report) {
@@ -231,30 +303,7 @@ std::string to_text(const LanguageQuantizeReport& report) {
 }
 
 std::string to_json(const LanguageQuantizeReport& report) {
-  constexpr int kActivationBits = 8;
-  Json list = Json::array();
-  for (const QuantizedMatrix& matrix : report.matrices) {
-    const double decibels = sqnr_db(matrix.error);
-    list.push_back({{"name", matrix.name},
-                    {"type", matrix.type},
-                    {"weight_bits", matrix.bits},
-                    {"activation_bits", kActivationBits},
-                    {"sqnr_db", std::isfinite(decibels) ? Json(decibels) : Json()},
-                    {"relative_error", matrix.error},
-                    {"encoded_bytes", matrix.bytes}});
-  }
-  return dump({{"input_bytes", report.input_bytes},
-               {"output_bytes", report.output_bytes},
-               {"seconds", report.seconds},
-               {"weight_bits", report.bits},
-               {"predicted_loss", report.predicted_loss ? Json(*report.predicted_loss) : Json()},
-               {"fit_tokens", report.fit_tokens},
-               {"held_out_tokens", report.held_out_tokens},
-               {"fit_loss", report.fit_loss},
-               {"held_out_loss", report.held_out_loss ? Json(*report.held_out_loss) : Json()},
-               {"front", front_json(report.front)},
-               {"layers", list},
-               {"warnings", report.warnings}});
+  return dump(json_of(language_quantize_fields(report)));
 }
 
 std::string to_text(const LanguageConvertReport& report) {
@@ -267,10 +316,20 @@ std::string to_text(const LanguageConvertReport& report) {
 }
 
 std::string to_json(const LanguageConvertReport& report) {
-  return dump({{"input_bytes", report.input_bytes},
-               {"output_bytes", report.output_bytes},
-               {"changed_matrices", report.changed},
-               {"warnings", report.warnings}});
+  return dump(json_of(convert_fields(report)));
+}
+
+ResultClasses language_results() {
+  return {
+      {"Generation", generation_fields({})},
+      {"TextComparison", text_comparison_fields({})},
+      {"TextEvaluation",
+       text_evaluation_fields({.loss = {}, .perplexity = {}, .reference = lm::TextComparison{}})},
+      {"LanguageSpeed", language_speed_fields({})},
+      {"SpeedAtDepth", speed_fields({})},
+      {"QuantizedMatrix", matrix_fields({})},
+      {"LanguageQuantizeReport", language_quantize_fields({})},
+      {"LanguageConvertReport", convert_fields({})}};
 }
 
 }  // namespace halftone::report

@@ -64,7 +64,7 @@ std::string to_text(const std::vector<OutputFile>& outputs);
 std::string to_json(const std::vector<OutputFile>& outputs);
 
 /// @param explain  adds why each kernel was chosen and why others were not
-std::string to_text(const Measurement& measurement, bool explain);
-std::string to_json(const Measurement& measurement);
+std::string to_text(const MeasuredPlan& measurement, bool explain);
+std::string to_json(const MeasuredPlan& measurement);
 
 }  // namespace halftone::report

@@ -6,6 +6,9 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "halftone/report/classes.h"
 
 namespace halftone::report {
 namespace {
@@ -13,6 +16,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
+using testing::UnorderedElementsAreArray;
 
 std::vector<std::string> keys(const json& object) {
   std::vector<std::string> result;
@@ -26,6 +30,27 @@ ir::Graph tanh_network() {
       graph.add_input("x\xff", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 4}));
   graph.add_output(graph.add_node("t", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x}));
   return graph;
+}
+
+TEST(ResultClasses, HaveTheKeysOfTheJsonOnceEachAndSentencesWithoutAStop) {
+  const auto classes = result_classes();
+  const auto expect_keys = [&](const char* name, const std::string& result) {
+    std::vector<std::string> listed;
+    for (const auto& [key, text] : classes.at(name)) listed.push_back(key);
+    EXPECT_THAT(listed, UnorderedElementsAreArray(keys(json::parse(result)))) << name;
+  };
+  expect_keys("QuantizeReport", to_json(QuantizeReport{}));
+  expect_keys("Evaluation",
+              to_json(compress::Evaluation{.metric = {}, .reference = compress::Comparison{}}));
+  expect_keys("LanguageDistillReport", to_json(v0::LanguageDistillReport{}));
+  expect_keys("CrossbarReport", to_json(CrossbarReport{}));
+  for (const auto& [name, rows] : classes) {
+    std::set<std::string> seen;
+    for (const auto& [key, text] : rows) {
+      EXPECT_TRUE(seen.insert(key).second) << name << " " << key;
+      EXPECT_FALSE(text.ends_with('.')) << name << " " << key;
+    }
+  }
 }
 
 TEST(InspectionReport, HasTheKeysOfTheContract) {
@@ -195,7 +220,7 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   profile.batch = 5;
   profile.median_us = 3;
   profile.step_median_us.assign(plan->steps().size(), 1.0);
-  Measurement measurement{plan, profile};
+  MeasuredPlan measurement{plan, profile};
   const json found = json::parse(to_json(measurement));
   EXPECT_EQ(found["batch"], 5);
   EXPECT_EQ(found["devices"], 3);

@@ -13,7 +13,7 @@ namespace {
 using Align = Table::Align;
 
 /// Where a step runs, if a plan has a device, and what is copied for it.
-std::string location(const runtime::Plan& plan, const runtime::Step& step) {
+std::string location(const runtime::Plan& plan, const runtime::PlanStep& step) {
   if (step.device == nullptr && step.on_processor.empty()) return "";
   const std::string device = plan.options().execution.device->id();
   std::string text = step.device != nullptr
@@ -32,7 +32,7 @@ std::string device_summary(const runtime::Plan& plan) {
   if (plan.options().execution.device == nullptr) return "";
   std::size_t on_device = 0;
   std::size_t copied = plan.bytes_of(plan.results());
-  for (const runtime::Step& step : plan.steps()) {
+  for (const runtime::PlanStep& step : plan.steps()) {
     if (step.device != nullptr) ++on_device;
     copied += plan.bytes_of(step.copied);
   }
@@ -42,7 +42,7 @@ std::string device_summary(const runtime::Plan& plan) {
 }
 
 /// Kernel and time of each step.
-Table steps_table(const Measurement& measurement) {
+Table steps_table(const MeasuredPlan& measurement) {
   const runtime::Plan& plan = *measurement.plan;
   const std::optional<PredictedTimes>& predicted = measurement.predicted;
   std::vector<Table::Column> columns = {
@@ -51,7 +51,7 @@ Table steps_table(const Measurement& measurement) {
   columns.push_back({"products/ns"});
   Table table(columns);
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    const runtime::Step& step = plan.steps()[i];
+    const runtime::PlanStep& step = plan.steps()[i];
     const double us = measurement.profile.step_median_us[i];
     const double products = products_of(plan, step);
     std::vector<std::string> row = {step.name, step.op, step.kernel, format_number(us, 2)};
@@ -63,7 +63,7 @@ Table steps_table(const Measurement& measurement) {
 }
 
 /// Why a step is computed as it is.
-std::string explanation(const runtime::Plan& plan, const runtime::Step& step) {
+std::string explanation(const runtime::Plan& plan, const runtime::PlanStep& step) {
   std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
   text += location(plan, step);
   if (step.arithmetic != runtime::KernelArithmetic::kOperator) {
@@ -217,7 +217,7 @@ std::string to_text(const std::vector<OutputFile>& outputs) {
   return text;
 }
 
-std::string to_text(const Measurement& measurement, bool explain) {
+std::string to_text(const MeasuredPlan& measurement, bool explain) {
   const runtime::Plan& plan = *measurement.plan;
   const runtime::Profile& profile = measurement.profile;
   const bool several = profile.devices > 1;
@@ -237,12 +237,12 @@ std::string to_text(const Measurement& measurement, bool explain) {
   }
   text += steps_table(measurement).to_text();
   std::string slow;
-  for (const runtime::Step& step : plan.steps()) {
+  for (const runtime::PlanStep& step : plan.steps()) {
     if (!step.slow.empty()) slow += fmt::format("{}: {}\n", step.name, step.slow);
   }
   if (!slow.empty()) text += "\n" + slow;
   if (!explain) return text;
-  for (const runtime::Step& step : plan.steps()) text += explanation(plan, step);
+  for (const runtime::PlanStep& step : plan.steps()) text += explanation(plan, step);
   return text;
 }
 

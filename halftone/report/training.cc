@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "halftone/report/crossbar.h"
+#include "halftone/report/fields.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
 
@@ -10,6 +11,41 @@ namespace halftone::report {
 namespace {
 
 const char* share_name(bool has_teacher) { return has_teacher ? "agreement" : "accuracy"; }
+
+ResultFields epoch_fields(const train::EpochResult& epoch) {
+  ResultFields fields = {{"loss", epoch.loss, "Mean over the samples"},
+                         {"agreement", epoch.agreement,
+                          "Share of samples that agree with the teachers, or else the labels"}};
+  if (epoch.validation_accuracy) {
+    fields.push_back(
+        {"validation_accuracy", *epoch.validation_accuracy, "If there is a validation split"});
+    fields.push_back({"held_out", *epoch.validation_accuracy, "The same, by the name before"});
+  }
+  fields.push_back({"learning_rate", epoch.rate, "Of the last step"});
+  fields.push_back({"rate", epoch.rate, "The same, by the name before"});
+  fields.push_back({"seconds", epoch.seconds});
+  return fields;
+}
+
+ResultFields train_fields(const TrainReport& report) {
+  ResultFields fields = {
+      {"input_bytes", report.input_bytes,
+       "Of the file or the bytes of the network before; 0 if it came from neither"},
+      {"output_bytes", report.output_bytes,
+       "Of the file written; without one, of the network as a .circle file"},
+      {"seconds", report.seconds},
+      {"epochs", rows_json(report.epochs, epoch_fields)}};
+  if (report.best) {
+    fields.push_back(
+        {"best_epoch", *report.best + 1,
+         "Whose network was returned, counted from 1, if there is a validation split"});
+  }
+  if (!report.layers.empty()) {
+    fields.push_back({"layers", layers_json(report.layers),
+                      "Of the student on its arrays, as `crossbar` lists them"});
+  }
+  return fields;
+}
 
 }  // namespace
 
@@ -44,26 +80,16 @@ std::string to_text(const TrainReport& report) {
          digital_lines(report.layers);
 }
 
-std::string to_json(const TrainReport& report) {
-  Json epochs = Json::array();
-  for (const train::EpochResult& epoch : report.epochs) {
-    Json json = {{"loss", epoch.loss}, {"agreement", epoch.agreement}};
-    if (epoch.validation_accuracy) {
-      json["validation_accuracy"] = *epoch.validation_accuracy;
-      json["held_out"] = *epoch.validation_accuracy;  // the name before
-    }
-    json["learning_rate"] = epoch.rate;
-    json["rate"] = epoch.rate;  // the name before
-    json["seconds"] = epoch.seconds;
-    epochs.push_back(std::move(json));
-  }
-  Json json = {{"input_bytes", report.input_bytes},
-               {"output_bytes", report.output_bytes},
-               {"seconds", report.seconds},
-               {"epochs", epochs}};
-  if (report.best) json["best_epoch"] = *report.best + 1;
-  if (!report.layers.empty()) json["layers"] = layers_json(report.layers);
-  return dump(json);
+std::string to_json(const TrainReport& report) { return dump(json_of(train_fields(report))); }
+
+ResultClasses training_results() {
+  ResultClasses classes = tuning_results();
+  classes.emplace_back("EpochResult", epoch_fields({.validation_accuracy = 0.0}));
+  TrainReport report;
+  report.best = 0;
+  report.layers.resize(1);
+  classes.emplace_back("TrainReport", train_fields(report));
+  return classes;
 }
 
 }  // namespace halftone::report

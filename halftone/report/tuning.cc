@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "halftone/report/json.h"
+#include "halftone/report/fields.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
 
@@ -27,10 +27,41 @@ std::string change_text(const std::string& name, const v0::TextDivergence& text)
                      format_number(text.before, 4), format_number(text.after, 4), text.tokens);
 }
 
-Json change_json(const v0::TextDivergence& text) {
-  return {{"kl_divergence_before", text.before},
+ResultFields change_fields(const v0::TextDivergence& text) {
+  return {{"kl_divergence_before", text.before, "From the float model, in nats per token"},
           {"kl_divergence", text.after},
           {"tokens", text.tokens}};
+}
+
+ResultFields tune_step_fields(const train::TuneStep& step) {
+  return {{"loss", step.loss, "Mean divergence of the samples before the step, in nats per token"},
+          {"learning_rate", step.rate},
+          {"seconds", step.seconds}};
+}
+
+ResultFields tune_evaluation_fields(const train::TuneEvaluation& evaluation) {
+  return {{"steps", evaluation.steps, "Done before it"}, {"kl_divergence", evaluation.divergence}};
+}
+
+ResultFields distill_fields(const v0::LanguageDistillReport& report) {
+  return {{"input_bytes", report.input_bytes, "Of the model that was read, in its files"},
+          {"output_bytes", report.output_bytes, "Of what was written"},
+          {"seconds", report.seconds},
+          {"fit_tokens", report.fit_tokens,
+           "From which numbers were learned: of the texts, without those held out"},
+          {"held_out", json_of(change_fields(report.held_out)),
+           "Of the samples held out, by which the best state was chosen"},
+          {"second_text", report.second_text ? json_of(change_fields(*report.second_text)) : Json(),
+           "Null without one"},
+          {"steps", rows_json(report.steps, tune_step_fields)},
+          {"evaluations", rows_json(report.evaluations, tune_evaluation_fields),
+           "Of the samples held out; the first before all steps"},
+          {"best_steps", report.best_steps,
+           "Steps after which the model was as it is written; 0: as it was"},
+          {"scales", report.num_scales, "Scales and offsets, or their factors, that were tuned"},
+          {"gains", report.num_gains, "Elements of gains and biases that were tuned"},
+          {"bases", report.bases, "Vector bases that were tuned, such as \"4x8\""},
+          {"warnings", report.warnings, "A line each"}};
 }
 
 }  // namespace
@@ -64,27 +95,14 @@ std::string to_text(const v0::LanguageDistillReport& report) {
 }
 
 std::string to_json(const v0::LanguageDistillReport& report) {
-  Json steps = Json::array();
-  for (const train::TuneStep& each : report.steps) {
-    steps.push_back({{"loss", each.loss}, {"learning_rate", each.rate}, {"seconds", each.seconds}});
-  }
-  Json evaluations = Json::array();
-  for (const train::TuneEvaluation& each : report.evaluations) {
-    evaluations.push_back({{"steps", each.steps}, {"kl_divergence", each.divergence}});
-  }
-  return dump({{"input_bytes", report.input_bytes},
-               {"output_bytes", report.output_bytes},
-               {"seconds", report.seconds},
-               {"fit_tokens", report.fit_tokens},
-               {"held_out", change_json(report.held_out)},
-               {"second_text", report.second_text ? change_json(*report.second_text) : Json()},
-               {"steps", steps},
-               {"evaluations", evaluations},
-               {"best_steps", report.best_steps},
-               {"scales", report.num_scales},
-               {"gains", report.num_gains},
-               {"bases", report.bases},
-               {"warnings", report.warnings}});
+  return dump(json_of(distill_fields(report)));
+}
+
+ResultClasses tuning_results() {
+  return {{"TextDivergence", change_fields({})},
+          {"LanguageDistillStep", tune_step_fields({})},
+          {"LanguageDistillEvaluation", tune_evaluation_fields({})},
+          {"LanguageDistillReport", distill_fields({})}};
 }
 
 }  // namespace halftone::report

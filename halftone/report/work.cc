@@ -65,7 +65,7 @@ std::string work_text(const std::vector<NodeWork>& work) {
   return text;
 }
 
-double products_of(const runtime::Plan& plan, const runtime::Step& step) {
+double products_of(const runtime::Plan& plan, const runtime::PlanStep& step) {
   return ir::work_of(plan.graph(), plan.graph().node(step.node)).products();
 }
 

@@ -14,7 +14,7 @@ namespace halftone::report {
 /// A table of the nodes, and the products by pair of encodings.
 std::string work_text(const std::vector<NodeWork>& work);
 /// The products of a step for one run of its plan.
-double products_of(const runtime::Plan& plan, const runtime::Step& step);
+double products_of(const runtime::Plan& plan, const runtime::PlanStep& step);
 /// One object for each node.
 Json work_json(const std::vector<NodeWork>& work);
 

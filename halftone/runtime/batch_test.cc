@@ -32,7 +32,7 @@ TEST_P(SampleInABatch, HasTheSameBitsForEveryPairOfBits) {
       for (const bool int8 : {true, false}) {
         SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits) + (int8 ? " int8" : ""));
         const ir::Graph graph = graph_of(GetParam(), w_bits, x_bits);
-        PlanOptions options{.batch = kSamples, .execution = {.int8_activations = int8}};
+        PlanSettings options{.batch = kSamples, .execution = {.int8_activations = int8}};
         const auto expected = run_in_batches(graph, options, samples.as<float>());
         for (const std::size_t batch : {1U, 2U, 7U}) {
           options.batch = batch;
@@ -52,7 +52,7 @@ TEST_P(SampleInABatch, HasTheSameBitsWhateverTheCosts) {
       SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits));
       const ir::Graph graph = graph_of(GetParam(), w_bits, x_bits);
       for (const std::size_t batch : {1U, 7U, 64U}) {
-        PlanOptions options{.batch = batch, .threads = 2};
+        PlanSettings options{.batch = batch, .threads = 2};
         const auto expected = run_in_batches(graph, options, samples.as<float>());
         for (const Core core : {Core::kAvx2, Core::kAvx512, Core::kAvx512Amd}) {
           const ReplacedCosts costs(core);
@@ -76,7 +76,7 @@ TEST_P(SampleInABatch, IsComputedInTheArithmeticOfTheAttribute) {
         SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits) + " " +
                      std::string(to_string(arithmetic)));
         for (const bool int8 : {true, false}) {
-          PlanOptions options{.batch = kSamples, .execution = {.int8_activations = int8}};
+          PlanSettings options{.batch = kSamples, .execution = {.int8_activations = int8}};
           const ir::Arithmetic computed = *ir::arithmetic_of(graph, layer_of(graph), int8);
           EXPECT_TRUE(computes(make_plan(graph, options)->steps().back().arithmetic, computed));
           const auto expected = run_in_batches(graph, options, samples.as<float>());
@@ -138,7 +138,7 @@ TEST(ArithmeticOfALayer, DoesNotDependOnTheLayerBesideIt) {
   }
   for (const std::size_t batch : {1U, 64U}) {
     const auto plan = testing::expect_reference_result(graph, {.batch = batch}, 0.1F);
-    for (const Step& step : plan->steps()) {
+    for (const PlanStep& step : plan->steps()) {
       if (step.op != "FullyConnected") continue;
       EXPECT_EQ(step.arithmetic,
                 step.name == "2-bit" ? KernelArithmetic::kBits : KernelArithmetic::kIntegers);

@@ -48,7 +48,7 @@ TEST_P(FixedOrder, MatchesReferenceOnAnyNumberOfThreads) {
   const FixedOrderCase& test = GetParam();
   const ir::Graph graph = fixed_order_graph(test);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
-    PlanOptions options{
+    PlanSettings options{
         .batch = batch,
         .execution = {.int8_activations = false, .float_order = FloatOrder::kFixed}};
     // At most 400 terms of about 1, each rounded in as many sums.

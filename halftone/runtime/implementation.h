@@ -43,7 +43,7 @@ struct NodeContext {
   const ir::Graph& graph;
   const ir::Node& node;
   int threads = 1;
-  bool int8_activations = true;  ///< as in PlanOptions
+  bool int8_activations = true;  ///< as in PlanSettings
   FloatOrder float_order = FloatOrder::kFastest;
   /// Of a layer: its kernels compute no other. Nothing for other operators, for products of
   /// integers, and if there is nothing to compute.
@@ -120,6 +120,17 @@ struct Implementation {
   bool finishes_output = false;
   /// The methods that can compute an accepted node, all with the same bits; null: one.
   std::vector<Product> (*products)(const NodeContext&) = nullptr;
+
+  /// Floats summed in a fixed order.
+  static constexpr Implementation fixed_float(Verdict (*judge)(const NodeContext&),
+                                              Kernel (*create)(const NodeContext&)) {
+    return {"fixed_order_f32", judge, create, KernelArithmetic::kFixedFloat};
+  }
+  /// Floats on oneDNN.
+  static constexpr Implementation onednn_float(Verdict (*judge)(const NodeContext&),
+                                               Kernel (*create)(const NodeContext&)) {
+    return {"onednn_f32", judge, create, KernelArithmetic::kFastestFloat};
+  }
 };
 
 /// The family of processors whose costs a plan uses: kernels::current_core(), unless it is

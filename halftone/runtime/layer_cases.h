@@ -48,7 +48,7 @@ inline ir::Graph graph_of(const LayerCase& layer, int w_bits, int x_bits) {
 }
 
 /// The output for all samples, `batch` at a time; the last run is padded with zeros.
-inline std::vector<float> run_in_batches(const ir::Graph& graph, PlanOptions options,
+inline std::vector<float> run_in_batches(const ir::Graph& graph, PlanSettings options,
                                          std::span<const float> samples) {
   Session session(make_plan(graph, options));
   const std::size_t each = samples.size() / kSamples;

@@ -28,7 +28,7 @@ ir::Graph graph_of(const ir::Operator& op, const ir::Shape& x, const std::vector
 /// Runs the graph on random values and one NaN.
 void expect_nan_kept(const ir::Graph& graph, const std::string& name) {
   for (const FloatOrder order : {FloatOrder::kFastest, FloatOrder::kFixed}) {
-    const PlanOptions options{.batch = 2, .execution = {.float_order = order}};
+    const PlanSettings options{.batch = 2, .execution = {.float_order = order}};
     const auto plan = make_plan(graph, options);
     Random random(32);
     auto inputs = testing::random_inputs(plan->graph(), random);
@@ -56,7 +56,7 @@ TEST(Overflow, PassesCodes) {
     const auto codes = graph.add_node("encode", ir::Encode{shared}, {x});
     const auto w = graph.add_constant("w", testing::random_tensor({5, 70}, random));
     graph.add_output(graph.add_node("y", ir::FullyConnected{}, {codes, w}));
-    const PlanOptions options{.batch = 4};
+    const PlanSettings options{.batch = 4};
     const auto plan = make_plan(graph, options);
     auto inputs = testing::random_inputs(plan->graph(), random);
     const auto numbers = inputs[0].as<float>();

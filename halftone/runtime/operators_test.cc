@@ -127,7 +127,7 @@ TEST(Encode, WritesEveryNumberOfBits) {
       const ir::Encode encode{testing::activation_encoding(bits, bits % 2 == 0, random)};
       graph.add_output(graph.add_node("node", encode, {x}));
       for (const FloatOrder order : {FloatOrder::kFastest, FloatOrder::kFixed}) {
-        const PlanOptions options{.batch = 3, .execution = {.float_order = order}};
+        const PlanSettings options{.batch = 3, .execution = {.float_order = order}};
         const auto plan = testing::expect_reference_result(graph, options, 0);
         EXPECT_EQ(testing::kernel_of(*plan), "bit_planes");
       }

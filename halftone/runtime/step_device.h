@@ -13,7 +13,7 @@
 namespace halftone::runtime {
 
 struct NodeContext;
-struct Step;
+struct PlanStep;
 class Plan;
 
 /// A step as a device runs it, with its constants there. Immutable, shared by sessions.
@@ -63,7 +63,8 @@ class StepDevice {
   [[nodiscard]] virtual std::string id() const = 0;
   /// A kernel with the bits of that of the step.
   /// @throws Error kDevice if the device reports an error, such as too little memory
-  [[nodiscard]] virtual DeviceChoice choose(const NodeContext& context, const Step& step) const = 0;
+  [[nodiscard]] virtual DeviceChoice choose(const NodeContext& context,
+                                            const PlanStep& step) const = 0;
   /// Memory for a session of a plan that has kernels of this device.
   /// @throws Error kDevice if it has too little of it, or reports another error
   [[nodiscard]] virtual std::unique_ptr<DeviceSession> make_session(const Plan& plan) const = 0;

@@ -89,7 +89,7 @@ TEST_P(LayerOfCodes, HasTheSameBitsInEveryBatch) {
     for (const char* input : {"", "int", "e2m1", "e4m3"}) {
       const NumberSystem* x = *input == 0 ? nullptr : &numerics::find_system(input);
       const ir::Graph graph = graph_of(GetParam(), system, bits, x);
-      PlanOptions options{.batch = kSamples};
+      PlanSettings options{.batch = kSamples};
       const auto expected = run_in_batches(graph, options, samples.as<float>());
       for (const std::size_t batch : {1U, 7U}) {
         options.batch = batch;
@@ -126,7 +126,7 @@ TEST_P(StatelessLayerOfCodes, ComputesInIntegersWhatTheCodesMean) {
     const NumberSystem& input = numerics::find_system("int");  // 8 bits: levels are exact
     const ir::Graph graph = graph_of(layer, system, bits, &input);
     if (ir::why_not(ir::Arithmetic::kIntegers, graph, layer_of(graph))) return;
-    const PlanOptions options{.batch = kSamples};
+    const PlanSettings options{.batch = kSamples};
     const auto run = [&](ir::Arithmetic arithmetic) {
       return run_in_batches(with_arithmetic(graph, arithmetic), options, samples.as<float>());
     };

@@ -75,7 +75,7 @@ inline void expect_same_on_callers_memory(Session& session, const std::vector<ir
 /// Runs a graph on random inputs and compares it with the reference implementation; returns the
 /// plan.
 inline std::shared_ptr<const Plan> expect_reference_result(const ir::Graph& graph,
-                                                           const PlanOptions& options,
+                                                           const PlanSettings& options,
                                                            float tolerance,
                                                            std::uint64_t seed = 7) {
   Random random(seed);

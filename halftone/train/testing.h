@@ -41,8 +41,8 @@ inline ir::Graph student_network(const ir::Graph& teacher, const data::Dataset& 
   return compress::quantize(teacher, data, recipe, {}).graph;
 }
 
-inline TrainOptions few_epochs() {
-  TrainOptions options;
+inline LearnOptions few_epochs() {
+  LearnOptions options;
   options.epochs = 8;
   options.batch = 64;
   options.optimizer.rate = 5e-3;

@@ -87,14 +87,6 @@ HALFTONE_VERSIONED namespace v0 {
     Progress progress{};  ///< may be empty
   };
 
-  /// A design that was quantized, and what it really loses.
-  struct VerifiedDesign {
-    HardwareDesign design;
-    double measured_noise = 0;
-    double measured_drop = 0;        ///< of accuracy
-    double drop_standard_error = 0;  ///< the budget limits the drop with it
-  };
-
   /// What explore() returns.
   struct ExploreResult {
     std::vector<std::string> layers;  ///< whose bits were chosen

@@ -41,9 +41,8 @@ struct EstimateArguments {
 using EstimateTexts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
 EstimateTexts texts_of(const accel::Estimate& found, const accel::Accelerator& chip) {
-  return {report::to_text(found, chip), report::to_json(found, chip),
-          report::roofline_svg(found, chip), report::timeline_svg(found),
-          report::timeline_trace(found)};
+  return {report::to_text(found), report::to_json(found), report::roofline_svg(found, chip),
+          report::timeline_svg(found), report::timeline_trace(found)};
 }
 
 EstimateTexts estimate_network(const Network& network, const std::string& accelerator,
@@ -52,7 +51,7 @@ EstimateTexts estimate_network(const Network& network, const std::string& accele
   EstimateJob job{.batch = how.batch};
   if (recipe != nullptr) job.recipe = recipe->recipe;
   if (how.training) job.training.emplace();
-  job.options = {accel::model_named(how.method), {how.devices, accel::split_named(how.split)}};
+  job.options = {accel::method_named(how.method), {how.devices, accel::split_named(how.split)}};
   const accel::Accelerator chip = accelerator_of(accelerator);
   return texts_of(estimate(network, chip, job), chip);
 }
@@ -65,8 +64,8 @@ LanguageEstimateTexts estimate_language(const std::filesystem::path& model,
                                         const LanguageEstimateOptions& options) {
   const nb::gil_scoped_release no_gil;
   const accel::Accelerator chip = accelerator_of(accelerator);
-  const accel::LanguageEstimate found = estimate_language_model(model, chip, options);
-  return {report::to_text(found, chip), report::to_json(found, chip), texts_of(found.prompt, chip),
+  const v0::LanguageEstimate found = estimate_language_model(model, chip, options);
+  return {report::to_text(found), report::to_json(found), texts_of(found.prompt, chip),
           texts_of(found.token, chip)};
 }
 
@@ -96,7 +95,7 @@ ExploreTexts explore_network(const Network& network, const Samples& samples, con
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     ExploreSettings settings{.space = space_of(how.space), .recipe = recipe.recipe};
     settings.options = {accel::objective_named(how.objective), accel::parse_budget(how.budget),
-                        accel::model_named(how.method), progress};
+                        accel::method_named(how.method), progress};
     settings.state = how.state;
     settings.batch = how.batch;
     settings.tries = how.tries;
@@ -121,7 +120,7 @@ struct CrossbarArguments : JobArguments {
 Texts crossbar_network(const Network& network, const Samples& samples, const std::string& device,
                        const CrossbarArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
-    crossbar::Device described = device_of(device);
+    crossbar::CrossbarDevice described = device_of(device);
     if (how.seconds) described.seconds = *how.seconds;
     crossbar::NetworkOptions options;
     options.num_seeds = how.seeds;

@@ -39,8 +39,8 @@ Quantized quantize_network(const Network& network, const Samples& samples,
                            const RecipeHolder& recipe, const QuantizeArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     const Elapsed elapsed;
-    const compress::QuantizeOptions options{how.seed, progress, devices, how.memory};
-    compress::QuantizeResult result =
+    const compress::QuantizeSettings options{how.seed, progress, devices, how.memory};
+    compress::QuantizedGraph result =
         how.integers.empty()
             ? quantize(network, samples.dataset, recipe.recipe, options)
             : quantize_to_integers(network, samples.dataset, recipe.recipe, options, how.integers);
@@ -68,7 +68,7 @@ Texts evaluate_network(const Network& network, const Samples& samples, const Net
                        std::size_t batch, const RunArguments& how) {
   const compress::Evaluation result =
       run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
-        compress::EvaluateOptions options;
+        compress::EvaluateSettings options;
         options.batch = batch;
         options.progress = progress;
         options.devices = devices;
@@ -80,9 +80,9 @@ Texts evaluate_network(const Network& network, const Samples& samples, const Net
 
 Texts bench_network(const Network& network, std::optional<std::size_t> batch, double seconds,
                     bool explain, const RunArguments& how) {
-  const Measurement result =
+  const MeasuredPlan result =
       run_job(how, [&](const ProgressSink& progress, const spmd::Devices& /*devices*/) {
-        MeasureOptions options;
+        TimingSettings options;
         options.batch = batch;
         options.min_seconds = seconds;
         options.execution = how.execution;
@@ -133,13 +133,13 @@ void bind_recipe(nb::module_& module) {
       .def_rw("ends", &SettingNames::ends, nb::arg().none());
   module.def("preset_names", [] {
     std::vector<std::string> names;
-    for (const Preset& each : presets()) names.push_back(each.name);
+    for (const PresetSettings& each : presets()) names.push_back(each.name);
     return names;
   });
   module.def(
       "preset",
       [](const std::string& name) {
-        const Preset preset = preset_named(name);
+        const PresetSettings preset = preset_named(name);
         return std::pair(preset.settings, preset.limits);
       },
       nb::arg("name"));

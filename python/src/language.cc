@@ -90,13 +90,12 @@ class PythonLanguageModel {
     ThreadSettings settings = thread_settings();
     settings.threads = how.threads;
     const UseThreadSettings use(settings);
-    return std::make_unique<PythonLanguageModel>(settings,
-                                                 LanguageModel::open(path, {how.options}));
+    return std::make_unique<PythonLanguageModel>(settings, TextModel::open(path, {how.options}));
   }
-  PythonLanguageModel(const ThreadSettings& settings, LanguageModel model)
+  PythonLanguageModel(const ThreadSettings& settings, TextModel model)
       : settings_(settings), model_(std::move(model)) {}
 
-  [[nodiscard]] const LanguageModel& model() const { return model_; }
+  [[nodiscard]] const TextModel& model() const { return model_; }
 
   void append(const Tokens& tokens, std::size_t sequence, bool all, const nb::object& logits) {
     const Array out(logits, Access::kWrite);
@@ -154,7 +153,7 @@ class PythonLanguageModel {
     return run(reporter, [&] {
       std::optional<ExclusiveUse> alone;
       if (reference != nullptr) alone.emplace(reference->used_, "model");
-      TextEvaluationOptions options;
+      TextEvaluationSettings options;
       options.windows = how.windows;
       if (options.windows.context == 0) {
         options.windows.context = std::min<std::size_t>(512, model_.model().context());
@@ -168,7 +167,7 @@ class PythonLanguageModel {
 
  private:
   ThreadSettings settings_;
-  LanguageModel model_;
+  TextModel model_;
   std::atomic<bool> used_{false};
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages about networks and language models.
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -13,6 +14,7 @@
 #include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
 #include "halftone/base/thread_settings.h"
+#include "halftone/report/classes.h"
 #include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
 #include "python/src/bind.h"
@@ -148,6 +150,7 @@ void bind_report(nb::module_& module) {
       .def_ro("json", &ReportPage::json)
       .def_ro("node_data", &ReportPage::node_data);
   bind_language_report(module);
+  module.def("result_classes", report::result_classes);
   module.def("class_names", read_class_names, nb::arg("path"));
   module.def("report", report_network, nb::arg("network"), nb::arg("reference").none(),
              nb::arg("beside"), nb::arg("samples").none(), nb::arg("how"));

@@ -47,8 +47,8 @@ struct QuantizedWithin {
   BudgetReport report;
 };
 
-compress::SensitivityOptions options_of(const Choices& choices) {
-  compress::SensitivityOptions options;
+compress::MeasureSettings options_of(const Choices& choices) {
+  compress::MeasureSettings options;
   if (!choices.loss.empty()) options.loss = compress::loss_named(choices.loss);
   if (choices.test != nullptr) options.evaluation = &choices.test->dataset;
   if (choices.time) measure_time(options);
@@ -72,14 +72,14 @@ Texts texts_of(const compress::Sensitivity& found) {
 template <typename Work>
 Texts measured_texts(const QuantizeArguments& how, const Work& work) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
-    return texts_of(work(compress::QuantizeOptions{how.seed, progress, devices, how.memory}));
+    return texts_of(work(compress::QuantizeSettings{how.seed, progress, devices, how.memory}));
   });
 }
 
 Texts sensitivity_of_choices(const Network& network, const Samples& samples,
                              const RecipeHolder& recipe, const Choices& choices,
                              const QuantizeArguments& how) {
-  return measured_texts(how, [&](const compress::QuantizeOptions& fit) {
+  return measured_texts(how, [&](const compress::QuantizeSettings& fit) {
     SensitivitySettings settings = settings_of(recipe, choices);
     settings.options.fit = fit;
     return sensitivity(network, samples.dataset, settings);
@@ -89,8 +89,8 @@ Texts sensitivity_of_choices(const Network& network, const Samples& samples,
 Texts sensitivity_of_layers(const Network& network, const Network& reference,
                             const Samples& samples, const Choices& choices,
                             const QuantizeArguments& how) {
-  return measured_texts(how, [&](const compress::QuantizeOptions& fit) {
-    compress::SensitivityOptions options = options_of(choices);
+  return measured_texts(how, [&](const compress::QuantizeSettings& fit) {
+    compress::MeasureSettings options = options_of(choices);
     options.fit = fit;
     return sensitivity_of(network, reference, samples.dataset, options);
   });

@@ -77,7 +77,7 @@ class Course {
 
  private:
   /// The options refer to this.
-  void follow(train::TrainOptions& options) {
+  void follow(train::LearnOptions& options) {
     options.devices = spmd::Devices::for_threads();
     options.progress = [this, sink = reporter_.sink()](double fraction, std::string_view activity) {
       stoppable([&] { sink(fraction, activity); });

@@ -68,11 +68,11 @@ void list_ones(std::span<const std::uint64_t> words, std::vector<std::size_t>& o
 /// Programs arrays one by one.
 class Arrays::Programmer {
  public:
-  Programmer(const Device& device, const Mapping& mapping, const Units& units)
+  Programmer(const CrossbarDevice& device, const Mapping& mapping, const Units& units)
       : device_(device), mapping_(mapping), units_(units) {}
 
-  [[nodiscard]] Array program(std::size_t index, std::uint64_t seed) const {
-    Array array;
+  [[nodiscard]] CellArray program(std::size_t index, std::uint64_t seed) const {
+    CellArray array;
     array.first_row = index / mapping_.unit_blocks() * mapping_.array_rows;
     array.rows = std::min(mapping_.array_rows, mapping_.inputs - array.first_row);
     array.first_unit = index % mapping_.unit_blocks() * mapping_.array_units;
@@ -97,7 +97,7 @@ class Arrays::Programmer {
   }
 
   /// [rows, columns]
-  [[nodiscard]] std::vector<double> targets(const Array& array, std::size_t columns) const {
+  [[nodiscard]] std::vector<double> targets(const CellArray& array, std::size_t columns) const {
     std::vector<double> targets(array.rows * columns, device_.off_siemens);
     const std::size_t width = mapping_.unit_columns;
     for (std::size_t r = 0; r < array.rows; ++r) {
@@ -131,7 +131,7 @@ class Arrays::Programmer {
 
   /// Multiplies the counts by the gain that brings those of a pulse on all rows closest to the
   /// wanted ones: sum_c wanted_c seen_c / sum_c seen_c^2 over the conversions c.
-  static void calibrate(std::span<const float> wanted, Array& array) {
+  static void calibrate(std::span<const float> wanted, CellArray& array) {
     double products = 0;
     double squares = 0;
     for (std::size_t c = 0; c < array.columns(); ++c) {
@@ -149,12 +149,12 @@ class Arrays::Programmer {
     for (float& count : array.counts) count *= gain;
   }
 
-  const Device& device_;
+  const CrossbarDevice& device_;
   const Mapping& mapping_;
   const Units& units_;
 };
 
-Arrays::Arrays(const Device& device, const numerics::BitPlanes& codes,
+Arrays::Arrays(const CrossbarDevice& device, const numerics::BitPlanes& codes,
                const numerics::MatrixEncoding& encoding, std::uint64_t seed)
     : mapping_(device, codes.cols, codes.rows, codes.bits),
       quantizer_(device, mapping_.used_rows(), true),
@@ -192,7 +192,7 @@ void Arrays::keep_planes(const numerics::BitPlanes& codes) {
 std::size_t Arrays::size_bytes() const {
   std::size_t bytes = meanings_.size() * sizeof(UnitMeaning);
   for (const BitMatrix& planes : planes_) bytes += planes.words().size_bytes();
-  for (const Array& array : arrays_) bytes += array.counts.size() * sizeof(float);
+  for (const CellArray& array : arrays_) bytes += array.counts.size() * sizeof(float);
   return bytes;
 }
 
@@ -200,7 +200,7 @@ void Arrays::read(std::span<const std::uint64_t> pulses, MatrixView<float> count
   std::vector<std::int32_t> memory(counts.rows() * mapping_.units());
   const MatrixView<std::int32_t> sums{std::span(memory), counts.rows(), mapping_.units()};
   for (std::size_t block = 0; block < planes_.size(); ++block) read_planes(block, pulses, sums);
-  for (const Array& array : arrays_) read_cells(array, pulses, sums);
+  for (const CellArray& array : arrays_) read_cells(array, pulses, sums);
   for (std::size_t r = 0; r < counts.rows(); ++r) {
     for (std::size_t u = 0; u < mapping_.units(); ++u) {
       counts(r, u) = quantizer_.step() * static_cast<float>(sums(r, u));
@@ -226,7 +226,7 @@ void Arrays::read_planes(std::size_t block, std::span<const std::uint64_t> pulse
   }
 }
 
-void Arrays::read_cells(const Array& array, std::span<const std::uint64_t> pulses,
+void Arrays::read_cells(const CellArray& array, std::span<const std::uint64_t> pulses,
                         MatrixView<std::int32_t> sums) const {
   std::vector<std::uint64_t> driven(words_for_bits(array.rows));
   std::vector<std::size_t> rows;
@@ -251,7 +251,7 @@ void Arrays::for_each_count(
       }
     }
   }
-  for (const Array& array : arrays_) {
+  for (const CellArray& array : arrays_) {
     for (std::size_t r = 0; r < array.rows; ++r) {
       const float* counts = array.counts.data() + r * array.columns();
       for (std::size_t u = 0; u < array.units; ++u) {
@@ -280,7 +280,7 @@ SeenWeights Arrays::seen_weights() const {
   return seen;
 }
 
-void Arrays::add_noise(const Array& array, std::span<const std::uint64_t> pulses,
+void Arrays::add_noise(const CellArray& array, std::span<const std::uint64_t> pulses,
                        std::span<float> currents) const {
   std::uint64_t seed = array.seed;
   for (const std::uint64_t word : pulses) seed = derived_seed(seed, word);
@@ -290,7 +290,7 @@ void Arrays::add_noise(const Array& array, std::span<const std::uint64_t> pulses
   }
 }
 
-void Arrays::add_codes(const Array& array, std::span<const float> currents,
+void Arrays::add_codes(const CellArray& array, std::span<const float> currents,
                        std::span<std::int32_t> sums) const {
   for (std::size_t u = 0; u < array.units; ++u) sums[u] += quantizer_.code(currents[u]);
   if (mapping_.unit_conversions == 1) return;

@@ -33,7 +33,7 @@ class Arrays {
   /// @param encoding  of `codes`, its bits are signs of coefficients; granularity tensor or channel
   /// @param seed      of this matrix
   /// @throws Error kUnsupported as Mapping and with_wires()
-  Arrays(const Device& device, const numerics::BitPlanes& codes,
+  Arrays(const CrossbarDevice& device, const numerics::BitPlanes& codes,
          const numerics::MatrixEncoding& encoding, std::uint64_t seed);
 
   [[nodiscard]] const Mapping& mapping() const { return mapping_; }
@@ -64,7 +64,7 @@ class Arrays {
 
  private:
   /// One array whose cells are not ideal.
-  struct Array {
+  struct CellArray {
     std::size_t first_row = 0;
     std::size_t rows = 0;
     std::size_t first_unit = 0;
@@ -79,13 +79,13 @@ class Arrays {
   void keep_planes(const numerics::BitPlanes& codes);
   void read_planes(std::size_t block, std::span<const std::uint64_t> pulses,
                    MatrixView<std::int32_t> sums) const;
-  void read_cells(const Array& array, std::span<const std::uint64_t> pulses,
+  void read_cells(const CellArray& array, std::span<const std::uint64_t> pulses,
                   MatrixView<std::int32_t> sums) const;
   void for_each_count(
       const std::function<void(std::size_t unit, std::size_t input, float count)>& visit) const;
-  void add_noise(const Array& array, std::span<const std::uint64_t> pulses,
+  void add_noise(const CellArray& array, std::span<const std::uint64_t> pulses,
                  std::span<float> currents) const;
-  void add_codes(const Array& array, std::span<const float> currents,
+  void add_codes(const CellArray& array, std::span<const float> currents,
                  std::span<std::int32_t> sums) const;
 
   Mapping mapping_;
@@ -94,7 +94,7 @@ class Arrays {
   float read_deviation_ = 0;  ///< of a conversion, in counts, if one row has a pulse
   std::vector<UnitMeaning> meanings_;
   std::vector<BitMatrix> planes_;  ///< of ideal pairs, by row block: [units, rows of the block]
-  std::vector<Array> arrays_;      ///< of other cells
+  std::vector<CellArray> arrays_;  ///< of other cells
 };
 
 }  // namespace halftone::crossbar

@@ -34,7 +34,8 @@ struct Case {
       pulses.set(1, k, false);
     }
   }
-  [[nodiscard]] std::vector<float> read(const Device& device, std::uint64_t seed = 1) const {
+  [[nodiscard]] std::vector<float> read(const CrossbarDevice& device,
+                                        std::uint64_t seed = 1) const {
     const Arrays arrays(device, codes, encoding, seed);
     std::vector<float> counts(reads * arrays.mapping().units());
     arrays.read(pulses.words(),
@@ -58,29 +59,30 @@ struct Case {
 };
 
 /// Ideal cells that the program treats like any others.
-Device cell_by_cell(Device device) {
+CrossbarDevice cell_by_cell(CrossbarDevice device) {
   device.programming = Programming::kConstant;
   device.programming_sigma = 1;
   device.programming_scale = 0;
   return device;
 }
 
-Device difference(Device device, int bits) {
+CrossbarDevice difference(CrossbarDevice device, int bits) {
   device.adc.converts = Converts::kDifference;
   device.adc.bits = bits;
   return device;
 }
 
 TEST(Arrays, CountExactlyIfTheConverterHasACodePerRow) {
-  const Device ideal = load_device("ideal");
-  Device small = ideal;
+  const CrossbarDevice ideal = load_device("ideal");
+  CrossbarDevice small = ideal;
   small.rows = 63;
   small.columns = 7;
   small.adc.bits = 6;
   for (const auto& [outputs, inputs, bits] :
        {std::array{1, 1, 1}, {3, 64, 2}, {5, 254, 1}, {4, 255, 3}, {2, 256, 2}, {70, 700, 2}}) {
     const Case c(static_cast<std::size_t>(outputs), static_cast<std::size_t>(inputs), bits);
-    for (const Device& device : {ideal, small, difference(ideal, 9), difference(small, 7)}) {
+    for (const CrossbarDevice& device :
+         {ideal, small, difference(ideal, 9), difference(small, 7)}) {
       EXPECT_EQ(c.read(device), c.exact()) << outputs << " " << inputs << " " << device.rows;
       EXPECT_EQ(c.read(cell_by_cell(device)), c.exact()) << outputs << " " << inputs;
     }
@@ -89,7 +91,7 @@ TEST(Arrays, CountExactlyIfTheConverterHasACodePerRow) {
 
 TEST(Arrays, LoseCountsIfTheConverterHasOneBitLess) {
   const Case c(20, 255, 1, 50);
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.adc.bits = 7;
   EXPECT_NE(c.read(device), c.exact());
   EXPECT_EQ(c.read(device), c.read(cell_by_cell(device)));
@@ -100,7 +102,7 @@ TEST(Arrays, LoseCountsIfTheConverterHasOneBitLess) {
 
 TEST(Arrays, ClipCurrentsBeyondTheRange) {
   const Case c(4, 100, 1);
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.rows = 100;
   device.adc.range = 0.25;
   const std::vector<float> counts = c.read(device);
@@ -116,7 +118,7 @@ TEST(Arrays, OfSeveralLevelsCountExactlyIfLevelsAreEvenlySpaced) {
     for (std::size_t o = 0; o < outputs; ++o) {
       c.encoding.set_levels(o, numerics::symmetric_basis(bits, 0.3F));
     }
-    Device device = load_device("ideal");
+    CrossbarDevice device = load_device("ideal");
     device.levels = 4;
     device.rows = 85;  // 3 x 85 = 255 counts
     const Arrays arrays(device, c.codes, c.encoding, 1);
@@ -146,7 +148,7 @@ TEST(Arrays, MeanTheSumsOfTheirPlanes) {
   // 300 inputs, each within a float32 rounding of the levels, and the converter's steps.
   for (const int levels : {2, 4, 16}) {
     const Case c(5, 300, 3);
-    Device device = load_device("ideal");
+    CrossbarDevice device = load_device("ideal");
     device.levels = levels;
     device.adc.bits = 16;
     const Arrays arrays(device, c.codes, c.encoding, 1);
@@ -180,7 +182,7 @@ TEST(Arrays, MeanTheSumsOfTheirPlanes) {
 
 TEST(Arrays, ReadNoiseHasTheVarianceOfTheDrivenCells) {
   const Case c(400, 100, 1);
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.rows = 100;
   device.adc.bits = 16;  // a step is a count
   device.off_siemens = 0;
@@ -200,7 +202,7 @@ TEST(Arrays, ReadNoiseHasTheVarianceOfTheDrivenCells) {
 
 TEST(Arrays, GiveTheSameForAnyNumberOfThreadsAndOrderOfReads) {
   const Case c(30, 600, 2);
-  Device device = load_device("reram");
+  CrossbarDevice device = load_device("reram");
   device.segment_ohms = 1;
   device.rows = device.columns = 32;
   set_num_threads(1);
@@ -217,7 +219,7 @@ TEST(Arrays, GiveTheSameForAnyNumberOfThreadsAndOrderOfReads) {
 
 TEST(Arrays, OfAFiniteRatioCountExactly) {
   const Case c(3, 255, 2);
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.off_siemens = 0.9 * device.on_siemens;
   EXPECT_EQ(c.read(cell_by_cell(device)), c.exact());
 }
@@ -225,7 +227,7 @@ TEST(Arrays, OfAFiniteRatioCountExactly) {
 TEST(SeenWeights, GiveTheSumsOfTheArrays) {
   for (const int levels : {2, 8}) {
     const Case c(6, 200, 3);
-    Device device = load_device("pcm");
+    CrossbarDevice device = load_device("pcm");
     device.levels = levels;
     device.rows = device.columns = 64;
     device.seconds = 86400;
@@ -261,7 +263,7 @@ TEST(SeenWeights, GiveTheSumsOfTheArrays) {
 
 TEST(SeenWeights, OfIdealArraysAreTheWeights) {
   const Case c(6, 200, 3);
-  for (const Device& device : {load_device("ideal"), cell_by_cell(load_device("ideal"))}) {
+  for (const CrossbarDevice& device : {load_device("ideal"), cell_by_cell(load_device("ideal"))}) {
     const SeenWeights seen = Arrays(device, c.codes, c.encoding, 1).seen_weights();
     const std::vector<float> decoded = numerics::decode(c.codes, c.encoding);
     for (std::size_t o = 0; o < 6; ++o) {
@@ -278,7 +280,7 @@ TEST(SeenWeights, OfIdealArraysAreTheWeights) {
 
 TEST(Calibration, MakesUpForMeanDrift) {
   const Case c(20, 250, 1, 40);
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.off_siemens = 0;
   device.drift = Drift::kPower;
   device.drift_exponent = 0.1;
@@ -289,7 +291,7 @@ TEST(Calibration, MakesUpForMeanDrift) {
 }
 
 TEST(Mapping, CountsArraysCellsAndConversions) {
-  Device device = load_device("ideal");  // 255 x 256, a reference column, 8 converters
+  CrossbarDevice device = load_device("ideal");  // 255 x 256, a reference column, 8 converters
   const Mapping mlp(device, 784, 700, 2);
   EXPECT_EQ(mlp.units(), 1400U);
   EXPECT_EQ(mlp.row_blocks(), 4U);
@@ -311,7 +313,7 @@ TEST(Mapping, CountsArraysCellsAndConversions) {
 }
 
 TEST(Mapping, RejectsArraysWithoutRoomForAPair) {
-  Device device;
+  CrossbarDevice device;
   device.columns = 1;
   expect_error(
       ErrorKind::kUnsupported,

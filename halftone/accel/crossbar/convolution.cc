@@ -59,7 +59,7 @@ struct ConvConstants {
 /// The weights of a convolution as runtime::coded_conv_kernel() takes them.
 class ConvLayer {
  public:
-  ConvLayer(const runtime::NodeContext& context, const Device& device, std::uint64_t seed)
+  ConvLayer(const runtime::NodeContext& context, const CrossbarDevice& device, std::uint64_t seed)
       : shape_(runtime::conv_shape(context)),
         patterns_(shape_),
         constants_(context, shape_, patterns_) {
@@ -210,7 +210,7 @@ class ConvLayer {
 
 }  // namespace
 
-std::vector<Arrays> group_arrays(const Device& device, const ir::EncodedTensor& weights,
+std::vector<Arrays> group_arrays(const CrossbarDevice& device, const ir::EncodedTensor& weights,
                                  std::size_t groups, std::uint64_t seed) {
   std::vector<Arrays> arrays;
   const std::size_t outputs = weights.codes.rows / groups;
@@ -225,8 +225,8 @@ std::vector<Arrays> group_arrays(const Device& device, const ir::EncodedTensor& 
   return arrays;
 }
 
-runtime::Kernel convolution_kernel(const runtime::NodeContext& context, const Device& device,
-                                   std::uint64_t seed) {
+runtime::Kernel convolution_kernel(const runtime::NodeContext& context,
+                                   const CrossbarDevice& device, std::uint64_t seed) {
   const auto product = [](const std::byte* x, const ConvLayer& layer, const ConvPart& part) {
     layer.run(x, part);
   };

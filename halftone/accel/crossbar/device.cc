@@ -27,7 +27,7 @@ void expect(bool holds, const std::string& key, const std::string& expected, dou
   fail(ErrorKind::kUsage, "'" + key + "': expected " + expected + ", found " + text_of(found));
 }
 
-void check_cells(const Device& device) {
+void check_cells(const CrossbarDevice& device) {
   constexpr int kMaxLevels = 256;
   const bool is_power = device.levels >= 2 && device.levels <= kMaxLevels &&
                         std::has_single_bit(static_cast<unsigned>(device.levels));
@@ -40,7 +40,7 @@ void check_cells(const Device& device) {
          "fractions whose sum is at most 1", stuck);
 }
 
-void check_noise(const Device& device) {
+void check_noise(const CrossbarDevice& device) {
   expect(device.seconds > 0, "seconds", "a time above 0", device.seconds);
   const bool has_sigma = device.programming == Programming::kConstant ||
                          device.programming == Programming::kProportional;
@@ -58,7 +58,7 @@ void check_noise(const Device& device) {
   }
 }
 
-void check_converter(const Device& device) {
+void check_converter(const CrossbarDevice& device) {
   const bool is_difference = device.adc.converts == Converts::kDifference;
   constexpr int kMaxBits = 16;
   expect(device.adc.bits >= (is_difference ? 2 : 1) && device.adc.bits <= kMaxBits, "bits",
@@ -73,17 +73,17 @@ void check_converter(const Device& device) {
 
 }  // namespace
 
-int Device::cell_bits() const { return std::countr_zero(static_cast<unsigned>(levels)); }
+int CrossbarDevice::cell_bits() const { return std::countr_zero(static_cast<unsigned>(levels)); }
 
-bool Device::is_random() const {
+bool CrossbarDevice::is_random() const {
   const bool drifts = drift != Drift::kNone && seconds > drift_start_seconds;
   return programming != Programming::kNone || drifts || read_noise != ReadNoise::kNone ||
          stuck_on > 0 || stuck_off > 0;
 }
 
-bool Device::is_ideal() const { return !is_random() && segment_ohms == 0; }
+bool CrossbarDevice::is_ideal() const { return !is_random() && segment_ohms == 0; }
 
-void Device::check() const {
+void CrossbarDevice::check() const {
   constexpr std::size_t kMaxExtent = 65536;
   expect(rows >= 1 && rows <= kMaxExtent, "rows", "1 to 65536", static_cast<double>(rows));
   expect(columns >= 1 && columns <= kMaxExtent, "columns", "1 to 65536",
@@ -105,7 +105,7 @@ std::vector<std::string_view> device_names() {
   return names;
 }
 
-Device load_device(const std::string& name_or_path) {
+CrossbarDevice load_device(const std::string& name_or_path) {
   if (const EmbeddedText* device = find_text(device_texts(), name_or_path)) {
     return parse_device(device->text, name_or_path);
   }
@@ -118,7 +118,7 @@ Device load_device(const std::string& name_or_path) {
   return parse_device({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name_or_path);
 }
 
-std::string cell_settings(const Device& device) {
+std::string cell_settings(const CrossbarDevice& device) {
   std::ostringstream text;
   text.precision(std::numeric_limits<double>::max_digits10);
   for (const std::size_t number : {device.rows, device.columns}) text << number << ' ';

@@ -62,7 +62,7 @@ struct Costs {
 };
 
 /// A crossbar. Conductances in siemens, resistances in ohms, times in seconds.
-struct Device {
+struct CrossbarDevice {
   std::string name;
   // Arrays.
   std::size_t rows = 128;
@@ -101,19 +101,19 @@ struct Device {
 };
 
 /// The settings that change what cells represent, as text: equal devices have equal texts.
-std::string cell_settings(const Device& device);
+std::string cell_settings(const CrossbarDevice& device);
 
 /// Reads a description in TOML; docs/crossbar.md has the keys.
 /// @param where  the file, for messages
 /// @throws Error kUsage "WHERE: line N: ..." for malformed text, an unknown key, a missing key, a
 ///         value out of range, and keys that contradict each other
-Device parse_device(std::string_view text, const std::string& where);
+CrossbarDevice parse_device(std::string_view text, const std::string& where);
 
 /// The names of the descriptions that the library contains: "ideal", "pcm", "reram".
 std::vector<std::string_view> device_names();
 /// A description that the library contains, or one in a file.
 /// @param name_or_path  a name of device_names(), or the path of a file
 /// @throws Error kUsage as parse_device(); kIo if the name is unknown and no file has this path
-Device load_device(const std::string& name_or_path);
+CrossbarDevice load_device(const std::string& name_or_path);
 
 }  // namespace halftone::crossbar

@@ -29,10 +29,11 @@ void expect_usage(const std::string& text, const std::string& message) {
 }
 
 TEST(ParseDevice, ReadsEveryKey) {
-  const Device device = parse_device(text_with("[adc]\n",
-                                               "[adc]\nrange = 0.5\nconverts = \"difference\"\n"
-                                               "per_array = 4\n"),
-                                     "d.toml");
+  const CrossbarDevice device =
+      parse_device(text_with("[adc]\n",
+                             "[adc]\nrange = 0.5\nconverts = \"difference\"\n"
+                             "per_array = 4\n"),
+                   "d.toml");
   EXPECT_EQ(device.name, "d.toml");
   EXPECT_EQ(device.seconds, 30);
   EXPECT_EQ(device.rows, 64U);
@@ -56,7 +57,7 @@ TEST(ParseDevice, ReadsEveryKey) {
 }
 
 TEST(ParseDevice, TakesARatioInPlaceOfAConductance) {
-  const Device device =
+  const CrossbarDevice device =
       parse_device(text_with("off_siemens = 1e-5", "on_off_ratio = 20"), "d.toml");
   EXPECT_DOUBLE_EQ(device.off_siemens, 5e-6);
   EXPECT_EQ(parse_device(text_with("off_siemens = 1e-5", "on_off_ratio = inf"), "").off_siemens, 0);
@@ -137,9 +138,9 @@ TEST_F(LoadDeviceFrom, ReadsAFile) {
                [] { load_device("pmc"); });
 }
 
-TEST(Device, HasASettingsTextForWhatItsCellsRepresent) {
-  const Device pcm = load_device("pcm");
-  Device other = pcm;
+TEST(CrossbarDevice, HasASettingsTextForWhatItsCellsRepresent) {
+  const CrossbarDevice pcm = load_device("pcm");
+  CrossbarDevice other = pcm;
   other.name = "renamed";
   other.costs.cell_joules = 1;
   EXPECT_EQ(cell_settings(other), cell_settings(pcm));

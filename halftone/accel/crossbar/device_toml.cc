@@ -44,7 +44,7 @@ void expect_for(const toml::table& table, const char* where, const char* key, bo
   }
 }
 
-void read_array(const toml::table& table, Device& device) {
+void read_array(const toml::table& table, CrossbarDevice& device) {
   const auto input_bits = [](std::int64_t) {};
   keys::read_table(
       table,
@@ -53,7 +53,7 @@ void read_array(const toml::table& table, Device& device) {
       "[array]");
 }
 
-void read_cell(const toml::table& table, Device& device) {
+void read_cell(const toml::table& table, CrossbarDevice& device) {
   std::optional<double> ratio;
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   const auto levels = [&](std::int64_t value) { device.levels = static_cast<int>(value); };
@@ -75,7 +75,7 @@ void read_cell(const toml::table& table, Device& device) {
   if (ratio) device.off_siemens = device.on_siemens / *ratio;
 }
 
-void read_programming(const toml::table& table, Device& device) {
+void read_programming(const toml::table& table, CrossbarDevice& device) {
   const auto model = [&](const std::string& name) {
     device.programming =
         keys::choice<Programming>(name, {{"none", Programming::kNone},
@@ -93,7 +93,7 @@ void read_programming(const toml::table& table, Device& device) {
   expect_for(table, "[programming]", "sigma", has_sigma);
 }
 
-void read_drift(const toml::table& table, Device& device) {
+void read_drift(const toml::table& table, CrossbarDevice& device) {
   const auto model = [&](const std::string& name) {
     device.drift = keys::choice<Drift>(
         name, {{"none", Drift::kNone}, {"power", Drift::kPower}, {"pcm", Drift::kPcm}});
@@ -108,7 +108,7 @@ void read_drift(const toml::table& table, Device& device) {
   if (!is_power) expect_for(table, "[drift]", "spread", false);
 }
 
-void read_read_noise(const toml::table& table, Device& device) {
+void read_read_noise(const toml::table& table, CrossbarDevice& device) {
   const auto model = [&](const std::string& name) {
     device.read_noise = keys::choice<ReadNoise>(
         name,
@@ -119,7 +119,7 @@ void read_read_noise(const toml::table& table, Device& device) {
   expect_for(table, "[read]", "sigma", device.read_noise == ReadNoise::kConstant);
 }
 
-void read_converter(const toml::table& table, Device& device) {
+void read_converter(const toml::table& table, CrossbarDevice& device) {
   const auto bits = [&](std::int64_t value) { device.adc.bits = static_cast<int>(value); };
   const auto converts = [&](const std::string& name) {
     device.adc.converts = keys::choice<Converts>(
@@ -132,7 +132,7 @@ void read_converter(const toml::table& table, Device& device) {
                    "[adc]");
 }
 
-void read_costs(const toml::table& table, Device& device) {
+void read_costs(const toml::table& table, CrossbarDevice& device) {
   keys::read_table(table,
                    {required(number("cell_joules", device.costs.cell_joules)),
                     required(number("conversion_joules", device.costs.conversion_joules)),
@@ -142,10 +142,11 @@ void read_costs(const toml::table& table, Device& device) {
 
 }  // namespace
 
-Device parse_device(std::string_view text, const std::string& where) {
-  Device device;
+CrossbarDevice parse_device(std::string_view text, const std::string& where) {
+  CrossbarDevice device;
   device.name = where;
-  const auto in = [&device](std::string_view key, void (*read)(const toml::table&, Device&)) {
+  const auto in = [&device](std::string_view key,
+                            void (*read)(const toml::table&, CrossbarDevice&)) {
     return section(key, [&device, read](const toml::table& table) { read(table, device); });
   };
   keys::read_document(text, where, [&](const toml::table& root) {

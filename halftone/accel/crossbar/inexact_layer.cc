@@ -12,7 +12,7 @@ namespace halftone::crossbar {
 namespace {
 
 std::vector<Arrays> arrays_of(const ir::Node& node, const ir::EncodedTensor& weights,
-                              const Device& device, std::uint64_t seed) {
+                              const CrossbarDevice& device, std::uint64_t seed) {
   if (const auto* conv = std::get_if<ir::Conv>(&node.op)) {
     return group_arrays(device, weights, static_cast<std::size_t>(conv->groups), seed);
   }
@@ -25,7 +25,7 @@ std::vector<Arrays> arrays_of(const ir::Node& node, const ir::EncodedTensor& wei
 
 std::optional<std::vector<float>> inexact_layer(const ir::Graph& graph, const ir::Node& node,
                                                 const ir::EncodedTensor& weights,
-                                                const Device& device, std::uint64_t seed) {
+                                                const CrossbarDevice& device, std::uint64_t seed) {
   if (why_digital(graph, node)) return std::nullopt;
   seed = derived_seed(seed, static_cast<std::uint64_t>(node.inputs[1]));
   std::vector<float> seen;

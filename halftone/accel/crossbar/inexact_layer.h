@@ -25,6 +25,6 @@ namespace halftone::crossbar {
 /// @throws Error   as Arrays
 std::optional<std::vector<float>> inexact_layer(const ir::Graph& graph, const ir::Node& node,
                                                 const ir::EncodedTensor& weights,
-                                                const Device& device, std::uint64_t seed);
+                                                const CrossbarDevice& device, std::uint64_t seed);
 
 }  // namespace halftone::crossbar

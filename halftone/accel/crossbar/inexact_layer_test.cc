@@ -30,7 +30,8 @@ std::vector<LayerCase> layers_on_arrays() {
   return cases;
 }
 
-std::vector<float> seen_of(const ir::Graph& graph, const Device& device, std::uint64_t seed) {
+std::vector<float> seen_of(const ir::Graph& graph, const CrossbarDevice& device,
+                           std::uint64_t seed) {
   const ir::Node& node = runtime::testing::layer_of(graph);
   const auto& weights = std::get<ir::EncodedTensor>(*graph.constant(node.inputs[1]));
   return inexact_layer(graph, node, weights, device, seed).value();
@@ -54,7 +55,7 @@ TEST(InexactLayer, OfIdealCellsHasTheLevelsOfTheCodes) {
 }
 
 TEST(InexactLayer, ShrinksAndSpreadsWithDrift) {
-  Device device = load_device("pcm");
+  CrossbarDevice device = load_device("pcm");
   device.off_siemens = 0;
   device.programming = Programming::kNone;
   device.read_noise = ReadNoise::kNone;
@@ -99,7 +100,7 @@ std::vector<float> with_weights(ir::Graph graph, std::span<const float> weights,
 }
 
 TEST(InexactLayer, GivesTheOutputsOfTheArrays) {
-  Device device = load_device("pcm");
+  CrossbarDevice device = load_device("pcm");
   device.levels = 4;  // the levels of a basis are no whole counts: a converter may have fine steps
   device.adc.bits = 16;
   device.seconds = 86400;
@@ -115,7 +116,7 @@ TEST(InexactLayer, GivesTheOutputsOfTheArrays) {
     const std::size_t each = layer.x.with_batch(1).element_count();
     std::vector<float> samples(runtime::testing::kSamples * each);
     for (float& x : samples) x = static_cast<float>(random.normal());
-    runtime::PlanOptions options;
+    runtime::PlanSettings options;
     options.execution.bit_layers = [&](const runtime::NodeContext& context) {
       return layer_kernel(context, device, 3);
     };

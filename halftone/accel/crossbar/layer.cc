@@ -110,7 +110,7 @@ class FullyConnectedLayer {
 }  // namespace
 
 std::optional<runtime::Kernel> layer_kernel(const runtime::NodeContext& context,
-                                            const Device& device, std::uint64_t seed) {
+                                            const CrossbarDevice& device, std::uint64_t seed) {
   seed = derived_seed(seed, static_cast<std::uint64_t>(context.node.inputs[1]));
   if (std::holds_alternative<ir::Conv>(context.node.op)) {
     return convolution_kernel(context, device, seed);

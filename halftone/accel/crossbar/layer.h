@@ -24,6 +24,6 @@ namespace halftone::crossbar {
 /// @return         nothing for other operators
 /// @throws Error   as Arrays
 std::optional<runtime::Kernel> layer_kernel(const runtime::NodeContext& context,
-                                            const Device& device, std::uint64_t seed);
+                                            const CrossbarDevice& device, std::uint64_t seed);
 
 }  // namespace halftone::crossbar

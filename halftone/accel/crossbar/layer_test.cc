@@ -11,7 +11,7 @@ namespace {
 using runtime::testing::LayerCase;
 using runtime::testing::same_bits;
 
-runtime::BitLayerFactory on(const Device& device, std::uint64_t seed = 1) {
+runtime::BitLayerFactory on(const CrossbarDevice& device, std::uint64_t seed = 1) {
   return [=](const runtime::NodeContext& context) { return layer_kernel(context, device, seed); };
 }
 
@@ -32,14 +32,14 @@ std::vector<LayerCase> cases() {
 }
 
 TEST(LayerKernel, OfAnIdealDeviceHasTheBitsOfTheDigitalOne) {
-  const Device ideal = load_device("ideal");
+  const CrossbarDevice ideal = load_device("ideal");
   for (const LayerCase& layer : cases()) {
     const std::vector<float> samples = samples_for(layer);
     for (const int bits : {1, 2, 3}) {
       const ir::Graph graph = runtime::testing::with_arithmetic(
           runtime::testing::graph_of(layer, bits, bits), ir::Arithmetic::kBits);
       if (ir::why_not(ir::Arithmetic::kBits, graph, runtime::testing::layer_of(graph))) continue;
-      runtime::PlanOptions options;
+      runtime::PlanSettings options;
       options.batch = 8;
       const auto digital = runtime::testing::run_in_batches(graph, options, samples);
       options.execution.bit_layers = on(ideal);
@@ -51,14 +51,14 @@ TEST(LayerKernel, OfAnIdealDeviceHasTheBitsOfTheDigitalOne) {
 }
 
 TEST(LayerKernel, OfCellsWithManyLevelsIsCloseToTheDigitalOne) {
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.levels = 16;
   device.adc.bits = 16;
   for (const LayerCase& layer : cases()) {
     const std::vector<float> samples = samples_for(layer);
     const ir::Graph graph = runtime::testing::with_arithmetic(
         runtime::testing::graph_of(layer, 3, 2), ir::Arithmetic::kBits);
-    runtime::PlanOptions options;
+    runtime::PlanSettings options;
     options.batch = 8;
     const auto digital = runtime::testing::run_in_batches(graph, options, samples);
     options.execution.bit_layers = on(device);
@@ -71,14 +71,14 @@ TEST(LayerKernel, OfCellsWithManyLevelsIsCloseToTheDigitalOne) {
 }
 
 TEST(LayerKernel, GivesTheSameWhateverTheBatch) {
-  Device device = load_device("reram");
+  CrossbarDevice device = load_device("reram");
   device.rows = device.columns = 32;
   device.programming_scale = 10;  // errors of more than half a count
   for (const LayerCase& layer : cases()) {
     const std::vector<float> samples = samples_for(layer);
     const ir::Graph graph = runtime::testing::with_arithmetic(
         runtime::testing::graph_of(layer, 2, 2), ir::Arithmetic::kBits);
-    runtime::PlanOptions options;
+    runtime::PlanSettings options;
     options.execution.bit_layers = on(device);
     const auto one = runtime::testing::run_in_batches(graph, options, samples);
     options.batch = 16;
@@ -110,7 +110,7 @@ TEST(LayerKernel, AddsResidualsAndEncodesLikeTheDigitalOne) {
   graph.add_output(add_conv("conv2", again));
   const LayerCase shapes{"", ir::Conv{}, {ir::kBatch, 6, 6, 8}, {}};
   const std::vector<float> samples = samples_for(shapes);
-  runtime::PlanOptions options;
+  runtime::PlanSettings options;
   const auto digital = runtime::testing::run_in_batches(graph, options, samples);
   options.execution.bit_layers = on(load_device("ideal"));
   EXPECT_TRUE(same_bits(runtime::testing::run_in_batches(graph, options, samples), digital));
@@ -121,18 +121,18 @@ TEST(LayerKernel, LeavesOtherOperatorsToTheirImplementations) {
     if (!ir::is_recurrent(layer.op)) continue;
     const ir::Graph graph = runtime::testing::with_arithmetic(
         runtime::testing::graph_of(layer, 1, 1), ir::Arithmetic::kBits);
-    runtime::PlanOptions options;
+    runtime::PlanSettings options;
     options.execution.bit_layers = on(load_device("ideal"));
     EXPECT_NE(runtime::make_plan(graph, options)->steps().back().kernel, "crossbar");
   }
 }
 
 TEST(LayerKernel, NamesTheLayerThatArraysCannotHold) {
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.columns = 1;
   const ir::Graph graph = runtime::testing::with_arithmetic(
       runtime::testing::graph_of(runtime::testing::layer_cases()[0], 1, 1), ir::Arithmetic::kBits);
-  runtime::PlanOptions options;
+  runtime::PlanSettings options;
   options.execution.bit_layers = on(device);
   expect_error(ErrorKind::kUnsupported,
                "node 'layer' (FullyConnected): arrays of 255 x 1 cells: a weight of +-1 needs",

@@ -7,7 +7,8 @@
 
 namespace halftone::crossbar {
 
-Mapping::Mapping(const Device& device, std::size_t num_inputs, std::size_t num_outputs, int bits)
+Mapping::Mapping(const CrossbarDevice& device, std::size_t num_inputs, std::size_t num_outputs,
+                 int bits)
     : inputs(num_inputs), outputs(num_outputs) {
   const bool pairs = device.levels == 2;
   const auto cell_bits = static_cast<std::size_t>(device.cell_bits());

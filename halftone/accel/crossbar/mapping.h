@@ -37,7 +37,7 @@ struct Mapping {
   std::size_t converters = 1;         ///< of an array
 
   /// @throws Error kUnsupported if an array has fewer columns than a unit
-  Mapping(const Device& device, std::size_t num_inputs, std::size_t num_outputs, int bits);
+  Mapping(const CrossbarDevice& device, std::size_t num_inputs, std::size_t num_outputs, int bits);
 
   [[nodiscard]] std::size_t units() const { return outputs * slices; }
   /// Rows of the fullest array in use.

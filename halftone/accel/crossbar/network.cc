@@ -27,7 +27,7 @@ std::size_t positions_of(const ir::Graph& graph, const ir::Node& node) {
   return runtime::row_extent(graph.value(node.output).type.shape.with_batch(1)).rows;
 }
 
-LayerUse use_of(const ir::Graph& graph, const ir::Node& node, const Device& device) {
+LayerUse use_of(const ir::Graph& graph, const ir::Node& node, const CrossbarDevice& device) {
   LayerUse use;
   use.name = node.name;
   use.op = std::string(ir::name_of(node.op));
@@ -57,7 +57,7 @@ LayerUse use_of(const ir::Graph& graph, const ir::Node& node, const Device& devi
 
 /// Kernels on arrays for the layers of the network, which has the lower ids of values; the digital
 /// network beside it has the others.
-runtime::BitLayerFactory on_arrays(std::size_t num_values, const Device& device,
+runtime::BitLayerFactory on_arrays(std::size_t num_values, const CrossbarDevice& device,
                                    std::uint64_t seed) {
   return [=](const runtime::NodeContext& context) -> std::optional<runtime::Kernel> {
     if (static_cast<std::size_t>(context.node.inputs[kWeights]) >= num_values) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<std::string> why_digital(const ir::Graph& graph, const ir::Node& n
   return std::nullopt;
 }
 
-std::vector<LayerUse> layer_uses(const ir::Graph& graph, const Device& device) {
+std::vector<LayerUse> layer_uses(const ir::Graph& graph, const CrossbarDevice& device) {
   std::vector<LayerUse> uses;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
@@ -115,8 +115,8 @@ ir::Graph with_bits(ir::Graph graph) {
   return graph;
 }
 
-NetworkResult evaluate(const ir::Graph& graph, const data::Dataset& data, const Device& device,
-                       const NetworkOptions& options) {
+NetworkResult evaluate(const ir::Graph& graph, const data::Dataset& data,
+                       const CrossbarDevice& device, const NetworkOptions& options) {
   device.check();
   if (options.num_seeds == 0) fail(ErrorKind::kUsage, "seeds: expected at least 1, found 0");
   const ir::Graph digital = with_bits(graph);
@@ -126,7 +126,7 @@ NetworkResult evaluate(const ir::Graph& graph, const data::Dataset& data, const 
   check_any_mapped(result.layers, options.evaluate.network);
   const std::size_t num_seeds = device.is_random() ? options.num_seeds : 1;
   for (std::size_t s = 0; s < num_seeds; ++s) {
-    compress::EvaluateOptions how = options.evaluate;
+    compress::EvaluateSettings how = options.evaluate;
     how.execution.bit_layers = on_arrays(digital.num_values(), device, options.seed + s);
     const compress::Evaluation found = compress::evaluate(digital, data, &digital, how);
     result.metric = found.metric;

@@ -24,7 +24,7 @@ std::optional<std::string> why_digital(const ir::Graph& graph, const ir::Node& n
 
 /// The layers of a network with weights, in order of execution.
 /// @throws Error as Mapping, with the layer
-std::vector<LayerUse> layer_uses(const ir::Graph& graph, const Device& device);
+std::vector<LayerUse> layer_uses(const ir::Graph& graph, const CrossbarDevice& device);
 
 /// @param network  for the message
 /// @throws Error kUnsupported "NETWORK: no layer can be mapped ..." if all layers are digital
@@ -38,14 +38,14 @@ ir::Graph with_bits(ir::Graph graph);
 struct NetworkOptions {
   std::size_t num_seeds = 1;  ///< programmed devices: seed, seed + 1, ...; 1 if nothing is random
   std::uint64_t seed = 0;
-  compress::EvaluateOptions evaluate{};
+  compress::EvaluateSettings evaluate{};
 };
 
 /// Runs a network over a data set with its layers of bits on arrays, once per seed, and beside it
 /// the digital network, with_bits().
 /// @throws Error kUsage if there are no seeds; kUnsupported "network: no layer can be mapped ...";
-///         as Device::check(), layer_kernel() and compress::evaluate()
-NetworkResult evaluate(const ir::Graph& graph, const data::Dataset& data, const Device& device,
-                       const NetworkOptions& options = {});
+///         as CrossbarDevice::check(), layer_kernel() and compress::evaluate()
+NetworkResult evaluate(const ir::Graph& graph, const data::Dataset& data,
+                       const CrossbarDevice& device, const NetworkOptions& options = {});
 
 }  // namespace halftone::crossbar

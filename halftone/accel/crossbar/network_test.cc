@@ -34,7 +34,7 @@ data::Dataset labelled() {
 
 TEST(EvaluateOnArrays, OfAnIdealDeviceEqualsTheDigitalNetwork) {
   for (const int bits : {1, 2, 3}) {
-    Device device = load_device("ideal");
+    CrossbarDevice device = load_device("ideal");
     device.rows = 63;
     device.adc.bits = 6;
     NetworkOptions options;
@@ -51,7 +51,7 @@ TEST(EvaluateOnArrays, OfAnIdealDeviceEqualsTheDigitalNetwork) {
 }
 
 TEST(EvaluateOnArrays, HasAMeanAndASpreadOverSeeds) {
-  Device device = load_device("pcm");
+  CrossbarDevice device = load_device("pcm");
   device.programming_scale = 10;
   NetworkOptions options;
   options.num_seeds = 4;
@@ -73,7 +73,7 @@ TEST(EvaluateOnArrays, HasAMeanAndASpreadOverSeeds) {
 }
 
 TEST(EvaluateOnArrays, GivesTheSameForAnyNumberOfThreads) {
-  Device device = load_device("reram");
+  CrossbarDevice device = load_device("reram");
   device.segment_ohms = 2;
   device.rows = device.columns = 32;
   device.programming_scale = 5;
@@ -101,7 +101,7 @@ TEST(EvaluateOnArrays, RejectsNetworksWithoutLayersOfBits) {
 }
 
 TEST(LayerUses, CountConversionsEnergyAndTime) {
-  Device device = load_device("ideal");
+  CrossbarDevice device = load_device("ideal");
   device.costs = {1e-15, 2e-12, 1e-9};
   const std::vector<LayerUse> uses = layer_uses(with_bits(quantized(2)), device);
   ASSERT_EQ(uses.size(), 2U);

@@ -39,7 +39,7 @@ std::span<const double> reram_polynomial(double seconds) {
 /// leaves the third as it is.
 enum Draw : std::uint64_t { kStuck, kProgramming, kDrift, kRead };
 
-double drifted(const Device& device, double conductance, double level, std::uint64_t seed) {
+double drifted(const CrossbarDevice& device, double conductance, double level, std::uint64_t seed) {
   if (device.drift == Drift::kNone || device.seconds <= device.drift_start_seconds) {
     return conductance;
   }
@@ -61,7 +61,7 @@ double normal_of(std::uint64_t seed) {
   return radius * elementary::cos(2 * std::numbers::pi * random.uniform());
 }
 
-double programming_deviation(const Device& device, double level) {
+double programming_deviation(const CrossbarDevice& device, double level) {
   const double scale = device.programming_scale;
   switch (device.programming) {
     case Programming::kNone:
@@ -78,7 +78,7 @@ double programming_deviation(const Device& device, double level) {
   return 0;
 }
 
-DriftExponent drift_exponent(const Device& device, double level) {
+DriftExponent drift_exponent(const CrossbarDevice& device, double level) {
   if (device.drift == Drift::kNone) return {};
   if (device.drift == Drift::kPower) return {device.drift_exponent, device.drift_spread};
   constexpr double kMinLevel = 1e-7;
@@ -87,14 +87,14 @@ DriftExponent drift_exponent(const Device& device, double level) {
           std::clamp(-0.0125 * log_level - 0.0059, 0.008, 0.045)};
 }
 
-double read_deviation(const Device& device, double level) {
+double read_deviation(const CrossbarDevice& device, double level) {
   if (device.read_noise != ReadNoise::kPcm || device.seconds <= 0) return 0;
   constexpr double kReadSeconds = 250e-9;
   const double q = std::min(0.0088 / std::max(elementary::pow(std::abs(level), 0.65), 1e-3), 0.2);
   return q * std::sqrt(elementary::log((device.seconds + kReadSeconds) / (2 * kReadSeconds)));
 }
 
-double conductance_of(const Device& device, double target, std::uint64_t seed) {
+double conductance_of(const CrossbarDevice& device, double target, std::uint64_t seed) {
   const double level = target / device.on_siemens;
   double conductance = target;
   const double stuck = Random(derived_seed(seed, kStuck)).uniform();
@@ -117,7 +117,7 @@ double conductance_of(const Device& device, double target, std::uint64_t seed) {
   return conductance;
 }
 
-std::vector<double> conductances(const Device& device, std::span<const double> targets,
+std::vector<double> conductances(const CrossbarDevice& device, std::span<const double> targets,
                                  std::uint64_t seed, std::uint64_t first) {
   std::vector<double> result(targets.size());
   constexpr std::size_t kBlock = 4096;

@@ -34,7 +34,7 @@ double normal_of(std::uint64_t seed);
 /// published in IBM's aihwkit (PCMLikeNoiseModel, ReRamWan2022NoiseModel), in microsiemens for
 /// 25 and 40 microsiemens.
 /// Differs: the polynomials scale with on_siemens.
-double programming_deviation(const Device& device, double level);
+double programming_deviation(const CrossbarDevice& device, double level);
 
 /// Mean and standard deviation of the drift exponent nu.
 struct DriftExponent {
@@ -47,7 +47,7 @@ struct DriftExponent {
 ///     deviation = clamp(-0.0125 l - 0.0059, 0.008, 0.045)
 ///
 /// Source: as programming_deviation() for kPcm.
-DriftExponent drift_exponent(const Device& device, double level);
+DriftExponent drift_exponent(const CrossbarDevice& device, double level);
 
 /// The standard deviation of the 1/f noise of kPcm as a fraction of the drifted conductance:
 ///
@@ -56,7 +56,7 @@ DriftExponent drift_exponent(const Device& device, double level);
 /// with the age t and t_r = 250 ns; 0 for other models.
 /// @param level  y = programmed conductance / on_siemens
 /// Source: as programming_deviation() for kPcm.
-double read_deviation(const Device& device, double level);
+double read_deviation(const CrossbarDevice& device, double level);
 
 /// The conductance of one cell at the age device.seconds:
 ///
@@ -67,12 +67,12 @@ double read_deviation(const Device& device, double level);
 /// with independent standard normal numbers n. A stuck cell is on or off: it has read noise only.
 /// @param target  siemens, in [0, on_siemens]
 /// @param seed    of this cell
-double conductance_of(const Device& device, double target, std::uint64_t seed);
+double conductance_of(const CrossbarDevice& device, double target, std::uint64_t seed);
 
 /// conductance_of() for many cells; cell i has the seed derived_seed(seed, first + i).
 /// @param targets  siemens
 /// @return         siemens
-std::vector<double> conductances(const Device& device, std::span<const double> targets,
+std::vector<double> conductances(const CrossbarDevice& device, std::span<const double> targets,
                                  std::uint64_t seed, std::uint64_t first = 0);
 
 }  // namespace halftone::crossbar

@@ -27,14 +27,14 @@ Moments moments_of(std::span<const double> values) {
   return moments;
 }
 
-std::vector<double> cells_at(const Device& device, double level, std::uint64_t seed = 1) {
+std::vector<double> cells_at(const CrossbarDevice& device, double level, std::uint64_t seed = 1) {
   const std::vector<double> targets(kCells, level * device.on_siemens);
   return conductances(device, targets, seed);
 }
 
 /// PCM with one kind of noise; others are switched on by a test.
-Device pcm() {
-  Device device = load_device("pcm");
+CrossbarDevice pcm() {
+  CrossbarDevice device = load_device("pcm");
   device.drift = Drift::kNone;
   device.read_noise = ReadNoise::kNone;
   return device;
@@ -45,7 +45,7 @@ Device pcm() {
 constexpr double kTolerance = 0.01;
 
 TEST(ProgrammingNoise, OfAMillionPcmCellsFollowsThePolynomial) {
-  const Device device = pcm();
+  const CrossbarDevice device = pcm();
   for (const double x : {0.25, 0.5, 0.75, 1.0}) {
     const double published = 0.26348 + 1.9650 * x - 1.1731 * x * x;  // microsiemens of 25
     const Moments found = moments_of(cells_at(device, x));
@@ -63,7 +63,7 @@ TEST(ProgrammingNoise, LeavesNoNegativeConductance) {
 }
 
 TEST(ProgrammingNoise, OfAMillionReramCellsFollowsThePolynomialOfItsAge) {
-  Device device = load_device("reram");
+  CrossbarDevice device = load_device("reram");
   device.read_noise = ReadNoise::kNone;
   const std::array<std::pair<double, std::array<double, 5>>, 3> published = {{
       {1, {0.348, 16.030, -43.853, 45.393, -16.815}},
@@ -82,7 +82,7 @@ TEST(ProgrammingNoise, OfAMillionReramCellsFollowsThePolynomialOfItsAge) {
 }
 
 TEST(ProgrammingNoise, IsConstantOrProportional) {
-  Device device;
+  CrossbarDevice device;
   device.programming_sigma = 0.02;
   device.programming = Programming::kConstant;
   EXPECT_NEAR(moments_of(cells_at(device, 0.5)).deviation, 2e-6, 2e-8);
@@ -93,7 +93,7 @@ TEST(ProgrammingNoise, IsConstantOrProportional) {
 }
 
 TEST(Drift, OfAMillionPcmCellsHasThePublishedExponents) {
-  Device device = pcm();
+  CrossbarDevice device = pcm();
   device.programming = Programming::kNone;
   device.drift = Drift::kPcm;
   device.seconds = 86400;
@@ -112,7 +112,7 @@ TEST(Drift, OfAMillionPcmCellsHasThePublishedExponents) {
 }
 
 TEST(Drift, IsAPowerOfTheAge) {
-  Device device;
+  CrossbarDevice device;
   device.drift = Drift::kPower;
   device.drift_exponent = 0.5;
   device.seconds = 2000;
@@ -122,7 +122,7 @@ TEST(Drift, IsAPowerOfTheAge) {
 }
 
 TEST(ReadNoise, OfAMillionPcmCellsGrowsWithTheLogarithmOfTheAge) {
-  Device device = pcm();
+  CrossbarDevice device = pcm();
   device.programming = Programming::kNone;
   device.read_noise = ReadNoise::kPcm;
   for (const double seconds : {20.0, 86400.0}) {
@@ -137,7 +137,7 @@ TEST(ReadNoise, OfAMillionPcmCellsGrowsWithTheLogarithmOfTheAge) {
 }
 
 TEST(StuckCells, HaveTheirFractions) {
-  Device device;
+  CrossbarDevice device;
   device.off_siemens = 1e-6;
   device.stuck_on = 0.02;
   device.stuck_off = 0.05;
@@ -151,7 +151,7 @@ TEST(StuckCells, HaveTheirFractions) {
 }
 
 TEST(Conductances, DependOnSeedAndIndexAlone) {
-  const Device device = load_device("pcm");
+  const CrossbarDevice device = load_device("pcm");
   const std::vector<double> targets(20000, 20e-6);
   set_num_threads(1);
   const std::vector<double> one = conductances(device, targets, 3);

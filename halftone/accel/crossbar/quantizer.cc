@@ -6,7 +6,7 @@
 
 namespace halftone::crossbar {
 
-Quantizer::Quantizer(const Device& device, std::size_t rows, bool is_whole) {
+Quantizer::Quantizer(const CrossbarDevice& device, std::size_t rows, bool is_whole) {
   const bool by_column = device.adc.converts == Converts::kColumn;
   const double codes = std::ldexp(1.0, device.adc.bits - (by_column ? 0 : 1)) - 1;
   const double reach = device.adc.range * static_cast<double>(rows) * (device.levels - 1);

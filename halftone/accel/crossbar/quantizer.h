@@ -21,7 +21,7 @@ class Quantizer {
  public:
   /// @param rows      of the arrays that are in use
   /// @param is_whole  whether ideal cells give whole counts
-  Quantizer(const Device& device, std::size_t rows, bool is_whole);
+  Quantizer(const CrossbarDevice& device, std::size_t rows, bool is_whole);
 
   [[nodiscard]] float step() const { return step_; }
   [[nodiscard]] std::int32_t code(float count) const {

@@ -29,7 +29,7 @@ std::vector<float> cell_levels(std::span<const float> a, double reach, double to
 
 }  // namespace
 
-Units::Units(const Device& device, const Mapping& mapping, const numerics::BitPlanes& codes,
+Units::Units(const CrossbarDevice& device, const Mapping& mapping, const numerics::BitPlanes& codes,
              const numerics::MatrixEncoding& encoding)
     : codes_(codes),
       slices_(mapping.slices),

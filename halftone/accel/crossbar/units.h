@@ -32,7 +32,7 @@ class Units {
  public:
   /// @param codes     [outputs, inputs], K planes
   /// @param encoding  of `codes`, its bits are signs of coefficients; granularity tensor or channel
-  Units(const Device& device, const Mapping& mapping, const numerics::BitPlanes& codes,
+  Units(const CrossbarDevice& device, const Mapping& mapping, const numerics::BitPlanes& codes,
         const numerics::MatrixEncoding& encoding);
 
   /// [units]

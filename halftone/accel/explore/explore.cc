@@ -29,7 +29,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 struct Search {
   const Space& space;
   const compress::Sensitivity& losses;
-  const ExploreOptions& options;
+  const SearchSettings& options;
   std::vector<BitPair> pairs;                       ///< of any layer
   std::vector<std::vector<std::uint16_t>> allowed;  ///< for each layer, indices of pairs
   std::vector<std::size_t> items;                   ///< for each layer; tied ones are one item
@@ -64,7 +64,7 @@ std::vector<std::string> names_of(const compress::Sensitivity& losses) {
 }
 
 Search search_over(const Space& space, const compress::Sensitivity& losses,
-                   std::span<const Workload> by_pair, const ExploreOptions& options) {
+                   std::span<const Workload> by_pair, const SearchSettings& options) {
   const std::vector<std::string> names = names_of(losses);
   Search search{space, losses, options, space.pairs_of(names), {}, {}, LayerWork(by_pair, names)};
   std::vector<compress::LossAndDrop> measured;
@@ -108,7 +108,7 @@ bool is_within(const Budget& budget, const Cost& cost) {
 
 /// What a design is compared by.
 Criteria front_criteria(const Design& design, Objective objective) {
-  return {design.objective(objective), design.noise, design.area_mm2};
+  return {objective_of(design, objective), design.noise, design.area_mm2};
 }
 
 std::vector<Design> front_of(std::vector<Design> designs, Objective objective) {
@@ -197,7 +197,7 @@ class HardwarePoint {
 
   void add(const FrontSum& sum, std::vector<Design>& designs) {
     std::vector<std::uint16_t> pairs;
-    Design design{{.hardware = index_, .area_mm2 = accelerator_.area_mm2}};
+    Design design{.hardware = index_, .area_mm2 = accelerator_.area_mm2};
     for (std::size_t layer = 0; layer < search_.items.size(); ++layer) {
       const std::uint16_t pair = search_.allowed[layer][sum.choices[search_.items[layer]]];
       pairs.push_back(pair);
@@ -246,16 +246,16 @@ PointResult explored(const Search& search, std::size_t index) {
 
 }  // namespace
 
-double Design::objective(Objective kind) const {
+double objective_of(const Design& design, Objective kind) {
   switch (kind) {
     case Objective::kTime:
-      return seconds;
+      return design.seconds;
     case Objective::kEnergy:
-      return energy_j;
+      return design.energy_j;
     case Objective::kEdp:
       break;
   }
-  return energy_j * seconds;
+  return design.energy_j * design.seconds;
 }
 
 void check_hardware(const Space& space, const Budget& budget) {
@@ -277,7 +277,7 @@ std::vector<const Design*> Exploration::ladder() const {
 }
 
 Exploration explore(const Space& space, const compress::Sensitivity& losses,
-                    std::span<const Workload> by_pair, const ExploreOptions& options) {
+                    std::span<const Workload> by_pair, const SearchSettings& options) {
   constexpr std::size_t kBlock = 64;  // fronts that memory holds beside the common one
   check_hardware(space, options.budget);
   const Search search = search_over(space, losses, by_pair, options);

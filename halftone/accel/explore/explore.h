@@ -33,14 +33,13 @@ Budget parse_budget(std::string_view text);
 /// @throws Error kUsage if a limit is no number of at least 0
 void check_budget(const Budget& budget);
 
-struct Design : v0::HardwareDesign {
-  [[nodiscard]] double objective(Objective kind) const;
-};
+using Design = v0::HardwareDesign;
+double objective_of(const Design& design, Objective kind);
 
-struct ExploreOptions {
+struct SearchSettings {
   Objective objective = Objective::kTime;
   Budget budget{};
-  Model model = Model::kTiles;
+  Method model = Method::kTiles;
   ProgressSink progress{};
 };
 
@@ -85,6 +84,6 @@ void check_hardware(const Space& space, const Budget& budget);
 /// for
 ///         it; as check_hardware()
 Exploration explore(const Space& space, const compress::Sensitivity& losses,
-                    std::span<const Workload> by_pair, const ExploreOptions& options);
+                    std::span<const Workload> by_pair, const SearchSettings& options);
 
 }  // namespace halftone::accel

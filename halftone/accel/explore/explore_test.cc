@@ -88,7 +88,7 @@ struct Problem {
     }
   }
 
-  Exploration explore(const ExploreOptions& options) const {
+  Exploration explore(const SearchSettings& options) const {
     return accel::explore(space, losses, by_pair, options);
   }
 
@@ -100,7 +100,7 @@ struct Problem {
       for (const std::size_t a : {0U, 1U, 2U}) {
         for (const std::size_t b : {0U, 1U, 2U}) {
           for (const std::size_t c : {0U, 1U, 2U}) {
-            Design design{{.hardware = hardware, .area_mm2 = chip.area_mm2}};
+            Design design{.hardware = hardware, .area_mm2 = chip.area_mm2};
             const std::vector<BitPair> pairs = space.pairs_of(kLayers);
             design.bits = {pairs[a], pairs[b], pairs[c]};
             design.noise = losses.choices[a].units[0].loss + losses.choices[b].units[1].loss +
@@ -119,7 +119,7 @@ struct Problem {
 
 /// The front by comparing designs, in the order that explore() has.
 std::vector<Design> front_by_comparison(const std::vector<Design>& designs,
-                                        const ExploreOptions& options) {
+                                        const SearchSettings& options) {
   std::vector<Design> within;
   std::vector<compress::Criteria> points;
   for (const Design& each : designs) {
@@ -127,7 +127,7 @@ std::vector<Design> front_by_comparison(const std::vector<Design>& designs,
     if (options.budget.seconds && each.seconds > *options.budget.seconds) continue;
     if (options.budget.energy_j && each.energy_j > *options.budget.energy_j) continue;
     within.push_back(each);
-    points.push_back({each.objective(options.objective), each.noise, each.area_mm2});
+    points.push_back({objective_of(each, options.objective), each.noise, each.area_mm2});
   }
   std::vector<Design> front;
   for (const std::size_t i : compress::nondominated(points)) front.push_back(within[i]);
@@ -151,7 +151,7 @@ TEST(Explore, FindsTheFrontOfAllDesigns) {
   const Problem problem(kSmallSpace);
   const std::vector<Design> designs = problem.all_designs();
   for (const Objective objective : {Objective::kTime, Objective::kEnergy, Objective::kEdp}) {
-    const ExploreOptions options{.objective = objective};
+    const SearchSettings options{.objective = objective};
     const Exploration found = problem.explore(options);
     expect_front(found.front, front_by_comparison(designs, options));
     EXPECT_EQ(found.num_hardware, 4U);
@@ -166,7 +166,7 @@ TEST(Explore, KeepsLimits) {
   std::vector<double> times;
   for (const Design& each : designs) times.push_back(each.seconds);
   std::ranges::sort(times);
-  ExploreOptions options{.objective = Objective::kEnergy};
+  SearchSettings options{.objective = Objective::kEnergy};
   options.budget.area_mm2 = 0.9;
   options.budget.seconds = times[times.size() / 2];
   const Exploration found = problem.explore(options);
@@ -210,7 +210,7 @@ TEST(Explore, TiedLayersHaveTheSameBits) {
 }
 
 TEST(Explore, SaysWhyThereIsNoDesign) {
-  ExploreOptions options;
+  SearchSettings options;
   options.budget.area_mm2 = 0.25;
   expect_error(ErrorKind::kUnsupported,
                "no hardware of the space has an area of at most 0.25 mm2: allow more area",

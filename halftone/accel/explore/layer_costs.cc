@@ -101,7 +101,7 @@ void LayerWork::add(const Operation& operation, Entry place, Part& part) {
   part.activation_bytes = std::max(part.activation_bytes, bytes_of(operation, false));
 }
 
-LayerCosts::LayerCosts(const Accelerator& accelerator, const LayerWork& work, Model model)
+LayerCosts::LayerCosts(const Accelerator& accelerator, const LayerWork& work, Method model)
     : accelerator_(accelerator), work_(work), model_(model) {}
 
 OperationModel LayerCosts::model_with(double weight_bytes) const {

@@ -78,7 +78,7 @@ struct Cost {
 class LayerCosts {
  public:
   /// Both must outlive this.
-  LayerCosts(const Accelerator& accelerator, const LayerWork& work, Model model);
+  LayerCosts(const Accelerator& accelerator, const LayerWork& work, Method model);
 
   /// The cost of a layer and of the operations that belong to it, as estimate() computes them in a
   /// network with `weight_bytes` of weights, which decide what stays in which memory. The energy
@@ -102,7 +102,7 @@ class LayerCosts {
 
   const Accelerator& accelerator_;
   const LayerWork& work_;
-  Model model_;
+  Method model_;
   struct Known {
     std::optional<Cost> cost;
     std::string refusal;

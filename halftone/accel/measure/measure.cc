@@ -34,8 +34,8 @@ ir::Graph with_codes(const ir::Graph& graph, int bits) {
   return compress::with_rule_codes(graph, recipe);
 }
 
-void measure_graph(ir::Graph graph, const MeasureOptions& options, std::vector<Sample>& samples) {
-  runtime::PlanOptions plan_options;
+void measure_graph(ir::Graph graph, const ProbeSettings& options, std::vector<Sample>& samples) {
+  runtime::PlanSettings plan_options;
   plan_options.threads = options.threads;
   plan_options.execution.device = options.device;
   // Devices have float layers in this order.
@@ -168,7 +168,7 @@ void add_memories(Accelerator& result, const std::vector<Sample>& samples) {
 
 }  // namespace
 
-std::vector<Sample> measure_samples(const MeasureOptions& options) {
+std::vector<Sample> measure_samples(const ProbeSettings& options) {
   std::vector<std::pair<ir::Graph, int>> work;
   const std::vector<Cache> list = options.device == nullptr ? memories() : std::vector<Cache>{};
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -221,7 +221,7 @@ Accelerator describe(const std::vector<Sample>& samples, const std::string& name
   return result;
 }
 
-Accelerator measure_processor(const MeasureOptions& options) {
+Accelerator measure_processor(const ProbeSettings& options) {
   return describe(measure_samples(options), processor_name() + ", " +
                                                 std::to_string(options.threads) + " thread" +
                                                 (options.threads == 1 ? "" : "s"));

@@ -16,7 +16,7 @@ class StepDevice;
 
 namespace halftone::accel {
 
-struct MeasureOptions {
+struct ProbeSettings {
   int threads = 1;                 ///< that a layer may use
   double seconds_per_run = 0.02;   ///< measure each small network at least this long ...
   std::size_t min_runs = 30;       ///< ... and so often
@@ -35,7 +35,7 @@ struct Sample {
 /// Measures small networks of each kind of layer, in float32 and with weights and inputs of 1, 2,
 /// 3, 4 and 8 bits (learned levels up to 4 bits, affine with 8), and other operators on float32.
 /// @throws Error kUsage as runtime::profile()
-std::vector<Sample> measure_samples(const MeasureOptions& options);
+std::vector<Sample> measure_samples(const ProbeSettings& options);
 
 /// For each kind of operation and each width of its factors or codes it fits, by least squares of
 /// the relative error and without negative terms:
@@ -52,6 +52,6 @@ std::vector<Sample> measure_samples(const MeasureOptions& options);
 Accelerator describe(const std::vector<Sample>& samples, const std::string& name);
 
 /// The processor at hand. @throws Error as measure_samples()
-Accelerator measure_processor(const MeasureOptions& options = {});
+Accelerator measure_processor(const ProbeSettings& options = {});
 
 }  // namespace halftone::accel

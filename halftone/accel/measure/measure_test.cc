@@ -61,7 +61,7 @@ TEST(MeasuredProcessor, FollowsSamplesThatFollowTheModel) {
 }
 
 TEST(MeasuredProcessor, HasARuleForEachKindOfLayerAndWidth) {
-  MeasureOptions options;
+  ProbeSettings options;
   options.seconds_per_run = 0;
   options.min_runs = 1;
   options.max_probe_bytes = 1e6;

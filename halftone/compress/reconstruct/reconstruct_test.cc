@@ -201,7 +201,7 @@ Recipe adaround(int steps) {
 }
 
 /// Of the whole network's output, on the samples of random_dataset(..., 5).
-double output_sqnr_db(const ir::Graph& graph, const QuantizeResult& result) {
+double output_sqnr_db(const ir::Graph& graph, const QuantizedGraph& result) {
   Random random(5);
   ir::Shape shape = graph.value(graph.inputs()[0]).type.shape;
   shape[0] = 256;
@@ -249,7 +249,7 @@ TEST(Reconstruct, WorksOnRecurrentLayersAndAttention) {
   EXPECT_GT(mean_gain_db(attention_network, recipe), 0.1);
 }
 
-bool same_outputs(const QuantizeResult& a, const QuantizeResult& b) {
+bool same_outputs(const QuantizedGraph& a, const QuantizedGraph& b) {
   Random random(8);
   const auto inputs = ir::test::list(random_tensor({2, 8, 4}, random));
   return ir::test::same_bytes(ir::test::run_reference(a.graph, inputs),
@@ -261,9 +261,9 @@ TEST(Reconstruct, DoesNotDependOnThreads) {
   const data::Dataset data = random_dataset(64, 32, 5);
   for (const Recipe& recipe : {recipe_with(20), adaround(20)}) {
     set_num_threads(1);
-    const QuantizeResult one = quantize(graph, data, recipe);
+    const QuantizedGraph one = quantize(graph, data, recipe);
     set_num_threads(3);
-    const QuantizeResult three = quantize(graph, data, recipe);
+    const QuantizedGraph three = quantize(graph, data, recipe);
     set_num_threads(0);
     EXPECT_TRUE(same_outputs(one, three));
   }
@@ -277,9 +277,9 @@ TEST(Reconstruct, DoesNotDependOnMemoryWhereLayersAreParallel) {
   Recipe recipe = adaround(100);
   recipe.fit.weights.feedback = recipe.fit.weights.refine = false;
   recipe.fit.reconstruct.level_rate = recipe.fit.reconstruct.bias_rate = 0.01;
-  QuantizeOptions no_memory;
+  QuantizeSettings no_memory;
   no_memory.memory_bytes = 0;
-  QuantizeOptions much_memory;
+  QuantizeSettings much_memory;
   much_memory.memory_bytes = 1 << 20;
   EXPECT_TRUE(same_outputs(quantize(graph, data, recipe, no_memory),
                            quantize(graph, data, recipe, much_memory)));
@@ -299,7 +299,7 @@ TEST(Reconstruct, KeepsTheFitIfRoundingIsWorse) {
   const ir::Graph graph = residual_network();
   const data::Dataset data = random_dataset(64, 32, 5);
   Recipe recipe = adaround(2);
-  const QuantizeResult fitted = quantize(graph, data, recipe_with(0));
+  const QuantizedGraph fitted = quantize(graph, data, recipe_with(0));
   // Two long steps are as good as random roundings.
   recipe.fit.reconstruct.weight_rate = 1;
   EXPECT_TRUE(same_outputs(quantize(graph, data, recipe), fitted));

@@ -40,7 +40,7 @@ class BudgetSearch {
 
   SearchResult run() {
     check_early();
-    SensitivityOptions how = options_.sensitivity;
+    MeasureSettings how = options_.sensitivity;
     how.fit.progress = part_of(options_.sensitivity.fit.progress, 0, 0.7);
     result_.costs = sensitivity(graph_, data_, recipe_, choices_, how);
     start_corrections();
@@ -160,10 +160,10 @@ class BudgetSearch {
   void try_allocation(const Allocation& next) {
     const auto tries = static_cast<double>(options_.tries);
     const double begin = 0.7 + 0.3 * static_cast<double>(result_.tries.size()) / tries;
-    QuantizeOptions how = options_.sensitivity.fit;
+    QuantizeSettings how = options_.sensitivity.fit;
     how.progress = part_of(options_.sensitivity.fit.progress, begin, begin + 0.3 / tries);
     Recipe recipe = recipe_of(next.choices);
-    QuantizeResult quantized = quantize(graph_, data_, recipe, how);
+    QuantizedGraph quantized = quantize(graph_, data_, recipe, how);
     TriedAllocation done{next};
     measure(done, quantized.graph);
     done.is_within = is_within(done);
@@ -178,7 +178,7 @@ class BudgetSearch {
   }
 
   void measure(TriedAllocation& done, const ir::Graph& network) const {
-    const SensitivityOptions& how = options_.sensitivity;
+    const MeasureSettings& how = options_.sensitivity;
     const data::Dataset& samples = how.evaluation != nullptr ? *how.evaluation : data_;
     const LossMeter meter(graph_, samples, loss_named(result_.costs.loss), how.fit.devices);
     done.values[Measure::kLoss] = meter.loss(network);

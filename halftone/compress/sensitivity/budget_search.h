@@ -15,7 +15,7 @@ namespace halftone::compress {
 
 struct SearchOptions {
   Budget budget;
-  SensitivityOptions sensitivity{};  ///< its `costs` also measure whole networks
+  MeasureSettings sensitivity{};  ///< its `costs` also measure whole networks
   /// Bytes of the file of a network.
   std::function<double(const ir::Graph& network)> file_bytes{};
   std::size_t tries = v0::kBudgetTries;  ///< networks that are quantized, at most
@@ -34,7 +34,7 @@ struct SearchResult {
   std::vector<TriedAllocation> tries;
   std::size_t chosen = 0;         ///< index in `tries`
   Recipe recipe;                  ///< of the chosen one: an override for each layer that may change
-  QuantizeResult quantized;       ///< the chosen one
+  QuantizedGraph quantized;       ///< the chosen one
   std::vector<Allocation> front;  ///< predicted, with the corrections of the last try
 };
 

@@ -79,7 +79,7 @@ TEST(BudgetSearch, KeepsTheLossAndWritesARecipeThatGivesTheSameNetwork) {
       quantize_within(searched_network(), data, {}, all_bits(), options_for(Measure::kLoss, 0.01));
   EXPECT_LE(result.tries[result.chosen].values[Measure::kLoss], 0.01);
   const Recipe again = parse_recipe(to_toml(result.recipe), "written");
-  const QuantizeResult repeated = quantize(searched_network(), data, again);
+  const QuantizedGraph repeated = quantize(searched_network(), data, again);
   ASSERT_EQ(repeated.layers.size(), result.quantized.layers.size());
   for (std::size_t i = 0; i < repeated.layers.size(); ++i) {
     EXPECT_EQ(repeated.layers[i].sqnr_db, result.quantized.layers[i].sqnr_db);

@@ -99,7 +99,7 @@ std::vector<LayerPair> pairs_of_layers(const ir::Graph& reference, const ir::Gra
 class SensitivityRun {
  public:
   SensitivityRun(const ir::Graph& reference, const data::Dataset& data,
-                 std::vector<ir::NodeId> layers, const SensitivityOptions& options)
+                 std::vector<ir::NodeId> layers, const MeasureSettings& options)
       : reference_(reference),
         data_(data),
         layers_(std::move(layers)),
@@ -219,7 +219,7 @@ class SensitivityRun {
   const ir::Graph& reference_;
   const data::Dataset& data_;
   std::vector<ir::NodeId> layers_;
-  const SensitivityOptions& options_;
+  const MeasureSettings& options_;
   LossMeter meter_;
   bool by_gradients_ = true;            ///< how errors are weighted; else by noise
   std::vector<double> loss_per_noise_;  ///< by layer; empty until needed
@@ -227,8 +227,8 @@ class SensitivityRun {
 
 /// Quantizes the network in one choice.
 FittedChoice fit_choice(const ir::Graph& network, const data::Dataset& data, Recipe recipe,
-                        const QuantizeOptions& options) {
-  QuantizeOptions half = options;
+                        const QuantizeSettings& options) {
+  QuantizeSettings half = options;
   recipe.fit.schedule = Schedule::kIndependent;
   half.progress = part_of(options.progress, 0, 0.5);
   ir::Graph alone = quantize(network, data, recipe, half).graph;
@@ -264,7 +264,7 @@ void check_choices(const std::vector<LayerChoice>& choices) {
 /// @param measure  of a choice and its part of the progress
 template <typename Measure>
 std::vector<ChoiceSensitivity> measured_choices(const std::vector<LayerChoice>& choices,
-                                                const SensitivityOptions& options,
+                                                const MeasureSettings& options,
                                                 const Measure& measure) {
   std::vector<ChoiceSensitivity> result;
   for (const LayerChoice& choice : choices) {
@@ -292,7 +292,7 @@ bool is_fitted_alone(const FitOptions& fit) {
 class SingleLayers {
  public:
   SingleLayers(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-               const SensitivityOptions& options)
+               const MeasureSettings& options)
       : network_(with_layers(graph, recipe)),
         data_(data),
         samples_(options.evaluation != nullptr ? *options.evaluation : data),
@@ -357,7 +357,7 @@ class SingleLayers {
       recipe.overrides.push_back({literal_pattern(network_.node(id).name),
                                   std::ranges::count(layers, id) > 0 ? choice.settings : skipped});
     }
-    QuantizeOptions options = options_.fit;
+    QuantizeSettings options = options_.fit;
     options.progress = progress;
     return quantize(network_, data_, recipe, options).graph;
   }
@@ -366,7 +366,7 @@ class SingleLayers {
   const data::Dataset& data_;
   const data::Dataset& samples_;
   Recipe recipe_;
-  const SensitivityOptions& options_;
+  const MeasureSettings& options_;
   LossMeter meter_;
   std::vector<ir::NodeId> layers_;
 };
@@ -388,8 +388,7 @@ ir::Graph layers_for_all(const ir::Graph& graph, Recipe& recipe,
 }  // namespace
 
 Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-                        const std::vector<LayerChoice>& choices,
-                        const SensitivityOptions& options) {
+                        const std::vector<LayerChoice>& choices, const MeasureSettings& options) {
   check_choices(choices);
   Recipe rules = with_ends(graph, recipe);
   const ir::Graph network = layers_for_all(graph, rules, choices);
@@ -401,7 +400,7 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
   mark_units(run.result, rules, choices);
   run.result.on_fit_samples = !is_apart;
   run.result.choices = measured_choices(choices, options, [&](const LayerChoice& choice, auto own) {
-    QuantizeOptions fit = options.fit;
+    QuantizeSettings fit = options.fit;
     fit.progress = part_of(own, 0, 0.6);
     const FittedChoice fitted = with_context("choice '" + choice.name + "'", [&] {
       return fit_choice(network, data, with_choice(rules, choice), fit);
@@ -412,8 +411,7 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
 }
 
 Sensitivity losses_alone(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-                         const std::vector<LayerChoice>& choices,
-                         const SensitivityOptions& options) {
+                         const std::vector<LayerChoice>& choices, const MeasureSettings& options) {
   check_choices(choices);
   const SingleLayers single(graph, data, recipe, options);
   Sensitivity result = single.description();
@@ -448,7 +446,7 @@ Sensitivity sizes_by_rule(const ir::Graph& graph, const Recipe& recipe,
 }
 
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
-                           const data::Dataset& data, const SensitivityOptions& options,
+                           const data::Dataset& data, const MeasureSettings& options,
                            const std::vector<std::optional<StoredWeights>>& stored) {
   std::vector<ir::NodeId> layers;
   for (const LayerPair& pair : paired_layers(reference, quantized)) layers.push_back(pair.original);

@@ -33,13 +33,13 @@ struct RunCosts {
   double pj = 0;
 };
 
-struct SensitivityOptions {
+struct MeasureSettings {
   std::optional<LossKind> loss{};  ///< nullopt: default_loss()
   /// Samples that losses and errors are measured on; null: those of the fit. Fits adapt to few
   /// samples, so that the loss on these is less than on others.
   const data::Dataset* evaluation = nullptr;
   std::size_t batch = 64;  ///< samples per run that measures losses
-  QuantizeOptions fit{};   ///< its seed is also that of the weights of errors
+  QuantizeSettings fit{};  ///< its seed is also that of the weights of errors
   /// Measures or estimates a network with layers of these names; empty: neither time nor energy.
   /// Called on all ranks.
   std::function<RunCosts(const ir::Graph& network, const std::vector<std::string>& layers)> costs{};
@@ -62,7 +62,7 @@ struct SensitivityOptions {
 /// @throws Error  as quantize(), with the name of the choice; kUsage if there are no choices
 Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const std::vector<LayerChoice>& choices,
-                        const SensitivityOptions& options = {});
+                        const MeasureSettings& options = {});
 
 /// What single layers lose: of sensitivity() only bits, bytes, `loss` and `drop`, in less time.
 ///
@@ -72,8 +72,7 @@ Sensitivity sensitivity(const ir::Graph& graph, const data::Dataset& data, const
 /// @param options  its evaluation is taken as it is; without costs
 /// @throws Error as quantize(), with the name of the choice; kUsage if there are no choices
 Sensitivity losses_alone(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-                         const std::vector<LayerChoice>& choices,
-                         const SensitivityOptions& options);
+                         const std::vector<LayerChoice>& choices, const MeasureSettings& options);
 
 /// What is known without data: layers, units, bits, and the bytes of codes by rule
 /// (with_rule_codes()). Losses and errors are 0.
@@ -93,7 +92,7 @@ struct StoredWeights {
 ///                   `quantized`, such as integers; may be shorter
 /// @throws Error as paired_layers()
 Sensitivity sensitivity_of(const ir::Graph& quantized, const ir::Graph& reference,
-                           const data::Dataset& data, const SensitivityOptions& options = {},
+                           const data::Dataset& data, const MeasureSettings& options = {},
                            const std::vector<std::optional<StoredWeights>>& stored = {});
 
 }  // namespace halftone::compress

@@ -41,7 +41,7 @@ std::vector<LayerChoice> choices_of(const std::vector<std::string>& names) {
 
 /// The divergence that evaluate() finds.
 double divergence(const ir::Graph& network, const data::Dataset& data, const ir::Graph& reference) {
-  EvaluateOptions options;
+  EvaluateSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   return *evaluate(network, data, &reference, options).reference->divergence;
 }
@@ -61,7 +61,7 @@ TEST(Sensitivity, IsWhatQuantizingALayerAloneCosts) {
     Recipe alone = with_choice({}, choice_named("2/3"));
     alone.overrides.push_back({found.layers[1 - i].name, {}});
     alone.overrides[0].settings.skip = true;
-    const QuantizeResult single = quantize(graph, data, alone);
+    const QuantizedGraph single = quantize(graph, data, alone);
     const ChoiceSensitivity& choice = found.choices[0];
     const double loss = divergence(single.graph, data, graph);
     EXPECT_NEAR(choice.units[i].loss, loss, kSums * loss) << i;
@@ -75,7 +75,7 @@ TEST(Sensitivity, AccumulatesInOrder) {
   const ir::Graph graph = perceptron(20, 16, 4, 2);
   const data::Dataset data = labelled(100, 3);
   const Sensitivity found = sensitivity(graph, data, {}, choices_of({"2"}));
-  const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
+  const QuantizedGraph all = quantize(graph, data, with_choice({}, choice_named("2")));
   const ChoiceSensitivity& choice = found.choices[0];
   const double loss = divergence(all.graph, data, graph);
   EXPECT_NEAR(choice.units[1].accumulated_loss.value(), loss, kSums * loss);
@@ -131,11 +131,11 @@ TEST(Sensitivity, MeasuresOnOtherSamples) {
   const ir::Graph graph = perceptron(20, 16, 4, 2);
   const data::Dataset data = labelled(100, 3);
   const data::Dataset others = labelled(70, 4);
-  SensitivityOptions options;
+  MeasureSettings options;
   options.evaluation = &others;
   const Sensitivity found = sensitivity(graph, data, {}, choices_of({"2"}), options);
   EXPECT_EQ(found.samples, 70U);
-  const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("2")));
+  const QuantizedGraph all = quantize(graph, data, with_choice({}, choice_named("2")));
   const double loss = divergence(all.graph, others, graph);
   EXPECT_NEAR(found.choices[0].units[1].accumulated_loss.value(), loss, kSums * loss);
 }
@@ -155,7 +155,7 @@ TEST(Sensitivity, TakesWhatARunBeforeHasMeasured) {
   const ir::Graph graph = perceptron(20, 16, 4, 2);
   const data::Dataset data = labelled(60, 3);
   std::vector<ChoiceSensitivity> kept;
-  SensitivityOptions options;
+  MeasureSettings options;
   options.measured = [&](const ChoiceSensitivity& choice) { kept.push_back(choice); };
   options.known = [&](const std::string& name) -> std::optional<ChoiceSensitivity> {
     for (const ChoiceSensitivity& choice : kept) {
@@ -188,7 +188,7 @@ TEST(Sensitivity, IsMeasuredOfAQuantizedNetworkToo) {
 
 const std::vector<std::string> kBothLayers = {"first", "second"};
 
-Sensitivity alone_with(const std::string& fit, const SensitivityOptions& options = {}) {
+Sensitivity alone_with(const std::string& fit, const MeasureSettings& options = {}) {
   return losses_alone(perceptron(20, 16, 4, 2), labelled(96, 3),
                       parse_recipe("[fit]\n" + fit, "r.toml"), choices_of({"1/2", "3/4"}), options);
 }
@@ -197,7 +197,7 @@ TEST(LossesAlone, AreThoseOfALayerAlone) {
   const ir::Graph graph = perceptron(20, 16, 4, 2);
   const data::Dataset data = labelled(96, 3);
   const LossMeter meter(graph, data, LossKind::kError);
-  SensitivityOptions options;
+  MeasureSettings options;
   options.loss = LossKind::kError;
   for (const char* fit : {"", "equalize = true", "schedule = \"phases\"",
                           "schedule = \"independent\"", "reconstruct_steps = 3"}) {
@@ -228,7 +228,7 @@ TEST(LossesAlone, DoNotDependOnThreadsOrInterruptions) {
   const Sensitivity expected = alone_with("");
   set_num_threads(3);
   std::vector<ChoiceSensitivity> kept;
-  SensitivityOptions options;
+  MeasureSettings options;
   options.measured = [&](const ChoiceSensitivity& choice) { kept.push_back(choice); };
   options.known = [&](const std::string& name) -> std::optional<ChoiceSensitivity> {
     const auto found = std::ranges::find(kept, name, &ChoiceSensitivity::name);
@@ -257,7 +257,7 @@ TEST(LossMeter, MeasuresWhatEvaluateDoes) {
   for (const data::Dataset& data : {labelled(100, 3), random_dataset(100, 20, 3)}) {
     const ir::Graph few = quantize(graph, data, with_choice({}, choice_named("1"))).graph;
     const LossAndDrop found = LossMeter(graph, data, LossKind::kError).loss_and_drop(few);
-    EvaluateOptions options;
+    EvaluateSettings options;
     options.execution.float_order = runtime::FloatOrder::kFixed;
     const Evaluation expected = evaluate(few, data, &graph, options);
     const double noise = std::pow(10, -expected.reference->sqnr_db / 10);
@@ -385,7 +385,7 @@ TEST(Sensitivity, TakesFixedBatches) {
     const ir::Graph graph = merged_rows(batch);
     const Sensitivity found = sensitivity(graph, data, {}, choices_of({"3"}));
     EXPECT_EQ(found.weighted_by, batch == 1 ? "gradients" : "noise");
-    const QuantizeResult all = quantize(graph, data, with_choice({}, choice_named("3")));
+    const QuantizedGraph all = quantize(graph, data, with_choice({}, choice_named("3")));
     const double loss = divergence(all.graph, data, graph);
     EXPECT_NEAR(found.choices[0].units[1].accumulated_loss.value(), loss, kSums * loss);
     EXPECT_GT(found.choices[0].layers[0].weighted_error, 0);

@@ -22,7 +22,7 @@ class DeviceConstants {
   explicit DeviceConstants(Programs& programs) : programs_(programs) {}
 
   [[nodiscard]] Programs& programs() const { return programs_; }
-  /// The elements as float32. @throws Error as ir::to_float() and Device
+  /// The elements as float32. @throws Error as ir::to_float() and GpuDevice
   const Buffer& floats(const SharedConstant& constant);
   /// Those of a matrix [o, n] as [n, o]. @throws Error as floats()
   const Buffer& turned_floats(const SharedConstant& constant);

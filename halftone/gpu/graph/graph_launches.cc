@@ -5,7 +5,7 @@
 
 namespace halftone::gpu {
 
-DeviceStates::DeviceStates(Device& device, const ir::Graph& graph) {
+DeviceStates::DeviceStates(GpuDevice& device, const ir::Graph& graph) {
   for (const ir::State& state : graph.states()) {
     caches_.emplace(state.after, device.allocate(runtime::state_bytes(graph, state)));
   }
@@ -30,7 +30,7 @@ GraphLaunches::GraphLaunches(const ir::Graph& graph, std::size_t rows, DeviceCon
     inputs_.push_back(constants.programs().device().allocate(count * sizeof(float)));
     memory_.lend(id, *inputs_.back());
   }
-  for (const Step& step : steps_of(graph)) {
+  for (const LaunchStep& step : steps_of(graph)) {
     StepLaunches(*this, step).add();
     for (const ir::NodeId id : step.nodes) {
       for (const ir::ValueId input : graph.node(id).inputs) {

@@ -26,8 +26,8 @@ std::string unsupported_on_device(const ir::Graph& graph);
 class DeviceStates {
  public:
   /// @pre  unsupported_on_device() is empty
-  /// @throws Error as Device
-  DeviceStates(Device& device, const ir::Graph& graph);
+  /// @throws Error as GpuDevice
+  DeviceStates(GpuDevice& device, const ir::Graph& graph);
   /// The cache behind a run. @param after  of a state
   [[nodiscard]] const Buffer& cache(ir::ValueId after) const { return *caches_.at(after); }
   [[nodiscard]] std::size_t size_bytes() const;
@@ -43,7 +43,7 @@ class GraphLaunches {
   /// @param graph   must outlive this; unsupported_on_device() is empty
   /// @param rows    the batch
   /// @param states  must outlive this; null if the graph has none
-  /// @throws Error as Device
+  /// @throws Error as GpuDevice
   GraphLaunches(const ir::Graph& graph, std::size_t rows, DeviceConstants& constants,
                 const DeviceStates* states);
 
@@ -53,7 +53,7 @@ class GraphLaunches {
   [[nodiscard]] const Buffer& output() const;
   /// All launches, in order.
   [[nodiscard]] std::span<const Launch> launches() const { return launches_; }
-  /// Adds all launches to the queue. @throws Error as Device
+  /// Adds all launches to the queue. @throws Error as GpuDevice
   void run();
 
  private:

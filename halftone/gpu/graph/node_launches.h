@@ -14,7 +14,7 @@ class NodeLaunches {
  public:
   NodeLaunches(GraphLaunches& graph, ir::NodeId id)
       : to_(graph), id_(id), node_(graph.graph_.node(id)) {}
-  /// @throws Error as Device
+  /// @throws Error as GpuDevice
   void add();
 
  private:

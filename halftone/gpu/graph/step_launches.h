@@ -12,8 +12,8 @@ namespace halftone::gpu {
 /// Adds the launches of a step to those of its graph.
 class StepLaunches {
  public:
-  StepLaunches(GraphLaunches& graph, const Step& step) : to_(graph), step_(step) {}
-  /// @throws Error as Device
+  StepLaunches(GraphLaunches& graph, const LaunchStep& step) : to_(graph), step_(step) {}
+  /// @throws Error as GpuDevice
   void add();
 
  private:
@@ -41,7 +41,7 @@ class StepLaunches {
   [[nodiscard]] std::optional<kernels::GroupExtents> read_extents(ir::ValueId value) const;
 
   GraphLaunches& to_;
-  const Step& step_;
+  const LaunchStep& step_;
 };
 
 }  // namespace halftone::gpu

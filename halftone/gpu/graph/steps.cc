@@ -33,7 +33,7 @@ class Planner {
  public:
   explicit Planner(const ir::Graph& graph) : graph_(graph), uses_(graph) {}
 
-  std::vector<Step> steps() {
+  std::vector<LaunchStep> steps() {
     for (const ir::NodeId id : uses_.order()) {
       if (std::holds_alternative<ir::Attention>(graph_.node(id).op)) find_heads(id);
     }
@@ -43,7 +43,7 @@ class Planner {
     for (const ir::NodeId id : uses_.order()) {
       if (!is_taken(id)) add_rows(id);
     }
-    std::vector<Step> steps;
+    std::vector<LaunchStep> steps;
     for (auto& [position, step] : steps_) steps.push_back(std::move(step));
     return steps;
   }
@@ -68,12 +68,12 @@ class Planner {
     return node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
   }
 
-  void take(Step step, std::size_t position) {
+  void take(LaunchStep step, std::size_t position) {
     taken_.insert(step.nodes.begin(), step.nodes.end());
     steps_.emplace(position, std::move(step));
   }
   /// Takes a step that runs where the last of its nodes does, if it may. @return whether it may
-  bool take_at_last(Step step) {
+  bool take_at_last(LaunchStep step) {
     std::size_t last = 0;
     for (const ir::NodeId id : step.nodes) last = std::max(last, uses_.position(id));
     if (!is_free(step.nodes) || !uses_.can_run_at(step.nodes, last)) return false;
@@ -85,7 +85,7 @@ class Planner {
 
   void add_rows(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
-    Step step{{id}, node.output};
+    LaunchStep step{{id}, node.output};
     const ir::FullyConnected* op = product(id);
     if (op == nullptr && !std::holds_alternative<ir::Normalize>(node.op)) {
       return take(std::move(step), uses_.position(id));
@@ -104,7 +104,7 @@ class Planner {
     take(std::move(step), position);
   }
   /// Adds the node behind a step to it. @return whether it could
-  bool follow(Step& step, RowsStep& rows) const {
+  bool follow(LaunchStep& step, RowsStep& rows) const {
     const auto next = uses_.only_reader(step.output);
     if (!next || is_taken(*next)) return false;
     const ir::Node& node = graph_.node(*next);
@@ -184,7 +184,7 @@ class Planner {
     const ir::Node& first = graph_.node(gate.product);
     const ir::Node& second = graph_.node(up.product);
     const auto all = elements(graph_, first.output);
-    Step step{gate.nodes, output};
+    LaunchStep step{gate.nodes, output};
     if (gate.product == up.product) {
       // Both readers of the product are the slices of the gate.
       if (gate.begin != 0 || uses_.readers(first.output).size() != 2) return false;
@@ -278,7 +278,7 @@ class Planner {
         return;
       }
     }
-    Step step{{keys, values}};
+    LaunchStep step{{keys, values}};
     const auto q = source_of(node.inputs[0], caches->keys.size, step.nodes);
     const auto k = source_of(graph_.node(keys).inputs[1], caches->keys.size, step.nodes);
     const auto v = source_of(graph_.node(values).inputs[1], caches->values.size, step.nodes);
@@ -332,11 +332,11 @@ class Planner {
   const ir::Graph& graph_;
   Uses uses_;
   std::set<ir::NodeId> taken_;
-  std::map<std::size_t, Step> steps_;  ///< by position
+  std::map<std::size_t, LaunchStep> steps_;  ///< by position
 };
 
 }  // namespace
 
-std::vector<Step> steps_of(const ir::Graph& graph) { return Planner(graph).steps(); }
+std::vector<LaunchStep> steps_of(const ir::Graph& graph) { return Planner(graph).steps(); }
 
 }  // namespace halftone::gpu

@@ -50,13 +50,13 @@ struct HeadsStep {
   HeadSource values;
 };
 
-struct Step {
+struct LaunchStep {
   std::vector<ir::NodeId> nodes;
   ir::ValueId output = ir::kAbsent;  ///< of a RowsStep or GatedStep
   std::variant<PlainStep, RowsStep, JoinedStep, GatedStep, HeadsStep> what{};
 };
 
 /// The steps of a graph in the order in which they run. Each node but Reshapes is in one of them.
-std::vector<Step> steps_of(const ir::Graph& graph);
+std::vector<LaunchStep> steps_of(const ir::Graph& graph);
 
 }  // namespace halftone::gpu

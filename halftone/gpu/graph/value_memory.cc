@@ -5,7 +5,8 @@
 
 namespace halftone::gpu {
 
-ValueMemory::ValueMemory(Device& device, const ir::Graph& graph) : device_(device), graph_(graph) {
+ValueMemory::ValueMemory(GpuDevice& device, const ir::Graph& graph)
+    : device_(device), graph_(graph) {
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (std::holds_alternative<ir::Reshape>(node.op)) continue;

@@ -17,11 +17,11 @@ namespace halftone::gpu {
 class ValueMemory {
  public:
   /// @param graph  must outlive this
-  ValueMemory(Device& device, const ir::Graph& graph);
+  ValueMemory(GpuDevice& device, const ir::Graph& graph);
 
   /// The value whose memory another one has.
   [[nodiscard]] ir::ValueId root(ir::ValueId value) const;
-  /// Memory for a value, by its root. @throws Error as Device
+  /// Memory for a value, by its root. @throws Error as GpuDevice
   const Buffer& make(ir::ValueId value, std::size_t size_bytes);
   /// Memory that somebody else owns.
   void lend(ir::ValueId value, const Buffer& buffer) { lent_[root(value)] = &buffer; }
@@ -31,14 +31,14 @@ class ValueMemory {
   void read(ir::ValueId value);
   /// Memory for one launch alone, which later values may have.
   const Buffer& scratch(std::size_t size_bytes);
-  /// Memory until it is released. @throws Error as Device
+  /// Memory until it is released. @throws Error as GpuDevice
   const Buffer& hold(std::size_t size_bytes);
   void release(const Buffer& held);
 
  private:
   std::size_t take(std::size_t size_bytes);
 
-  Device& device_;
+  GpuDevice& device_;
   const ir::Graph& graph_;
   std::map<ir::ValueId, std::size_t> readers_;  ///< that are left, by root
   std::map<ir::ValueId, const Buffer*> lent_;

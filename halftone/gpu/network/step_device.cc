@@ -15,11 +15,11 @@ namespace {
 
 /// What the threads of a program share: a device is for one at a time.
 struct Shared {
-  explicit Shared(std::unique_ptr<Device> the_device)
+  explicit Shared(std::unique_ptr<GpuDevice> the_device)
       : device(std::move(the_device)), programs(*device) {}
 
   std::mutex mutex;
-  std::unique_ptr<Device> device;
+  std::unique_ptr<GpuDevice> device;
   Programs programs;
 };
 
@@ -27,7 +27,7 @@ class NetworkSession final : public runtime::DeviceSession {
  public:
   NetworkSession(Shared& shared, const runtime::Plan& plan) : shared_(shared) {
     const std::lock_guard lock(shared_.mutex);
-    Device& device = *shared_.device;
+    GpuDevice& device = *shared_.device;
     const StepBuffers wanted(plan);
     check_memory(device.info(),
                  {plan.device_constant_bytes(), wanted.total_bytes(), plan.options().batch});
@@ -35,7 +35,7 @@ class NetworkSession final : public runtime::DeviceSession {
     values_ = wanted.values();
     steps_.resize(plan.steps().size());
     for (std::size_t s = 0; s < plan.steps().size(); ++s) {
-      const runtime::Step& step = plan.steps()[s];
+      const runtime::PlanStep& step = plan.steps()[s];
       if (step.device == nullptr) continue;
       const auto& kernel = static_cast<const StepKernel&>(*step.device);
       steps_[s] = device.prepare(kernel.bind(memory_of(plan, step, wanted.scratch(s))));
@@ -85,7 +85,7 @@ class NetworkSession final : public runtime::DeviceSession {
     return constant.get();
   }
 
-  StepMemory memory_of(const runtime::Plan& plan, const runtime::Step& step,
+  StepMemory memory_of(const runtime::Plan& plan, const runtime::PlanStep& step,
                        std::span<const std::size_t> scratch) {
     StepMemory memory;
     for (const ir::ValueId id : step.inputs) memory.inputs.push_back(input_of(plan, id));
@@ -103,12 +103,12 @@ class NetworkSession final : public runtime::DeviceSession {
 
 class NetworkDevice final : public runtime::StepDevice {
  public:
-  explicit NetworkDevice(std::unique_ptr<Device> device) : shared_(std::move(device)) {}
+  explicit NetworkDevice(std::unique_ptr<GpuDevice> device) : shared_(std::move(device)) {}
 
   [[nodiscard]] std::string id() const override { return shared_.device->info().id(); }
 
   [[nodiscard]] runtime::DeviceChoice choose(const runtime::NodeContext& context,
-                                             const runtime::Step& step) const override {
+                                             const runtime::PlanStep& step) const override {
     const std::lock_guard lock(shared_.mutex);
     if (context.output().shape.element_count() == 0) return refused("there is nothing to compute");
     StepMaker maker(shared_.programs, context, step);
@@ -129,7 +129,7 @@ class NetworkDevice final : public runtime::StepDevice {
   /// By what the processor would run, whose bits it has.
   static runtime::DeviceChoice kernel_of(StepMaker& maker) {
     using runtime::KernelArithmetic;
-    const runtime::Step& step = maker.step();
+    const runtime::PlanStep& step = maker.step();
     switch (step.arithmetic) {
       case KernelArithmetic::kBits:
         return make_bit_layer(maker);

@@ -26,13 +26,13 @@ ir::Graph interrupted_network() {
   return graph;
 }
 
-const runtime::Step& step_named(const runtime::Plan& plan, const std::string& name) {
-  return *std::ranges::find(plan.steps(), name, &runtime::Step::name);
+const runtime::PlanStep& step_named(const runtime::Plan& plan, const std::string& name) {
+  return *std::ranges::find(plan.steps(), name, &runtime::PlanStep::name);
 }
 
 TEST_F(StepsOnDevice, RunOnTheProcessorWithoutAKernel) {
   const auto plan = expect_same_bytes(interrupted_network(), 7);
-  const runtime::Step& sine = step_named(*plan, "sine");
+  const runtime::PlanStep& sine = step_named(*plan, "sine");
   EXPECT_EQ(sine.device, nullptr);
   EXPECT_EQ(sine.on_processor, "no kernel computes Sin");
   EXPECT_EQ(plan->bytes_of(sine.copied), 7U * 30 * sizeof(float));
@@ -50,7 +50,7 @@ TEST_F(StepsOnDevice, WithoutALayerStayOnTheProcessor) {
   const auto y = graph.add_node("relu", ir::test::kRelu, {x});
   graph.add_output(graph.add_node("sum", ir::test::kAdd, {x, y}));
   const auto plan = expect_same_bytes(graph, 2);
-  for (const runtime::Step& step : plan->steps()) {
+  for (const runtime::PlanStep& step : plan->steps()) {
     EXPECT_EQ(step.device, nullptr);
     EXPECT_EQ(step.on_processor, "copying its values would take longer");
     EXPECT_TRUE(step.copied.empty());
@@ -73,10 +73,10 @@ TEST_F(StepsOnDevice, WithRecurrencesRunOnTheProcessor) {
 }
 
 TEST_F(StepsOnDevice, OfOneDnnRunOnTheProcessor) {
-  runtime::PlanOptions how{.batch = 1};
+  runtime::PlanSettings how{.batch = 1};
   how.execution.device = device;
   const auto plan = runtime::make_plan(runtime::testing::make_perceptron({}), how);
-  const runtime::Step& dense = step_named(*plan, "dense1");
+  const runtime::PlanStep& dense = step_named(*plan, "dense1");
   if (dense.arithmetic != runtime::KernelArithmetic::kFastestFloat) GTEST_SKIP() << "no oneDNN";
   EXPECT_EQ(dense.on_processor, "its order of sums on the processor is not fixed");
 }
@@ -96,9 +96,9 @@ TEST_F(StepsOnDevice, KeepReshapedValuesAndOutputsThatAreReadTwice) {
 }
 
 TEST_F(StepsOnDevice, ShowTheirOutputsToObservers) {
-  runtime::PlanOptions how = options(3);
+  runtime::PlanSettings how = options(3);
   const ir::Graph graph = interrupted_network();
-  const auto outputs_of = [&](const runtime::PlanOptions& given) {
+  const auto outputs_of = [&](const runtime::PlanSettings& given) {
     runtime::Session session(runtime::make_plan(graph, given));
     std::vector<ir::Tensor> outputs;
     session.add_observer([&](const runtime::StepEvent& event) {
@@ -114,7 +114,7 @@ TEST_F(StepsOnDevice, ShowTheirOutputsToObservers) {
 }
 
 TEST_F(StepsOnDevice, RunInAnyNumberOfSessions) {
-  runtime::PlanOptions how = options(5);
+  runtime::PlanSettings how = options(5);
   const ir::Graph graph = interrupted_network();
   runtime::Session processor(runtime::make_plan(graph, how));
   how.execution.device = device;

@@ -40,7 +40,7 @@ struct StepKernel final : runtime::DeviceKernel {
 /// Collects what a step needs.
 class StepMaker {
  public:
-  StepMaker(Programs& programs, const runtime::NodeContext& context, const runtime::Step& step)
+  StepMaker(Programs& programs, const runtime::NodeContext& context, const runtime::PlanStep& step)
       : programs_(programs),
         context_(context),
         step_(step),
@@ -48,7 +48,7 @@ class StepMaker {
 
   [[nodiscard]] Programs& programs() const { return programs_; }
   [[nodiscard]] const runtime::NodeContext& context() const { return context_; }
-  [[nodiscard]] const runtime::Step& step() const { return step_; }
+  [[nodiscard]] const runtime::PlanStep& step() const { return step_; }
   /// Number of elements of the output, as kernels count.
   [[nodiscard]] std::uint32_t count() const {
     return number(context_.output().shape.element_count());
@@ -75,7 +75,7 @@ class StepMaker {
  private:
   Programs& programs_;
   const runtime::NodeContext& context_;
-  const runtime::Step& step_;
+  const runtime::PlanStep& step_;
   std::shared_ptr<StepKernel> kernel_;
 };
 

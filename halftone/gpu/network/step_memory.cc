@@ -12,7 +12,7 @@ namespace {
 std::map<ir::ValueId, std::size_t> last_readers(const runtime::Plan& plan) {
   std::map<ir::ValueId, std::size_t> last;
   for (std::size_t s = 0; s < plan.steps().size(); ++s) {
-    const runtime::Step& step = plan.steps()[s];
+    const runtime::PlanStep& step = plan.steps()[s];
     last.emplace(plan.storage(step.output).root, s);
     for (const ir::ValueId id : step.inputs) {
       if (id != ir::kAbsent) last[plan.storage(id).root] = s;
@@ -33,7 +33,7 @@ StepBuffers::StepBuffers(const runtime::Plan& plan) : scratch_(plan.steps().size
     ends.emplace(last.at(root), root);
   };
   for (std::size_t s = 0; s < plan.steps().size(); ++s) {
-    const runtime::Step& step = plan.steps()[s];
+    const runtime::PlanStep& step = plan.steps()[s];
     if (step.device != nullptr) {
       for (const ir::ValueId root : step.copied) make(root);
       make(plan.storage(step.output).root);

@@ -28,8 +28,8 @@ class OnStepDevice : public testing::Test {
   }
 
  public:
-  static runtime::PlanOptions options(std::size_t batch) {
-    runtime::PlanOptions options{.batch = batch};
+  static runtime::PlanSettings options(std::size_t batch) {
+    runtime::PlanSettings options{.batch = batch};
     options.execution.float_order = runtime::FloatOrder::kFixed;
     return options;
   }
@@ -56,7 +56,7 @@ class OnStepDevice : public testing::Test {
   /// @return the plan with the device
   static std::shared_ptr<const runtime::Plan> expect_same_bytes(const ir::Graph& graph,
                                                                 std::size_t batch) {
-    runtime::PlanOptions how = options(batch);
+    runtime::PlanSettings how = options(batch);
     runtime::Session processor(runtime::make_plan(graph, how));
     how.execution.device = device;
     auto plan = runtime::make_plan(graph, how);
@@ -73,7 +73,7 @@ class OnStepDevice : public testing::Test {
   /// The same; all steps must run on the device.
   static void expect_on_device(const ir::Graph& graph, std::size_t batch) {
     const auto plan = expect_same_bytes(graph, batch);
-    for (const runtime::Step& step : plan->steps()) {
+    for (const runtime::PlanStep& step : plan->steps()) {
       EXPECT_EQ(step.on_processor, "") << step.op << " " << step.kernel;
     }
   }

@@ -53,14 +53,15 @@ void check_memory(const DecoderGraphs& graphs, const gpu::DeviceInfo& info) {
                                " bytes: there is room for " + std::to_string(fits) + " tokens");
 }
 
-std::unique_ptr<gpu::Device> open_for(const DecoderGraphs& graphs, const DecoderOptions& options) {
+std::unique_ptr<gpu::GpuDevice> open_for(const DecoderGraphs& graphs,
+                                         const DecoderOptions& options) {
   if (!options.execution.int8_activations) {
     fail(ErrorKind::kUnsupported,
          "a device rounds activations to 8 bits: float activations are "
          "for the processor");
   }
   check_operators(graphs);
-  std::unique_ptr<gpu::Device> device = gpu::open_device(options.device);
+  std::unique_ptr<gpu::GpuDevice> device = gpu::open_device(options.device);
   check_memory(graphs, device->info());
   return device;
 }

@@ -30,12 +30,12 @@ class DeviceRows {
   ///         context that would
   DeviceRows(const DecoderGraphs& graphs, const DecoderOptions& options);
 
-  /// @throws Error as gpu::Device
+  /// @throws Error as gpu::GpuDevice
   void run_body(std::span<const DecoderRow> rows);
   /// @param logits  [rows.count, vocabulary]
-  /// @throws Error as gpu::Device
+  /// @throws Error as gpu::GpuDevice
   void run_head(const HiddenRows& rows, std::span<float> logits);
-  /// Launches of a run of the body. @throws Error as gpu::Device
+  /// Launches of a run of the body. @throws Error as gpu::GpuDevice
   [[nodiscard]] std::size_t num_launches(std::size_t rows) {
     return body_of(rows).launches().size();
   }
@@ -46,7 +46,7 @@ class DeviceRows {
   gpu::GraphLaunches& head_of(std::size_t rows);
 
   const DecoderGraphs& graphs_;
-  std::unique_ptr<gpu::Device> device_;
+  std::unique_ptr<gpu::GpuDevice> device_;
   gpu::Programs programs_;
   gpu::DeviceConstants constants_;
   gpu::DeviceStates states_;

@@ -111,7 +111,7 @@ inline void write_model_folder(const std::filesystem::path& folder, const nlohma
 /// Writes and opens such folders.
 class WithModelFolder : public WithFolder {
  protected:
-  Model make(const nlohmann::json& config) {
+  ModelParts make(const nlohmann::json& config) {
     write_model_folder(path("model"), config);
     return open_model(path("model"));
   }

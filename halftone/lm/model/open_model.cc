@@ -18,28 +18,28 @@
 namespace halftone::lm {
 namespace {
 
-Model open_gguf(const std::filesystem::path& path) {
+ModelParts open_gguf(const std::filesystem::path& path) {
   const auto file = formats::GgufFile::open(path);
   return with_context(path.string(), [&] {
     Description description = describe_gguf(file);
     Weights weights(description, file);
-    return Model{std::move(description), std::move(weights)};
+    return ModelParts{std::move(description), std::move(weights)};
   });
 }
 
-Model open_model_file(const std::filesystem::path& path) {
+ModelParts open_model_file(const std::filesystem::path& path) {
   auto container = formats::SafetensorsFile::open(path);
   return with_context(path.string(), [&] {
     const ModelFile file = ModelFile::parse(std::move(container));
-    return Model{file.description(), Weights(file.description(), file)};
+    return ModelParts{file.description(), Weights(file.description(), file)};
   });
 }
 
-Model open_llama2c(const std::filesystem::path& path, const SharedBytes& bytes) {
+ModelParts open_llama2c(const std::filesystem::path& path, const SharedBytes& bytes) {
   return with_context(path.string(), [&] {
     Llama2cFile file = parse_llama2c(bytes);
     Weights weights(file.description, file);
-    return Model{std::move(file.description), std::move(weights)};
+    return ModelParts{std::move(file.description), std::move(weights)};
   });
 }
 
@@ -61,7 +61,7 @@ bool has_own_head(const formats::SafetensorsFile& file) {
          !std::ranges::equal(head->bytes.bytes, table->bytes.bytes);
 }
 
-Model open_folder(const std::filesystem::path& path) {
+ModelParts open_folder(const std::filesystem::path& path) {
   const std::filesystem::path config = path / "config.json";
   const SharedBytes text = map_file(config);
   Description description = describe_config(
@@ -70,7 +70,7 @@ Model open_folder(const std::filesystem::path& path) {
   return with_context(path.string(), [&] {
     if (has_own_head(file)) description.ties_embeddings = false;
     Weights weights(description, file);
-    return Model{std::move(description), std::move(weights)};
+    return ModelParts{std::move(description), std::move(weights)};
   });
 }
 
@@ -91,7 +91,7 @@ std::filesystem::path weights_file_of(const std::filesystem::path& folder) {
   return alone;
 }
 
-Model open_model(const std::filesystem::path& path) {
+ModelParts open_model(const std::filesystem::path& path) {
   if (is_folder(path)) return open_folder(path);
   if (path.extension() == ".safetensors") return open_model_file(path);
   const SharedBytes bytes = map_file(path);

@@ -10,7 +10,7 @@
 namespace halftone::lm {
 
 /// What a model is made of, and its tensors.
-struct Model {
+struct ModelParts {
   Description description;
   Weights weights;
 };
@@ -19,7 +19,7 @@ struct Model {
 /// of Hugging Face: config.json beside model.safetensors or model.safetensors.index.json.
 /// @throws Error kIo if a file is missing; as describe_gguf(), describe_config(), parse_llama2c(),
 ///         ModelFile and Weights; messages start with the path
-Model open_model(const std::filesystem::path& path);
+ModelParts open_model(const std::filesystem::path& path);
 
 /// Where the weights of a folder of Hugging Face are, as the package transformers looks for them:
 /// model.safetensors, or else the index of several files.

@@ -25,7 +25,7 @@ TEST_F(ModelFolders, TakesAHeadBesideATiedEmbedding) {
   config["tie_word_embeddings"] = false;
   (void)make(config);
   say_tied(true);
-  const Model model = open_model(path("model"));
+  const ModelParts model = open_model(path("model"));
   EXPECT_FALSE(model.description.ties_embeddings);
   EXPECT_NE(model.weights.at({.role = WeightRole::kHead}).decode(),
             model.weights.at({.role = WeightRole::kTokenEmbedding}).decode());

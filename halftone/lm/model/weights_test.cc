@@ -409,7 +409,7 @@ TEST_F(OpenModel, ReadsAFolderOfHuggingFace) {
     if (tensor.name == "h.0.attn.c_attn.bias") tensor = counting(tensor.name, {6});
   }
   write_file(path("model.safetensors"), safetensors_bytes(tensors));
-  const Model model = open_model(folder_);
+  const ModelParts model = open_model(folder_);
   EXPECT_EQ(model.description.architecture, "gpt2");
   EXPECT_THAT(model.weights.at({.role = WeightRole::kKey}).decode(), ElementsAre(2, 8, 3, 9));
   write_file(path("model.safetensors"), safetensors_bytes(gpt2_tensors("")));
@@ -423,7 +423,7 @@ TEST_F(OpenModel, ReadsACheckpointOfLlama2c) {
   const std::size_t floats = 6 + 2 * 2 + 4 * 4 + 3 * 6 + 2 + 8;
   for (std::size_t i = 0; i < floats; ++i) bytes.number(static_cast<float>(i));
   write_file(path("tiny.bin"), bytes.bytes());
-  const Model model = open_model(path("tiny.bin"));
+  const ModelParts model = open_model(path("tiny.bin"));
   EXPECT_THAT(model.weights.at({.role = WeightRole::kValue}).decode(), ElementsAre(16, 17, 18, 19));
   write_file(path("tiny.bin"), std::vector<std::byte>(3));
   expect_error(ErrorKind::kFormat, path("tiny.bin") + ": llama2.c checkpoint",

@@ -51,7 +51,7 @@ void check_weight(const Weight& weight) {
 
 }  // namespace
 
-void check_weights(const Model& model) {
+void check_weights(const ModelParts& model) {
   for (const WeightId& id : needed_weights(model.description)) {
     check_weight(model.weights.at(id));
   }

@@ -9,6 +9,6 @@ namespace halftone::lm {
 /// Decodes all weights of a model once, a few rows at a time.
 /// @throws Error kFormat if one is not a number or above 1e15: names the tensor and the first such
 ///         element; as Weight::decode()
-void check_weights(const Model& model);
+void check_weights(const ModelParts& model);
 
 }  // namespace halftone::lm

@@ -15,7 +15,7 @@ TEST(CheckWeights, NamesTheFirstThatIsBad) {
   check_weights(tiny_model(d, random));
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
                           std::numeric_limits<float>::infinity(), -1.1e15F}) {
-    const Model model = tiny_model(d, [&](const WeightId& id, std::size_t size) {
+    const ModelParts model = tiny_model(d, [&](const WeightId& id, std::size_t size) {
       std::vector<float> values(size, 1);
       if (id.role == WeightRole::kTokenEmbedding) values[290 * 8 + 3] = values[295 * 8] = bad;
       return values;
@@ -25,7 +25,7 @@ TEST(CheckWeights, NamesTheFirstThatIsBad) {
                  "to 1e15, found ",
                  [&] { check_weights(model); });
   }
-  const Model model = tiny_model(d, [&](const WeightId& id, std::size_t size) {
+  const ModelParts model = tiny_model(d, [&](const WeightId& id, std::size_t size) {
     return std::vector<float>(size, id.role == WeightRole::kFinalNorm ? 1e16F : 1e15F);
   });
   expect_error(ErrorKind::kFormat,

@@ -24,7 +24,7 @@ std::vector<const WeightType*> types_named(const std::vector<std::string>& names
 
 }  // namespace
 
-TypeMenu type_menu(const Model& model, bool is_gguf, const std::vector<std::string>& names) {
+TypeMenu type_menu(const ModelParts& model, bool is_gguf, const std::vector<std::string>& names) {
   const std::vector<const WeightType*> given = types_named(names);
   TypeMenu menu;
   for (const WeightId& id : matrices_to_fit(model.description)) {

@@ -19,11 +19,12 @@ namespace halftone::lm {
 /// list. Matrices that none holds are absent.
 /// @param names  of types; empty: types_to_choose(is_gguf, ...)
 /// @throws Error kUsage for an unknown type, one that comes twice, or if none holds any rows
-TypeMenu type_menu(const Model& model, bool is_gguf, const std::vector<std::string>& names = {});
+TypeMenu type_menu(const ModelParts& model, bool is_gguf,
+                   const std::vector<std::string>& names = {});
 
 /// What costs are measured with.
 struct CostMeasurement {
-  const Model& model;
+  const ModelParts& model;
   const Folding& folding;  ///< of the model
   const Samples& samples;
   std::size_t sensitivity_samples = 8;  ///< of those to fit, for gradients

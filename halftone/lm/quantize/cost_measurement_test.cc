@@ -7,13 +7,13 @@
 namespace halftone::lm {
 namespace {
 
-Model measured_model() {
+ModelParts measured_model() {
   RandomWeights weights;
   return tiny_model(small_description("llama", kFitSizes), weights);
 }
 
 TEST(CostMeasurement, HasAMenuOfTypesThatHoldTheRows) {
-  const Model model = measured_model();
+  const ModelParts model = measured_model();
   const TypeMenu all = type_menu(model, false);
   EXPECT_EQ(all.size(), matrices_to_fit(model.description).size());
   const WeightId up{.role = WeightRole::kUp, .block = 1};
@@ -29,7 +29,7 @@ TEST(CostMeasurement, HasAMenuOfTypesThatHoldTheRows) {
 }
 
 TEST(CostMeasurement, ContinuesWithWhatAStateLacks) {
-  const Model model = measured_model();
+  const ModelParts model = measured_model();
   const Samples samples = some_samples();
   const Folding folding(model, {.rotates = true, .seed = 1});
   const TypeMenu menu = type_menu(model, false, {"4x8", "Q4_0"});

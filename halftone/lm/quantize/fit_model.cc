@@ -35,7 +35,7 @@ double size_of(MatrixView<const float> values) {
 /// Matrices whose pieces come one after the other.
 class FittedPieces {
  public:
-  explicit FittedPieces(const Model& model) : model_(model) {}
+  explicit FittedPieces(const ModelParts& model) : model_(model) {}
 
   /// @return the matrix with the last of its pieces
   std::optional<FittedMatrix> add(const VisitedMatrix& matrix, FittedMatrix piece) {
@@ -59,7 +59,7 @@ class FittedPieces {
   }
 
  private:
-  const Model& model_;
+  const ModelParts& model_;
   std::vector<std::byte> bytes_;
   double error_ = 0;
   double size_ = 0;
@@ -87,7 +87,7 @@ const WeightType& final_transform_type() {
   return type;
 }
 
-FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeChoice& choice,
+FittedMatrices fit_model(const ModelParts& model, const Folding& folding, const TypeChoice& choice,
                          const Samples& samples, const ModelFitOptions& options) {
   FittedMatrices fitted = options.known;
   const auto type_of = [&](const WeightId& id) -> const WeightType* {

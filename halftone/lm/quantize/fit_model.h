@@ -51,7 +51,7 @@ const WeightType& final_transform_type();
 /// @param model   of the folding
 /// @param choice  of choose_types()
 /// @throws Error as walk_matrices() and compress::fit_matrix(); messages name the matrix
-FittedMatrices fit_model(const Model& model, const Folding& folding, const TypeChoice& choice,
+FittedMatrices fit_model(const ModelParts& model, const Folding& folding, const TypeChoice& choice,
                          const Samples& samples, const ModelFitOptions& options);
 
 }  // namespace halftone::lm

@@ -16,14 +16,15 @@ namespace {
 class FitModel : public WithFolder {
  protected:
   /// Fits a model by a recipe, and opens what is written.
-  Model fitted(const Description& d, const TypeRecipe& recipe, bool is_own,
-               FittedForm form = FittedForm::kCodes) {
+  ModelParts fitted(const Description& d, const TypeRecipe& recipe, bool is_own,
+                    FittedForm form = FittedForm::kCodes) {
     RandomWeights weights;
     write_file(path("model.gguf"), tiny_file(d, weights).bytes());
     return fitted_file(recipe, is_own, form);
   }
-  Model fitted_file(const TypeRecipe& recipe, bool is_own, FittedForm form = FittedForm::kCodes) {
-    const Model model = open_model(path("model.gguf"));
+  ModelParts fitted_file(const TypeRecipe& recipe, bool is_own,
+                         FittedForm form = FittedForm::kCodes) {
+    const ModelParts model = open_model(path("model.gguf"));
     float_logits_ = logits_of(model);
     const Folding folding(model, {.rotates = is_own, .seed = 3});
     const TypeChoice choice = choose_types(model, recipe, form == FittedForm::kDecoded);
@@ -57,7 +58,7 @@ class FitModel : public WithFolder {
     return size;
   }
   /// Whether the file has the weights that were fitted, and they are like those before.
-  void expect_weights(const Model& model) {
+  void expect_weights(const ModelParts& model) {
     for (const auto& [id, values] : expected_) {
       EXPECT_EQ(model.weights.at(id).decode(), values) << to_string(id);
     }
@@ -75,7 +76,7 @@ class FitModel : public WithFolder {
 
 TEST_F(FitModel, WritesGguf) {
   for (const char* name : {"llama", "qwen2", "gemma2", "gpt2", "phi3"}) {
-    const Model model = fitted(small_description(name, kFitSizes), {.type = "Q8_0"}, false);
+    const ModelParts model = fitted(small_description(name, kFitSizes), {.type = "Q8_0"}, false);
     expect_weights(model);
     const Weight& down = model.weights.at({.role = WeightRole::kDown});
     EXPECT_EQ(std::get<numerics::SharedBlockEncoding>(down.type)->name, "Q8_0") << name;
@@ -97,7 +98,7 @@ TEST_F(FitModel, FitsTheTableOfBlockInputsInPieces) {
   Description d = stream_description(kFitSizes);
   d.block_input_width = 16;
   RandomWeights weights;
-  const Model model = tiny_model(d, weights);
+  const ModelParts model = tiny_model(d, weights);
   const Folding folding(model, {});
   const TypeRecipe recipe{.type = "keep", .table_type = "Q4_0"};
   const auto fitted_in = [&](std::size_t piece) {
@@ -143,12 +144,12 @@ TEST_F(FitModel, MoreBitsLeaveLess) {
 
 TEST_F(FitModel, WritesDecodedWeights) {
   const Description d = small_description("llama", kFitSizes);
-  const Model codes = fitted(d, {.type = "Q4_0"}, false);
+  const ModelParts codes = fitted(d, {.type = "Q4_0"}, false);
   const std::vector<float> expected = codes.weights.at({.role = WeightRole::kUp}).decode();
-  const Model decoded = fitted(d, {.type = "Q4_0"}, false, FittedForm::kDecoded);
+  const ModelParts decoded = fitted(d, {.type = "Q4_0"}, false, FittedForm::kDecoded);
   EXPECT_EQ(decoded.weights.at({.role = WeightRole::kUp}).decode(), expected);
   // Blocks of 256 weights that rows of 64 do not fill.
-  const Model partial = fitted(d, {.type = "Q3_K"}, false, FittedForm::kDecoded);
+  const ModelParts partial = fitted(d, {.type = "Q3_K"}, false, FittedForm::kDecoded);
   EXPECT_EQ(partial.weights.at({.role = WeightRole::kUp}).decode(),
             expected_.at({.role = WeightRole::kUp}));
 }
@@ -197,7 +198,7 @@ GgufModel fused_file(const Description& d) {
 TEST_F(FitModel, KeepsMatricesTogetherThatShareATensor) {
   const Description d = small_description("llama", kFitSizes);
   const GgufModel file = fused_file(d);
-  const Model model{d, Weights(d, file.file())};
+  const ModelParts model{d, Weights(d, file.file())};
   const Folding folding(model, {});
   const auto write = [&](const TypeRecipe& recipe) {
     const FittedMatrices matrices =

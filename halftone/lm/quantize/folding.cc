@@ -69,7 +69,7 @@ MatrixView<float> matrix_of(std::vector<float>& values, std::size_t cols) {
 
 }  // namespace
 
-Folding::Folding(const Model& model, const FoldOptions& options)
+Folding::Folding(const ModelParts& model, const FoldOptions& options)
     : model_(model), description_(model.description) {
   const Description& d = model.description;
   const bool has_own_values =

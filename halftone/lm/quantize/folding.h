@@ -28,9 +28,9 @@ struct FoldOptions {
 class Folding {
  public:
   /// @param model  must outlive this
-  Folding(const Model& model, const FoldOptions& options);
+  Folding(const ModelParts& model, const FoldOptions& options);
 
-  [[nodiscard]] const Model& model() const { return model_; }
+  [[nodiscard]] const ModelParts& model() const { return model_; }
   /// What the folded weights are a model of.
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] bool rotates_rows() const { return rows_.has_value(); }
@@ -62,7 +62,7 @@ class Folding {
   [[nodiscard]] std::vector<float> gains(const WeightId& norm) const;
   [[nodiscard]] std::vector<float> final_transform() const;
 
-  const Model& model_;
+  const ModelParts& model_;
   Description description_;
   std::optional<Rotation> rows_;
   std::optional<Rotation> heads_;   ///< values of all heads

@@ -16,13 +16,13 @@ Description small(const std::string& name, bool ties_embeddings) {
   return small_description(name, sizes);
 }
 
-Model random_model(const Description& d) {
+ModelParts random_model(const Description& d) {
   RandomWeights weights;
   return tiny_model(d, weights);
 }
 
 /// The folded weights as a model of their own.
-Model folded_model(const Folding& folding) {
+ModelParts folded_model(const Folding& folding) {
   return tiny_model(folding.description(),
                     [&](const WeightId& id, std::size_t) { return folding.weight(id); });
 }
@@ -35,7 +35,7 @@ TEST(Folding, KeepsTheFunction) {
   for (const char* name :
        {"llama", "qwen2", "qwen3", "gemma", "gemma2", "gpt2", "bitnet", "qwen2moe"}) {
     for (const bool ties : {false, true}) {
-      const Model model = random_model(small(name, ties));
+      const ModelParts model = random_model(small(name, ties));
       const Folding folding(model, {.rotates = true, .seed = 4});
       const std::vector<float> expected = logits_of(model);
       const std::vector<float> found = logits_of(folded_model(folding));
@@ -50,7 +50,7 @@ TEST(Folding, KeepsTheFunction) {
 }
 
 TEST(Folding, ChangesNothingWithoutRotations) {
-  const Model model = random_model(small("llama", true));
+  const ModelParts model = random_model(small("llama", true));
   const Folding folding(model, {});
   EXPECT_EQ(folding.description(), model.description);
   for (const WeightId& id : needed_weights(model.description)) {
@@ -60,7 +60,7 @@ TEST(Folding, ChangesNothingWithoutRotations) {
 
 TEST(Folding, RotatesRowsOnlyBetweenRmsNorms) {
   const auto rotates = [](const char* name) {
-    const Model model = random_model(small(name, true));
+    const ModelParts model = random_model(small(name, true));
     return Folding(model, {.rotates = true}).rotates_rows();
   };
   EXPECT_TRUE(rotates("llama"));
@@ -70,7 +70,7 @@ TEST(Folding, RotatesRowsOnlyBetweenRmsNorms) {
 }
 
 TEST(Folding, IsUndone) {
-  const Model model = random_model(small("llama", false));
+  const ModelParts model = random_model(small("llama", false));
   const Folding folding(model, {.rotates = true, .seed = 9});
   for (const WeightRole role : {WeightRole::kQuery, WeightRole::kValue, WeightRole::kDown,
                                 WeightRole::kAttentionOutput, WeightRole::kHead}) {
@@ -87,7 +87,7 @@ TEST(Folding, IsUndone) {
 
 /// tr(E H E') of a matrix is what it was before both are folded, but for the damping.
 TEST(Folding, MomentsFollowTheirMatrices) {
-  const Model model = random_model(small("llama", true));
+  const ModelParts model = random_model(small("llama", true));
   const Folding folding(model, {.rotates = true, .seed = 2});
   const std::size_t n = model.description.width;
   std::vector<float> moments(n * n);

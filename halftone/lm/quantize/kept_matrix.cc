@@ -33,7 +33,7 @@ bool may_be_fitted(const Description& description, const WeightId& id) {
 }
 
 KeptForm kept_form(const Folding& folding, const WeightId& id) {
-  const Model& model = folding.model();
+  const ModelParts& model = folding.model();
   if (!may_be_fitted(model.description, id) || id.role >= WeightRole::kExpertGate) {
     return KeptForm::kFloat32;
   }
@@ -93,7 +93,7 @@ std::size_t kept_bytes(const Folding& folding, const WeightId& id) {
 }
 
 std::vector<std::string> kept_warnings(const Folding& folding, const FittedMatrices& fitted) {
-  const Model& model = folding.model();
+  const ModelParts& model = folding.model();
   std::vector<std::string> anew;
   std::vector<std::string> floats;
   for (const WeightId& id : matrices_to_fit(model.description)) {

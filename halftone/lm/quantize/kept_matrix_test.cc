@@ -19,11 +19,11 @@ constexpr WeightId kUpMatrix{.role = WeightRole::kUp, .block = 1};
 class KeptMatrix : public WithFolder {
  protected:
   /// A model of which all matrices have codes.
-  Model coded_model(const std::string& type) const {
+  ModelParts coded_model(const std::string& type) const {
     RandomWeights weights;
     const Description d = small_description("llama", kFitSizes);
     const GgufModel file = tiny_file(d, weights);
-    const Model model{d, Weights(d, file.file())};
+    const ModelParts model{d, Weights(d, file.file())};
     const Folding folding(model, {});
     const TypeChoice choice = choose_types(model, {.type = type, .table_type = type});
     write_gguf_model(path("codes.gguf"), file.file(), folding,
@@ -33,7 +33,7 @@ class KeptMatrix : public WithFolder {
 };
 
 TEST_F(KeptMatrix, HasTheCodesOfTheFile) {
-  const Model model = coded_model("Q4_0");
+  const ModelParts model = coded_model("Q4_0");
   const Folding folding(model, {});
   for (const WeightId& id : {kTable, kUpMatrix}) {
     const auto kept = std::get<EncodedMatrix>(kept_matrix(folding, id));
@@ -48,7 +48,7 @@ TEST_F(KeptMatrix, HasTheCodesOfTheFile) {
 }
 
 TEST_F(KeptMatrix, HasEightBitsIfItIsRotated) {
-  const Model model = coded_model("Q4_0");
+  const ModelParts model = coded_model("Q4_0");
   const Folding folding(model, {.rotates = true, .seed = 3});
   const auto kept = std::get<EncodedMatrix>(kept_matrix(folding, kTable));
   EXPECT_EQ(kept.encoding->name, "Q8_0");
@@ -69,7 +69,7 @@ TEST_F(KeptMatrix, HasEightBitsIfItIsRotated) {
 
 TEST_F(KeptMatrix, StaysFloat32) {
   RandomWeights weights;
-  const Model model = tiny_model(small_description("llama", kFitSizes), weights);
+  const ModelParts model = tiny_model(small_description("llama", kFitSizes), weights);
   const Folding folding(model, {.rotates = true, .seed = 3});
   EXPECT_EQ(std::get<std::vector<float>>(kept_matrix(folding, kUpMatrix)),
             folding.weight(kUpMatrix));

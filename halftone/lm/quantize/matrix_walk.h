@@ -40,7 +40,7 @@ struct VisitedMatrix {
 inline constexpr std::size_t kTablePiece = std::size_t{1} << 24;
 
 struct MatrixWalkJob {
-  const Model& model;
+  const ModelParts& model;
   const Folding& folding;  ///< of the model
   const Samples& samples;
   compress::Damping damping{};

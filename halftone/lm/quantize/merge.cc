@@ -56,7 +56,7 @@ FittedMatrix merged(WeightRole role, const Weight& weight, const LowRankChange* 
 
 }  // namespace
 
-FittedMatrices merge(const Model& model, const Adapter& adapter,
+FittedMatrices merge(const ModelParts& model, const Adapter& adapter,
                      const std::function<std::string(const WeightId&)>& tensor_of) {
   if (model.description.ties_embeddings && adapter.find({WeightRole::kHead}) != nullptr) {
     fail(

@@ -17,7 +17,7 @@ namespace halftone::lm {
 /// @param tensor_of  the tensor of the output that holds a matrix
 /// @throws Error kUnsupported for a change of a head that is also the table of the embedding, or a
 ///         number beyond the range of its type: names the matrix; as Weight::decode()
-FittedMatrices merge(const Model& model, const Adapter& adapter,
+FittedMatrices merge(const ModelParts& model, const Adapter& adapter,
                      const std::function<std::string(const WeightId&)>& tensor_of);
 
 }  // namespace halftone::lm

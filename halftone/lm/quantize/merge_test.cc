@@ -12,14 +12,14 @@ namespace {
 
 class Merging : public WithFolder {
  protected:
-  FittedMatrices merged(const Model& model) {
+  FittedMatrices merged(const ModelParts& model) {
     const auto adapter = Adapter::open(write_tiny_adapter(path("adapter")), model.description);
     return merge(model, adapter, [&](const WeightId& id) { return model.weights.at(id).tensor; });
   }
 };
 
 TEST_F(Merging, AddsTheProductOfTheFactors) {
-  const Model model = open_model(write_tiny_folder(path("model")));
+  const ModelParts model = open_model(write_tiny_folder(path("model")));
   const FittedMatrices matrices = merged(model);
   ASSERT_EQ(matrices.size(), 2U);
   const WeightId id{.role = WeightRole::kQuery};
@@ -54,7 +54,7 @@ TEST_F(Merging, KeepsPlainTypesAndRoundsToTheNearest) {
 
 TEST_F(Merging, RefusesAHeadThatIsTheTableOfTheEmbedding) {
   const std::string folder = write_tiny_folder(path("model"));
-  Model model = open_model(folder);
+  ModelParts model = open_model(folder);
   model.description.ties_embeddings = true;
   TinyTensors factors;
   factors.add("base_model.model.lm_head.lora_A.weight", {2, 8});

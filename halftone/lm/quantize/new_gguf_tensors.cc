@@ -54,7 +54,7 @@ bool needs_float32(const WeightId& id, const Weight& weight) {
 }
 
 /// The type of parts that are not fitted.
-const GgufType& unfitted_type(const Model& model, const NewGgufPlace& place) {
+const GgufType& unfitted_type(const ModelParts& model, const NewGgufPlace& place) {
   const GgufType& float32 = formats::gguf_float32();
   const GgufType* type = nullptr;
   for (const WeightId& id : place.parts) {
@@ -66,7 +66,7 @@ const GgufType& unfitted_type(const Model& model, const NewGgufPlace& place) {
   return *type;
 }
 
-std::vector<float> unfitted_values(const Model& model, const WeightId& id) {
+std::vector<float> unfitted_values(const ModelParts& model, const WeightId& id) {
   std::vector<float> values = model.weights.at(id).decode();
   const bool is_unused_scale =
       id.role == WeightRole::kStreamScale && !model.description.scales_first_stream;
@@ -81,7 +81,8 @@ std::vector<float> unfitted_values(const Model& model, const WeightId& id) {
 }
 
 /// @param type  unfitted_type() of the place
-ByteSource unfitted_source(const Model& model, const NewGgufPlace& place, const GgufType& type) {
+ByteSource unfitted_source(const ModelParts& model, const NewGgufPlace& place,
+                           const GgufType& type) {
   return [&model, parts = place.parts, is_float32 = type.name == "F32"](const ByteSink& sink) {
     for (const WeightId& id : parts) {
       const std::vector<std::size_t> rows = new_gguf_rows(model.description, id);
@@ -107,7 +108,7 @@ class FittedPlaces {
 
   NewGgufTensor tensor(const NewGgufPlace& place, FittedForm form) const {
     const auto is_fitted = [&](const WeightId& id) { return fitted_.contains(matrix_of_part(id)); };
-    const Model& model = folding_.model();
+    const ModelParts& model = folding_.model();
     if (std::ranges::none_of(place.parts, is_fitted)) {
       const GgufType& type = unfitted_type(model, place);
       return {place.name, place.shape, &type, unfitted_source(model, place, type)};
@@ -185,7 +186,7 @@ std::vector<NewGgufTensor> new_gguf_tensors(const Folding& folding, const Fitted
   return tensors;
 }
 
-std::size_t unfitted_bytes(const Model& model, const NewGgufPlace& place) {
+std::size_t unfitted_bytes(const ModelParts& model, const NewGgufPlace& place) {
   const std::size_t elements =
       std::accumulate(place.shape.begin(), place.shape.end(), std::size_t{1}, std::multiplies());
   return unfitted_type(model, place).bytes_of(elements);

@@ -24,6 +24,6 @@ std::vector<formats::NewGgufTensor> new_gguf_tensors(const Folding& folding,
                                                      const FittedMatrices& fitted, FittedForm form);
 
 /// Bytes of a tensor of new_gguf_places() whose parts are not fitted.
-std::size_t unfitted_bytes(const Model& model, const NewGgufPlace& place);
+std::size_t unfitted_bytes(const ModelParts& model, const NewGgufPlace& place);
 
 }  // namespace halftone::lm

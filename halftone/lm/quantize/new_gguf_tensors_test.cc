@@ -68,14 +68,14 @@ class NewGgufTensors : public WithModelFolder {
  protected:
   static constexpr std::size_t kTokens = 8;
 
-  Model written(const Model& model, const FittedMatrices& fitted, FittedForm form,
-                bool rotates = false) {
+  ModelParts written(const ModelParts& model, const FittedMatrices& fitted, FittedForm form,
+                     bool rotates = false) {
     const Folding folding(model, {.rotates = rotates, .seed = 3});
     write_gguf_model(path("new.gguf"), new_gguf_keys(model.description, "new"), folding, fitted,
                      form);
     return open_model(path("new.gguf"));
   }
-  static FittedMatrices fit(const Model& model, const TypeRecipe& recipe, bool takes_any_rows,
+  static FittedMatrices fit(const ModelParts& model, const TypeRecipe& recipe, bool takes_any_rows,
                             bool rotates = false) {
     Samples samples{kTokens, {}, {}};
     for (TokenId i = 0; i < 8; ++i) {
@@ -85,7 +85,7 @@ class NewGgufTensors : public WithModelFolder {
     return fit_model(model, folding, choose_types(model, recipe, takes_any_rows), samples, {});
   }
   /// Rows in the order of the file.
-  static std::vector<float> reordered(const Model& model, const WeightId& id,
+  static std::vector<float> reordered(const ModelParts& model, const WeightId& id,
                                       const std::vector<float>& values) {
     const std::vector<std::size_t> rows = new_gguf_rows(model.description, id);
     if (rows.empty()) return values;
@@ -102,8 +102,8 @@ class NewGgufTensors : public WithModelFolder {
 TEST_F(NewGgufTensors, AreTheModelOfTheFolder) {
   for (const json& config : all_configs()) {
     SCOPED_TRACE(config["model_type"]);
-    const Model model = make(config);
-    const Model out = written(model, {}, FittedForm::kCodes);
+    const ModelParts model = make(config);
+    const ModelParts out = written(model, {}, FittedForm::kCodes);
     EXPECT_EQ(out.description, described_by_gguf(model.description));
     const auto offset = static_cast<float>(model.description.norm_offset);
     for (const WeightId& id : needed_weights(model.description)) {
@@ -129,8 +129,8 @@ TEST_F(NewGgufTensors, HaveRowsAndScalesThatFoldersLeaveOut) {
   json config = streams_config();
   config["vocab_size_per_layer_input"] = 20;
   config["altup_correct_scale"] = false;
-  const Model model = make(config);
-  const Model out = written(model, {}, FittedForm::kCodes);
+  const ModelParts model = make(config);
+  const ModelParts out = written(model, {}, FittedForm::kCodes);
   EXPECT_EQ(out.description, described_by_gguf(model.description));
   const WeightId table{.role = WeightRole::kBlockInputTable};
   std::vector<float> rows = model.weights.at(table).decode();
@@ -157,9 +157,9 @@ TEST_F(NewGgufTensors, HaveRowsAndScalesThatFoldersLeaveOut) {
 TEST_F(NewGgufTensors, HaveTheCodesOfFittedMatrices) {
   for (const json& config : all_configs()) {
     SCOPED_TRACE(config["model_type"]);
-    const Model model = make(config);
+    const ModelParts model = make(config);
     const FittedMatrices fitted = fit(model, {.type = "Q4_0", .table_type = "Q8_0"}, false);
-    const Model out = written(model, fitted, FittedForm::kCodes);
+    const ModelParts out = written(model, fitted, FittedForm::kCodes);
     for (const auto& [id, matrix] : fitted) {
       const std::vector<float> all = decode(matrix);
       const std::size_t size = out.weights.at(id).num_elements();
@@ -180,12 +180,12 @@ TEST_F(NewGgufTensors, HaveTheCodesOfFittedMatrices) {
 TEST_F(NewGgufTensors, AreDecodedInTheBasisOfTheModel) {
   for (const json& config : {kLlama, kMixtral, like_llama("phi3"), streams_config()}) {
     SCOPED_TRACE(config["model_type"]);
-    const Model model = make(config);
+    const ModelParts model = make(config);
     const FittedMatrices fitted = fit(model, {.type = "2x6"}, true, true);
-    const Model out = written(model, fitted, FittedForm::kDecoded, true);
+    const ModelParts out = written(model, fitted, FittedForm::kDecoded, true);
     const Folding folding(model, {.rotates = true, .seed = 3});
     write_own_model(path("own.safetensors"), folding, fitted, {}, FittedForm::kDecoded);
-    const Model own = open_model(path("own.safetensors"));
+    const ModelParts own = open_model(path("own.safetensors"));
     for (const WeightId& id : needed_weights(model.description)) {
       EXPECT_EQ(out.weights.at(id).decode(), reordered(model, id, own.weights.at(id).decode()));
     }
@@ -200,7 +200,7 @@ TEST_F(NewGgufTensors, AreDecodedInTheBasisOfTheModel) {
 }
 
 TEST_F(NewGgufTensors, StayInTheTypeOfTheFolder) {
-  const Model model = make(kLlama);
+  const ModelParts model = make(kLlama);
   // The same numbers in 16 bits; gains are exact in them or not, both are written as float32.
   const auto file = formats::SafetensorsFile::open(path("model/model.safetensors"));
   std::vector<formats::NewSafetensorsTensor> halves;
@@ -214,8 +214,8 @@ TEST_F(NewGgufTensors, StayInTheTypeOfTheFolder) {
                       source_of(own_bytes(std::move(bytes)))});
   }
   formats::write_safetensors(path("model/model.safetensors"), {}, halves);
-  const Model bfloat16 = open_model(path("model"));
-  const Model out = written(bfloat16, {}, FittedForm::kCodes);
+  const ModelParts bfloat16 = open_model(path("model"));
+  const ModelParts out = written(bfloat16, {}, FittedForm::kCodes);
   const auto gguf = formats::GgufFile::open(path("new.gguf"));
   for (const auto& tensor : gguf.tensors()) {
     EXPECT_EQ(tensor.type->name, tensor.shape.size() == 1 ? "F32" : "BF16") << tensor.name;
@@ -229,7 +229,7 @@ TEST_F(NewGgufTensors, StayInTheTypeOfTheFolder) {
 TEST_F(NewGgufTensors, TakeAtMostThePredictedBytes) {
   for (const json& config : {kLlama, kGpt2, kMixtral, streams_config()}) {
     SCOPED_TRACE(config["model_type"]);
-    const Model model = make(config);
+    const ModelParts model = make(config);
     const TypeRecipe recipe{.type = "Q4_0", .table_type = "keep"};
     const FittedMatrices fitted = fit(model, recipe, false);
     (void)written(model, fitted, FittedForm::kCodes);
@@ -244,7 +244,7 @@ TEST_F(NewGgufTensors, TakeAtMostThePredictedBytes) {
 }
 
 TEST_F(NewGgufTensors, NeedOneTypeForMatricesInOneTensor) {
-  const Model model = make(like_llama("phi3"));
+  const ModelParts model = make(like_llama("phi3"));
   const auto choice_of = [&](const std::string& type) {
     return choose_types(model, {.type = "Q8_0", .rules = {{"blk.1.attn_k*", type}}}, false);
   };

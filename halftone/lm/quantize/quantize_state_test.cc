@@ -18,7 +18,7 @@ constexpr WeightId kSecondUp{.role = WeightRole::kUp, .block = 1};
 
 class QuantizeStates : public WithFolder {
  protected:
-  static Model model() {
+  static ModelParts model() {
     RandomWeights weights;
     return tiny_model(small_description("llama", kFitSizes), weights);
   }
@@ -48,7 +48,7 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
   state.gradients =
       SquaredGradients{{{kSecondUp, {0.1, 1e-30, 3}}}, {0.5, 1.0 / 3}, 77, 1.25, {0.25, 9}};
   state.costs[kSecondUp] = {{&weight_type("2x6"), 1.0 / 3, 99}, {&weight_type("Q4_0"), 1e-9, 7}};
-  const Model small = model();
+  const ModelParts small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
   state.fitted =
       fit_model(small, folding, choose_types(small, {.type = "4x8", .table_type = "Q8_0"}),
@@ -76,7 +76,7 @@ TEST_F(QuantizeStates, AreReadAsTheyWereWritten) {
 }
 
 TEST_F(QuantizeStates, LetAFitContinue) {
-  const Model small = model();
+  const ModelParts small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
   const TypeChoice choice = choose_types(small, {.type = "4x8", .table_type = "Q8_0"});
   ModelFitOptions options;
@@ -126,7 +126,7 @@ TEST_F(QuantizeStates, NoticeEveryFlippedBit) {
 }
 
 TEST_F(QuantizeStates, AreAppendedTo) {
-  const Model small = model();
+  const ModelParts small = model();
   const Folding folding(small, {.rotates = true, .seed = 1});
   const TypeChoice choice = choose_types(small, {.type = "4x8", .table_type = "Q8_0"});
   ModelFitOptions options;

@@ -30,7 +30,7 @@ constexpr std::size_t kMaxLossStep = 8;
 constexpr std::size_t kMinPredicted = 16;
 
 runtime::Session float_session(ir::Graph graph, int threads, std::size_t batch = kRunSamples) {
-  runtime::PlanOptions options{batch, threads, {}};
+  runtime::PlanSettings options{batch, threads, {}};
   options.execution.int8_activations = false;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   return runtime::Session(runtime::make_plan(std::move(graph), options));

@@ -20,7 +20,7 @@ Samples six_samples() {
 }
 
 /// Hidden rows behind all blocks, of one sample.
-std::vector<float> hidden_rows(const Model& model, const std::vector<TokenId>& sample) {
+std::vector<float> hidden_rows(const ModelParts& model, const std::vector<TokenId>& sample) {
   const ir::Graph body = build_samples(model.description, model.weights, sample.size()).body;
   std::vector<ir::Tensor> inputs;
   inputs.push_back(
@@ -34,7 +34,7 @@ constexpr float kRounding = 30 * 12 * 0x1p-22F;
 
 TEST(SampleWalk, ComputesTheHiddenRowsOfAllSamples) {
   RandomWeights weights;
-  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
+  const ModelParts model = tiny_model(small_description("llama", kOddSizes), weights);
   const Samples samples = six_samples();
   SampleWalk walk(model.description, model.weights, samples, 2);
   while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
@@ -48,7 +48,7 @@ TEST(SampleWalk, ComputesTheHiddenRowsOfAllSamples) {
 
 TEST(SampleWalk, CarriesWhatLaterBlocksRead) {
   RandomWeights weights;
-  const Model model = tiny_model(per_block_description(), weights);
+  const ModelParts model = tiny_model(per_block_description(), weights);
   const Samples samples = six_samples();
   SampleWalk walk(model.description, model.weights, samples, 2);
   EXPECT_EQ(walk.rows(0).size(), 3U * (8 + 4 * 3));
@@ -70,7 +70,7 @@ TEST(SampleWalk, CarriesWhatLaterBlocksRead) {
 
 TEST(SampleWalk, CarriesAllStreams) {
   RandomWeights weights;
-  const Model model = tiny_model(stream_description(), weights);
+  const ModelParts model = tiny_model(stream_description(), weights);
   const Samples samples = six_samples();
   SampleWalk walk(model.description, model.weights, samples, 2);
   EXPECT_EQ(walk.rows(0).size(), 3U * (3 * 8 + 4 * 3));
@@ -89,7 +89,7 @@ TEST(SampleWalk, CarriesAllStreams) {
 
 TEST(SampleWalk, MeasuresWhatMatricesRead) {
   RandomWeights weights;
-  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
+  const ModelParts model = tiny_model(small_description("llama", kOddSizes), weights);
   const Samples samples = six_samples();
   SampleWalk walk(model.description, model.weights, samples, 1);
   const std::vector<InputMoments> inputs = walk.next_block();
@@ -111,7 +111,7 @@ TEST(SampleWalk, MeasuresWhatMatricesRead) {
 
 TEST(SampleWalk, MeasuresOnlyWhatIsWanted) {
   RandomWeights weights;
-  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
+  const ModelParts model = tiny_model(small_description("llama", kOddSizes), weights);
   const Samples samples = six_samples();
   SampleWalk walk(model.description, model.weights, samples, 1);
   SampleWalk all(model.description, model.weights, samples, 1);
@@ -125,7 +125,7 @@ TEST(SampleWalk, MeasuresOnlyWhatIsWanted) {
 }
 
 /// The mean of -log p over the tokens behind `first`, first + step, ...
-double expected_loss(const Model& model, const std::vector<TokenId>& sample, std::size_t first,
+double expected_loss(const ModelParts& model, const std::vector<TokenId>& sample, std::size_t first,
                      std::size_t step) {
   const DecoderGraphs graphs = build_samples(model.description, model.weights, sample.size());
   std::vector<ir::Tensor> inputs;
@@ -147,7 +147,7 @@ double expected_loss(const Model& model, const std::vector<TokenId>& sample, std
 
 TEST(SampleWalk, MeasuresTheLossOfEachSample) {
   RandomWeights weights;
-  const Model model = tiny_model(small_description("llama", kOddSizes), weights);
+  const ModelParts model = tiny_model(small_description("llama", kOddSizes), weights);
   const auto losses = [&](const Samples& samples) {
     SampleWalk walk(model.description, model.weights, samples, 2);
     while (walk.blocks_done() < model.description.blocks) (void)walk.next_block();
@@ -172,7 +172,7 @@ TEST(SampleWalk, MeasuresTheLossOfEachSample) {
 
 TEST(SampleWalk, HasTheSameBitsForAllThreads) {
   RandomWeights weights;
-  const Model model = tiny_model(small_description("qwen2moe", {.experts = 4}), weights);
+  const ModelParts model = tiny_model(small_description("qwen2moe", {.experts = 4}), weights);
   const Samples samples = six_samples();
   const auto moments = [&](int threads) {
     SampleWalk walk(model.description, model.weights, samples, threads);

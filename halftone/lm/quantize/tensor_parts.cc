@@ -69,7 +69,7 @@ void check_tensor_types(const TypeChoice& choice, const std::map<WeightId, std::
 }
 
 TensorParts::TensorParts(const Folding& folding, const FittedMatrices& fitted) : folding_(folding) {
-  const Model& model = folding.model();
+  const ModelParts& model = folding.model();
   for (const auto& [id, matrix] : fitted) {
     if (id.role == WeightRole::kFinalTransform) continue;  // no tensor of the model
     const bool is_expert = id.role >= WeightRole::kExpertGate;

@@ -81,7 +81,7 @@ GgufModel tiny_file(const Description& d, Make&& make) {
 }
 
 template <typename Make>
-Model tiny_model(const Description& d, Make&& make) {
+ModelParts tiny_model(const Description& d, Make&& make) {
   return {d, Weights(d, tiny_file(d, make).file())};
 }
 
@@ -97,7 +97,7 @@ inline double relative_distance(const std::vector<float>& a, const std::vector<f
 }
 
 /// The logits of a sample of six tokens, which a vocabulary of eleven has.
-inline std::vector<float> logits_of(const Model& model) {
+inline std::vector<float> logits_of(const ModelParts& model) {
   const std::vector<std::int32_t> ids = {1, 5, 9, 2, 7, 0};
   const DecoderGraphs graphs = build_samples(model.description, model.weights, ids.size());
   std::vector<ir::Tensor> inputs;

@@ -137,7 +137,7 @@ TEST(TypeCosts, FallWithMoreBits) {
         .width = 64, .inner = 128, .heads = 2, .kv_heads = 1, .head_width = 32, .vocabulary = 40};
     if (std::string_view(name) == "qwen3moe") sizes.experts = 4;
     RandomWeights weights;
-    const Model model = tiny_model(small_description(name, sizes), weights);
+    const ModelParts model = tiny_model(small_description(name, sizes), weights);
     Samples samples{8, {}, {}};
     for (TokenId i = 0; i < 8; ++i) samples.fit.push_back({i, 1, i, 3, 39 - i, 5, 6, i});
     const Folding folding(model, {.rotates = true, .seed = 1});
@@ -167,7 +167,7 @@ TEST(TypeCosts, OfTheTableOfBlockInputsAreThoseOfItsRows) {
   d.block_input_width = 16;
   d.block_input_rows = 7;
   RandomWeights weights;
-  const Model model = tiny_model(d, weights);
+  const ModelParts model = tiny_model(d, weights);
   const Samples samples{4, {{0, 9, 3, 3}}, {}};
   const Folding folding(model, {});
   SquaredGradients gradients;

@@ -86,7 +86,7 @@ std::string to_toml(const Description& description, const TypeChoice& choice,
   return text;
 }
 
-TypeChoice choose_types(const Model& model, const TypeRecipe& recipe, bool takes_any_rows) {
+TypeChoice choose_types(const ModelParts& model, const TypeRecipe& recipe, bool takes_any_rows) {
   const Description& d = model.description;
   const std::vector<WeightId> ids = matrices_to_fit(d);
   std::vector<std::string> names;

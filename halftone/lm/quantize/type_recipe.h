@@ -43,6 +43,7 @@ std::string to_toml(const Description& description, const TypeChoice& choice,
 /// @param takes_any_rows  whether rows may end inside a block, because no file is to hold them
 /// @throws Error kUsage for an unknown type, a rule that matches no matrix, or a type that does not
 ///         hold the rows of its matrix: names those that do
-TypeChoice choose_types(const Model& model, const TypeRecipe& recipe, bool takes_any_rows = false);
+TypeChoice choose_types(const ModelParts& model, const TypeRecipe& recipe,
+                        bool takes_any_rows = false);
 
 }  // namespace halftone::lm

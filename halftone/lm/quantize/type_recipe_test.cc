@@ -10,7 +10,7 @@ namespace {
 constexpr SmallSizes kWide = {
     .width = 64, .inner = 256, .heads = 2, .kv_heads = 1, .head_width = 32};
 
-Model wide_model(const SmallSizes& sizes = kWide) {
+ModelParts wide_model(const SmallSizes& sizes = kWide) {
   RandomWeights weights;
   return tiny_model(small_description(sizes.experts > 0 ? "qwen2moe" : "llama", sizes), weights);
 }
@@ -20,7 +20,7 @@ const std::string& type_of(const TypeChoice& choice, WeightRole role, std::size_
 }
 
 TEST(TypeRecipe, GivesBlocksAndTablesTheirTypes) {
-  const Model model = wide_model();
+  const ModelParts model = wide_model();
   const TypeChoice choice = choose_types(model, {.type = "2x6", .table_type = "Q8_0"});
   EXPECT_EQ(choice.size(), 2 * 7 + 1U);
   EXPECT_EQ(type_of(choice, WeightRole::kDown, 1), "2x6");
@@ -61,7 +61,7 @@ TEST(TypeRecipe, TablesOfBlockInputsHaveTypesOfGguf) {
   Description d = stream_description(kWide);
   d.block_input_width = 64;
   RandomWeights weights;
-  const Model model = tiny_model(d, weights);
+  const ModelParts model = tiny_model(d, weights);
   const auto type = [&](const TypeRecipe& recipe) {
     return type_of(choose_types(model, recipe), WeightRole::kBlockInputTable);
   };
@@ -87,7 +87,7 @@ TEST(TypeRecipe, ExpertsShareAType) {
 }
 
 TEST(TypeRecipe, RejectsTypesThatDoNotHoldRows) {
-  const Model model = wide_model();
+  const ModelParts model = wide_model();
   expect_error(ErrorKind::kUsage,
                "blk.0.attn_q.weight: Q3_K has blocks of 256 weights, rows have 64; types for such "
                "rows: 4x8, Q2_0, ",
@@ -98,7 +98,7 @@ TEST(TypeRecipe, RejectsTypesThatDoNotHoldRows) {
 }
 
 TEST(TypeRecipe, RejectsRulesWithoutAMatrix) {
-  const Model model = wide_model();
+  const ModelParts model = wide_model();
   expect_error(ErrorKind::kUsage, "--tensor: pattern 'blk.7.*' matches no matrix", [&] {
     (void)choose_types(model, {.type = "4x8", .rules = {{"blk.7.*", "2x6", "--tensor"}}});
   });

@@ -91,7 +91,7 @@ NewSafetensorsTensor new_tensor(const formats::SafetensorsTensor& tensor, const 
 
 }  // namespace
 
-void check_folder_types(const Model& model, const TypeChoice& choice) {
+void check_folder_types(const ModelParts& model, const TypeChoice& choice) {
   for (const auto& [id, type] : choice) {
     const Weight& weight = model.weights.at(id);
     if (weight.scales.bytes.empty()) continue;

@@ -15,7 +15,7 @@ using nlohmann::json;
 class WriteFolder : public WithModelFolder {
  protected:
   /// Fits a model, writes the folder and opens it.
-  Model decoded(const Model& model, const TypeRecipe& recipe) {
+  ModelParts decoded(const ModelParts& model, const TypeRecipe& recipe) {
     const Folding folding(model, {.rotates = true, .seed = 3});
     Samples samples{8, {}, {}};
     for (TokenId i = 0; i < 8; ++i) {
@@ -32,8 +32,8 @@ class WriteFolder : public WithModelFolder {
 
 TEST_F(WriteFolder, KeepsTheBasisAndTheOrderOfTheModel) {
   for (const json& config : {kLlama, kGpt2, kMixtral, kGptOss}) {
-    const Model model = make(config);
-    const Model out = decoded(model, {.type = "Q8_0"});
+    const ModelParts model = make(config);
+    const ModelParts out = decoded(model, {.type = "Q8_0"});
     EXPECT_EQ(out.description, model.description);
     for (const WeightId& id : needed_weights(model.description)) {
       const std::vector<float> before = model.weights.at(id).decode();
@@ -49,7 +49,7 @@ TEST_F(WriteFolder, KeepsTheBasisAndTheOrderOfTheModel) {
       EXPECT_NE(after, before) << to_string(id);
     }
     // The same numbers in Halftone's own file.
-    const Model own = open_model(path("decoded.safetensors"));
+    const ModelParts own = open_model(path("decoded.safetensors"));
     EXPECT_EQ(logits_of(own), logits_of(out));
   }
 }
@@ -76,7 +76,7 @@ TEST_F(WriteFolder, RefusesBlocksOfMxfp4) {
   }
   write_file(file,
              collect([&](const ByteSink& sink) { formats::write_safetensors(sink, {}, tensors); }));
-  const Model model = open_model(path("model"));
+  const ModelParts model = open_model(path("model"));
   const char* message = "layers.0.mlp.experts.gate_up_proj_blocks': expected plain numbers";
   expect_error(ErrorKind::kUnsupported, message,
                [&] { check_folder_types(model, choose_types(model, {.type = "Q8_0"}, true)); });
@@ -89,7 +89,7 @@ TEST_F(WriteFolder, RefusesBlocksOfMxfp4) {
 }
 
 TEST_F(WriteFolder, CopiesOtherFiles) {
-  const Model model = make(kLlama);
+  const ModelParts model = make(kLlama);
   write_file(path("model/old.bin"), std::string_view("weights"));
   (void)decoded(model, {.type = "Q8_0"});
   const std::filesystem::path out = path("out");
@@ -105,7 +105,7 @@ TEST_F(WriteFolder, CopiesOtherFiles) {
 }
 
 TEST_F(WriteFolder, LeavesNothingWithoutAllMatricesOfATensor) {
-  const Model model = make(kGpt2);
+  const ModelParts model = make(kGpt2);
   expect_error(ErrorKind::kUsage, "several matrices in it, which are not all fitted", [&] {
     (void)decoded(model, {.type = "Q8_0", .rules = {{"blk.1.attn_k.weight", "keep"}}});
   });

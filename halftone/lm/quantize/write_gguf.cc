@@ -104,7 +104,7 @@ void write_gguf_model(const std::filesystem::path& path, formats::GgufKeys keys,
   formats::write_gguf(path, keys, tensors);
 }
 
-std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& model,
+std::size_t gguf_bytes_without(const formats::GgufFile& source, const ModelParts& model,
                                const TypeChoice& choice) {
   std::set<std::string> fitted;
   for (const auto& [id, type] : choice) {
@@ -120,7 +120,7 @@ std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& mod
   return bytes;
 }
 
-std::size_t gguf_bytes_without(const formats::GgufKeys& keys, const Model& model,
+std::size_t gguf_bytes_without(const formats::GgufKeys& keys, const ModelParts& model,
                                const TypeChoice& choice) {
   constexpr std::size_t kFileTypeKeys = 100;
   constexpr std::size_t kEntry = 128;  // of a tensor in the head of the file

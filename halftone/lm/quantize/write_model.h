@@ -36,9 +36,9 @@ void write_gguf_model(const std::filesystem::path& path, formats::GgufKeys keys,
                       const Folding& folding, const FittedMatrices& fitted, FittedForm form);
 
 /// Bytes of a file that write_gguf_model() would write without the fitted matrices, at most.
-std::size_t gguf_bytes_without(const formats::GgufFile& source, const Model& model,
+std::size_t gguf_bytes_without(const formats::GgufFile& source, const ModelParts& model,
                                const TypeChoice& choice);
-std::size_t gguf_bytes_without(const formats::GgufKeys& keys, const Model& model,
+std::size_t gguf_bytes_without(const formats::GgufKeys& keys, const ModelParts& model,
                                const TypeChoice& choice);
 /// The same of write_own_model().
 std::size_t own_bytes_without(const Folding& folding, const TypeChoice& choice,
@@ -52,7 +52,7 @@ void write_own_model(const std::filesystem::path& path, const Folding& folding,
 
 /// Checks what write_folder_model() refuses, before matrices are fitted.
 /// @throws Error kUnsupported if a matrix to be fitted comes in blocks of MXFP4
-void check_folder_types(const Model& model, const TypeChoice& choice);
+void check_folder_types(const ModelParts& model, const TypeChoice& choice);
 
 /// Writes a folder of Hugging Face like another one, for programs that know no codes: fitted
 /// matrices in the basis of the model, in one file model.safetensors; other tensors and files as

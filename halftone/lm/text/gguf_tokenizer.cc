@@ -288,7 +288,7 @@ void read_byte_pairs(const GgufFile& file, Tokenizer::State& state) {
   BytePairOptions options;
   if (rule.takes_whole_words) options.whole_words = WholeWords::kAll;
   state.model = std::make_unique<BytePairs>(state.vocabulary, merges_of(file, true), options);
-  state.gguf_name = {GgufName::Model::kBytes, false, rule};
+  state.gguf_name = {GgufName::Kind::kBytes, false, rule};
 }
 
 void read_character_pairs(const GgufFile& file, Tokenizer::State& state) {

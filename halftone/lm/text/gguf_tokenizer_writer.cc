@@ -63,7 +63,7 @@ void set_token_key(formats::GgufKeys& keys, const char* key, TokenId token) {
 /// The rule that splits as a tokenizer on bytes does.
 const SplitRule& rule_of(const Tokenizer::State& state) {
   const GgufName& name = state.gguf_name;
-  const SplitRule* rule = name.model == GgufName::Model::kBytes && !name.adds_space
+  const SplitRule* rule = name.model == GgufName::Kind::kBytes && !name.adds_space
                               ? find_split_rule(name.rule.patterns, name.rule.takes_whole_words)
                               : nullptr;
   if (rule != nullptr) return *rule;
@@ -77,7 +77,7 @@ const SplitRule& rule_of(const Tokenizer::State& state) {
 
 void Tokenizer::set_gguf_keys(formats::GgufKeys& keys, std::size_t size) const {
   const State& state = *state_;
-  const bool has_scores = state.gguf_name.model == GgufName::Model::kScores;
+  const bool has_scores = state.gguf_name.model == GgufName::Kind::kScores;
   if (state.vocabulary.size() > size) {
     fail(ErrorKind::kFormat, "tokenizer: expected at most " + std::to_string(size) +
                                  " tokens, as many as the model has, found " +

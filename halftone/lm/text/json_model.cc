@@ -71,10 +71,10 @@ void read_byte_pairs(const json& model, const Steps& steps, Tokenizer::State& st
   const bool is_plain = options.continuing_prefix.empty() && options.end_suffix.empty();
   const bool is_whole = options.whole_words != WholeWords::kNone;
   if (!steps.has_others && is_plain && steps.has_bytes && options.unknown == kNoToken) {
-    state.gguf_name = {GgufName::Model::kBytes, steps.adds_space, {"", steps.patterns, is_whole}};
+    state.gguf_name = {GgufName::Kind::kBytes, steps.adds_space, {"", steps.patterns, is_whole}};
   } else if (!steps.has_others && is_plain && !is_whole && steps.has_space_sign &&
              steps.patterns.empty() && !steps.has_bytes) {
-    state.gguf_name = {GgufName::Model::kScores, steps.adds_space, {}};
+    state.gguf_name = {GgufName::Kind::kScores, steps.adds_space, {}};
   }
   state.unknown = options.unknown;
   state.model = std::make_unique<BytePairs>(state.vocabulary, merges, std::move(options));

@@ -40,7 +40,7 @@ void set_sentence_pieces(Tokenizer::State& state, bool adds_space) {
   state.model = std::make_unique<ScoredPairs>(state.vocabulary, state.unknown);
   state.decoder.add(decoder_step::replace_text(sign, " "));
   if (adds_space) state.decoder.add(decoder_step::strip_front(" ", 1, true));
-  state.gguf_name = {GgufName::Model::kScores, adds_space, {}};
+  state.gguf_name = {GgufName::Kind::kScores, adds_space, {}};
 }
 
 Tokenizer::Tokenizer(std::shared_ptr<const State> state) : state_(std::move(state)) {}

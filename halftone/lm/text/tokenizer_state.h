@@ -26,8 +26,8 @@ inline constexpr std::string_view kSpaceSign = "\xE2\x96\x81";
 
 /// How GGUF files name what a tokenizer does.
 struct GgufName {
-  enum class Model : std::uint8_t { kNone, kBytes, kScores };
-  Model model = Model::kNone;  ///< kNone: they have no name for it
+  enum class Kind : std::uint8_t { kNone, kBytes, kScores };
+  Kind model = Kind::kNone;  ///< kNone: they have no name for it
   bool adds_space = false;
   SplitRule rule{};  ///< of kBytes: all but its name
 };

@@ -21,7 +21,7 @@ bool has_layer_errors(const NetworkFigures& network) {
 
 /// The columns of a network in the table of several.
 struct Adjacent {
-  Role role;
+  ShownNetwork role;
   bool with_errors = false;
   bool is_one_of_many = false;  ///< fewer columns
 
@@ -62,7 +62,7 @@ struct Candidate {
 
 std::vector<Candidate> networks_of(const ModelReport& report) {
   std::vector<Candidate> list;
-  for (const Role& role : roles_of(report)) {
+  for (const ShownNetwork& role : roles_of(report)) {
     const NetworkFigures& network = *role.network;
     Candidate each{role.name + ": " + network.name,
                    static_cast<double>(network.inspection.file_bytes),
@@ -121,7 +121,7 @@ std::string fronts_html(const std::vector<Candidate>& all) {
 
 std::string beside_section(const ModelReport& report) {
   std::vector<Adjacent> networks;
-  for (const Role& role : roles_of(report)) {
+  for (const ShownNetwork& role : roles_of(report)) {
     // The errors of a single model are in its own table.
     const bool with_errors =
         !report.beside.empty() && !role.is_reference && has_layer_errors(*role.network);

@@ -45,7 +45,7 @@ struct LayerTable {
 };
 
 /// The kernels that were not chosen.
-std::string refusals_html(const runtime::Step& step) {
+std::string refusals_html(const runtime::PlanStep& step) {
   std::string list;
   for (const runtime::Refusal& refusal : step.refused) {
     list += "<br>not " + markup(refusal.kernel) + ": " + markup(refusal.reason);
@@ -104,7 +104,7 @@ std::vector<Cell> row_of(const LayerTable& table, const LayerFigures& layer, std
     row.push_back(std::move(cell));
   }
   if (table.network.profile) row.push_back(time_cell(table, layer));
-  const runtime::Step* step = step_of(table.network, layer);
+  const runtime::PlanStep* step = step_of(table.network, layer);
   row.push_back(Cell::of(step == nullptr ? "-" : step->kernel));
   row.push_back({step == nullptr ? "-" : why_html(*step)});
   return row;
@@ -138,7 +138,7 @@ std::string explanations(const LayerTable& table) {
 
 }  // namespace
 
-std::string why_html(const runtime::Step& step) {
+std::string why_html(const runtime::PlanStep& step) {
   if (step.slow.empty() && step.refused.empty()) {
     constexpr std::size_t kMaxShort = 24;  // characters that need no folding
     if (step.reason.size() <= kMaxShort) return markup(step.reason);

@@ -57,7 +57,7 @@ Json figures_json(const NetworkFigures& network, const LayerFigures& layer) {
   if (layer.weight_sqnr_db) json["weight_sqnr_db"] = *layer.weight_sqnr_db;
   if (layer.loss) json["loss"] = *layer.loss;
   if (layer.eight_bit_bytes) json["eight_bit_bytes"] = *layer.eight_bit_bytes;
-  if (const runtime::Step* step = step_of(network, layer)) {
+  if (const runtime::PlanStep* step = step_of(network, layer)) {
     json["kernel"] = step->kernel;
     json["reason"] = step->reason;
   }

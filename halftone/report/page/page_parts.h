@@ -36,7 +36,7 @@ std::string_view page_script();
 Json page_json(const Content& content);
 
 /// The step of a plan that computes a layer; null if there is none.
-const runtime::Step* step_of(const NetworkFigures& network, const LayerFigures& layer);
+const runtime::PlanStep* step_of(const NetworkFigures& network, const LayerFigures& layer);
 /// Its median time in microseconds, if it was measured.
 std::optional<double> time_of(const NetworkFigures& network, const LayerFigures& layer);
 /// The median time of the same layer of the reference.
@@ -58,17 +58,17 @@ std::optional<double> accumulated_of(const LayerFigures& layer);
 /// The name of a class of samples, or its number.
 std::string class_name(const ModelReport& report, std::int64_t index);
 /// The networks of a page, with what they are to it.
-struct Role {
+struct ShownNetwork {
   std::string name;
   const NetworkFigures* network;
   bool is_reference = false;
 };
-std::vector<Role> roles_of(const ModelReport& report);
+std::vector<ShownNetwork> roles_of(const ModelReport& report);
 /// "basis" of "basis(2 bits, channel, offset)[700, 784]"; "int8" of integers behind a conversion.
 std::string system_of(const LayerInfo& layer);
 
 /// Why a step is computed as it is, on demand.
-std::string why_html(const runtime::Step& step);
+std::string why_html(const runtime::PlanStep& step);
 /// The name of a layer, with a link to its box in the graph.
 Cell layer_cell(const NetworkFigures& network, std::size_t index);
 /// Whether the graph has the layer.

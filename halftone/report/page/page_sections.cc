@@ -91,8 +91,8 @@ const std::vector<SummaryRow>& summary_rows() {
 
 }  // namespace
 
-std::vector<Role> roles_of(const ModelReport& report) {
-  std::vector<Role> roles{{"model", &report.model}};
+std::vector<ShownNetwork> roles_of(const ModelReport& report) {
+  std::vector<ShownNetwork> roles{{"model", &report.model}};
   for (std::size_t i = 0; i < report.beside.size(); ++i) {
     const std::string number = report.beside.size() > 1 ? fmt::format(" {}", i + 1) : "";
     roles.push_back({"beside" + number, &report.beside[i]});
@@ -101,7 +101,7 @@ std::vector<Role> roles_of(const ModelReport& report) {
   return roles;
 }
 
-const runtime::Step* step_of(const NetworkFigures& network, const LayerFigures& layer) {
+const runtime::PlanStep* step_of(const NetworkFigures& network, const LayerFigures& layer) {
   return layer.step && network.plan ? &network.plan->steps()[*layer.step] : nullptr;
 }
 
@@ -160,16 +160,16 @@ std::string system_of(const LayerInfo& layer) {
 }
 
 std::string networks_section(const ModelReport& report) {
-  const std::vector<Role> roles = roles_of(report);
+  const std::vector<ShownNetwork> roles = roles_of(report);
   std::string head = "<th scope=col>network</th>";
-  for (const Role& role : roles) {
+  for (const ShownNetwork& role : roles) {
     head += fmt::format("<th scope=col>{}: {}</th>", role.name, markup(role.network->name));
   }
   std::string rows;
   for (const SummaryRow& row : summary_rows()) {
     std::string cells;
     bool has_content = false;
-    for (const Role& role : roles) {
+    for (const ShownNetwork& role : roles) {
       const std::string cell = row.cell(*role.network);
       has_content = has_content || !cell.empty();
       cells += "<td>" + (cell.empty() ? "-" : cell) + "</td>";
@@ -201,7 +201,7 @@ std::string steps_section(const NetworkFigures& model) {
                   std::move(columns));
   for (std::size_t i = 0; i < model.plan->steps().size(); ++i) {
     if (of_layers.contains(i)) continue;
-    const runtime::Step& step = model.plan->steps()[i];
+    const runtime::PlanStep& step = model.plan->steps()[i];
     std::vector<Cell> row{Cell::of(step.name), Cell::of(step.op), Cell::of(step.kernel)};
     if (model.profile) row.push_back(Cell::number(model.profile->step_median_us[i], 2));
     row.push_back({why_html(step)});

@@ -193,19 +193,13 @@ double float_conv_us(const ConvExtent& conv, Core core) {
   return 1e-6 * (product_ps * products + 150 * conv.output_numbers() + decoded);
 }
 
-constinit const Implementation kConvFixed{.name = "fixed_order_f32",
-                                          .judge = judge_conv_fixed,
-                                          .create = create_conv_fixed,
-                                          .arithmetic = KernelArithmetic::kFixedFloat};
+constinit const Implementation kConvFixed =
+    Implementation::fixed_float(judge_conv_fixed, create_conv_fixed);
 
-constinit const Implementation kConvTransposeFixed{.name = "fixed_order_f32",
-                                                   .judge = judge_conv_transpose_fixed,
-                                                   .create = create_conv_transpose_fixed,
-                                                   .arithmetic = KernelArithmetic::kFixedFloat};
+constinit const Implementation kConvTransposeFixed =
+    Implementation::fixed_float(judge_conv_transpose_fixed, create_conv_transpose_fixed);
 
-constinit const Implementation kPoolFixed{.name = "fixed_order_f32",
-                                          .judge = judge_pool_fixed,
-                                          .create = create_pool_fixed,
-                                          .arithmetic = KernelArithmetic::kFixedFloat};
+constinit const Implementation kPoolFixed =
+    Implementation::fixed_float(judge_pool_fixed, create_pool_fixed);
 
 }  // namespace halftone::runtime

@@ -78,14 +78,14 @@ class ConvLines {
 template <typename Weights, typename Product>
 Kernel coded_conv_kernel(const NodeContext& context, double us, Weights weights, Product product,
                          std::size_t min_pixels = 1) {
-  struct Layer {
+  struct LineLayer {
     Weights weights;
     Product product;
     ConvLines lines;
   };
   ConvLines lines(context, weights.shape(), us, weights.scratch_bytes(), min_pixels);
-  const auto layer =
-      std::make_shared<Layer>(Layer{std::move(weights), std::move(product), std::move(lines)});
+  const auto layer = std::make_shared<LineLayer>(
+      LineLayer{std::move(weights), std::move(product), std::move(lines)});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes();
   kernel.packed_inputs = {1, 2};

@@ -48,7 +48,7 @@ TEST_P(CodedConv, MatchesReference) {
   layer.x_offset = x_offset;
   layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 36U : 0U};
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
-    const PlanOptions exact{.batch = batch, .execution = {.int8_activations = false}};
+    const PlanSettings exact{.batch = batch, .execution = {.int8_activations = false}};
     const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 1e-4F);
     if (granularity == Granularity::kGroup) {
       EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
@@ -95,7 +95,7 @@ TEST(CodedConvGeometry, MatchesReference) {
        {{{1, 1, 2}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}}, 1, {}}},
   };
   for (ConvLayer layer : layers) {
-    const PlanOptions exact{.batch = 2, .execution = {.int8_activations = false}};
+    const PlanSettings exact{.batch = 2, .execution = {.int8_activations = false}};
     const auto bits = testing::expect_reference_result(layer_graph(layer), exact, 1e-4F);
     EXPECT_EQ(testing::kernel_of(*bits), "bit_conv");
     layer.x_bits = 4;
@@ -233,7 +233,7 @@ Block residual_block(int bits, const ir::Activation& activation) {
 
 std::vector<std::string> names_of(const Plan& plan) {
   std::vector<std::string> names;
-  for (const Step& step : plan.steps()) names.push_back(step.name);
+  for (const PlanStep& step : plan.steps()) names.push_back(step.name);
   return names;
 }
 
@@ -247,7 +247,7 @@ TEST_P(FusedConv, EqualsItsParts) {
   apart.add_output(block.sum);
   Random random(4);
   for (const int threads : {1, 3}) {
-    const PlanOptions options{.batch = 2, .threads = threads};
+    const PlanSettings options{.batch = 2, .threads = threads};
     Session fused(make_plan(block.graph, options));
     Session plain(make_plan(apart, options));
     EXPECT_THAT(names_of(fused.plan()),
@@ -335,7 +335,7 @@ TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
         const auto plan = testing::expect_reference_result(graph, {.batch = 2}, 0.05F);
         EXPECT_EQ(testing::kernel_of(*plan), "int8_conv");
         EXPECT_THAT(plan->steps().back().reason, ::testing::HasSubstr("lanes are channels"));
-        const PlanOptions exact{.batch = 2, .execution = {.int8_activations = false}};
+        const PlanSettings exact{.batch = 2, .execution = {.int8_activations = false}};
         EXPECT_NE(testing::kernel_of(*testing::expect_reference_result(graph, exact, 1e-4F)),
                   "int8_conv");
       }

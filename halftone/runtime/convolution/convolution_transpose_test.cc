@@ -48,7 +48,7 @@ TEST_P(FixedConvTranspose, MatchesReferenceOnAnyNumberOfThreads) {
   const TransposeCase& test = GetParam();
   const TransposeGraph layer(test);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
-    PlanOptions options{.batch = batch, .execution = {.float_order = FloatOrder::kFixed}};
+    PlanSettings options{.batch = batch, .execution = {.float_order = FloatOrder::kFixed}};
     const auto plan = make_plan(layer.graph, options);
     EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
     Random random(3);

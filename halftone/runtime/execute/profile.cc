@@ -105,7 +105,7 @@ Profile profile(const PlanPointer& plan, const ProfileOptions& options) {
   return profile({plan}, spmd::Devices::emulate(1), options);
 }
 
-std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanOptions& options,
+std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanSettings& options,
                                      std::size_t max_shares) {
   if (options.batch == 0 || max_shares == 0) {
     fail(ErrorKind::kUsage, "batch and devices: expected at least 1 of each, found " +
@@ -120,7 +120,7 @@ std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanOptions& 
   }
   std::vector<PlanPointer> plans;
   for (std::size_t i = 0; i < count; ++i) {
-    PlanOptions share = options;
+    PlanSettings share = options;
     share.batch = options.batch / count + (i < options.batch % count ? 1 : 0);
     const bool is_new = i == 0 || plans.back()->options().batch != share.batch;
     plans.push_back(is_new ? make_plan(graph, share) : plans.back());

@@ -45,7 +45,7 @@ Profile profile(const PlanPointer& plan, const ProfileOptions& options = {});
 /// @param max_shares  fewer if there are fewer samples
 /// @throws Error kUsage if the batch is 0, or if more than one device should share the fixed batch
 ///         of a network; otherwise as make_plan()
-std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanOptions& options,
+std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanSettings& options,
                                      std::size_t max_shares);
 
 /// Runs plans concurrently, each on its own device, and measures as profile() of one plan does.

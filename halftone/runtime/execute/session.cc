@@ -95,9 +95,9 @@ Session::Session(std::shared_ptr<const Plan> plan, std::shared_ptr<StateMemory> 
   }
   if (states_ != nullptr) states_->check(*plan_);
   const auto& device = plan_->options().execution.device;
-  const auto is_there = [](const Step& step) { return step.device != nullptr; };
+  const auto is_there = [](const PlanStep& step) { return step.device != nullptr; };
   if (std::ranges::any_of(plan_->steps(), is_there)) device_ = device->make_session(*plan_);
-  for (const Step& step : plan_->steps()) calls_.push_back(bind(step));
+  for (const PlanStep& step : plan_->steps()) calls_.push_back(bind(step));
 }
 
 std::byte* Session::home(const Storage& storage) const {
@@ -111,13 +111,13 @@ std::span<std::byte> Session::memory_of(ir::ValueId id) const {
   return {attached != nullptr ? attached : home(storage), storage.bytes};
 }
 
-std::vector<Session::Copy> Session::copies_of(const Step& step) const {
+std::vector<Session::Copy> Session::copies_of(const PlanStep& step) const {
   std::vector<Copy> copies;
   for (const ir::ValueId root : step.copied) copies.push_back({root, memory_of(root)});
   return copies;
 }
 
-Call Session::bind(const Step& step) {
+Call Session::bind(const PlanStep& step) {
   if (step.device != nullptr) return bind_on_device(step);
   Call call = bind_on_processor(step);
   if (step.copied.empty()) return call;
@@ -127,7 +127,7 @@ Call Session::bind(const Step& step) {
   };
 }
 
-Call Session::bind_on_device(const Step& step) {
+Call Session::bind_on_device(const PlanStep& step) {
   const auto index = static_cast<std::size_t>(&step - plan_->steps().data());
   return [device = device_.get(), copies = copies_of(step), index] {
     for (const auto& [root, memory] : copies) device->write(root, memory);
@@ -135,7 +135,7 @@ Call Session::bind_on_device(const Step& step) {
   };
 }
 
-Call Session::bind_on_processor(const Step& step) {
+Call Session::bind_on_processor(const PlanStep& step) {
   if (!step.body.bind) return {};
   const OneDnnThreads guard(step.threads);
   Call call = step.body.bind(buffers_of(step));
@@ -154,7 +154,7 @@ ValueView Session::view(ir::ValueId id) const {
   return {plan_->graph().value(id).type, {data, storage.bytes}, storage.layout};
 }
 
-Buffers Session::buffers_of(const Step& step) {
+Buffers Session::buffers_of(const PlanStep& step) {
   Buffers buffers;
   for (const ir::ValueId id : step.inputs) {
     buffers.inputs.push_back(id == ir::kAbsent ? nullptr : view(id).bytes.data());
@@ -261,7 +261,7 @@ void Session::attach(ir::ValueId root, std::byte* data) {
            plan_->storage(id).root == root;
   };
   for (std::size_t s = 0; s < moved_.size(); ++s) {
-    const Step& step = plan_->steps()[s];
+    const PlanStep& step = plan_->steps()[s];
     if (is_there(step.output) || std::ranges::any_of(step.inputs, is_there)) moved_[s] = 1;
   }
 }
@@ -303,7 +303,7 @@ void Session::keep_states() {
 
 void Session::run_observed() {
   for (std::size_t s = 0; s < calls_.size(); ++s) {
-    const Step& step = plan_->steps()[s];
+    const PlanStep& step = plan_->steps()[s];
     const auto start = std::chrono::steady_clock::now();
     if (calls_[s]) calls_[s]();
     if (step.device != nullptr) device_->finish();

@@ -116,16 +116,16 @@ class Session {
 
  private:
   [[nodiscard]] ValueView view(ir::ValueId id) const;
-  Call bind(const Step& step);
-  Call bind_on_processor(const Step& step);
-  Call bind_on_device(const Step& step);
+  Call bind(const PlanStep& step);
+  Call bind_on_processor(const PlanStep& step);
+  Call bind_on_device(const PlanStep& step);
   /// A value that a step has copied, and its memory here.
   struct Copy {
     ir::ValueId root{};
     std::span<std::byte> memory;
   };
-  [[nodiscard]] std::vector<Copy> copies_of(const Step& step) const;
-  Buffers buffers_of(const Step& step);
+  [[nodiscard]] std::vector<Copy> copies_of(const PlanStep& step) const;
+  Buffers buffers_of(const PlanStep& step);
   void check_inputs(std::span<const ir::Tensor> inputs) const;
   void check_memory(std::span<const std::span<const std::byte>> inputs,
                     std::span<const std::span<std::byte>> outputs) const;

@@ -26,7 +26,7 @@ namespace {
 /// The sessions of one graph, as many as run concurrently.
 class SessionPool {
  public:
-  SessionPool(ir::Graph graph, const PlanOptions& options)
+  SessionPool(ir::Graph graph, const PlanSettings& options)
       : graph_(std::move(graph)), options_(options) {}
 
   /// Makes the plan now instead of with the first session.
@@ -55,7 +55,7 @@ class SessionPool {
 
   std::mutex mutex_;
   ir::Graph graph_;  ///< until the plan exists
-  PlanOptions options_;
+  PlanSettings options_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::unique_ptr<Session>> free_;
 };
@@ -224,7 +224,7 @@ class Stream::State {
     return graph;
   }
 
-  [[nodiscard]] PlanOptions plan_options() const {
+  [[nodiscard]] PlanSettings plan_options() const {
     return {.batch = batch_, .execution = options_.execution};
   }
 

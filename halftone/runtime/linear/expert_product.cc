@@ -246,10 +246,8 @@ constinit const Implementation kExpertGroups{.name = "groups",
                                              .judge = judge_expert_groups,
                                              .create = create_expert_product<GroupExperts>,
                                              .arithmetic = KernelArithmetic::kGroups};
-constinit const Implementation kExpertFloats{.name = "fixed_order_f32",
-                                             .judge = judge_expert_floats,
-                                             .create = create_expert_product<FloatExperts>,
-                                             .arithmetic = KernelArithmetic::kFixedFloat};
+constinit const Implementation kExpertFloats =
+    Implementation::fixed_float(judge_expert_floats, create_expert_product<FloatExperts>);
 
 void ExpertPairs::sort(Indices chosen) const {
   std::ranges::fill(ends_, 0);

@@ -212,9 +212,7 @@ Picoseconds float_time(const LayerExtent& /*layer*/, Core core) {
   return {50, 27};
 }
 
-constinit const Implementation kFullyConnectedFixed{.name = "fixed_order_f32",
-                                                    .judge = judge_fully_connected_fixed,
-                                                    .create = create_fully_connected_fixed,
-                                                    .arithmetic = KernelArithmetic::kFixedFloat};
+constinit const Implementation kFullyConnectedFixed =
+    Implementation::fixed_float(judge_fully_connected_fixed, create_fully_connected_fixed);
 
 }  // namespace halftone::runtime

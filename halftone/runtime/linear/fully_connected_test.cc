@@ -61,7 +61,7 @@ TEST_P(QuantizedFullyConnected, MatchesReference) {
       layer.x_offset = x_offset;
       layer.w = WeightFormat{w_bits, w_offset, granularity, group};
       layer.bias = n != 5;
-      const PlanOptions exact{.batch = batch, .execution = {.int8_activations = false}};
+      const PlanSettings exact{.batch = batch, .execution = {.int8_activations = false}};
       const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 3e-5F, n);
       const bool bits =
           granularity != Granularity::kGroup && x_bits * w_bits <= ir::kMaxBitPairsBesideFloat;
@@ -119,7 +119,7 @@ TEST(FullyConnected, EncodedWeightsAreDecodedForFloatActivations) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     DenseLayer layer;
     layer.w = WeightFormat{bits, true, Granularity::kGroup, 32};
-    const PlanOptions options{.batch = 3, .execution = {.int8_activations = false}};
+    const PlanSettings options{.batch = 3, .execution = {.int8_activations = false}};
     const auto plan = testing::expect_reference_result(layer_graph(layer), options, 2e-5F);
     EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
     EXPECT_THAT(plan->steps().back().reason, ::testing::StartsWith("the weights are decoded"));
@@ -190,7 +190,7 @@ TEST(FullyConnected, ComputedWeightsAndBiasGoToTheReference) {
   graph.add_output(graph.add_node("dynamic", ir::FullyConnected{}, {x, w, b}));
   graph.add_output(graph.add_node("bias", ir::FullyConnected{}, {encoded, codes, b}));
   const auto plan = testing::expect_reference_result(graph, {}, 1e-6F);
-  for (const Step& step : plan->steps()) {
+  for (const PlanStep& step : plan->steps()) {
     if (step.op != "FullyConnected") continue;
     EXPECT_EQ(step.kernel, "reference");
     ASSERT_EQ(step.refused.size(), implementations(ir::FullyConnected{}).size() - 1);

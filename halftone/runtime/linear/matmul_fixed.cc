@@ -278,9 +278,7 @@ Kernel create_matmul_fixed(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kMatMulFixed{.name = "fixed_order_f32",
-                                            .judge = judge_matmul_fixed,
-                                            .create = create_matmul_fixed,
-                                            .arithmetic = KernelArithmetic::kFixedFloat};
+constinit const Implementation kMatMulFixed =
+    Implementation::fixed_float(judge_matmul_fixed, create_matmul_fixed);
 
 }  // namespace halftone::runtime

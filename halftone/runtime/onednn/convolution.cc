@@ -135,18 +135,11 @@ Kernel create_pool(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kOneDnnConv{.name = "onednn_f32",
-                                           .judge = judge_float_conv,
-                                           .create = create_conv_float,
-                                           .arithmetic = KernelArithmetic::kFastestFloat};
-constinit const Implementation kOneDnnConvTranspose{.name = "onednn_f32",
-                                                    .judge = judge_conv_transpose_float,
-                                                    .create = create_conv_transpose_float,
-                                                    .arithmetic = KernelArithmetic::kFastestFloat};
+constinit const Implementation kOneDnnConv =
+    Implementation::onednn_float(judge_float_conv, create_conv_float);
+constinit const Implementation kOneDnnConvTranspose =
+    Implementation::onednn_float(judge_conv_transpose_float, create_conv_transpose_float);
 
-constinit const Implementation kOneDnnPool{.name = "onednn_f32",
-                                           .judge = judge_pool,
-                                           .create = create_pool,
-                                           .arithmetic = KernelArithmetic::kFastestFloat};
+constinit const Implementation kOneDnnPool = Implementation::onednn_float(judge_pool, create_pool);
 
 }  // namespace halftone::runtime

@@ -22,7 +22,7 @@ struct FloatLayer {
 };
 
 Call bind_layer(const std::shared_ptr<const FloatLayer>& layer, const Buffers& buffers) {
-  std::vector<onednn::Argument> arguments = {
+  std::vector<onednn::PrimitiveArgument> arguments = {
       {DNNL_ARG_SRC, layer->descs.x, onednn::mutable_data(buffers.inputs[0])},
       {DNNL_ARG_WEIGHTS, layer->weights.desc, layer->weights.buffer->data()},
       {DNNL_ARG_DST, layer->descs.y, buffers.output},

@@ -105,7 +105,7 @@ std::shared_ptr<MatMulProduct> make_product(const NodeContext& context) {
 Call bind_product(const MatMulProduct& product, const Buffers& buffers) {
   void* weights = product.packed.buffer ? product.packed.buffer->data()
                                         : onednn::mutable_data(buffers.inputs[1]);
-  const onednn::Argument arguments[] = {
+  const onednn::PrimitiveArgument arguments[] = {
       {DNNL_ARG_SRC, product.desc.src_desc(), onednn::mutable_data(buffers.inputs[0])},
       {DNNL_ARG_WEIGHTS, product.desc.weights_desc(), weights},
       {DNNL_ARG_DST, product.desc.dst_desc(), buffers.output},
@@ -141,14 +141,10 @@ Kernel create_matmul(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kOneDnnFullyConnected{.name = "onednn_f32",
-                                                     .judge = judge_inner_product,
-                                                     .create = create_inner_product,
-                                                     .arithmetic = KernelArithmetic::kFastestFloat};
+constinit const Implementation kOneDnnFullyConnected =
+    Implementation::onednn_float(judge_inner_product, create_inner_product);
 
-constinit const Implementation kOneDnnMatMul{.name = "onednn_f32",
-                                             .judge = judge_matmul,
-                                             .create = create_matmul,
-                                             .arithmetic = KernelArithmetic::kFastestFloat};
+constinit const Implementation kOneDnnMatMul =
+    Implementation::onednn_float(judge_matmul, create_matmul);
 
 }  // namespace halftone::runtime

@@ -136,12 +136,12 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-Call bind(const SharedPrimitive& primitive, std::span<const Argument> arguments) {
+Call bind(const SharedPrimitive& primitive, std::span<const PrimitiveArgument> arguments) {
   if (!primitive.has_run()) require_address_space(kCodeBytes, "oneDNN");
   auto bound = std::make_shared<BoundPrimitive>();
   bound->primitive = primitive;
   bound->stream = dnnl::stream(engine());
-  for (const Argument& argument : arguments) {
+  for (const PrimitiveArgument& argument : arguments) {
     bound->memories.emplace_back(argument.desc, engine(), argument.data);
     bound->arguments.push_back({argument.role, bound->memories.back().get()});
   }

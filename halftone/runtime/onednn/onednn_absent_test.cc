@@ -38,10 +38,11 @@ ir::Graph float_network() {
 TEST(OneDnnAbsent, FloatLayersRunOnOurOwnKernels) {
   for (const int threads : {1, 2}) {
     set_num_threads(threads);
-    const PlanOptions options{.batch = 2, .threads = threads};
+    const PlanSettings options{.batch = 2, .threads = threads};
     const auto plan = testing::expect_reference_result(float_network(), options, 1e-4F);
     ASSERT_EQ(plan->steps().size(), 5U);
-    for (const Step& step : plan->steps()) EXPECT_EQ(step.kernel, "fixed_order_f32") << step.name;
+    for (const PlanStep& step : plan->steps())
+      EXPECT_EQ(step.kernel, "fixed_order_f32") << step.name;
   }
   set_num_threads(0);
 }

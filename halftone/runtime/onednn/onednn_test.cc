@@ -78,7 +78,7 @@ TEST(OneDnn, SignalsFindTheStackInPlace) {
 
 TEST(OneDnn, ComputesFloatLayers) {
   const auto plan = make_plan(testing::make_perceptron({}), {.batch = 2});
-  for (const Step& step : plan->steps()) {
+  for (const PlanStep& step : plan->steps()) {
     if (step.op != "FullyConnected") continue;
     EXPECT_EQ(step.kernel, "onednn_f32") << step.name;
     EXPECT_EQ(step.arithmetic, KernelArithmetic::kFastestFloat) << step.name;
@@ -86,9 +86,9 @@ TEST(OneDnn, ComputesFloatLayers) {
 }
 
 TEST(OneDnn, DoesNotComputeLayersOfFixedOrder) {
-  const PlanOptions options{.execution = {.float_order = FloatOrder::kFixed}};
+  const PlanSettings options{.execution = {.float_order = FloatOrder::kFixed}};
   const auto plan = make_plan(testing::make_perceptron({}), options);
-  const Step& step = plan->steps().front();
+  const PlanStep& step = plan->steps().front();
   EXPECT_EQ(step.kernel, "fixed_order_f32");
   ASSERT_EQ(step.refused.size(), 4U);
   EXPECT_EQ(step.refused[3].kernel, "onednn_f32");

@@ -24,7 +24,7 @@ const dnnl::engine& engine();
 
 /// Memory in a role (DNNL_ARG_SRC, ...) of a primitive. oneDNN takes no pointers to const; the role
 /// determines whether it reads or writes.
-struct Argument {
+struct PrimitiveArgument {
   int role = 0;
   dnnl::memory::desc desc;
   void* data = nullptr;
@@ -48,7 +48,7 @@ class SharedPrimitive {
 };
 
 /// Binds a primitive to the memory of one session.
-Call bind(const SharedPrimitive& primitive, std::span<const Argument> arguments);
+Call bind(const SharedPrimitive& primitive, std::span<const PrimitiveArgument> arguments);
 
 /// Constant values in the layout that a primitive prefers.
 struct PackedMatrix {
@@ -98,9 +98,10 @@ Kernel unary_kernel(const typename Primitive::primitive_desc& made) {
   Kernel kernel;
   kernel.scratch_bytes = desc->scratchpad_desc().get_size();
   kernel.bind = [desc, primitive = SharedPrimitive(Primitive(*desc))](const Buffers& buffers) {
-    const Argument arguments[] = {{DNNL_ARG_SRC, desc->src_desc(), mutable_data(buffers.inputs[0])},
-                                  {DNNL_ARG_DST, desc->dst_desc(), buffers.output},
-                                  {DNNL_ARG_SCRATCHPAD, desc->scratchpad_desc(), buffers.scratch}};
+    const PrimitiveArgument arguments[] = {
+        {DNNL_ARG_SRC, desc->src_desc(), mutable_data(buffers.inputs[0])},
+        {DNNL_ARG_DST, desc->dst_desc(), buffers.output},
+        {DNNL_ARG_SCRATCHPAD, desc->scratchpad_desc(), buffers.scratch}};
     return translated([&] { return onednn::bind(primitive, arguments); });
   };
   return kernel;

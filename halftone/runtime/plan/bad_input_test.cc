@@ -70,8 +70,8 @@ TEST_P(BadInput, LayersOfZeroOneAndPrimeSizesMatchReference) {
       for (const std::size_t batch : {1U, 2U, 13U}) {
         SCOPED_TRACE(family.kernel + " " + std::to_string(batch) + " x " + std::to_string(n) +
                      " x " + std::to_string(o));
-        const PlanOptions options{.batch = batch,
-                                  .execution = {.int8_activations = family.int8_activations}};
+        const PlanSettings options{.batch = batch,
+                                   .execution = {.int8_activations = family.int8_activations}};
         const auto graph = layer_graph(family, n, o);
         const auto plan = testing::expect_reference_result(graph, options, family.tolerance, n + o);
         if (n > 60 && o > 30 && batch > 2) {

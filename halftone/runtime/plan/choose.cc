@@ -76,20 +76,20 @@ Verdict judged(const Implementation& candidate, const NodeContext& context) {
 
 /// Nothing if there is nothing to compute.
 std::optional<ir::Arithmetic> arithmetic_of(const ir::Graph& graph, const ir::Node& node,
-                                            const PlanOptions& options) {
+                                            const PlanSettings& options) {
   if (graph.value(node.output).type.shape.element_count() == 0) return std::nullopt;
   return ir::arithmetic_of(graph, node, options.execution.int8_activations);
 }
 
 /// Layers of codes add in one order: a file says what they compute, to the last bit.
-FloatOrder order_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options) {
+FloatOrder order_of(const ir::Graph& graph, const ir::Node& node, const PlanSettings& options) {
   const bool has_codes = ir::arithmetic(node.op) != nullptr && ir::layer_codes(graph, node).any();
   return has_codes ? FloatOrder::kFixed : options.execution.float_order;
 }
 
 /// The readers of a value that multiply its codes as integers.
 std::vector<ir::NodeId> integer_readers(const ir::Graph& graph, ir::ValueId codes,
-                                        const PlanOptions& options) {
+                                        const PlanSettings& options) {
   std::vector<ir::NodeId> readers;
   for (const ir::NodeId id : graph.consumers(codes)) {
     const ir::Node& reader = graph.node(id);
@@ -116,7 +116,7 @@ ir::ValueId split_encode(ir::Graph& graph, ir::NodeId id, std::span<const ir::No
 
 }  // namespace
 
-NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options,
+NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanSettings& options,
                        std::span<const CodeLayout> layouts) {
   return {.graph = graph,
           .node = node,
@@ -156,7 +156,7 @@ CodeLayout preferred_layout(const NodeContext& context) {
   return CodeLayout::kPlanes;
 }
 
-std::vector<CodeLayout> choose_code_layouts(ir::Graph& graph, const PlanOptions& options) {
+std::vector<CodeLayout> choose_code_layouts(ir::Graph& graph, const PlanSettings& options) {
   std::vector<ir::ValueId> integers;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::ValueId codes = graph.node(id).output;

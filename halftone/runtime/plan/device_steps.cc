@@ -10,11 +10,11 @@ namespace halftone::runtime {
 namespace {
 
 /// A Reshape, which moves nothing and may lie between steps of any kind.
-bool moves_nothing(const ir::Graph& graph, const Step& step) {
+bool moves_nothing(const ir::Graph& graph, const PlanStep& step) {
   return std::holds_alternative<ir::Reshape>(graph.node(step.node).op);
 }
 
-bool has_products(const ir::Graph& graph, const Step& step) {
+bool has_products(const ir::Graph& graph, const PlanStep& step) {
   return ir::work_of(graph, graph.node(step.node)).products() > 0;
 }
 
@@ -26,7 +26,7 @@ class Homes {
     for (const ir::ValueId id : plan.graph.inputs()) on_processor_[root(id)] = true;
   }
 
-  void visit(Step& step) {
+  void visit(PlanStep& step) {
     if (moves_nothing(plan_.graph, step)) return;
     std::vector<bool>& here = step.device != nullptr ? on_device_ : on_processor_;
     std::vector<bool>& elsewhere = step.device != nullptr ? on_processor_ : on_device_;
@@ -65,14 +65,14 @@ class Homes {
 
 }  // namespace
 
-void choose_device(const StepDevice& device, const NodeContext& context, Step& step) {
+void choose_device(const StepDevice& device, const NodeContext& context, PlanStep& step) {
   if (moves_nothing(context.graph, step)) return;
   DeviceChoice choice = device.choose(context, step);
   step.device = std::move(choice.kernel);
   step.on_processor = std::move(choice.refusal);
 }
 
-void keep_worthwhile_runs(const ir::Graph& graph, std::span<Step> steps) {
+void keep_worthwhile_runs(const ir::Graph& graph, std::span<PlanStep> steps) {
   for (std::size_t first = 0; first < steps.size();) {
     if (steps[first].device == nullptr) {
       ++first;
@@ -84,7 +84,7 @@ void keep_worthwhile_runs(const ir::Graph& graph, std::span<Step> steps) {
       if (steps[end].device == nullptr && !moves_nothing(graph, steps[end])) break;
       is_worthwhile = is_worthwhile || has_products(graph, steps[end]);
     }
-    for (Step& step : steps.subspan(first, end - first)) {
+    for (PlanStep& step : steps.subspan(first, end - first)) {
       if (step.device == nullptr) continue;
       if (is_worthwhile) {
         Kernel empty;
@@ -101,7 +101,7 @@ void keep_worthwhile_runs(const ir::Graph& graph, std::span<Step> steps) {
 
 void find_copies(Plan::Parts& plan) {
   Homes homes(plan);
-  for (Step& step : plan.steps) homes.visit(step);
+  for (PlanStep& step : plan.steps) homes.visit(step);
   homes.finish();
 }
 

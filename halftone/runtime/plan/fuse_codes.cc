@@ -19,7 +19,7 @@ constexpr std::size_t kLeastPairsForTable = 2048;
 
 class Finder {
  public:
-  Finder(const ir::Graph& graph, const PlanOptions& options, std::span<const CodeLayout> layouts)
+  Finder(const ir::Graph& graph, const PlanSettings& options, std::span<const CodeLayout> layouts)
       : graph_(graph), options_(options), layouts_(layouts) {}
 
   CodeFusions find() {
@@ -132,14 +132,14 @@ class Finder {
   }
 
   const ir::Graph& graph_;
-  const PlanOptions& options_;
+  const PlanSettings& options_;
   std::span<const CodeLayout> layouts_;
   CodeFusions found_;
 };
 
 }  // namespace
 
-CodeFusions find_code_fusions(const ir::Graph& graph, const PlanOptions& options,
+CodeFusions find_code_fusions(const ir::Graph& graph, const PlanSettings& options,
                               std::span<const CodeLayout> layouts) {
   return Finder(graph, options, layouts).find();
 }

@@ -19,7 +19,7 @@ class Lives {
     pieces_.resize(roots_.size());
   }
 
-  void collect(std::span<const Step> steps) {
+  void collect(std::span<const PlanStep> steps) {
     // Inputs keep their contents for the next run; outputs live until they are read.
     for (const ir::ValueId id : graph_.inputs()) {
       if (!changes_in_place(id)) begin(id, 0);
@@ -53,7 +53,7 @@ class Lives {
     });
   }
   /// Whether a step's output shares the memory of its first input.
-  [[nodiscard]] bool is_alias(const Step& step) const {
+  [[nodiscard]] bool is_alias(const PlanStep& step) const {
     if (std::holds_alternative<ir::Reshape>(graph_.node(step.node).op)) return true;
     return std::ranges::any_of(states_, [&](const PlanState& state) {
       return state.in_place && state.values.after == step.output;

@@ -20,7 +20,7 @@
 namespace halftone::runtime {
 namespace {
 
-void check_options(const PlanOptions& options) {
+void check_options(const PlanSettings& options) {
   constexpr int kMaxThreads = 1024;
   if (options.batch < 1) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
   if (options.threads < 1 || options.threads > kMaxThreads) {
@@ -73,7 +73,7 @@ int onednn_threads(const NodeContext& context) {
 
 /// The kernel of an implementation, or the one that the options create in its place.
 Kernel create_kernel(const Implementation& implementation, const NodeContext& context,
-                     const PlanOptions& options, Step& step) {
+                     const PlanSettings& options, PlanStep& step) {
   if (implementation.arithmetic == KernelArithmetic::kBits && options.execution.bit_layers) {
     if (auto kernel = options.execution.bit_layers(context)) {
       step.kernel = kernel->variant;
@@ -85,11 +85,11 @@ Kernel create_kernel(const Implementation& implementation, const NodeContext& co
   return implementation.create(step.measured ? with_method(context, step.measured->way) : context);
 }
 
-Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& options) {
+PlanStep make_step(const NodeContext& context, ir::NodeId id, const PlanSettings& options) {
   const ir::Node& node = context.node;
   Choice choice = choose(context);
   if (choice.implementation == nullptr) fail_choice(context);
-  Step step;
+  PlanStep step;
   step.node = id;
   step.inputs = node.inputs;
   step.output = node.output;
@@ -110,9 +110,10 @@ Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& opt
 }
 
 /// A node with the conversions of codes around it.
-Step make_fused_step(NodeContext context, const CodeFusion& fusion, const PlanOptions& options) {
+PlanStep make_fused_step(NodeContext context, const CodeFusion& fusion,
+                         const PlanSettings& options) {
   context.fused = &fusion.codes;
-  Step step;
+  PlanStep step;
   if (!std::holds_alternative<ir::Binary>(context.node.op)) {
     step = make_step(context, fusion.node, options);
   } else {
@@ -130,10 +131,10 @@ Step make_fused_step(NodeContext context, const CodeFusion& fusion, const PlanOp
   return step;
 }
 
-std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& options) {
+std::vector<PlanStep> make_steps(const Prepared& prepared, const PlanSettings& options) {
   const auto& [graph, layouts] = prepared;
   const CodeFusions fused = find_code_fusions(graph, options, layouts);
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   const std::vector<ir::NodeId> order = graph.topological_order();
   for (const ir::NodeId id : order) {
     if (fused.absorbed.contains(id)) continue;
@@ -156,9 +157,9 @@ std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& option
 }
 
 /// Releases the constants that kernels have packed.
-void release_packed_constants(ir::Graph& graph, std::span<const Step> steps) {
+void release_packed_constants(ir::Graph& graph, std::span<const PlanStep> steps) {
   std::vector<std::size_t> packed(graph.num_values());
-  for (const Step& step : steps) {
+  for (const PlanStep& step : steps) {
     const std::vector<ir::ValueId>& inputs = step.inputs;
     for (const std::size_t i : step.body.packed_inputs) {
       if (i < inputs.size() && inputs[i] != ir::kAbsent) {
@@ -193,7 +194,7 @@ std::size_t Plan::bytes_of(std::span<const ir::ValueId> values) const {
 
 std::size_t Plan::device_constant_bytes() const {
   std::size_t sum = 0;
-  for (const Step& step : steps()) {
+  for (const PlanStep& step : steps()) {
     if (step.device != nullptr) sum += step.device->constant_bytes();
   }
   return sum;
@@ -201,17 +202,17 @@ std::size_t Plan::device_constant_bytes() const {
 
 std::size_t Plan::packed_weight_bytes() const {
   std::size_t sum = 0;
-  for (const Step& step : steps()) sum += step.body.packed_bytes;
+  for (const PlanStep& step : steps()) sum += step.body.packed_bytes;
   return sum;
 }
 
 std::size_t Plan::weight_bytes_of_run() const {
   std::size_t sum = packed_weight_bytes();
-  for (const Step& step : steps()) sum -= step.body.idle_bytes;
+  for (const PlanStep& step : steps()) sum -= step.body.idle_bytes;
   return sum;
 }
 
-std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options) {
+std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanSettings& options) {
   check_options(options);
   Prepared prepared = prepare(std::move(graph), options);
   check_inputs(prepared.graph);

@@ -20,7 +20,7 @@
 
 namespace halftone::runtime {
 
-struct PlanOptions {
+struct PlanSettings {
   std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; ignored if the graph has a
                           ///< fixed batch
   int threads = 1;        ///< threads one run may use; with one, every run of the plan, in any
@@ -35,7 +35,7 @@ struct Refusal {
 };
 
 /// One node of a plan, perhaps with conversions of codes around it.
-struct Step {
+struct PlanStep {
   ir::NodeId node{};
   std::vector<ir::ValueId> inputs;  ///< those of the node, or codes of them
   ir::ValueId output{};             ///< that of the node, or codes of it
@@ -83,9 +83,9 @@ struct PlanState {
 class Plan {
  public:
   struct Parts {
-    PlanOptions options;
+    PlanSettings options;
     ir::Graph graph;
-    std::vector<Step> steps;
+    std::vector<PlanStep> steps;
     std::vector<PlanState> states;
     std::vector<ir::ValueId> inputs;   ///< of the graph, without states
     std::vector<ir::ValueId> outputs;  ///< the same
@@ -95,7 +95,7 @@ class Plan {
   };
   explicit Plan(Parts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] const PlanOptions& options() const { return parts_.options; }
+  [[nodiscard]] const PlanSettings& options() const { return parts_.options; }
   /// The graph with a fixed batch, without unused nodes and with equal encodings merged. Its value
   /// ids are those of the original graph. Constants that kernels have packed are released except
   /// for their names and types.
@@ -106,7 +106,7 @@ class Plan {
   [[nodiscard]] std::span<const ir::ValueId> outputs() const { return parts_.outputs; }
   [[nodiscard]] std::span<const PlanState> states() const { return parts_.states; }
   /// In order of execution.
-  [[nodiscard]] std::span<const Step> steps() const { return parts_.steps; }
+  [[nodiscard]] std::span<const PlanStep> steps() const { return parts_.steps; }
   [[nodiscard]] const Storage& storage(ir::ValueId value) const {
     return parts_.storage[static_cast<std::size_t>(value)];
   }
@@ -134,6 +134,6 @@ class Plan {
 /// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
 ///         the shapes do not fit the batch; kUnsupported if a graph input is encoded, or if no
 ///         kernel computes the arithmetic that a layer has as an attribute
-std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options = {});
+std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanSettings& options = {});
 
 }  // namespace halftone::runtime

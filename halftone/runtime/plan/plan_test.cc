@@ -125,7 +125,7 @@ TEST(Plan, ArenaNeverOverlapsLiveValues) {
     const auto last = last_uses(*plan);
     std::vector<ir::ValueId> live(plan->graph().inputs().begin(), plan->graph().inputs().end());
     for (std::size_t s = 0; s < plan->steps().size(); ++s) {
-      const Step& step = plan->steps()[s];
+      const PlanStep& step = plan->steps()[s];
       const ir::Node& node = plan->graph().node(step.node);
       const Storage& output = plan->storage(node.output);
       EXPECT_LE(output.offset + output.bytes, plan->arena_bytes());
@@ -164,7 +164,7 @@ TEST(Plan, ExplainsItsChoices) {
   EXPECT_EQ(integers->steps()[1].refused[0].reason, "9 pairs of bit planes");
 
   const auto dense = make_plan(testing::make_perceptron({}));
-  const Step& step = dense->steps()[0];
+  const PlanStep& step = dense->steps()[0];
   EXPECT_EQ(step.kernel, testing::float_kernel());
   EXPECT_EQ(step.reason, step.kernel == "onednn_f32" ? "dense input, constant weights"
                                                      : "sums in the order of the inputs");
@@ -250,7 +250,7 @@ TEST(Plan, EncodesOnceForSeveralLayers) {
     graph.add_output(graph.add_node(name, ir::FullyConnected{}, {codes, w}));
   }
   const auto plan = testing::expect_reference_result(graph, {.batch = 2}, 2e-5F);
-  EXPECT_EQ(std::ranges::count(plan->steps(), "Encode", &Step::op), 2);
+  EXPECT_EQ(std::ranges::count(plan->steps(), "Encode", &PlanStep::op), 2);
 }
 
 TEST(Plan, OmitsUnusedNodes) {
@@ -297,7 +297,7 @@ TEST(Plan, IsTheSameEveryTime) {
   const auto describe = [](const Plan& plan) {
     std::string text =
         std::to_string(plan.arena_bytes()) + " " + std::to_string(plan.packed_weight_bytes());
-    for (const Step& step : plan.steps()) {
+    for (const PlanStep& step : plan.steps()) {
       text += " " + step.name + " " + step.kernel + " " +
               std::to_string(plan.storage(plan.graph().node(step.node).output).offset);
     }

@@ -16,7 +16,7 @@ namespace halftone::runtime {
 
 /// The information for the implementations of a node.
 /// @param layouts  of codes, by value
-NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options,
+NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanSettings& options,
                        std::span<const CodeLayout> layouts);
 
 struct Choice {
@@ -40,7 +40,7 @@ CodeLayout preferred_layout(const NodeContext& context);
 /// constants get kPlanes, which has no effect. An Encode whose readers prefer different layouts is
 /// split, so that the arithmetic of a layer does not depend on the layer beside it.
 /// @return by value
-std::vector<CodeLayout> choose_code_layouts(ir::Graph& graph, const PlanOptions& options);
+std::vector<CodeLayout> choose_code_layouts(ir::Graph& graph, const PlanSettings& options);
 
 /// A node with conversions around it, computed in one step.
 struct CodeFusion {
@@ -66,7 +66,7 @@ struct CodeFusions {
 ///              |                          |
 ///           Quantize                      p
 /// @param layouts  of codes, by value
-CodeFusions find_code_fusions(const ir::Graph& graph, const PlanOptions& options,
+CodeFusions find_code_fusions(const ir::Graph& graph, const PlanSettings& options,
                               std::span<const CodeLayout> layouts);
 
 /// A graph that is ready for the choice of kernels.
@@ -85,7 +85,7 @@ struct Prepared {
 ///     conv -> Add residual -> Encode        conv with a residual, whose output is codes
 ///
 /// @throws Error kFormat or kShape as ir::verify(), or if the shapes do not fit the batch
-Prepared prepare(ir::Graph graph, const PlanOptions& options);
+Prepared prepare(ir::Graph graph, const PlanSettings& options);
 
 /// A buffer and its lifetime: steps first to last, both included.
 struct Lifetime {

@@ -82,7 +82,7 @@ std::optional<ir::ValueId> added_to(const ir::Graph& graph, const ir::Node& node
 class ConvFuser {
  public:
   /// @param layouts  of codes, by value; the fused outputs are added
-  ConvFuser(ir::Graph& graph, const PlanOptions& options, std::vector<CodeLayout>& layouts)
+  ConvFuser(ir::Graph& graph, const PlanSettings& options, std::vector<CodeLayout>& layouts)
       : graph_(graph), options_(options), layouts_(layouts) {}
 
   void fuse() {
@@ -134,13 +134,13 @@ class ConvFuser {
   }
 
   ir::Graph& graph_;
-  const PlanOptions& options_;
+  const PlanSettings& options_;
   std::vector<CodeLayout>& layouts_;
 };
 
 }  // namespace
 
-Prepared prepare(ir::Graph graph, const PlanOptions& options) {
+Prepared prepare(ir::Graph graph, const PlanSettings& options) {
   ir::verify(graph);
   ir::fill_in_batch(graph, options.batch);
   merge_equal_encodings(graph);

@@ -78,7 +78,7 @@ ir::Graph graph_of(const TunedLayer& layer) {
 
 std::vector<ir::Tensor> run(const TunedLayer& layer, std::shared_ptr<Tuning> tuning,
                             std::optional<MeasuredMethod>* measured = nullptr) {
-  const PlanOptions options{.batch = 6, .threads = 2, .execution = {.tuning = std::move(tuning)}};
+  const PlanSettings options{.batch = 6, .threads = 2, .execution = {.tuning = std::move(tuning)}};
   const auto plan = make_plan(graph_of(layer), options);
   EXPECT_EQ(plan->steps().back().arithmetic, layer.arithmetic) << layer.name;
   if (measured != nullptr) *measured = plan->steps().back().measured;
@@ -180,7 +180,7 @@ TEST_F(TuningFile, HasNothingForALayerWithoutChoice) {
   const int threads = testing::float_kernel() == "onednn_f32" ? 2 : 1;
   const auto plan = make_plan(testing::make_perceptron({}),
                               {.threads = threads, .execution = {.tuning = tuning}});
-  for (const Step& step : plan->steps()) EXPECT_FALSE(step.measured) << step.name;
+  for (const PlanStep& step : plan->steps()) EXPECT_FALSE(step.measured) << step.name;
   EXPECT_EQ(tuning->size(), 0U);
   EXPECT_THAT(reports, ::testing::Contains("measuring dense1"));
 }

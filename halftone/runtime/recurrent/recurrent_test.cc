@@ -72,7 +72,7 @@ ir::Graph graph_of(const RecurrentLayer& layer) {
 void expect_definition(const RecurrentLayer& layer, const std::string& kernel, float tolerance,
                        bool int8 = false) {
   for (const std::size_t batch : {std::size_t{1}, std::size_t{2}, std::size_t{5}}) {
-    const PlanOptions options{.batch = batch, .execution = {.int8_activations = int8}};
+    const PlanSettings options{.batch = batch, .execution = {.int8_activations = int8}};
     const auto plan = testing::expect_reference_result(graph_of(layer), options, tolerance, batch);
     EXPECT_EQ(testing::kernel_of(*plan), kernel);
   }

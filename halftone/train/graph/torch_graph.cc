@@ -79,7 +79,7 @@ void TorchGraph::add_steps() {
   std::string missing;
   for (const ir::NodeId id : graph_.topological_order()) {
     const ir::Node& node = graph_.node(id);
-    Step step{id, runs_in_torch(graph_, node), {}};
+    TorchStep step{id, runs_in_torch(graph_, node), {}};
     for (const ir::ValueId input : node.inputs) step.types.push_back(element_of(graph_, input));
     step.types.push_back(element_of(graph_, node.output));
     if (!step.is_differentiable && std::ranges::count(needed, id) != 0) {
@@ -95,7 +95,7 @@ at::Tensor TorchGraph::numbers_of(ir::ValueId constant) const {
 }
 
 bool TorchGraph::is_differentiable(ir::NodeId id) const {
-  const auto found = std::ranges::find(steps_, id, &Step::node);
+  const auto found = std::ranges::find(steps_, id, &TorchStep::node);
   return found != steps_.end() && found->is_differentiable;
 }
 
@@ -129,7 +129,7 @@ at::Tensor TorchGraph::checked_input(std::size_t i, const at::Tensor& given,
   return given.to(device_, both_real ? numbers_ : given.scalar_type());
 }
 
-at::Tensor TorchGraph::run(const Step& step, std::vector<at::Tensor> inputs, std::size_t batch,
+at::Tensor TorchGraph::run(const TorchStep& step, std::vector<at::Tensor> inputs, std::size_t batch,
                            const ForwardHooks& hooks) const {
   const ir::Node& node = graph_.node(step.node);
   const ir::Operator op = ir::with_batch(node.op, batch);
@@ -164,7 +164,7 @@ std::vector<at::Tensor> TorchGraph::forward(std::span<const at::Tensor> inputs,
     values[index(graph_.inputs()[i])] = checked_input(i, inputs[i], batch);
   }
   std::vector<std::size_t> left = num_uses_;
-  for (const Step& step : steps_) {
+  for (const TorchStep& step : steps_) {
     const ir::Node& node = graph_.node(step.node);
     std::vector<at::Tensor> operands;
     for (const ir::ValueId input : node.inputs) {

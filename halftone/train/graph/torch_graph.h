@@ -84,7 +84,7 @@ class TorchGraph {
   [[nodiscard]] ir::Graph graph(const ConstantMap& others = {}) const;
 
  private:
-  struct Step {
+  struct TorchStep {
     ir::NodeId node;
     bool is_differentiable;
     std::vector<ir::ElementType> types;  ///< of the inputs, then of the output
@@ -95,15 +95,15 @@ class TorchGraph {
   [[nodiscard]] std::size_t batch_of(std::span<const at::Tensor> inputs) const;
   [[nodiscard]] at::Tensor checked_input(std::size_t i, const at::Tensor& given,
                                          std::size_t batch) const;
-  [[nodiscard]] at::Tensor run(const Step& step, std::vector<at::Tensor> inputs, std::size_t batch,
-                               const ForwardHooks& hooks) const;
+  [[nodiscard]] at::Tensor run(const TorchStep& step, std::vector<at::Tensor> inputs,
+                               std::size_t batch, const ForwardHooks& hooks) const;
 
   ir::Graph graph_;
   at::ScalarType numbers_;
   at::Device device_;
   std::vector<TorchParameter> parameters_;
   std::vector<at::Tensor> constants_;  ///< by value; includes the parameters
-  std::vector<Step> steps_;
+  std::vector<TorchStep> steps_;
   std::vector<std::size_t> num_uses_;  ///< by value
 };
 

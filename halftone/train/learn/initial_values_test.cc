@@ -160,7 +160,7 @@ TEST(InitialValues, AreNotForFewBits) {
 
 TEST(InitialValues, LearnAsWellAsOthers) {
   const data::Dataset data = test::taught(test::teacher_network(), 2);
-  TrainOptions options = test::few_epochs();
+  LearnOptions options = test::few_epochs();
   options.loss.label_weight = 1;
   options.optimizer.rate = 0.01;
   const ir::Graph fresh = with_initial_values(test::teacher_network(), 3);

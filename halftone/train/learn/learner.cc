@@ -48,7 +48,7 @@ std::vector<at::Tensor> to_statistics(const std::vector<spmd::Array>& arrays) {
 }
 
 FeatureValues features_of(const std::vector<ir::Graph>& teachers, const ir::Graph& student,
-                          const TrainOptions& options) {
+                          const LearnOptions& options) {
   if (options.features.empty()) return {};
   return find_features(teachers.front(), student, options.features);
 }
@@ -56,7 +56,7 @@ FeatureValues features_of(const std::vector<ir::Graph>& teachers, const ir::Grap
 }  // namespace
 
 Learner::Learner(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
-                 const StudentOptions& student_options, const TrainOptions& options)
+                 const StudentOptions& student_options, const LearnOptions& options)
     : options_(options),
       num_outputs_(student.outputs().size()),
       features_(features_of(data.teachers, student, options)),

@@ -44,7 +44,7 @@ class Learner {
   /// @param options  checked, with devices; options and data must outlive the learner
   /// @throws Error as train()
   Learner(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
-          const StudentOptions& student_options, const TrainOptions& options);
+          const StudentOptions& student_options, const LearnOptions& options);
 
   [[nodiscard]] const Batches& batches() const { return batches_; }
   [[nodiscard]] std::size_t num_layers() const { return student_.num_layers(); }
@@ -87,7 +87,7 @@ class Learner {
   double num_right(std::span<const std::size_t> samples);
   void check_scores() const;
 
-  const TrainOptions& options_;
+  const LearnOptions& options_;
   std::size_t num_outputs_;  ///< original outputs of the student; features and scores follow
   FeatureValues features_;
   Student student_;

@@ -73,7 +73,7 @@ using v0::Stage;
 std::vector<Stage> parse_stages(const std::vector<std::string>& texts);
 
 /// Their defaults are those of v0::TrainOptions, of which api/training_options.h makes them.
-struct TrainOptions {
+struct LearnOptions {
   std::size_t epochs = v0::TrainOptions{}.epochs;
   /// Samples of a step, in `parts` lanes of equal size.
   std::size_t batch = v0::TrainOptions{}.batch;

@@ -16,7 +16,7 @@ constexpr int kMaxScaleExponent = 64;
 
 [[noreturn]] void fail_usage(const std::string& text) { fail(ErrorKind::kUsage, text); }
 
-void check_batches(const TrainOptions& options, const data::Dataset& data) {
+void check_batches(const LearnOptions& options, const data::Dataset& data) {
   if (options.parts == 0 || options.batch == 0 || options.batch % options.parts != 0) {
     fail_usage("batch: expected a multiple of the " + std::to_string(options.parts) +
                " parts, found " + std::to_string(options.batch));
@@ -49,14 +49,14 @@ void check_optimizer(const OptimizerOptions& o) {
                o.clip_grad_norm);
 }
 
-void check_freezing(const TrainOptions& options) {
+void check_freezing(const LearnOptions& options) {
   if (!(options.freeze_from >= 0 && options.freeze_from <= 1)) {
     fail_usage("freezing: expected a share of the steps from 0 to 1, found " +
                std::to_string(options.freeze_from));
   }
 }
 
-void check_loss(const TrainOptions& options) {
+void check_loss(const LearnOptions& options) {
   const double lambda = options.loss.label_weight;
   if (!(lambda >= 0 && lambda <= 1)) {
     fail_usage("label weight: expected 0 to 1, found " + std::to_string(lambda));
@@ -74,7 +74,7 @@ void check_loss(const TrainOptions& options) {
   }
 }
 
-void check_cache(const TrainOptions& options, std::size_t num_teachers) {
+void check_cache(const LearnOptions& options, std::size_t num_teachers) {
   if (options.teacher_cache.empty()) return;
   const std::string what = "a cache of teachers' answers ";
   if (num_teachers == 0) fail_usage(what + "needs a teacher");
@@ -86,7 +86,7 @@ void check_cache(const TrainOptions& options, std::size_t num_teachers) {
 
 }  // namespace
 
-void check_training(const TrainOptions& options, const data::Dataset& data,
+void check_training(const LearnOptions& options, const data::Dataset& data,
                     std::size_t num_teachers) {
   if (options.epochs == 0) fail_usage("epochs: expected at least 1, found 0");
   check_batches(options, data);

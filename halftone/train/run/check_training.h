@@ -12,7 +12,7 @@ namespace halftone::train {
 /// Checks that samples, teachers and options are compatible, before a student is built.
 /// @throws Error kUsage if labels, teachers or samples are missing, options are out of range, or
 ///         the teacher cache cannot serve these options
-void check_training(const TrainOptions& options, const data::Dataset& data,
+void check_training(const LearnOptions& options, const data::Dataset& data,
                     std::size_t num_teachers);
 
 }  // namespace halftone::train

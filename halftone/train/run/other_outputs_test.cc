@@ -41,8 +41,8 @@ ir::Graph tagger(std::uint64_t seed) {
   return graph;
 }
 
-TrainOptions one_step_of_all(double rate) {
-  TrainOptions options;
+LearnOptions one_step_of_all(double rate) {
+  LearnOptions options;
   options.batch = kCount;
   options.optimizer.rate = rate;
   options.loss.temperature = 1;
@@ -81,8 +81,8 @@ double divergence(const std::vector<float>& s, const std::vector<float>& t, std:
   return sum / static_cast<double>(kCount * positions);
 }
 
-TrainResult distilled(const ir::Graph& student, const ir::Graph& teacher, const data::Dataset& data,
-                      const TrainOptions& options) {
+TrainedGraph distilled(const ir::Graph& student, const ir::Graph& teacher,
+                       const data::Dataset& data, const LearnOptions& options) {
   StudentOptions plain;
   plain.normalises = false;
   return train(student, nullptr, {{teacher}, data}, plain, options);
@@ -93,10 +93,10 @@ TEST_F(OtherOutputs, OfSegmentationHaveTheMeanLossOfAllPixels) {
   const ir::Graph teacher = segmentation(1);
   const ir::Graph student = segmentation(2);
   const double wanted = divergence(outputs_of(student, data), outputs_of(teacher, data), 36, 4);
-  const TrainResult result = distilled(student, teacher, data, one_step_of_all(1e-9));
+  const TrainedGraph result = distilled(student, teacher, data, one_step_of_all(1e-9));
   EXPECT_NEAR(result.epochs[0].loss, wanted, 1e-4 * wanted);
   EXPECT_LT(result.epochs[0].agreement, 0.6);
-  const TrainResult same = distilled(teacher, teacher, data, one_step_of_all(1e-9));
+  const TrainedGraph same = distilled(teacher, teacher, data, one_step_of_all(1e-9));
   EXPECT_NEAR(same.epochs[0].loss, 0, 1e-5);
   EXPECT_GT(same.epochs[0].agreement, 0.999);
   ASSERT_EQ(same.graph.outputs().size(), 1U);
@@ -106,7 +106,7 @@ TEST_F(OtherOutputs, OfSegmentationHaveTheMeanLossOfAllPixels) {
 TEST_F(OtherOutputs, AreLearnedOnAnyDevicesAndFromACache) {
   const auto learn = [](const ir::Graph& student, const ir::Graph& teacher, std::size_t elements,
                         const std::string& cache, std::size_t devices) {
-    TrainOptions options = one_step_of_all(0.01);
+    LearnOptions options = one_step_of_all(0.01);
     options.batch = 32;
     options.epochs = 12;
     options.validation_split = 0.125;
@@ -117,13 +117,13 @@ TEST_F(OtherOutputs, AreLearnedOnAnyDevicesAndFromACache) {
   for (const bool is_image : {true, false}) {
     const ir::Graph teacher = is_image ? segmentation(1) : tagger(1);
     const ir::Graph student = is_image ? segmentation(2) : tagger(2);
-    const TrainResult one = learn(student, teacher, 108, "", 1);
+    const TrainedGraph one = learn(student, teacher, 108, "", 1);
     EXPECT_LT(one.epochs.back().loss, 0.5 * one.epochs.front().loss);
     EXPECT_GT(one.epochs.back().agreement, one.epochs.front().agreement + 0.1);
     EXPECT_GT(*one.epochs.back().validation_accuracy, one.epochs.front().agreement + 0.1);
     const std::string cache = path(is_image ? "images" : "steps");
     for (const std::size_t devices : {2U, 3U}) {
-      const TrainResult other = learn(student, teacher, 108, cache, devices);
+      const TrainedGraph other = learn(student, teacher, 108, cache, devices);
       EXPECT_EQ(other.epochs.back().loss, one.epochs.back().loss);
       EXPECT_EQ(other.epochs.back().validation_accuracy, one.epochs.back().validation_accuracy);
     }
@@ -138,21 +138,21 @@ TEST_F(OtherOutputs, OfARegressionHaveTheMeanSquaredError) {
   const std::vector<float> t = outputs_of(teacher, data);
   double error = 0;
   for (std::size_t i = 0; i < s.size(); ++i) error += std::pow(double{s[i]} - double{t[i]}, 2);
-  TrainOptions options = one_step_of_all(1e-9);
+  LearnOptions options = one_step_of_all(1e-9);
   options.loss.kind = LossKind::kSquaredError;
-  const TrainResult start = distilled(student, teacher, data, options);
+  const TrainedGraph start = distilled(student, teacher, data, options);
   EXPECT_NEAR(start.epochs[0].loss, error / static_cast<double>(s.size()), 1e-4);
   options = one_step_of_all(0.01);
   options.loss.kind = LossKind::kSquaredError;
   options.batch = 32;
   options.epochs = 40;
   options.validation_split = 0.125;
-  const TrainResult result = distilled(student, teacher, data, options);
+  const TrainedGraph result = distilled(student, teacher, data, options);
   EXPECT_LT(result.epochs.back().loss, 0.1 * result.epochs.front().loss);
   EXPECT_GT(result.epochs.back().agreement, 0.9);
   EXPECT_GT(*result.epochs.back().validation_accuracy, 0.8);
   // One score at each position is a number, not a class.
-  const TrainResult single =
+  const TrainedGraph single =
       distilled(compress::perceptron(10, 20, 1, 2), compress::perceptron(10, 20, 1, 1), data,
                 one_step_of_all(0.01));
   EXPECT_GT(single.epochs[0].loss, 0.01);
@@ -161,7 +161,7 @@ TEST_F(OtherOutputs, OfARegressionHaveTheMeanSquaredError) {
 TEST_F(OtherOutputs, HaveNoLabels) {
   std::vector<std::int64_t> labels(kCount, 1);
   const data::Dataset data = compress::random_dataset(kCount, 108, 3, labels);
-  TrainOptions options = one_step_of_all(0.01);
+  LearnOptions options = one_step_of_all(0.01);
   options.loss.label_weight = 0.5;
   expect_error(ErrorKind::kUnsupported,
                "labels: expected scores of classes [N, classes], one label for each sample, found "

@@ -31,11 +31,11 @@ std::function<bool()> stop_in_step(std::size_t step) {
 
 class Runs : public WithFolder {
  protected:
-  [[nodiscard]] TrainResult run(const TrainOptions& options,
-                                const StudentOptions& student = by_gradient()) const {
+  [[nodiscard]] TrainedGraph run(const LearnOptions& options,
+                                 const StudentOptions& student = by_gradient()) const {
     return train(student_, &teacher_, {{teacher_}, data_}, student, options);
   }
-  [[nodiscard]] TrainOptions kept(TrainOptions options, bool resume = false) const {
+  [[nodiscard]] LearnOptions kept(LearnOptions options, bool resume = false) const {
     options.checkpoint = {path("run.ckpt"), 10, resume};
     return options;
   }
@@ -46,7 +46,7 @@ class Runs : public WithFolder {
   const ir::Graph student_ = test::student_network(teacher_, data_);
 };
 
-void expect_same_run(const TrainResult& found, const TrainResult& wanted) {
+void expect_same_run(const TrainedGraph& found, const TrainedGraph& wanted) {
   EXPECT_EQ(content_hash(found.graph), content_hash(wanted.graph));
   ASSERT_EQ(found.epochs.size(), wanted.epochs.size());
   for (std::size_t e = 0; e < wanted.epochs.size(); ++e) {
@@ -60,17 +60,17 @@ void expect_same_run(const TrainResult& found, const TrainResult& wanted) {
 TEST_F(Runs, GoOnAsIfTheyHadNotBeenStopped) {
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam}) {
     for (const StudentOptions& student : {by_gradient(), StudentOptions()}) {
-      TrainOptions options = few_epochs();
+      LearnOptions options = few_epochs();
       options.epochs = 3;
       options.optimizer.kind = kind;
       options.validation_split = 0.2;
-      const TrainResult whole = run(options, student);
+      const TrainedGraph whole = run(options, student);
       for (const std::size_t stop : {0U, 1U, 5U, 6U, 7U, 17U}) {
-        TrainOptions first = kept(options);
+        LearnOptions first = kept(options);
         first.stop_requested = stop_in_step(stop);
         EXPECT_TRUE(run(first, student).interrupted);
         EXPECT_EQ(checkpoint_from(bytes()).steps, stop);
-        const TrainResult rest = run(kept(options, true), student);
+        const TrainedGraph rest = run(kept(options, true), student);
         EXPECT_FALSE(rest.interrupted);
         expect_same_run(rest, whole);
         // Resuming a finished run gives the same result.
@@ -82,32 +82,32 @@ TEST_F(Runs, GoOnAsIfTheyHadNotBeenStopped) {
 }
 
 TEST_F(Runs, GoOnOnOtherDevicesAndRanks) {
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.epochs = 2;
   options.parts = 4;
   options.validation_split = 0.1;
-  const TrainResult whole = run(options);
-  TrainOptions first = kept(options);
+  const TrainedGraph whole = run(options);
+  LearnOptions first = kept(options);
   first.stop_requested = stop_in_step(9);
   first.devices = spmd::Devices::emulate(3);
   EXPECT_TRUE(run(first).interrupted);
-  const auto on_ranks = [&](const TrainOptions& how) {
+  const auto on_ranks = [&](const LearnOptions& how) {
     return spmd::LocalRanks(2).run([&](const auto& ranks) {
-      TrainOptions mine = how;
+      LearnOptions mine = how;
       mine.devices = spmd::Devices::over(ranks, 1);
       if (ranks->rank() == 0) mine.stop_requested = nullptr;  // another one is asked to stop
       return run(mine);
     });
   };
-  TrainOptions second = kept(options, true);
+  LearnOptions second = kept(options, true);
   second.stop_requested = stop_in_step(2);
-  for (const TrainResult& each : on_ranks(second)) EXPECT_TRUE(each.interrupted);
+  for (const TrainedGraph& each : on_ranks(second)) EXPECT_TRUE(each.interrupted);
   EXPECT_EQ(checkpoint_from(bytes()).steps, 11U);
-  for (const TrainResult& each : on_ranks(kept(options, true))) expect_same_run(each, whole);
+  for (const TrainedGraph& each : on_ranks(kept(options, true))) expect_same_run(each, whole);
 }
 
 TEST_F(Runs, AreKeptEverySoOften) {
-  TrainOptions options = kept(few_epochs());
+  LearnOptions options = kept(few_epochs());
   options.epochs = 1;
   std::vector<std::size_t> saved;
   options.record = [&](const auto& /*epochs*/) { saved.push_back(checkpoint_from(bytes()).steps); };
@@ -121,33 +121,33 @@ TEST_F(Runs, AreKeptEverySoOften) {
 }
 
 TEST_F(Runs, LeaveNothingWithoutACheckpoint) {
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.stop_requested = stop_in_step(3);
   EXPECT_TRUE(run(options).interrupted);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 TEST_F(Runs, DoNotResumeWithoutACheckpoint) {
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.checkpoint.resume = true;
   expect_error(ErrorKind::kUsage, "resume: expected the path of a checkpoint, found none",
                [&] { (void)run(options); });
 }
 
 TEST_F(Runs, AreRefusedAnothersCheckpoint) {
-  TrainOptions options = kept(few_epochs());
+  LearnOptions options = kept(few_epochs());
   options.epochs = 1;
   (void)run(options);
   const std::vector<std::byte> before = bytes();
   expect_error(ErrorKind::kUsage, "run.ckpt: expected no checkpoint there yet, found one",
                [&] { (void)run(options); });
   options.checkpoint.resume = true;
-  const auto expect_refusal = [&](const std::string& text, const TrainOptions& how,
+  const auto expect_refusal = [&](const std::string& text, const LearnOptions& how,
                                   const StudentOptions& student = by_gradient()) {
     expect_error(ErrorKind::kUsage, "run.ckpt: belongs to another run: " + text,
                  [&] { (void)run(how, student); });
   };
-  TrainOptions other = options;
+  LearnOptions other = options;
   other.optimizer.rate = 0.25;
   expect_refusal("rate was 0.005, is 0.25", other);
   other = options;
@@ -168,7 +168,7 @@ TEST_F(Runs, AreRefusedAnothersCheckpoint) {
 }
 
 TEST_F(Runs, AreRefusedABrokenCheckpoint) {
-  TrainOptions options = kept(few_epochs());
+  LearnOptions options = kept(few_epochs());
   options.epochs = 1;
   options.stop_requested = stop_in_step(2);
   (void)run(options);
@@ -190,7 +190,7 @@ TEST_F(Runs, AreRefusedABrokenCheckpoint) {
 }
 
 TEST_F(Runs, KeepTheLastGoodCheckpointWhenNumbersAreNoneAnyMore) {
-  TrainOptions options = kept(few_epochs());
+  LearnOptions options = kept(few_epochs());
   options.checkpoint.minutes = 0;
   options.optimizer.rate = 3e37;
   const auto text = "NaN or infinite in step 2 of epoch 1; a smaller learning rate may help; " +
@@ -205,13 +205,13 @@ TEST_F(Runs, KeepTheLastGoodCheckpointWhenNumbersAreNoneAnyMore) {
 }
 
 TEST_F(Runs, EndWhenWhatIsHeldOutGetsNoBetterAndGiveTheBest) {
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.epochs = 60;
   options.validation_split = 0.25;
   options.patience = 3;
   options.optimizer.schedule.kind = ScheduleKind::kConstant;
   options.optimizer.rate = 0.05;
-  const TrainResult result = run(options);
+  const TrainedGraph result = run(options);
   ASSERT_TRUE(result.best.has_value());
   ASSERT_LT(result.epochs.size(), 60U);
   EXPECT_EQ(result.epochs.size(), *result.best + 1 + 3);
@@ -219,12 +219,12 @@ TEST_F(Runs, EndWhenWhatIsHeldOutGetsNoBetterAndGiveTheBest) {
     EXPECT_LE(*epoch.validation_accuracy, *result.epochs[*result.best].validation_accuracy);
   }
   // The result is the student after that epoch.
-  TrainOptions until_best = options;
+  LearnOptions until_best = options;
   until_best.patience = 0;
   until_best.epochs = *result.best + 1;
   EXPECT_EQ(content_hash(run(until_best).graph), content_hash(result.graph));
   // A run stopped after its best epoch keeps that epoch's student.
-  TrainOptions first = kept(options);
+  LearnOptions first = kept(options);
   const std::size_t steps_per_epoch = test::kSamples * 3 / 4 / 64;
   first.stop_requested = stop_in_step((*result.best + 2) * steps_per_epoch + 1);
   EXPECT_TRUE(run(first).interrupted);
@@ -232,7 +232,7 @@ TEST_F(Runs, EndWhenWhatIsHeldOutGetsNoBetterAndGiveTheBest) {
 }
 
 TEST_F(Runs, AreNotTrainedOnWhatIsHeldOut) {
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.validation_split = 0.5;
   options.epochs = 1;
   options.batch = test::kSamples / 2;
@@ -248,11 +248,11 @@ TEST_F(Runs, AreNotTrainedOnWhatIsHeldOut) {
 
 TEST_F(Runs, HoldOutTheSameShareWithoutLabels) {
   const data::Dataset unlabelled = compress::random_dataset(test::kSamples, 10, 2);
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.validation_split = 0.3;
   options.epochs = 2;
-  const TrainResult with = run(options);
-  const TrainResult without =
+  const TrainedGraph with = run(options);
+  const TrainedGraph without =
       train(student_, &teacher_, {{teacher_}, unlabelled}, by_gradient(), options);
   for (std::size_t e = 0; e < 2; ++e) {  // labels equal the teacher's answers
     EXPECT_EQ(with.epochs[e].validation_accuracy, without.epochs[e].validation_accuracy);
@@ -261,7 +261,7 @@ TEST_F(Runs, HoldOutTheSameShareWithoutLabels) {
 }
 
 TEST_F(Runs, TellHowTheyGo) {
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.epochs = 2;
   options.validation_split = 0.1;
   std::vector<std::string> said;
@@ -284,7 +284,7 @@ TEST_F(Runs, RefuseLabelsThatAreNoClass) {
   std::vector<std::int64_t> labels(test::kSamples, 1);
   labels[7] = 4;
   const data::Dataset data = compress::random_dataset(test::kSamples, 10, 2, labels);
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.loss.label_weight = 1;
   expect_error(ErrorKind::kFormat, "label of sample 7: expected 0 to 3, found 4", [&] {
     (void)train(teacher_, nullptr, {{}, data}, {}, options);

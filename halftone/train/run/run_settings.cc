@@ -53,7 +53,7 @@ std::string to_text(double number) {
 
 RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                          const TrainingData& data, const StudentOptions& student_options,
-                         const TrainOptions& options) {
+                         const LearnOptions& options) {
   RunSettings settings{{"student", content_hash(student)},
                        {"original", original == nullptr ? "none" : content_hash(*original)},
                        {"number of teachers", std::to_string(data.teachers.size())},

@@ -11,12 +11,12 @@
 
 namespace halftone::train {
 
-/// Content hashes of networks and data, and the values of options. TrainOptions::devices, paths and
+/// Content hashes of networks and data, and the values of options. LearnOptions::devices, paths and
 /// callbacks are not included.
 /// @param original  may be null
 RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                          const TrainingData& data, const StudentOptions& student_options,
-                         const TrainOptions& options);
+                         const LearnOptions& options);
 
 /// The shortest decimal text that identifies the number.
 std::string to_text(double number);

@@ -37,9 +37,9 @@ std::vector<EpochResult> joined(std::vector<EpochResult> first,
 }
 
 /// The options of one stage of a run.
-TrainOptions options_of(const TrainOptions& options, std::size_t epochs, const std::string& suffix,
+LearnOptions options_of(const LearnOptions& options, std::size_t epochs, const std::string& suffix,
                         const std::vector<EpochResult>& before) {
-  TrainOptions result = options;
+  LearnOptions result = options;
   result.epochs = epochs;
   CheckpointOptions& checkpoint = result.checkpoint;
   if (!checkpoint.path.empty()) checkpoint.path += suffix;
@@ -92,27 +92,28 @@ compress::Recipe with_bits_of(const Stage& stage, compress::Recipe recipe) {
   return recipe;
 }
 
-TrainResult train_in_stages(ir::Graph network, const StagedStudent& student,
-                            const TrainingData& data, const StudentOptions& student_options,
-                            const TrainOptions& options) {
+TrainedGraph train_in_stages(ir::Graph network, const StagedStudent& student,
+                             const TrainingData& data, const StudentOptions& student_options,
+                             const LearnOptions& options) {
   const std::vector<Stage>& stages = student.stages;
   std::vector<EpochResult> before;
-  const auto train_stage = [&](const compress::Recipe& bits, const TrainOptions& how) {
+  const auto train_stage = [&](const compress::Recipe& bits, const LearnOptions& how) {
     const ir::Graph graph = student.make(network, bits);
-    TrainResult result = train(graph, &network, data, student_options, how);
+    TrainedGraph result = train(graph, &network, data, student_options, how);
     result.epochs = before = joined(before, result.epochs);
     return result;
   };
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const std::string suffix = ".stage" + std::to_string(i + 1);
-    TrainResult result = train_stage(with_bits_of(stages[i], student.recipe),
-                                     options_of(options, stages[i].epochs, suffix, before));
+    TrainedGraph result = train_stage(with_bits_of(stages[i], student.recipe),
+                                      options_of(options, stages[i].epochs, suffix, before));
     if (result.interrupted) return result;
     network = std::move(result.original);
   }
   if (stages.empty()) return train_stage(student.recipe, options);
   const std::size_t num_before = before.size();
-  TrainResult result = train_stage(student.recipe, options_of(options, options.epochs, "", before));
+  TrainedGraph result =
+      train_stage(student.recipe, options_of(options, options.epochs, "", before));
   if (result.best) *result.best += num_before;
   return result;
 }

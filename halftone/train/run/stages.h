@@ -33,8 +33,8 @@ struct StagedStudent {
 /// Source: Zhuang et al., Towards effective low-bitwidth convolutional neural networks, CVPR 2018
 /// (arXiv:1711.00205), section 3.3. Differs: bits of weights and activations decrease together.
 /// @throws Error as train()
-TrainResult train_in_stages(ir::Graph network, const StagedStudent& student,
-                            const TrainingData& data, const StudentOptions& student_options,
-                            const TrainOptions& options);
+TrainedGraph train_in_stages(ir::Graph network, const StagedStudent& student,
+                             const TrainingData& data, const StudentOptions& student_options,
+                             const LearnOptions& options);
 
 }  // namespace halftone::train

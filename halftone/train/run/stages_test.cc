@@ -50,7 +50,7 @@ class StagedRun : public WithFolder {
     recipe_.defaults.activation_bits = 2;
   }
 
-  TrainResult run(const TrainOptions& options) {
+  TrainedGraph run(const LearnOptions& options) {
     return train_in_stages(teacher_, {{{3, 2}}, recipe_, make_}, {{teacher_}, data_}, {}, options);
   }
 
@@ -60,19 +60,19 @@ class StagedRun : public WithFolder {
     return compress::quantize(network, data_, recipe, {}).graph;
   };
   compress::Recipe recipe_;
-  TrainOptions options_;
+  LearnOptions options_;
 };
 
 TEST_F(StagedRun, GoesFromMoreBitsToFewer) {
   std::vector<std::size_t> recorded;
   options_.record = [&](const auto& epochs) { recorded.push_back(epochs.size()); };
-  const TrainResult staged = run(options_);
+  const TrainedGraph staged = run(options_);
   EXPECT_EQ(staged.epochs.size(), 4U);
   EXPECT_EQ(recorded.back(), 4U);
   // Three bits are closer to the teacher than one bit.
   EXPECT_LT(staged.epochs[1].loss, staged.epochs[2].loss);
   // The second stage starts from the weights that the first one has learned.
-  const TrainResult alone =
+  const TrainedGraph alone =
       train_in_stages(teacher_, {{}, recipe_, make_}, {{teacher_}, data_}, {}, options_);
   EXPECT_EQ(alone.epochs.size(), 2U);
   EXPECT_NE(alone.epochs[0].loss, staged.epochs[2].loss);
@@ -88,7 +88,7 @@ TEST_F(StagedRun, GoesOnFromTheStageItWasStoppedIn) {
     EXPECT_TRUE(run(options_).interrupted);
     options_.stop_requested = nullptr;
     options_.checkpoint.resume = true;
-    const TrainResult rest = run(options_);
+    const TrainedGraph rest = run(options_);
     EXPECT_FALSE(rest.interrupted);
     test::expect_same(rest.graph, whole);
   }

@@ -33,7 +33,7 @@ constexpr const char* kOptimizer = "optimizer/";
 constexpr const char* kBest = "best/";
 
 /// Checked options, with devices.
-TrainOptions checked(TrainOptions options, const data::Dataset& data, std::size_t num_teachers) {
+LearnOptions checked(LearnOptions options, const data::Dataset& data, std::size_t num_teachers) {
   check_training(options, data, num_teachers);
   if (options.devices.empty()) options.devices = spmd::Devices::for_threads();
   return options;
@@ -43,7 +43,7 @@ TrainOptions checked(TrainOptions options, const data::Dataset& data, std::size_
 class Training {
  public:
   Training(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
-           const StudentOptions& student_options, const TrainOptions& options)
+           const StudentOptions& student_options, const LearnOptions& options)
       : options_(checked(options, data.samples, data.teachers.size())),
         settings_([&student, original, &data, &student_options, &options] {
           return run_settings(student, original, data, student_options, options);
@@ -58,7 +58,7 @@ class Training {
     if (are_used && learner_.takes_labels()) check_labels(data.samples);
   }
 
-  TrainResult run() {
+  TrainedGraph run() {
     start();
     bool interrupted = false;
     while (!interrupted && !is_over()) interrupted = !run_epoch();
@@ -133,8 +133,8 @@ class Training {
     return best && options_.patience > 0 && epochs_.size() - 1 - *best >= options_.patience;
   }
 
-  [[nodiscard]] TrainResult result(bool interrupted) {
-    TrainResult result;
+  [[nodiscard]] TrainedGraph result(bool interrupted) {
+    TrainedGraph result;
     result.epochs = epochs_;
     result.interrupted = interrupted;
     result.best = best_epoch(epochs_);
@@ -216,7 +216,7 @@ class Training {
     return static_cast<std::size_t>(share * static_cast<double>(learner_.num_layers()));
   }
 
-  TrainOptions options_;
+  LearnOptions options_;
   /// Lanes run in parallel; libtorch must neither split sums nor start threads between them.
   ThreadLimit limit_{1};
   std::function<RunSettings()> settings_;
@@ -235,8 +235,8 @@ class Training {
 
 }  // namespace
 
-TrainResult train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
-                  const StudentOptions& student_options, const TrainOptions& options) {
+TrainedGraph train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
+                   const StudentOptions& student_options, const LearnOptions& options) {
   prepare_torch(options.devices.empty() ? static_cast<std::size_t>(num_threads())
                                         : options.devices.num_local());
   return with_torch_memory(

@@ -15,7 +15,7 @@
 
 namespace halftone::train {
 
-struct TrainResult {
+struct TrainedGraph {
   ir::Graph graph;  ///< with the original outputs of the student
   /// The original with the float weights behind the graph's codes; empty without an original.
   ir::Graph original{};
@@ -42,7 +42,7 @@ struct TrainResult {
 ///         kShape if teachers and student differ; kFormat if a label is not a class; kUnsupported
 ///         as Student and Teacher, and if loss, gradients or parameters are not finite; such
 ///         parameters are never written
-TrainResult train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
-                  const StudentOptions& student_options, const TrainOptions& options);
+TrainedGraph train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
+                   const StudentOptions& student_options, const LearnOptions& options);
 
 }  // namespace halftone::train

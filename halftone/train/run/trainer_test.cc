@@ -27,13 +27,13 @@ TEST(Train, GivesAccuracyBackWithoutLabels) {
   const ir::Graph teacher = teacher_network();
   const data::Dataset data = taught(teacher, 2);
   const ir::Graph student = student_network(teacher, data);
-  TrainOptions train_options = few_epochs();
+  LearnOptions train_options = few_epochs();
   train_options.epochs = 40;
   for (StudentOptions options : {by_gradient(), StudentOptions()}) {
     SCOPED_TRACE(options.weights.rule == LevelRule::kGradient ? "gradient" : "moving average");
     // In a network this small, the moments of a part of a batch are mostly noise.
     options.normalises = false;
-    const TrainResult result = train(student, &teacher, {{teacher}, data}, options, train_options);
+    const TrainedGraph result = train(student, &teacher, {{teacher}, data}, options, train_options);
     ASSERT_EQ(result.epochs.size(), 40U);
     EXPECT_LT(result.epochs.back().loss, result.epochs.front().loss);
     EXPECT_EQ(result.graph.outputs().size(), 1U);
@@ -44,12 +44,12 @@ TEST(Train, GivesAccuracyBackWithoutLabels) {
 TEST(Train, LearnsLabelsWithoutATeacher) {
   const data::Dataset data = taught(teacher_network(), 2);
   const ir::Graph fresh = compress::perceptron(10, 20, 4, 99);
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.loss.label_weight = 1;
   for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kSgd}) {
     options.optimizer.kind = kind;
     options.optimizer.rate = kind == OptimizerKind::kSgd ? 0.1 : 0.01;
-    const TrainResult result = train(fresh, nullptr, {{}, data}, {}, options);
+    const TrainedGraph result = train(fresh, nullptr, {{}, data}, {}, options);
     EXPECT_GT(accuracy(result.graph, data), 0.8);
     EXPECT_GT(result.epochs.back().agreement, 0.8);
   }
@@ -60,7 +60,7 @@ TEST(Train, GivesTheSameBitsForAnyDevicesAndRanks) {
   const data::Dataset data = taught(teacher, 2);
   const ir::Graph student = student_network(teacher, data);
   const auto train_on = [&](const spmd::Devices& devices) {
-    TrainOptions options = few_epochs();
+    LearnOptions options = few_epochs();
     options.epochs = 1;
     options.parts = 4;
     options.devices = devices;
@@ -82,7 +82,7 @@ TEST(Train, RoundsGradientsToTheSameBitsForAnyDevicesAndRanks) {
     StudentOptions few;
     few.precision.weights = few.precision.activations = numerics::parse_number_format("bf16");
     few.precision.gradients = numerics::parse_number_format("int4");
-    TrainOptions options = few_epochs();
+    LearnOptions options = few_epochs();
     options.epochs = 1;
     options.parts = 4;
     options.seed = seed;
@@ -102,7 +102,7 @@ TEST(Train, RoundsGradientsToTheSameBitsForAnyDevicesAndRanks) {
 TEST(Train, LearnsWithGradientsOfFewBits) {
   const data::Dataset data = taught(teacher_network(), 2);
   const ir::Graph fresh = compress::perceptron(10, 20, 4, 99);
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.loss.label_weight = 1;
   options.optimizer.rate = 0.01;
   options.loss_scale = 1024;
@@ -118,7 +118,7 @@ TEST(Train, LearnsWithGradientsOfFewBits) {
 TEST(Train, ScalesTheLossWithoutATrace) {
   const data::Dataset data = taught(teacher_network(), 2);
   const ir::Graph fresh = compress::perceptron(10, 20, 4, 99);
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.epochs = 1;
   options.loss.label_weight = 1;
   const auto trained = [&](double scale, const char* gradients) {
@@ -139,16 +139,16 @@ TEST(Train, FreezesLayersInTurn) {
   const ir::Graph teacher = teacher_network();
   const data::Dataset data = taught(teacher, 2);
   const auto trained = [&](double freeze_from) {
-    TrainOptions options = few_epochs();
+    LearnOptions options = few_epochs();
     options.epochs = 4;
     options.freeze_from = freeze_from;
     return train(student_network(teacher, data), &teacher, {{teacher}, data}, by_gradient(),
                  options);
   };
-  const TrainResult frozen = trained(0.25);
+  const TrainedGraph frozen = trained(0.25);
   EXPECT_LT(frozen.epochs.back().loss, frozen.epochs.front().loss);
   // Until then the runs are equal.
-  const TrainResult free = trained(1);
+  const TrainedGraph free = trained(1);
   EXPECT_EQ(frozen.epochs[0].loss, free.epochs[0].loss);
   EXPECT_NE(frozen.epochs[3].loss, free.epochs[3].loss);
 }
@@ -165,10 +165,10 @@ data::Dataset flat_images(std::size_t samples) {
 TEST(Train, MovesImagesThatANetworkTakesFlat) {
   const ir::Graph teacher = compress::perceptron(20, 8, 3, 1);
   const data::Dataset images = flat_images(128);
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   options.epochs = 1;
   // One step: the loss is that of an exact copy. Adam would turn rounding noise into whole steps.
-  TrainOptions one_step = options;
+  LearnOptions one_step = options;
   one_step.batch = 128;
   const double still =
       train(teacher, nullptr, {{teacher}, images}, {.normalises = false}, one_step).epochs[0].loss;
@@ -180,7 +180,7 @@ TEST(Train, MovesImagesThatANetworkTakesFlat) {
   EXPECT_NEAR(still, 0, bound);
   options.augment = {.flip = true, .padding = 2};
   const ir::Graph fresh = compress::perceptron(20, 8, 3, 99);
-  const auto loss_of = [&](const TrainOptions& how) {
+  const auto loss_of = [&](const LearnOptions& how) {
     return train(fresh, nullptr, {{teacher}, images}, {}, how).epochs[0].loss;
   };
   const double moved = loss_of(options);
@@ -193,13 +193,13 @@ TEST(Train, RefusesWhatCannotBeTrained) {
   const ir::Graph teacher = teacher_network();
   const data::Dataset unlabelled = compress::random_dataset(64, 10, 1);
   const auto expect_refusal = [&](ErrorKind kind, const std::string& text,
-                                  const TrainOptions& options,
+                                  const LearnOptions& options,
                                   const std::vector<ir::Graph>& taught_by) {
     expect_error(kind, text, [&] {
       train(teacher, nullptr, {taught_by, unlabelled}, {}, options);
     });
   };
-  TrainOptions options = few_epochs();
+  LearnOptions options = few_epochs();
   expect_refusal(ErrorKind::kUsage, "needs a teacher", options, {});
   options.loss.label_weight = 0.5;
   expect_refusal(ErrorKind::kUsage, "has no labels", options, {teacher});

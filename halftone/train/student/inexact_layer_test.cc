@@ -153,7 +153,7 @@ TEST(Train, ProgramsHardwareInEveryStepWithASeedOfItsOwn) {
     ++calls;
     return std::nullopt;
   };
-  TrainOptions how = test::few_epochs();
+  LearnOptions how = test::few_epochs();
   how.epochs = 2;
   const auto run = [&] {
     return train(task.student, &task.teacher, {{task.teacher}, task.data}, options, how).graph;
@@ -171,14 +171,14 @@ TEST(Train, SeesNoiseToTheSameBitsForAnyThreadsDevicesAndRanks) {
   const auto train_on = [&](const spmd::Devices& devices, const WeightHardware& hardware) {
     StudentOptions options;
     options.hardware = hardware;
-    TrainOptions how = test::few_epochs();
+    LearnOptions how = test::few_epochs();
     how.epochs = 1;
     how.parts = 4;
     how.validation_split = 0.25;
     how.devices = devices;
     return train(task.student, &task.teacher, {{task.teacher}, task.data}, options, how);
   };
-  const TrainResult one = train_on(spmd::Devices::emulate(1), noise());
+  const TrainedGraph one = train_on(spmd::Devices::emulate(1), noise());
   set_num_threads(3);
   expect_same(train_on(spmd::Devices::emulate(3), noise()).graph, one.graph);
   set_num_threads(0);
@@ -187,7 +187,7 @@ TEST(Train, SeesNoiseToTheSameBitsForAnyThreadsDevicesAndRanks) {
        })) {
     expect_same(found, one.graph);
   }
-  const TrainResult digital = train_on(spmd::Devices::emulate(1), {});
+  const TrainedGraph digital = train_on(spmd::Devices::emulate(1), {});
   EXPECT_NE(digital.epochs[0].loss, one.epochs[0].loss);
   EXPECT_NE(digital.epochs[0].validation_accuracy, one.epochs[0].validation_accuracy);
 }

@@ -107,8 +107,8 @@ data::Dataset images() {
   return data::dataset_from_npy("images", own_bytes(data::npy_bytes(array)), {}, {});
 }
 
-TrainOptions with_features() {
-  TrainOptions options;
+LearnOptions with_features() {
+  LearnOptions options;
   options.epochs = 100;
   options.batch = 32;
   options.optimizer.rate = 0.03;
@@ -119,10 +119,10 @@ TrainOptions with_features() {
 TEST(Features, OfACopyDifferByNothing) {
   const ir::Graph teacher = convolution(1);
   const data::Dataset data = images();
-  TrainOptions options = with_features();
+  LearnOptions options = with_features();
   options.epochs = 1;
   options.batch = 64;  // in one step, before any update
-  const TrainResult result = train(teacher, nullptr, {{teacher}, data}, {}, options);
+  const TrainedGraph result = train(teacher, nullptr, {{teacher}, data}, {}, options);
   EXPECT_NEAR(result.epochs[0].loss, 0, 1e-6);
   EXPECT_EQ(result.graph.outputs().size(), 1U);
 }
@@ -131,7 +131,7 @@ TEST(Features, ComeToBeAlike) {
   const ir::Graph teacher = convolution(1);
   const data::Dataset data = images();
   const auto distance = [&](const ir::Graph& graph) {
-    TrainOptions options = with_features();
+    LearnOptions options = with_features();
     options.epochs = 1;
     options.optimizer.rate = 1e-9;
     const double with = train(graph, nullptr, {{teacher}, data}, {}, options).epochs[0].loss;
@@ -144,7 +144,7 @@ TEST(Features, ComeToBeAlike) {
 }
 
 TEST(Features, NeedATeacher) {
-  TrainOptions options = with_features();
+  LearnOptions options = with_features();
   options.loss.label_weight = 1;
   const data::Dataset data = compress::random_dataset(64, 40, 1, std::vector<std::int64_t>(64, 2));
   expect_error(ErrorKind::kUsage, "features need a teacher",

@@ -26,18 +26,18 @@ class Cache : public WithFolder {
     student_ = compress::quantize(teachers_[0], data_, recipe, {}).graph;
   }
 
-  [[nodiscard]] TrainOptions options(const std::string& cache) const {
-    TrainOptions options;
+  [[nodiscard]] LearnOptions options(const std::string& cache) const {
+    LearnOptions options;
     options.epochs = 2;
     options.batch = 36;
     if (!cache.empty()) options.teacher_cache = path(cache);
     return options;
   }
   /// Also writes the cache file.
-  TrainResult trained(const TrainOptions& options) const {
+  TrainedGraph trained(const LearnOptions& options) const {
     return train(student_, &teachers_[0], {teachers_, data_}, {}, options);
   }
-  void expect_refusal(ErrorKind kind, const std::string& text, const TrainOptions& options) const {
+  void expect_refusal(ErrorKind kind, const std::string& text, const LearnOptions& options) const {
     expect_error(kind, text, [&] { trained(options); });
   }
   /// Expects an error for a modified file.
@@ -53,7 +53,7 @@ class Cache : public WithFolder {
   ir::Graph student_;
 };
 
-void expect_same(const TrainResult& a, const TrainResult& b) {
+void expect_same(const TrainedGraph& a, const TrainedGraph& b) {
   Random random(8);
   const auto inputs = ir::test::list(ir::test::random_tensor({50, 10}, random));
   EXPECT_TRUE(ir::test::same_bytes(ir::test::run_reference(a.graph, inputs),
@@ -63,7 +63,7 @@ void expect_same(const TrainResult& a, const TrainResult& b) {
 }
 
 TEST_F(Cache, GivesTheBitsThatAskingGives) {
-  const TrainResult asked = trained(options(""));
+  const TrainedGraph asked = trained(options(""));
   expect_same(trained(options("made")), asked);
   const auto made = std::filesystem::last_write_time(path("made"));
   expect_same(trained(options("made")), asked);
@@ -73,17 +73,17 @@ TEST_F(Cache, GivesTheBitsThatAskingGives) {
 
 TEST_F(Cache, ServesOtherTemperaturesAndWeights) {
   trained(options("made"));
-  TrainOptions asked = options("");
-  TrainOptions read = options("made");
+  LearnOptions asked = options("");
+  LearnOptions read = options("made");
   asked.loss.temperature = read.loss.temperature = 1.5;
   asked.seed = read.seed = 5;
   expect_same(trained(read), trained(asked));
 }
 
 TEST_F(Cache, IsTheSameFileOnAnyDevicesAndRanks) {
-  TrainOptions options = this->options("one");
+  LearnOptions options = this->options("one");
   options.devices = spmd::Devices::emulate(1);
-  const TrainResult one = trained(options);
+  const TrainedGraph one = trained(options);
   const std::vector<std::byte> bytes = read_file(path("one"));
   options = this->options("three");
   options.devices = spmd::Devices::emulate(3);
@@ -91,8 +91,8 @@ TEST_F(Cache, IsTheSameFileOnAnyDevicesAndRanks) {
   EXPECT_EQ(read_file(path("three")), bytes);
   // Each rank has its own file; one exists already.
   write_file(path("rank0"), bytes);
-  for (const TrainResult& found : spmd::LocalRanks(2).run([&](const auto& ranks) {
-         TrainOptions mine = this->options("rank" + std::to_string(ranks->rank()));
+  for (const TrainedGraph& found : spmd::LocalRanks(2).run([&](const auto& ranks) {
+         LearnOptions mine = this->options("rank" + std::to_string(ranks->rank()));
          mine.devices = spmd::Devices::over(ranks, 1);
          return trained(mine);
        })) {
@@ -137,7 +137,7 @@ TEST_F(Cache, IsRefusedWhereItLacksNumbers) {
 
 TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
   trained(options("made"));
-  const TrainOptions options = this->options("made");
+  const LearnOptions options = this->options("made");
   const auto expect_foreign = [&](const std::string& text, const std::vector<ir::Graph>& teachers,
                                   const data::Dataset& data) {
     expect_error(ErrorKind::kFormat, text, [&] {
@@ -154,7 +154,7 @@ TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
 }
 
 TEST_F(Cache, IsRefusedWhereItCannotHelp) {
-  TrainOptions options = this->options("made");
+  LearnOptions options = this->options("made");
   options.features = {{"first", "first"}};
   expect_refusal(ErrorKind::kUsage, "does not store features", options);
   options = this->options("made");

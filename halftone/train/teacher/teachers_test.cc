@@ -33,8 +33,8 @@ data::Dataset samples_of(const std::vector<std::size_t>& extents,
   return data::dataset_from_npy("samples", own_bytes(data::npy_bytes(array)), y, {});
 }
 
-TrainOptions one_epoch() {
-  TrainOptions options;
+LearnOptions one_epoch() {
+  LearnOptions options;
   options.batch = kTaughtSamples;
   return options;
 }
@@ -75,7 +75,7 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
   for (std::size_t s = 0; s < kTaughtSamples; ++s)
     labels.push_back(static_cast<std::int64_t>(s % 4));
   const data::Dataset data = samples_of({10}, labels);
-  TrainOptions options = one_epoch();
+  LearnOptions options = one_epoch();
   options.loss = {.label_weight = 0.3, .temperature = 2};
   const EpochResult found =
       train(student, nullptr, {teachers, data}, {.normalises = false}, options).epochs[0];
@@ -126,7 +126,7 @@ TEST(Teachers, SeeTheSameMovedImagesInShapesOfTheirOwn) {
   const ir::Graph grey = layer_on({kBatch, 5, 6, 1});
   const ir::Graph first = layer_on({kBatch, 3, 5, 6}, {0, 2, 3, 1});
   const ir::Graph last = layer_on({kBatch, 5, 6, 3});
-  TrainOptions options = one_epoch();
+  LearnOptions options = one_epoch();
   options.augment = {.flip = true, .padding = 1};
   options.epochs = 2;  // each with another augmentation
   options.optimizer.rate = 1e-12;
@@ -134,7 +134,7 @@ TEST(Teachers, SeeTheSameMovedImagesInShapesOfTheirOwn) {
                         Case{{5, 6}, grey, layer_on({kBatch, 5, 6})}, Case{{3, 5, 6}, first, last},
                         Case{{5, 6, 3}, first, last}, Case{{3, 5, 6}, last, first}}) {
     const data::Dataset data = samples_of(c.data);
-    const TrainResult result =
+    const TrainedGraph result =
         train(c.student, nullptr, {{c.student, c.teacher}, data}, {.normalises = false}, options);
     ASSERT_EQ(result.epochs.size(), 2U);
     for (const EpochResult& epoch : result.epochs) {

@@ -14,10 +14,20 @@ namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
   /// Bytes that cross the boundary below a memory, and the time they take.
   struct LevelTraffic {
-    std::size_t memory = 0;  ///< index in HardwareCosts::memories
+    std::size_t memory = 0;  ///< index in HardwareEstimate::memories
     double bytes_read = 0;
     double bytes_written = 0;
     double seconds = 0;
+  };
+
+  /// `count` matrix products y[rows, cols] = x[rows, inner] w[inner, cols].
+  struct ProductShape {
+    std::size_t count = 0;
+    std::size_t rows = 0;
+    std::size_t inner = 0;
+    std::size_t cols = 0;
+    std::string inputs{};   ///< the format of x: "float16", "int8"
+    std::string weights{};  ///< and of w
   };
 
   /// An operation of a network on described hardware.
@@ -32,10 +42,11 @@ HALFTONE_VERSIONED namespace v0 {
     double link_s = 0;
     double energy_j = 0;
     double products = 0;
-    double utilization = 0;               ///< products over those at the peak rate in `seconds`
-    double intensity = 0;                 ///< products per byte that crosses the outermost memory
-    std::size_t tiles = 1;                ///< pieces that are loaded from the outermost memory
-    std::vector<LevelTraffic> traffic{};  ///< by memory
+    double utilization = 0;                ///< products over those at the peak rate in `seconds`
+    double intensity = 0;                  ///< products per byte that crosses the outermost memory
+    std::size_t tiles = 1;                 ///< pieces that are loaded from the outermost memory
+    std::vector<LevelTraffic> traffic{};   ///< by memory
+    std::optional<ProductShape> matrix{};  ///< nothing: an operation without products
   };
 
   /// A bar of a timeline.
@@ -56,11 +67,14 @@ HALFTONE_VERSIONED namespace v0 {
     [[nodiscard]] double total() const { return weights + activations + states + training; }
   };
 
-  /// A network on described hardware.
-  struct HardwareCosts {
+  /// What estimate() returns: a network on described hardware.
+  struct HardwareEstimate {
     std::string workload;
     std::string accelerator;
     std::string comparison;  ///< the error measured against real hardware; empty: not measured
+    std::string method{};    ///< this and the next two: as in EstimateOptions
+    std::size_t devices = 1;
+    std::string split{};
     std::vector<std::string> memories{};  ///< of the hardware, outermost first
     std::size_t batch = 1;
     double seconds = 0;     ///< of all operations, one after another
@@ -73,11 +87,7 @@ HALFTONE_VERSIONED namespace v0 {
     [[nodiscard]] double watts() const { return seconds > 0 ? energy_j / seconds : 0; }
     Footprint footprint{};
     std::vector<TimelineBar> timeline{};
-  };
-
-  /// What estimate() returns.
-  struct HardwareEstimate : HardwareCosts {
-    std::vector<OperationEstimate> operations;  ///< in order of execution
+    std::vector<OperationEstimate> operations{};  ///< in order of execution
   };
 
   /// For language_estimate(). Numbers of 16 bits and more are floats.
@@ -109,10 +119,14 @@ HALFTONE_VERSIONED namespace v0 {
     double parameters = 0;           ///< matrices and the embedding table, without norms and biases
     double active_parameters = 0;    ///< those that a token is multiplied with
     std::string weights;             ///< "int4"; "4.85 bits in the file"
+    std::string activations{};       ///< likewise
+    std::string cache{};             ///< of keys and values, likewise
+    std::size_t prompt_tokens = 0;   ///< of each sequence
+    std::size_t context_tokens = 0;  ///< in the cache when a token is generated
     std::size_t devices_needed = 1;  ///< whose memory holds weights, cache and activations
-    HardwareEstimate prompt;
-    HardwareEstimate token;
-    std::vector<BatchPoint> batches;  ///< powers of two, as far as the memory goes
+    HardwareEstimate prompt{};
+    HardwareEstimate token{};
+    std::vector<BatchPoint> batches{};  ///< powers of two, as far as the memory goes
   };
 
   /// Bits of a layer.
@@ -139,6 +153,16 @@ HALFTONE_VERSIONED namespace v0 {
     double area_mm2 = 0;
     double noise = 0;  ///< predicted: the sum over layers
     double drop = 0;   ///< of accuracy, predicted from the noise
+  };
+
+  /// A design that was quantized, and what it really loses.
+  struct VerifiedDesign {
+    HardwareDesign design{};
+    double measured_noise = 0;
+    double measured_drop = 0;        ///< of accuracy
+    double drop_standard_error = 0;  ///< the budget limits the drop with it
+    /// What has to be within the budget.
+    [[nodiscard]] double drop_bound() const { return measured_drop + drop_standard_error; }
   };
 
   /// A layer on memristive crossbars, or why it is not on them.

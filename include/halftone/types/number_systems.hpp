@@ -17,6 +17,13 @@ HALFTONE_VERSIONED namespace v0 {
     int max_bits = 0;
     std::string formula;  ///< of a level
     std::string source;
+    std::string blocks{};  ///< which weights share a scale unless the recipe says: "groups of 32"
+    std::string scales{};  ///< how these are stored: "e8m0", "float32 with offset"
+    /// How layers are computed with codes of the most bits up to 8: "bits or 8-bit integers",
+    /// "8-bit integers", "float32".
+    std::string computed{};
+    /// What numbers beyond the largest become: "saturate", the largest; "nan", infinity or NaN.
+    std::string overflow{};
   };
 
   /// How an array becomes codes.
