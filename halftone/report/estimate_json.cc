@@ -61,29 +61,29 @@ ResultFields estimate_fields(const v0::HardwareEstimate& estimate) {
   const auto fields_of = [&](const v0::OperationEstimate& each) {
     return operation_fields(each, estimate.memories);
   };
-  return {
-      {"kind", "estimate"},
-      {"workload", estimate.workload},
-      {"accelerator", estimate.accelerator},
-      {"comparison", or_null(estimate.comparison),
-       "The error measured against real hardware; null: not measured"},
-      {"model", estimate.method, "How closely hardware is modelled"},
-      {"batch", estimate.batch, "Samples of the run"},
-      {"devices", estimate.devices},
-      {"split", estimate.split},
-      {"seconds", estimate.seconds, "Of all operations, one after another"},
-      {"interval_seconds", estimate.interval_s,
-       "Between batches: `seconds`, or the slowest stage of a pipeline"},
-      {"host_seconds", estimate.host_s,
-       "To bring the first inputs and fetch the last outputs, beside `seconds`"},
-      {"energy_joules", estimate.energy_j},
-      {"idle_joules", estimate.idle_j, "Of the power that flows all the time"},
-      {"active_joules", estimate.active_j, "Of leakage and clocks while chips work"},
-      {"watts", estimate.watts(), "The mean power"},
-      {"energy_is_guess", true},
-      {"memory_bytes", footprint_json(estimate.footprint),
-       "Kept in the outermost memory of each chip: \"total\", \"weights\", \"activations\", ..."},
-      {"layers", rows_json(estimate.operations, fields_of), "In order of execution"}};
+  return {{"kind", "estimate"},
+          {"workload", estimate.workload},
+          {"accelerator", estimate.accelerator},
+          {"comparison", or_null(estimate.comparison),
+           "The error measured against real hardware; null: not measured"},
+          {"model", estimate.method, "How closely hardware is modelled"},
+          {"batch", estimate.batch, "Samples of the run"},
+          {"devices", estimate.devices},
+          {"split", estimate.split},
+          {"seconds", estimate.seconds, "Of all operations, one after another"},
+          {"interval_seconds", estimate.interval_s,
+           "Between batches: `seconds`, or the slowest stage of a pipeline"},
+          {"host_seconds", estimate.host_s,
+           "To bring the first inputs and fetch the last outputs, beside `seconds`"},
+          {"energy_joules", estimate.energy_j},
+          {"idle_joules", estimate.idle_j, "Of the power that flows all the time"},
+          {"active_joules", estimate.active_j, "Of leakage and clocks while chips work"},
+          {"watts", estimate.watts(), "The mean power"},
+          {"energy_is_guess", true},
+          {"memory_bytes", footprint_json(estimate.footprint),
+           "Kept in the outermost memory of each chip: \"total\", and of it \"weights\", "
+           "\"activations\", \"states\" and \"training\""},
+          {"layers", rows_json(estimate.operations, fields_of), "In order of execution"}};
 }
 
 ResultFields batch_fields(const v0::BatchPoint& each) {

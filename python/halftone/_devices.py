@@ -7,16 +7,18 @@ import json
 from typing import Any, NamedTuple
 
 from . import _halftone as native
+from ._results import row, row_of
 
 
+@row
 class Device(NamedTuple):
     """A processor or a graphics card; or an interface to cards, where there is no card."""
 
-    id: str  #: "cpu", "opencl:0", "cuda:1"; of an interface without cards "cuda"
+    id: str
     name: str | None
     driver: str | None
     memory_bytes: int | None
-    problem: str | None  #: why it cannot be used, and what to install
+    problem: str | None
 
 
 def devices() -> list[Device]:
@@ -27,4 +29,4 @@ def devices() -> list[Device]:
     'cpu'
     """
     rows: list[dict[str, Any]] = json.loads(native.list_devices()[1])["devices"]
-    return [Device(**{key: row[key] for key in Device._fields}) for row in rows]
+    return [Device(**row_of(Device, each)) for each in rows]

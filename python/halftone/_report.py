@@ -19,7 +19,7 @@ from ._jobs import check_threads, input_names
 from ._language_quantize import paths_of
 from ._model import FloatOrder, as_model, execution
 from ._progress import Progress, ProgressCallback
-from ._reports import Result
+from ._results import Result, key
 from ._sources import Source
 
 #: A result, or the path of a file with what the program has printed with --json.
@@ -28,6 +28,8 @@ Printed: TypeAlias = Result | Path
 
 class Report(Result):
     """The page of a network; notebooks show it. str() is a line about it."""
+
+    missing: tuple[str, ...] = key("missing", "What could not be shown, and why.")
 
     def __init__(self, page: native.ReportPage):
         super().__init__((page.html, page.json))
@@ -42,11 +44,6 @@ class Report(Result):
     def node_data(self) -> dict[str, str]:
         """Files for Google's Model Explorer by measure: "bits", "bytes", "sqnr", "us", ..."""
         return dict(self._page.node_data)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What could not be shown, and why."""
-        return tuple(self._facts["missing"])
 
     def save(self, path: Path) -> None:
         """Writes the page, completely or not at all."""

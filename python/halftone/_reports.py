@@ -3,93 +3,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple
 
 from . import _html
+from ._results import Result, key, row
 
 
-class Result:
-    """A result of the program, read from its JSON."""
-
-    def __init__(self, texts: tuple[str, str] | Callable[[], tuple[str, str]]):
-        self._source = texts
-
-    @cached_property
-    def _texts(self) -> tuple[str, str]:
-        return self._source() if callable(self._source) else self._source
-
-    @cached_property
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = json.loads(self._texts[1])
-        return facts
-
-    def __str__(self) -> str:
-        return self._texts[0]
-
-    def to_json(self) -> str:
-        """The text that the program prints with --json."""
-        return self._texts[1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as a dictionary of its own."""
-        facts: dict[str, Any] = json.loads(self._texts[1])
-        return facts
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: the texts."""
-        return {**self.__dict__, "_source": self._texts}
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
-
-
+@row
 class Layer(NamedTuple):
     """A layer with weights."""
 
     name: str
     operator: str
-    weight_bits: float  #: 3.5: a code of 7 bits for two weights
+    weight_bits: float
     activation_bits: int
-    weights: str  #: type of the weights: "basis(2 bits, channel, offset)[700, 784]"
+    weights: str
     weight_bytes: int
-    arithmetic: str | None  #: "bits", "integers", "float"; None where there is no choice
+    arithmetic: str | None
 
 
 class Inspection(Result):
     """What a network is made of."""
 
-    @property
-    def format(self) -> str:
-        return str(self._facts["format"])
-
-    @property
-    def bytes(self) -> int:
-        """Of the file and its external data."""
-        return int(self._facts["bytes"])
-
-    @property
-    def parameters(self) -> int:
-        return int(self._facts["parameters"])
-
-    @property
-    def operators(self) -> dict[str, int]:
-        """How often each operator occurs."""
-        return dict(self._facts["operators"])
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        names = Layer._fields
-        return tuple(Layer(**{n: layer[n] for n in names}) for layer in self._facts["layers"])
-
-    @property
-    def work(self) -> list[dict[str, Any]]:
-        """Products, operations and bytes of every node, if they were asked for."""
-        nodes: list[dict[str, Any]] = self.to_dict().get("work", [])
-        return nodes
+    format: str
+    bytes: int
+    parameters: int
+    operators: dict[str, int]
+    layers: tuple[Layer, ...]
+    work: list[dict[str, Any]]
 
     def __repr__(self) -> str:
         return f"<halftone.Inspection: {self.format}, {self.parameters} parameters>"
@@ -123,15 +65,16 @@ def layer_table(layers: tuple[Layer, ...]) -> str:
     )
 
 
+@row
 class LayerReport(NamedTuple):
     """A layer after the fit."""
 
     name: str
     operator: str
-    weight_bits: float  #: 3.5: a code of 7 bits for two weights
+    weight_bits: float
     activation_bits: int
-    sqnr_db: float | None  #: of the output, on the samples
-    weight_sqnr_db: float | None  #: None: the weights stay float
+    sqnr_db: float | None
+    weight_sqnr_db: float | None
     float_bytes: int
     encoded_bytes: int
 
@@ -148,22 +91,12 @@ class MetricDrop(NamedTuple):
         return self.before - self.after
 
 
-class NetworkFileReport(Result):
+class NetworkFileReport(Result, keys="QuantizeReport"):
     """A network that was made from another one."""
 
-    @property
-    def input_bytes(self) -> int:
-        """Of the file or the bytes of the network before; 0 if it came from neither."""
-        return int(self._facts["input_bytes"])
-
-    @property
-    def output_bytes(self) -> int:
-        """Of the file written; without one, of the network as a .circle file."""
-        return int(self._facts["output_bytes"])
-
-    @property
-    def seconds(self) -> float:
-        return float(self._facts["seconds"])
+    input_bytes: int
+    output_bytes: int
+    seconds: float
 
 
 class QuantizeReport(NetworkFileReport):
@@ -182,15 +115,8 @@ class QuantizeReport(NetworkFileReport):
         """What a metric of the program's own has lost; None without one."""
         return self._metric
 
-    @property
-    def layers(self) -> tuple[LayerReport, ...]:
-        names = LayerReport._fields
-        return tuple(LayerReport(**{n: row[n] for n in names}) for row in self._facts["layers"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line each, such as samples that were left out."""
-        return tuple(self._facts["warnings"])
+    layers: tuple[LayerReport, ...]
+    warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"<halftone.QuantizeReport: {len(self.layers)} layers, {self.seconds:.1f} s>"
@@ -213,39 +139,23 @@ class QuantizeReport(NetworkFileReport):
         return _html.table(head, rows) + _html.paragraph(sizes)
 
 
+@row
 class Comparison(NamedTuple):
     """A reference network on the same samples."""
 
-    value: float | None  #: its accuracy, if there are labels
-    agreement: float  #: share of samples with the same answer
-    sqnr_db: float | None  #: of the output; None: equal
-    kl: float | None  #: divergence of the probabilities, nats per sample; None: no classifier
+    value: float | None
+    agreement: float
+    sqnr_db: float | None
+    kl: float | None
 
 
 class Evaluation(Result):
     """How well a network answers."""
 
-    @property
-    def metric(self) -> str:
-        """"accuracy" with labels, else "agreement"."""
-        return str(self._facts["metric"])
-
-    @property
-    def value(self) -> float:
-        return float(self._facts["value"])
-
-    @property
-    def samples(self) -> int:
-        return int(self._facts["samples"])
-
-    @property
-    def reference(self) -> Comparison | None:
-        facts = self._facts.get("reference")
-        if facts is None:
-            return None
-        return Comparison(
-            facts.get("value"), facts["agreement"], facts["sqnr_db"], facts.get("kl")
-        )
+    metric: str
+    value: float
+    samples: int
+    reference: Comparison | None
 
     def __repr__(self) -> str:
         return f"<halftone.Evaluation: {self.metric} {self.value:.4f} of {self.samples} samples>"
@@ -292,67 +202,34 @@ class CExport(Result):
 class Measurement(Result):
     """Latencies in microseconds."""
 
-    @property
-    def batch(self) -> int:
-        return int(self._facts["batch"])
-
-    @property
-    def threads(self) -> int:
-        return int(self._facts["threads"])
-
-    @property
-    def median_us(self) -> float:
-        return float(self._facts["latency_us"]["median"])
-
-    @property
-    def p10_us(self) -> float:
-        return float(self._facts["latency_us"]["p10"])
-
-    @property
-    def p99_us(self) -> float:
-        return float(self._facts["latency_us"]["p99"])
-
-    @property
-    def predicted_us(self) -> float | None:
-        """Of a run on the hardware that was named; None: none was."""
-        found: float | None = self._facts["predicted_us"]
-        return found
-
-    @property
-    def layers(self) -> list[dict[str, Any]]:
-        """Kernel and time of every layer."""
-        layers: list[dict[str, Any]] = self.to_dict()["layers"]
-        return layers
+    batch: int
+    threads: int
+    median_us: float = key("latency_us.median")
+    p10_us: float = key("latency_us.p10")
+    p99_us: float = key("latency_us.p99")
+    predicted_us: float | None = key("predicted_us", "Of a run on the accelerator; None: none was named.")
+    layers: list[dict[str, Any]] = key("layers", "Kernel and time of every layer.")
 
     def __repr__(self) -> str:
         return f"<halftone.Measurement: batch {self.batch}, median {self.median_us:.1f} us>"
 
 
+@row
 class EpochResult(NamedTuple):
     """A finished epoch of training."""
 
-    loss: float  #: mean over the samples
-    agreement: float  #: share of samples that agree with the teachers, or else the labels
-    validation_accuracy: float | None  #: None without a validation split
-    learning_rate: float  #: of the last step
+    loss: float
+    agreement: float
+    validation_accuracy: float | None
+    learning_rate: float
     seconds: float
 
 
 class TrainReport(NetworkFileReport):
     """The course of a training."""
 
-    @property
-    def epochs(self) -> tuple[EpochResult, ...]:
-        return tuple(
-            EpochResult(*(epoch.get(name) for name in EpochResult._fields))
-            for epoch in self._facts["epochs"]
-        )
-
-    @property
-    def best_epoch(self) -> int | None:
-        """Whose network was returned, counted from 1; None without a validation split."""
-        found: int | None = self._facts.get("best_epoch")
-        return found
+    epochs: tuple[EpochResult, ...]
+    best_epoch: int | None
 
     def __repr__(self) -> str:
         loss = f", loss {self.epochs[-1].loss:.4g}" if self.epochs else ""
@@ -381,40 +258,13 @@ class Generation(Result):
         """Without the stop text; bytes of the model that are no UTF-8 became U+FFFD."""
         return str(self)
 
-    @property
-    def tokens(self) -> list[int]:
-        """With the end token."""
-        return list(self._facts["tokens"])
-
-    @property
-    def end(self) -> str:
-        """Why it ended: "count", "token", "text", "context" or "interrupted"."""
-        return str(self._facts["end"])
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Of the prompt, with those that the sequence had already."""
-        return int(self._facts["prompt_tokens"])
-
-    @property
-    def reused_tokens(self) -> int:
-        """Of the prompt, which the sequence had already."""
-        return int(self._facts["reused_tokens"])
-
-    @property
-    def forgotten_messages(self) -> int:
-        """Messages of a conversation that were left out to make room."""
-        return int(self._facts["forgotten_messages"])
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """After the first token; None if there were none."""
-        speed: float | None = self._facts["tokens_per_second"]
-        return speed
-
-    @property
-    def seconds(self) -> float:
-        return float(self._facts["seconds"])
+    tokens: list[int]
+    end: str
+    prompt_tokens: int
+    reused_tokens: int
+    forgotten_messages: int
+    tokens_per_second: float | None
+    seconds: float
 
     def __repr__(self) -> str:
         return f"<halftone.Generation: {len(self.tokens)} tokens, end: {self.end}>"
@@ -423,46 +273,27 @@ class Generation(Result):
 class TextEvaluation(Result):
     """How well a language model predicts a text."""
 
-    @property
-    def perplexity(self) -> float:
-        """e^(mean of -log p(token))."""
-        return float(self._facts["value"])
-
-    @property
-    def standard_error(self) -> float:
-        """Of the perplexity; takes tokens for independent."""
-        return float(self._facts["standard_error"])
-
-    @property
-    def tokens(self) -> int:
-        """That count."""
-        return int(self._facts["tokens"])
-
-    @property
-    def windows(self) -> int:
-        """Of the text, each of which was a sequence."""
-        return int(self._facts["windows"])
-
-    @property
-    def reference(self) -> dict[str, Any] | None:
-        """Closeness to the reference, as `halftone eval --json` prints it: "kl_divergence", ..."""
-        facts: dict[str, Any] | None = self.to_dict().get("reference")
-        return facts
+    perplexity: float = key("value")
+    standard_error: float
+    tokens: int
+    windows: int
+    reference: dict[str, Any] | None
 
     def __repr__(self) -> str:
         about = f"perplexity {self.perplexity:.4f} of {self.tokens} tokens"
         return f"<halftone.TextEvaluation: {about}>"
 
 
+@row
 class QuantizedMatrix(NamedTuple):
     """A matrix of a language model after the fit."""
 
-    name: str  #: as in GGUF files; of experts with their number
-    type: str  #: such as "4x8" or "Q4_K"
-    weight_bits: float  #: with its share of the scales
-    encoded_bytes: int  #: of codes and scales
-    sqnr_db: float | None  #: of the output, on the samples held out; None: no error
-    relative_error: float  #: the same as a ratio
+    name: str
+    type: str
+    weight_bits: float
+    encoded_bytes: int
+    sqnr_db: float | None
+    relative_error: float
 
 
 class TextDivergence(NamedTuple):
@@ -478,51 +309,26 @@ class TextDivergence(NamedTuple):
         return cls(facts["kl_divergence_before"], facts["kl_divergence"], facts["tokens"])
 
 
-class LanguageFileReport(Result):
+class LanguageFileReport(Result, keys="LanguageConvertReport"):
     """A language model that was written anew."""
 
-    @property
-    def input_bytes(self) -> int:
-        """Of the model that was read, in its files."""
-        return int(self._facts["input_bytes"])
-
-    @property
-    def output_bytes(self) -> int:
-        """Of what was written."""
-        return int(self._facts["output_bytes"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line each."""
-        return tuple(self._facts["warnings"])
+    input_bytes: int
+    output_bytes: int
+    warnings: tuple[str, ...]
 
 
-class LanguageReport(LanguageFileReport):
+class LanguageReport(LanguageFileReport, keys="LanguageQuantizeReport"):
     """What a change of a language model has written."""
 
-    @property
-    def fit_tokens(self) -> int:
-        """From which numbers were learned: of the texts, without those held out."""
-        return int(self._facts["fit_tokens"])
-
-    @property
-    def seconds(self) -> float:
-        return float(self._facts["seconds"])
+    fit_tokens: int
+    seconds: float
 
 
 class LanguageDistillReport(LanguageReport):
     """What the tuning of a quantized language model changed."""
 
-    @property
-    def held_out(self) -> TextDivergence:
-        """Of the samples held out, by which the best state was chosen."""
-        return TextDivergence.of(self._facts["held_out"])
-
-    @property
-    def second_text(self) -> TextDivergence | None:
-        """None without one."""
-        found = self._facts["second_text"]
-        return None if found is None else TextDivergence.of(found)
+    held_out: TextDivergence
+    second_text: TextDivergence | None
 
     @property
     def losses(self) -> tuple[float, ...]:
@@ -535,25 +341,10 @@ class LanguageDistillReport(LanguageReport):
         found = self._facts["evaluations"]
         return tuple((int(each["steps"]), float(each["kl_divergence"])) for each in found)
 
-    @property
-    def best_steps(self) -> int:
-        """Steps after which the model was as it is written; 0: as it was."""
-        return int(self._facts["best_steps"])
-
-    @property
-    def scales(self) -> int:
-        """Scales and offsets, or their factors, that were tuned."""
-        return int(self._facts["scales"])
-
-    @property
-    def gains(self) -> int:
-        """Elements of gains and biases that were tuned."""
-        return int(self._facts["gains"])
-
-    @property
-    def bases(self) -> tuple[str, ...]:
-        """Vector bases that were tuned, such as "4x8"."""
-        return tuple(self._facts["bases"])
+    best_steps: int
+    scales: int
+    gains: int
+    bases: tuple[str, ...]
 
     def __repr__(self) -> str:
         about = f"divergence {self.held_out.before:.4g} -> {self.held_out.after:.4g}"
@@ -563,63 +354,29 @@ class LanguageDistillReport(LanguageReport):
 class LanguageConvertReport(LanguageFileReport):
     """Sizes of a language model that was converted."""
 
-    @property
-    def changed_matrices(self) -> int:
-        """Of an adapter."""
-        return int(self._facts["changed_matrices"])
+    changed_matrices: int
 
 
+@row
 class NetworkCosts(NamedTuple):
     """What networks within budgets, and language models, are compared by."""
 
     loss: float
-    bytes: float  #: of the file
-    us: float | None  #: microseconds for a sample; None: not measured
+    bytes: float
+    us: float | None
     pj: float | None
 
 
 class LanguageQuantizeReport(LanguageReport):
     """Sizes and errors of the matrices of a quantized language model."""
 
-    @property
-    def matrices(self) -> tuple[QuantizedMatrix, ...]:
-        names = QuantizedMatrix._fields
-        return tuple(QuantizedMatrix(**{n: row[n] for n in names}) for row in self._facts["layers"])
-
-    @property
-    def weight_bits(self) -> float:
-        """Mean of all weights that were fitted."""
-        return float(self._facts["weight_bits"])
-
-    @property
-    def predicted_loss(self) -> float | None:
-        """Divergence from the float model in nats per token, if types were chosen for a size."""
-        loss: float | None = self._facts["predicted_loss"]
-        return loss
-
-    @property
-    def front(self) -> tuple[NetworkCosts, ...]:
-        """Predicted files that none beats in both loss and bytes, the smallest first.
-
-        Empty unless types were chosen for a size or a loss.
-        """
-        return tuple(NetworkCosts(**row) for row in self._facts["front"])
-
-    @property
-    def held_out_tokens(self) -> int:
-        """By which the errors were measured."""
-        return int(self._facts["held_out_tokens"])
-
-    @property
-    def fit_loss(self) -> float:
-        """Of the float model on the samples that it was fitted to, in nats per token."""
-        return float(self._facts["fit_loss"])
-
-    @property
-    def held_out_loss(self) -> float | None:
-        """The same of the samples held out; None without them."""
-        loss: float | None = self._facts["held_out_loss"]
-        return loss
+    matrices: tuple[QuantizedMatrix, ...] = key("layers")
+    weight_bits: float
+    predicted_loss: float | None
+    front: tuple[NetworkCosts, ...]
+    held_out_tokens: int
+    fit_loss: float
+    held_out_loss: float | None
 
     def __repr__(self) -> str:
         about = f"{len(self.matrices)} matrices, {self.weight_bits:.3f} bits per weight"

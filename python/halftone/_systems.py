@@ -12,10 +12,12 @@ import numpy.typing as npt
 from . import _halftone as native
 from ._arguments import checked
 from ._arrays import Array, ArrayLike, as_array
+from ._results import row, row_of
 
 Granularity: TypeAlias = Literal["tensor", "channel", "group"]
 
 
+@row
 class NumberSystem(NamedTuple):
     """A row of the table of number systems."""
 
@@ -23,10 +25,10 @@ class NumberSystem(NamedTuple):
     family: str
     min_bits: int
     max_bits: int
-    blocks: str  #: which weights share a scale unless the recipe says
-    scales: str  #: how these are stored
-    computed: str  #: how layers compute with its codes
-    overflow: str  #: what numbers beyond the largest become: "saturate" or "nan"
+    blocks: str
+    scales: str
+    computed: str
+    overflow: str
     formula: str
     source: str
 
@@ -39,7 +41,7 @@ def number_systems() -> list[NumberSystem]:
     True
     """
     rows: list[dict[str, Any]] = json.loads(native.list_number_systems()[1])["systems"]
-    return [NumberSystem(**{key: row[key] for key in NumberSystem._fields}) for row in rows]
+    return [NumberSystem(**row_of(NumberSystem, each)) for each in rows]
 
 
 @checked

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page docs/reference/python.md, made of the signatures and docstrings of the package."""
+"""The pages docs/reference/python.md, made of the signatures and docstrings of the package, and
+docs/reference/json.md, made of what the program says of its results."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import re
+import textwrap
 from typing import Any, is_typeddict
 
 import halftone as ht
-from halftone._reports import Result
+from halftone import _halftone as native
+from halftone._results import Result
 
 HEAD = """# The Python package
 
 Made from its docstrings by a test. [The guide](../guides/python.md) shows how to use it.
+"""
+
+
+JSON_HEAD = """# The keys of results
+
+Made by a test from the lists that the program, the Python package and this page share. Keys are in
+the order of the JSON; [the command line](../cli.md#json-keys) says which verb prints which result.
 """
 
 
@@ -62,6 +72,19 @@ def entry(name: str) -> str:
             meaning = first_paragraph(one)
             text += f"\n- `{signature(each, one)}`" + (f": {meaning}" if meaning else "")
         text += "\n"
+    return text
+
+
+def json_page() -> str:
+    """A heading for each result, and a line for each of its keys."""
+    text = JSON_HEAD
+    for name, keys in native.result_classes().items():
+        text += f"\n## {name}\n\n"
+        for key, meaning in keys:
+            text += textwrap.fill(
+                f"- `{key}`" + (f": {meaning}." if meaning else ""), 100, subsequent_indent="  "
+            )
+            text += "\n"
     return text
 
 

@@ -14,7 +14,15 @@ import pytest
 import halftone as ht
 import reference
 from conftest import ROOT
+from halftone import _halftone as native
 
+#: Fields of rows that Python makes of other keys, or of a row that is null.
+NOT_IN_JSON = {
+    "LayerSensitivity": ["is_possible"],
+    "UnitSensitivity": ["is_possible"],
+    "VerifiedDesign": ["design"],
+    "TextDivergence": ["before", "after"],
+}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 MODULES = sorted(p.stem for p in Path(ht.__file__).parent.glob("*.py"))
 
@@ -43,3 +51,18 @@ def test_the_reference() -> None:
     if "HALFTONE_WRITE_REFERENCE" in os.environ:
         path.write_text(reference.page())
     assert path.read_text() == reference.page(), "HALFTONE_WRITE_REFERENCE=1 writes the page"
+
+
+def test_the_keys_of_results() -> None:
+    path = ROOT / "docs" / "reference" / "json.md"
+    if "HALFTONE_WRITE_REFERENCE" in os.environ:
+        path.write_text(reference.json_page())
+    assert path.read_text() == reference.json_page(), "HALFTONE_WRITE_REFERENCE=1 writes the page"
+
+
+def test_classes_of_results_have_keys_of_the_program() -> None:
+    listed = native.result_classes()
+    for name, keys in listed.items():
+        found = getattr(ht, name, None)
+        for each in getattr(found, "_fields", ()):
+            assert each in [key for key, _ in keys] or each in NOT_IN_JSON.get(name, []), (name, each)
