@@ -20,7 +20,7 @@ class LanguageApi : public WithFolder {
   void SetUp() override {
     WithFolder::SetUp();
     const TinyLanguageModel tiny(path("tiny.bin"));
-    inside_.emplace(LanguageModel::open(tiny.path(), {{.tokenizer = tiny.tokenizer()}}));
+    inside_.emplace(TextModel::open(tiny.path(), {{.tokenizer = tiny.tokenizer()}}));
     const std::string tokenizer = tiny.tokenizer();
     halftone_language_options options{};
     options.struct_bytes = sizeof options;
@@ -36,7 +36,7 @@ class LanguageApi : public WithFolder {
     WithFolder::TearDown();
   }
 
-  std::optional<LanguageModel> inside_;
+  std::optional<TextModel> inside_;
   halftone_context* context_ = nullptr;
   halftone_language_model* c_ = nullptr;
 };

@@ -110,8 +110,8 @@ TEST_F(LanguageQuantizeApi, WritesTheFilesOfTheProgram) {
 TEST_F(LanguageQuantizeApi, WritesGgufFiles) {
   write_file(path("model.gguf"), gguf_model());
   expect_same(path("model.gguf"), "Q4_0", ".gguf");
-  const LanguageModel before = LanguageModel::open(path("model.gguf"), {});
-  LanguageModel after = LanguageModel::open(path("c.gguf"), {});
+  const TextModel before = TextModel::open(path("model.gguf"), {});
+  TextModel after = TextModel::open(path("c.gguf"), {});
   const std::vector<lm::TokenId> tokens = before.tokenize("1042 foxes");
   EXPECT_EQ(after.tokenize("1042 foxes"), tokens);
   EXPECT_EQ(after.model().append(0, tokens, false).size(), 257U);

@@ -23,11 +23,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto model = halftone::TextModel::open(argv[1], {.tokenizer = argc > 2 ? argv[2] : ""});
+    const auto model =
+        halftone::LanguageModel::open(argv[1], {.tokenizer = argc > 2 ? argv[2] : ""});
     halftone::AnswerOptions options;
     if (argc > 3) options.chat_template = argv[3];
     options.generate.max_tokens = 200;
-    halftone::Conversation chat(model, options);
+    halftone::Chat chat(model, options);
     for (std::string message; std::getline(std::cin, message);) {
       const halftone::Generation answer = chat.answer(message, print);
       std::cout << '\n';

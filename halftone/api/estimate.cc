@@ -105,7 +105,7 @@ compress::RunCosts estimated_costs(const ir::Graph& network, const std::vector<s
 }
 
 accel::Accelerator measure_hardware(const std::string& device, const ProgressSink& progress) {
-  accel::MeasureOptions options;
+  accel::ProbeSettings options;
   options.threads = num_threads();
   options.progress = progress;
   return accel::measure_device(device, options);

@@ -50,7 +50,7 @@ v0::CExport sizes_of(const Program& program) {
   for (const PlacedLayer& placed : program.layers) {
     v0::CLayer layer{placed.layer.name, placed.layer.op, placed.layer.kernel};
     layer.ram_bytes = placed.ram_bytes;
-    for (const Array& array : placed.layer.arrays) {
+    for (const ConstantArray& array : placed.layer.arrays) {
       (array.is_table ? layer.table_bytes : layer.weight_bytes) += array.bytes;
     }
     sizes.weight_bytes += layer.weight_bytes;

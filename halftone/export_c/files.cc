@@ -21,7 +21,7 @@ std::string port_macro(const FileContext& context, bool is_input, std::size_t i)
 
 /// The constant and the function of an input or output.
 std::string port_text(const FileContext& context, bool is_input, std::size_t i) {
-  const Port& port = (is_input ? context.program.inputs : context.program.outputs)[i];
+  const ArenaPort& port = (is_input ? context.program.inputs : context.program.outputs)[i];
   const std::string kind = is_input ? "input" : "output";
   const std::string type(port.c.type);
   const std::string offset = std::to_string(port.offset / (port.c.member.ends_with("8") ? 1 : 4));
@@ -48,7 +48,7 @@ CType scratch_type(const std::string& type) {
 
 std::string function_text(const FileContext& context, std::size_t i) {
   const PlacedLayer& placed = context.program.layers[i];
-  const Layer& layer = placed.layer;
+  const LayerFunction& layer = placed.layer;
   std::string text = "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) +
                      "': " + layer.op + ",\n   " + in_comment(placed.types) + ". */\nstatic void " +
                      context.name + "_layer_" + std::to_string(i) + "(" + context.name +
@@ -86,7 +86,7 @@ std::size_t characters_of(std::string_view text) {
   return count;
 }
 
-std::string declaration(const Array& array) {
+std::string declaration(const ConstantArray& array) {
   return "const " + array.type + " " + array.name + "[" + std::to_string(array.count) + "]";
 }
 
@@ -193,7 +193,8 @@ std::string weights_header(const FileContext& context) {
   std::string text = first_line("what lies in flash.") + "#ifndef " + guard + "\n#define " + guard +
                      "\n\n#include <stdint.h>\n\n";
   for (const PlacedLayer& each : context.program.layers) {
-    for (const Array& array : each.layer.arrays) text += "extern " + declaration(array) + ";\n";
+    for (const ConstantArray& array : each.layer.arrays)
+      text += "extern " + declaration(array) + ";\n";
   }
   return text + "\n#endif\n";
 }
@@ -202,10 +203,10 @@ std::string weights_source(const FileContext& context) {
   std::string text =
       first_line("what lies in flash.") + "#include \"" + context.name + "_weights.h\"\n\n";
   for (std::size_t i = 0; i < context.program.layers.size(); ++i) {
-    const Layer& layer = context.program.layers[i].layer;
+    const LayerFunction& layer = context.program.layers[i].layer;
     if (layer.arrays.empty()) continue;
     text += "/* Layer " + std::to_string(i) + ", '" + in_comment(layer.name) + "' */\n";
-    for (const Array& array : layer.arrays) {
+    for (const ConstantArray& array : layer.arrays) {
       text += declaration(array) + " = {\n" + array.elements + "};\n";
     }
     text += "\n";

@@ -117,7 +117,7 @@ std::size_t bytes_of(const ir::ValueType& type, runtime::CodeLayout layout) {
 class Places {
  public:
   Places(const runtime::Prepared& prepared, std::span<const NodeToWrite> nodes,
-         std::span<const Layer> layers)
+         std::span<const LayerFunction> layers)
       : prepared_(prepared), roots_(prepared.graph.num_values()), pieces_(roots_.size()) {
     std::iota(roots_.begin(), roots_.end(), std::size_t{0});
     for (const ValueId id : prepared.graph.inputs()) begin(id, 0);
@@ -136,7 +136,7 @@ class Places {
     arena_ = runtime::plan_arena(pieces_);
   }
 
-  static std::size_t scratch_bytes(const Layer& layer) {
+  static std::size_t scratch_bytes(const LayerFunction& layer) {
     std::size_t bytes = 0;
     for (const Scratch& each : layer.scratch) bytes += each.bytes;
     return bytes;
@@ -201,9 +201,9 @@ CType type_in(const runtime::Prepared& prepared, ValueId id) {
   return c_type(prepared.graph, id, prepared.layouts[index_of(id)]);
 }
 
-std::vector<Port> ports_of(const runtime::Prepared& prepared, std::span<const ValueId> ids,
-                           const Places& places) {
-  std::vector<Port> ports;
+std::vector<ArenaPort> ports_of(const runtime::Prepared& prepared, std::span<const ValueId> ids,
+                                const Places& places) {
+  std::vector<ArenaPort> ports;
   for (const ValueId id : ids) {
     const ir::Value& value = prepared.graph.value(id);
     ports.push_back({value.name, value.type, type_in(prepared, id), places.of(id)});
@@ -211,7 +211,7 @@ std::vector<Port> ports_of(const runtime::Prepared& prepared, std::span<const Va
   return ports;
 }
 
-PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, Layer layer,
+PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, LayerFunction layer,
                    const Places& places, std::size_t n) {
   PlacedLayer result;
   for (const Operand& each : layer.inputs) {
@@ -230,12 +230,12 @@ PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, L
 }  // namespace
 
 Program make_program(ir::Graph graph, const std::string& prefix) {
-  runtime::PlanOptions options;
+  runtime::PlanSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   const runtime::Prepared prepared = runtime::prepare(std::move(graph), options);
   check_graph(prepared.graph);
   const std::vector<NodeToWrite> nodes = Fuser(prepared).nodes();
-  std::vector<Layer> layers;
+  std::vector<LayerFunction> layers;
   std::size_t count = 0;
   for (const NodeToWrite& what : nodes) {
     if (Places::is_alias(what)) {

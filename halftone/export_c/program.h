@@ -12,7 +12,7 @@
 namespace halftone::export_c {
 
 /// An input or output of the network in the arena.
-struct Port {
+struct ArenaPort {
   std::string name;
   ir::ValueType type;
   CType c;
@@ -21,7 +21,7 @@ struct Port {
 
 /// A layer with the places of its operands in the arena, in bytes.
 struct PlacedLayer {
-  Layer layer;
+  LayerFunction layer;
   std::vector<std::size_t> inputs;
   std::size_t output = 0;
   std::size_t scratch = 0;
@@ -33,8 +33,8 @@ struct PlacedLayer {
 
 struct Program {
   std::vector<PlacedLayer> layers;
-  std::vector<Port> inputs;
-  std::vector<Port> outputs;
+  std::vector<ArenaPort> inputs;
+  std::vector<ArenaPort> outputs;
   std::size_t arena_bytes = 0;
 };
 

@@ -126,7 +126,7 @@ void Scope::scratch(std::string name, std::string type, std::size_t elements) {
   layer_.scratch.push_back({std::move(name), std::move(type), bytes});
 }
 
-std::string Scope::add_array(const std::string& kind, Array array) {
+std::string Scope::add_array(const std::string& kind, ConstantArray array) {
   array.name = prefix_ + "_" + kind + "_" + std::to_string(index_);
   layer_.arrays.push_back(std::move(array));
   return layer_.arrays.back().name;

@@ -17,7 +17,7 @@
 namespace halftone::export_c {
 
 /// A constant array of the program.
-struct Array {
+struct ConstantArray {
   std::string name;
   std::string type;      ///< "int8_t"
   std::string elements;  ///< lines, each with its indent
@@ -40,14 +40,14 @@ struct Scratch {
 };
 
 /// A function of the program.
-struct Layer {
+struct LayerFunction {
   std::string name;
   std::string op;
   std::string kernel;           ///< the C function that it calls
   std::vector<Operand> inputs;  ///< computed values
   Operand output;
   std::vector<Scratch> scratch;  ///< one behind the other
-  std::vector<Array> arrays;
+  std::vector<ConstantArray> arrays;
   std::set<std::string> texts;  ///< of kernels
   std::string body;             ///< statements behind the pointers to operands
 };
@@ -116,15 +116,15 @@ class Scope {
   void call_within(const std::string& kernel, const std::string& arguments, bool is_main = false);
 
   /// @pre all has been added
-  [[nodiscard]] Layer take() { return std::move(layer_); }
+  [[nodiscard]] LayerFunction take() { return std::move(layer_); }
 
  private:
-  std::string add_array(const std::string& kind, Array array);
+  std::string add_array(const std::string& kind, ConstantArray array);
 
   const NodeToWrite& what_;
   std::string prefix_;
   std::size_t index_;
-  Layer layer_;
+  LayerFunction layer_;
 };
 
 /// "int8_t" of a value in the arena, and the member of the arena that has it: "i8".

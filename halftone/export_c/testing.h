@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,11 +15,10 @@
 
 namespace halftone::export_c::testing {
 
-/// The C compilers of this machine: paths with ";" between.
+/// The C compilers of this machine.
 inline std::vector<std::string> compilers() {
-  std::istringstream list(HALFTONE_C_COMPILERS);
   std::vector<std::string> found;
-  for (std::string each; std::getline(list, each, ';');) {
+  for (const std::string each : {HALFTONE_GCC_FOR_C, HALFTONE_CLANG_FOR_C}) {
     if (!each.empty() && !each.ends_with("-NOTFOUND")) found.push_back(each);
   }
   return found;

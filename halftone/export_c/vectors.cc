@@ -39,7 +39,7 @@ class Generator {
 }  // namespace
 
 std::vector<std::vector<ir::Tensor>> run_vectors(const ir::Graph& graph, std::size_t count) {
-  runtime::PlanOptions options;
+  runtime::PlanSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   const auto plan = runtime::make_plan(graph, options);
   runtime::Session session(plan);

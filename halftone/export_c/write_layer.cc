@@ -3,7 +3,7 @@
 
 namespace halftone::export_c {
 
-Layer write_layer(const NodeToWrite& what, const std::string& prefix, std::size_t index) {
+LayerFunction write_layer(const NodeToWrite& what, const std::string& prefix, std::size_t index) {
   for (const auto write : {write_integer_layer, write_pool, write_pair, write_function, write_move,
                            write_encode, write_code_layer, write_float}) {
     Scope scope(what, prefix, index);

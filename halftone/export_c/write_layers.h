@@ -21,7 +21,7 @@ bool write_float(Scope& scope);  ///< FullyConnected, Binary, Unary, Pool, Softm
 
 /// The function of a node: the first of these that writes it.
 /// @throws Error kUnsupported as Scope::refuse()
-Layer write_layer(const NodeToWrite& what, const std::string& prefix, std::size_t index);
+LayerFunction write_layer(const NodeToWrite& what, const std::string& prefix, std::size_t index);
 
 /// The line "static const ht_codes codes = {...};" for a Requantize, with its arrays.
 void add_codes(Scope& scope, const ir::Requantize& op);

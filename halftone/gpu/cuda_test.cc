@@ -53,7 +53,7 @@ class Cuda : public testing::Test {
   }
 
   DeviceList list_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<GpuDevice> device_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Kernel> two_;
   std::unique_ptr<Kernel> four_;

@@ -90,7 +90,7 @@ class Replay {
   virtual ~Replay() = default;
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
-  /// Adds all launches to the queue. @throws Error as Device
+  /// Adds all launches to the queue. @throws Error as GpuDevice
   virtual void run() = 0;
 };
 

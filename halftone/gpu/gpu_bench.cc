@@ -81,7 +81,7 @@ double thread_seconds() {
 void launch_costs(benchmark::State& state, bool is_prepared) {
   constexpr std::size_t kSide = 64;
   constexpr std::size_t kLaunches = 256;
-  Device& device = *bench().device;
+  GpuDevice& device = *bench().device;
   const GroupMatrix w(*bench().programs, kernels::PackedGroups(kSide, kSide, kernels::kFourBits));
   const auto x = upload(device, std::span<const float>(std::vector<float>(kSide)));
   const auto y = device.allocate(kSide * sizeof(float));

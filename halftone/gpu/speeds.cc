@@ -25,7 +25,7 @@ class Stopwatch {
   Stopwatch(Programs& programs, double seconds) : programs_(programs), seconds_(seconds) {}
 
   [[nodiscard]] Programs& programs() const { return programs_; }
-  [[nodiscard]] Device& device() const { return programs_.device(); }
+  [[nodiscard]] GpuDevice& device() const { return programs_.device(); }
 
   /// The mean of so many repetitions as take the time that was asked for, and are at least `least`.
   template <typename Body>
@@ -51,12 +51,12 @@ class Stopwatch {
 };
 
 /// Memory of a device whose bytes are zero.
-std::unique_ptr<Buffer> zeros(Device& device, std::size_t bytes) {
+std::unique_ptr<Buffer> zeros(GpuDevice& device, std::size_t bytes) {
   return upload(device, std::span<const std::byte>(std::vector<std::byte>(bytes)));
 }
 
 void measure_memory(const Stopwatch& watch, DeviceSpeeds& speeds) {
-  Device& device = watch.device();
+  GpuDevice& device = watch.device();
   const auto one = zeros(device, sizeof(float));
   const Launch tiny = apply(watch.programs(), Function::kNone, *one, *one, 1);
   std::vector<std::byte> number(sizeof(float));
@@ -114,7 +114,7 @@ LinearCost measure_attention(const Stopwatch& watch) {
   constexpr std::size_t kHeads = 8;
   constexpr std::size_t kSize = 64;
   constexpr std::size_t kRows = 64;
-  Device& device = watch.device();
+  GpuDevice& device = watch.device();
   const kernels::CacheShape cache{1, kContext, kHeads, kSize, kernels::CacheType::kFloat16};
   const auto keys = zeros(device, kHeads * cache.bytes_of_head());
   const auto values = zeros(device, kHeads * cache.bytes_of_head());

@@ -43,7 +43,7 @@ struct SpeedOptions {
   /// May be empty. @param fraction  from 0 on, below 1
   std::function<void(double fraction)> progress{};
 };
-/// @throws Error as Device
+/// @throws Error as GpuDevice
 DeviceSpeeds measure_speeds(Programs& programs, const SpeedOptions& options = {});
 
 }  // namespace halftone::gpu

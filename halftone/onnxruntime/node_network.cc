@@ -150,7 +150,7 @@ std::shared_ptr<NodeNetwork::Prepared> NodeNetwork::make(
   }
   const RunGraph run = graph_to_run(
       Network(formats::import_onnx(formats::OnnxModel{std::move(message)}), name_), std::nullopt);
-  runtime::PlanOptions options;
+  runtime::PlanSettings options;
   options.batch = run.batch;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   options.threads = thread_settings().threads == 0 ? num_threads() : thread_settings().threads;

@@ -54,8 +54,7 @@ OrtStatus* guarded(const Host& host, const Body& body) noexcept {
 OrtStatus* make_kernel(const OrtCustomOp* op, const OrtApi* /*api*/, const OrtKernelInfo* node,
                        void** kernel) {
   const Operator& which = self(op);
-  return guarded(which.host,
-                 [&] { *kernel = std::make_unique<Kernel>(which, *node).release(); });
+  return guarded(which.host, [&] { *kernel = std::make_unique<Kernel>(which, *node).release(); });
 }
 
 OrtStatus* run_kernel(void* kernel, OrtKernelContext* context) {

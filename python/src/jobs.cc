@@ -89,7 +89,7 @@ Texts bench_network(const Network& network, std::optional<std::size_t> batch, do
         options.progress = progress;
         std::optional<accel::Accelerator> hardware;
         if (!how.accelerator.empty()) hardware = accelerator_of(how.accelerator);
-        Measurement found = measure(network, options);
+        MeasuredPlan found = measure(network, options);
         if (hardware) found.predicted = predict(*found.plan, *hardware);
         return found;
       });

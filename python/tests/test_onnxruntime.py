@@ -47,7 +47,7 @@ def test_other_formats_and_forms_are_refused(tmp_path) -> None:
 
 def test_the_example_of_the_guide_runs(tmp_path) -> None:
     page = (ROOT / "docs" / "guides" / "ship_it.md").read_text()
-    (block,) = (b for b in re.findall(r"```python\n(.*?)```", page, re.S) if "onnxruntime" in b)
+    (block,) = (b for b in re.findall(r"```py\n(.*?)```", page, re.S) if "onnxruntime" in b)
     (tmp_path / "build").mkdir()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}

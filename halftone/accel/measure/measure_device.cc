@@ -174,7 +174,7 @@ Accelerator describe_device(const gpu::DeviceSpeeds& speeds, std::vector<Sample>
   return chip;
 }
 
-Accelerator measure_device(const std::string& name, const MeasureOptions& options) {
+Accelerator measure_device(const std::string& name, const ProbeSettings& options) {
   constexpr double kSpeedShare = 0.2;  ///< of the time, about
   const std::string id = name == "auto" ? gpu::choose_device().id : name;
   if (id.empty() || id == "cpu") return measure_processor(options);
@@ -185,11 +185,11 @@ Accelerator measure_device(const std::string& name, const MeasureOptions& option
     };
   }
   const gpu::DeviceSpeeds speeds = [&] {
-    const std::unique_ptr<gpu::Device> device = gpu::open_device(id);
+    const std::unique_ptr<gpu::GpuDevice> device = gpu::open_device(id);
     gpu::Programs programs(*device);
     return gpu::measure_speeds(programs, speed_options);
   }();
-  MeasureOptions layers = options;
+  ProbeSettings layers = options;
   // Times on a card vary less than on a processor with other work, and cards are lent by the
   // minute.
   layers.seconds_per_run = std::min(layers.seconds_per_run, kSecondsPerRun);

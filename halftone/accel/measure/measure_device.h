@@ -28,7 +28,7 @@ Accelerator describe_device(const gpu::DeviceSpeeds& speeds, std::vector<Sample>
 
 /// Measures a device.
 /// @param name  as of gpu::open_device(), or "auto"; empty or "cpu": measure_processor()
-/// @throws Error as gpu::open_device(); kDevice as gpu::Device; as measure_samples()
-Accelerator measure_device(const std::string& name, const MeasureOptions& options = {});
+/// @throws Error as gpu::open_device(); kDevice as gpu::GpuDevice; as measure_samples()
+Accelerator measure_device(const std::string& name, const ProbeSettings& options = {});
 
 }  // namespace halftone::accel

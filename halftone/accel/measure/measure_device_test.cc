@@ -85,7 +85,7 @@ TEST(MeasuredDevice, DoesNotWaitForItselfInEachLayer) {
 
 TEST(MeasuredDevice, HasRulesForLayersOfNetworksAndOfLanguageModels) {
   if (!gpu::why_no_device().empty()) GTEST_SKIP() << gpu::why_no_device();
-  MeasureOptions options;
+  ProbeSettings options;
   options.seconds_per_run = 0;
   options.min_runs = 1;
   double last = 0;

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxLevelBits = 4;
 constexpr std::size_t kCodes = std::size_t{1} << kMaxLevelBits;
 /// HT_CHUNK of text/levels.c.
-constexpr std::size_t kChunk = 64;
+constexpr std::size_t kLevelChunk = 64;
 /// Inputs that a chunk is rounded up to.
 constexpr std::size_t kWhole = 8;
 
@@ -104,8 +104,8 @@ void add_words(const WordLayout& layout, std::size_t inputs, std::size_t columns
     return word;
   };
   const std::size_t block = layout.columns * layout.together;
-  for (std::size_t first = 0; first < inputs; first += kChunk) {
-    const std::size_t some = std::min(kChunk, inputs - first);
+  for (std::size_t first = 0; first < inputs; first += kLevelChunk) {
+    const std::size_t some = std::min(kLevelChunk, inputs - first);
     const std::size_t end = first + (some + layout.whole - 1) / layout.whole * layout.whole;
     for (std::size_t column = 0; column < columns; column += block) {
       for (std::size_t k = first; k < end; k += 2 * layout.pairs) {

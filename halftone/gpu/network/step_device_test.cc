@@ -67,7 +67,7 @@ TEST_F(StepsOnDevice, WithRecurrencesRunOnTheProcessor) {
   const auto r = graph.add_constant("r", std::move(weights));
   graph.add_output(graph.add_node("layer", ir::Recurrent{}, {x, r}));
   const auto plan = expect_same_bytes(graph, 2);
-  const runtime::Step& layer = step_named(*plan, "layer");
+  const runtime::PlanStep& layer = step_named(*plan, "layer");
   EXPECT_EQ(layer.device, nullptr);
   EXPECT_NE(layer.on_processor.find("computes Recurrent"), std::string::npos) << layer.on_processor;
 }

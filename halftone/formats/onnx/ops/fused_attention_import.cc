@@ -86,17 +86,7 @@ std::string joined(Function& function, const std::string& a, const std::string& 
 
 /// Inputs of MultiHeadAttention.
 namespace mha {
-enum Input : std::size_t {
-  kQuery,
-  kKey,
-  kValue,
-  kBias,
-  kPadding,
-  kScores,
-  kPastKey,
-  kPastValue,
-  kRest
-};
+enum : std::size_t { kQuery, kKey, kValue, kBias, kPadding, kScores, kPastKey, kPastValue, kRest };
 }  // namespace mha
 
 /// An operand with its part of the bias: elements begin to end - 1.
@@ -159,17 +149,22 @@ std::vector<std::int64_t> packed_sizes(NodeBuilder& node) {
        "qkv_hidden_sizes: expected the parts of " + std::to_string(columns) + " columns");
 }
 
+/// Inputs of Attention.
+namespace attention {
+enum : std::size_t { kInput, kWeights, kBias, kMask, kPast, kScores, kRest };
+}  // namespace attention
+
 /// Attention of one input, which a layer turns into queries, keys and values.
 void build_packed_attention(NodeBuilder& node) {
-  enum Input : std::size_t { kInput, kWeights, kBias, kMask, kPast, kScores, kRest };
-  refuse_inputs(node, kRest, "a cache that is shared between runs");
+  refuse_inputs(node, attention::kRest, "a cache that is shared between runs");
   if (node.int_attribute("do_rotary", 0) != 0) NodeBuilder::unsupported("do_rotary");
   const std::vector<std::int64_t> sizes = packed_sizes(node);
   Function function(node, kOpset);
-  function.add("MatMul", {function.in(kInput), function.in(kWeights)}, "product");
+  function.add("MatMul", {function.in(attention::kInput), function.in(attention::kWeights)},
+               "product");
   std::string packed = "product";
-  if (node.has_input(kBias)) {
-    function.add("Add", {packed, function.in(kBias)}, "packed");
+  if (node.has_input(attention::kBias)) {
+    function.add("Add", {packed, function.in(attention::kBias)}, "packed");
     packed = "packed";
   }
   Function::Names inputs;
@@ -179,10 +174,10 @@ void build_packed_attention(NodeBuilder& node) {
     inputs.push_back(function.slice(packed, 2, begin, begin + size, name));
     begin += size;
   }
-  inputs.insert(inputs.end(), {"", function.in(kMask), function.in(kScores)});
-  for (std::int64_t i = 0; node.has_input(kPast) && i < 2; ++i) {
+  inputs.insert(inputs.end(), {"", function.in(attention::kMask), function.in(attention::kScores)});
+  for (std::int64_t i = 0; node.has_input(attention::kPast) && i < 2; ++i) {
     const std::string name = "past" + std::to_string(i);
-    function.slice(function.in(kPast), 0, i, i + 1, name + "/kept");
+    function.slice(function.in(attention::kPast), 0, i, i + 1, name + "/kept");
     function.add("Squeeze", {name + "/kept", function.integers(name + "/axis", {0})}, name);
     inputs.push_back(name);
   }
@@ -231,7 +226,7 @@ void build_rotary(NodeBuilder& node) {
 
 /// Inputs of GroupQueryAttention.
 namespace gqa {
-enum Input : std::size_t {
+enum : std::size_t {
   kQuery,
   kKey,
   kValue,

@@ -65,7 +65,7 @@ void build_simplified_normalization(NodeBuilder& node) {
 /// The sum of rows of three tables, normalized. Outputs: it, the number of steps that a mask
 /// selects, and the sum.
 void build_embed_normalization(NodeBuilder& node) {
-  enum Input : std::size_t {
+  enum : std::size_t {
     kIds,
     kSegments,
     kWords,
