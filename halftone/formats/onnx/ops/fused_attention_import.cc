@@ -41,7 +41,7 @@ void refuse_inputs(NodeBuilder& node, std::size_t first, const std::string& what
 
 /// The known extents of an input. @throws Error kShape for another rank
 ir::Shape shape_of(NodeBuilder& node, std::size_t i, std::size_t rank) {
-  const ir::Shape shape = node.input_type(i).shape;
+  ir::Shape shape = node.input_type(i).shape;
   if (shape.rank() == rank) return shape;
   fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected " + std::to_string(rank) +
                               " axes, found " + shape.to_string());
@@ -93,7 +93,7 @@ enum : std::size_t { kQuery, kKey, kValue, kBias, kPadding, kScores, kPastKey, k
 std::string with_bias(NodeBuilder& node, Function& function, std::size_t input, Dim begin,
                       Dim end) {
   if (!node.has_input(mha::kBias)) return function.in(input);
-  const std::string name = "operand" + std::to_string(input);
+  std::string name = "operand" + std::to_string(input);
   const std::string part = function.slice(function.in(mha::kBias), 0, begin, end, name + "/bias");
   function.add("Add", {function.in(input), part}, name);
   return name;
