@@ -107,8 +107,8 @@ TEST(FlexAttention, ModifiesScoresAndProbabilities) {
   double y = 0;
   const double v[] = {0.1, 0.4, -0.4};
   for (int i = 0; i < 3; ++i) y += std::sqrt(std::exp(s[i]) / sum) * v[i];
-  // Three terms below 0.4, each of eight rounded steps: a product of two, a scale, an exponential, a
-  // sum of three, a quotient, a root, a product, the last sum.
+  // Three terms below 0.4, each of eight rounded steps: a product of two, a scale, an exponential,
+  // a sum of three, a quotient, a root, a product, the last sum.
   constexpr double kRounded = 3 * 0.4 * 8 * 0x1p-24;
   EXPECT_NEAR(test.run()[0][0], y, kRounded);
   const OperatorCase narrow{
