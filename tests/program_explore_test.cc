@@ -167,7 +167,7 @@ TEST_F(ProgramExplore, RejectsBadInputInOneLine) {
   expect_failure("explore " + kModel + " --data " + kExample, 2, "--space is required");
   expect_failure(arguments() + "--objective area", 2, "--objective");
   expect_failure(arguments("size=3"), 2, "budget 'size=3': expected area=MM2");
-  expect_failure(arguments() + "--test-limit 3", 2, "--test-limit needs --test-data");
+  expect_failure(arguments() + "--test-limit 3", 2, "--test-limit requires --test-data");
   expect_failure(arguments("area=0.1"), 4, "no hardware of the space has an area");
   std::ofstream(path("other.toml")) << "a = 1\n";
   expect_failure(arguments() + "--state " + path("other.toml"), 3,

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "halftone/base/file.h"
 #include "tests/program.h"
@@ -163,9 +164,20 @@ TEST_F(ProgramLanguageSensitivity, IsLimitedByBudgets) {
       json::parse(run_well(quantize("c.safetensors", "--budget loss=" + std::to_string(loss))).out);
   EXPECT_LE(limited["predicted_loss"].get<double>(), loss + 1e-6);
   EXPECT_LT(limited["output_bytes"].get<int>(), sized["output_bytes"].get<int>());
+  const json chosen = json::parse(
+      run_well(quantize("d.safetensors", "--budget bytes=100k --choices Q8_0,2x8,int4/32")).out);
+  EXPECT_LE(chosen["output_bytes"].get<int>(), 100000);
+  std::set<std::string> types;
+  for (const json& matrix : chosen["matrices"]) types.insert(matrix["type"]);
+  EXPECT_THAT(types, testing::IsSubsetOf({"Q8_0", "2x8", "int4/32"}));
+  EXPECT_GE(types.size(), 2U);
   const auto refused = [&](const std::string& options, int code, const std::string& message) {
     expect_failure(quantize("x.safetensors", options), code, message);
   };
+  refused("--size 70kB --choices 2x6", 2, "--choices requires --budget");
+  refused("--budget bytes=70k --choices 2x6,2x6", 2, "types: '2x6' comes twice");
+  refused("--budget bytes=70k --choices Q9", 2, "type of weights 'Q9'");
+  refused("--budget bytes=10k --choices Q8_0", 4, "cannot be met with these choices");
   refused("--budget bytes=70k --size 70kB", 2, "--budget excludes --size");
   refused("--budget loss=0.1 --type 2x8", 2, "--type excludes --budget");
   refused("--budget us=3", 2, "of a language model: expected bytes= or loss=");

@@ -5,7 +5,7 @@
   cli      docs/reference/cli.md has the help of every verb. With HALFTONE_WRITE_REFERENCE in the
            environment it is written instead.
   options  options that documents name exist.
-  recipes  docs/recipes.md shows the keys that a recipe may have, all of them and no other.
+  recipes  docs/reference/recipes.md has the keys that a recipe may have, all of them and no other.
   keys     the pages on descriptions and spaces name every key that these may have.
 
 usage: reference_pages.py cli|options|recipes|keys PROGRAM
@@ -86,28 +86,20 @@ def known_keys(text, *command):
 
 
 def keys_on_page():
-    """The keys that the page shows, by section; some are commented out, for they need others."""
-    page = (ROOT / "docs/recipes.md").read_text(encoding="utf-8")
-    keys, section = {}, None
-    for line in re.search(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1].splitlines():
-        if heading := re.match(r"\[+\w+\]+", line):
-            section = keys.setdefault(heading[0], set())
-        elif key := re.match(r"(?:# )?(\w+) = ", line):
-            section.add(key[1])
-    return keys
+    """The keys that the page lists: of layers, and of the fit."""
+    page = (ROOT / "docs/reference/recipes.md").read_text(encoding="utf-8")
+    return [set(re.findall(r"^\| `(\w+)` ", part, re.MULTILINE)) for part in page.split("\n## ")[1:]]
 
 
 def check_recipes(program):
-    page = keys_on_page()
-    layer = page["[default]"] | page["[[layer]]"]
+    layer, fit = keys_on_page()
     wrong = []
-    for shown, section in ((layer, "[[layer]]"), (page["[fit]"], "[fit]"),
-                           (layer - {"name"}, "[default]")):
+    for shown, section in ((layer | {"name"}, "[[layer]]"), (fit, "[fit]"), (layer, "[default]")):
         known = known_keys(f"{section}\nno_such_key = 1\n", program, "quantize", NETWORK, "-o",
                            "build/no.circle", "--data", NETWORK.parent, "--recipe")
         for key in sorted(shown ^ known):
             where = "the page lacks it" if key in known else "the program does not know it"
-            wrong.append(f"docs/recipes.md: {key} in {section}: {where}")
+            wrong.append(f"docs/reference/recipes.md: {key} in {section}: {where}")
     return wrong
 
 

@@ -66,8 +66,8 @@ struct LanguageSettings {
   Number cache{16, true};
   std::size_t group = 0;  ///< weights that share a scale of 16 bits; 0: scales are not counted
   std::size_t batch = 1;  ///< sequences
-  std::size_t prompt = 512;
-  std::size_t context = 1024;  ///< tokens in the cache when a token is generated
+  std::size_t prompt = v0::LanguageEstimateOptions().prompt;
+  std::size_t context = v0::LanguageEstimateOptions().context;  ///< see there
 };
 
 /// The work of `tokens` new tokens of each sequence, whose last one sees `context` tokens. Scores

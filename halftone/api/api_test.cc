@@ -29,7 +29,7 @@ const std::string kFile = kFolder + "/mnist_mlp_700.onnx";
 class Api : public WithFolder {
  protected:
   [[nodiscard]] static compress::Recipe two_bits() {
-    return load_recipe({}, {.weight_bits = 2, .activation_bits = "2"});
+    return load_recipe({}, {{.weight_bits = 2, .activation_bits = 2}});
   }
   [[nodiscard]] static DataSource samples(const std::string& split, std::size_t limit) {
     return {{kFolder}, {.split = split, .limit = limit}};
@@ -216,7 +216,7 @@ TEST_F(Api, MeasuresALatency) {
 
 TEST_F(Api, ReplacesDefaultsOfARecipeFile) {
   std::ofstream(path("r.toml")) << "[default]\nweight_bits = 4\nscheme = \"affine\"\n";
-  const compress::Recipe recipe = load_recipe(path("r.toml"), {.weight_bits = 1});
+  const compress::Recipe recipe = load_recipe(path("r.toml"), {{.weight_bits = 1}});
   EXPECT_EQ(recipe.defaults.weight_bits, 1);
   EXPECT_EQ(recipe.defaults.weight_system->name, "affine");
   EXPECT_EQ(recipe.defaults.activation_bits, std::nullopt);
@@ -225,27 +225,30 @@ TEST_F(Api, ReplacesDefaultsOfARecipeFile) {
 }
 
 TEST_F(Api, TakesRecipesAsTextAndSettingsByName) {
-  SettingNames names;
+  v0::LayerSettings names;
   names.weight_bits = 2;
-  names.activation_bits = "6";
+  names.activation_bits = 6;
   names.weight_scheme = "affine";
   names.arithmetic = "float";
   names.calibrator = "mse";
-  const compress::Recipe recipe = recipe_from("[default]\nactivation_bits = 4\n", "mine", names);
+  const compress::Recipe recipe = recipe_from("[default]\nactivation_bits = 4\n", "mine", {names});
   EXPECT_EQ(recipe.defaults.weight_bits, 2);
   EXPECT_EQ(recipe.defaults.activation_bits, 6);
   EXPECT_EQ(recipe.defaults.weight_system, &numerics::find_system("affine"));
   EXPECT_EQ(recipe.defaults.calibrator, compress::Calibrator::kMse);
-  const auto defaults = [](const SettingNames& given) {
-    return recipe_from("", "mine", given).defaults;
+  const auto defaults = [](const v0::LayerSettings& given) {
+    return recipe_from("", "mine", {given}).defaults;
   };
   EXPECT_TRUE(defaults({.scheme = "float"}).skip.value_or(false));
-  EXPECT_EQ(defaults({.activation_bits = "none"}).activation_bits, 0);
+  EXPECT_EQ(defaults({.activation_bits = 0}).activation_bits, 0);
   EXPECT_EQ(recipe_from("", "mine", {.ends = 8}).ends.weight_bits, 8);
-  for (const char* wrong : {"two", "0", "-1", "3x"}) {
-    expect_error(ErrorKind::kUsage, std::string("or none, found '") + wrong + "'",
+  for (const int wrong : {-1, 17}) {
+    expect_error(ErrorKind::kUsage,
+                 "activation_bits: expected 1 to 16 or none, found " + std::to_string(wrong),
                  [&] { defaults({.activation_bits = wrong}); });
   }
+  expect_error(ErrorKind::kUsage, "scheme of weights: has no effect with float32 weights",
+               [&] { defaults({.weight_bits = 0, .weight_scheme = "int"}); });
   expect_error(ErrorKind::kUsage, "mine", [] { recipe_from("nonsense = 1", "mine"); });
 }
 

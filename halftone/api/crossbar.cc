@@ -7,9 +7,21 @@
 
 namespace halftone {
 
-crossbar::CrossbarDevice device_of(const std::string& description) {
-  return is_description_text(description) ? crossbar::parse_device(description, "device")
-                                          : crossbar::load_device(description);
+crossbar::CrossbarDevice device_of(const std::string& description, std::optional<double> seconds) {
+  crossbar::CrossbarDevice device = is_description_text(description)
+                                        ? crossbar::parse_device(description, "device")
+                                        : crossbar::load_device(description);
+  device.seconds = seconds.value_or(device.seconds);
+  return device;
+}
+
+crossbar::NetworkOptions options_of(const v0::CrossbarOptions& options,
+                                    const ProgressSink& progress, const spmd::Devices& devices) {
+  crossbar::NetworkOptions result{.num_seeds = options.seeds, .seed = options.seed};
+  result.evaluate.batch = options.batch;
+  result.evaluate.progress = progress;
+  result.evaluate.devices = devices;
+  return result;
 }
 
 CrossbarReport run_on_crossbar(Network network, const data::Dataset& data,

@@ -62,6 +62,14 @@ accel::LanguageWorkload workload_in(const std::filesystem::path& path,
 
 }  // namespace
 
+EstimateJob job_of(const v0::EstimateOptions& options) {
+  EstimateJob job{.batch = options.batch};
+  job.options = {accel::method_named(options.method),
+                 {options.devices, accel::split_named(options.split)}};
+  if (options.training) job.training.emplace();
+  return job;
+}
+
 accel::Accelerator accelerator_of(const std::string& description) {
   return is_description_text(description) ? accel::parse_accelerator(description, "accelerator")
                                           : accel::load_accelerator(description);

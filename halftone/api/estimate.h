@@ -36,6 +36,10 @@ struct EstimateJob {
   accel::EstimateSettings options{};
 };
 
+/// The job of options, without their recipe.
+/// @throws Error kUsage for an unknown method or split
+EstimateJob job_of(const v0::EstimateOptions& options);
+
 /// The work of a network as it runs, with the codes of a recipe.
 /// @throws Error kUsage for a batch of 0; as prepared() and compress::with_rule_codes()
 accel::Workload workload_of(Network network, const EstimateJob& job = {});

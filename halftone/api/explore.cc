@@ -204,6 +204,19 @@ accel::Space space_of(const std::string& description) {
                             description);
 }
 
+ExploreSettings settings_for(const std::string& space, const v0::ExploreSearch& search,
+                             const ProgressSink& progress) {
+  ExploreSettings settings{.space = space_of(space)};
+  settings.options = {accel::objective_named(search.objective), search.budget,
+                      accel::method_named(search.method), progress};
+  settings.state = search.state;
+  settings.batch = search.batch;
+  settings.tries = search.tries;
+  settings.seed = search.seed;
+  settings.memory_bytes = search.sample_memory_bytes;
+  return settings;
+}
+
 double drop_standard_error(double drop, std::size_t samples) {
   const auto n = static_cast<double>(samples);
   const double share = (std::min(std::abs(drop), 1.0) * n + 1) / (n + 2);

@@ -13,6 +13,8 @@
 #include "halftone/api/data_source.h"
 #include "halftone/api/network.h"
 #include "halftone/compress/sensitivity/loss_meter.h"
+#include "halftone/types/defaults.hpp"
+#include "halftone/types/hardware.hpp"
 
 namespace halftone {
 
@@ -26,12 +28,17 @@ struct ExploreSettings {
   accel::SearchSettings options{};
   std::filesystem::path state{};       ///< keeps measured sensitivities, by pairs of bits
   std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateJob
-  std::size_t tries = 6;               ///< designs that are quantized to verify them, >= 1
+  std::size_t tries = v0::ExploreSearch().tries;
   std::uint64_t seed = 0;
   spmd::Devices devices{};
   std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeSettings
-  std::size_t evaluation_batch = 64;
+  std::size_t evaluation_batch = v0::kRunBatch;
 };
+
+/// What a search asks for, of a space as space_of() takes it.
+/// @throws Error as space_of(); kUsage for an unknown objective or method
+ExploreSettings settings_for(const std::string& space, const v0::ExploreSearch& search,
+                             const ProgressSink& progress);
 
 /// Samples for fits, and those on which losses are measured; without them it is every fourth one
 /// of `data`, which fits do not see then.

@@ -52,6 +52,7 @@ Fields fields_of(v0::LanguageFitOptions& o) {
       {"synthetic", &o.synthetic, "Instead of texts: samples that the model writes itself"},
       {"tokenizer", &o.tokenizer, "Tokenizer of a .bin file of llama2.c"},
       {"state", &o.state, "File that keeps what was fitted, so that an interrupted run continues"},
+      choices_field(o.choices),
       {"seed", &o.seed, "Seed of everything random"},
   };
 }

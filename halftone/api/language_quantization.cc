@@ -264,16 +264,26 @@ class LanguageQuantizer {
     double beside = 0;  ///< bytes of the output without the matrices
     lm::TensorsOfMatrices tensor_of;
   };
+  /// @throws Error kUsage for a choice that GGUF files do not have
+  void check_gguf_choices() const {
+    lm::TypeRecipe recipe;
+    for (const std::string& choice : job_.choices)
+      recipe.rules.push_back({choice, choice, "choices"});
+    lm::require_gguf_types(recipe);
+  }
   /// @throws Error as lm::check_budget()
   [[nodiscard]] Menu make_menu() const {
-    Menu menu{lm::type_menu(model_, is_gguf()), {}, 0, {}};
-    if (is_gguf()) menu.tensor_of = output_tensors();
+    Menu menu{lm::type_menu(model_, is_gguf(), job_.choices), {}, 0, {}};
+    if (is_gguf()) {
+      check_gguf_choices();
+      menu.tensor_of = output_tensors();
+    }
     lm::TypeCosts sizes;
     lm::TypeChoice smallest;
     double weights = 0;
     for (const auto& [id, types] : menu.types) {
       const lm::Weight& weight = model_.weights.at(id);
-      smallest.emplace(id, types[0]);
+      smallest.emplace(id, *std::ranges::min_element(types, {}, &lm::WeightType::bits));
       const std::size_t copies = lm::stack_of(model_.description, id.role);
       weights += static_cast<double>(copies * weight.num_elements());
       for (const lm::WeightType* type : types) {
@@ -306,7 +316,6 @@ class LanguageQuantizer {
     lm::measure_costs({.model = model_,
                        .folding = folding_,
                        .samples = samples(),
-                       .sensitivity_samples = job_.sensitivity_samples,
                        .damping = damping_of(job_),
                        .seed = job_.seed,
                        .threads = threads_,
@@ -357,6 +366,10 @@ void check_ways(const LanguageQuantizeJob& job) {
   if (job.max_loss && !(std::isfinite(*job.max_loss) && *job.max_loss > 0)) {
     fail(ErrorKind::kUsage,
          "loss: expected a finite number above 0, found " + std::to_string(*job.max_loss));
+  }
+  if (!job.choices.empty() && !job.size_bytes && !job.bits_per_weight && !job.max_loss) {
+    fail(ErrorKind::kUsage,
+         "choices: expected a size, bits per weight or a loss that chooses from them, found none");
   }
   const int ways = (has_types ? 1 : 0) + (job.size_bytes ? 1 : 0) + (job.bits_per_weight ? 1 : 0) +
                    (job.max_loss ? 1 : 0);

@@ -19,7 +19,6 @@ struct LanguageQuantizeJob : v0::LanguageQuantizeOptions {
   /// lm::set_gguf_text_keys() say of it.
   std::filesystem::path output{};
   std::vector<std::filesystem::path> texts{};  ///< in UTF-8, to which the model is fitted
-  std::size_t sensitivity_samples = 8;         ///< of those to fit, for the predicted loss
   int threads = 0;                             ///< 0: those of the process
   ProgressSink sink{};                         ///< in place of `progress`
 };

@@ -66,7 +66,6 @@ class Measurement {
     lm::measure_costs({.model = model_,
                        .folding = folding_,
                        .samples = calibration_.samples,
-                       .sensitivity_samples = job_.sensitivity_samples,
                        .damping = damping_of(job_),
                        .seed = job_.seed,
                        .threads = threads,

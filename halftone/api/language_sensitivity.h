@@ -16,7 +16,6 @@ namespace halftone {
 struct LanguageSensitivityJob : v0::LanguageSensitivityOptions {
   std::filesystem::path input{};
   std::vector<std::filesystem::path> texts{};
-  std::size_t sensitivity_samples = 8;
   int threads = 0;      ///< 0: those of the process
   ProgressSink sink{};  ///< in place of `progress`
 };

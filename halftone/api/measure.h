@@ -11,13 +11,14 @@
 #include "halftone/api/network.h"
 #include "halftone/runtime/execute/profile.h"
 #include "halftone/runtime/plan/plan.h"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone {
 
 struct TimingSettings {
   std::optional<std::size_t> batch{};  ///< samples per run; nullopt: 1, or that of the network
-  double min_seconds = 0.5;            ///< measure at least this long
-  spmd::Devices devices{};             ///< that share the samples; empty: one
+  double min_seconds = v0::kMeasureSeconds;  ///< measure at least this long
+  spmd::Devices devices{};                   ///< that share the samples; empty: one
   runtime::ExecutionOptions execution{};
   ProgressSink progress{};  ///< may be empty
 };

@@ -17,6 +17,7 @@
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/layer_errors.h"
 #include "halftone/data/dataset.h"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone {
 
@@ -136,9 +137,9 @@ struct ModelReportOptions {
   compress::EvaluateSettings evaluation{};       ///< its progress is that of the whole work
   std::optional<std::size_t> samples_per_run{};  ///< of kernels and times, as in TimingSettings
   bool measures_times = false;
-  double min_seconds = 0.5;            ///< measure at least this long
-  std::size_t num_worst = 8;           ///< samples to list
-  std::vector<std::string> classes{};  ///< names of the classes, from class 0; may be empty
+  double min_seconds = v0::kMeasureSeconds;   ///< measure at least this long
+  std::size_t num_worst = v0::kWorstSamples;  ///< samples to list
+  std::vector<std::string> classes{};         ///< names of the classes, from class 0; may be empty
 };
 
 /// Collects what is known of a network: from its file alone, more with data, most with a reference

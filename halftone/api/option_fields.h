@@ -2,9 +2,16 @@
 // The fields of the options that the C++ API, the command line and Python share.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "halftone/base/fields/fields.h"
+#include "halftone/types/data.hpp"
+#include "halftone/types/hardware.hpp"
 #include "halftone/types/language.hpp"
 #include "halftone/types/language_distill.hpp"
 #include "halftone/types/language_quantize.hpp"
@@ -26,5 +33,40 @@ Fields fields_of(v0::LanguageQuantizeOptions& options);
 Fields fields_of(v0::SamplingOptions& options);
 /// These too, without the texts at which it stops.
 Fields fields_of(v0::GenerateOptions& options);
+
+/// Which samples are read.
+Fields fields_of(v0::DataOptions& options);
+/// Of all jobs that run samples.
+Field batch_field(std::size_t& batch);
+/// Of all jobs that fit networks to samples.
+Field memory_field(std::optional<std::uint64_t>& bytes);
+/// Of all jobs that may be interrupted.
+Field state_field(std::filesystem::path& state);
+
+/// What layers may get unless choices are given.
+std::vector<std::string> default_choices();
+/// What layers may get: of networks and of language models.
+Field choices_field(std::vector<std::string>& choices);
+/// These, and the loss by which that is measured.
+Fields choice_fields(std::vector<std::string>& choices, std::string& loss);
+/// How often a budget is tried.
+Field tries_field(std::size_t& tries);
+
+/// Without a recipe.
+Fields fields_of(v0::EstimateOptions& options);
+Fields fields_of(v0::LanguageEstimateOptions& options);
+/// Without a budget and memory.
+Fields fields_of(v0::ExploreSearch& options);
+Fields fields_of(v0::CrossbarOptions& options);
+/// From programming a crossbar to reading.
+Field crossbar_seconds_field(std::string name, std::optional<double>& seconds);
+/// Of runs that are measured or estimated.
+Field run_batch_field(std::optional<std::size_t>& batch);
+/// How a network's time is measured.
+Fields timing_fields(std::optional<std::size_t>& batch, double& seconds);
+
+/// Windows of a text; the stride and the limit are 0 unless they are given.
+Fields window_fields(std::size_t& window, std::size_t& stride, std::size_t& max_windows,
+                     bool& second_half);
 
 }  // namespace halftone

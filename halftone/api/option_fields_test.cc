@@ -15,7 +15,8 @@ class OptionFields : public testing::Test {};
 using AllOptions =
     testing::Types<v0::TrainOptions, v0::TeachingOptions, v0::LanguageDistillOptions,
                    v0::LanguageModelOptions, v0::LanguageFitOptions, v0::LanguageQuantizeOptions,
-                   v0::SamplingOptions, v0::GenerateOptions>;
+                   v0::SamplingOptions, v0::GenerateOptions, v0::DataOptions, v0::EstimateOptions,
+                   v0::LanguageEstimateOptions, v0::ExploreSearch, v0::CrossbarOptions>;
 TYPED_TEST_SUITE(OptionFields, AllOptions);
 
 TYPED_TEST(OptionFields, HaveNamesSentencesAndDefaultsInRange) {

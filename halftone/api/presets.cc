@@ -9,12 +9,12 @@ std::vector<PresetSettings> presets() {
   constexpr const char* kLoss = "loss=0.01";
   // With more bytes than a network has, a budget wants the least time.
   constexpr const char* kAnyBytes = "bytes=1e15";
-  SettingNames integers{.weight_bits = 8, .activation_bits = "8"};
+  v0::LayerSettings integers{.weight_bits = 8, .activation_bits = 8};
   integers.weight_scheme = "int";
   integers.activation_scheme = "asymmetric";
   integers.arithmetic = "integers";
-  return {{"int8", integers},
-          {"w4a8", {.weight_bits = 4, .activation_bits = "8"}},
+  return {{"int8", {integers}},
+          {"w4a8", {{.weight_bits = 4, .activation_bits = 8}}},
           {"smallest", {}, {kLoss}},
           {"fastest", {}, {kLoss, kAnyBytes}}};
 }

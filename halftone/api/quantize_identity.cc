@@ -8,6 +8,7 @@
 #include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/base/shared_bytes.h"
+#include "halftone/lm/quantize/cost_measurement.h"
 
 namespace halftone {
 namespace {
@@ -56,8 +57,16 @@ std::string samples_of(const lm::SampleOptions& samples) {
          " held out of " + std::to_string(samples.tokens) + " tokens, by documents";
 }
 
+template <typename Job>
+std::string choices_of(const Job& job) {
+  std::string choices;
+  for (const std::string& choice : job.choices) choices += (choices.empty() ? "" : ",") + choice;
+  return choices;
+}
+
 std::string types_of(const LanguageQuantizeJob& job) {
-  const std::string measured = ", " + std::to_string(job.sensitivity_samples) + " samples";
+  const std::string choices = job.choices.empty() ? "" : " of " + choices_of(job);
+  const std::string measured = choices + ", " + std::to_string(lm::kGradientSamples) + " samples";
   if (job.size_bytes) return "for " + std::to_string(*job.size_bytes) + " bytes" + measured;
   if (job.bits_per_weight) {
     return "for " + number_text(*job.bits_per_weight) + " bits per weight" + measured;
@@ -101,13 +110,12 @@ JobIdentity identity_of(const LanguageQuantizeJob& job) {
 
 JobIdentity identity_of(const LanguageSensitivityJob& job) {
   JobIdentity identity = shared_identity(job);
-  std::string choices;
-  for (const std::string& choice : job.choices) choices += (choices.empty() ? "" : ",") + choice;
+  const std::string choices = choices_of(job);
   const JobIdentity others = {
       {"choices", choices.empty() ? "default of " + job.input.extension().string() : choices},
       {"rotation", job.rotates ? "yes" : "no"},
-      {"fit", "damping " + number_text(job.damping) + ", " +
-                  std::to_string(job.sensitivity_samples) + " samples"},
+      {"fit", "damping " + number_text(job.damping) + ", " + std::to_string(lm::kGradientSamples) +
+                  " samples"},
       {"seed", std::to_string(job.seed)}};
   identity.insert(identity.end(), others.begin(), others.end());
   return identity;

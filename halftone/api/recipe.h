@@ -7,22 +7,22 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/base/fields/fields.h"
 #include "halftone/compress/recipe.h"
+#include "halftone/types/recipe.hpp"
 
 namespace halftone {
 
-/// Settings of all layers as people write them; empty ones are not set.
+/// Settings of all layers, as options have them.
 struct SettingNames {
-  std::optional<int> weight_bits{};
-  std::string activation_bits{};  ///< a number, or "none": float32
-  std::string scheme{};           ///< of weights and activations: a number system, or "float"
-  std::string weight_scheme{};
-  std::string type{};  ///< of weights: as `weight_scheme`, or of files of language models
-  std::string activation_scheme{};
-  std::string arithmetic{};   ///< "auto", "bits", "integers" or "float"
-  std::string calibrator{};   ///< "fit", "min-max", ...
+  v0::LayerSettings layers{};
   std::optional<int> ends{};  ///< bits of weights and activations of the first and last layers
+
+  bool operator==(const SettingNames& other) const = default;
 };
+
+/// The fields of these.
+Fields fields_of(SettingNames& names);
 
 /// The recipe of a TOML file, with some of its defaults and ends replaced.
 /// @param path      empty: the default recipe

@@ -97,8 +97,6 @@ std::vector<v0::ChosenLayer> chosen_layers(const compress::Sensitivity& costs,
 
 }  // namespace
 
-std::vector<std::string> default_choices() { return {"1", "2", "3", "4", "5", "6", "8"}; }
-
 compress::Sensitivity sensitivity(Network network, const data::Dataset& data,
                                   const SensitivitySettings& settings) {
   const std::string name = network.name;

@@ -12,14 +12,12 @@
 
 #include "halftone/api/data_source.h"
 #include "halftone/api/network.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/api/quantize.h"
 #include "halftone/compress/sensitivity/budget_search.h"
 #include "halftone/compress/sensitivity/sensitivity.h"
 
 namespace halftone {
-
-/// Bits for weights and inputs that are tried unless choices are given.
-std::vector<std::string> default_choices();
 
 struct SensitivitySettings {
   compress::Recipe recipe{};  ///< how layers are fitted; what its overrides say is no choice

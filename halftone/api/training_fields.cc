@@ -113,10 +113,7 @@ Fields fields_of(v0::TeachingOptions& o) {
       {"crossbar", &o.crossbar,
        "Train with the noise of its cells: a TOML file that describes a crossbar, or ideal, pcm, "
        "reram"},
-      Field{"crossbar_seconds", &o.crossbar_seconds,
-            "Time from programming the crossbar to reading; default: as the description says",
-            Range::above(0)}
-          .as("--seconds"),
+      crossbar_seconds_field("crossbar_seconds", o.crossbar_seconds),
   };
 }
 

@@ -117,8 +117,7 @@ DistillSettings distill_settings(const v0::TeachingOptions& teaching) {
   settings.memory_bytes = teaching.sample_memory_bytes;
   settings.stages = checked(teaching.stages);
   if (!teaching.crossbar.empty()) {
-    settings.crossbar = device_of(teaching.crossbar);
-    if (teaching.crossbar_seconds) settings.crossbar->seconds = *teaching.crossbar_seconds;
+    settings.crossbar = device_of(teaching.crossbar, teaching.crossbar_seconds);
   }
   return settings;
 }

@@ -24,7 +24,7 @@ class TrainingJobs : public WithFolder {
   [[nodiscard]] DistillJob distillation(const std::string& output) const {
     DistillJob job;
     job.teachers = {kFile};
-    job.recipe = load_recipe({}, {.weight_bits = 2, .activation_bits = "2"});
+    job.recipe = load_recipe({}, {{.weight_bits = 2, .activation_bits = 2}});
     job.training = training(output);
     return job;
   }

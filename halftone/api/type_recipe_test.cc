@@ -43,12 +43,12 @@ TEST(TypeRecipe, TakesNumberSystemsAsTypes) {
 
 TEST(TypeRecipe, TakesSettingsByName) {
   EXPECT_EQ(load_type_recipe("").type, "");
-  EXPECT_EQ(load_type_recipe("", {.scheme = "nvfp4"}).type, "nvfp4");
-  EXPECT_EQ(load_type_recipe("", {.weight_bits = 3, .weight_scheme = "int"}).type, "int3");
-  EXPECT_EQ(load_type_recipe("", {.type = "Q4_K"}).type, "Q4_K");
-  EXPECT_EQ(load_type_recipe("", {.weight_scheme = "int4/64", .ends = 4}).table_type, "int4/64");
-  const auto parse = [](const SettingNames& names) {
-    return parse_type_recipe("[default]\ntype = \"Q3_K\"\n", "r.toml", names).type;
+  EXPECT_EQ(load_type_recipe("", {{.scheme = "nvfp4"}}).type, "nvfp4");
+  EXPECT_EQ(load_type_recipe("", {{.weight_bits = 3, .weight_scheme = "int"}}).type, "int3");
+  EXPECT_EQ(load_type_recipe("", {{.type = "Q4_K"}}).type, "Q4_K");
+  EXPECT_EQ(load_type_recipe("", {{.weight_scheme = "int4/64"}, 4}).table_type, "int4/64");
+  const auto parse = [](const v0::LayerSettings& names) {
+    return parse_type_recipe("[default]\ntype = \"Q3_K\"\n", "r.toml", {names}).type;
   };
   EXPECT_EQ(parse({.type = "4x8"}), "4x8");
   EXPECT_EQ(parse({.scheme = "nf4"}), "nf4");
@@ -56,10 +56,11 @@ TEST(TypeRecipe, TakesSettingsByName) {
                "beside them, such as weight_scheme = \"int\", found the type Q3_K",
                [&] { parse({.weight_bits = 4}); });
   expect_error(ErrorKind::kUsage, "activation bits: is of other networks",
-               [&] { parse({.activation_bits = "8"}); });
+               [&] { parse({.activation_bits = 8}); });
   expect_error(ErrorKind::kUsage,
-               "types: [ends]: weight bits: number system 'nf4': expected 4 to 4",
-               [] { load_type_recipe("", {.weight_scheme = "nf4", .ends = 8}); });
+               "types: [ends]: weight bits: number system 'nf4': expected 4 to 4", [] {
+                 load_type_recipe("", {{.weight_scheme = "nf4"}, 8});
+               });
   expect_error(ErrorKind::kUsage, "type of weights 'Q9'", [&] { parse({.type = "Q9"}); });
   expect_error(ErrorKind::kUsage, "has no effect with a type",
                [&] { parse({.weight_bits = 4, .type = "int4"}); });

@@ -21,16 +21,13 @@
 namespace halftone::cli {
 namespace {
 
-/// Maximum number of elements of a tensor; memory usually runs out first.
-constexpr std::int64_t kMaxSamples = std::int64_t{1} << 40;
-
 struct BenchOptions {
   CommonOptions common;
   std::string model;
   ModelOptions model_options;
   std::optional<std::size_t> batch;
   int devices = 1;
-  double seconds = 0.5;
+  double seconds = TimingSettings().min_seconds;
   bool explain = false;
   runtime::ExecutionOptions execution;
   TuneOptions tune;
@@ -136,14 +133,10 @@ void add_bench(CLI::App& app, Action& action) {
       ->required()
       ->check(read_path());
   add_model_options(*verb, options->model_options);
-  verb->add_option("--batch", options->batch, "Samples per run (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, kMaxSamples));
+  add_fields(*verb, timing_fields(options->batch, options->seconds));
   verb->add_option("--devices", options->devices,
                    "Devices that share the samples, of each process; 0: one for each thread")
       ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  verb->add_option("--seconds", options->seconds, "Measure at least so long")
-      ->check(number_from(0, 3600))
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_execution_options(*verb, options->execution);

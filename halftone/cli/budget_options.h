@@ -3,7 +3,6 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +13,10 @@ namespace halftone::cli {
 
 /// What layers may get and how that is measured.
 struct ChoiceOptions {
-  std::vector<std::string> choices = default_choices();
-  std::string loss;         ///< empty: compress::default_loss()
-  std::string accelerator;  ///< for estimates in place of measured times; empty: none
-  std::vector<std::string> test_data;
-  std::optional<std::size_t> test_limit;
+  std::vector<std::string> choices;  ///< empty: default_choices()
+  std::string loss;                  ///< empty: compress::default_loss()
+  std::string accelerator;           ///< for estimates in place of measured times; empty: none
+  TestArguments test;
 };
 
 struct BudgetArguments {
@@ -37,8 +35,6 @@ void add_budget_options(CLI::App& verb, BudgetArguments& options);
 /// @throws Error as compress::choices_named()
 SensitivitySettings sensitivity_settings(const ChoiceOptions& options,
                                          const compress::Recipe& recipe);
-/// The samples on which losses are measured, read as those of --data; none if there are no others.
-std::optional<DataSource> evaluation_source(const ChoiceOptions& options, const DataSource& data);
 /// Sets where time and energy come from: the accelerator if there is one, else, if time is wanted,
 /// measurements on this machine.
 /// @throws Error as accel::load_accelerator()

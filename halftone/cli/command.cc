@@ -11,9 +11,11 @@
 #include <iostream>
 #include <limits>
 
+#include "halftone/api/option_fields.h"
 #include "halftone/base/byte_count.h"
 #include "halftone/base/parallel.h"
 #include "halftone/base/printable.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/one_of.h"
 #include "halftone/kernels/targets.h"
 
@@ -161,36 +163,36 @@ void add_data_options(CLI::App& verb, DataArguments& data, const std::string& de
       ->required()
       ->allow_extra_args(false)
       ->check(read_path("SAMPLES"));
-  verb.add_option("--split", options.split, "Which part of a folder with IDX files")
-      ->check(OneOf({"train", "test"}))
-      ->capture_default_str();
-  verb.add_option("--limit", options.limit, "Use only so many samples, from the front")
-      ->check(whole_from(1));
-  verb.add_option("--scale", options.scale, "Factor on uint8 pixels (default 1/255)")
-      ->check(positive_number());
+  add_fields(verb, fields_of(options));
   verb.add_option("--devices", data.devices,
                   "Devices that share the samples, of each process; 0: one for each thread")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  verb.add_option("--batch", data.batch, "Samples per run")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  add_field(verb, batch_field(data.batch));
+}
+
+std::optional<DataSource> TestArguments::source(const DataSource& data) const {
+  if (paths.empty()) return std::nullopt;
+  DataSource source = data;
+  source.paths = paths;
+  source.options.split = "test";
+  source.options.limit = limit;
+  return source;
+}
+
+void add_test_options(CLI::App& verb, TestArguments& test, const std::string& usual) {
+  CLI::Option* data =
+      verb.add_option("--test-data", test.paths,
+                      "Samples on which losses are measured, as --data (default: " + usual + ")")
+          ->allow_extra_args(false)
+          ->check(read_path("SAMPLES"));
+  verb.add_option("--test-limit", test.limit, "Use only so many of them, from the front")
+      ->check(whole_from(1))
+      ->needs(data);
 }
 
 void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_bytes) {
-  verb.add_option("--memory", memory_bytes,
-                  "Memory for values of the samples between layers, as in 512M or 4G; less makes "
-                  "it slower, and changes no result (default: a quarter of what is free)")
-      ->transform(byte_count());
-}
-
-/// A number of bits, or none.
-CLI::Validator bits_or_none() {
-  const auto check = [](const std::string& text) -> std::string {
-    if (text == "none") return {};
-    return CLI::Range(1, numerics::kMaxCodeBits)(text);
-  };
-  return CLI::Validator(check, "{1 to 16, none}");
+  add_field(verb, memory_field(memory_bytes))->transform(byte_count());
 }
 
 void add_form_options(CLI::App& verb, formats::ExportOptions& form) {
@@ -205,35 +207,13 @@ void add_form_options(CLI::App& verb, formats::ExportOptions& form) {
 }
 
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
-  verb.add_option("--weight-bits", recipe.weight_bits, "Bits per weight (default 3)")
-      ->check(CLI::Range(1, numerics::kMaxCodeBits));
-  verb.add_option("--activation-bits", recipe.activation_bits,
-                  "Bits per activation, or none for float32 (default 3)")
-      ->check(bits_or_none());
-  verb.add_option("--ends", recipe.ends,
-                  "Bits of weights and activations in the first and last layers; 8 keeps most of "
-                  "what few bits lose")
-      ->check(CLI::Range(1, numerics::kMaxBits));
-  verb.add_option("--scheme", recipe.scheme,
-                  "Number system (default basis): one of `halftone systems`, or float")
-      ->type_name("SYSTEM");
-  verb.add_option("--weight-scheme", recipe.weight_scheme, "The same, of weights only")
-      ->type_name("SYSTEM");
-  verb.add_option("--type", recipe.type,
-                  "Type of weights: a number system with bits and groups as nvfp4 or int4/64, a "
-                  "vector basis as 2x6, or of a language model also one of GGUF as Q3_K")
-      ->type_name("TYPE");
-  verb.add_option("--activation-scheme", recipe.activation_scheme, "The same, of activations only")
-      ->type_name("SYSTEM");
-  verb.add_option("--arithmetic", recipe.arithmetic,
-                  "What layers with codes compute, stored in the file: auto (by the bits), bits, "
-                  "integers (of 8 bits) or float (default auto)")
-      ->check(OneOf({"auto", "bits", "integers", "float"}));
-  verb.add_option("--calibrator", recipe.calibrator,
-                  "How levels of activations follow from the samples: fit (the least error of a "
-                  "sample), or evenly over a range: min-max, moving-average, percentile, mse, kl "
-                  "(default fit)")
-      ->check(OneOf({"fit", "min-max", "moving-average", "percentile", "mse", "kl"}));
+  const Fields fields = fields_of(recipe.settings);
+  for (const char* name : {"weight_bits", "activation_bits", "ends", "scheme", "weight_scheme",
+                           "type", "activation_scheme", "arithmetic", "calibrator"}) {
+    CLI::Option* option = add_field(verb, *find_field(fields, name));
+    if (std::string_view(name).ends_with("scheme")) option->type_name("SYSTEM");
+  }
+  verb.get_option("--type")->type_name("TYPE");
   verb.add_option("--recipe", recipe.recipe,
                   "TOML file with settings per layer and for the fitting")
       ->check(read_path());
@@ -246,7 +226,7 @@ void apply(const CommonOptions& common) {
 }
 
 compress::Recipe make_recipe(const RecipeOptions& options) {
-  return load_recipe(options.recipe, options);
+  return load_recipe(options.recipe, options.settings);
 }
 
 Progress::Progress(const CommonOptions& common, const Machine& machine)

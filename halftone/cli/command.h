@@ -25,6 +25,7 @@
 #include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/tuning.h"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone::cli {
 
@@ -51,18 +52,35 @@ struct ModelOptions {
 /// Options of the verbs that read samples.
 struct DataArguments {
   DataSource source;
-  std::size_t batch = 64;
+  std::size_t batch = v0::kRunBatch;
   int devices = 0;  ///< per process; 0: one device per thread
 };
 
+/// Other samples, on which losses are measured.
+struct TestArguments {
+  std::vector<std::string> paths;  ///< empty: there are none
+  std::optional<std::size_t> limit;
+
+  /// The samples, read as those of --data; none if there are no others.
+  [[nodiscard]] std::optional<DataSource> source(const DataSource& data) const;
+};
+
 /// Options of the verbs that quantize networks.
-struct RecipeOptions : SettingNames {
+struct RecipeOptions {
+  SettingNames settings;
   std::string recipe;  ///< a file
 
-  [[nodiscard]] bool is_given() const {
-    return weight_bits || ends || !activation_bits.empty() || !scheme.empty() ||
-           !weight_scheme.empty() || !type.empty() || !activation_scheme.empty() ||
-           !arithmetic.empty() || !calibrator.empty() || !recipe.empty();
+  [[nodiscard]] bool is_given() const { return settings != SettingNames{} || !recipe.empty(); }
+  /// The bits of weights; nothing for float32.
+  [[nodiscard]] std::optional<int> weight_bits() const { return some(settings.layers.weight_bits); }
+  /// Likewise of activations.
+  [[nodiscard]] std::optional<int> activation_bits() const {
+    return some(settings.layers.activation_bits);
+  }
+
+ private:
+  static std::optional<int> some(std::optional<int> bits) {
+    return bits == 0 ? std::nullopt : bits;
   }
 };
 
@@ -97,6 +115,9 @@ void add_tune_options(CLI::App& verb, TuneOptions& options);
 /// Adds --shape and --constant.
 void add_model_options(CLI::App& verb, ModelOptions& model);
 void add_data_options(CLI::App& verb, DataArguments& data, const std::string& default_split);
+/// Adds --test-data and --test-limit.
+/// @param usual  what the samples are without them
+void add_test_options(CLI::App& verb, TestArguments& test, const std::string& usual);
 /// Adds --standard, --matmul-nbits and --one-operator.
 void add_form_options(CLI::App& verb, formats::ExportOptions& form);
 /// Adds --memory, a limit for values of the calibration samples.

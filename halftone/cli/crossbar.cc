@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "halftone/api/option_fields.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -17,25 +19,21 @@ struct CrossbarOptions {
   std::string model;
   ModelOptions model_options;
   std::string device;
-  std::size_t seeds = 10;
-  std::optional<double> seconds;
+  v0::CrossbarOptions how;
 };
 
 void run(const CrossbarOptions& options, const Machine& machine) {
   apply(options.common);
-  crossbar::CrossbarDevice device = crossbar::load_device(options.device);
-  if (options.seconds) device.seconds = *options.seconds;
+  const crossbar::CrossbarDevice device = device_of(options.device, options.how.seconds);
   Network network = load(options.model, options.model_options.parse());
   const data::Dataset data = options.data.source.open();
   const CrossbarReport report = [&] {
     Progress progress(options.common, machine);
-    crossbar::NetworkOptions how;
-    how.num_seeds = options.seeds;
+    v0::CrossbarOptions how = options.how;
     how.seed = options.common.seed;
-    how.evaluate.batch = options.data.batch;
-    how.evaluate.progress = progress.sink();
-    how.evaluate.devices = machine.devices(options.data.devices);
-    return run_on_crossbar(std::move(network), data, device, how);
+    how.batch = options.data.batch;
+    return run_on_crossbar(std::move(network), data, device,
+                           options_of(how, progress.sink(), machine.devices(options.data.devices)));
   }();
   std::cout << (options.common.json ? report::to_json(report) : printable(report::to_text(report)));
 }
@@ -56,12 +54,7 @@ void add_crossbar(CLI::App& app, Action& action) {
       ->required()
       ->check(read_path("DEVICE"));
   add_data_options(*verb, options->data, "test");
-  verb->add_option("--seeds", options->seeds, "Devices to program, with seeds from --seed on")
-      ->check(whole_from(1))
-      ->capture_default_str();
-  verb->add_option("--seconds", options->seconds,
-                   "Time from programming to reading; default: as the description says")
-      ->check(positive_number());
+  add_fields(*verb, fields_of(options->how), {"batch", "seed"});
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

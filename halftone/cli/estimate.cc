@@ -18,7 +18,6 @@
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/cli/field_options.h"
-#include "halftone/cli/one_of.h"
 #include "halftone/report/estimate.h"
 
 namespace halftone::cli {
@@ -35,11 +34,7 @@ struct EstimateOptions {
   bool measure = false;
   std::string device;  ///< that --measure describes; empty: the processor
   std::string output;
-  std::optional<std::size_t> batch;
-  std::string method = "tiles";
-  std::size_t devices = 1;
-  std::string split = "data";
-  bool training = false;
+  v0::EstimateOptions how;
   bool execute = false;
   std::string product;         ///< "1000x784x10"
   std::string language_model;  ///< config.json
@@ -118,11 +113,6 @@ void check_options(const EstimateOptions& options, Mode mode) {
   }
 }
 
-accel::EstimateSettings estimate_options(const EstimateOptions& options) {
-  return {accel::method_named(options.method),
-          {options.devices, accel::split_named(options.split)}};
-}
-
 accel::Number number_of(int bits) { return {bits, bits >= 16}; }
 
 void list_accelerators() {
@@ -155,13 +145,12 @@ void print_estimate(const EstimateOptions& options, const Result& result) {
 void run_language(const EstimateOptions& options, const accel::Accelerator& accelerator) {
   const std::string& file = options.language_model.empty() ? options.model : options.language_model;
   LanguageEstimateOptions language = options.language;
-  language.batch = options.batch.value_or(1);
-  language.weight_bits = options.recipe.weight_bits;
-  const std::string& bits = options.recipe.activation_bits;
-  if (!bits.empty() && bits != "none") language.activation_bits = std::stoi(bits);
-  language.method = options.method;
-  language.devices = options.devices;
-  language.split = options.split;
+  language.batch = options.how.batch.value_or(language.batch);
+  language.weight_bits = options.recipe.weight_bits();
+  if (const auto bits = options.recipe.activation_bits()) language.activation_bits = *bits;
+  language.method = options.how.method;
+  language.devices = options.how.devices;
+  language.split = options.how.split;
   const v0::LanguageEstimate result = estimate_language_model(file, accelerator, language);
   write_pictures(options, result.token, accelerator);
   print_estimate(options, result);
@@ -171,19 +160,17 @@ accel::Workload workload(const EstimateOptions& options, const EstimateJob& job)
   if (options.product.empty()) {
     return workload_of(load(options.model, options.model_options.parse()), job);
   }
-  const std::string& bits = options.recipe.activation_bits;
   accel::Product product = parse_product(options.product);
-  product.w = number_of(options.recipe.weight_bits.value_or(32));
-  product.x = number_of(bits.empty() || bits == "none" ? 32 : std::stoi(bits));
+  product.w = number_of(options.recipe.weight_bits().value_or(32));
+  product.x = number_of(options.recipe.activation_bits().value_or(32));
   return accel::workload_of(product);
 }
 
 void run_network(const EstimateOptions& options, const accel::Accelerator& accelerator) {
-  EstimateJob job{.batch = options.batch, .options = estimate_options(options)};
+  EstimateJob job = job_of(options.how);
   if (options.recipe.is_given() && options.product.empty()) {
     job.recipe = make_recipe(options.recipe);
   }
-  if (options.training) job.training.emplace();
   const accel::Workload work = workload(options, job);
   if (options.execute) {
     const auto executed = run_tiles(
@@ -248,16 +235,6 @@ void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
       ->check(written_path())
       ->needs(measure);
   verb.add_flag("--describe", options.describe, "Show the description of --accelerator");
-  verb.add_option("--method", options.method,
-                  "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
-      ->check(OneOf({"roofline", "tiles", "events"}))
-      ->capture_default_str();
-  verb.add_option("--devices", options.devices, "Chips that share the work")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  verb.add_option("--split", options.split, "What --devices share: data, tensor or pipeline")
-      ->check(OneOf({"data", "tensor", "pipeline"}))
-      ->capture_default_str();
 }
 
 /// Remembers the options that `add` adds as those of networks.
@@ -275,37 +252,23 @@ void add_work_options(CLI::App& verb, EstimateOptions& options) {
       ->check(read_path());
   add_of_networks(verb, options, [&] { add_model_options(verb, options.model_options); });
   add_hardware_options(verb, options);
+  add_fields(verb, fields_of(options.how));
   verb.add_option("--product", options.product,
                   "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
       ->check(some_text("PRODUCT"));
-  verb.add_option("--batch", options.batch, "Samples, or sequences of a language model (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   add_of_networks(verb, options, [&] { add_recipe_options(verb, options.recipe); });
-  verb.add_flag("--training", options.training,
-                "A training step: also the way back and the update of the weights");
   verb.add_flag("--execute", options.execute,
                 "Run the products in their tiles on emulated units, and compare");
 }
 
 void add_language_options(CLI::App& verb, EstimateOptions& options) {
-  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
   verb.add_option("--llm", options.language_model,
                   "A language model by its shape alone: config.json of a Hugging Face folder")
       ->check(read_path());
-  const auto tokens = [&](const char* name, std::size_t& store, const char* help) {
-    verb.add_option(name, store, help)
-        ->check(CLI::Range(std::int64_t{1}, kMaxTokens))
-        ->capture_default_str();
-  };
-  tokens("--prompt", options.language.prompt, "Tokens of the prompt");
-  tokens("--context", options.language.context, "Tokens in the cache when one is generated");
-  verb.add_option("--cache-bits", options.language.cache_bits, "Bits of keys and values")
-      ->check(CLI::Range(1, 32))
-      ->capture_default_str();
-  verb.add_option("--group-size", options.language.group_size,
-                  "Weights that share a scale of 16 bits; 0: scales are not counted")
-      ->check(CLI::Range(std::int64_t{0}, kMaxTokens))
-      ->capture_default_str();
+  const Fields fields = fields_of(options.language);
+  for (const char* name : {"prompt", "context", "cache_bits", "group_size"}) {
+    add_field(verb, *find_field(fields, name));
+  }
 }
 
 void add_picture_options(CLI::App& verb, EstimateOptions& options) {

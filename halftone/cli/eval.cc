@@ -55,16 +55,10 @@ CLI::Option* add_text_evaluation_options(CLI::App& verb, TextEvaluationJob& job)
                       "given")
           ->check(read_path())
           ->allow_extra_args(false);
-  const auto add = [&](const char* name, std::size_t& value, const char* help, std::size_t low) {
-    return verb.add_option(name, value, help)->check(whole_from(low))->needs(text);
-  };
-  add("--context", job.windows.context, "Tokens of a window of the text", 2)->capture_default_str();
-  add("--stride", job.windows.stride,
-      "Tokens from one window to the next (default: a window, without overlap)", 1);
-  add("--windows", job.windows.limit, "Use only so many windows, from the front", 1);
-  verb.add_flag("--second-half", job.windows.second_half,
-                "Count the tokens behind the middle of each window only, as llama.cpp does")
-      ->needs(text);
+  lm::WindowOptions& windows = job.windows;
+  const Fields fields =
+      window_fields(windows.context, windows.stride, windows.limit, windows.second_half);
+  for (const Field& field : fields) add_field(verb, field)->needs(text);
   verb.add_option(
           "--state", job.state,
           "File that keeps what was measured, so that an interrupted run continues; of a second "

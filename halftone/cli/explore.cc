@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "halftone/api/option_fields.h"
 #include "halftone/api/recipe.h"
-#include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
-#include "halftone/cli/one_of.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/report/explore.h"
 
 namespace halftone::cli {
@@ -21,47 +21,26 @@ struct ExploreOptions {
   std::string model;
   ModelOptions model_options;
   std::string space;
-  std::string objective = "time";
   std::string budget;
-  std::string method = "tiles";
-  std::optional<std::size_t> samples_per_run;
-  std::size_t tries = 6;
-  std::vector<std::string> test_data;
-  std::optional<std::size_t> test_limit;
+  v0::ExploreSearch search;
+  TestArguments test;
   std::string recipe;
-  std::optional<std::uint64_t> memory_bytes;
-  std::string state;
   std::string front;
   std::string recipe_out;
   std::string accelerator_out;
 };
 
 ExploreSettings settings_of(const ExploreOptions& options, const ProgressSink& progress) {
-  ExploreSettings settings{.space = space_of(options.space)};
-  settings.options = {accel::objective_named(options.objective),
-                      accel::parse_budget(options.budget), accel::method_named(options.method),
-                      progress};
+  v0::ExploreSearch search = options.search;
+  search.budget = accel::parse_budget(options.budget);
+  search.seed = options.common.seed;
+  ExploreSettings settings = settings_for(options.space, search, progress);
   settings.recipe = load_recipe(options.recipe);
-  settings.state = options.state;
-  settings.batch = options.samples_per_run;
-  settings.tries = options.tries;
-  settings.seed = options.common.seed;
-  settings.memory_bytes = options.memory_bytes;
   settings.evaluation_batch = options.data.batch;
   if (options.data.devices > 0) {
     settings.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
   }
   return settings;
-}
-
-/// Samples on which losses are measured, if they are others.
-std::optional<DataSource> test_source(const ExploreOptions& options) {
-  if (options.test_data.empty()) return std::nullopt;
-  DataSource source = options.data.source;
-  source.paths = options.test_data;
-  source.options.split = "test";
-  source.options.limit = options.test_limit;
-  return source;
 }
 
 void write_files(const ExploreOptions& options, const ExploreReport& report) {
@@ -75,13 +54,10 @@ void write_files(const ExploreOptions& options, const ExploreReport& report) {
 void run(const ExploreOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  if (options.test_limit && options.test_data.empty()) {
-    fail(ErrorKind::kUsage, "--test-limit needs --test-data");
-  }
   const ExploreReport report = [&] {
     Progress progress(options.common, machine);
     const ExploreSettings settings = settings_of(options, progress.sink());
-    const std::optional<DataSource> evaluation = test_source(options);
+    const std::optional<DataSource> evaluation = options.test.source(options.data.source);
     return explore(
         load(options.model, options.model_options.parse()),
         ExploreData<DataSource>{options.data.source, evaluation ? &*evaluation : nullptr},
@@ -95,41 +71,20 @@ void add_search_options(CLI::App& verb, ExploreOptions& options) {
   verb.add_option("--space", options.space, "What may change: a TOML file")
       ->required()
       ->check(read_path());
-  verb.add_option("--objective", options.objective,
-                  "What is least: time, energy or edp, their product")
-      ->check(OneOf({"time", "energy", "edp"}))
-      ->capture_default_str();
+  add_fields(verb, fields_of(options.search), {"seed"});
+  verb.get_option("--state")->check(written_path());
   verb.add_option(
           "--budget", options.budget,
           "Limits: accuracy-drop=0.01 (the default), area=MM2, time=SECONDS, energy=JOULES, "
           "with commas between them")
       ->type_name("LIMITS");
-  verb.add_option("--method", options.method,
-                  "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
-      ->check(OneOf({"roofline", "tiles", "events"}))
-      ->capture_default_str();
-  verb.add_option("--samples-per-run", options.samples_per_run,
-                  "Samples of an estimated run (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  verb.add_option("--tries", options.tries, "Designs to quantize, to verify what they lose")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
   verb.add_option("--recipe", options.recipe, "TOML file that says how layers are fitted")
       ->check(read_path());
 }
 
 void add_file_options(CLI::App& verb, ExploreOptions& options) {
-  verb.add_option(
-          "--test-data", options.test_data,
-          "Samples on which losses are measured, as --data (default: every fourth sample of "
-          "--data, which is not fitted to then)")
-      ->allow_extra_args(false)
-      ->check(read_path("SAMPLES"));
-  verb.add_option("--test-limit", options.test_limit, "Use only so many of them, from the front")
-      ->check(whole_from(1));
-  verb.add_option("--state", options.state,
-                  "Keep what was measured in this file, and continue from it")
-      ->check(written_path());
+  add_test_options(verb, options.test,
+                   "every fourth sample of --data, which is not fitted to then");
   verb.add_option("--front", options.front, "Write a picture of the front: .svg")
       ->check(written_path());
   verb.add_option("--recipe-out", options.recipe_out,
@@ -154,7 +109,7 @@ void add_explore(CLI::App& app, Action& action) {
   add_model_options(*verb, options->model_options);
   add_search_options(*verb, *options);
   add_data_options(*verb, options->data, "train");
-  add_memory_option(*verb, options->memory_bytes);
+  add_memory_option(*verb, options->search.sample_memory_bytes);
   add_file_options(*verb, *options);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

@@ -33,15 +33,33 @@ CLI::Validator whole_in(const FieldRange& range) {
   return whole_from(range.has_low() ? static_cast<std::uint64_t>(range.low) : 0);
 }
 
+/// A number in the range, or the word for 0.
+CLI::Validator whole_or_word(const Field& field) {
+  const auto check = [inside = whole_in(field.range), zero = field.zero_word](std::string& text) {
+    if (text != zero) return inside(text);
+    text = "0";
+    return std::string();
+  };
+  const std::string range = Field{"", field.place, "", field.range}.range_text();
+  return {check, "{" + range + ", " + field.zero_word + "}"};
+}
+
 CLI::Option* added(CLI::App& verb, const Field& field, bool& value) {
   const std::string name = field.option_name();
   if (field.clearing_text.empty()) return verb.add_flag(name, value, field.text);
   return verb.add_flag(name + "{false}", value, field.clearing_text);
 }
 CLI::Option* added(CLI::App& verb, const Field& field, std::string& value) {
-  CLI::Option* option = verb.add_option(field.option_name(), value, field.text);
+  CLI::Option* option = verb.add_option(field.option_name(), value, field.help());
   if (!field.words.empty()) option->check(OneOf(field.words));
   return value.empty() ? option : option->capture_default_str();
+}
+CLI::Option* added(CLI::App& verb, const Field& field, std::optional<std::string>& value) {
+  CLI::Option* option = verb.add_option(field.option_name(), value, field.help());
+  return field.words.empty() ? option : option->check(OneOf(field.words));
+}
+CLI::Option* added(CLI::App& verb, const Field& field, std::optional<bool>& value) {
+  return verb.add_option(field.option_name(), value, field.help());
 }
 CLI::Option* added(CLI::App& verb, const Field& field, std::filesystem::path& value) {
   return verb.add_option(field.option_name(), value, field.text);
@@ -53,12 +71,16 @@ CLI::Option* added(CLI::App& verb, const Field& field, std::vector<double>& valu
       ->check(real_in(field.range))
       ->capture_default_str();
 }
+CLI::Option* added(CLI::App& verb, const Field& field, std::vector<std::string>& value) {
+  return verb.add_option(field.option_name(), value, field.help())->delimiter(',');
+}
 template <typename T>
 CLI::Option* added(CLI::App& verb, const Field& field, T& value) {
   constexpr bool kIsReal = std::is_same_v<typename NumberIn<T>::Type, double>;
-  CLI::Option* option = verb.add_option(field.option_name(), value, field.text)
-                            ->check(kIsReal ? real_in(field.range) : whole_in(field.range));
-  return field.is_optional() ? option : option->capture_default_str();
+  CLI::Option* option = verb.add_option(field.option_name(), value, field.help());
+  if (!field.zero_word.empty()) return option->transform(whole_or_word(field));
+  option->check(kIsReal ? real_in(field.range) : whole_in(field.range));
+  return field.is_set() ? option->capture_default_str() : option;
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void run_within_budget(const QuantizeOptions& options, const Machine& machine) {
     job.input = options.input;
     job.output = options.output;
     job.data = options.data.source;
-    job.evaluation = evaluation_source(options.budget.choices, options.data.source);
+    job.evaluation = options.budget.choices.test.source(options.data.source);
     job.import = options.model.parse();
     job.recipe_output = options.language.job.recipe_output;
     BudgetSettings& settings = job.settings;
@@ -110,7 +110,7 @@ void add_network_options(CLI::App& verb, QuantizeOptions& options) {
 void check_language_options(const QuantizeOptions& options) {
   for (const std::vector<CLI::Option*>& group : {options.networks_only, options.budget.others}) {
     for (const CLI::Option* option : group) {
-      if (option->empty()) continue;
+      if (option->empty() || option->get_name() == "--choices") continue;
       throw CLI::ValidationError(option->get_name(),
                                  "only of networks that are no language models");
     }
@@ -147,12 +147,10 @@ void add_preset(CLI::App& verb, QuantizeOptions& options) {
 void apply_preset(QuantizeOptions& options) {
   if (options.preset.empty()) return;
   const PresetSettings preset = preset_named(options.preset);
-  RecipeOptions& recipe = options.recipe;
-  recipe.weight_bits = preset.settings.weight_bits;
-  recipe.activation_bits = preset.settings.activation_bits;
-  recipe.weight_scheme = preset.settings.weight_scheme;
-  recipe.activation_scheme = preset.settings.activation_scheme;
-  recipe.arithmetic = preset.settings.arithmetic;
+  v0::LayerSettings& layers = options.recipe.settings.layers;
+  const std::optional<std::string> calibrator = layers.calibrator;
+  layers = preset.settings.layers;
+  layers.calibrator = calibrator;
   options.budget.limits = preset.limits;
 }
 
@@ -171,6 +169,7 @@ void set_limit(const CLI::App& verb, QuantizeOptions& options) {
     throw CLI::ValidationError("--budget", "of a language model: expected bytes= or loss=");
   }
   if (bytes) options.language.job.size_bytes = static_cast<std::size_t>(*bytes);
+  options.language.job.choices = budget.choices.choices;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ v0::TypeRecipe recipe_of(const LanguageQuantizeArguments& options, const RecipeO
     }
     given.rules.push_back({rule.substr(0, at), rule.substr(at + 1), "--tensor"});
   }
-  return with_types(load_type_recipe(recipe.recipe, recipe), given);
+  return with_types(load_type_recipe(recipe.recipe, recipe.settings), given);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ void add_language_quantize_options(CLI::App& verb, LanguageQuantizeArguments& op
   options.calibrate = calibration.synthetic;
   const std::size_t before = verb.get_options().size();
   add_fit_fields(verb, fields_of(static_cast<v0::LanguageQuantizeOptions&>(options.job)),
-                 {"type", "max_loss"});
+                 {"type", "max_loss", "choices"});
   verb.get_option("--size")->transform(byte_count());
   verb.add_option("--tensor", options.rules,
                   "PATTERN=TYPE: another type for some matrices, as 'blk.*.attn_v.weight=Q5_K'; "

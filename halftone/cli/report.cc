@@ -5,15 +5,18 @@
 
 #include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/paths.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
 #include "halftone/report/table.h"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -29,7 +32,7 @@ struct ReportOptions {
   std::string output;
   bool measures_times = false;
   std::optional<std::size_t> samples_per_run;
-  std::size_t num_worst = 8;
+  std::size_t num_worst = v0::kWorstSamples;
   runtime::ExecutionOptions execution;
   std::string overlay;
   std::vector<std::string> sensitivities;
@@ -138,15 +141,10 @@ std::vector<CLI::Option*> add_text_options(CLI::App& verb, ReportOptions& option
                       "given")
           ->check(read_path())
           ->allow_extra_args(false);
-  CLI::Option* context = verb.add_option("--context", options.language.windows.context,
-                                         "Tokens of a window of the text")
-                             ->check(whole_from(2))
-                             ->needs(text)
-                             ->capture_default_str();
-  CLI::Option* windows = verb.add_option("--windows", options.language.windows.limit,
-                                         "Use only so many windows, from the front")
-                             ->check(whole_from(1))
-                             ->needs(text);
+  lm::WindowOptions& used = options.language.windows;
+  const Fields fields = window_fields(used.context, used.stride, used.limit, used.second_half);
+  CLI::Option* context = add_field(verb, *find_field(fields, "window"))->needs(text);
+  CLI::Option* windows = add_field(verb, *find_field(fields, "max_windows"))->needs(text);
   add_open_fields(verb, options.language.open, {"tokenizer"});
   return {text, context, windows, verb.get_option("--tokenizer")};
 }
@@ -170,9 +168,7 @@ void add_content_options(CLI::App& verb, ReportOptions& options) {
                   "Names of the classes: a text file with a line for each, from class 0")
       ->check(read_path());
   verb.add_flag("--time", options.measures_times, "Measure the time of every layer, as bench does");
-  verb.add_option("--samples-per-run", options.samples_per_run,
-                  "Samples of a run whose kernels and times are shown (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  add_field(verb, run_batch_field(options.samples_per_run).as("--samples-per-run"));
   verb.add_option("--worst", options.num_worst, "Samples to show: those with the worst answers")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();

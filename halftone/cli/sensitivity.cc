@@ -11,6 +11,7 @@
 #include "halftone/base/printable.h"
 #include "halftone/cli/budget_options.h"
 #include "halftone/cli/command.h"
+#include "halftone/cli/field_options.h"
 #include "halftone/cli/language_options.h"
 #include "halftone/report/sensitivity.h"
 
@@ -26,7 +27,7 @@ struct SensitivityVerbOptions {
   ModelOptions model_options;
   ChoiceOptions choices;
   std::optional<std::uint64_t> memory_bytes;
-  std::string state;
+  std::filesystem::path state;
   bool no_time = false;
   std::vector<CLI::Option*> networks_only;  ///< that language models do not have
   LanguageSensitivityJob language;          ///< without model, state and what all verbs have
@@ -40,7 +41,7 @@ compress::Sensitivity of_network(const SensitivityVerbOptions& options, const Ma
   job.input = options.model;
   job.reference = options.reference;
   job.data = options.data.source;
-  job.evaluation = evaluation_source(options.choices, options.data.source);
+  job.evaluation = options.choices.test.source(options.data.source);
   job.import = options.model_options.parse();
   job.settings = sensitivity_settings(options.choices, load_recipe(options.recipe));
   job.settings.state = options.state;
@@ -51,12 +52,11 @@ compress::Sensitivity of_network(const SensitivityVerbOptions& options, const Ma
   return sensitivity_of_file(job);
 }
 
-compress::Sensitivity of_language_model(const SensitivityVerbOptions& options, bool has_choices,
-                                        Progress& progress) {
+compress::Sensitivity of_language_model(const SensitivityVerbOptions& options, Progress& progress) {
   LanguageSensitivityJob job = options.language;
   job.input = options.model;
   job.state = options.state;
-  if (has_choices) job.choices = options.choices.choices;
+  job.choices = options.choices.choices;
   job.seed = options.common.seed;
   job.sink = progress.sink();
   return language_sensitivity(job);
@@ -91,11 +91,6 @@ void add_network_options(CLI::App& verb, SensitivityVerbOptions& options) {
   add_data_options(verb, options.data, "train");
   verb.get_option("--data")->required(false);
   add_choice_options(verb, options.choices);
-  verb.get_option("--choices")
-      ->description(
-          "What layers may get, with commas between: WEIGHTS[/INPUTS], each "
-          "[SYSTEM:]BITS, as 2, 4/8, 3/none or symmetric:8; or float. Of a language model "
-          "types, as Q4_K or 2x6 (default: those that --size chooses from)");
   verb.add_option("--recipe", options.recipe,
                   "TOML file that says how layers are fitted, and which have no choice")
       ->check(read_path());
@@ -111,7 +106,7 @@ void add_calibrated_options(CLI::App& verb, SensitivityVerbOptions& options) {
       add_calibration_options(verb, job.texts, job.synthetic, "measure a language model on");
   options.calibration = {ways.text, ways.synthetic};
   const std::size_t before = verb.get_options().size();
-  add_fit_fields(verb, fields_of(static_cast<v0::LanguageFitOptions&>(job)), {"state"});
+  add_fit_fields(verb, fields_of(static_cast<v0::LanguageFitOptions&>(job)), {"state", "choices"});
   options.language_only = options_from(verb, before);
   for (CLI::Option* option : options.calibration) option->group(kCalibrationGroup);
   for (CLI::Option* option : options.language_only) option->group(kCalibrationGroup);
@@ -159,16 +154,13 @@ void add_sensitivity(CLI::App& app, Action& action) {
       ->required()
       ->check(read_path());
   add_network_options(*verb, *options);
-  verb->add_option("--state", options->state,
-                   "Keep what was measured in this file, and continue from it")
-      ->check(written_path());
+  add_field(*verb, state_field(options->state))->check(written_path());
   add_calibrated_options(*verb, *options);
   verb->get_option("--reference")
       ->excludes(verb->get_option("--choices"))
       ->excludes(verb->get_option("--recipe"))
       ->excludes(verb->get_option("--state"));
   verb->final_callback([options, &action, verb] {
-    const bool has_choices = !verb->get_option("--choices")->empty();
     if (!is_language(*options, *verb->get_option("--data"))) {
       action = [options](const Machine& machine) {
         run(options->common, machine,
@@ -176,10 +168,10 @@ void add_sensitivity(CLI::App& app, Action& action) {
       };
       return;
     }
-    action = [options, has_choices](const Machine& machine) {
+    action = [options](const Machine& machine) {
       if (!machine.is_first()) return;
       run(options->common, machine,
-          [&](Progress& progress) { return of_language_model(*options, has_choices, progress); });
+          [&](Progress& progress) { return of_language_model(*options, progress); });
     };
   });
 }

@@ -13,12 +13,13 @@
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/execution_options.h"
 #include "halftone/spmd/devices.hpp"
+#include "halftone/types/defaults.hpp"
 #include "halftone/types/evaluate.hpp"
 
 namespace halftone::compress {
 
 struct EvaluateSettings {
-  std::size_t batch = 64;
+  std::size_t batch = v0::kRunBatch;
   ProgressSink progress;  ///< may be empty
   // Names of the two networks in messages.
   std::string network = "network";

@@ -7,18 +7,17 @@
 #include "halftone/base/near_names.h"
 #include "halftone/base/shell_pattern.h"
 #include "halftone/compress/fit/fit_matrix.h"
+#include "halftone/compress/recipe_fields.h"
 #include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {
 namespace {
 
-constexpr int kDefaultBits = 3;
-
 /// The bits of a number system: those wanted, or where none are, the default or the only ones.
 /// @return 0 for float32
 int bits_of(const numerics::NumberSystem& system, std::optional<int> wanted, const char* what) {
   if (wanted == 0) return 0;
-  const int bits = wanted.value_or(std::clamp(kDefaultBits, system.min_bits, system.max_bits));
+  const int bits = wanted.value_or(std::clamp(kUsualBits, system.min_bits, system.max_bits));
   with_context(what, [&] { return numerics::codebook_of(system, bits); });
   return bits;
 }
@@ -58,9 +57,8 @@ WeightFormat weight_format(const numerics::NumberSystem& system, int bits,
   const auto implied =
       settings.group_size ? numerics::Granularity::kGroup : system.blocks.granularity;
   format.granularity = settings.granularity.value_or(implied);
-  constexpr std::size_t kDefaultGroup = 128;
   const std::size_t own = system.blocks.group_size;
-  format.group_size = settings.group_size.value_or(own != 0 ? own : kDefaultGroup);
+  format.group_size = settings.group_size.value_or(own != 0 ? own : kUsualWeightGroup);
   if (format.group_size == 0) {
     fail(ErrorKind::kUsage, "group size: expected at least 1, found 0");
   }
@@ -110,8 +108,7 @@ ActivationFormat activation_format(const numerics::NumberSystem& system, int bit
                                 std::string(system.name) + ", whose levels are learned");
   }
   if (format.scales == ActivationScales::kGroup) {
-    constexpr std::size_t kDefaultGroup = 32;
-    const std::size_t preset = has_groups ? system.blocks.group_size : kDefaultGroup;
+    const std::size_t preset = has_groups ? system.blocks.group_size : kUsualActivationGroup;
     format.group_size = settings.activation_group_size.value_or(preset);
   }
   format.range = range_options(format, settings);

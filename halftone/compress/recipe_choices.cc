@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/recipe_choices.h"
-
+// Which key of a recipe belongs to which choice.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "halftone/base/toml/keys.h"
+#include "halftone/compress/recipe_fields.h"
 
 namespace halftone::compress {
 namespace {
@@ -90,13 +90,9 @@ constexpr std::array<KeyOfSteps, 2> kOfSteps = {{
 }};
 
 /// A value as the tables above have it; nothing if the key is not set.
-std::optional<std::string> value_in(const toml::table& table, std::string_view key) {
-  const toml::node* node = table.get(key);
-  if (node == nullptr) return std::nullopt;
-  if (const auto text = node->value_exact<std::string>()) return *text;
-  if (const auto flag = node->value_exact<bool>()) return *flag ? "true" : "false";
-  if (const auto number = node->value_exact<std::int64_t>()) return std::to_string(*number);
-  return "";
+std::optional<std::string> value_in(const Fields& section, std::string_view key) {
+  const Field* field = find_field(section, key);
+  return field->is_set() ? std::optional(field->value_text()) : std::nullopt;
 }
 
 bool allows(const KeyOfChoice& each, const std::string& value) {
@@ -113,83 +109,117 @@ std::string choice_text(const KeyOfChoice& each) {
   return key + " other than \"" + std::string(each.without) + "\"";
 }
 
-/// A section of layers, with what other sections say.
-struct Section {
-  const toml::table& table;
-  const toml::table* defaults;               ///< null: this is [default] itself, or [fit]
-  std::vector<const toml::table*> layers{};  ///< all [[layer]]
+/// Sections of layers: what they have, and what they take from others.
+struct Sections {
+  std::vector<Fields> layers;  ///< [default], [ends] and each [[layer]]
+  Fields fit;
+
+  explicit Sections(v0::Recipe& recipe) : fit(fields_of(recipe.fit)) {
+    layers = {fields_of(recipe.defaults), fields_of(recipe.ends)};
+    for (v0::LayerOverride& each : recipe.layers) layers.push_back(fields_of(each.settings));
+  }
+
+  /// Whether the choices that hold for a section of layers make a key useless.
+  [[nodiscard]] bool is_useless(const Fields& section, const KeyOfChoice& each) const {
+    const bool is_default = &section == layers.data();
+    std::optional<std::string> value = value_in(section, each.choice);
+    if (value && !is_default) return !allows(each, *value);
+    if (!value && !is_default) value = value_in(layers[0], each.choice);
+    if (!value || allows(each, *value)) return false;
+    return std::none_of(layers.begin() + 1, layers.end(), [&](const Fields& layer) {
+      const auto other = value_in(layer, each.choice);
+      return other && allows(each, *other);
+    });
+  }
 };
 
-/// Whether the choices that hold for a section make a key useless.
-bool is_useless(const Section& section, const KeyOfChoice& each) {
-  std::optional<std::string> value = value_in(section.table, each.choice);
-  if (value && section.defaults != nullptr) return !allows(each, *value);
-  if (!value && section.defaults != nullptr) value = value_in(*section.defaults, each.choice);
-  if (!value && each.usual.empty()) return false;
-  if (allows(each, value.value_or(std::string(each.usual)))) return false;
-  return std::ranges::none_of(section.layers, [&](const toml::table* layer) {
-    const auto other = value_in(*layer, each.choice);
-    return other && allows(each, *other);
-  });
-}
-
-void check_key(const Section& section, const KeyOfChoice& each) {
-  const toml::node* node = section.table.get(each.key);
-  if (node == nullptr || !is_useless(section, each)) return;
+bool is_useless_step(const Fields& fit, const KeyOfChoice& each) {
   // The steps themselves are a choice: none of them needs nothing.
-  if (each.key == "reconstruct_steps" && value_in(section.table, each.key) == "0") return;
-  keys::fail_at(*node, "'" + std::string(each.key) + "' is for " + choice_text(each) +
-                           " only: set that, or leave the key out");
+  if (each.key == "reconstruct_steps" && value_in(fit, each.key) == "0") return false;
+  return !allows(each, value_in(fit, each.choice).value_or(std::string(each.usual)));
 }
 
-void check_steps(const toml::table& fit) {
+using Visit = std::function<void(const Field& field, const std::string& reason)>;
+
+/// @param is_useless  of a key of a choice
+template <typename IsUseless>
+void visit_keys(const Fields& section, std::span<const KeyOfChoice> keys, const Visit& visit,
+                const IsUseless& is_useless) {
+  for (const KeyOfChoice& each : keys) {
+    const Field* field = find_field(section, each.key);
+    if (field->is_set() && is_useless(each)) {
+      visit(*field, "for " + choice_text(each) + " only: set that, or leave the key out");
+    }
+  }
+}
+
+std::string steps_text(const KeyOfSteps& each) {
+  std::string steps;
+  for (const std::string_view step : each.steps) {
+    steps += (steps.empty() ? "" : " or ") + std::string(step);
+  }
+  return steps;
+}
+
+void visit_steps(const Fields& fit, const Visit& visit) {
   for (const KeyOfSteps& each : kOfSteps) {
-    const toml::node* node = fit.get(each.key);
+    const Field* field = find_field(fit, each.key);
     const bool is_used = std::ranges::any_of(
         each.steps, [&](std::string_view step) { return value_in(fit, step) != "false"; });
-    if (node == nullptr || is_used) continue;
-    std::string steps;
-    for (const std::string_view step : each.steps) {
-      steps += (steps.empty() ? "" : " or ") + std::string(step);
-    }
-    keys::fail_at(*node, "'" + std::string(each.key) + "' is for " + steps +
-                             " only: set one of them to true, or leave the key out");
+    if (!field->is_set() || is_used) continue;
+    visit(*field,
+          "for " + steps_text(each) + " only: set one of them to true, or leave the key out");
   }
 }
 
-void check_section(const Section& section, std::span<const KeyOfChoice> keys) {
-  for (const KeyOfChoice& each : keys) check_key(section, each);
-}
-
-void check_layer(const Section& section) {
+/// What every key of a layer needs, and what some need.
+std::vector<KeyOfChoice> keys_of_layers() {
+  std::vector<KeyOfChoice> keys;
   for (const std::string_view key : kLayerKeys) {
-    check_key(section, {key, "skip", "", "", "true"});
-    if (key != "scheme") check_key(section, {key, "scheme", "", "", "float"});
+    keys.push_back({key, "skip", "", "", "true"});
+    if (key != "scheme") keys.push_back({key, "scheme", "", "", "float"});
   }
-  check_section(section, kOfLayers);
+  keys.insert(keys.end(), kOfLayers.begin(), kOfLayers.end());
+  return keys;
 }
 
 }  // namespace
 
-void check_choices(const toml::table& recipe) {
-  std::vector<const toml::table*> layers;
-  if (const toml::array* list = recipe["layer"].as_array()) {
-    for (const toml::node& node : *list) {
-      if (const toml::table* layer = node.as_table()) layers.push_back(layer);
+std::vector<std::string> needs_of(std::string_view key) {
+  std::vector<std::string> needs;
+  for (const std::span<const KeyOfChoice> keys :
+       {std::span<const KeyOfChoice>(kOfLayers), std::span<const KeyOfChoice>(kOfFit)}) {
+    for (const KeyOfChoice& each : keys) {
+      if (each.key == key) needs.push_back(choice_text(each));
     }
   }
-  // What [ends] says holds for some layers, as a [[layer]] does.
-  if (const toml::table* ends = recipe["ends"].as_table()) layers.push_back(ends);
-  const toml::table none;
-  const toml::table* defaults = recipe["default"].as_table();
-  if (defaults != nullptr) check_layer({*defaults, nullptr, layers});
-  for (const toml::table* layer : layers) {
-    check_layer({*layer, defaults != nullptr ? defaults : &none, layers});
+  for (const KeyOfSteps& each : kOfSteps) {
+    if (each.key == key) needs.push_back(steps_text(each));
   }
-  if (const toml::table* fit = recipe["fit"].as_table()) {
-    check_section({*fit, nullptr, {}}, kOfFit);
-    check_steps(*fit);
+  return needs;
+}
+
+void visit_useless(
+    v0::Recipe& recipe,
+    const std::function<void(std::size_t, const Field&, const std::string&)>& visit) {
+  constexpr std::size_t kFit = 2;
+  const Sections sections(recipe);
+  const std::vector<KeyOfChoice> keys = keys_of_layers();
+  for (std::size_t i = 0; i < sections.layers.size(); ++i) {
+    const Fields& section = sections.layers[i];
+    visit_keys(
+        section, keys,
+        [&](const Field& field, const std::string& reason) {
+          visit(i < kFit ? i : i + 1, field, reason);
+        },
+        [&](const KeyOfChoice& each) { return sections.is_useless(section, each); });
   }
+  const Visit visit_fit = [&](const Field& field, const std::string& reason) {
+    visit(kFit, field, reason);
+  };
+  visit_keys(sections.fit, kOfFit, visit_fit,
+             [&](const KeyOfChoice& each) { return is_useless_step(sections.fit, each); });
+  visit_steps(sections.fit, visit_fit);
 }
 
 }  // namespace halftone::compress

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/testing.h"
+#include "halftone/compress/recipe_fields.h"
 
 namespace halftone::compress {
 namespace {
@@ -164,6 +165,48 @@ TEST_P(EveryKey, IsReadAndWritten) {
   EXPECT_EQ(recipe.overrides[3].settings.momentum, 0.5);
 }
 
+/// What the reference says that keys usually are is what they are.
+TEST(Recipe, IsThatOfTheUsualValuesWithoutKeys) {
+  v0::Recipe text;
+  std::string lines;
+  for (const Field& field : fields_of(text.defaults)) {
+    // Number systems of one kind of value, and sizes of groups that there are not.
+    if (field.usual.empty() || field.name.ends_with("group_size")) continue;
+    if (field.name == "percentile" || field.name == "momentum") continue;
+    const bool is_word = field.kind() == "str";
+    lines += field.name + " = " + (is_word ? "\"" + field.usual + "\"" : field.usual) + "\n";
+  }
+  const LayerRecipe given = parse_recipe("[default]\n" + lines, "test").for_layer("a");
+  const LayerRecipe usual = Recipe().for_layer("a");
+  EXPECT_EQ(given.weights, usual.weights);
+  EXPECT_EQ(given.activations, usual.activations);
+  EXPECT_EQ(given.arithmetic, usual.arithmetic);
+  EXPECT_THAT(lines, ::testing::HasSubstr("weight_bits = 3\n"));
+  const auto group = [](const std::string& key) {
+    return "[default]\n" + key + " = \"group\"\nweight_scheme = \"int\"\n" +
+           "activation_scheme = \"int\"";
+  };
+  const auto usual_of = [&](const char* key) {
+    return find_field(fields_of(text.defaults), key)->usual;
+  };
+  EXPECT_EQ(
+      std::to_string(parse_recipe(group("granularity"), "t").for_layer("a").weights->group_size),
+      usual_of("group_size"));
+  EXPECT_EQ(
+      std::to_string(
+          parse_recipe(group("activation_scales"), "t").for_layer("a").activations->group_size),
+      usual_of("activation_group_size"));
+  EXPECT_EQ(find_field(fields_of(text.fit), "damping")->usual, "0.01");
+  EXPECT_EQ(find_field(fields_of(text.fit), "schedule")->usual, "layerwise");
+}
+
+TEST(Recipe, SaysWhatKeysNeed) {
+  EXPECT_THAT(needs_of("percentile"), ::testing::ElementsAre("activation_bits other than \"none\"",
+                                                             "calibrator = \"percentile\""));
+  EXPECT_THAT(needs_of("damping"), ::testing::ElementsAre("refine or error_feedback"));
+  EXPECT_THAT(needs_of("equalize"), ::testing::IsEmpty());
+}
+
 TEST(Recipe, LetsTheLastMatchingPatternWin) {
   const Recipe recipe = parse_recipe(
       "[default]\nweight_bits = 2\n"
@@ -230,7 +273,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[default]\narithmetic = \"int8\"",
                   "expected one of auto, bits, integers, float, found 'int8'"},
         BadRecipe{"[default]\ncalibrator = \"entropy\"",
-                  "line 2: 'calibrator': calibrator: expected one of fit, min-max, "
+                  "line 2: 'calibrator': expected one of fit, min-max, "
                   "moving-average, percentile, mse, kl, found 'entropy'"},
         BadRecipe{"[default]\npercentile = 101", "'percentile': expected 50 to 100, found 101"},
         BadRecipe{"[default]\npercentile = 0.9999",

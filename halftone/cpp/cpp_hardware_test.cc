@@ -203,16 +203,16 @@ TEST(CppExplore, SaysWhatIsWrong) {
                           const ExploreOptions& options) {
     expect_error(ErrorKind::kUsage, text, [&] { (void)explore(model, samples, space, options); });
   };
-  expect("tries: expected at least 1, found 0", kSpace, {.tries = 0});
-  expect("expected one of time, energy, edp, found 'size'", kSpace, {.objective = "size"});
-  expect("budget: time: expected a number of at least 0", kSpace, {.budget = {.seconds = -1}});
-  expect("budget: accuracy drop: ", kSpace, {.budget = {.accuracy_drop = std::nan("")}});
+  expect("tries: expected at least 1, found 0", kSpace, {{.tries = 0}});
+  expect("expected one of time, energy, edp, found 'size'", kSpace, {{.objective = "size"}});
+  expect("budget: time: expected a number of at least 0", kSpace, {{.budget = {.seconds = -1}}});
+  expect("budget: accuracy drop: ", kSpace, {{.budget = {.accuracy_drop = std::nan("")}}});
   expect("space: line 1: ", "nonsense = 1\n", {});
   expect_error(ErrorKind::kIo, "no.toml", [&] { (void)explore(model, samples, "no.toml"); });
-  expect_error(ErrorKind::kInterrupted, "the progress function ended the work", [&] {
-    (void)explore(model, samples, kSpace,
-                  {.progress = [](double, std::string_view) { return false; }});
-  });
+  ExploreOptions ended;
+  ended.progress = [](double, std::string_view) { return false; };
+  expect_error(ErrorKind::kInterrupted, "the progress function ended the work",
+               [&] { (void)explore(model, samples, kSpace, ended); });
 }
 
 TEST(CppCrossbar, EqualsTheDigitalNetworkOnIdealArrays) {

@@ -105,6 +105,12 @@ TEST_F(CppLanguageQuantize, ChoosesTypesForASize) {
   const LanguageQuantizeReport limited = quantize("limited.safetensors", options);
   EXPECT_LE(limited.predicted_loss.value_or(1e9), *options.max_loss);
   EXPECT_LT(limited.output_bytes, report.output_bytes);
+  options = few_samples({});
+  options.bits_per_weight = 8;
+  options.choices = {"Q8_0", "2x8"};
+  for (const QuantizedMatrix& matrix : quantize("chosen.safetensors", options).matrices) {
+    EXPECT_THAT(options.choices, testing::Contains(matrix.type)) << matrix.name;
+  }
 }
 
 TEST_F(CppLanguageQuantize, WritesItsOwnSamplesAndContinues) {
@@ -268,6 +274,9 @@ TEST_F(CppLanguageQuantize, RefusesWhatCannotBe) {
   LanguageQuantizeOptions options = few_samples({"2x6"});
   options.size_bytes = 100000;
   expect_refused(options, "found several of them");
+  options = few_samples({"2x6"});
+  options.choices = {"2x6"};
+  expect_refused(options, "choices: expected a size, bits per weight or a loss that chooses");
   options = few_samples({});
   options.bits_per_weight = -1;
   expect_refused(options, "bits per weight: expected a number above 0, 32 at most, found -1");

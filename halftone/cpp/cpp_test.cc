@@ -295,7 +295,7 @@ Recipe full_recipe() {
 TEST_F(CppRecipes, AreTextsOfToml) {
   const Recipe recipe = full_recipe();
   const std::string text = to_toml(recipe);
-  EXPECT_THAT(text, HasSubstr("activation_bits = 'none'"));
+  EXPECT_THAT(text, HasSubstr("activation_bits = \"none\""));
   EXPECT_EQ(parse_recipe(text), recipe);
   const std::string file_name = path("recipe.toml");
   std::ofstream(file_name) << text;

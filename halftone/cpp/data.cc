@@ -11,14 +11,6 @@
 namespace halftone::v0 {
 namespace {
 
-data::DatasetOptions dataset_options(const DataOptions& options) {
-  data::DatasetOptions result;
-  result.split = options.split;
-  result.limit = options.limit;
-  result.scale = options.scale;
-  return result;
-}
-
 data::Scalar scalar_of(Type type) {
   using data::Scalar;
   switch (type) {
@@ -68,9 +60,7 @@ Data Data::open(const std::string& path, const DataOptions& options) {
 }
 
 Data Data::open(const std::vector<std::string>& paths, const DataOptions& options) {
-  return at_border([&] {
-    return Internals::data(data::open_dataset(paths, dataset_options(options)), nullptr);
-  });
+  return at_border([&] { return Internals::data(data::open_dataset(paths, options), nullptr); });
 }
 
 Data Data::from(std::vector<Tensor> inputs, std::vector<std::int64_t> labels,
@@ -82,9 +72,9 @@ Data Data::from(std::vector<Tensor> inputs, std::vector<std::int64_t> labels,
       array.bytes = share(std::move(input));
       arrays.push_back(std::move(array));
     }
-    return Internals::data(data::dataset_from_arrays("samples", std::move(arrays),
-                                                     std::move(labels), dataset_options(options)),
-                           nullptr);
+    return Internals::data(
+        data::dataset_from_arrays("samples", std::move(arrays), std::move(labels), options),
+        nullptr);
   });
 }
 
@@ -106,7 +96,7 @@ Data Data::from(std::size_t num_samples, std::vector<SampleFunction> inputs,
     }
     return Internals::data(
         data::dataset_from_functions("samples", num_samples, std::move(functions),
-                                     std::move(labels), dataset_options(options)),
+                                     std::move(labels), options),
         raised);
   });
 }

@@ -28,20 +28,6 @@ ExploreResult to_public(ExploreReport report) {
   return result;
 }
 
-ExploreSettings settings_of(const std::string& space, const ExploreOptions& options,
-                            CallerException& raised) {
-  ExploreSettings settings{.space = space_of(space), .recipe = recipe_of(options.recipe)};
-  settings.options = {accel::objective_named(options.objective), options.budget,
-                      accel::method_named(options.method), sink_of(options.progress, raised)};
-  settings.state = options.state;
-  settings.batch = options.batch;
-  settings.tries = options.tries;
-  settings.seed = options.seed;
-  settings.devices = spmd::Devices::for_threads();
-  settings.memory_bytes = options.sample_memory_bytes;
-  return settings;
-}
-
 }  // namespace
 
 std::vector<std::string> accelerators() { return accel::shipped_accelerators(); }
@@ -64,11 +50,8 @@ std::string measure_hardware(const MeasureHardwareOptions& options) {
 HardwareEstimate estimate(const Model& model, const std::string& accelerator,
                           const EstimateOptions& options) {
   return at_border([&] {
-    EstimateJob job{.batch = options.batch};
-    job.options = {accel::method_named(options.method),
-                   {options.devices, accel::split_named(options.split)}};
+    EstimateJob job = job_of(options);
     if (options.recipe) job.recipe = recipe_of(*options.recipe);
-    if (options.training) job.training.emplace();
     return halftone::estimate(Internals::network(model), accelerator_of(accelerator), job);
   });
 }
@@ -89,8 +72,10 @@ ExploreResult explore(const Model& model, const Data& samples, const std::string
         const data::Dataset* judged =
             options.test_data ? &Internals::dataset(*options.test_data) : nullptr;
         const ExploreData<data::Dataset> data{Internals::dataset(samples), judged};
-        return to_public(halftone::explore(Internals::network(model), data,
-                                           settings_of(space, options, raised)));
+        ExploreSettings settings = settings_for(space, options, sink_of(options.progress, raised));
+        settings.recipe = recipe_of(options.recipe);
+        settings.devices = spmd::Devices::for_threads();
+        return to_public(halftone::explore(Internals::network(model), data, settings));
       },
       {&raised, Internals::raised(samples),
        options.test_data ? Internals::raised(*options.test_data) : nullptr});
@@ -102,16 +87,10 @@ CrossbarResult crossbar(const Model& model, const Data& samples, const std::stri
   return at_border(
       [&] {
         const UseThreadSettings use(settings_for(options.resources));
-        halftone::crossbar::CrossbarDevice described = device_of(device);
-        if (options.seconds) described.seconds = *options.seconds;
-        halftone::crossbar::NetworkOptions how;
-        how.num_seeds = options.seeds;
-        how.seed = options.seed;
-        how.evaluate.batch = options.batch;
-        how.evaluate.progress = sink_of(options.progress, raised);
-        how.evaluate.devices = spmd::Devices::for_threads();
-        return run_on_crossbar(Internals::network(model), Internals::dataset(samples), described,
-                               how)
+        return run_on_crossbar(Internals::network(model), Internals::dataset(samples),
+                               device_of(device, options.seconds),
+                               options_of(options, sink_of(options.progress, raised),
+                                          spmd::Devices::for_threads()))
             .result;
       },
       {&raised, Internals::raised(samples)});

@@ -173,14 +173,13 @@ Generation LanguageModel::answer_json(std::string_view request, const AnswerOpti
 
 TextEvaluation LanguageModel::evaluate(std::string_view text,
                                        const TextEvaluationOptions& options) {
-  constexpr std::size_t kUsualWindow = 512;
   CallerException raised;
   return state_->use_alone(
       [&](halftone::TextModel& model) {
         halftone::TextEvaluationSettings how;
-        how.windows = {
-            options.window == 0 ? std::min(kUsualWindow, model.model().context()) : options.window,
-            options.stride, options.second_half, options.max_windows};
+        const std::size_t usual = std::min(how.windows.context, model.model().context());
+        how.windows = {options.window == 0 ? usual : options.window, options.stride,
+                       options.second_half, options.max_windows};
         how.progress = sink_of(options.progress, raised);
         if (!options.reference) return evaluate_text(model, nullptr, text, how);
         State& other = *options.reference->state_;

@@ -12,14 +12,11 @@
 
 #include "halftone/base/shared_bytes.h"
 #include "halftone/data/dataset.h"
+#include "halftone/types/data.hpp"
 
 namespace halftone::data {
 
-struct DatasetOptions {
-  std::string split = "train";         ///< "train" or "test"; used for folders of IDX files only
-  std::optional<std::size_t> limit{};  ///< use only the first `limit` samples
-  double scale = 1.0 / 255;            ///< factor for uint8 pixels
-};
+using DatasetOptions = v0::DataOptions;
 
 /// Opens a data set:
 ///   - a folder with the IDX files of MNIST, plain or .gz: `train-images-idx3-ubyte`,

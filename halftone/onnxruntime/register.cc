@@ -130,9 +130,9 @@ void add_operators(const Host& host, OrtSessionOptions& options) {
 extern "C" {
 
 /// What `SessionOptions.register_custom_ops_library()` and RegisterCustomOpsLibrary_V2() look for.
-/// @return null, or a status with the error: ONNX Runtime's, an entry "halftone.threads" that is no
-///         positive number, or an ONNX Runtime before 1.16
-// NOLINTNEXTLINE(readability-identifier-naming): the name that ONNX Runtime looks for
+/// @return null, or a status with the error: ONNX Runtime's, or an entry "halftone.threads" that is
+///         no positive number. An ONNX Runtime before 1.16 cannot be told so: null, and sessions
+///         miss the operators.
 __attribute__((visibility("default"))) halftone::onnxruntime::OrtStatus* RegisterCustomOps(
     halftone::onnxruntime::OrtSessionOptions* options,
     const halftone::onnxruntime::OrtApiBase* base) noexcept {

@@ -12,16 +12,10 @@
 
 #include "halftone/export.hpp"
 #include "halftone/tensor.hpp"
+#include "halftone/types/data.hpp"  // IWYU pragma: export
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
-  /// Which samples of a data set, and how pixels are scaled.
-  struct DataOptions {
-    std::string split = "train";         ///< of a folder of IDX files: "train" or "test"
-    std::optional<std::size_t> limit{};  ///< only so many samples, from the front
-    double scale = 1.0 / 255;            ///< factor for uint8 pixels
-  };
-
   /// The samples of one input, made by a function when they are needed.
   struct SampleFunction {
     std::string input{};  ///< the name of the network's input; empty: inputs are in order

@@ -10,6 +10,7 @@
 #include "halftone/model.hpp"
 #include "halftone/options.hpp"
 #include "halftone/run.hpp"
+#include "halftone/types/defaults.hpp"
 #include "halftone/types/evaluate.hpp"
 
 namespace halftone {
@@ -17,7 +18,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// For evaluate().
   struct EvaluateOptions {
     std::optional<Model> reference{};  ///< a network to compare with
-    std::size_t batch = 64;            ///< samples per run
+    std::size_t batch = kRunBatch;     ///< samples per run
     Resources resources{};
     Execution execution{};
     Progress progress{};  ///< may be empty

@@ -38,17 +38,6 @@ HALFTONE_VERSIONED namespace v0 {
   /// @throws Error kUsage for another device; kDevice if there is no such card, or it fails
   HALFTONE_CPP_API std::string measure_hardware(const MeasureHardwareOptions& options = {});
 
-  /// For estimate().
-  struct EstimateOptions {
-    std::optional<std::size_t> batch{};  ///< samples; nullopt: 1, or that of the network
-    /// Codes for the layers of a float network, without data: their bits count, not their values.
-    std::optional<Recipe> recipe{};
-    bool training = false;         ///< a training step: also the way back and the update
-    std::string method = "tiles";  ///< closed forms; "roofline": a lower bound; "events": simulated
-    std::size_t devices = 1;       ///< chips that share the work
-    std::string split = "data";    ///< what they share: "data", "tensor" or "pipeline"
-  };
-
   /// Time and energy of a network on described hardware, as `halftone estimate` prints them.
   /// @param accelerator  a name of accelerators(), the path of a TOML file, or the text of one
   /// @throws Error kUsage if there is no such accelerator, for a wrong description, method or
@@ -70,19 +59,10 @@ HALFTONE_VERSIONED namespace v0 {
                                                       const LanguageEstimateOptions& options = {});
 
   /// For explore().
-  struct ExploreOptions {
-    std::string objective = "time";  ///< what is least: "time", "energy" or "edp", their product
-    HardwareBudget budget{};
-    std::string method = "tiles";  ///< as in EstimateOptions
-    Recipe recipe{};               ///< how layers are fitted
+  struct ExploreOptions : ExploreSearch {
+    Recipe recipe{};  ///< how layers are fitted
     /// On which losses are measured; nullopt: every fourth sample, which the fit does not see then.
     std::optional<Data> test_data{};
-    std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateOptions
-    std::size_t tries = 6;               ///< designs that are quantized to verify them, at least 1
-    /// Keeps what was measured, so that the same call continues after an interruption; empty: none.
-    std::filesystem::path state{};
-    std::uint64_t seed = 0;
-    std::optional<std::uint64_t> sample_memory_bytes{};  ///< as for quantize()
     Resources resources{};
     Progress progress{};  ///< may be empty
   };
@@ -115,16 +95,6 @@ HALFTONE_VERSIONED namespace v0 {
   HALFTONE_CPP_API ExploreResult explore(const Model& model, const Data& samples,
                                          const std::string& space,
                                          const ExploreOptions& options = {});
-
-  /// For crossbar().
-  struct CrossbarOptions {
-    std::size_t seeds = 10;           ///< devices to program, with seeds from `seed` on, at least 1
-    std::optional<double> seconds{};  ///< from programming to reading; nullopt: as described
-    std::size_t batch = 64;           ///< samples per run
-    std::uint64_t seed = 0;
-    Resources resources{};
-    Progress progress{};  ///< may be empty
-  };
 
   /// Runs a network with its layers of bits on simulated memristive crossbars, as `halftone
   /// crossbar` does, beside the digital network.

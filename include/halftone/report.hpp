@@ -13,6 +13,7 @@
 #include "halftone/model.hpp"
 #include "halftone/options.hpp"
 #include "halftone/run.hpp"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -29,9 +30,9 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<Data> data{};          ///< for accuracy, errors of layers, activations, samples
     bool measure_time = false;           ///< also of each layer, on this machine
     std::size_t samples_per_run = 0;     ///< of kernels and times; 0: 1, or that of the network
-    std::size_t worst = 8;               ///< samples to show: those with the worst answers
+    std::size_t worst = kWorstSamples;   ///< samples to show: those with the worst answers
     std::vector<std::string> classes{};  ///< names of the classes, from class 0; may be empty
-    std::size_t batch = 64;              ///< samples per run of the evaluation
+    std::size_t batch = kRunBatch;       ///< samples per run of the evaluation
     std::vector<PrintedResult> sensitivities{};  ///< of `sensitivity`, or `quantize --budget`
     std::vector<PrintedResult> searches{};       ///< of `quantize --budget`
     std::vector<PrintedResult> trainings{};      ///< of `train` or `distill`
@@ -66,7 +67,7 @@ HALFTONE_VERSIONED namespace v0 {
     std::filesystem::path reference{};           ///< a model to compare with on them; empty: none
     std::filesystem::path tokenizer{};           ///< a file, for a model of llama2.c; else empty
     bool measure_time = false;                   ///< how fast it writes on this machine
-    std::size_t context = 512;                   ///< tokens of a window of a text, at least 2
+    std::size_t context = kTextWindow;           ///< tokens of a window of a text, at least 2
     std::size_t windows = 0;                     ///< of each text, at most; 0: all
     std::vector<PrintedResult> sensitivities{};  ///< of `sensitivity` of a language model
     Resources resources{};

@@ -14,6 +14,7 @@
 #include "halftone/model.hpp"
 #include "halftone/options.hpp"
 #include "halftone/tensor.hpp"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -108,7 +109,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// For measure().
   struct MeasureOptions {
     std::optional<std::size_t> batch{};  ///< samples per run; nullopt: 1, or that of the network
-    double seconds = 0.5;                ///< measure at least this long
+    double seconds = kMeasureSeconds;    ///< measure at least this long
     Resources resources{};
     Execution execution{};
     Progress progress{};  ///< may be empty

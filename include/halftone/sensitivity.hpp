@@ -15,6 +15,7 @@
 #include "halftone/options.hpp"
 #include "halftone/quantize.hpp"
 #include "halftone/recipe.hpp"
+#include "halftone/types/defaults.hpp"
 #include "halftone/types/sensitivity.hpp"
 
 namespace halftone {

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from . import _halftone as native
 from ._data import Data, DataOptions, samples_of
+from ._fields import set_fields
 
 Path: TypeAlias = str | os.PathLike[str]
 Choices: TypeAlias = Sequence[str | int] | str
@@ -32,20 +33,27 @@ class Measuring(NamedTuple):
             if value is not None and (with_samples or not name.startswith("test")):
                 raise ValueError(f"{name}: {reason}")
 
-    def native(self, inputs: Sequence[str], scale: float, time: bool = False) -> native.Choices:
-        """scale: of pixels. time: measure it."""
+    def native(
+        self, inputs: Sequence[str], scale: float, time: bool = False, tries: int | None = None
+    ) -> native.Choices:
+        """scale: of pixels. time: measure it. tries: within a budget."""
         if self.test_data is None and self.test_limit is not None:
             raise ValueError("test_limit: only with test_data=")
         test = None
         if self.test_data is not None:
             test = samples_of(self.test_data, inputs, DataOptions(self.test_limit, scale, "test"))
-        state = "" if self.state is None else os.fsdecode(self.state)
-        return native.Choices(_names(self.choices), self.loss or "", state, test, time)
+        chosen = native.Choices(test, time)
+        given = {"choices": _names(self.choices), "loss": self.loss, "tries": tries,
+                 "state": self.state}  # fmt: skip
+        set_fields(chosen, {name: value for name, value in given.items() if value is not None})
+        return chosen
 
 
 def _names(choices: Choices | None) -> list[str] | None:
     if choices is None:
         return None
+    if not choices:
+        raise ValueError("choices: expected at least one, found none")
     if isinstance(choices, str):
         return choices.split(",")
     return [str(each) for each in choices]

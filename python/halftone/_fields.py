@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
@@ -12,21 +13,24 @@ from . import _halftone as native
 from ._arguments import check, plain
 
 _Options = TypeVar("_Options", bound=type)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 class Field(NamedTuple):
     """An option of a job."""
 
     name: str
-    kind: str  # "bool", "int", "float", "str", "path" or "floats"
+    kind: str  # "bool", "int", "float", "str", "path", "floats" or "texts"
     default: Any
     range: str
     text: str
     option: str  # of the program
+    usual: str = ""  # what it means that it is not set
 
     @property
     def line(self) -> str:
         """What the reference says of it."""
-        facts = [fact for fact in (self.range, f"default {self.default!r}") if fact]
+        default = self.usual or repr(self.default)
+        facts = [fact for fact in (self.range, f"default {default}") if fact]
         text = re.sub(r"--([a-z][a-z-]*)", lambda m: m[1].replace("-", "_"), self.text)
         line = f"{self.name} ({', '.join(facts)}): {text}."
         return "\n".join(textwrap.wrap(line, 96, subsequent_indent="    ", break_on_hyphens=False))
@@ -54,6 +58,25 @@ def documented(job: str, base: str | None = None) -> Callable[[_Options], _Optio
     return add
 
 
+def described(*jobs: str) -> Callable[[_Function], _Function]:
+    """Writes a line for each parameter that is a field of these jobs in place of the line FIELDS of
+    a docstring."""
+
+    def add(function: _Function) -> _Function:
+        names = inspect.signature(function).parameters
+        fields = {name: each for job in jobs for name, each in fields_of(job).items()}
+        lines = "\n".join(fields[name].line for name in names if name in fields)
+        function.__doc__ = re.sub(
+            r"^( *)FIELDS$",
+            lambda found: textwrap.indent(lines, found[1]),
+            function.__doc__ or "",
+            flags=re.MULTILINE,
+        )
+        return function
+
+    return add
+
+
 def check_options(options: Mapping[str, Any], kinds: type) -> None:
     """Raises TypeError for an option that the dictionary of options does not have, or another type
     than it has there, and ValueError for another word."""
@@ -67,5 +90,6 @@ def check_options(options: Mapping[str, Any], kinds: type) -> None:
 def set_fields(arguments: Any, options: Mapping[str, Any]) -> None:
     """Sets options that were checked; ValueError for one out of its range."""
     for name, value in options.items():
-        given = list(map(float, value)) if isinstance(value, (list, tuple)) else plain(value)
-        arguments.set(name, given)
+        if isinstance(value, (list, tuple)):
+            value = [each if isinstance(each, str) else float(each) for each in value]
+        arguments.set(name, plain(value))

@@ -12,6 +12,7 @@ from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
 from ._descriptions import Description, described_files, description_text, missing_files
+from ._fields import described, set_fields
 from ._hardware_reports import (
     CrossbarReport,
     EstimateReport,
@@ -75,6 +76,7 @@ def measure_hardware(
 
 
 @checked
+@described("estimate")
 def estimate(
     model: Source,
     accelerator: Description,
@@ -96,12 +98,9 @@ def estimate(
 
     model: as load() takes it.
     accelerator: a name of accelerators(), the path of a TOML file, its text, or the same as a dict.
-    batch: samples of a run; None: 1, or that of the network.
+    FIELDS
     weight_bits, activation_bits, scheme, recipe, skip, bits: codes that the layers of a float
     network get without data, as in quantize(): their bits count, not their values.
-    training: a training step, also the way back and the update of the weights.
-    method: "roofline" (a lower bound), "tiles" (closed forms) or "events" (a simulation).
-    devices, split: chips that share the work, and what they share.
 
     >>> import halftone as ht
     >>> network = "examples/mnist/mnist_mlp_700.onnx"
@@ -110,12 +109,14 @@ def estimate(
     True
     """
     how = native.EstimateArguments()
-    how.batch, how.training, how.method = batch, training, method
-    how.devices, how.split = devices, split
+    set_fields(how, {"batch": batch, "training": training, "method": method, "devices": devices,
+                     "split": split})  # fmt: skip
     network = as_model(model, example)
     codes = None
     if (weight_bits, activation_bits, scheme, recipe, skip, bits) != (None,) * 6:
-        settings = settings_of(weight_bits, activation_bits, {"scheme": scheme})
+        settings = settings_of(
+            weight_bits=weight_bits, activation_bits=activation_bits, scheme=scheme
+        )
         codes = recipe_of(recipe, settings, names_to_skip(skip, network), bits)
     described = description_text(accelerator, "accelerator")
     with missing_files(described_files(described)):
@@ -123,6 +124,7 @@ def estimate(
 
 
 @checked
+@described("language_estimate")
 def language_estimate(
     model: Path,
     accelerator: Description,
@@ -142,12 +144,8 @@ def language_estimate(
 
     model: config.json of a folder of Hugging Face, whose shape counts; or a file or folder as
     LanguageModel.open() takes it, each matrix in its own type.
-    accelerator, method, devices, split: as in estimate().
-    weight_bits, group_size: of a model by its shape: bits of a weight (None: 16), and weights that
-    share a scale of 16 bits (0: scales are not counted).
-    activation_bits, cache_bits: bits of activations, and of keys and values; from 16 on floats.
-    batch: sequences. prompt: tokens of the prompt. context: tokens in the cache when one is
-    generated.
+    accelerator: as in estimate().
+    FIELDS
 
     >>> import halftone as ht, json
     >>> shape = {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 22,
@@ -160,9 +158,10 @@ def language_estimate(
     (True, 'int4')
     """
     how = native.LanguageEstimateArguments()
-    how.weight_bits, how.activation_bits, how.cache_bits = weight_bits, activation_bits, cache_bits
-    how.group_size, how.batch, how.prompt, how.context = group_size, batch, prompt, context
-    how.method, how.devices, how.split = method, devices, split
+    set_fields(how, {"weight_bits": weight_bits, "activation_bits": activation_bits,
+                     "cache_bits": cache_bits, "group_size": group_size, "batch": batch,
+                     "prompt": prompt, "context": context, "method": method, "devices": devices,
+                     "split": split})  # fmt: skip
     described = description_text(accelerator, "accelerator")
     with missing_files([os.fsdecode(model), *described_files(described)]):
         return LanguageEstimateReport(native.estimate_language(model, described, how))
@@ -175,6 +174,7 @@ def _budget_text(budget: Limits | None) -> str:
 
 
 @checked
+@described("explore", "data")
 def explore(
     model: Source,
     data: Data,
@@ -206,15 +206,13 @@ def explore(
     model: a float network, as load() takes it. data: as in quantize(), to which layers are fitted.
     space: what may change: the path of a TOML file, its text, or the same as a dict;
     docs/explore.md has the keys.
-    objective: what is least: "time", "energy" or "edp", their product.
+    FIELDS
     budget: limits: "accuracy-drop" (0.01 unless given), "area" in mm2, "time" in seconds, "energy"
     in joules, as {"area": 1.5} or "area=1.5,accuracy-drop=0.02".
-    method, batch: as in estimate(). recipe: how layers are fitted.
+    recipe: how layers are fitted.
     test_data: samples on which losses are measured; None: every fourth one of the data, which the
     fit does not see then. test_limit: use only so many of them.
-    tries: designs to quantize, at most.
-    state: a file that keeps what was measured, from which the same call continues.
-    memory, threads, progress: as in quantize().
+    threads, progress: as in quantize().
 
     >>> import halftone as ht
     >>> space = {"accelerator": "edge-2bit", "weight_bits": [2, 8]}
@@ -223,15 +221,13 @@ def explore(
     >>> found.is_within, len(found.chosen.design.bits)
     (True, 2)
     """
-    if tries < 1:
-        raise ValueError(f"tries: expected at least 1, found {tries}")
     if test_data is None and test_limit is not None:
         raise ValueError("test_limit: only with test_data=")
     how = native.ExploreArguments()
-    how.threads, how.seed, how.memory = check_threads(threads), seed, memory
-    how.space, how.objective, how.method = description_text(space, "space"), objective, method
-    how.budget, how.batch, how.tries = _budget_text(budget), batch, tries
-    how.state = "" if state is None else os.fsdecode(state)
+    how.threads, how.space = check_threads(threads), description_text(space, "space")
+    how.budget = _budget_text(budget)
+    set_fields(how, {"objective": objective, "method": method, "batch": batch, "tries": tries,
+                     "state": state, "seed": seed, "memory": memory})  # fmt: skip
     fitted = recipe_of(recipe)
     network = as_model(model, example, data)
     inputs = input_names(network)
@@ -245,6 +241,7 @@ def explore(
 
 
 @checked
+@described("crossbar", "data")
 def crossbar(
     model: Source,
     data: Data,
@@ -267,8 +264,7 @@ def crossbar(
     model: a network with layers of bits, as quantize() makes it. data, labels: as in evaluate().
     device: "ideal", "pcm", "reram", the path of a TOML file, its text, or the same as a dict;
     docs/crossbar.md has the keys.
-    seeds: devices to program, with seeds from `seed` on. seconds: from programming to reading;
-    None: as the description says.
+    FIELDS
 
     >>> import halftone as ht
     >>> small, _ = ht.quantize("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=50,
@@ -277,8 +273,8 @@ def crossbar(
     True
     """
     how = native.CrossbarArguments()
-    how.threads, how.seeds, how.seconds = check_threads(threads), seeds, seconds
-    how.seed, how.batch = seed, batch
+    how.threads = check_threads(threads)
+    set_fields(how, {"seeds": seeds, "seconds": seconds, "seed": seed, "batch": batch})
     described = description_text(device, "device")
     network = as_model(model, example, data)
     samples = samples_of(data, input_names(network), DataOptions(limit, scale, split), labels)

@@ -11,6 +11,7 @@ from . import _halftone as native
 from ._arguments import checked
 from ._data import Data, DataOptions, samples_of
 from ._descriptions import Description, described_files, description_text, missing_files
+from ._fields import described, set_fields
 from ._model import MAX_THREADS, FloatOrder, Model, as_model, execution
 from ._progress import Progress, ProgressCallback
 from ._reports import CExport, Evaluation, Inspection, Measurement
@@ -19,25 +20,13 @@ from ._sources import Constants, Shapes, Source, read
 Path: TypeAlias = str | os.PathLike[str]
 
 
-def settings_of(
-    weight_bits: int | None,
-    activation_bits: int | Literal["none"] | None,
-    names: dict[str, str | None],
-    ends: int | None = None,
-) -> native.Settings:
-    settings = native.Settings()
-    for name, bits in (
-        ("weight_bits", weight_bits), ("activation_bits", activation_bits), ("ends", ends)
-    ):  # fmt: skip
-        if isinstance(bits, int) and bits < 1:
-            raise ValueError(f"{name}: expected at least 1, found {bits}")
-    settings.ends = ends
-    settings.weight_bits = weight_bits
-    settings.activation_bits = "" if activation_bits is None else str(activation_bits)
-    for key, value in names.items():
+def settings_of(**given: int | str | None) -> native.Settings:
+    """The settings of all layers that are given, by the names of recipes, and ends."""
+    for name, value in given.items():
         if value == "":
-            raise ValueError(f"{key}: expected a name, found ''")
-        setattr(settings, key, value or "")
+            raise ValueError(f"{name}: expected a name, found ''")
+    settings = native.Settings()
+    set_fields(settings, {name: value for name, value in given.items() if value is not None})
     return settings
 
 
@@ -80,6 +69,7 @@ def report_texts(
 
 
 @checked
+@described("evaluate", "data")
 def evaluate(
     model: Source,
     data: Data,
@@ -100,6 +90,7 @@ def evaluate(
     """Accuracy of a classifier on labelled samples, and its closeness to a reference network.
 
     data: as in quantize(). labels: integers [N], unless the data brings them.
+    FIELDS
     device: as in load().
 
     >>> import halftone as ht
@@ -117,6 +108,7 @@ def evaluate(
 
 
 @checked
+@described("bench")
 def bench(
     model: Source,
     *,
@@ -133,6 +125,7 @@ def bench(
 ) -> Measurement:
     """Latency of a run and of every layer. explain: str() says why each kernel was chosen.
 
+    FIELDS
     device: as in load(). Layers without a kernel there run on the processor, and values are copied.
     accelerator: hardware as estimate() takes it, whose times stand beside the measured ones.
 

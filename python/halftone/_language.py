@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import _halftone as native
 from ._arguments import checked
-from ._fields import check_options, documented, set_fields
+from ._fields import check_options, described, documented, fields_of, set_fields
 from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
 from ._reports import Generation, TextEvaluation
@@ -331,6 +331,7 @@ class LanguageModel:
         return self._model.chat_prompt(_request(messages, more), template or "")
 
     @checked
+    @described("evaluate_text")
     def evaluate_text(
         self,
         text: str,
@@ -344,17 +345,17 @@ class LanguageModel:
     ) -> TextEvaluation:
         """Perplexity of a text. Sequence 0 is overwritten.
 
-        window: tokens that are read together; None: 512, or the context if it is shorter.
-        stride: from one window to the next; None: window.
-        max_windows: to use, from the front.
-        second_half: counts only tokens behind the middle of a window, as llama-perplexity does.
+        FIELDS
+        A window is no longer than the context unless it is given.
         reference: another model with the same tokenizer, to compare with.
         """
         other = None if reference is None else reference._model
         with Progress(progress) as callback:
-            how = native.EvaluateTextArguments(
-                window or 0, stride or 0, max_windows or 0, second_half, callback
-            )
+            how = native.EvaluateTextArguments()
+            usual = min(fields_of("evaluate_text")["window"].default, self.context)
+            set_fields(how, {"window": usual if window is None else window, "stride": stride,
+                             "max_windows": max_windows, "second_half": second_half})  # fmt: skip
+            how.progress = callback
             return TextEvaluation(self._model.evaluate(text, other, how))
 
     def __repr__(self) -> str:

@@ -44,6 +44,7 @@ class LanguageFitOptions(TypedDict, total=False):
     sample_tokens: int
     damping: float
     rotation: bool
+    choices: Sequence[str] | None
     seed: int
 
 
@@ -121,7 +122,6 @@ def language_sensitivity(
     model: Path,
     texts: Path | Sequence[Path] | None,
     *,
-    choices: Sequence[str] | None = None,
     threads: int | None = None,
     progress: bool | ProgressCallback = True,
     **options: Unpack[LanguageFitOptions],
@@ -132,8 +132,6 @@ def language_sensitivity(
     `halftone sensitivity --text` for the same options and texts.
 
     model, texts, threads, progress: as for quantize_language_model().
-    choices: types such as "Q4_K" or "2x6"; None: those that quantize_language_model() chooses from
-    for a size, of GGUF for a GGUF file and Halftone's own for others.
     options: those of LanguageFitOptions; rotation is of weights that get vector bases.
     """
     check_options(options, LanguageFitOptions)
@@ -145,7 +143,7 @@ def language_sensitivity(
     with Progress(progress) as callback:
         how.progress = callback
         with missing_files(read):
-            found = native.language_sensitivity(read[0], texts, list(choices or []), how)
+            found = native.language_sensitivity(read[0], texts, how)
         return Sensitivity(found)
 
 

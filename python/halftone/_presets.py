@@ -18,5 +18,4 @@ def with_preset(preset: Preset | None, given: dict[str, Any]) -> dict[str, Any]:
         if value is not None:
             raise ValueError(f"{name}: expected none beside the preset {preset!r}")
     settings, limits = native.preset(preset)
-    found = {name: getattr(settings, name) or None for name in given if name != "budget"}
-    return {**found, "budget": ",".join(limits) or None}
+    return {**dict.fromkeys(given), **settings, "budget": ",".join(limits) or None}

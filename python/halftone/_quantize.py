@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from . import _halftone as native
 from ._arguments import checked
 from ._choices import Budget, Choices, Loss, Measuring, impossible_budgets, limits_of
 from ._data import Data, DataOptions, samples_of
+from ._fields import described
 from ._jobs import Path, check_threads, input_names, report_texts, settings_of
 from ._metric import Measured, Metric, escaped, names_to_skip, skip_list, within_drop
 from ._model import Model, as_model
@@ -33,18 +34,10 @@ class Quantized(NamedTuple):
     report: QuantizeReport
 
 
-def _check_budget_alone(
-    weight_bits: object, activation_bits: object, full_integer: object, names: dict[str, str | None]
-) -> None:
+def _check_budget_alone(given: dict[str, Any]) -> None:
     """Nothing but the budget says which bits layers have."""
-    given = {
-        "weight_bits": weight_bits,
-        "activation_bits": activation_bits,
-        "full_integer": full_integer,
-        **{name: value for name, value in names.items() if name.endswith("scheme")},
-    }
     for name, value in given.items():
-        if value is not None:
+        if value is not None and name not in ("arithmetic", "calibrator"):
             raise ValueError(f"{name}: expected none beside budget=, which chooses it")
 
 
@@ -109,6 +102,7 @@ def _with_drop(
 
 
 @checked
+@described("settings", "sensitivity", "budget", "data")
 def quantize(
     model: Source,
     data: Data,
@@ -156,9 +150,7 @@ def quantize(
     preset: settings by one word. "int8": weights and inputs as 8-bit integers with scales and zero
     points; "w4a8": weights of 4 bits, inputs of 8; "smallest": the fewest bytes, and "fastest": the
     least time on this machine, each with a budget for a loss of at most 0.01.
-    activation_bits: "none" leaves activations float32. scheme: a number system, or "float".
-    ends: bits of weights and activations in the first and last layers; 8 keeps most of what few
-    bits lose.
+    FIELDS
     recipe: the path of a TOML file, its text, or the same as a dict.
     skip: names or patterns of layers that stay as they are, or a function that is true for the
     Layer of one. bits: those of layers by name or pattern, as {"stem*": 8, "block?/*": "4/8"}:
@@ -166,8 +158,7 @@ def quantize(
     budget: limits within which each layer gets its bits, in place of bits and number systems: one
     or two of "bytes" (of the file), "us" (a sample, on this machine) and "loss", as
     {"bytes": 60_000} or "bytes=60k". The report is a BudgetReport then, and the file that of
-    `halftone quantize --budget`. choices, loss, test_data, test_limit, state: as in sensitivity().
-    tries: networks to quantize, at most; None: as many as the program.
+    `halftone quantize --budget`. test_data, test_limit: as in sensitivity().
     metric, largest_drop: a function that says how good a network is, the higher the better, and how
     much it may lose: metric(model), or metric(outputs, labels) on test_data or else the data, in
     memory. If the quantized network loses more, the layers that lose most stay float: as few as
@@ -176,7 +167,6 @@ def quantize(
     full_integer: a network of 8-bit integers in the operators of this format.
     output: a file to write, whose size the report then has. Without it, the bytes of a budget are
     those of a .circle file.
-    memory: bytes for values of the samples between layers; less is slower and changes no result.
     threads: None for all cores; changes no result.
     progress: False, or a function of the share that is done and of what is being done.
 
@@ -201,18 +191,16 @@ def quantize(
         "budget": budget,
     })  # fmt: skip
     budget = wanted.pop("budget")
-    own_bits = wanted.pop("weight_bits"), wanted.pop("activation_bits")
     names = {"scheme": scheme, "calibrator": calibrator, **wanted}
     measuring = Measuring(choices, loss, test_data, test_limit, state)
     _check_drop(metric, largest_drop, budget)
     if budget is not None:
-        _check_budget_alone(*own_bits, full_integer, names)
+        _check_budget_alone({"full_integer": full_integer, **names})
     else:
         measuring.check_unused("only with budget=", with_samples=metric is None)
-    if tries is not None and (budget is None or tries < 1):
-        reason = "only with budget=" if budget is None else f"expected at least 1, found {tries}"
-        raise ValueError(f"tries: {reason}")
-    settings, workers = settings_of(*own_bits, names, ends), check_threads(threads)
+    if tries is not None and budget is None:
+        raise ValueError("tries: only with budget=")
+    settings, workers = settings_of(**names, ends=ends), check_threads(threads)
     network = as_model(model, example, data)
     skipped = names_to_skip(skip, network)
     rules = recipe_of(recipe, settings, skipped, bits)  # which refuses wrong ones early
@@ -228,7 +216,9 @@ def quantize(
             lambda more: recipe_of(recipe, settings, [*skip_list(skipped), *more], bits), how,
         )  # fmt: skip
         if budget is not None:
-            limits = native.Limits(limits_of(budget), tries, file, measuring.native(inputs, scale))
+            limits = native.Limits(
+                limits_of(budget), file, measuring.native(inputs, scale, tries=tries)
+            )
             with impossible_budgets():
                 within = native.quantize_within(network._network, samples, rules, limits, how)
             return _finished(fit, within, output)

@@ -7,6 +7,7 @@ from . import _halftone as native
 from ._arguments import checked
 from ._choices import Choices, Loss, Measuring, Path
 from ._data import Data, DataOptions, samples_of
+from ._fields import described
 from ._jobs import check_threads, input_names
 from ._metric import names_to_skip
 from ._model import as_model
@@ -17,6 +18,7 @@ from ._sources import Source
 
 
 @checked
+@described("sensitivity", "data")
 def sensitivity(
     model: Source,
     data: Data,
@@ -46,19 +48,15 @@ def sensitivity(
     and options alone.
 
     model: a float network, as load() takes it. data: as in quantize(), to which layers are fitted.
-    choices: what layers may get, as [2, "4/8", "3/none", "symmetric:8", "float"]: the bits of
-    weights and inputs; None: 1 to 6 and 8.
+    choices are a list such as [2, "4/8", "float"], or a text.
+    FIELDS
     recipe: how layers are fitted, and which have no choice; the path of a TOML file, its text, or
     a dict. skip, bits: as in quantize(): layers without a choice.
-    loss: "kl" (divergence of the probabilities), "error" (of the outputs, squared and relative) or
-    "labels" (cross entropy, which needs labels); None: "kl" of classifiers, else "error".
     test_data: samples on which losses and errors are measured; None: those of the fit. test_limit:
     use only so many of them.
     reference: the float network that the model was made from; then the layers of the model are
     measured as they are, without choices.
-    time: measure it on this machine. state: a file that keeps what was measured, from which the
-    same call continues.
-    memory, threads, progress: as in quantize().
+    time: measure it on this machine. threads, progress: as in quantize().
 
     >>> import halftone as ht
     >>> recipe = '[[layer]]\\nname = "dense1"\\nskip = true'

@@ -247,7 +247,9 @@ def distill(
     codes = (weight_bits, activation_bits, ends, scheme, recipe, skip, bits)
     wanted = None
     if teacher is None or codes != (None,) * len(codes):
-        settings = settings_of(weight_bits, activation_bits, {"scheme": scheme}, ends)
+        settings = settings_of(
+            weight_bits=weight_bits, activation_bits=activation_bits, scheme=scheme, ends=ends
+        )
         wanted = recipe_of(recipe, settings, names_to_skip(skip, network), bits)
     _set_distillation(how, options, wanted)
     how.threads = check_threads(threads)

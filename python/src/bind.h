@@ -18,6 +18,8 @@ void bind_errors();
 void bind_network(nanobind::module_& module);
 void bind_session(nanobind::module_& module);
 void bind_data(nanobind::module_& module);
+/// Adds fields(job), the rows of the options of a job.
+void bind_field_rows(nanobind::module_& module);
 void bind_hardware(nanobind::module_& module);
 void bind_jobs(nanobind::module_& module);
 void bind_language(nanobind::module_& module);

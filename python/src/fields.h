@@ -16,9 +16,12 @@ namespace halftone::python {
 /// @throws Error kUsage if there is no such field, or "top_k: expected at least 0, found -1"
 void set_field(const Fields& fields, const std::string& name, const nanobind::object& value);
 
-/// Name, kind, default, range, sentence, option.
-using FieldRow =
-    std::tuple<std::string, std::string, nanobind::object, std::string, std::string, std::string>;
+/// The fields that are set, by name, as set_field() takes them.
+nanobind::dict set_values(const Fields& fields);
+
+/// Name, kind, default, range, sentence, option, and the meaning of no value.
+using FieldRow = std::tuple<std::string, std::string, nanobind::object, std::string, std::string,
+                            std::string, std::string>;
 /// What the reference and the tests of the package need of each field.
 std::vector<FieldRow> field_rows(const Fields& fields);
 

@@ -8,7 +8,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,10 +16,12 @@
 #include "halftone/api/crossbar.h"
 #include "halftone/api/estimate.h"
 #include "halftone/api/explore.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/report/estimate.h"
 #include "halftone/report/explore.h"
 #include "halftone/report/report.h"
 #include "python/src/bind.h"
+#include "python/src/fields.h"
 #include "python/src/run_job.h"
 #include "python/src/types.h"
 
@@ -28,14 +29,6 @@ namespace halftone::python {
 namespace {
 
 namespace nb = nanobind;
-
-struct EstimateArguments {
-  std::optional<std::size_t> batch{};
-  bool training = false;
-  std::string method{};
-  std::size_t devices = 1;
-  std::string split{};
-};
 
 /// Text, JSON, roofline, timeline, and the timeline as trace events.
 using EstimateTexts = std::tuple<std::string, std::string, std::string, std::string, std::string>;
@@ -46,12 +39,10 @@ EstimateTexts texts_of(const accel::Estimate& found, const accel::Accelerator& c
 }
 
 EstimateTexts estimate_network(const Network& network, const std::string& accelerator,
-                               const RecipeHolder* recipe, const EstimateArguments& how) {
+                               const RecipeHolder* recipe, const v0::EstimateOptions& how) {
   const nb::gil_scoped_release no_gil;
-  EstimateJob job{.batch = how.batch};
+  EstimateJob job = job_of(how);
   if (recipe != nullptr) job.recipe = recipe->recipe;
-  if (how.training) job.training.emplace();
-  job.options = {accel::method_named(how.method), {how.devices, accel::split_named(how.split)}};
   const accel::Accelerator chip = accelerator_of(accelerator);
   return texts_of(estimate(network, chip, job), chip);
 }
@@ -77,14 +68,10 @@ std::string measured_hardware(const std::string& device, const MeasureHardwareAr
   });
 }
 
-struct ExploreArguments : QuantizeArguments {
+struct ExploreArguments : JobArguments {
+  v0::ExploreSearch search{};
   std::string space{};
-  std::string objective{};
   std::string budget{};
-  std::string method{};
-  std::optional<std::size_t> batch{};
-  std::size_t tries = 0;
-  std::string state{};
 };
 
 /// Text, JSON, the picture of the front, and the chosen hardware and bits as TOML.
@@ -93,15 +80,11 @@ using ExploreTexts = std::tuple<std::string, std::string, std::string, std::stri
 ExploreTexts explore_network(const Network& network, const Samples& samples, const Samples* judged,
                              const RecipeHolder& recipe, const ExploreArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
-    ExploreSettings settings{.space = space_of(how.space), .recipe = recipe.recipe};
-    settings.options = {accel::objective_named(how.objective), accel::parse_budget(how.budget),
-                        accel::method_named(how.method), progress};
-    settings.state = how.state;
-    settings.batch = how.batch;
-    settings.tries = how.tries;
-    settings.seed = how.seed;
+    v0::ExploreSearch search = how.search;
+    search.budget = accel::parse_budget(how.budget);
+    ExploreSettings settings = settings_for(how.space, search, progress);
+    settings.recipe = recipe.recipe;
     settings.devices = devices;
-    settings.memory_bytes = how.memory;
     const data::Dataset* evaluation = judged == nullptr ? nullptr : &judged->dataset;
     const ExploreReport found =
         explore(network, ExploreData<data::Dataset>{samples.dataset, evaluation}, settings);
@@ -111,83 +94,56 @@ ExploreTexts explore_network(const Network& network, const Samples& samples, con
 }
 
 struct CrossbarArguments : JobArguments {
-  std::size_t seeds = 1;
-  std::optional<double> seconds{};
-  std::uint64_t seed = 0;
-  std::size_t batch = 64;
+  v0::CrossbarOptions options{};
 };
 
 Texts crossbar_network(const Network& network, const Samples& samples, const std::string& device,
                        const CrossbarArguments& how) {
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
-    crossbar::CrossbarDevice described = device_of(device);
-    if (how.seconds) described.seconds = *how.seconds;
-    crossbar::NetworkOptions options;
-    options.num_seeds = how.seeds;
-    options.seed = how.seed;
-    options.evaluate.batch = how.batch;
-    options.evaluate.progress = progress;
-    options.evaluate.devices = devices;
-    const CrossbarReport found = run_on_crossbar(network, samples.dataset, described, options);
+    const CrossbarReport found =
+        run_on_crossbar(network, samples.dataset, device_of(device, how.options.seconds),
+                        options_of(how.options, progress, devices));
     return Texts{report::to_text(found), report::to_json(found)};
   });
 }
 
-void bind_language_arguments(nb::module_& module) {
-  nb::class_<LanguageEstimateOptions>(module, "LanguageEstimateArguments")
-      .def(nb::init<>())
-      .def_rw("weight_bits", &LanguageEstimateOptions::weight_bits, nb::arg().none())
-      .def_rw("activation_bits", &LanguageEstimateOptions::activation_bits)
-      .def_rw("cache_bits", &LanguageEstimateOptions::cache_bits)
-      .def_rw("group_size", &LanguageEstimateOptions::group_size)
-      .def_rw("batch", &LanguageEstimateOptions::batch)
-      .def_rw("prompt", &LanguageEstimateOptions::prompt)
-      .def_rw("context", &LanguageEstimateOptions::context)
-      .def_rw("method", &LanguageEstimateOptions::method)
-      .def_rw("devices", &LanguageEstimateOptions::devices)
-      .def_rw("split", &LanguageEstimateOptions::split);
+/// A class of options alone.
+template <typename Options>
+void bind_options(nb::module_& module, const char* name) {
+  nb::class_<Options> bound(module, name);
+  bind_fields(bound, [](Options& options) { return fields_of(options); });
+  bound.def(nb::init<>());
 }
 
 void bind_hows(nb::module_& module) {
-  nb::class_<EstimateArguments>(module, "EstimateArguments")
-      .def(nb::init<>())
-      .def_rw("batch", &EstimateArguments::batch, nb::arg().none())
-      .def_rw("training", &EstimateArguments::training)
-      .def_rw("method", &EstimateArguments::method)
-      .def_rw("devices", &EstimateArguments::devices)
-      .def_rw("split", &EstimateArguments::split);
+  bind_options<v0::EstimateOptions>(module, "EstimateArguments");
+  bind_options<LanguageEstimateOptions>(module, "LanguageEstimateArguments");
   nb::class_<MeasureHardwareArguments>(module, "MeasureHardwareArguments")
       .def(nb::init<>())
       .def_rw("threads", &MeasureHardwareArguments::threads)
       .def_rw("progress", &MeasureHardwareArguments::progress, nb::arg().none());
-  nb::class_<ExploreArguments>(module, "ExploreArguments")
-      .def(nb::init<>())
+  nb::class_<ExploreArguments> explore(module, "ExploreArguments");
+  bind_fields(explore, [](ExploreArguments& a) {
+    Fields fields = fields_of(a.search);
+    fields.push_back(memory_field(a.search.sample_memory_bytes));
+    return fields;
+  });
+  explore.def(nb::init<>())
       .def_rw("threads", &ExploreArguments::threads)
       .def_rw("progress", &ExploreArguments::progress, nb::arg().none())
-      .def_rw("seed", &ExploreArguments::seed)
-      .def_rw("memory", &ExploreArguments::memory, nb::arg().none())
       .def_rw("space", &ExploreArguments::space)
-      .def_rw("objective", &ExploreArguments::objective)
-      .def_rw("budget", &ExploreArguments::budget)
-      .def_rw("method", &ExploreArguments::method)
-      .def_rw("batch", &ExploreArguments::batch, nb::arg().none())
-      .def_rw("tries", &ExploreArguments::tries)
-      .def_rw("state", &ExploreArguments::state);
-  nb::class_<CrossbarArguments>(module, "CrossbarArguments")
-      .def(nb::init<>())
+      .def_rw("budget", &ExploreArguments::budget);
+  nb::class_<CrossbarArguments> crossbar(module, "CrossbarArguments");
+  bind_fields(crossbar, [](CrossbarArguments& a) { return fields_of(a.options); });
+  crossbar.def(nb::init<>())
       .def_rw("threads", &CrossbarArguments::threads)
-      .def_rw("progress", &CrossbarArguments::progress, nb::arg().none())
-      .def_rw("seeds", &CrossbarArguments::seeds)
-      .def_rw("seconds", &CrossbarArguments::seconds, nb::arg().none())
-      .def_rw("seed", &CrossbarArguments::seed)
-      .def_rw("batch", &CrossbarArguments::batch);
+      .def_rw("progress", &CrossbarArguments::progress, nb::arg().none());
 }
 
 }  // namespace
 
 void bind_hardware(nb::module_& module) {
   bind_hows(module);
-  bind_language_arguments(module);
   module.def("accelerators", accel::shipped_accelerators);
   module.def("accelerator_text", accel::accelerator_text, nb::arg("name"));
   module.def("measure_hardware", measured_hardware, nb::arg("device"), nb::arg("how"));

@@ -19,8 +19,10 @@
 #include "halftone/api/presets.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/recipe.h"
+#include "halftone/compress/recipe_fields.h"
 #include "halftone/report/report.h"
 #include "python/src/bind.h"
+#include "python/src/fields.h"
 #include "python/src/run_job.h"
 #include "python/src/types.h"
 
@@ -120,17 +122,10 @@ void bind_how(nb::module_& module) {
 }
 
 void bind_recipe(nb::module_& module) {
-  nb::class_<SettingNames>(module, "Settings")
-      .def(nb::init<>())
-      .def_rw("weight_bits", &SettingNames::weight_bits, nb::arg().none())
-      .def_rw("activation_bits", &SettingNames::activation_bits)
-      .def_rw("scheme", &SettingNames::scheme)
-      .def_rw("weight_scheme", &SettingNames::weight_scheme)
-      .def_rw("type", &SettingNames::type)
-      .def_rw("activation_scheme", &SettingNames::activation_scheme)
-      .def_rw("arithmetic", &SettingNames::arithmetic)
-      .def_rw("calibrator", &SettingNames::calibrator)
-      .def_rw("ends", &SettingNames::ends, nb::arg().none());
+  nb::class_<SettingNames> settings(module, "Settings");
+  bind_fields(settings, [](SettingNames& names) { return fields_of(names); });
+  settings.def(nb::init<>());
+  module.def("recipe_needs", compress::needs_of, nb::arg("key"));
   module.def("preset_names", [] {
     std::vector<std::string> names;
     for (const PresetSettings& each : presets()) names.push_back(each.name);
@@ -139,8 +134,8 @@ void bind_recipe(nb::module_& module) {
   module.def(
       "preset",
       [](const std::string& name) {
-        const PresetSettings preset = preset_named(name);
-        return std::pair(preset.settings, preset.limits);
+        PresetSettings preset = preset_named(name);
+        return std::pair(set_values(fields_of(preset.settings)), preset.limits);
       },
       nb::arg("name"));
   nb::class_<RecipeHolder>(module, "Recipe")

@@ -155,9 +155,6 @@ class PythonLanguageModel {
       if (reference != nullptr) alone.emplace(reference->used_, "model");
       TextEvaluationSettings options;
       options.windows = how.windows;
-      if (options.windows.context == 0) {
-        options.windows.context = std::min<std::size_t>(512, model_.model().context());
-      }
       options.progress = reporter.sink();
       const lm::TextEvaluation found =
           evaluate_text(model_, reference == nullptr ? nullptr : &reference->model_, text, options);
@@ -184,42 +181,16 @@ void bind_generate_options(nb::module_& module) {
       .def_rw("on_token", &GenerateArguments::on_token, nb::arg().none());
 }
 
-/// The fields of all options, by the name of the job.
-void bind_field_rows(nb::module_& module) {
-  const auto rows = [](const std::string& job) {
-    v0::TrainOptions train;
-    v0::TeachingOptions teaching;
-    v0::LanguageDistillOptions distill;
-    v0::LanguageQuantizeOptions quantize;
-    v0::GenerateOptions generate;
-    v0::LanguageModelOptions open;
-    if (job == "open") return field_rows(fields_of(open));
-    if (job == "train") return field_rows(fields_of(train));
-    if (job == "distill") return field_rows(fields_of(teaching));
-    if (job == "distill_language_model") return field_rows(fields_of(distill));
-    if (job == "quantize_language_model") return field_rows(fields_of(quantize));
-    if (job == "language_sensitivity") {
-      return field_rows(fields_of(static_cast<v0::LanguageFitOptions&>(quantize)));
-    }
-    if (job == "generate") return field_rows(fields_of(generate));
-    fail(ErrorKind::kUsage, "job: found '" + job + "'");
-  };
-  module.def("fields", rows, nb::arg("job"));
-}
-
 void bind_other_options(nb::module_& module) {
   nb::class_<OpenArguments> open(module, "OpenArguments");
   bind_fields(open, [](OpenArguments& a) { return fields_of(a.options); });
   open.def(nb::init<>()).def_rw("threads", &OpenArguments::threads);
-  nb::class_<EvaluateTextArguments>(module, "EvaluateTextArguments")
-      .def(
-          "__init__",
-          [](EvaluateTextArguments* how, std::size_t window, std::size_t stride,
-             std::size_t max_windows, bool second_half, const nb::object& progress) {
-            new (how) EvaluateTextArguments{{window, stride, second_half, max_windows}, progress};
-          },
-          nb::arg("window"), nb::arg("stride"), nb::arg("max_windows"), nb::arg("second_half"),
-          nb::arg("progress").none());
+  nb::class_<EvaluateTextArguments> evaluate(module, "EvaluateTextArguments");
+  bind_fields(evaluate, [](EvaluateTextArguments& a) {
+    lm::WindowOptions& w = a.windows;
+    return window_fields(w.context, w.stride, w.limit, w.second_half);
+  });
+  evaluate.def(nb::init<>()).def_rw("progress", &EvaluateTextArguments::progress, nb::arg().none());
 }
 
 void bind_facts(nb::class_<PythonLanguageModel>& model) {
@@ -274,7 +245,6 @@ void bind_text(nb::class_<PythonLanguageModel>& model) {
 void bind_language(nb::module_& module) {
   bind_generate_options(module);
   bind_other_options(module);
-  bind_field_rows(module);
   nb::class_<PythonLanguageModel> model(module, "LanguageModel");
   bind_facts(model);
   bind_text(model);

@@ -75,13 +75,11 @@ Texts convert_language(const std::filesystem::path& model, const std::filesystem
 
 Texts language_sensitivity_texts(const std::filesystem::path& model,
                                  const std::vector<std::filesystem::path>& texts,
-                                 const std::vector<std::string>& choices,
                                  const LanguageSensitivityArguments& how) {
   Reporter reporter(how.progress);
   LanguageSensitivityJob job = how.job;
   job.input = model;
   job.texts = texts;
-  job.choices = choices;
   job.sink = reporter.sink();
   return reporter.run([&] {
     ThreadSettings settings = thread_settings();
@@ -130,7 +128,7 @@ void bind_language_quantize(nb::module_& module) {
   module.def("convert_language", convert_language, nb::arg("model"), nb::arg("output"),
              nb::arg("lora"));
   module.def("language_sensitivity", language_sensitivity_texts, nb::arg("model"), nb::arg("texts"),
-             nb::arg("choices"), nb::arg("how"));
+             nb::arg("how"));
   module.def("quantize_language", quantize_language, nb::arg("model"), nb::arg("texts"),
              nb::arg("output"), nb::arg("how"));
 }

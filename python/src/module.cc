@@ -7,6 +7,7 @@ NB_MODULE(_halftone, module) {
   halftone::python::bind_network(module);
   halftone::python::bind_session(module);
   halftone::python::bind_data(module);
+  halftone::python::bind_field_rows(module);
   halftone::python::bind_hardware(module);
   halftone::python::bind_jobs(module);
   halftone::python::bind_language(module);

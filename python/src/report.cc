@@ -17,6 +17,7 @@
 #include "halftone/report/classes.h"
 #include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
+#include "halftone/types/defaults.hpp"
 #include "python/src/bind.h"
 #include "python/src/progress.h"
 #include "python/src/run_job.h"
@@ -33,8 +34,8 @@ using Printed = std::vector<std::pair<std::string, std::string>>;
 
 struct ReportArguments : JobArguments {
   runtime::ExecutionOptions execution{};
-  std::size_t batch = 64;
-  std::size_t worst = 8;
+  std::size_t batch = v0::kRunBatch;
+  std::size_t worst = v0::kWorstSamples;
   std::vector<std::string> classes{};
   bool time = false;
   std::optional<std::size_t> samples_per_run{};
@@ -46,7 +47,7 @@ struct ReportArguments : JobArguments {
 struct LanguageReportArguments {
   int threads = 0;
   nb::object progress = nb::none();
-  std::size_t context = 512;
+  std::size_t context = v0::kTextWindow;
   std::size_t windows = 0;
   bool time = false;
   Printed sensitivities{};

@@ -3,7 +3,6 @@
 #include "halftone/api/sensitivity.h"
 
 #include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,11 +10,13 @@
 #include <utility>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/api/run_costs.h"
 #include "halftone/formats/model.h"
 #include "halftone/report/budget.h"
 #include "halftone/report/sensitivity.h"
 #include "python/src/bind.h"
+#include "python/src/fields.h"
 #include "python/src/run_job.h"
 #include "python/src/types.h"
 
@@ -26,9 +27,10 @@ namespace nb = nanobind;
 
 /// What layers may get, and how that is measured.
 struct Choices {
-  std::optional<std::vector<std::string>> names{};  ///< nullopt: those of the program
-  std::string loss{};                               ///< empty: default_loss()
-  std::filesystem::path state{};                    ///< empty: none
+  std::vector<std::string> names{};  ///< empty: those of the program
+  std::string loss{};                ///< empty: default_loss()
+  std::filesystem::path state{};     ///< empty: none
+  std::size_t tries = v0::kBudgetTries;
   const Samples* test = nullptr;  ///< on which losses are measured; null: the samples of the fit
   bool time = false;              ///< is measured too
 };
@@ -36,8 +38,7 @@ struct Choices {
 /// What a network must keep to.
 struct Limits {
   std::vector<std::string> texts{};  ///< as those of budget_named()
-  std::size_t tries = 0;
-  std::filesystem::path output{};  ///< whose bytes count; empty: a .circle file
+  std::filesystem::path output{};    ///< whose bytes count; empty: a .circle file
   Choices choices{};
 };
 
@@ -58,7 +59,7 @@ compress::MeasureSettings options_of(const Choices& choices) {
 SensitivitySettings settings_of(const RecipeHolder& recipe, const Choices& choices) {
   SensitivitySettings settings;
   settings.recipe = recipe.recipe;
-  if (choices.names) settings.choices = compress::choices_named(*choices.names);
+  if (!choices.names.empty()) settings.choices = compress::choices_named(choices.names);
   settings.options = options_of(choices);
   settings.state = choices.state;
   return settings;
@@ -105,7 +106,7 @@ QuantizedWithin quantize_network_within(const Network& network, const Samples& s
     settings.budget = budget_named(limits.texts);
     settings.sensitivity = settings_of(recipe, limits.choices);
     settings.sensitivity.options.fit = {how.seed, progress, devices, how.memory};
-    settings.tries = limits.tries;
+    settings.tries = limits.choices.tries;
     if (!limits.output.empty()) settings.format = to_string(formats::model_format(limits.output));
     if (needs_time(settings.budget)) measure_time(settings.sensitivity.options);
     compress::SearchResult result = quantize_within(network, samples.dataset, settings);
@@ -126,25 +127,27 @@ Texts report_texts(const QuantizedWithin& quantized, std::uint64_t output_bytes)
 }
 
 void bind_choices(nb::module_& module) {
-  nb::class_<Choices>(module, "Choices")
-      .def(
-          "__init__",
-          [](Choices* choices, std::optional<std::vector<std::string>> names, std::string loss,
-             std::filesystem::path state, const Samples* test, bool time) {
-            new (choices) Choices{std::move(names), std::move(loss), std::move(state), test, time};
-          },
-          nb::arg("names").none(), nb::arg("loss"), nb::arg("state"), nb::arg("test").none(),
-          nb::arg("time"), nb::keep_alive<1, 5>());
+  nb::class_<Choices> choices(module, "Choices");
+  bind_fields(choices, [](Choices& c) {
+    Fields fields = choice_fields(c.names, c.loss);
+    fields.push_back(state_field(c.state));
+    fields.push_back(tries_field(c.tries));
+    return fields;
+  });
+  choices.def(
+      "__init__",
+      [](Choices* made, const Samples* test, bool time) {
+        new (made) Choices{.test = test, .time = time};
+      },
+      nb::arg("test").none(), nb::arg("time"), nb::keep_alive<1, 2>());
   nb::class_<Limits>(module, "Limits")
       .def(
           "__init__",
-          [](Limits* limits, std::vector<std::string> texts, std::optional<std::size_t> tries,
-             std::filesystem::path output, const Choices& choices) {
-            new (limits) Limits{std::move(texts), tries.value_or(v0::kBudgetTries),
-                                std::move(output), choices};
+          [](Limits* limits, std::vector<std::string> texts, std::filesystem::path output,
+             const Choices& chosen) {
+            new (limits) Limits{std::move(texts), std::move(output), chosen};
           },
-          nb::arg("texts"), nb::arg("tries").none(), nb::arg("output"), nb::arg("choices"),
-          nb::keep_alive<1, 5>());
+          nb::arg("texts"), nb::arg("output"), nb::arg("choices"), nb::keep_alive<1, 4>());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ from typing import Any, is_typeddict
 
 import halftone as ht
 from halftone import _halftone as native
+from halftone._fields import Field, fields_of
 from halftone._results import Result
 
 HEAD = """# The Python package
@@ -90,3 +91,27 @@ def json_page() -> str:
 
 def page() -> str:
     return "\n".join([HEAD, *map(entry, ht.__all__)])
+
+
+RECIPES = """# Keys of recipes
+
+Made from the program by a test. [Recipes](../recipes.md) shows how to use them. Of a layer with
+`skip = true` or `scheme = "float"` no other key has an effect; some keys need more, which the table
+names.
+"""
+
+
+def key_row(field: Field) -> str:
+    """A row of a table of keys."""
+    words = field.range or {"bool": "true or false", "str": "a name"}[field.kind]
+    needs = "".join(f"; needs `{each}`" for each in native.recipe_needs(field.name))
+    return f"| `{field.name}` | {words} | {field.usual} | {field.text}{needs} |"
+
+
+def recipe_page() -> str:
+    """The page docs/reference/recipes.md."""
+    parts = [RECIPES]
+    for heading, job in (("[default], [ends] and [[layer]]", "recipe_layer"), ("[fit]", "recipe_fit")):
+        rows = "\n".join(map(key_row, fields_of(job).values()))
+        parts.append(f"## {heading}\n\n| key | value | default | meaning |\n|---|---|---|---|\n{rows}\n")
+    return "\n".join(parts)

@@ -46,11 +46,13 @@ def test_everything_public_is_documented() -> None:
         assert getattr(ht, name).__doc__, name
 
 
-def test_the_reference() -> None:
-    path = ROOT / "docs" / "reference" / "python.md"
+@pytest.mark.parametrize("name", ["python", "recipes"])
+def test_the_reference(name: str) -> None:
+    path = ROOT / "docs" / "reference" / f"{name}.md"
+    made = {"python": reference.page, "recipes": reference.recipe_page}[name]()
     if "HALFTONE_WRITE_REFERENCE" in os.environ:
-        path.write_text(reference.page())
-    assert path.read_text() == reference.page(), "HALFTONE_WRITE_REFERENCE=1 writes the page"
+        path.write_text(made)
+    assert path.read_text() == made, "HALFTONE_WRITE_REFERENCE=1 writes the page"
 
 
 def test_the_keys_of_results() -> None:

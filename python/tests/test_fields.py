@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -22,11 +24,23 @@ JOBS = {
     "generate": (ht.GenerateOptions, ("generate",)),
     "open": (ht.LanguageModelOptions, ("generate", "chat")),
 }
+#: Functions with fields of jobs as parameters, and the verb of the program that has them.
+FUNCTIONS = {
+    "quantize": (("settings", "sensitivity", "budget", "data"), "quantize"),
+    "sensitivity": (("sensitivity", "data"), "sensitivity"),
+    "evaluate": (("evaluate", "data"), "eval"),
+    "bench": (("bench",), "bench"),
+    "estimate": (("estimate",), "estimate"),
+    "language_estimate": (("language_estimate",), "estimate"),
+    "explore": (("explore", "data"), "explore"),
+    "crossbar": (("crossbar", "data"), "crossbar"),
+    "LanguageModel.evaluate_text": (("evaluate_text",), "eval"),
+}
 #: Options that are no fields: lists of texts.
 LISTS = {"stages", "features", "stop"}
 #: Fields whose option of the program is that of something else, or says more.
 ELSEWHERE = {
-    "batch", "seed", "type", "max_loss", "synthetic", "sequence", "sequences"
+    "batch", "seed", "type", "max_loss", "synthetic", "sequence", "sequences", "choices"
 }  # fmt: skip
 KINDS = {"bool": {bool}, "int": {int}, "float": {float}, "str": {str}, "path": {str}}
 
@@ -50,8 +64,8 @@ def test_hints_have_the_fields(job: str) -> None:
     assert set(hints) <= listed | LISTS
     for field in fields.values():
         hint = hints[field.name]
-        if field.kind == "floats":
-            assert members(hint) == {float}, field.name
+        if field.kind in ("floats", "texts"):
+            assert members(hint) - {type(None)} == {float if field.kind == "floats" else str}
             continue
         assert KINDS[field.kind] <= members(hint), field.name
         assert (type(None) in members(hint)) == (field.default is None), field.name
@@ -82,6 +96,42 @@ def test_the_program_has_the_fields(job: str, program: Program) -> None:
                 assert f"={field.default:g} " in found[0] + " ", field.name
             if not field.option.startswith("--no-"):  # which say what they clear
                 assert field.text in words, field.name
+
+
+def function_of(name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), ht)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_parameters_are_the_fields(name: str) -> None:
+    function = function_of(name)
+    parameters = inspect.signature(function).parameters
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    for job in FUNCTIONS[name][0]:
+        for field in fields_of(job).values():
+            if field.name not in parameters:
+                assert job == "settings", field.name  # of which recipes have more
+                continue
+            default = parameters[field.name].default
+            if job != "data":  # whose split each function says
+                assert default is None or default == field.default, field.name
+            assert (default is None) >= (field.default is None), field.name
+            assert field.line in inspect.getdoc(function) and field.line in page, field.name
+    assert "FIELDS" not in function.__doc__
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_program_has_the_parameters(name: str, program: Program) -> None:
+    jobs, verb = FUNCTIONS[name]
+    page = program(verb, "--help")
+    parameters = inspect.signature(function_of(name)).parameters
+    for field in [each for job in jobs for each in fields_of(job).values()]:
+        if field.name not in parameters or field.name == "seed":
+            continue
+        assert re.search(rf"^  {re.escape(field.option)}( .*)?$", page, re.MULTILINE), field.option
+        is_elsewhere = name == "language_estimate" and field.name in ("batch", "weight_bits",
+                                                                      "activation_bits")
+        assert is_elsewhere or field.text in " ".join(page.split()), field.name
 
 
 def test_defaults_are_those_of_new_structs() -> None:

@@ -187,6 +187,11 @@ def test_types_for_a_size(files: Path, tmp_path: Path) -> None:
         assert (tmp_path / "again.safetensors").read_bytes() == sized.read_bytes()
     more = quantized(files, tmp_path / "more.safetensors", bits_per_weight=4.5)
     assert 3 < more.weight_bits <= 4.5
+    chosen = quantized(files, tmp_path / "chosen.safetensors", bits_per_weight=8.6,
+                       choices=["Q8_0", "2x8"])
+    assert {each.type for each in chosen.matrices} <= {"Q8_0", "2x8"}
+    with pytest.raises(ValueError, match="choices: expected a size, bits per weight or a loss"):
+        quantized(files, tmp_path / "x.safetensors", type="2x8", choices=["2x8"])
     text = '[default]\ntype = "2x6"'
     found = quantized(files, sized, recipe=text, table_type="keep").matrices
     assert {each.type for each in found if each.name.startswith("blk.")} == {"2x6"}

@@ -141,7 +141,7 @@ def test_budgets_may_be_texts_and_times() -> None:
         ({"budget": "loss=1", "weight_bits": 2}, "weight_bits: expected none beside budget="),
         ({"budget": "loss=1", "scheme": "nf4"}, "scheme: expected none beside budget="),
         ({"budget": "loss=1", "full_integer": "onnx"}, "full_integer: expected none beside"),
-        ({"budget": "loss=1", "tries": 0}, "tries: expected at least 1, found 0"),
+        ({"budget": "loss=1", "tries": 0}, "tries: expected 1 to 100, found 0"),
         ({"budget": "loss=1", "choices": ["x"]}, "choice: expected float or"),
         ({"budget": "loss=1", "loss": "l2"}, "l2"),
         ({"budget": "loss=1", "test_limit": 3}, "test_limit: only with test_data="),

@@ -34,7 +34,9 @@ struct FieldRange {
 /// Where a field lies in a struct. Sizes are std::uint64_t too.
 using FieldPlace =
     std::variant<bool*, int*, std::uint64_t*, double*, std::string*, std::filesystem::path*,
-                 std::vector<double>*, std::optional<std::uint64_t>*, std::optional<double>*>;
+                 std::vector<double>*, std::vector<std::string>*, std::optional<bool>*,
+                 std::optional<int>*, std::optional<std::int64_t>*, std::optional<std::uint64_t>*,
+                 std::optional<double>*, std::optional<std::string>*>;
 
 /// A field of some options. It refers to them.
 struct Field {
@@ -48,6 +50,10 @@ struct Field {
   std::string option{};              ///< "-n,--tokens", where it is not that of the name
   /// Of a flag that clears the field: its sentence. Empty: the flag sets it.
   std::string clearing_text{};
+  /// What an unset field means, for people: "3". A number that has this is unset at 0, a text if it
+  /// is empty.
+  std::string usual{};
+  std::string zero_word{};  ///< that means the number 0, which has no other name: "none"
 
   /// One of some words.
   static Field word(std::string name, std::string* place, std::string text,
@@ -65,6 +71,16 @@ struct Field {
     option = std::move(name_of_option);
     return std::move(*this);
   }
+  /// The same field, of which no value means this.
+  [[nodiscard]] Field usually(std::string meaning) && {
+    usual = std::move(meaning);
+    return std::move(*this);
+  }
+  /// The same field with a word for the number 0.
+  [[nodiscard]] Field with_zero(std::string word) && {
+    zero_word = std::move(word);
+    return std::move(*this);
+  }
 
   [[nodiscard]] std::string option_name() const;  ///< "--top-k", with short forms if it has any
   /// What the field may be: "1 to 16", "a number above 0", "at least 0", "adam or sgd"; empty:
@@ -72,10 +88,20 @@ struct Field {
   [[nodiscard]] std::string range_text() const;
   /// "0.95", "adam", "false"; "none" of what is not set.
   [[nodiscard]] std::string value_text() const;
-  /// "bool", "int", "float", "str", "path" or "floats"; a size is an "int".
+  /// What an option is without it: the value of a new struct, or `usual`.
+  [[nodiscard]] std::string default_text() const;
+  /// The sentence, with the meaning of no value behind it: "Bits per weight (default 3)".
+  [[nodiscard]] std::string help() const;
+  /// "bool", "int", "float", "str", "path", "floats" or "texts"; a size is an "int".
   [[nodiscard]] std::string_view kind() const;
-  /// Whether it may be unset: an empty path, or no number.
+  /// Whether it may be unset: an empty path, no number, no text or no texts.
   [[nodiscard]] bool is_optional() const;
+  /// Whether it has a value, which nothing empty is.
+  [[nodiscard]] bool is_set() const;
+  /// Whether it is the number that has a word.
+  [[nodiscard]] bool has_zero_word() const;
+  /// Makes an optional field unset.
+  void reset() const;
   /// @throws Error kUsage "top_p: expected 0 to 1, found 2" if its value is out of range
   void check() const;
 };

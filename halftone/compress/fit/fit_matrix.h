@@ -10,6 +10,7 @@
 #include "halftone/compress/fit/metric.h"
 #include "halftone/compress/fit/row_fit.h"
 #include "halftone/spmd/devices.hpp"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone::compress {
 
@@ -20,10 +21,10 @@ struct MatrixFitOptions {
   bool feedback = true;        ///< step 2: spread errors over the columns not yet encoded
   /// Scales that step 2 tries for a group, 1 to 64. Integer scales: the best for the weights alone,
   /// and from 3 on also its neighbours, each with the neighbours of the offset.
-  int candidates = 8;
+  int candidates = v0::kFitCandidates;
   bool refine = true;           ///< step 3
   int refine_sweeps = 30;       ///< of learned levels, maximum; stops earlier at a fixed point
-  int sweeps = 2;               ///< of groups, 0 to 100; of the vectors of a network refine_sweeps
+  int sweeps = v0::kFitSweeps;  ///< of groups, 0 to 100; of the vectors of a network refine_sweeps
   float factor = 0;             ///< of groups whose scales share one; 0: scale_factor_of()
   bool bias_correction = true;  ///< fit_to_statistics(): remove the mean output error
   Damping damping{.channel = 0, .uniform = 0.01};  ///< fit_to_statistics()

@@ -9,13 +9,14 @@
 
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/algebra.h"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone::compress {
 
 /// What is added to second moments, so that few calibration data do not mislead a fit.
 struct Damping {
-  double channel = 0.05;   ///< share of each input's own second moment, >= 0
-  double uniform = 0.001;  ///< share of the mean second moment, >= 0
+  double channel = v0::kFitDamping;  ///< share of each input's own second moment, >= 0
+  double uniform = 0.001;            ///< share of the mean second moment, >= 0
 
   bool operator==(const Damping&) const = default;
 };

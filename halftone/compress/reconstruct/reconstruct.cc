@@ -24,9 +24,6 @@ namespace {
 /// Number of parts of a batch, each in its own lane.
 constexpr std::size_t kParts = 4;
 constexpr const char* kAxis = "part";
-/// Default learning rates of weights.
-constexpr double kStraightThroughRate = 0.004;
-constexpr double kAdaptiveRate = 0.03;
 
 /// Encoded weights during learning.
 struct Weights {

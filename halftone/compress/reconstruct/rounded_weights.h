@@ -8,6 +8,10 @@
 
 namespace halftone::compress {
 
+/// Default learning rates of weights, straight through and adaptive.
+inline constexpr double kStraightThroughRate = 0.004;
+inline constexpr double kAdaptiveRate = 0.03;
+
 /// Settings of a step of gradient descent on the weights of a layer.
 struct WeightStep {
   double weight_rate = 0;  ///< learning rate of Adam, in distances of neighbouring levels

@@ -12,6 +12,7 @@
 #include "halftone/compress/output_loss.h"
 #include "halftone/runtime/execute/stream.h"
 #include "halftone/spmd/devices.hpp"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone::compress {
 
@@ -31,7 +32,7 @@ class LossMeter {
   /// @param batch   samples per run
   /// @throws Error as make_feed(), scores_per_sample() and OutputLoss
   LossMeter(const ir::Graph& reference, const data::Dataset& data, LossKind kind,
-            spmd::Devices devices = {}, std::size_t batch = 64);
+            spmd::Devices devices = {}, std::size_t batch = v0::kRunBatch);
 
   [[nodiscard]] const ir::Graph& reference() const { return reference_; }
   [[nodiscard]] const OutputLoss& output_loss() const { return loss_; }

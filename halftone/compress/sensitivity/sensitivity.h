@@ -14,6 +14,7 @@
 #include "halftone/compress/sensitivity/layer_choice.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/types/defaults.hpp"
 #include "halftone/types/sensitivity.hpp"
 
 namespace halftone::compress {
@@ -38,8 +39,8 @@ struct MeasureSettings {
   /// Samples that losses and errors are measured on; null: those of the fit. Fits adapt to few
   /// samples, so that the loss on these is less than on others.
   const data::Dataset* evaluation = nullptr;
-  std::size_t batch = 64;  ///< samples per run that measures losses
-  QuantizeSettings fit{};  ///< its seed is also that of the weights of errors
+  std::size_t batch = v0::kRunBatch;  ///< samples per run that measures losses
+  QuantizeSettings fit{};             ///< its seed is also that of the weights of errors
   /// Measures or estimates a network with layers of these names; empty: neither time nor energy.
   /// Called on all ranks.
   std::function<RunCosts(const ir::Graph& network, const std::vector<std::string>& layers)> costs{};

@@ -13,6 +13,7 @@
 #include "halftone/base/state/state_identity.h"
 #include "halftone/lm/evaluate/measures.h"
 #include "halftone/lm/generate/token_model.h"
+#include "halftone/types/defaults.hpp"
 #include "halftone/types/language.hpp"
 
 namespace halftone::lm {
@@ -22,8 +23,8 @@ namespace halftone::lm {
 /// counts once, in the first one that has tokens in front of it; the first token of a text, and
 /// without overlap of each window, is not predicted and does not count.
 struct WindowOptions {
-  std::size_t context = 512;  ///< at least 2
-  std::size_t stride = 0;     ///< 1 to context; 0: context
+  std::size_t context = v0::kTextWindow;  ///< at least 2
+  std::size_t stride = 0;                 ///< 1 to context; 0: context
   /// Counts only the tokens behind the middle, context / 2 + 1 and up, of whole windows without
   /// overlap: what llama.cpp's program llama-perplexity does.
   bool second_half = false;

@@ -55,8 +55,7 @@ void measure_costs(const CostMeasurement& how, const TypeMenu& menu, QuantizeSta
     if (how.save) how.save();
   };
   if (!state.gradients) {
-    const std::size_t count =
-        std::min(how.samples.fit.size(), std::max<std::size_t>(1, how.sensitivity_samples));
+    const std::size_t count = std::min(how.samples.fit.size(), kGradientSamples);
     state.gradients = measure_squared_gradients(
         how.model.description, how.model.weights, std::span(how.samples.fit).first(count),
         {how.seed, part_of(how.progress, 0, kShareOfGradients)});

@@ -22,12 +22,14 @@ namespace halftone::lm {
 TypeMenu type_menu(const ModelParts& model, bool is_gguf,
                    const std::vector<std::string>& names = {});
 
+/// Samples to fit that gradients are measured on, at most.
+inline constexpr std::size_t kGradientSamples = 8;
+
 /// What costs are measured with.
 struct CostMeasurement {
   const ModelParts& model;
   const Folding& folding;  ///< of the model
   const Samples& samples;
-  std::size_t sensitivity_samples = 8;  ///< of those to fit, for gradients
   compress::Damping damping{};
   std::uint64_t seed = 0;
   int threads = 1;               ///< of the float model

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halftone/lm/text/vocabulary.h"
+#include "halftone/types/defaults.hpp"
 
 namespace halftone::lm {
 
@@ -30,10 +31,10 @@ struct Samples {
 };
 
 struct SampleOptions {
-  std::size_t tokens = 512;   ///< of a sample, at least 2
-  std::size_t fit = 64;       ///< samples at most, at least 1
-  std::size_t held_out = 16;  ///< likewise; 0: none
-  TokenId begin = kNoToken;   ///< replaces the first token of each sample, unless it is kNoToken
+  std::size_t tokens = v0::kSampleTokens;      ///< of a sample, at least 2
+  std::size_t fit = v0::kFitSamples;           ///< samples at most, at least 1
+  std::size_t held_out = v0::kHeldOutSamples;  ///< likewise; 0: none
+  TokenId begin = kNoToken;  ///< replaces the first token of each sample, unless it is kNoToken
 };
 
 /// @throws Error kUsage if an option is out of range

@@ -4,11 +4,16 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "halftone/export.hpp"
+#include "halftone/types/defaults.hpp"
+#include "halftone/types/recipe.hpp"
+#include "halftone/types/resources.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -90,16 +95,26 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<OperationEstimate> operations{};  ///< in order of execution
   };
 
+  /// For estimate().
+  struct EstimateOptions {
+    std::optional<std::size_t> batch{};  ///< samples; nullopt: 1, or that of the network
+    /// Codes for the layers of a float network, without data: their bits count, not their values.
+    std::optional<Recipe> recipe{};
+    bool training = false;         ///< a training step: also the way back and the update
+    std::string method = "tiles";  ///< closed forms; "roofline": a lower bound; "events": simulated
+    std::size_t devices = 1;       ///< chips that share the work
+    std::string split = "data";    ///< what they share: "data", "tensor" or "pipeline"
+  };
+
   /// For language_estimate(). Numbers of 16 bits and more are floats.
   struct LanguageEstimateOptions {
     /// Of a model by its shape; nullopt: 16. A file has its own.
     std::optional<int> weight_bits{};
     int activation_bits = 16;
-    int cache_bits = 16;  ///< of keys and values
-    std::size_t group_size =
-        0;                     ///< weights that share a scale of 16 bits; 0: scales are not counted
-    std::size_t batch = 1;     ///< sequences
-    std::size_t prompt = 512;  ///< tokens of the prompt
+    int cache_bits = 16;           ///< of keys and values
+    std::size_t group_size = 0;    ///< weights that share a scale of 16 bits; 0: none is counted
+    std::size_t batch = 1;         ///< sequences
+    std::size_t prompt = 512;      ///< tokens of the prompt
     std::size_t context = 1024;    ///< tokens in the cache when one is generated
     std::string method = "tiles";  ///< this and the rest: as in EstimateOptions
     std::size_t devices = 1;
@@ -144,6 +159,19 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> energy_j{};
   };
 
+  /// What explore() looks for, and how.
+  struct ExploreSearch {
+    std::string objective = "time";  ///< what is least: "time", "energy" or "edp", their product
+    HardwareBudget budget{};
+    std::string method = "tiles";        ///< as in EstimateOptions
+    std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateOptions
+    std::size_t tries = 6;               ///< designs that are quantized to verify them, at least 1
+    /// Keeps what was measured, so that the same call continues after an interruption; empty: none.
+    std::filesystem::path state{};
+    std::uint64_t seed = 0;
+    std::optional<std::uint64_t> sample_memory_bytes{};  ///< as for quantize()
+  };
+
   /// Hardware and bits for each layer.
   struct HardwareDesign {
     std::size_t hardware = 0;     ///< index of the combination of the parameters of the space
@@ -163,6 +191,16 @@ HALFTONE_VERSIONED namespace v0 {
     double drop_standard_error = 0;  ///< the budget limits the drop with it
     /// What has to be within the budget.
     [[nodiscard]] double drop_bound() const { return measured_drop + drop_standard_error; }
+  };
+
+  /// For crossbar().
+  struct CrossbarOptions {
+    std::size_t seeds = 10;           ///< devices to program, with seeds from `seed` on, at least 1
+    std::optional<double> seconds{};  ///< from programming to reading; nullopt: as described
+    std::size_t batch = kRunBatch;    ///< samples per run
+    std::uint64_t seed = 0;
+    Resources resources{};
+    Progress progress{};  ///< may be empty
   };
 
   /// A layer on memristive crossbars, or why it is not on them.

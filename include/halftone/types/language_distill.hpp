@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/export.hpp"
+#include "halftone/types/defaults.hpp"
 #include "halftone/types/resources.hpp"
 
 namespace halftone {
@@ -22,9 +23,9 @@ HALFTONE_VERSIONED namespace v0 {
     /// Learning rate, which falls to 0 along a cosine. Without one it is 0.003 sqrt(D), at most
     /// 0.003, for the divergence D of the held-out samples before the first step in nats per token.
     std::optional<double> learning_rate{};
-    double basis_rate_factor = 1;     ///< learning rate of vector bases, relative to that
-    std::size_t sample_tokens = 512;  ///< of each sample, at least 2
-    std::size_t held_out = 8;         ///< samples of the texts to judge by
+    double basis_rate_factor = 1;               ///< learning rate of vector bases, relative to that
+    std::size_t sample_tokens = kSampleTokens;  ///< of each sample, at least 2
+    std::size_t held_out = 8;                   ///< samples of the texts to judge by
     std::optional<double> minutes{};  ///< the run ends after this time, with its best state so far
     /// A file that keeps the run: the same call continues after an interruption and writes the same
     /// bytes; empty: none. It is left there.

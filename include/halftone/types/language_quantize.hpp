@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "halftone/export.hpp"
+#include "halftone/types/defaults.hpp"
 #include "halftone/types/resources.hpp"
 #include "halftone/types/sensitivity.hpp"
 
@@ -44,14 +45,18 @@ HALFTONE_VERSIONED namespace v0 {
     /// A file that keeps what was fitted and measured: the same call continues after an
     /// interruption and has the same result; empty: none. It is left there.
     std::filesystem::path state{};
-    std::size_t samples = 64;         ///< of the texts to fit to, at most; evenly spaced
-    std::size_t held_out = 16;        ///< of the texts to judge by, which the fit does not see
-    std::size_t sample_tokens = 512;  ///< of each sample, at least 2
+    std::size_t samples = kFitSamples;  ///< of the texts to fit to, at most; evenly spaced
+    std::size_t held_out =
+        kHeldOutSamples;  ///< of the texts to judge by, which the fit does not see
+    std::size_t sample_tokens = kSampleTokens;  ///< of each sample, at least 2
     /// Share of each input's second moment that is added to it, at least 0: more trusts the texts
     /// less.
-    double damping = 0.05;
+    double damping = kFitDamping;
     /// Spread outliers over the channels, in Halftone's own files. Types of GGUF have no rotations.
     bool rotates = true;
+    /// Types such as "Q4_K" or "2x6" that are measured, or that a size, bits per weight or a loss
+    /// chooses from; empty: of GGUF for a GGUF file, Halftone's own for others.
+    std::vector<std::string> choices{};
     std::uint64_t seed = 0;
     Resources resources{};
     Progress progress{};  ///< may be empty
@@ -70,17 +75,13 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> max_loss{};
     bool predict_loss = false;              ///< of given types too, which takes longer
     std::filesystem::path recipe_output{};  ///< a file to write the types to; empty: none
-    int candidates = 8;                     ///< scales to try for each group of weights: 1 to 64
-    int sweeps = 2;        ///< passes that choose scales and codes anew by the outputs: 0 to 100
-    bool decoded = false;  ///< write what codes represent as float32, for programs without codes
+    int candidates = kFitCandidates;        ///< scales to try for each group of weights: 1 to 64
+    int sweeps = kFitSweeps;  ///< passes that choose scales and codes anew by the outputs: 0 to 100
+    bool decoded = false;     ///< write what codes represent as float32, for programs without codes
   };
 
   /// For language_sensitivity().
-  struct LanguageSensitivityOptions : LanguageFitOptions {
-    /// Types such as "Q4_K" or "2x6"; empty: those that quantize_language_model() chooses from for
-    /// a size, of GGUF for a GGUF file and Halftone's own for others.
-    std::vector<std::string> choices{};
-  };
+  struct LanguageSensitivityOptions : LanguageFitOptions {};
 
   /// A matrix of a quantized model.
   struct QuantizedMatrix {

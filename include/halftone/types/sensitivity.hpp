@@ -90,9 +90,6 @@ HALFTONE_VERSIONED namespace v0 {
     std::optional<double> model_loss{};
   };
 
-  /// Networks that a search within a budget quantizes at most, unless it is told otherwise.
-  inline constexpr std::size_t kBudgetTries = 4;
-
   /// What networks are compared by.
   struct NetworkCosts {
     double loss = 0;

@@ -41,7 +41,7 @@ void refuse_inputs(NodeBuilder& node, std::size_t first, const std::string& what
 
 /// The known extents of an input. @throws Error kShape for another rank
 ir::Shape shape_of(NodeBuilder& node, std::size_t i, std::size_t rank) {
-  ir::Shape shape = node.input_type(i).shape;
+  const ir::Shape shape = node.input_type(i).shape;
   if (shape.rank() == rank) return shape;
   fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected " + std::to_string(rank) +
                               " axes, found " + shape.to_string());
@@ -93,7 +93,7 @@ enum : std::size_t { kQuery, kKey, kValue, kBias, kPadding, kScores, kPastKey, k
 std::string with_bias(NodeBuilder& node, Function& function, std::size_t input, Dim begin,
                       Dim end) {
   if (!node.has_input(mha::kBias)) return function.in(input);
-  std::string name = "operand" + std::to_string(input);
+  const std::string name = "operand" + std::to_string(input);
   const std::string part = function.slice(function.in(mha::kBias), 0, begin, end, name + "/bias");
   function.add("Add", {function.in(input), part}, name);
   return name;
@@ -149,22 +149,17 @@ std::vector<std::int64_t> packed_sizes(NodeBuilder& node) {
        "qkv_hidden_sizes: expected the parts of " + std::to_string(columns) + " columns");
 }
 
-/// Inputs of Attention.
-namespace attention {
-enum : std::size_t { kInput, kWeights, kBias, kMask, kPast, kScores, kRest };
-}  // namespace attention
-
 /// Attention of one input, which a layer turns into queries, keys and values.
 void build_packed_attention(NodeBuilder& node) {
-  refuse_inputs(node, attention::kRest, "a cache that is shared between runs");
+  enum : std::size_t { kInput, kWeights, kBias, kMask, kPast, kScores, kRest };
+  refuse_inputs(node, kRest, "a cache that is shared between runs");
   if (node.int_attribute("do_rotary", 0) != 0) NodeBuilder::unsupported("do_rotary");
   const std::vector<std::int64_t> sizes = packed_sizes(node);
   Function function(node, kOpset);
-  function.add("MatMul", {function.in(attention::kInput), function.in(attention::kWeights)},
-               "product");
+  function.add("MatMul", {function.in(kInput), function.in(kWeights)}, "product");
   std::string packed = "product";
-  if (node.has_input(attention::kBias)) {
-    function.add("Add", {packed, function.in(attention::kBias)}, "packed");
+  if (node.has_input(kBias)) {
+    function.add("Add", {packed, function.in(kBias)}, "packed");
     packed = "packed";
   }
   Function::Names inputs;
@@ -174,10 +169,10 @@ void build_packed_attention(NodeBuilder& node) {
     inputs.push_back(function.slice(packed, 2, begin, begin + size, name));
     begin += size;
   }
-  inputs.insert(inputs.end(), {"", function.in(attention::kMask), function.in(attention::kScores)});
-  for (std::int64_t i = 0; node.has_input(attention::kPast) && i < 2; ++i) {
+  inputs.insert(inputs.end(), {"", function.in(kMask), function.in(kScores)});
+  for (std::int64_t i = 0; node.has_input(kPast) && i < 2; ++i) {
     const std::string name = "past" + std::to_string(i);
-    function.slice(function.in(attention::kPast), 0, i, i + 1, name + "/kept");
+    function.slice(function.in(kPast), 0, i, i + 1, name + "/kept");
     function.add("Squeeze", {name + "/kept", function.integers(name + "/axis", {0})}, name);
     inputs.push_back(name);
   }
