@@ -165,11 +165,11 @@ TEST_F(ProgramLanguageSensitivity, IsLimitedByBudgets) {
   EXPECT_LE(limited["predicted_loss"].get<double>(), loss + 1e-6);
   EXPECT_LT(limited["output_bytes"].get<int>(), sized["output_bytes"].get<int>());
   const json chosen = json::parse(
-      run_well(quantize("d.safetensors", "--budget bytes=100k --choices Q8_0,2x8,int4/32")).out);
+      run_well(quantize("d.safetensors", "--budget bytes=100k --choices Q8_0,2x8,int4")).out);
   EXPECT_LE(chosen["output_bytes"].get<int>(), 100000);
   std::set<std::string> types;
-  for (const json& matrix : chosen["matrices"]) types.insert(matrix["type"]);
-  EXPECT_THAT(types, testing::IsSubsetOf({"Q8_0", "2x8", "int4/32"}));
+  for (const json& matrix : chosen["layers"]) types.insert(matrix["type"]);
+  EXPECT_THAT(types, testing::IsSubsetOf({"Q8_0", "2x8", "int4"}));
   EXPECT_GE(types.size(), 2U);
   const auto refused = [&](const std::string& options, int code, const std::string& message) {
     expect_failure(quantize("x.safetensors", options), code, message);

@@ -51,7 +51,7 @@ Fields fields_of(v0::LanguageFitOptions& o) {
           "Keep the basis of the model; else rotations spread outliers over the channels"),
       {"synthetic", &o.synthetic, "Instead of texts: samples that the model writes itself"},
       {"tokenizer", &o.tokenizer, "Tokenizer of a .bin file of llama2.c"},
-      {"state", &o.state, "File that keeps what was fitted, so that an interrupted run continues"},
+      state_field(o.state),
       choices_field(o.choices),
       {"seed", &o.seed, "Seed of everything random"},
   };

@@ -41,7 +41,7 @@ Fields fields_of(v0::DataOptions& o) {
   return {
       Field::word("split", &o.split, "Which part of a folder with IDX files", {"train", "test"}),
       {"limit", &o.limit, "Use only so many samples, from the front", Range::from(1)},
-      {"scale", &o.scale, "Factor on uint8 pixels", Range::above(0)},
+      Field{"scale", &o.scale, "Factor on uint8 pixels", Range::above(0)}.usually("1/255"),
   };
 }
 
@@ -57,7 +57,8 @@ Field memory_field(std::optional<std::uint64_t>& bytes) {
 }
 
 Field state_field(std::filesystem::path& state) {
-  return {"state", &state, "Keep what was measured in this file, and continue from it"};
+  return {"state", &state,
+          "File that keeps what was measured and fitted, so that an interrupted run continues"};
 }
 
 Field run_batch_field(std::optional<std::size_t>& batch) {

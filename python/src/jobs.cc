@@ -125,7 +125,9 @@ void bind_recipe(nb::module_& module) {
   nb::class_<SettingNames> settings(module, "Settings");
   bind_fields(settings, [](SettingNames& names) { return fields_of(names); });
   settings.def(nb::init<>());
-  module.def("recipe_needs", compress::needs_of, nb::arg("key"));
+  module.def(
+      "recipe_needs", [](const std::string& key) { return compress::needs_of(key); },
+      nb::arg("key"));
   module.def("preset_names", [] {
     std::vector<std::string> names;
     for (const PresetSettings& each : presets()) names.push_back(each.name);
