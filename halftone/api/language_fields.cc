@@ -37,6 +37,16 @@ Fields fields_of(v0::LanguageModelOptions& o) {
   };
 }
 
+Fields fields_of(v0::LanguageSpeedOptions& o) {
+  return {
+      {"prompt", &o.prompt, "Tokens to read at once; 0: none", Range::from(0)},
+      {"generate", &o.generate, "Tokens to write one by one; 0: none", Range::from(0)},
+      Field{"depths", &o.depths, "Tokens in front of these, as in 0,4096", Range::from(0)}.as(
+          "--depth"),
+      {"seed", &o.seed, "Seed of the tokens, which are random"},
+  };
+}
+
 Fields fields_of(v0::LanguageFitOptions& o) {
   return {
       {"samples", &o.samples, "Samples to fit to, at most", Range::from(1)},

@@ -166,7 +166,7 @@ TEST(LanguageModels, RefuseAReferenceWithOtherTokens) {
 
 TEST(LanguageModels, AreTimed) {
   TextModel model = parrot("ab");
-  LanguageSpeedOptions options{.prompt = 10, .generate = 6, .depths = {0, 20}};
+  LanguageSpeedSettings options{{.prompt = 10, .generate = 6, .depths = {0, 20}}};
   EXPECT_EQ(context_for(options), 30U);
   const LanguageSpeed speed = measure_language_speed(model, options);
   ASSERT_EQ(speed.depths.size(), 2U);

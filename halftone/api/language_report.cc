@@ -105,7 +105,7 @@ void add_parts(TextModel& model, LanguageReport& report) {
 }
 
 LanguageSpeed speed_of(TextModel& model, const ProgressSink& progress) {
-  LanguageSpeedOptions options;
+  LanguageSpeedSettings options;
   options.prompt = std::min<std::size_t>(options.prompt, model.model().context());
   options.generate = std::min<std::size_t>(options.generate, model.model().context());
   options.progress = progress;

@@ -65,7 +65,7 @@ class Meter {
 };
 
 void check_speed_options(const TextModel& model, std::size_t context,
-                         const LanguageSpeedOptions& options) {
+                         const v0::LanguageSpeedOptions& options) {
   if (options.depths.empty() || (options.prompt == 0 && options.generate == 0)) {
     fail(ErrorKind::kUsage,
          "expected a depth and tokens to read or to write, found nothing to measure");
@@ -80,12 +80,12 @@ void check_speed_options(const TextModel& model, std::size_t context,
 
 }  // namespace
 
-std::size_t context_for(const LanguageSpeedOptions& options) {
+std::size_t context_for(const v0::LanguageSpeedOptions& options) {
   const std::size_t depth = options.depths.empty() ? 0 : std::ranges::max(options.depths);
   return depth + std::max(options.prompt, options.generate);
 }
 
-LanguageSpeed measure_language_speed(TextModel& model, const LanguageSpeedOptions& options) {
+LanguageSpeed measure_language_speed(TextModel& model, const LanguageSpeedSettings& options) {
   check_speed_options(model, model.model().context(), options);
   LanguageSpeed speed{
       num_threads(), options.prompt, options.generate, memory_bytes_per_second(), {}};

@@ -67,6 +67,15 @@ Field run_batch_field(std::optional<std::size_t>& batch) {
       "1, or that of the network");
 }
 
+Fields page_fields(std::optional<std::size_t>& samples_per_run, std::size_t& worst, bool& time) {
+  Field samples = run_batch_field(samples_per_run).as("--samples-per-run");
+  samples.name = "samples_per_run";
+  return {
+      {"time", &time, "Measure the time of every layer, as bench does"},
+      std::move(samples),
+      {"worst", &worst, "Samples to show: those with the worst answers", Range::between(0, 1000)}};
+}
+
 Fields timing_fields(std::optional<std::size_t>& batch, double& seconds) {
   return {run_batch_field(batch),
           {"seconds", &seconds, "Measure at least so long", Range::between(0, 3600)}};

@@ -95,10 +95,10 @@ std::vector<TextFileEvaluation> evaluate_text_files(const TextEvaluationJob& /*j
   fail_without_text();
 }
 
-std::size_t context_for(const LanguageSpeedOptions& /*options*/) { fail_without_text(); }
+std::size_t context_for(const v0::LanguageSpeedOptions& /*options*/) { fail_without_text(); }
 
 LanguageSpeed measure_language_speed(TextModel& /*model*/,
-                                     const LanguageSpeedOptions& /*options*/) {
+                                     const LanguageSpeedSettings& /*options*/) {
   fail_without_text();
 }
 

@@ -15,6 +15,7 @@
 #include "halftone/types/language.hpp"
 #include "halftone/types/language_distill.hpp"
 #include "halftone/types/language_quantize.hpp"
+#include "halftone/types/language_speed.hpp"
 #include "halftone/types/train.hpp"
 
 namespace halftone {
@@ -26,6 +27,7 @@ Fields fields_of(v0::LanguageDistillOptions& options);
 /// Where a model runs: of all options that have it.
 Field device_field(std::string& device);
 Fields fields_of(v0::LanguageModelOptions& options);
+Fields fields_of(v0::LanguageSpeedOptions& options);
 /// What quantizing and measuring a language model have in common.
 Fields fields_of(v0::LanguageFitOptions& options);
 /// These too, without the rules of types.
@@ -62,6 +64,8 @@ Fields fields_of(v0::CrossbarOptions& options);
 Field crossbar_seconds_field(std::string name, std::optional<double>& seconds);
 /// Of runs that are measured or estimated.
 Field run_batch_field(std::optional<std::size_t>& batch);
+/// What pages about networks show.
+Fields page_fields(std::optional<std::size_t>& samples_per_run, std::size_t& worst, bool& time);
 /// How a network's time is measured.
 Fields timing_fields(std::optional<std::size_t>& batch, double& seconds);
 

@@ -31,9 +31,9 @@ struct BenchOptions {
   bool explain = false;
   runtime::ExecutionOptions execution;
   TuneOptions tune;
-  LanguageSpeedOptions speed;  ///< of language models
-  OpenOptions open;            ///< likewise; the device of networks too
-  std::string accelerator;     ///< whose estimate is shown beside what was measured
+  LanguageSpeedSettings speed;  ///< of language models
+  OpenOptions open;             ///< likewise; the device of networks too
+  std::string accelerator;      ///< whose estimate is shown beside what was measured
 };
 
 std::optional<accel::Accelerator> hardware_of(const BenchOptions& options) {
@@ -45,7 +45,7 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
   if (!machine.is_first()) return;
   apply(options.common);
   const std::optional<accel::Accelerator> hardware = hardware_of(options);
-  LanguageSpeedOptions how = options.speed;
+  LanguageSpeedSettings how = options.speed;
   how.seed = options.common.seed;
   OpenOptions open = options.open;
   open.context = context_for(how);
@@ -63,22 +63,11 @@ void run_on_language_model(const BenchOptions& options, const Machine& machine) 
 
 /// Adds the options of language models. @return  all of them
 std::vector<CLI::Option*> add_speed_options(CLI::App& verb, BenchOptions& options) {
-  LanguageSpeedOptions& speed = options.speed;
-  CLI::Option* prompt =
-      verb.add_option("--prompt", speed.prompt, "Language models: tokens to read at once; 0: none")
-          ->check(whole_from(0))
-          ->capture_default_str();
-  CLI::Option* generate = verb.add_option("--generate", speed.generate,
-                                          "Language models: tokens to write one by one; 0: none")
-                              ->check(whole_from(0))
-                              ->capture_default_str();
-  CLI::Option* depth = verb.add_option("--depth", speed.depths,
-                                       "Language models: tokens in front of these, as in 0,4096")
-                           ->delimiter(',')
-                           ->check(whole_from(0))
-                           ->default_str("0");
   std::vector<CLI::Option*> all = add_open_fields(verb, options.open, {"tokenizer", "cache"});
-  all.insert(all.end(), {prompt, generate, depth});
+  for (const Field& field : fields_of(options.speed)) {
+    if (field.name != "seed") all.push_back(add_field(verb, field));
+  }
+  for (CLI::Option* option : all) option->group("Language models");
   return all;
 }
 

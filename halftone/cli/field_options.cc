@@ -64,12 +64,20 @@ CLI::Option* added(CLI::App& verb, const Field& field, std::optional<bool>& valu
 CLI::Option* added(CLI::App& verb, const Field& field, std::filesystem::path& value) {
   return verb.add_option(field.option_name(), value, field.text);
 }
-CLI::Option* added(CLI::App& verb, const Field& field, std::vector<double>& value) {
+template <typename Number>
+CLI::Option* added_list(CLI::App& verb, const Field& field, std::vector<Number>& value,
+                        const CLI::Validator& range) {
   return verb.add_option(field.option_name(), value, field.text)
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(real_in(field.range))
+      ->check(range)
       ->capture_default_str();
+}
+CLI::Option* added(CLI::App& verb, const Field& field, std::vector<double>& value) {
+  return added_list(verb, field, value, real_in(field.range));
+}
+CLI::Option* added(CLI::App& verb, const Field& field, std::vector<std::uint64_t>& value) {
+  return added_list(verb, field, value, whole_in(field.range));
 }
 CLI::Option* added(CLI::App& verb, const Field& field, std::vector<std::string>& value) {
   return verb.add_option(field.option_name(), value, field.help())->delimiter(',');

@@ -167,11 +167,7 @@ void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--classes", options.classes,
                   "Names of the classes: a text file with a line for each, from class 0")
       ->check(read_path());
-  verb.add_flag("--time", options.measures_times, "Measure the time of every layer, as bench does");
-  add_field(verb, run_batch_field(options.samples_per_run).as("--samples-per-run"));
-  verb.add_option("--worst", options.num_worst, "Samples to show: those with the worst answers")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+  add_fields(verb, page_fields(options.samples_per_run, options.num_worst, options.measures_times));
   verb.add_option("--overlay", options.overlay,
                   "Write node data for Google's Model Explorer, a file for each measure: NAME.json "
                   "gives NAME-bytes.json, NAME-sqnr.json, ...")

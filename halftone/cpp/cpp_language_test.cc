@@ -205,6 +205,24 @@ TEST_F(CppLanguage, MeasuresATextBesideAReference) {
   });
 }
 
+TEST_F(CppLanguage, MeasuresItsSpeed) {
+  LanguageModel model = open({});
+  std::vector<std::string> steps;
+  const LanguageSpeed speed =
+      model.measure_speed({.prompt = 10, .generate = 6, .depths = {0, 20}, .seed = 0},
+                          [&](double, std::string_view what) {
+                            steps.emplace_back(what);
+                            return true;
+                          });
+  EXPECT_THAT(steps, testing::ElementsAre("depth 0", "depth 20"));
+  ASSERT_EQ(speed.depths.size(), 2U);
+  EXPECT_EQ(speed.depths[1].depth, 20U);
+  EXPECT_GT(speed.depths[1].prompt_tokens_per_second, 0);
+  EXPECT_GT(speed.depths[1].tokens_per_second, 0);
+  expect_error(ErrorKind::kUsage, "found nothing to measure",
+               [&] { (void)model.measure_speed({.prompt = 0, .generate = 0}); });
+}
+
 TEST_F(CppLanguage, RefusesWhatIsNotThere) {
   expect_error(ErrorKind::kIo, "none.gguf", [] { (void)LanguageModel::open("none.gguf"); });
   expect_error(ErrorKind::kUsage, "tokenizer", [&] { (void)LanguageModel::open(tiny_.path()); });

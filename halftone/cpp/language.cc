@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/api/language_model.h"
+#include "halftone/api/language_speed.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
 #include "halftone/base/thread_settings.h"
@@ -188,6 +189,16 @@ TextEvaluation LanguageModel::evaluate(std::string_view text,
         }
         const ExclusiveUse alone(other.used, "model");
         return evaluate_text(model, &other.model, text, how);
+      },
+      {&raised});
+}
+
+LanguageSpeed LanguageModel::measure_speed(const LanguageSpeedOptions& options,
+                                           const Progress& progress) {
+  CallerException raised;
+  return state_->use_alone(
+      [&](halftone::TextModel& model) {
+        return measure_language_speed(model, {options, sink_of(progress, raised)});
       },
       {&raised});
 }

@@ -15,6 +15,7 @@
 #include "halftone/export.hpp"
 #include "halftone/options.hpp"
 #include "halftone/types/language.hpp"
+#include "halftone/types/language_speed.hpp"
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
@@ -127,6 +128,13 @@ HALFTONE_VERSIONED namespace v0 {
     TextEvaluation evaluate(std::string_view text, const TextEvaluationOptions& options);
     /// The same with default options.
     TextEvaluation evaluate(std::string_view text);
+
+    /// Tokens that the model reads and writes in a second. Sequence 0 is overwritten.
+    /// @param progress  may be empty
+    /// @throws Error kUsage if there is nothing to measure, or the context is too short;
+    ///         kInterrupted
+    LanguageSpeed measure_speed(const LanguageSpeedOptions& options = {},
+                                const Progress& progress = {});
 
    private:
     struct State;

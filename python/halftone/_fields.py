@@ -19,7 +19,7 @@ class Field(NamedTuple):
     """An option of a job."""
 
     name: str
-    kind: str  # "bool", "int", "float", "str", "path", "floats" or "texts"
+    kind: str  # "bool", "int", "float", "str", "path", "floats", "texts" or "ints"
     default: Any
     range: str
     text: str
@@ -91,5 +91,5 @@ def set_fields(arguments: Any, options: Mapping[str, Any]) -> None:
     """Sets options that were checked; ValueError for one out of its range."""
     for name, value in options.items():
         if isinstance(value, (list, tuple)):
-            value = [each if isinstance(each, str) else float(each) for each in value]
+            value = [plain(each) for each in value]
         arguments.set(name, plain(value))

@@ -19,7 +19,7 @@ from ._arguments import checked
 from ._fields import check_options, described, documented, fields_of, set_fields
 from ._jobs import check_threads
 from ._progress import Progress, ProgressCallback
-from ._reports import Generation, TextEvaluation
+from ._reports import Generation, LanguageSpeed, TextEvaluation
 
 Path: TypeAlias = str | os.PathLike[str]
 Cache: TypeAlias = Literal["float32", "float16", "int8"]
@@ -357,6 +357,28 @@ class LanguageModel:
                              "max_windows": max_windows, "second_half": second_half})  # fmt: skip
             how.progress = callback
             return TextEvaluation(self._model.evaluate(text, other, how))
+
+    @checked
+    @described("measure_speed")
+    def measure_speed(
+        self,
+        *,
+        prompt: int = 512,
+        generate: int = 128,
+        depths: Sequence[int] = (0,),
+        seed: int = 0,
+        progress: bool | ProgressCallback = True,
+    ) -> LanguageSpeed:
+        """Tokens that the model reads and writes in a second. Sequence 0 is overwritten.
+
+        FIELDS
+        """
+        with Progress(progress) as callback:
+            how = native.SpeedArguments()
+            set_fields(how, {"prompt": prompt, "generate": generate, "depths": depths,
+                             "seed": seed})  # fmt: skip
+            how.progress = callback
+            return LanguageSpeed(self._model.measure_speed(how))
 
     def __repr__(self) -> str:
         return (

@@ -15,6 +15,7 @@ from ._arguments import checked
 from ._choices import Path
 from ._data import Data, DataOptions, samples_of
 from ._descriptions import missing_files
+from ._fields import described, set_fields
 from ._jobs import check_threads, input_names
 from ._language_quantize import paths_of
 from ._model import FloatOrder, as_model, execution
@@ -110,6 +111,7 @@ def _class_names(classes: Path | Sequence[str]) -> list[str]:
 
 
 @checked
+@described("report", "evaluate", "data")
 def report(
     model: Source,
     data: Data = None,
@@ -142,12 +144,11 @@ def report(
     data, labels: as in evaluate(): for accuracy, errors of layers, activations and samples.
     reference: the float network. beside: another network to compare with, or up to four.
     classes: names of the classes, from class 0, or a text file with a line for each.
-    time: measure every layer on this machine. samples_per_run: of kernels and times; None: 1.
-    worst: samples to show, those with the worst answers.
+    FIELDS
     sensitivity, search, training: what sensitivity(), quantize(budget=...) and
     distill_language_model() have returned as reports, or files with what the program has printed
     with --json; one, or several.
-    batch, threads, progress: as in evaluate().
+    threads, progress: as in evaluate().
 
     >>> import halftone as ht
     >>> page = ht.report("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=100)
@@ -165,8 +166,8 @@ def report(
         samples = samples_of(data, input_names(network), options, labels)
     with Progress(progress) as callback:
         how = native.ReportArguments(workers, callback, order)
-        how.batch, how.worst, how.time = batch, worst, time
-        how.samples_per_run = samples_per_run
+        set_fields(how, {"batch": batch, "worst": worst, "time": time,
+                         "samples_per_run": samples_per_run})  # fmt: skip
         how.classes = _class_names(classes)
         how.sensitivities = _printed(sensitivity, "sensitivity")
         how.searches = _printed(search, "search")

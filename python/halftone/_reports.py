@@ -285,6 +285,27 @@ class TextEvaluation(Result):
 
 
 @row
+class SpeedAtDepth(NamedTuple):
+    """How fast a language model is with some tokens in front: the median of three runs."""
+
+    depth: int
+    prompt_tokens_per_second: float | None
+    tokens_per_second: float | None
+    bytes_per_token: int | None
+    bandwidth_share: float | None
+
+
+class LanguageSpeed(Result):
+    """How fast a language model reads and writes."""
+
+    threads: int
+    prompt_tokens: int
+    generated_tokens: int
+    memory_bytes_per_second: float
+    depths: tuple[SpeedAtDepth, ...]
+
+
+@row
 class QuantizedMatrix(NamedTuple):
     """A matrix of a language model after the fit."""
 

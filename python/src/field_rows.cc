@@ -57,6 +57,13 @@ std::vector<FieldRow> bench_rows() {
   return field_rows(timing_fields(options.batch, options.min_seconds));
 }
 
+std::vector<FieldRow> report_rows() {
+  std::optional<std::size_t> samples_per_run;
+  std::size_t worst = v0::kWorstSamples;
+  bool time = false;
+  return field_rows(page_fields(samples_per_run, worst, time));
+}
+
 std::vector<FieldRow> recipe_rows(bool is_fit) {
   v0::Recipe recipe;
   return field_rows(is_fit ? compress::fields_of(recipe.fit)
@@ -71,6 +78,7 @@ constexpr std::pair<std::string_view, std::vector<FieldRow> (*)()> kRows[] = {
     {"distill_language_model", rows_of<v0::LanguageDistillOptions>},
     {"quantize_language_model", rows_of<v0::LanguageQuantizeOptions>},
     {"language_sensitivity", rows_of<v0::LanguageFitOptions>},
+    {"measure_speed", rows_of<v0::LanguageSpeedOptions>},
     {"generate", rows_of<v0::GenerateOptions>},
     {"data", rows_of<v0::DataOptions>},
     {"settings", rows_of<SettingNames>},
@@ -79,6 +87,7 @@ constexpr std::pair<std::string_view, std::vector<FieldRow> (*)()> kRows[] = {
     {"evaluate", evaluate_rows},
     {"evaluate_text", window_rows},
     {"bench", bench_rows},
+    {"report", report_rows},
     {"estimate", rows_of<v0::EstimateOptions>},
     {"language_estimate", rows_of<v0::LanguageEstimateOptions>},
     {"explore", rows_of<v0::ExploreSearch>},

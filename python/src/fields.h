@@ -27,8 +27,8 @@ std::vector<FieldRow> field_rows(const Fields& fields);
 
 /// Gives a class the method set(name, value).
 /// @param fields_of  fields_of(arguments) lists the fields
-template <typename Arguments, typename FieldsOf>
-void bind_fields(nanobind::class_<Arguments>& bound, const FieldsOf& fields_of) {
+template <typename Arguments, typename... Bases, typename FieldsOf>
+void bind_fields(nanobind::class_<Arguments, Bases...>& bound, const FieldsOf& fields_of) {
   bound.def(
       "set",
       [fields_of](Arguments& arguments, const std::string& name, const nanobind::object& value) {

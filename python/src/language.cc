@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "halftone/api/language_model.h"
+#include "halftone/api/language_speed.h"
 #include "halftone/api/option_fields.h"
 #include "halftone/api/text_evaluation.h"
 #include "halftone/api/text_generation.h"
@@ -42,6 +43,11 @@ struct GenerateArguments : v0::GenerateOptions {
   std::string chat_template{};
   bool forgets = false;
   nb::object on_token = nb::none();  ///< called with a token, or None, and its text
+};
+
+struct SpeedArguments {
+  v0::LanguageSpeedOptions options{};
+  nb::object progress = nb::none();
 };
 
 struct EvaluateTextArguments {
@@ -144,6 +150,14 @@ class PythonLanguageModel {
     });
   }
 
+  Texts measure_speed(const SpeedArguments& how) {
+    Reporter reporter(how.progress);
+    return run(reporter, [&] {
+      const LanguageSpeed found = measure_language_speed(model_, {how.options, reporter.sink()});
+      return Texts(report::to_text(found), report::to_json(found));
+    });
+  }
+
   Texts evaluate(const std::string& text, PythonLanguageModel* reference,
                  const EvaluateTextArguments& how) {
     if (reference == this) {
@@ -185,6 +199,9 @@ void bind_other_options(nb::module_& module) {
   nb::class_<OpenArguments> open(module, "OpenArguments");
   bind_fields(open, [](OpenArguments& a) { return fields_of(a.options); });
   open.def(nb::init<>()).def_rw("threads", &OpenArguments::threads);
+  nb::class_<SpeedArguments> speed(module, "SpeedArguments");
+  bind_fields(speed, [](SpeedArguments& a) { return fields_of(a.options); });
+  speed.def(nb::init<>()).def_rw("progress", &SpeedArguments::progress, nb::arg().none());
   nb::class_<EvaluateTextArguments> evaluate(module, "EvaluateTextArguments");
   bind_fields(evaluate, [](EvaluateTextArguments& a) {
     lm::WindowOptions& w = a.windows;
@@ -259,7 +276,8 @@ void bind_language(nb::module_& module) {
            nb::arg("how"))
       .def("answer", &PythonLanguageModel::answer_request, nb::arg("request"), nb::arg("how"))
       .def("evaluate", &PythonLanguageModel::evaluate, nb::arg("text"), nb::arg("reference").none(),
-           nb::arg("how"));
+           nb::arg("how"))
+      .def("measure_speed", &PythonLanguageModel::measure_speed, nb::arg("how"));
 }
 
 }  // namespace halftone::python

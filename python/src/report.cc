@@ -13,12 +13,14 @@
 
 #include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
+#include "halftone/api/option_fields.h"
 #include "halftone/base/thread_settings.h"
 #include "halftone/report/classes.h"
 #include "halftone/report/page/language_page.h"
 #include "halftone/report/page/page.h"
 #include "halftone/types/defaults.hpp"
 #include "python/src/bind.h"
+#include "python/src/fields.h"
 #include "python/src/progress.h"
 #include "python/src/run_job.h"
 #include "python/src/types.h"
@@ -130,7 +132,11 @@ void bind_language_report(nb::module_& module) {
 }  // namespace
 
 void bind_report(nb::module_& module) {
-  nb::class_<ReportArguments, JobArguments>(module, "ReportArguments")
+  nb::class_<ReportArguments, JobArguments> arguments(module, "ReportArguments");
+  bind_fields(arguments, [](ReportArguments& a) {
+    return joined(page_fields(a.samples_per_run, a.worst, a.time), {batch_field(a.batch)});
+  });
+  arguments
       .def(
           "__init__",
           [](ReportArguments* how, int threads, nb::object progress,
@@ -138,11 +144,7 @@ void bind_report(nb::module_& module) {
             new (how) ReportArguments{{threads, std::move(progress)}, execution};
           },
           nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"))
-      .def_rw("batch", &ReportArguments::batch)
-      .def_rw("worst", &ReportArguments::worst)
       .def_rw("classes", &ReportArguments::classes)
-      .def_rw("time", &ReportArguments::time)
-      .def_rw("samples_per_run", &ReportArguments::samples_per_run, nb::arg().none())
       .def_rw("sensitivities", &ReportArguments::sensitivities)
       .def_rw("searches", &ReportArguments::searches)
       .def_rw("trainings", &ReportArguments::trainings);

@@ -264,6 +264,21 @@ def test_evaluation(model: ht.LanguageModel, files: Path) -> None:
         model.evaluate_text(text, reference=model)
 
 
+def test_speed(model: ht.LanguageModel) -> None:
+    found = model.measure_speed(prompt=10, generate=6, depths=[0, 20], progress=False)
+    assert [each.depth for each in found.depths] == [0, 20]
+    assert found.depths[1].prompt_tokens_per_second > 0 < found.depths[1].tokens_per_second
+    assert (found.prompt_tokens, found.generated_tokens) == (10, 6)
+    read = model.measure_speed(prompt=4, generate=0, progress=False)
+    assert read.depths[0].tokens_per_second is None and "tokens in front" in str(read)
+    with pytest.raises(ValueError, match="found nothing to measure"):
+        model.measure_speed(prompt=0, generate=0)
+    with pytest.raises(ValueError, match="which is the context"):
+        model.measure_speed(depths=[10**6])
+    with pytest.raises(TypeError, match="depths"):
+        model.measure_speed(depths=[0.5])  # type: ignore[list-item]
+
+
 def test_numbers_are_those_of_the_program(
     files: Path, program: Program, tmp_path: Path
 ) -> None:

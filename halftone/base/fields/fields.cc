@@ -31,9 +31,10 @@ std::string text_of(std::int64_t value) { return std::to_string(value); }
 std::string text_of(std::uint64_t value) { return std::to_string(value); }
 std::string text_of(const std::string& value) { return value.empty() ? kNothing : value; }
 std::string text_of(const std::filesystem::path& value) { return text_of(value.string()); }
-std::string text_of(const std::vector<double>& values) {
+template <typename Number>
+std::string text_of(const std::vector<Number>& values) {
   std::string text;
-  for (const double each : values) text += (text.empty() ? "" : ", ") + text_of(each);
+  for (const Number each : values) text += (text.empty() ? "" : ", ") + text_of(each);
   return "[" + text + "]";
 }
 std::string text_of(const std::vector<std::string>& values) {
@@ -48,6 +49,9 @@ std::string text_of(const std::optional<T>& value) {
 
 /// The numbers of a value, of which there may be none.
 std::vector<double> numbers_of(const std::vector<double>& values) { return values; }
+std::vector<double> numbers_of(const std::vector<std::uint64_t>& values) {
+  return {values.begin(), values.end()};
+}
 template <typename T>
 std::vector<double> numbers_of(const T& value) {
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
@@ -106,8 +110,9 @@ std::string Field::default_text() const { return usual.empty() ? value_text() : 
 std::string Field::help() const { return usual.empty() ? text : text + " (default " + usual + ")"; }
 
 std::string_view Field::kind() const {
-  constexpr std::string_view kKinds[] = {"bool",  "int",  "int", "float", "str", "path",  "floats",
-                                         "texts", "bool", "int", "int",   "int", "float", "str"};
+  constexpr std::string_view kKinds[] = {"bool", "int",    "int",   "float", "str",
+                                         "path", "floats", "texts", "bool",  "int",
+                                         "int",  "int",    "float", "str",   "ints"};
   static_assert(std::size(kKinds) == std::variant_size_v<FieldPlace>);
   return kKinds[place.index()];
 }

@@ -36,7 +36,7 @@ using FieldPlace =
     std::variant<bool*, int*, std::uint64_t*, double*, std::string*, std::filesystem::path*,
                  std::vector<double>*, std::vector<std::string>*, std::optional<bool>*,
                  std::optional<int>*, std::optional<std::int64_t>*, std::optional<std::uint64_t>*,
-                 std::optional<double>*, std::optional<std::string>*>;
+                 std::optional<double>*, std::optional<std::string>*, std::vector<std::uint64_t>*>;
 
 /// A field of some options. It refers to them.
 struct Field {
@@ -92,7 +92,7 @@ struct Field {
   [[nodiscard]] std::string default_text() const;
   /// The sentence, with the meaning of no value behind it: "Bits per weight (default 3)".
   [[nodiscard]] std::string help() const;
-  /// "bool", "int", "float", "str", "path", "floats" or "texts"; a size is an "int".
+  /// "bool", "int", "float", "str", "path", "floats", "texts" or "ints"; a size is an "int".
   [[nodiscard]] std::string_view kind() const;
   /// Whether it may be unset: an empty path, no number, no text or no texts.
   [[nodiscard]] bool is_optional() const;
