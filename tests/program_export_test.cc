@@ -70,11 +70,13 @@ TEST_F(ProgramExport, WritesPublishedNetworksOfIntegers) {
   for (const auto& [name, arena] : networks) {
     const std::filesystem::path model = data / "models" / name;
     if (!std::filesystem::exists(model)) GTEST_SKIP() << "needs " << model;
-    const Outcome outcome = export_c(model.string(), "--json");
+    const Outcome outcome = export_c(model.string(), "--core cortex-m33 --json");
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const Json found = Json::parse(outcome.out);
     EXPECT_LE(found["ram"]["bytes"], arena) << name;
     EXPECT_LE(found["flash"]["code"], 16384) << name;
+    EXPECT_EQ(found["core"], "cortex-m33");
+    EXPECT_GT(found["inputs"][0]["scale"], 0) << name;
     EXPECT_EQ(found["flash"]["bytes"], found["flash"]["weights"].get<int>() +
                                            found["flash"]["tables"].get<int>() +
                                            found["flash"]["code"].get<int>());
@@ -108,6 +110,7 @@ TEST_F(ProgramExport, RefusesFoldersOfOthers) {
 TEST_F(ProgramExport, RefusesWhatDoesNotFit) {
   expect_error(export_c(kModel, "--ram 5000"), 4, "the arena takes 5936 bytes, allowed are 5000");
   expect_error(export_c(kModel, "--name 2net"), 2, "expected a C identifier");
+  expect_error(export_c(kModel, "--core z80"), 2, "core: expected cortex-m0, cortex-m3");
   expect_error(export_c(kModel, "--vectors 1000"), 2, "vectors: expected 1 to 100");
   expect_error(run("export " + kModel + " -o " + path("c") + " --target vhdl"), 2, "--target");
   expect_error(export_c(path("missing.onnx")), 3, "missing.onnx");

@@ -46,9 +46,10 @@ void check_folder(const std::filesystem::path& folder, const export_c::CSources&
 v0::CExport export_c_sources(Network network, const std::filesystem::path& folder,
                              const v0::ExportCOptions& options) {
   const std::string name = network.name;
+  const export_c::BorderCodes codes = export_c::border_codes(network.graph);
   const ir::Graph graph = prepared(std::move(network), Purpose::kRun);
   const export_c::CSources sources =
-      with_context(name, [&] { return export_c::export_network(graph, options); });
+      with_context(name, [&] { return export_c::export_network(graph, options, codes); });
   check_folder(folder, sources);
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -52,6 +52,11 @@ void add_export(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"c"}));
   verb->add_option("--name", options->how.name, "Of files, functions and types in C (default net)")
       ->check(some_text("NAME"));
+  verb->add_option("--core", options->how.core,
+                   "Processor for which kernels are chosen; the program runs on any: cortex-m0, "
+                   "cortex-m3, cortex-m4 (the default), cortex-m7, cortex-m33, cortex-m55, rv32, "
+                   "rv32-zbb")
+      ->check(some_text("CORE"));
   verb->add_option("--ram", options->how.ram_bytes,
                    "Fail if values and scratch need more bytes than this, such as 64K")
       ->transform(byte_count());

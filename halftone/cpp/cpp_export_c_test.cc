@@ -22,6 +22,8 @@ TEST_F(CppExportC, WritesSourcesWithTheirSizes) {
   EXPECT_EQ(written.weight_bytes, 4U * (700 * 784 + 700 + 10 * 700 + 10));
   EXPECT_GT(written.flash_bytes(), written.weight_bytes);
   EXPECT_EQ(written.layers.front().kernel, "ht_dense_f32");
+  EXPECT_EQ(written.inputs.at(0).type, "float32");
+  EXPECT_EQ(export_c(model, path("c"), {.core = "rv32-zbb"}).core, "rv32-zbb");
   EXPECT_EQ(export_c(model, path("c"), {.name = "net"}).arena_bytes, written.arena_bytes);
 }
 

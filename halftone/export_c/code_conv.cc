@@ -164,7 +164,8 @@ class CodeConv {
       offsets.push_back(basis.offset);
     }
     const auto digits = numerics::split_digits(x, shape_.inputs());
-    const PackedWeights weights = pack_digits(w, digits, static_cast<std::size_t>(x.bits));
+    const PackedWeights weights =
+        pack_digits(w, digits, static_cast<std::size_t>(x.bits), scope_.what().core);
     const std::string digit_arguments = add_digits(digits);
     const std::string packed = scope_.array<std::uint32_t>("weights", weights.words);
     const std::string a = scope_.array<float>("scales", scales);

@@ -37,6 +37,30 @@ TEST_F(CodeExport, FloatInputsOfLayersOfIntegers) {
   }
 }
 
+TEST_F(CodeExport, KernelsAreThoseOfTheCore) {
+  Random random(4);
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", float_type({1, 6, 5, 16}));
+  const auto encoding = runtime::testing::activation_encoding(2, true, random);
+  const ValueId q = graph.add_node("encode", ir::Encode{encoding}, {x});
+  ir::EncodedTensor w = runtime::testing::random_weights(8, 144, {2, true}, random);
+  w.shape = {8, 3, 3, 16};
+  graph.add_output(graph.add_node("conv", ir::Conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}},
+                                  {q, graph.add_constant("w", std::move(w))}));
+  for (const auto& [core, kernel] : {std::pair{"cortex-m4", "ht_conv_signs_f32"},
+                                     {"cortex-m55", "ht_conv_signs_f32"},
+                                     {"rv32-zbb", "ht_conv_bits_f32"}}) {
+    const CSources sources = export_network(graph, {.core = core});
+    EXPECT_EQ(sources.report.core, core);
+    EXPECT_EQ(sources.report.layers.back().kernel, kernel);
+    // The input is rounded to four levels.
+    const std::vector<float>& levels = sources.report.inputs.at(0).levels;
+    ASSERT_EQ(levels.size(), 4U);
+    EXPECT_LT(levels.front(), levels.back());
+    expect_runs(sources);
+  }
+}
+
 TEST_F(CodeExport, ConvolutionsAddAndEncodeWhileTheyRun) {
   Random random(9);
   for (const int x_bits : {2, 8}) {

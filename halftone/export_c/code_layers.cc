@@ -60,7 +60,7 @@ void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
   scope.writes("y");
   const auto planes = static_cast<std::size_t>(x.bits);
   const std::vector<numerics::Digit> digits(planes);  // each plane alone
-  const PackedWeights weight_words = pack_digits(*codes, digits, planes);
+  const PackedWeights weight_words = pack_digits(*codes, digits, planes, scope.what().core);
   const bool is_signs = weight_words.kernel == Kernel::kSigns;
   if (is_signs) scope.scratch("products", "int32_t", padded_columns(*codes));
   const std::string w = scope.array<std::uint32_t>("weights", weight_words.words);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "halftone/export_c/files.h"
 #include "halftone/export_c/program.h"
 #include "halftone/export_c/vectors.h"
+#include "halftone/ir/code_parameters.h"
 
 namespace halftone::export_c {
 namespace {
@@ -45,6 +48,28 @@ void check(const v0::ExportCOptions& options) {
   }
 }
 
+/// Adds what codes mean to inputs or outputs.
+void add_codes(std::vector<ArenaPort>& ports,
+               const std::vector<std::optional<ir::AffineParameters>>& codes) {
+  for (std::size_t i = 0; i < std::min(ports.size(), codes.size()); ++i) ports[i].codes = codes[i];
+}
+
+std::vector<v0::CPort> ports_of(const std::vector<ArenaPort>& ports) {
+  std::vector<v0::CPort> all;
+  for (const ArenaPort& port : ports) {
+    const auto dims = port.type.shape.dims();
+    v0::CPort& to = all.emplace_back();
+    to.name = port.name;
+    to.type = std::string(ir::to_string(port.type.encoding.element));
+    to.shape.assign(dims.begin(), dims.end());
+    to.levels = port.levels;
+    if (!port.codes) continue;
+    to.scale = static_cast<double>(port.codes->scales.front());
+    to.zero_point = port.codes->zero_points.front();
+  }
+  return all;
+}
+
 v0::CExport sizes_of(const Program& program) {
   v0::CExport sizes;
   for (const PlacedLayer& placed : program.layers) {
@@ -57,6 +82,8 @@ v0::CExport sizes_of(const Program& program) {
     sizes.table_bytes += layer.table_bytes;
     sizes.layers.push_back(std::move(layer));
   }
+  sizes.inputs = ports_of(program.inputs);
+  sizes.outputs = ports_of(program.outputs);
   sizes.code_bytes = code_bytes(program);
   sizes.arena_bytes = program.arena_bytes;
   return sizes;
@@ -73,10 +100,29 @@ void check_ram(const v0::CExport& sizes, std::uint64_t limit) {
 
 }  // namespace
 
-CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options) {
+BorderCodes border_codes(const ir::Graph& graph) {
+  const std::map<ir::ValueId, ir::AffineParameters> known = ir::code_parameters(graph).of_value;
+  const auto codes_of = [&](std::span<const ir::ValueId> ids) {
+    std::vector<std::optional<ir::AffineParameters>> codes;
+    for (const ir::ValueId id : ids) {
+      const auto found = known.find(id);
+      const bool is_one = found != known.end() && found->second.scales.size() == 1 &&
+                          !graph.value(id).type.is_dense(ir::ElementType::kFloat32);
+      codes.push_back(is_one ? std::optional(found->second) : std::nullopt);
+    }
+    return codes;
+  };
+  return {codes_of(graph.inputs()), codes_of(graph.outputs())};
+}
+
+CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options,
+                        const BorderCodes& codes) {
   check(options);
-  const Program program = make_program(graph, options.name);
+  Program program = make_program(graph, options.name, core_named(options.core));
+  add_codes(program.inputs, codes.inputs);
+  add_codes(program.outputs, codes.outputs);
   CSources sources{{}, sizes_of(program)};
+  sources.report.core = options.core;
   check_ram(sources.report, options.ram_bytes);
   const FileContext context{program, options.name, sources.report};
   const std::string& name = options.name;

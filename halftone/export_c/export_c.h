@@ -2,6 +2,7 @@
 // A network as C99 that needs nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +25,24 @@ struct CSources {
   v0::CExport report;
 };
 
+/// What the codes of inputs and outputs mean, in their order.
+struct BorderCodes {
+  std::vector<std::optional<ir::AffineParameters>> inputs;
+  std::vector<std::optional<ir::AffineParameters>> outputs;
+};
+
+/// Those of a graph before passes::simplify_to_run(), which drops the scales of integers.
+BorderCodes border_codes(const ir::Graph& graph);
+
 /// The files of a C program that computes a network for one sample, with the bits of the runtime
 /// (float32 layers in the fixed order). The same network and options give the same bytes.
 /// @param graph  simplified to run, see passes::simplify()
-/// @throws Error kUsage if the name is no C identifier or a number of runs is out of range;
+/// @param codes  of its inputs and outputs, as far as known
+/// @throws Error kUsage if the name is no C identifier, a number of runs is out of range or the
+/// core
+///         unknown;
 ///         kUnsupported if C has no kernel for a node, or if the arena is larger than allowed
-CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options);
+CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options,
+                        const BorderCodes& codes = {});
 
 }  // namespace halftone::export_c

@@ -39,6 +39,8 @@ TEST(ExportC, RefusesNamesAndNumbers) {
     expect_error(ErrorKind::kUsage, "expected a C identifier",
                  [&] { export_network(dense(), {.name = name}); });
   }
+  expect_error(ErrorKind::kUsage, "core: expected cortex-m0, cortex-m3",
+               [] { export_network(dense(), {.core = "z80"}); });
   for (const std::uint64_t vectors : {0U, 101U}) {
     expect_error(ErrorKind::kUsage, "vectors: expected 1 to 100",
                  [&] { export_network(dense(), {.vectors = vectors}); });
@@ -106,6 +108,34 @@ TEST(ExportC, GivesTheSameBytesAndReadableText) {
   ASSERT_EQ(report.layers.size(), 1U);
   EXPECT_EQ(report.weight_bytes, 6 * 4U + 2 * 4U);
   EXPECT_EQ(report.layers[0].kernel, "ht_dense_f32");
+}
+
+TEST(ExportC, HeadersSayWhatCodesMean) {
+  // q = round(x / 0.5) + 3, transposed to and fro, which keeps scales.
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", ir::dense_type(ElementType::kInt8, {1, 2, 3}));
+  const ValueId turned = graph.add_node("turned", ir::Transpose{{0, 2, 1}}, {x});
+  const ir::AffineParameters scales{{0.5F}, {-3}};
+  graph.add_output(turned);
+  graph.add_output(graph.add_node("floats", ir::DequantizeLinear{scales}, {turned}));
+  const BorderCodes codes = border_codes(graph);
+  EXPECT_EQ(codes.inputs, std::vector{std::optional(scales)});
+  EXPECT_EQ(codes.outputs, (std::vector{std::optional(scales), {}}));
+
+  const CSources sources = export_network(graph, {}, codes);
+  EXPECT_THAT(
+      file(sources, "net.h"),
+      HasSubstr("/* Input 'x': int8[1, 2, 3],\n   value = scale * (code - zero point), scale "
+                "0.5. */\n#define NET_INPUT_0_SIZE 6\n"
+                "#define NET_INPUT_0_SCALE 0x1p-1f\n#define NET_INPUT_0_ZERO_POINT (-3)\n"));
+  EXPECT_THAT(file(sources, "net.h"), HasSubstr("#define NET_OUTPUT_0_ZERO_POINT (-3)\n"));
+  EXPECT_EQ(file(sources, "net.h").find("OUTPUT_1_SCALE"), std::string::npos);
+  const v0::CPort& port = sources.report.inputs.at(0);
+  EXPECT_EQ(port.type, "int8");
+  EXPECT_EQ(port.shape, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(port.scale, 0.5);
+  EXPECT_EQ(port.zero_point, -3);
+  EXPECT_EQ(sources.report.outputs.at(1).scale, 0);
 }
 
 TEST(ExportC, TextsNeedNothingThatIsNotThere) {

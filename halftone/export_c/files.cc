@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/export_c/files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -19,18 +21,41 @@ std::string port_macro(const FileContext& context, bool is_input, std::size_t i)
   return upper(context.name) + (is_input ? "_INPUT_" : "_OUTPUT_") + std::to_string(i) + "_SIZE";
 }
 
-/// The constant and the function of an input or output.
+/// What the elements of an input or output mean, behind its type.
+std::string meaning_of(const ArenaPort& port) {
+  if (port.codes) {
+    return ",\n   value = scale * (code - zero point), scale " +
+           fmt::format("{:.6g}", port.codes->scales.front());
+  }
+  if (port.levels.empty()) return "";
+  const auto [low, high] = std::ranges::minmax(port.levels);
+  return fmt::format(",\n   rounded to {} levels from {:.6g} to {:.6g}", port.levels.size(), low,
+                     high);
+}
+
+/// The constants of codes.
+std::string code_macros(const FileContext& context, const ArenaPort& port,
+                        const std::string& which) {
+  if (!port.codes) return "";
+  const std::string define = "#define " + upper(context.name) + which;
+  return define + "SCALE " + exact(port.codes->scales.front()) + "\n" + define + "ZERO_POINT (" +
+         std::to_string(port.codes->zero_points.front()) + ")\n";
+}
+
+/// The constants and the function of an input or output.
 std::string port_text(const FileContext& context, bool is_input, std::size_t i) {
   const ArenaPort& port = (is_input ? context.program.inputs : context.program.outputs)[i];
   const std::string kind = is_input ? "input" : "output";
   const std::string type(port.c.type);
   const std::string offset = std::to_string(port.offset / (port.c.member.ends_with("8") ? 1 : 4));
   return "/* " + std::string(is_input ? "Input" : "Output") + " '" + in_comment(port.name) +
-         "': " + port.type.to_string() + ". */\n#define " + port_macro(context, is_input, i) + " " +
-         std::to_string(port.type.shape.element_count()) + "\nstatic inline " + type + " *" +
-         context.name + "_" + kind + "_" + std::to_string(i) + "(" + context.name +
-         "_state *net) {\n  return net->arena." + std::string(port.c.member) + " + " + offset +
-         ";\n}\n\n";
+         "': " + port.type.to_string() + meaning_of(port) + ". */\n#define " +
+         port_macro(context, is_input, i) + " " + std::to_string(port.type.shape.element_count()) +
+         "\n" +
+         code_macros(context, port, (is_input ? "_INPUT_" : "_OUTPUT_") + std::to_string(i) + "_") +
+         "static inline " + type + " *" + context.name + "_" + kind + "_" + std::to_string(i) +
+         "(" + context.name + "_state *net) {\n  return net->arena." + std::string(port.c.member) +
+         " + " + offset + ";\n}\n\n";
 }
 
 std::string pointer(const std::string& name, const CType& c, std::size_t offset, bool is_const) {

@@ -13,7 +13,7 @@ LevelProducts add_level_products(Scope& scope, const numerics::BitPlanes& codes,
   if (encoding.groups_per_row(codes.cols) > 1) scope.refuse("weights in groups");
   constexpr int kMaxPackedBits = 4;
   if (codes.bits <= kMaxPackedBits) {
-    const PackedWeights packed = pack_levels(codes, encoding);
+    const PackedWeights packed = pack_levels(codes, encoding, scope.what().core);
     const std::string name(name_of(packed.kernel));
     return {name, "ht_" + name, scope.array<std::uint32_t>("weights", packed.words), ""};
   }

@@ -24,8 +24,8 @@ std::size_t index_of(ValueId id) { return static_cast<std::size_t>(id); }
 /// runtime finds: they change no result.
 class Fuser {
  public:
-  explicit Fuser(const runtime::Prepared& prepared)
-      : graph_(prepared.graph), layouts_(prepared.layouts) {}
+  Fuser(const runtime::Prepared& prepared, Core core)
+      : graph_(prepared.graph), layouts_(prepared.layouts), core_(core) {}
 
   /// In order of execution.
   std::vector<NodeToWrite> nodes() {
@@ -35,6 +35,7 @@ class Fuser {
       NodeToWrite what{graph_, node, layouts_};
       what.inputs = node.inputs;
       what.output = node.output;
+      what.core = core_;
       if (!fuse_integers(what)) fuse_layer(what);
       all.push_back(std::move(what));
     }
@@ -99,6 +100,7 @@ class Fuser {
 
   const ir::Graph& graph_;
   std::span<const runtime::CodeLayout> layouts_;
+  Core core_;
   std::map<ValueId, std::set<ValueId>> tables_;  ///< outputs of Lookups that readers include
   std::set<ValueId> absorbed_;  ///< outputs of nodes without a function of their own
 };
@@ -201,12 +203,26 @@ CType type_in(const runtime::Prepared& prepared, ValueId id) {
   return c_type(prepared.graph, id, prepared.layouts[index_of(id)]);
 }
 
+/// The levels of an Encode that all readers of a value are; empty if they are not.
+std::vector<float> levels_of(const ir::Graph& graph, ValueId id) {
+  std::shared_ptr<const numerics::MatrixEncoding> encoding;
+  for (const NodeId reader : graph.consumers(id)) {
+    const auto* encode = std::get_if<ir::Encode>(&graph.node(reader).op);
+    if (encode == nullptr || (encoding != nullptr && *encoding != *encode->encoding)) return {};
+    encoding = encode->encoding;
+  }
+  if (encoding == nullptr) return {};
+  const numerics::LevelTable table(encoding->levels(0));
+  return {table.levels().begin(), table.levels().end()};
+}
+
 std::vector<ArenaPort> ports_of(const runtime::Prepared& prepared, std::span<const ValueId> ids,
                                 const Places& places) {
   std::vector<ArenaPort> ports;
   for (const ValueId id : ids) {
     const ir::Value& value = prepared.graph.value(id);
-    ports.push_back({value.name, value.type, type_in(prepared, id), places.of(id)});
+    ports.push_back({value.name, value.type, type_in(prepared, id), places.of(id),
+                     levels_of(prepared.graph, id), std::nullopt});
   }
   return ports;
 }
@@ -229,12 +245,12 @@ PlacedLayer placed(const runtime::Prepared& prepared, const NodeToWrite& what, L
 
 }  // namespace
 
-Program make_program(ir::Graph graph, const std::string& prefix) {
+Program make_program(ir::Graph graph, const std::string& prefix, Core core) {
   runtime::PlanSettings options;
   options.execution.float_order = runtime::FloatOrder::kFixed;
   const runtime::Prepared prepared = runtime::prepare(std::move(graph), options);
   check_graph(prepared.graph);
-  const std::vector<NodeToWrite> nodes = Fuser(prepared).nodes();
+  const std::vector<NodeToWrite> nodes = Fuser(prepared, core).nodes();
   std::vector<LayerFunction> layers;
   std::size_t count = 0;
   for (const NodeToWrite& what : nodes) {

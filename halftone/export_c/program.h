@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ struct ArenaPort {
   std::string name;
   ir::ValueType type;
   CType c;
-  std::size_t offset = 0;  ///< bytes
+  std::size_t offset = 0;                     ///< bytes
+  std::vector<float> levels;                  ///< that an input of float32 is rounded to
+  std::optional<ir::AffineParameters> codes;  ///< what its codes mean, as far as known
 };
 
 /// A layer with the places of its operands in the arena, in bytes.
@@ -42,7 +45,8 @@ struct Program {
 /// sample. The memory of an input is free once its last reader has run.
 /// @param graph   simplified to run, see passes::simplify()
 /// @param prefix  of all names in C
+/// @param core    for which kernels are chosen; the program runs on any
 /// @throws Error kUnsupported if C has no kernel for a node, and as runtime::prepare()
-Program make_program(ir::Graph graph, const std::string& prefix);
+Program make_program(ir::Graph graph, const std::string& prefix, Core core);
 
 }  // namespace halftone::export_c

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "halftone/export_c/pack/kernel_costs.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/value.h"
 
@@ -62,6 +63,7 @@ struct NodeToWrite {
   const ir::Lookup* b_integers = nullptr;
   std::vector<ir::ValueId> inputs{};  ///< of all together
   ir::ValueId output = ir::kAbsent;
+  Core core = Core::kM4;  ///< for which kernels are chosen
 };
 
 /// Collects a layer. Functions that write a node return false if it is none of theirs, and refuse()

@@ -29,6 +29,24 @@ std::string to_text(const v0::CExport& written, const std::string& folder) {
              written.table_bytes, written.code_bytes, written.arena_bytes);
 }
 
+namespace {
+
+Json c_ports_json(const std::vector<v0::CPort>& ports) {
+  Json all = Json::array();
+  for (const v0::CPort& port : ports) {
+    Json each = {{"name", port.name}, {"type", port.type}, {"shape", port.shape}};
+    if (port.scale > 0) {
+      each["scale"] = port.scale;
+      each["zero_point"] = port.zero_point;
+    }
+    if (!port.levels.empty()) each["levels"] = port.levels;
+    all.push_back(each);
+  }
+  return all;
+}
+
+}  // namespace
+
 std::string to_json(const v0::CExport& written) {
   Json layers = Json::array();
   for (const v0::CLayer& layer : written.layers) {
@@ -43,9 +61,12 @@ std::string to_json(const v0::CExport& written) {
                       {"weights", written.weight_bytes},
                       {"tables", written.table_bytes},
                       {"code", written.code_bytes}};
-  return dump({{"flash", flash},
+  return dump({{"core", written.core},
+               {"flash", flash},
                {"ram", {{"bytes", written.arena_bytes}}},
                {"files", written.files},
+               {"inputs", c_ports_json(written.inputs)},
+               {"outputs", c_ports_json(written.outputs)},
                {"layers", layers}});
 }
 

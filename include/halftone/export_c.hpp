@@ -16,9 +16,9 @@ HALFTONE_VERSIONED namespace v0 {
   /// bytes.
   /// @param folder  is created if it is missing
   /// @throws Error kUnsupported for an operator that C has no kernel for, or if the arena is larger
-  ///         than allowed; kUsage if the name is no C identifier or `vectors` is out of range, if
-  ///         the folder has files and none by an earlier export, or one of those to write was not
-  ///         made by one; kIo if it cannot be written
+  ///         than allowed; kUsage if the name is no C identifier, `vectors` out of range or `core`
+  ///         unknown, if the folder has files and none by an earlier export, or one of those to
+  ///         write was not made by one; kIo if it cannot be written
   HALFTONE_CPP_API CExport export_c(const Model& model, const std::filesystem::path& folder,
                                     const ExportCOptions& options = {});
 

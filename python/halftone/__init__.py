@@ -49,6 +49,7 @@ from ._report import LanguageReport, Report, language_report, report
 from ._reports import (
     CExport,
     CLayer,
+    CPort,
     Comparison,
     EpochResult,
     Evaluation,
@@ -93,6 +94,7 @@ __all__ = [
     "BudgetTry",
     "CExport",
     "CLayer",
+    "CPort",
     "Chat",
     "ChatInputs",
     "ChoiceSensitivity",

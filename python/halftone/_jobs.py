@@ -220,6 +220,7 @@ def export_c(
     name: str = "net",
     ram: int | None = None,
     vectors: int = 3,
+    core: str = "cortex-m4",
     shapes: Shapes | None = None,
     constants: Constants | None = None,
     example: object = None,
@@ -229,6 +230,8 @@ def export_c(
     name: of files, functions and types in C.
     ram: bytes that values and scratch may take; more is an error, and nothing is written.
     vectors: runs that the program of the test, main.c, repeats.
+    core: processor for which kernels are chosen: cortex-m0, cortex-m3, cortex-m4, cortex-m7,
+    cortex-m33, cortex-m55, rv32 or rv32-zbb. The program runs on any.
 
     >>> import halftone as ht, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -243,4 +246,5 @@ def export_c(
         network = model._network
     else:
         network, _ = read(model, example=example, shapes=shapes, constants=constants)
-    return CExport(network.export_c(os.fsdecode(folder), name, ram or 0, vectors))
+    how = native.ExportCOptions(name, ram or 0, vectors, core)
+    return CExport(network.export_c(os.fsdecode(folder), how))

@@ -172,8 +172,21 @@ class CLayer(NamedTuple):
     ram_bytes: int  #: of values and scratch that live while it runs
 
 
+class CPort(NamedTuple):
+    """An input or output of a C program, for one sample."""
+
+    name: str
+    type: str  #: of its elements: float32, int8 or int32
+    shape: list[int]  #: channels last
+    scale: float | None = None  #: value = scale (code - zero_point); None: no codes
+    zero_point: int | None = None
+    levels: list[float] = []  #: that the network rounds an input of float32 to; empty: none
+
+
 class CExport(Result):
     """What a network takes as C."""
+
+    core: str  #: that kernels were chosen for
 
     @property
     def files(self) -> list[str]:
@@ -189,6 +202,16 @@ class CExport(Result):
     def ram_bytes(self) -> int:
         """Of the arena; a small stack comes on top."""
         return int(self._facts["ram"]["bytes"])
+
+    @property
+    def inputs(self) -> list[CPort]:
+        """Of a run."""
+        return [CPort(**port) for port in self._facts["inputs"]]
+
+    @property
+    def outputs(self) -> list[CPort]:
+        """Of a run."""
+        return [CPort(**port) for port in self._facts["outputs"]]
 
     @property
     def layers(self) -> list[CLayer]:

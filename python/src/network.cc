@@ -108,10 +108,21 @@ Texts convert_network(const Network& network, const std::filesystem::path& outpu
 }
 
 Texts export_c_network(const Network& network, const std::filesystem::path& folder,
-                       const std::string& name, std::uint64_t ram, std::uint64_t vectors) {
+                       const v0::ExportCOptions& how) {
   const nb::gil_scoped_release no_gil;
-  const v0::CExport written = export_c_sources(network, folder, {name, ram, vectors});
+  const v0::CExport written = export_c_sources(network, folder, how);
   return {report::to_text(written, folder.string()), report::to_json(written)};
+}
+
+void bind_export_options(nb::module_& module) {
+  nb::class_<v0::ExportCOptions>(module, "ExportCOptions")
+      .def(
+          "__init__",
+          [](v0::ExportCOptions* how, const std::string& name, std::uint64_t ram,
+             std::uint64_t vectors, const std::string& core) {
+            new (how) v0::ExportCOptions{name, ram, vectors, core};
+          },
+          nb::arg("name"), nb::arg("ram"), nb::arg("vectors"), nb::arg("core"));
 }
 
 }  // namespace
@@ -136,6 +147,7 @@ void bind_network(nb::module_& module) {
             new (form) formats::ExportOptions{standard, matmul_nbits, one_operator};
           },
           nb::arg("standard"), nb::arg("matmul_nbits"), nb::arg("one_operator"));
+  bind_export_options(module);
   nb::class_<Network>(module, "Network")
       .def_static("load", load_path, nb::arg("path"), nb::arg("shapes"), nb::arg("constants"))
       .def_static("from_bytes", load_bytes, nb::arg("file"), nb::arg("name"), nb::arg("shapes"),
@@ -151,8 +163,7 @@ void bind_network(nb::module_& module) {
       .def("save", save_network, nb::arg("path"), nb::arg("form"))
       .def("to_bytes", bytes_of, nb::arg("format"), nb::arg("form"))
       .def("convert", convert_network, nb::arg("output"), nb::arg("form"), nb::arg("decoded"))
-      .def("export_c", export_c_network, nb::arg("folder"), nb::arg("name"), nb::arg("ram"),
-           nb::arg("vectors"))
+      .def("export_c", export_c_network, nb::arg("folder"), nb::arg("how"))
       .def(
           "inspect",
           [](const Network& network, const std::string& format, bool simplified, bool work,

@@ -129,6 +129,9 @@ def test_export_c_writes_the_same_files(program: Program, tmp_path: Path) -> Non
     for name in written.files:
         assert (by_python / name).read_bytes() == (by_program / name).read_bytes()
     assert [layer.operator for layer in written.layers][0] == "FullyConnected"
+    assert written.core == "cortex-m4"
+    assert written.inputs[0] == ht.CPort(*written.inputs[0][:2], [1, 784])
+    assert ht.export_c(NETWORK, by_python, core="rv32-zbb").core == "rv32-zbb"
     with pytest.raises(NotImplementedError, match="the arena takes 5936 bytes"):
         ht.export_c(NETWORK, tmp_path / "c", ram=5000)
     assert not (tmp_path / "c").exists()

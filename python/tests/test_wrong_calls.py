@@ -236,6 +236,7 @@ CALLS: list[tuple[Any, type[Exception] | tuple[type[Exception], ...], str]] = [
     (lambda: ht.convert("nowhere.onnx", "x.circle"), F, "nowhere.onnx"),
     (lambda: ht.export_c(NETWORK, None), T, "folder: expected a text or a path"),
     (lambda: ht.export_c(NETWORK, "x", ram=0), V, "ram: expected at least 1"),
+    (lambda: ht.export_c(NETWORK, "x", core="z80"), V, "core: expected cortex-m0, cortex-m3"),
     (lambda: ht.export_c(NETWORK, "x", vectors=0), V, "vectors: expected at least 1"),
     (lambda: ht.export_c(NETWORK, "x", name="two words"), V, "name: expected a C identifier"),
     (lambda: ht.export_c("nowhere.onnx", "x"), F, "nowhere.onnx"),

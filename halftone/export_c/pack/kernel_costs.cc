@@ -2,11 +2,26 @@
 #include "halftone/export_c/pack/kernel_costs.h"
 
 #include <array>
+#include <string>
+
+#include "halftone/base/error.h"
 
 namespace halftone::export_c {
 namespace {
 
-constexpr std::array<std::string_view, 5> kCoreNames = {"m0", "m3", "m4", "rv32", "rv32_zbb"};
+struct NamedCore {
+  std::string_view name;
+  Core core;
+};
+constexpr std::array<NamedCore, 8> kNamedCores = {{{"cortex-m0", Core::kM0},
+                                                   {"cortex-m3", Core::kM3},
+                                                   {"cortex-m4", Core::kM4},
+                                                   {"cortex-m7", Core::kM4},
+                                                   {"cortex-m33", Core::kM4},
+                                                   {"cortex-m55", Core::kM4},
+                                                   {"rv32", Core::kRv32},
+                                                   {"rv32-zbb", Core::kRv32Zbb}}};
+constexpr std::size_t kNumCores = 5;
 
 struct Cost {
   double per_mac;
@@ -17,7 +32,7 @@ struct Cost {
 /// Of each core, in the order of Kernel. Measured of 64 and 256 inputs, 8 and 32 outputs; the
 /// formula is within 28% for kBits, 13% for kSigns and 6% for the others.
 using Costs = std::array<Cost, kNumKernels>;
-constexpr std::array<Costs, kCoreNames.size()> kCosts = {{
+constexpr std::array<Costs, kNumCores> kCosts = {{
     // m0
     {{
         {0.423, 68, 5.4},   // bits
@@ -89,13 +104,13 @@ std::string_view name_of(Kernel kernel) {
   return kNames[static_cast<std::size_t>(kernel)];
 }
 
-std::string_view name_of(Core core) { return kCoreNames[static_cast<std::size_t>(core)]; }
-
-std::optional<Core> core_named(std::string_view name) {
-  for (std::size_t i = 0; i < kCoreNames.size(); ++i) {
-    if (kCoreNames[i] == name) return static_cast<Core>(i);
+Core core_named(std::string_view name) {
+  std::string names;
+  for (const NamedCore& each : kNamedCores) {
+    if (each.name == name) return each.core;
+    names += std::string(each.name) + ", ";
   }
-  return std::nullopt;
+  fail(ErrorKind::kUsage, "core: expected " + names + "found '" + std::string(name) + "'");
 }
 
 double instructions(Kernel kernel, Core core, const Product& product) {

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string_view>
 
 #include "halftone/export_c/pack/kernel.h"
 
 namespace halftone::export_c {
 
-/// Processors with instructions of their own: Cortex-M7, M33 and M55 count as M4.
+/// Processors with instructions of their own.
 enum class Core : std::uint8_t {
   kM0,       ///< no shift within another instruction
   kM3,       ///< multiply and add in one instruction
@@ -19,10 +19,9 @@ enum class Core : std::uint8_t {
   kRv32Zbb,  ///< counts bits
 };
 
-/// "m4", as in --core.
-std::string_view name_of(Core core);
-/// The core of this name; nothing if there is none.
-std::optional<Core> core_named(std::string_view name);
+/// The core of a name as in --core, such as "cortex-m4"; Cortex-M7, M33 and M55 count as M4.
+/// @throws Error kUsage "core: expected cortex-m0, ..., found 'z80'"
+Core core_named(std::string_view name);
 
 /// The product of one output position.
 struct Product {

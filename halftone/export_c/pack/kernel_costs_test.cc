@@ -3,14 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "halftone/base/testing.h"
+
 namespace halftone::export_c {
 namespace {
 
 TEST(KernelCosts, CoresHaveNames) {
-  EXPECT_EQ(core_named("m3"), Core::kM3);
-  EXPECT_EQ(core_named("rv32_zbb"), Core::kRv32Zbb);
-  EXPECT_EQ(core_named("z80"), std::nullopt);
-  EXPECT_EQ(name_of(Core::kM4), "m4");
+  EXPECT_EQ(core_named("cortex-m3"), Core::kM3);
+  EXPECT_EQ(core_named("cortex-m33"), Core::kM4);
+  EXPECT_EQ(core_named("rv32-zbb"), Core::kRv32Zbb);
+  expect_error(ErrorKind::kUsage, "core: expected cortex-m0, cortex-m3,",
+               [] { core_named("z80"); });
 }
 
 // Figures that `scripts/microcontrollers.sh` printed for products that the costs were not fitted

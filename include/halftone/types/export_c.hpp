@@ -16,6 +16,9 @@ HALFTONE_VERSIONED namespace v0 {
     std::string name = "net";     ///< of the files, functions and types; a C identifier
     std::uint64_t ram_bytes = 0;  ///< limit of the arena; 0: none
     std::uint64_t vectors = 3;    ///< runs that the program of the test repeats, 1 to 100
+    /// Kernels are those with the fewest instructions there; the program runs on any processor.
+    /// "cortex-m0", -m3, -m4, -m7, -m33, -m55, "rv32" or "rv32-zbb".
+    std::string core = "cortex-m4";
   };
 
   /// A function of the C program: a node of the network, with conversions around it.
@@ -28,14 +31,27 @@ HALFTONE_VERSIONED namespace v0 {
     std::size_t ram_bytes = 0;     ///< of values and scratch that live while it runs
   };
 
+  /// An input or output of the C program, for one sample.
+  struct CPort {
+    std::string name;
+    std::string type;                 ///< of its elements: "float32", "int8" or "int32"
+    std::vector<std::int64_t> shape;  ///< channels last
+    double scale = 0;                 ///< value = scale (code - zero_point); 0: no codes
+    std::int32_t zero_point = 0;
+    std::vector<float> levels;  ///< that the network rounds an input of float32 to; empty: none
+  };
+
   /// What export_c() has written.
   struct CExport {
     std::vector<std::string> files;  ///< names in the folder
     std::vector<CLayer> layers;      ///< in order of execution
-    std::size_t weight_bytes = 0;    ///< sum over the layers
-    std::size_t table_bytes = 0;     ///< likewise
-    std::size_t code_bytes = 0;      ///< an estimate for Cortex-M with -Os
-    std::size_t arena_bytes = 0;     ///< of RAM: values and scratch; a stack comes on top
+    std::vector<CPort> inputs;
+    std::vector<CPort> outputs;
+    std::string core;              ///< that kernels were chosen for
+    std::size_t weight_bytes = 0;  ///< sum over the layers
+    std::size_t table_bytes = 0;   ///< likewise
+    std::size_t code_bytes = 0;    ///< an estimate for Cortex-M with -Os
+    std::size_t arena_bytes = 0;   ///< of RAM: values and scratch; a stack comes on top
 
     /// Weights, tables and code.
     [[nodiscard]] std::size_t flash_bytes() const {
