@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # On every emulated microcontroller, the products of the C kernels have the right sums, and the
-# bundled network in two bits the outputs of the runtime.
+# bundled network in two bits, of learned and of even levels, the outputs of the runtime.
 #   tests/microcontrollers.sh PRODUCTS HALFTONE    the programs microcontroller_products and halftone
 # Exits with 77 where a compiler or an emulator is missing.
 set -euo pipefail
@@ -14,7 +14,10 @@ trap 'rm -rf "$folder"' EXIT
 "$products" halftone/export_c/text "$folder/products" small
 scripts/microcontrollers.sh "$folder/products"
 
-"$halftone" quantize examples/mnist/mnist_mlp_700.onnx -o "$folder/mnist.circle" \
-  --data examples/mnist --weight-bits 2 --activation-bits 2 --quiet
-"$halftone" export "$folder/mnist.circle" -o "$folder/mnist" --target c --quiet
-scripts/microcontrollers.sh "$folder/mnist"
+for levels in "" "--weight-scheme int --activation-scheme affine"; do
+  # shellcheck disable=SC2086
+  "$halftone" quantize examples/mnist/mnist_mlp_700.onnx -o "$folder/mnist.circle" \
+    --data examples/mnist --weight-bits 2 --activation-bits 2 $levels --quiet
+  "$halftone" export "$folder/mnist.circle" -o "$folder/mnist" --target c --quiet
+  scripts/microcontrollers.sh "$folder/mnist"
+done

@@ -2,9 +2,11 @@
 // Convolutions of codes: a loop over the pixels of the output, in which kernels gather a window,
 // multiply it and finish the outputs.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "halftone/export_c/code_layers.h"
+#include "halftone/export_c/even_layer.h"
 #include "halftone/export_c/level_products.h"
 #include "halftone/export_c/pack/pack.h"
 #include "halftone/export_c/write_layers.h"
@@ -47,6 +49,7 @@ class CodeConv {
     scope_.writes("y");
     const bool is_depthwise = ir::is_depthwise(conv_, scope_.input(1).shape) && !is_bits;
     if (!is_depthwise && conv_.groups != 1) scope_.refuse("groups of channels");
+    if (is_bits && write_even_bits()) return;
     if (is_bits) {
       write_bits();
     } else if (is_depthwise) {
@@ -66,19 +69,26 @@ class CodeConv {
       scope_.scratch("sums", "float", outputs_);
       add_encoder(scope_, *conv_.codes, follower_activation(), scope_.layout(scope_.what().output));
     }
+    begin_pixels();
+    scope_.line("  const float *base = " + name + of_pattern(outputs_) + ";");
+    if (!is_encoded) scope_.line("  float *sums = y + p * " + std::to_string(outputs_) + ";");
+  }
+
+  /// Begins the loop over pixels p, with the index of their `pattern` if there are several.
+  void begin_pixels() {
     const bool has_patterns = patterns_.count() > 1;
     if (has_patterns) add_patterns();
     scope_.line("for (int32_t p = 0; p < " +
                 std::to_string(extents_.out_height * extents_.out_width) + "; ++p) {");
-    const std::string row = "p / " + std::to_string(extents_.out_width);
-    const std::string column = "p % " + std::to_string(extents_.out_width);
-    if (has_patterns) {
-      scope_.line("  const float *base = " + name + " + (row_bases[" + row + "] + column_bases[" +
-                  column + "]) * " + std::to_string(outputs_) + ";");
-    } else {
-      scope_.line("  const float *base = " + name + ";");
-    }
-    if (!is_encoded) scope_.line("  float *sums = y + p * " + std::to_string(outputs_) + ";");
+    if (!has_patterns) return;
+    const std::string width = std::to_string(extents_.out_width);
+    scope_.line("  const int32_t pattern = row_bases[p / " + width + "] + column_bases[p % " +
+                width + "];");
+  }
+
+  /// What leads from the first numbers of all patterns to those of the pixel.
+  [[nodiscard]] std::string of_pattern(std::size_t numbers) const {
+    return patterns_.count() > 1 ? " + pattern * " + std::to_string(numbers) : "";
   }
 
   /// Which row of the bases a pixel has.
@@ -115,15 +125,22 @@ class CodeConv {
     scope_.line("}");
   }
 
+  [[nodiscard]] bool makes_bytes() const {
+    return scope_.layout(scope_.what().output) == runtime::CodeLayout::kInt8;
+  }
+  /// Where the codes of pixel p begin.
+  [[nodiscard]] std::string codes_of_pixel() const {
+    const auto planes = static_cast<std::size_t>(conv_.codes->bits);
+    return "y + p * " + std::to_string(makes_bytes() ? outputs_ : planes * ((outputs_ + 31) / 32));
+  }
+
   void encode() {
     const std::string n = std::to_string(outputs_);
-    if (scope_.layout(scope_.what().output) == runtime::CodeLayout::kInt8) {
-      return scope_.call_within("encode_i8", arguments("sums", n, "&encoder", "y + p * " + n));
+    if (makes_bytes()) {
+      return scope_.call_within("encode_i8", arguments("sums", n, "&encoder", codes_of_pixel()));
     }
-    const auto planes = static_cast<std::size_t>(conv_.codes->bits);
-    const std::size_t words = planes * ((outputs_ + 31) / 32);
-    scope_.call_within("encode_bits", arguments("sums", n, "&encoder", planes,
-                                                "y + p * " + std::to_string(words)));
+    scope_.call_within("encode_bits",
+                       arguments("sums", n, "&encoder", conv_.codes->bits, codes_of_pixel()));
   }
 
   [[nodiscard]] std::vector<float> bases_of(std::span<const std::vector<double>> tap_sums,
@@ -151,15 +168,37 @@ class CodeConv {
     return "window_of_p";
   }
 
+  /// What does not depend on the inputs, [patterns, outputs].
+  [[nodiscard]] std::vector<float> bit_bases(const numerics::Basis& x) const {
+    std::vector<std::vector<double>> tap_sums;
+    for (std::size_t o = 0; o < outputs_; ++o) {
+      tap_sums.push_back(kernels::tap_sums(shape_, weights_.codes, o, basis_of(o)));
+    }
+    return bases_of(tap_sums, static_cast<double>(x.offset), static_cast<double>(x.value(0)));
+  }
+  [[nodiscard]] numerics::Basis basis_of(std::size_t output) const {
+    return weights_.encoding->basis(output, 0, weights_.codes.cols);
+  }
+  [[nodiscard]] bool has_offset() const { return !weights_.encoding->is_centred(); }
+
+  /// Adds the window and where it is gathered.
+  void add_bit_window(std::size_t planes) {
+    if (shape_.is_pointwise()) return;
+    add_window(scope_, extents_);
+    scope_.scratch("window_of_p", "uint32_t", planes * ((weights_.codes.cols + 31) / 32));
+  }
+  std::string bit_window(std::size_t planes) {
+    return window_of(planes * ((shape_.channels + 31) / 32), "gather_bits",
+                     std::to_string(planes) + ", ");
+  }
+
   void write_bits() {
     const numerics::BitPlanes& w = weights_.codes;
     const numerics::Basis x = scope_.input(0).encoding.codes->basis(0);
-    std::vector<std::vector<double>> tap_sums;
     std::vector<float> scales;
     std::vector<float> offsets;
     for (std::size_t o = 0; o < outputs_; ++o) {
-      const numerics::Basis basis = weights_.encoding->basis(o, 0, w.cols);
-      tap_sums.push_back(kernels::tap_sums(shape_, w, o, basis));
+      const numerics::Basis basis = basis_of(o);
       scales.insert(scales.end(), basis.a().begin(), basis.a().end());
       offsets.push_back(basis.offset);
     }
@@ -169,19 +208,102 @@ class CodeConv {
     const std::string digit_arguments = add_digits(digits);
     const std::string packed = scope_.array<std::uint32_t>("weights", weights.words);
     const std::string a = scope_.array<float>("scales", scales);
-    const bool has_offset = !weights_.encoding->is_centred();
-    const std::string c = has_offset ? scope_.array<float>("offsets", offsets) : "0";
+    const std::string c = has_offset() ? scope_.array<float>("offsets", offsets) : "0";
     scope_.line("static const ht_bit_conv layer = {" +
                 arguments(w.cols, x.bits, w.bits, outputs_, digit_arguments, a, c) + "};");
     const auto planes = static_cast<std::size_t>(x.bits);
-    if (!shape_.is_pointwise()) {
-      add_window(scope_, extents_);
-      scope_.scratch("window_of_p", "uint32_t", planes * ((w.cols + 31) / 32));
+    add_bit_window(planes);
+    begin_loop(bit_bases(x));
+    multiply_bits(weights, bit_window(planes), packed);
+  }
+
+  /// The outputs of each pattern as functions of the sums of even levels.
+  [[nodiscard]] std::vector<OutputOfSum> even_outputs(const EvenLayer& layer,
+                                                      std::span<const float> bases) const {
+    double x_reach = 0;
+    for (const numerics::Digit& digit : layer.digits) {
+      x_reach += std::abs(digit.unit) * static_cast<double>(digit.reach()) *
+                 static_cast<double>(layer.inputs);
     }
-    begin_loop(bases_of(tap_sums, static_cast<double>(x.offset), static_cast<double>(x.value(0))));
-    const std::size_t words = planes * ((shape_.channels + 31) / 32);
-    const std::string window = window_of(words, "gather_bits", std::to_string(planes) + ", ");
-    multiply_bits(weights, window, packed);
+    // Roundings of a term: of the products with units and scales, of each sum that follows.
+    const std::size_t roundings =
+        layer.digits.size() * (2 + static_cast<std::size_t>(layer.w_bits)) + 8;
+    std::vector<OutputOfSum> outputs;
+    for (std::size_t i = 0; i < bases.size(); ++i) {
+      const std::size_t o = i % outputs_;
+      const numerics::Basis basis = basis_of(o);
+      double terms = std::abs(double{basis.offset});
+      for (const float a : basis.a()) terms += std::abs(double{a});
+      terms = terms * x_reach + std::abs(double{bases[i]});
+      outputs.push_back({layer.scale * layer.steps[o],
+                         double{bases[i]} - layer.steps[o] * layer.rests[o],
+                         0x1p-24 * static_cast<double>(roundings) * terms});
+    }
+    return outputs;
+  }
+
+  /// Writes a convolution whose codes follow from integers; false if it is none.
+  bool write_even_bits() {
+    if (conv_.codes == nullptr || scope_.has_input(3)) return false;
+    const numerics::Basis x = scope_.input(0).encoding.codes->basis(0);
+    const ir::Activation limited =
+        ir::limits_of(conv_.activation) ? conv_.activation : ir::Activation{};
+    const auto encoder = sum_encoder(*conv_.codes, follower_activation(), limited,
+                                     scope_.layout(scope_.what().output));
+    const auto layer = encoder ? even_layer(weights_, x) : std::nullopt;
+    if (!layer) return false;
+    const std::vector<float> bases = bit_bases(x);
+    const auto codes =
+        find_sum_codes(even_outputs(*layer, bases), layer->largest, encoder->counter);
+    if (!codes) return false;
+    const EvenNames names = add_even_layer(scope_, *layer);
+    const std::string thresholds = scope_.array<std::int16_t>("sum_thresholds", codes->thresholds);
+    const std::string falling = add_falling(scope_, *codes, outputs_);
+    const auto planes = static_cast<std::size_t>(x.bits);
+    add_bit_window(planes);
+    if (!codes->unsure.empty()) {
+      add_encoder(scope_, *conv_.codes, follower_activation(), scope_.layout(scope_.what().output));
+    }
+    begin_pixels();
+    const std::string window = bit_window(planes);
+    add_even_sums(scope_, *layer, names, window);
+    add_sum_encoder(scope_, *encoder,
+                    thresholds + of_pattern(outputs_ * encoder->counter.levels()) + ", " + falling,
+                    outputs_, codes_of_pixel());
+    for (const UnsureSum& each : codes->unsure) {
+      begin_unsure(each, bases, window);
+      add_unsure_code(scope_, *encoder, each.row % outputs_, outputs_, codes_of_pixel());
+    }
+    scope_.line("}");
+    return true;
+  }
+
+  /// Computes `number`, an output as the runtime does, if its sum is one whose code is unsure.
+  void begin_unsure(const UnsureSum& unsure, std::span<const float> bases,
+                    const std::string& window) {
+    const std::size_t o = unsure.row % outputs_;
+    const numerics::Basis basis = basis_of(o);
+    const numerics::Basis x = scope_.input(0).encoding.codes->basis(0);
+    const std::string index =
+        "_" + std::to_string(unsure.row) + "_" + std::to_string(unsure.sum + 32768);
+    const std::string digits = add_digits(numerics::split_digits(x, shape_.inputs()), index);
+    const std::string w =
+        scope_.array<std::uint32_t>("weights" + index, pack_bits(weights_.codes.slice(o, 1)).words);
+    const std::string a = scope_.array<float>("scales" + index, basis.a());
+    const std::string c =
+        has_offset() ? scope_.array<float>("offset" + index, std::span(&basis.offset, 1)) : "0";
+    const std::string which =
+        patterns_.count() > 1 ? "pattern == " + std::to_string(unsure.row / outputs_) + " && " : "";
+    scope_.line("  if (" + which + "sums[" + std::to_string(o) +
+                "] == " + std::to_string(unsure.sum) + ") { /* floats decide */");
+    scope_.line("    static const ht_bit_conv unsure = {" +
+                arguments(weights_.codes.cols, x.bits, weights_.codes.bits, 1, digits, a, c) +
+                "};");
+    scope_.line("    const float base = " + exact(bases[unsure.row]) + ";");
+    scope_.line("    float number;");
+    scope_.needs("conv_bits_f32");
+    scope_.line("    ht_conv_bits_f32(" + arguments(window, w, "&unsure", "&base", "&number") +
+                ");");
   }
 
   /// Calls the kernel that the weights are packed for.
@@ -203,7 +325,7 @@ class CodeConv {
   }
 
   /// @return the arguments of ht_bit_conv from the number of digits on
-  std::string add_digits(std::span<const numerics::Digit> digits) {
+  std::string add_digits(std::span<const numerics::Digit> digits, const std::string& suffix = "") {
     std::vector<std::int8_t> planes;
     std::vector<std::int8_t> multiples;
     std::vector<float> units;
@@ -214,9 +336,9 @@ class CodeConv {
       }
       units.push_back(digit.unit);
     }
-    const std::string p = scope_.array<std::int8_t>("planes", planes);
-    const std::string m = scope_.array<std::int8_t>("multiples", multiples);
-    const std::string u = scope_.array<float>("units", units);
+    const std::string p = scope_.array<std::int8_t>("planes" + suffix, planes);
+    const std::string m = scope_.array<std::int8_t>("multiples" + suffix, multiples);
+    const std::string u = scope_.array<float>("units" + suffix, units);
     return arguments(units.size(), p, m, u);
   }
 

@@ -2,10 +2,12 @@
 // Fully connected layers and convolutions of codes of few bits.
 #include "halftone/export_c/code_layers.h"
 
+#include <cmath>
 #include <optional>
 #include <tuple>
 #include <vector>
 
+#include "halftone/export_c/even_layer.h"
 #include "halftone/export_c/level_products.h"
 #include "halftone/export_c/pack/pack.h"
 #include "halftone/export_c/write_layers.h"
@@ -51,13 +53,129 @@ BitFloats bit_floats(const ir::EncodedTensor& weights, std::span<const float> bi
   return all;
 }
 
+/// The numbers that become codes, or the output.
+void add_dense_output(Scope& scope) {
+  if (scope.what().encode == nullptr) return scope.writes("y");
+  scope.writes("codes");
+  scope.scratch("y", "float", scope.output().shape.element_count());
+}
+
+/// The outputs as functions of the sums of even levels.
+std::vector<OutputOfSum> even_outputs(const EvenLayer& layer, const Basis& x,
+                                      const BitFloats& floats, std::span<const float> bias) {
+  const auto n = static_cast<double>(layer.inputs);
+  const auto w_planes = static_cast<std::size_t>(layer.w_bits);
+  double x_reach = std::abs(double{x.offset});
+  for (const float a : x.a()) x_reach += std::abs(double{a});
+  // Roundings of a term: of products of scales and with them, of each sum that follows.
+  const std::size_t roundings = x.a().size() * (w_planes + 2) + 10;
+  std::vector<OutputOfSum> outputs;
+  for (std::size_t o = 0; o < layer.steps.size(); ++o) {
+    const double c = floats.offsets.empty() ? 0 : double{floats.offsets[o]};
+    double w_reach = std::abs(c);
+    for (std::size_t j = 0; j < w_planes; ++j) {
+      w_reach += std::abs(double{floats.scales[o * w_planes + j]});
+    }
+    const double b = bias.empty() ? 0 : double{bias[o]};
+    const double constant =
+        c * n * double{x.offset} + double{x.offset} * double{floats.sums[o]} + b;
+    outputs.push_back(
+        {layer.scale * layer.steps[o], constant - layer.steps[o] * layer.rests[o],
+         0x1p-24 * static_cast<double>(roundings) * (n * w_reach * x_reach + std::abs(b))});
+  }
+  return outputs;
+}
+
+/// A layer of bits, and the codes of its outputs.
+class EvenDense {
+ public:
+  EvenDense(Scope& scope, const ir::EncodedTensor& weights)
+      : scope_(scope),
+        weights_(weights),
+        x_(scope.input(0).encoding.codes->basis(0)),
+        bias_(bias_of(scope)),
+        floats_(bit_floats(weights, bias_)),
+        outputs_(weights.codes.rows) {}
+
+  /// False if codes do not follow from integers.
+  bool write() {
+    const ir::Encode* encode = scope_.what().encode;
+    const ir::Activation& limited = scope_.op<ir::FullyConnected>()->activation;
+    if (encode == nullptr) return false;
+    const runtime::CodeLayout layout = scope_.layout(scope_.what().output);
+    const auto encoder = sum_encoder(*encode->encoding, encode->activation, limited, layout);
+    const auto layer = encoder ? even_layer(weights_, x_) : std::nullopt;
+    if (!layer) return false;
+    const auto codes =
+        find_sum_codes(even_outputs(*layer, x_, floats_, bias_), layer->largest, encoder->counter);
+    if (!codes) return false;
+    scope_.reads("x", 0);
+    scope_.writes("y");
+    const EvenNames names = add_even_layer(scope_, *layer);
+    const std::string thresholds = scope_.array<std::int16_t>("sum_thresholds", codes->thresholds) +
+                                   ", " + add_falling(scope_, *codes, outputs_);
+    if (!codes->unsure.empty()) add_encoder(scope_, *encode->encoding, encode->activation, layout);
+    begin_rows(scope_);
+    const auto words = [](std::size_t n, int planes) {
+      return static_cast<std::size_t>(planes) * ((n + 31) / 32);
+    };
+    const std::string row = "x + r * " + std::to_string(words(layer->inputs, x_.bits));
+    const std::string y =
+        "y + r * " +
+        std::to_string(encoder->bytes.empty() ? words(outputs_, encoder->planes) : outputs_);
+    add_even_sums(scope_, *layer, names, row);
+    add_sum_encoder(scope_, *encoder, thresholds, outputs_, y);
+    for (const UnsureSum& each : codes->unsure) {
+      begin_unsure(each, row);
+      add_unsure_code(scope_, *encoder, each.row, outputs_, y);
+    }
+    scope_.line("}");
+    return true;
+  }
+
+ private:
+  /// Computes `number`, an output as the runtime does, if its sum is one whose code is unsure.
+  void begin_unsure(const UnsureSum& unsure, const std::string& row) {
+    const std::size_t o = unsure.row;
+    const std::string name = "_" + std::to_string(o) + "_" + std::to_string(unsure.sum + 32768);
+    const auto planes = static_cast<std::size_t>(weights_.codes.bits);
+    const auto one = [&](const std::string& kind, std::span<const float> numbers,
+                         std::size_t count) {
+      return scope_.array<float>(kind + name, numbers.subspan(o * count, count));
+    };
+    const std::string w =
+        scope_.array<std::uint32_t>("weights" + name, pack_bits(weights_.codes.slice(o, 1)).words);
+    const std::string x_scales = scope_.array<float>("x_scales" + name, x_.a());
+    const std::string a = one("scales", floats_.scales, planes);
+    const std::string c = floats_.offsets.empty() ? "0" : one("offset", floats_.offsets, 1);
+    const std::string t = x_.offset != 0 ? one("sum", floats_.sums, 1) : "0";
+    const std::string b = bias_.empty() ? "0" : one("bias", bias_, 1);
+    scope_.line("  if (sums[" + std::to_string(o) + "] == " + std::to_string(unsure.sum) +
+                ") { /* floats decide */");
+    scope_.line(
+        "    static const ht_bit_layer unsure = {" +
+        arguments(weights_.codes.cols, x_.bits, planes, 1, x_scales, exact(x_.offset), a, c, t, b) +
+        "};");
+    scope_.line("    float number;");
+    scope_.needs("dense_bits_f32");
+    scope_.line("    ht_dense_bits_f32(" + arguments(row, w, "&unsure", "&number") + ");");
+  }
+
+  Scope& scope_;
+  const ir::EncodedTensor& weights_;
+  Basis x_;
+  std::span<const float> bias_;
+  BitFloats floats_;
+  std::size_t outputs_;
+};
+
 void write_dense_bits(Scope& scope, const ir::EncodedTensor& weights) {
   const numerics::BitPlanes* codes = &weights.codes;
   const std::span<const float> bias = bias_of(scope);
   const Basis x = scope.input(0).encoding.codes->basis(0);
   const BitFloats floats = bit_floats(weights, bias);
   scope.reads("x", 0);
-  scope.writes("y");
+  add_dense_output(scope);
   const auto planes = static_cast<std::size_t>(x.bits);
   const std::vector<numerics::Digit> digits(planes);  // each plane alone
   const PackedWeights weight_words = pack_digits(*codes, digits, planes, scope.what().core);
@@ -113,7 +231,7 @@ void write_dense_levels(Scope& scope, const ir::EncodedTensor& weights) {
   const LevelProducts products = add_level_products(scope, weights.codes, *weights.encoding);
   const LevelFloats floats = level_floats(weights);
   scope.reads("x", 0);
-  scope.writes("y");
+  add_dense_output(scope);
   scope.scratch("sums", "int32_t", outputs);
   const bool is_dense = scope.input(0).encoding.is_dense();
   if (is_dense) scope.scratch("q", "int8_t", x.cols);
@@ -168,12 +286,15 @@ bool write_code_layer(Scope& scope) {
     write_code_conv(scope, *conv, *weights, is_bits);
     return true;
   }
+  if (is_bits && EvenDense(scope, *weights).write()) return true;
   if (is_bits) {
     write_dense_bits(scope, *weights);
   } else {
     write_dense_levels(scope, *weights);
   }
   add_activation(scope, dense->activation, "y", scope.output().shape.element_count(), false);
+  const ir::Encode* encode = scope.what().encode;
+  if (encode != nullptr) add_encode(scope, *encode, "y", "codes");
   return true;
 }
 

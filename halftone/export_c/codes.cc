@@ -2,6 +2,8 @@
 // Numbers as codes of few bits.
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "halftone/export_c/write_layers.h"
@@ -33,38 +35,96 @@ void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
   }
   std::vector<std::int32_t> keys;
   for (const float threshold : table.thresholds()) keys.push_back(key_of(threshold));
+  keys.resize(std::bit_ceil(keys.size() + 1) - 1, std::numeric_limits<std::int32_t>::max());
   const std::string thresholds = scope.array<std::int32_t>("thresholds", keys, true);
   const bool is_plain =
       std::ranges::adjacent_find(codes, [](int a, int b) { return b != a + 1; }) == codes.end();
   const std::string names = is_plain ? "0" : scope.array<std::int8_t>("codes", codes, true);
-  scope.line("static const ht_encoder encoder = {" +
-             arguments(thresholds, names, static_cast<int>(is_plain ? codes.front() : 0),
-                       table.thresholds().size()) +
-             "};");
+  scope.line(
+      "static const ht_encoder encoder = {" +
+      arguments(thresholds, names, static_cast<int>(is_plain ? codes.front() : 0), keys.size()) +
+      "};");
+}
+
+std::optional<SumEncoder> sum_encoder(const numerics::MatrixEncoding& encoding,
+                                      const ir::Activation& activation,
+                                      const ir::Activation& limited, runtime::CodeLayout layout) {
+  const kernels::EncodeTable table = runtime::encode_table(encoding.levels(0), activation);
+  const std::size_t levels = table.thresholds().size();
+  const auto limits = ir::limits_of(limited);
+  if (table.beyond() || !limits || levels > SumEncoder::kMaxLevels) return std::nullopt;
+  SumEncoder encoder{LevelCounter(table, *limits), limited, encoding.bits, {}};
+  const kernels::Int8Levels integers(encoding.levels(0));
+  for (std::size_t level = 0; level < table.codes().size(); ++level) {
+    const numerics::Code code = table.codes()[level];
+    if (layout == runtime::CodeLayout::kInt8) {
+      encoder.bytes.push_back(integers.q[code]);
+    } else if (code != level || levels + 1 != std::size_t{1} << encoding.bits) {
+      return std::nullopt;
+    }
+  }
+  return encoder;
+}
+
+std::string add_falling(Scope& scope, const SumCodes& codes, std::size_t outputs) {
+  std::vector<std::uint32_t> words((outputs + 31) / 32);
+  for (std::size_t o = 0; o < outputs; ++o)
+    words[o / 32] |= std::uint32_t{codes.falls[o]} << o % 32;
+  const bool any = std::ranges::any_of(words, [](std::uint32_t word) { return word != 0; });
+  return any ? scope.array<std::uint32_t>("falling", words) : "0";
+}
+
+void add_sum_encoder(Scope& scope, const SumEncoder& encoder, const std::string& thresholds,
+                     std::size_t outputs, const std::string& y) {
+  if (encoder.bytes.empty()) {
+    return scope.call_within("encode_sums_" + std::to_string(encoder.planes),
+                             arguments("sums", thresholds, outputs, y));
+  }
+  const std::string codes = scope.array<std::int8_t>("level_codes", encoder.bytes, true);
+  scope.call_within("encode_sums_i8",
+                    arguments("sums", thresholds, outputs, encoder.counter.levels(), codes, y));
+}
+
+void add_unsure_code(Scope& scope, const SumEncoder& encoder, std::size_t output,
+                     std::size_t outputs, const std::string& y) {
+  add_activation(scope, encoder.limited, "&number", 1, true);
+  const std::string o = std::to_string(output);
+  if (encoder.bytes.empty()) {
+    scope.needs("level_f32");
+    scope.call_within("put_code", arguments(y, outputs, encoder.planes, o,
+                                            "(uint32_t)(int32_t)ht_code_of(number, &encoder)"));
+  } else {
+    scope.line("  (" + y + ")[" + o + "] = ht_code_of(number, &encoder);");
+  }
+  scope.line("  }");
+}
+
+void add_encode(Scope& scope, const ir::Encode& encode, const std::string& x,
+                const std::string& y) {
+  const runtime::CodeLayout layout = scope.layout(scope.what().output);
+  add_encoder(scope, *encode.encoding, encode.activation, layout);
+  const ir::MatrixExtent rows = runtime::row_extent(scope.output().shape);
+  if (layout == runtime::CodeLayout::kInt8) {
+    return scope.call_after("encode_i8", arguments(x, rows.rows * rows.cols, "&encoder", y));
+  }
+  const int planes = encode.encoding->bits;
+  const std::size_t words = static_cast<std::size_t>(planes) * ((rows.cols + 31) / 32);
+  const std::string cols = std::to_string(rows.cols);
+  scope.line("for (int32_t r = 0; r < " + std::to_string(rows.rows) + "; ++r) {");
+  scope.call_within("encode_bits", arguments(x + " + r * " + cols, cols, "&encoder", planes,
+                                             y + " + r * " + std::to_string(words)));
+  scope.line("}");
 }
 
 bool write_encode(Scope& scope) {
   const auto* encode = scope.op<ir::Encode>();
   if (encode == nullptr) return false;
   scope.require_input(0, ir::ElementType::kFloat32, "the input");
-  const runtime::CodeLayout layout = scope.layout(scope.what().output);
   scope.reads("x", 0);
   scope.writes("y");
-  add_encoder(scope, *encode->encoding, encode->activation, layout);
-  const ir::MatrixExtent rows = runtime::row_extent(scope.output().shape);
-  if (layout == runtime::CodeLayout::kInt8) {
-    scope.call("encode_i8", arguments("x", rows.rows * rows.cols, "&encoder", "y"));
-    return true;
-  }
-  const int planes = encode->encoding->bits;
-  const std::size_t words = static_cast<std::size_t>(planes) * ((rows.cols + 31) / 32);
-  const std::string cols = std::to_string(rows.cols);
-  scope.line("for (int32_t r = 0; r < " + std::to_string(rows.rows) + "; ++r) {");
-  scope.call_within(
-      "encode_bits",
-      arguments("x + r * " + cols, cols, "&encoder", planes, "y + r * " + std::to_string(words)),
-      true);
-  scope.line("}");
+  const bool is_bytes = scope.layout(scope.what().output) == runtime::CodeLayout::kInt8;
+  scope.named_for(is_bytes ? "encode_i8" : "encode_bits");
+  add_encode(scope, *encode, "x", "y");
   return true;
 }
 

@@ -51,12 +51,13 @@ class Fuser {
   }
 
  private:
-  /// The node that alone reads a value which the caller does not see, if it is a Requantize.
-  [[nodiscard]] const ir::Node* requantize_behind(ValueId value) const {
+  /// The node that alone reads a value which the caller does not see, if it is an Op.
+  template <typename Op>
+  [[nodiscard]] const ir::Node* only_reader(ValueId value) const {
     const std::vector<NodeId> readers = graph_.consumers(value);
     if (readers.size() != 1 || graph_.num_uses(value) != 1) return nullptr;
     const ir::Node& node = graph_.node(readers.front());
-    return std::holds_alternative<ir::Requantize>(node.op) ? &node : nullptr;
+    return std::holds_alternative<Op>(node.op) ? &node : nullptr;
   }
 
   void absorb(NodeToWrite& what, const ir::Node& requantize) {
@@ -68,8 +69,15 @@ class Fuser {
   void fuse_layer(NodeToWrite& what) {
     const bool is_layer = std::holds_alternative<ir::Conv>(what.node.op) ||
                           std::holds_alternative<ir::FullyConnected>(what.node.op);
-    const ir::Node* requantize = is_layer ? requantize_behind(what.node.output) : nullptr;
-    if (requantize != nullptr) absorb(what, *requantize);
+    const ir::Node* requantize = is_layer ? only_reader<ir::Requantize>(what.node.output) : nullptr;
+    if (requantize != nullptr) return absorb(what, *requantize);
+    const bool has_codes = std::holds_alternative<ir::FullyConnected>(what.node.op) &&
+                           graph_.value(what.node.inputs[1]).type.encoding.codes != nullptr;
+    const ir::Node* encode = has_codes ? only_reader<ir::Encode>(what.node.output) : nullptr;
+    if (encode == nullptr) return;
+    what.encode = &std::get<ir::Encode>(encode->op);
+    what.output = encode->output;
+    absorbed_.insert(encode->output);
   }
 
   [[nodiscard]] const ir::Node* lookup_before(ValueId value) const {
@@ -86,7 +94,7 @@ class Fuser {
     if (!is_pair && !std::holds_alternative<ir::Reduce>(what.node.op)) return false;
     const ir::Node* a = lookup_before(what.node.inputs[0]);
     const ir::Node* b = is_pair ? lookup_before(what.node.inputs[1]) : a;
-    const ir::Node* requantize = requantize_behind(what.node.output);
+    const ir::Node* requantize = only_reader<ir::Requantize>(what.node.output);
     if (a == nullptr || b == nullptr || requantize == nullptr) return false;
     what.a_integers = &std::get<ir::Lookup>(a->op);
     what.b_integers = &std::get<ir::Lookup>(b->op);

@@ -59,6 +59,7 @@ struct NodeToWrite {
   const ir::Node& node;
   std::span<const runtime::CodeLayout> layouts;  ///< of codes, by value
   const ir::Requantize* requantize = nullptr;    ///< of the sums of the node
+  const ir::Encode* encode = nullptr;            ///< of the outputs of a FullyConnected
   const ir::Lookup* a_integers = nullptr;        ///< of the operands of a Binary
   const ir::Lookup* b_integers = nullptr;
   std::vector<ir::ValueId> inputs{};  ///< of all together
@@ -109,6 +110,8 @@ class Scope {
   void line(const std::string& text) { layer_.body += "  " + text + "\n"; }
   /// Adds a text whose functions the body calls.
   void needs(const std::string& text) { layer_.texts.insert(text); }
+  /// Names the layer for a kernel.
+  void named_for(const std::string& kernel) { layer_.kernel = "ht_" + kernel; }
   /// Adds the line "ht_kernel(arguments);".
   /// @param kernel  the name of its text
   void call(const std::string& kernel, const std::string& arguments);

@@ -5,8 +5,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "halftone/export_c/scope.h"
+#include "halftone/export_c/sum_codes.h"
 
 namespace halftone::export_c {
 
@@ -36,6 +38,36 @@ void add_activation(Scope& scope, const ir::Activation& activation, const std::s
 /// @param layout      of the codes
 void add_encoder(Scope& scope, const numerics::MatrixEncoding& encoding,
                  const ir::Activation& activation, runtime::CodeLayout layout);
+
+/// Adds lines that encode rows of float32 numbers to the output of the layer.
+void add_encode(Scope& scope, const ir::Encode& encode, const std::string& x, const std::string& y);
+
+/// How sums of integers become codes of few levels.
+struct SumEncoder {
+  static constexpr std::size_t kMaxLevels = 3;  ///< thresholds
+  LevelCounter counter;
+  ir::Activation limited;  ///< before the encoder
+  int planes = 1;
+  std::vector<std::int8_t> bytes;  ///< of the levels; empty where codes are bit planes
+};
+/// @param activation  part of the encoder, see add_encoder()
+/// @param limited     applied before
+/// @return nothing if codes have more levels or another order, or activations no limits
+std::optional<SumEncoder> sum_encoder(const numerics::MatrixEncoding& encoding,
+                                      const ir::Activation& activation,
+                                      const ir::Activation& limited, runtime::CodeLayout layout);
+/// Adds the array of SumCodes::falls as bits. @return its name, or "0" if all are rising
+std::string add_falling(Scope& scope, const SumCodes& codes, std::size_t outputs);
+/// Adds a line within a loop that encodes `sums`.
+/// @param thresholds  two arguments: thresholds [outputs, levels], and those that add_falling()
+/// names
+void add_sum_encoder(Scope& scope, const SumEncoder& encoder, const std::string& thresholds,
+                     std::size_t outputs, const std::string& y);
+
+/// Ends a block that computes `number`, of an output whose sum find_sum_codes() says is unsure:
+/// encodes it by `encoder` of add_encoder().
+void add_unsure_code(Scope& scope, const SumEncoder& encoder, std::size_t output,
+                     std::size_t outputs, const std::string& y);
 
 /// An image of one or two spatial axes and a window on it, as lines of C.
 struct WindowExtents {

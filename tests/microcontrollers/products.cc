@@ -103,17 +103,33 @@ class Program {
                 "ht_signs(x, " + words + ", " + std::to_string(x.planes.count(0)) + "u, w, " +
                     columns + ", sums);");
       } else {
+        const std::string digits = "static uint32_t digits[8 * " + words +
+                                   "];\n  static const int8_t multiples[] = {1, 2};\n  const "
+                                   "uint32_t total = ht_digits(x, x + " +
+                                   words + ", " + words + ", multiples, digits);\n  ";
         add_run(name, pack_planes(w), pack_bits(x).words, sums,
-                "static uint32_t digits[8 * " + words +
-                    "];\n  static const int8_t multiples[] = {1, 2};\n  const uint32_t total = "
-                    "ht_digits(x, x + " +
-                    words + ", " + words + ", multiples, digits);\n  ht_planes(digits, " + words +
-                    ", 3u, total, w, " + columns + ", sums);");
+                digits + "ht_planes(digits, " + words + ", 3u, total, w, " + columns + ", sums);");
+        add_run(name, pack_digits_2(w), pack_bits(x).words, even_sums(x, w),
+                digits + "memset(sums, 0, " + std::to_string(layer_.outputs) +
+                    " * sizeof *sums);\n  ht_digits_2(digits, " + words +
+                    ", (int32_t)total, -3, w, " + std::to_string(layer_.outputs) + "u, 1, sums);");
       }
       add_run(name, pack_bits(w), pack_bits(x).words, counts(x, w),
               "ht_bits(x, " + planes + ", w, " + planes + ", " + words + ", " +
                   std::to_string(layer_.outputs) + "u, (uint32_t *)sums);");
     }
+  }
+
+  /// sum_k x[k] (2 w[o][k] - 3)
+  static std::vector<std::int32_t> even_sums(const BitPlanes& x, const BitPlanes& w) {
+    std::vector<std::int32_t> sums(w.rows);
+    for (std::size_t o = 0; o < w.rows; ++o) {
+      for (std::size_t k = 0; k < x.cols; ++k) {
+        sums[o] += static_cast<std::int32_t>(x.code(0, k)) *
+                   (2 * static_cast<std::int32_t>(w.code(o, k)) - 3);
+      }
+    }
+    return sums;
   }
 
   static std::vector<std::int32_t> counts(const BitPlanes& x, const BitPlanes& w) {
@@ -229,9 +245,9 @@ int write(const std::filesystem::path& texts, const std::filesystem::path& folde
   std::filesystem::create_directories(folder);
   std::ofstream to(folder / "main.c");
   to << kHead;
-  for (const char* name :
-       {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
-        "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table", "bytes"}) {
+  for (const char* name : {"prelude", "multiply_add", "after", "bits", "signs", "digits", "planes",
+                           "digits_2", "levels", "columns_1", "scale_levels", "levels_1",
+                           "levels_1_1", "levels_2", "levels_4", "level_table", "bytes"}) {
     to << text_of(texts / (std::string(name) + ".c"));
   }
   to << kReport;

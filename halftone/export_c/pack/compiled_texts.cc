@@ -23,6 +23,8 @@ struct texts {
   uint32_t (*digits)(const uint32_t *, const uint32_t *, uint32_t, const int8_t *, uint32_t *);
   void (*planes)(const uint32_t *, uint32_t, uint32_t, uint32_t, const uint32_t *, uint32_t,
                  int32_t *);
+  void (*digits_2)(const uint32_t *, uint32_t, int32_t, int32_t, const uint32_t *, uint32_t, int32_t,
+                   int32_t *);
   void (*levels[6])(const int8_t *, const uint32_t *, uint32_t, uint32_t, int32_t *);
   void (*gather_bits)(const uint32_t *, uint32_t, const ht_window *, int32_t, int32_t, uint32_t,
                       uint32_t, uint32_t *);
@@ -30,7 +32,7 @@ struct texts {
                        uint32_t, int8_t *);
 };
 extern const struct texts texts;
-const struct texts texts = {ht_bits, ht_signs, ht_digits, ht_planes,
+const struct texts texts = {ht_bits, ht_signs, ht_digits, ht_planes, ht_digits_2,
   {ht_levels_1, ht_levels_1_1, ht_levels_2, ht_levels_4, ht_level_table, ht_bytes},
   ht_gather_bits, ht_gather_bytes};
 )";
@@ -43,9 +45,10 @@ std::string file_text(const std::filesystem::path& path) {
 std::string source() {
   std::string text = "#include <stdint.h>\n#include <string.h>\n";
   for (const char* name :
-       {"prelude", "multiply_add", "bits", "signs", "planes", "levels", "columns_1", "scale_levels",
-        "levels_1", "levels_1_1", "levels_2", "levels_4", "level_table", "bytes", "window",
-        "gather_bits", "gather_bytes"}) {
+       {"prelude",      "multiply_add", "after",      "bits",        "signs",
+        "digits",       "planes",       "digits_2",   "levels",      "columns_1",
+        "scale_levels", "levels_1",     "levels_1_1", "levels_2",    "levels_4",
+        "level_table",  "bytes",        "window",     "gather_bits", "gather_bytes"}) {
     text += file_text(std::filesystem::path(HALFTONE_C_TEXTS) / (std::string(name) + ".c"));
   }
   return text + kTable;

@@ -29,6 +29,9 @@ struct CompiledTexts {
   void (*planes)(const std::uint32_t* x, std::uint32_t words, std::uint32_t reach,
                  std::uint32_t total, const std::uint32_t* w, std::uint32_t columns,
                  std::int32_t* sums);
+  void (*digits_2)(const std::uint32_t* x, std::uint32_t words, std::int32_t total,
+                   std::int32_t shift, const std::uint32_t* w, std::uint32_t outputs,
+                   std::int32_t factor, std::int32_t* sums);
   LevelsFunction levels_1, levels_1_1, levels_2, levels_4, level_table, bytes;
   void (*gather_bits)(const std::uint32_t* x, std::uint32_t planes, const Window* at,
                       std::int32_t oy, std::int32_t ox, std::uint32_t first, std::uint32_t count,

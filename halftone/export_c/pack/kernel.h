@@ -13,6 +13,7 @@ enum class Kernel : std::uint8_t {
   kBits,        ///< planes by planes: counts of differing bits
   kSigns,       ///< a plane by planes, eight products of a multiplication
   kPlanes,      ///< digits by planes, four products of a multiplication
+  kDigits2,     ///< digits by four evenly spaced levels, four products of a multiplication
   kLevels1,     ///< 8 bits by two levels, two products of a multiplication
   kLevels11,    ///< 8 bits by the four sums of two coefficients
   kLevels2,     ///< 8 bits by four evenly spaced levels
@@ -20,7 +21,7 @@ enum class Kernel : std::uint8_t {
   kLevelTable,  ///< 8 bits by up to 16 levels of any kind
   kBytes,       ///< 8 bits by bytes
 };
-inline constexpr std::size_t kNumKernels = 9;
+inline constexpr std::size_t kNumKernels = 10;
 
 /// "levels_1": the stem of its file; the function is "ht_levels_1".
 std::string_view name_of(Kernel kernel);

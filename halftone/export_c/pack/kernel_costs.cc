@@ -38,6 +38,7 @@ constexpr std::array<Costs, kNumCores> kCosts = {{
         {0.423, 68, 5.4},   // bits
         {0.668, 52, 4.1},   // signs
         {1.190, 38, 9.4},   // planes
+        {2.071, 36, 6.5},   // digits_2
         {2.521, 70, 13.0},  // levels_1
         {5.532, 61, 13.0},  // levels_1_1
         {2.619, 69, 12.7},  // levels_2
@@ -50,6 +51,7 @@ constexpr std::array<Costs, kNumCores> kCosts = {{
         {0.306, 47, 1.9},  // bits
         {0.417, 17, 0.9},  // signs
         {0.646, 15, 3.5},  // planes
+        {0.758, 27, 2.7},  // digits_2
         {1.327, 34, 6.4},  // levels_1
         {2.801, 25, 6.4},  // levels_1_1
         {1.451, 34, 6.2},  // levels_2
@@ -62,6 +64,7 @@ constexpr std::array<Costs, kNumCores> kCosts = {{
         {0.302, 50, 2.1},  // bits
         {0.416, 17, 0.9},  // signs
         {0.655, 15, 3.5},  // planes
+        {0.781, 28, 2.6},  // digits_2
         {1.329, 34, 6.4},  // levels_1
         {2.779, 25, 6.3},  // levels_1_1
         {1.510, 34, 6.3},  // levels_2
@@ -74,6 +77,7 @@ constexpr std::array<Costs, kNumCores> kCosts = {{
         {0.325, 47, 1.8},  // bits
         {0.710, 17, 0.5},  // signs
         {1.404, 19, 4.0},  // planes
+        {1.500, 34, 2.3},  // digits_2
         {2.488, 33, 7.0},  // levels_1
         {5.176, 21, 7.0},  // levels_1_1
         {2.489, 33, 6.9},  // levels_2
@@ -86,6 +90,7 @@ constexpr std::array<Costs, kNumCores> kCosts = {{
         {0.134, 10, 0.8},  // bits
         {0.710, 16, 0.5},  // signs
         {1.404, 19, 4.0},  // planes
+        {1.500, 34, 2.3},  // digits_2
         {2.487, 32, 7.0},  // levels_1
         {5.160, 21, 7.0},  // levels_1_1
         {2.489, 32, 6.9},  // levels_2
@@ -99,8 +104,8 @@ constexpr std::array<Costs, kNumCores> kCosts = {{
 
 std::string_view name_of(Kernel kernel) {
   constexpr std::array<std::string_view, kNumKernels> kNames = {
-      "bits",     "signs",    "planes",      "levels_1", "levels_1_1",
-      "levels_2", "levels_4", "level_table", "bytes"};
+      "bits",       "signs",    "planes",   "digits_2",    "levels_1",
+      "levels_1_1", "levels_2", "levels_4", "level_table", "bytes"};
   return kNames[static_cast<std::size_t>(kernel)];
 }
 
@@ -117,6 +122,7 @@ double instructions(Kernel kernel, Core core, const Product& product) {
   const Cost& cost = kCosts[static_cast<std::size_t>(core)][static_cast<std::size_t>(kernel)];
   double products = 1;
   if (kernel == Kernel::kBits) products = static_cast<double>(product.x_planes * product.w_planes);
+  if (kernel == Kernel::kDigits2) products = static_cast<double>(product.x_digits);
   if (kernel == Kernel::kPlanes || kernel == Kernel::kSigns) {
     products = static_cast<double>(product.x_digits * product.w_planes);
   }

@@ -34,8 +34,9 @@ struct Product {
 
 /// Instructions that QEMU counts for a product, of programs that GCC 12 compiled with -O3:
 ///     outputs (a inputs + b) + c inputs
-/// times the number of products of planes for kBits, of digits and planes for kPlanes and kSigns.
-/// They are no cycles. Fitted to the output of `microcontroller_products ... costs`.
+/// times the number of products of planes for kBits, of digits for kDigits2, of digits and planes
+/// for kPlanes and kSigns. They are no cycles. Fitted to the output of `microcontroller_products
+/// ... costs`.
 double instructions(Kernel kernel, Core core, const Product& product);
 
 }  // namespace halftone::export_c

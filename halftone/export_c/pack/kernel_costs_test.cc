@@ -24,6 +24,7 @@ TEST(KernelCosts, PredictOtherProducts) {
   };
   const Product dense{.inputs = 640, .outputs = 128, .w_planes = 2};
   expect(Kernel::kPlanes, Core::kM3, dense, 116835);
+  expect(Kernel::kDigits2, Core::kM3, dense, 66839);
   expect(Kernel::kLevels2, Core::kM3, dense, 131722);
   expect(Kernel::kLevels11, Core::kM3, dense, 241699);
   expect(Kernel::kLevels4, Core::kM4, dense, 148713);

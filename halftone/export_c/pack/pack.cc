@@ -111,6 +111,27 @@ PackedWeights pack_planes(const numerics::BitPlanes& codes) {
   return pack_columns(Kernel::kPlanes, codes, 2, word_of_planes);
 }
 
+PackedWeights pack_digits_2(const numerics::BitPlanes& codes) {
+  const auto code = [&](std::size_t o, std::size_t k) {
+    return o < codes.rows && k < codes.cols ? std::uint32_t{codes.code(o, k)} : 0U;
+  };
+  PackedWeights packed{Kernel::kDigits2, {}};
+  for (std::size_t o = 0; o < codes.rows; o += kColumns) {
+    for (std::size_t first = 0; first < codes.cols; first += kWordBits) {
+      for (std::size_t k = first; k < first + 8; ++k) {
+        std::uint32_t word = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+          for (std::size_t c = 0; c < kColumns; ++c) {
+            word |= code(o + c, k + 8 * (3 - i)) << (8 * i + 2 * c);
+          }
+        }
+        packed.words.push_back(word);
+      }
+    }
+  }
+  return packed;
+}
+
 PackedWeights pack_digits(const numerics::BitPlanes& codes, std::span<const numerics::Digit> digits,
                           std::size_t x_planes, Core core) {
   static_assert(numerics::kMaxReach <= 7, "the sums of kPlanes fit a byte");

@@ -35,6 +35,9 @@ std::size_t padded_columns(const numerics::BitPlanes& codes);
 PackedWeights pack_signs(const numerics::BitPlanes& codes);
 PackedWeights pack_planes(const numerics::BitPlanes& codes);
 
+/// For kDigits2: codes of at most 2 bits are the numbers that are multiplied.
+PackedWeights pack_digits_2(const numerics::BitPlanes& codes);
+
 /// Weights for inputs of bits, of kBits, kSigns and kPlanes for the one with the fewest
 /// instructions(). kSigns needs digits of a plane each, and kPlanes digits of at most 7.
 /// @param digits    sums of bit planes of the inputs that are multiplied together

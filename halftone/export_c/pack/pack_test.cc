@@ -136,6 +136,33 @@ TEST_P(CTexts, PlanesMultiplyDigitsByPlanes) {
   }
 }
 
+TEST_P(CTexts, Digits2MultipliesDigitsByEvenLevels) {
+  Random random(3);
+  constexpr std::array<std::array<std::int8_t, 2>, 3> kMultiples = {{{1, 0}, {1, 2}, {5, 2}}};
+  for (const Extents e : kExtents) {
+    for (const auto& multiples : kMultiples) {
+      const BitPlanes x = numerics::random_planes(random, 1, e.inputs, 2);
+      const BitPlanes w = numerics::random_planes(random, e.outputs, e.inputs, 2);
+      const std::uint32_t words = words_of(e.inputs);
+      const auto planes = pack_bits(x).words;
+      std::vector<std::uint32_t> digits(8 * std::size_t{words});
+      const std::uint32_t total = texts_->digits(planes.data(), planes.data() + words, words,
+                                                 multiples.data(), digits.data());
+      std::vector<std::int32_t> sums(e.outputs, 9);
+      texts_->digits_2(digits.data(), words, static_cast<std::int32_t>(total), -4,
+                       pack_digits_2(w).words.data(), u32(e.outputs), -2, sums.data());
+      for (std::size_t o = 0; o < e.outputs; ++o) {
+        std::int32_t sum = 9;
+        for (std::size_t k = 0; k < e.inputs; ++k) {
+          const int digit = multiples[0] * x.planes.test(0, k) + multiples[1] * x.planes.test(1, k);
+          sum -= 2 * digit * (2 * static_cast<int>(w.code(o, k)) - 4);
+        }
+        EXPECT_EQ(sums[o], sum);
+      }
+    }
+  }
+}
+
 TEST_P(CTexts, LargestDigitsAndManyInputsFit) {
   const BitPlanes x = [] {
     BitPlanes ones(1, 32767, 2);

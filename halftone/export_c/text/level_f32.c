@@ -1,24 +1,21 @@
 /* Levels of numbers: how many of these ascending thresholds are below; each level has a code. Keys
    are integers in the order of the numbers, because many processors compare no floats. */
 typedef struct {
-  const int32_t *thresholds; /* keys */
+  const int32_t *thresholds; /* keys; the last ones may be beyond all numbers */
   const int8_t *codes;       /* or null: the level plus `first` */
   int32_t first;
-  int32_t count; /* of thresholds */
+  int32_t count; /* of thresholds: 0, 1, 3, 7, ... */
 } ht_encoder;
 
 static int8_t ht_code_of(float x, const ht_encoder *how) {
-  int32_t low = 0, high = how->count, key;
+  const int32_t *above = how->thresholds;
+  int32_t key;
   memcpy(&key, &x, sizeof key);
-  if ((key & 0x7FFFFFFF) > 0x7F800000) high = 0; /* NaN */
   if (key < 0) key ^= 0x7FFFFFFF;
-  while (low < high) {
-    const int32_t middle = (low + high) / 2;
-    if (key > how->thresholds[middle]) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  if (key > 0x7F800000) key = -2147483647; /* NaN */
+  for (int32_t step = (how->count + 1) / 2; step != 0; step >>= 1) {
+    if (key > above[step - 1]) above += step;
   }
-  return how->codes ? how->codes[low] : (int8_t)(how->first + low);
+  const int32_t level = (int32_t)(above - how->thresholds);
+  return how->codes ? how->codes[level] : (int8_t)(how->first + level);
 }
