@@ -82,8 +82,17 @@ def _input_names(network: Any, count: int) -> list[str]:
     return names if is_plain else [f"x{i}" for i in range(count)]
 
 
+def _few_bits(network: Any) -> Any:
+    """The module that exports layers in few bits, if the network has such."""
+    own = sys.modules.get("halftone.torch")
+    return own._export if own is not None and own._export.has_layers(network) else None
+
+
 def _export(torch: Any, network: Any, example: object) -> bytes:
     """The network as ONNX in memory, in inference mode; the first axis of inputs is the batch."""
+    few_bits = _few_bits(network)
+    if few_bits is not None:
+        few_bits.prepare()
     inputs = tuple(
         x if isinstance(x, torch.Tensor) else torch.from_dlpack(as_array(x, "example"))
         for x in _examples(example)
@@ -101,7 +110,7 @@ def _export(torch: Any, network: Any, example: object) -> bytes:
             )
     finally:
         network.train(was_training)
-    return file.getvalue()
+    return file.getvalue() if few_bits is None else few_bits.with_layers(file.getvalue())
 
 
 def _named_bytes(source: object, example: object) -> tuple[bytes, str] | None:
