@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -24,6 +25,10 @@ def check_input(x: torch.Tensor, name: str, dtype: torch.dtype = torch.float32) 
         kind = str(dtype).removeprefix("torch.")
         raise TypeError(f"{name}: expected {kind}, found {str(x.dtype).removeprefix('torch.')}; "
                         f"use .to(torch.{kind})")  # fmt: skip
+
+
+#: Systems whose codes are of several weights, so that their bits are no bits of a weight.
+_VECTORS = re.compile(r"\d+x\d+")
 
 
 class CodedLayer(nn.Module):
@@ -48,8 +53,9 @@ class CodedLayer(nn.Module):
         """What the codes of each matrix mean, such as "2 bits, basis, channel"."""
         found = []
         for each in matrices_of(self.to_bytes()):
-            bits, granularity = each.node.attributes["weight_bits"], each.node.attributes["granularity"]
-            found.append(f"{bits} bits, {each.numbers.system or 'basis'}, {granularity}")
+            system, granularity = each.numbers.system or "basis", each.node.attributes["granularity"]
+            bits = "" if _VECTORS.fullmatch(system) else f"{each.numbers.bits} bits, "
+            found.append(f"{bits}{system}, {granularity}")
         return found
 
     def to_bytes(self) -> bytes:

@@ -142,10 +142,12 @@ def _file_of(tensor: torch.Tensor) -> _File:
 def layer_shape(x: Sequence[Any], kind: str, sizes: Sequence[int]) -> list[Any]:
     """The shape of a layer's output for inputs of shape x.
 
-    sizes: of "linear" the width; of "embedding" the width and the rows; of "conv" the channels, then for each axis kernel,
+    sizes: of "linear" outputs and inputs; of "embedding" the width and the rows; of "conv" the channels, then for each axis kernel,
     stride, zeros on both sides together, dilation.
     """
     if kind == "linear":
+        if x[-1] != sizes[1]:
+            raise ValueError(f"Linear: expected {sizes[1]} inputs, found {x[-1]}")
         return [*x[:-1], sizes[0]]
     if kind == "embedding":
         return [*x, sizes[0]]

@@ -24,7 +24,7 @@ from ._layers import CodedLayer, layers_of
 from ._onnx import DOMAIN, nodes_of
 from ._recurrent import Recurrent
 from ._replace import (
-    KINDS, check_layer, check_module, check_shared, direction, fitted, plain, replace,
+    KINDS, check_file, check_layer, check_module, check_shared, direction, fitted, is_layer, plain, replace,
     suffixes_of, unfreeze_from,
 )  # fmt: skip
 
@@ -77,7 +77,7 @@ def _check_patterns(what: str, patterns: Sequence[str], names: Sequence[str]) ->
 
 def _wanted(module: nn.Module, skip: SkipLayers | None) -> dict[str, nn.Module]:
     """The layers to replace, by name."""
-    found = {name: each for name, each in module.named_modules() if type(each) in KINDS}
+    found = {name: each for name, each in module.named_modules() if is_layer(each)}
     if skip is None:
         return found
     if callable(skip):
@@ -353,6 +353,8 @@ def _empty(name: str, layer: Any, state_dict: Mapping[str, Any]) -> nn.Module | 
         files = [state_dict.get(f"{prefix}directions.{i}.file") for i in range(count)]
         if any(each is None for each in files):
             return None
+        for each, suffix in zip(files, suffixes_of(layer)):
+            check_file(name + suffix, layer, _bytes(each))
         made = [direction(layer, _bytes(each)) for each in files]
         found: nn.Module = Recurrent(layer, made)
         pairs = [(each, f"{prefix}directions.{i}.") for i, each in enumerate(made)]
@@ -360,6 +362,7 @@ def _empty(name: str, layer: Any, state_dict: Mapping[str, Any]) -> nn.Module | 
         file = state_dict.get(prefix + "file")
         if file is None:
             return None
+        check_file(name, layer, _bytes(file))
         found = plain(layer, _bytes(file))
         pairs = [(found, prefix)]
     for each, where in pairs:

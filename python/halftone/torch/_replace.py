@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from . import _floats
+from ._codes import CODES, matrices_of
 from ._layers import CodedLayer, Conv, Embedding, Linear
 from ._recurrent import Direction, Recurrent
 
@@ -18,6 +19,12 @@ Fit = Callable[[bytes, Sequence[Any]], "bytes | None"]
 
 #: Subclasses are not replaced: what they do differently is not known.
 KINDS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.LSTM, nn.GRU, nn.Embedding)
+
+
+def is_layer(module: nn.Module) -> bool:
+    """Whether a module is of a kind that is replaced; those with parametrizations are refused."""
+    is_parametrized = torch.nn.utils.parametrize.is_parametrized(module)
+    return type(module) in KINDS or (is_parametrized and isinstance(module, KINDS))
 
 
 def check_module(module: object) -> nn.Module:
@@ -110,10 +117,33 @@ def _matrix(layer: nn.Module) -> torch.Tensor:
 def plain(layer: nn.Module, file: bytes) -> CodedLayer:
     """The layer of few bits in place of one that is not recurrent."""
     if isinstance(layer, nn.Linear):
-        return Linear(file, [layer.out_features])
+        return Linear(file, [layer.out_features, layer.in_features])
     if isinstance(layer, nn.Embedding):
         return Embedding(file, [layer.embedding_dim, layer.num_embeddings])
     return Conv(file, _conv_sizes(layer), layer.kernel_size, _outside(layer))
+
+
+def _matrix_shapes(layer: Any, name: str) -> list[tuple[int, int]]:
+    """Outputs and inputs of the matrices that the file of a layer has."""
+    if isinstance(layer, (nn.LSTM, nn.GRU)):
+        whats = (f"weight_{what}{name[name.rindex('_l'):]}" for what in ("ih", "hh"))
+        return [tuple(getattr(layer, what).shape) for what in whats]
+    return [(layer.weight.shape[0], layer.weight[0].numel())]
+
+
+def check_file(name: str, layer: nn.Module, file: bytes) -> None:
+    """@raises RuntimeError unless a file has the codes of such a layer"""
+    try:
+        matrices = matrices_of(file)
+        found = [(len(m.constant(CODES)), m.node.attributes["inputs"]) for m in matrices]
+    except Exception:  # noqa: BLE001  # bytes from outside
+        raise RuntimeError(f"'{name}': expected the codes of a layer, found other bytes") from None
+    for wanted, own in zip(_matrix_shapes(layer, name), [*found, (0, 0), (0, 0)]):
+        if wanted != own:
+            raise RuntimeError(
+                f"'{name}': expected {wanted[1]} inputs and {wanted[0]} outputs, found codes of "
+                f"{own[1]} inputs and {own[0]} outputs"
+            )
 
 
 def direction(layer: nn.LSTM | nn.GRU, file: bytes) -> Direction:

@@ -217,4 +217,4 @@ class HalftoneQuantizer(HfQuantizer):
 def _coded(layer: nn.Module, file: bytes) -> nn.Module:
     if isinstance(layer, nn.Embedding):
         return Embedding(file, [layer.embedding_dim, layer.num_embeddings]).train(layer.training)
-    return Linear(file, [layer.out_features]).train(layer.training)
+    return Linear(file, [layer.out_features, layer.in_features]).train(layer.training)
