@@ -40,7 +40,7 @@ check_packages=(
   clang-format-14 clang-tidy-14 git
   python3-dev python3-venv                       # the Python module and what tests compare with
   doxygen                                        # pages of the public headers
-  chromium                                       # test of pages about networks
+  chromium clang lld                             # test of pages about networks, and modules for them
   glpk-utils                                     # oracle of the knapsack
   g++-aarch64-linux-gnu qemu-user                # 64-bit Arm
   qemu-system-arm qemu-system-misc gcc-arm-none-eabi gcc-riscv64-unknown-elf    # microcontrollers

@@ -97,6 +97,22 @@ TEST_F(ProgramExport, ReplacesWhatAnEarlierExportMadeAndNothingElse) {
   EXPECT_FALSE(std::filesystem::exists(path("c/net.c")));
 }
 
+TEST_F(ProgramExport, WritesModulesForBrowsers) {
+  if (std::system("command -v clang wasm-ld > /dev/null") != 0) GTEST_SKIP() << "no Clang";
+  const std::string command = "export '" + kModel + "' -o '" + path("w") + "' --target wasm ";
+  const Outcome outcome = run(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr(": 3 files\nmodule: "));
+  const std::string module = text_of(path("w/net.wasm"));
+  EXPECT_EQ(module.substr(0, 8), std::string("\0asm\1\0\0\0", 8));
+  EXPECT_THAT(text_of(path("w/index.html")), HasSubstr("<script src=\"net.js\"></script>"));
+  EXPECT_EQ(Json::parse(run(command + "--json").out)["module_bytes"], module.size());
+  EXPECT_EQ(text_of(path("w/net.wasm")), module);
+  expect_error(run(command + "--core rv32"), 2, "--core: only with --target c");
+  std::ofstream(path("w/net.js")) << "my_own();\n";
+  expect_error(run(command), 2, "net.js: was not made by an earlier export");
+}
+
 TEST_F(ProgramExport, RefusesFoldersOfOthers) {
   std::filesystem::create_directory(path("c"));
   std::ofstream(path("c/README.md")) << "# Mine\n";

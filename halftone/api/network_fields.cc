@@ -67,11 +67,14 @@ Field run_batch_field(std::optional<std::size_t>& batch) {
       "1, or that of the network");
 }
 
-Fields page_fields(std::optional<std::size_t>& samples_per_run, std::size_t& worst, bool& time) {
+Fields page_fields(std::optional<std::size_t>& samples_per_run, std::size_t& worst, bool& time,
+                   bool& live) {
   Field samples = run_batch_field(samples_per_run).as("--samples-per-run");
   samples.name = "samples_per_run";
   return {
       {"time", &time, "Measure the time of every layer, as bench does"},
+      {"live", &live,
+       "Put the network itself on the page, to try it: as export --target wasm, at most 16 MB"},
       std::move(samples),
       {"worst", &worst, "Samples to show: those with the worst answers", Range::between(0, 1000)}};
 }

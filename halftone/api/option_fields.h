@@ -65,7 +65,8 @@ Field crossbar_seconds_field(std::string name, std::optional<double>& seconds);
 /// Of runs that are measured or estimated.
 Field run_batch_field(std::optional<std::size_t>& batch);
 /// What pages about networks show.
-Fields page_fields(std::optional<std::size_t>& samples_per_run, std::size_t& worst, bool& time);
+Fields page_fields(std::optional<std::size_t>& samples_per_run, std::size_t& worst, bool& time,
+                   bool& live);
 /// How a network's time is measured.
 Fields timing_fields(std::optional<std::size_t>& batch, double& seconds);
 

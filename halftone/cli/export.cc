@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "halftone/api/export_c.h"
 #include "halftone/base/error.h"
@@ -24,8 +26,10 @@ struct ExportOptions {
 void run(const ExportOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const v0::CExport written = export_c_sources(load(options.model, options.model_options.parse()),
-                                               options.folder, options.how);
+  Network network = load(options.model, options.model_options.parse());
+  const v0::CExport written =
+      options.target == "c" ? export_c_sources(std::move(network), options.folder, options.how)
+                            : export_wasm_files(std::move(network), options.folder, options.how);
   if (options.common.json) {
     std::cout << report::to_json(written);
   } else if (!options.common.quiet) {
@@ -33,13 +37,37 @@ void run(const ExportOptions& options, const Machine& machine) {
   }
 }
 
+/// Adds the options of what is written.
+void add_how(CLI::App& verb, ExportOptions& options) {
+  verb.add_option("--target", options.target,
+                  "What to write: c, C99 that needs nothing; wasm, a module and a page for "
+                  "browsers (needs Debian's clang and lld)")
+      ->required()
+      ->check(CLI::IsMember({"c", "wasm"}));
+  verb.add_option("--name", options.how.name, "Of files, functions and types in C (default net)")
+      ->check(some_text("NAME"));
+  verb.add_option("--core", options.how.core,
+                  "Processor for which kernels are chosen; the program runs on any: cortex-m0, "
+                  "cortex-m3, cortex-m4 (the default), cortex-m7, cortex-m33, cortex-m55, rv32, "
+                  "rv32-zbb")
+      ->check(some_text("CORE"));
+  verb.add_option("--ram", options.how.ram_bytes,
+                  "Fail if values and scratch need more bytes than this, such as 64K")
+      ->transform(byte_count());
+  verb.add_option("--vectors", options.how.vectors,
+                  "Runs that the program of the test repeats (default 3)")
+      ->check(whole_from(1));
+}
+
 }  // namespace
 
 void add_export(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ExportOptions>();
-  CLI::App* verb = add_verb(app, "export", "Write a network as C sources for microcontrollers",
-                            "halftone export quantized.circle -o firmware --target c --ram 64K",
-                            options->common);
+  CLI::App* verb =
+      add_verb(app, "export", "Write a network as C sources for microcontrollers, or for browsers",
+               "halftone export quantized.circle -o firmware --target c --ram 64K\n"
+               "halftone export quantized.circle -o page --target wasm",
+               options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(read_path());
@@ -47,24 +75,15 @@ void add_export(CLI::App& app, Action& action) {
                    "Folder to write, new or of an earlier export; others' files stay")
       ->required()
       ->check(written_path("FOLDER"));
-  verb->add_option("--target", options->target, "What to write: c, C99 that needs nothing")
-      ->required()
-      ->check(CLI::IsMember({"c"}));
-  verb->add_option("--name", options->how.name, "Of files, functions and types in C (default net)")
-      ->check(some_text("NAME"));
-  verb->add_option("--core", options->how.core,
-                   "Processor for which kernels are chosen; the program runs on any: cortex-m0, "
-                   "cortex-m3, cortex-m4 (the default), cortex-m7, cortex-m33, cortex-m55, rv32, "
-                   "rv32-zbb")
-      ->check(some_text("CORE"));
-  verb->add_option("--ram", options->how.ram_bytes,
-                   "Fail if values and scratch need more bytes than this, such as 64K")
-      ->transform(byte_count());
-  verb->add_option("--vectors", options->how.vectors,
-                   "Runs that the program of the test repeats (default 3)")
-      ->check(whole_from(1));
+  add_how(*verb, *options);
   add_model_options(*verb, options->model_options);
-  verb->final_callback([options, &action] {
+  const std::vector<CLI::Option*> of_c = {verb->get_option("--core"),
+                                          verb->get_option("--vectors")};
+  verb->final_callback([options, &action, of_c] {
+    for (const CLI::Option* each : of_c) {
+      if (options->target == "c" || !*each) continue;
+      throw CLI::ValidationError(each->get_name(), "only with --target c");
+    }
     action = [options](const Machine& machine) { run(*options, machine); };
   });
 }

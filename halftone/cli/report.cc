@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "halftone/api/export_c.h"
 #include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
 #include "halftone/api/option_fields.h"
@@ -31,6 +32,7 @@ struct ReportOptions {
   ModelOptions model_options;
   std::string output;
   bool measures_times = false;
+  bool is_live = false;
   std::optional<std::size_t> samples_per_run;
   std::size_t num_worst = v0::kWorstSamples;
   runtime::ExecutionOptions execution;
@@ -117,6 +119,9 @@ void run(const ReportOptions& options, const Machine& machine) {
   report::page::Content content = content_of(
       report::page::SideFiles{side_files(options.sensitivities), side_files(options.searches),
                               side_files(options.trainings)});
+  if (options.is_live) {
+    content.live = live_module(load(options.model, options.model_options.parse()));
+  }
   content.report = [&] {
     Progress progress(options.common, machine);
     return report_files(make_job(options, progress.sink()));
@@ -167,7 +172,8 @@ void add_content_options(CLI::App& verb, ReportOptions& options) {
   verb.add_option("--classes", options.classes,
                   "Names of the classes: a text file with a line for each, from class 0")
       ->check(read_path());
-  add_fields(verb, page_fields(options.samples_per_run, options.num_worst, options.measures_times));
+  add_fields(verb, page_fields(options.samples_per_run, options.num_worst, options.measures_times,
+                               options.is_live));
   verb.add_option("--overlay", options.overlay,
                   "Write node data for Google's Model Explorer, a file for each measure: NAME.json "
                   "gives NAME-bytes.json, NAME-sqnr.json, ...")

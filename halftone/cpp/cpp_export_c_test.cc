@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +26,22 @@ TEST_F(CppExportC, WritesSourcesWithTheirSizes) {
   EXPECT_EQ(written.inputs.at(0).type, "float32");
   EXPECT_EQ(export_c(model, path("c"), {.core = "rv32-zbb"}).core, "rv32-zbb");
   EXPECT_EQ(export_c(model, path("c"), {.name = "net"}).arena_bytes, written.arena_bytes);
+}
+
+TEST_F(CppExportC, WritesModulesForBrowsers) {
+  if (std::system("command -v clang wasm-ld > /dev/null") != 0) GTEST_SKIP() << "no Clang";
+  const Model model = load(kModel);
+  const CExport written = export_wasm(model, path("w"), {.name = "digits"});
+  EXPECT_THAT(written.files, testing::ElementsAre("digits.wasm", "digits.js", "index.html"));
+  EXPECT_EQ(written.module_bytes, std::filesystem::file_size(path("w/digits.wasm")));
+  EXPECT_GT(written.module_bytes, written.weight_bytes);
+  EXPECT_EQ(written.core, "wasm");
+  EXPECT_NO_THROW(export_wasm(model, path("w"), {.name = "digits"}));
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
+  expect_error(ErrorKind::kUnsupported, "install Debian's packages clang and lld",
+               [&] { export_wasm(model, path("w")); });
+  ::setenv("PATH", before.c_str(), 1);
 }
 
 TEST_F(CppExportC, RefusesWhatItCannotWrite) {

@@ -11,4 +11,9 @@ CExport export_c(const Model& model, const std::filesystem::path& folder,
   return at_border([&] { return export_c_sources(Internals::network(model), folder, options); });
 }
 
+CExport export_wasm(const Model& model, const std::filesystem::path& folder,
+                    const ExportCOptions& options) {
+  return at_border([&] { return export_wasm_files(Internals::network(model), folder, options); });
+}
+
 }  // namespace halftone::v0

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "halftone/api/export_c.h"
 #include "halftone/api/language_report.h"
 #include "halftone/api/model_report.h"
 #include "halftone/cpp/internals.h"
@@ -47,6 +48,7 @@ Report report(const Model& model, const ReportOptions& options) {
         page::Content content = content_of(page::SideFiles{side_files(options.sensitivities),
                                                            side_files(options.searches),
                                                            side_files(options.trainings)});
+        if (options.live) content.live = live_module(Internals::network(model));
         ReportedNetworks networks{Internals::network(model), network_of(options.reference)};
         for (const Model& each : options.beside) {
           networks.beside.push_back(&Internals::network(each));

@@ -13,6 +13,7 @@
 #include "halftone/export_c/files.h"
 #include "halftone/export_c/program.h"
 #include "halftone/export_c/vectors.h"
+#include "halftone/export_c/web.h"
 #include "halftone/ir/code_parameters.h"
 
 namespace halftone::export_c {
@@ -115,15 +116,47 @@ BorderCodes border_codes(const ir::Graph& graph) {
   return {codes_of(graph.inputs()), codes_of(graph.outputs())};
 }
 
-CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options,
+namespace {
+
+Program checked_program(const ir::Graph& graph, const v0::ExportCOptions& options,
                         const BorderCodes& codes) {
   check(options);
   Program program = make_program(graph, options.name, core_named(options.core));
   add_codes(program.inputs, codes.inputs);
   add_codes(program.outputs, codes.outputs);
-  CSources sources{{}, sizes_of(program)};
-  sources.report.core = options.core;
-  check_ram(sources.report, options.ram_bytes);
+  return program;
+}
+
+/// @throws Error kUnsupported if the arena is too large
+v0::CExport checked_sizes(const Program& program, const v0::ExportCOptions& options) {
+  v0::CExport sizes = sizes_of(program);
+  sizes.core = options.core;
+  check_ram(sizes, options.ram_bytes);
+  return sizes;
+}
+
+}  // namespace
+
+WebSources export_web(const ir::Graph& graph, const v0::ExportCOptions& options,
+                      const BorderCodes& codes) {
+  const Program program = checked_program(graph, options, codes);
+  WebSources web{{}, {}, checked_sizes(program, options)};
+  const FileContext context{program, options.name, web.report};
+  const std::string& name = options.name;
+  web.sources = {{name + ".h", header_text(context)},
+                 {name + ".c", source_text(context)},
+                 {name + "_weights.h", weights_header(context)},
+                 {name + "_weights.c", weights_source(context)},
+                 {"wasm.c", module_source_text(context)},
+                 {"string.h", module_string_header()}};
+  web.script = module_script(context);
+  return web;
+}
+
+CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options,
+                        const BorderCodes& codes) {
+  const Program program = checked_program(graph, options, codes);
+  CSources sources{{}, checked_sizes(program, options)};
   const FileContext context{program, options.name, sources.report};
   const std::string& name = options.name;
   sources.files = {{name + ".h", header_text(context)},

@@ -45,4 +45,25 @@ BorderCodes border_codes(const ir::Graph& graph);
 CSources export_network(const ir::Graph& graph, const v0::ExportCOptions& options,
                         const BorderCodes& codes = {});
 
+/// C sources of a module for browsers, and what calls it.
+struct WebSources {
+  std::vector<CFile> sources;  ///< to be compiled for wasm32, and the headers that they include
+  std::string script;          ///< NAME.js: the class HalftoneNet
+  v0::CExport report;          ///< without files
+};
+
+/// What a module of WebAssembly is compiled of: exports `memory`, `arena` and `run`.
+/// @throws Error as export_network()
+WebSources export_web(const ir::Graph& graph, const v0::ExportCOptions& options,
+                      const BorderCodes& codes = {});
+
+/// A page that runs a network, beside NAME.js.
+/// @param module  that was compiled, in base64
+std::string page_text(const std::string& name, const std::string& module);
+/// Its script and its style: an element with the id halftone-live shows the network, whose module
+/// lies in base64 in an element with the id halftone-wasm. The attribute data-classes has the names
+/// of classes as a list of JSON.
+std::string_view live_script();
+std::string_view live_style();
+
 }  // namespace halftone::export_c

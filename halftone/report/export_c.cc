@@ -21,6 +21,11 @@ std::string to_text(const v0::CExport& written, const std::string& folder) {
                    std::to_string(layer.table_bytes), std::to_string(layer.ram_bytes),
                    layer.kernel});
   }
+  if (written.module_bytes > 0) {
+    return table.to_text() +
+           fmt::format("\n{}: {} files\nmodule: {} bytes, memory of values: {} bytes\n", folder,
+                       written.files.size(), written.module_bytes, written.arena_bytes);
+  }
   return table.to_text() +
          fmt::format(
              "\n{}: {} files\nflash: {} bytes: weights {}, tables {}, code about {}\n"
@@ -61,13 +66,15 @@ std::string to_json(const v0::CExport& written) {
                       {"weights", written.weight_bytes},
                       {"tables", written.table_bytes},
                       {"code", written.code_bytes}};
-  return dump({{"core", written.core},
-               {"flash", flash},
-               {"ram", {{"bytes", written.arena_bytes}}},
-               {"files", written.files},
-               {"inputs", c_ports_json(written.inputs)},
-               {"outputs", c_ports_json(written.outputs)},
-               {"layers", layers}});
+  Json all = {{"core", written.core},
+              {"flash", flash},
+              {"ram", {{"bytes", written.arena_bytes}}},
+              {"files", written.files},
+              {"inputs", c_ports_json(written.inputs)},
+              {"outputs", c_ports_json(written.outputs)},
+              {"layers", layers}};
+  if (written.module_bytes > 0) all["module_bytes"] = written.module_bytes;
+  return dump(all);
 }
 
 }  // namespace halftone::report

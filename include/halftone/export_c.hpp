@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks as C sources for microcontrollers.
+// Networks as C sources for microcontrollers, and as modules for browsers.
 #pragma once
 
 #include <filesystem>
@@ -21,6 +21,14 @@ HALFTONE_VERSIONED namespace v0 {
   ///         write was not made by one; kIo if it cannot be written
   HALFTONE_CPP_API CExport export_c(const Model& model, const std::filesystem::path& folder,
                                     const ExportCOptions& options = {});
+
+  /// Writes a network to a folder as a module of WebAssembly, compiled of the same C by Clang:
+  /// NAME.wasm, NAME.js, whose class HalftoneNet calls it, and index.html, a page that runs it. The
+  /// same bits as export_c(), in a browser.
+  /// @param options  `vectors` and `core` have no meaning
+  /// @throws Error as export_c(); kUnsupported if there is no clang or no wasm-ld
+  HALFTONE_CPP_API CExport export_wasm(const Model& model, const std::filesystem::path& folder,
+                                       const ExportCOptions& options = {});
 
 }  // namespace v0
 }  // namespace halftone

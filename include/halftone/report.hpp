@@ -25,10 +25,12 @@ HALFTONE_VERSIONED namespace v0 {
 
   /// For report().
   struct ReportOptions {
-    std::optional<Model> reference{};    ///< the float network
-    std::vector<Model> beside{};         ///< other networks to compare with, at most four
-    std::optional<Data> data{};          ///< for accuracy, errors of layers, activations, samples
-    bool measure_time = false;           ///< also of each layer, on this machine
+    std::optional<Model> reference{};  ///< the float network
+    std::vector<Model> beside{};       ///< other networks to compare with, at most four
+    std::optional<Data> data{};        ///< for accuracy, errors of layers, activations, samples
+    bool measure_time = false;         ///< also of each layer, on this machine
+    /// Whether readers can try the network on the page: as export_wasm(), at most 16 MB.
+    bool live = false;
     std::size_t samples_per_run = 0;     ///< of kernels and times; 0: 1, or that of the network
     std::size_t worst = kWorstSamples;   ///< samples to show: those with the worst answers
     std::vector<std::string> classes{};  ///< names of the classes, from class 0; may be empty
@@ -58,7 +60,7 @@ HALFTONE_VERSIONED namespace v0 {
   /// options alone. Size and format of a network that comes from no file are those of a .circle
   /// file.
   /// @throws Error as evaluate(); kFormat if a printed result is not one of its kind; kUsage if the
-  ///         network is fixed to another number of samples
+  ///         network is fixed to another number of samples; with `live` as export_wasm()
   HALFTONE_CPP_API Report report(const Model& model, const ReportOptions& options = {});
 
   /// For language_report().

@@ -33,7 +33,7 @@ from ._hardware_reports import (
     OperationEstimate,
     VerifiedDesign,
 )
-from ._jobs import bench, convert, evaluate, export_c, inspect, onnxruntime_library
+from ._jobs import bench, convert, evaluate, export_c, export_wasm, inspect, onnxruntime_library
 from ._language import Chat, ChatInputs, GenerateOptions, LanguageModel, LanguageModelOptions
 from ._language_distill import LanguageDistillOptions, distill_language_model
 from ._language_quantize import (
@@ -165,6 +165,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "export_c",
+    "export_wasm",
     "explore",
     "fit",
     "inspect",

@@ -248,3 +248,35 @@ def export_c(
         network, _ = read(model, example=example, shapes=shapes, constants=constants)
     how = native.ExportCOptions(name, ram or 0, vectors, core)
     return CExport(network.export_c(os.fsdecode(folder), how))
+
+
+@checked
+def export_wasm(
+    model: Source,
+    folder: Path,
+    *,
+    name: str = "net",
+    ram: int | None = None,
+    shapes: Shapes | None = None,
+    constants: Constants | None = None,
+    example: object = None,
+) -> CExport:
+    """Writes a network to a folder as a module for browsers, with the bits of a run here.
+
+    The folder gets NAME.wasm, NAME.js, whose class HalftoneNet calls it, and index.html, a page that
+    runs it. Needs clang and wasm-ld (Debian: clang and lld). name, ram: as in export_c().
+
+    >>> import halftone as ht, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = ht.export_wasm("examples/mnist/mnist_mlp_700.onnx", folder)
+    >>> written.files
+    ['net.wasm', 'net.js', 'index.html']
+    """
+    if ram is not None and ram < 1:
+        raise ValueError(f"ram: expected at least 1, found {ram}")
+    if isinstance(model, Model):
+        network = model._network
+    else:
+        network, _ = read(model, example=example, shapes=shapes, constants=constants)
+    how = native.ExportCOptions(name, ram or 0, 1, "cortex-m4")
+    return CExport(network.export_wasm(os.fsdecode(folder), how))

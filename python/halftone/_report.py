@@ -121,6 +121,7 @@ def report(
     beside: Source | Sequence[Source] | None = None,
     classes: Path | Sequence[str] = (),
     time: bool = False,
+    live: bool = False,
     samples_per_run: int | None = None,
     worst: int = 8,
     sensitivity: Printed | Sequence[Printed] = (),
@@ -166,7 +167,7 @@ def report(
         samples = samples_of(data, input_names(network), options, labels)
     with Progress(progress) as callback:
         how = native.ReportArguments(workers, callback, order)
-        set_fields(how, {"batch": batch, "worst": worst, "time": time,
+        set_fields(how, {"batch": batch, "worst": worst, "time": time, "live": live,
                          "samples_per_run": samples_per_run})  # fmt: skip
         how.classes = _class_names(classes)
         how.sensitivities = _printed(sensitivity, "sensitivity")

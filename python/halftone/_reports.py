@@ -184,9 +184,14 @@ class CPort(NamedTuple):
 
 
 class CExport(Result):
-    """What a network takes as C."""
+    """What a network takes as C, or as a module for browsers."""
 
-    core: str  #: that kernels were chosen for
+    core: str  #: that kernels were chosen for; "wasm" of export_wasm()
+
+    @property
+    def module_bytes(self) -> int | None:
+        """Of the module of export_wasm(); None of C."""
+        return self._facts.get("module_bytes")
 
     @property
     def files(self) -> list[str]:

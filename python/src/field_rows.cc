@@ -61,7 +61,8 @@ std::vector<FieldRow> report_rows() {
   std::optional<std::size_t> samples_per_run;
   std::size_t worst = v0::kWorstSamples;
   bool time = false;
-  return field_rows(page_fields(samples_per_run, worst, time));
+  bool live = false;
+  return field_rows(page_fields(samples_per_run, worst, time, live));
 }
 
 std::vector<FieldRow> recipe_rows(bool is_fit) {

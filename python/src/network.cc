@@ -114,7 +114,14 @@ Texts export_c_network(const Network& network, const std::filesystem::path& fold
   return {report::to_text(written, folder.string()), report::to_json(written)};
 }
 
-void bind_export_options(nb::module_& module) {
+Texts export_wasm_network(const Network& network, const std::filesystem::path& folder,
+                          const v0::ExportCOptions& how) {
+  const nb::gil_scoped_release no_gil;
+  const v0::CExport written = export_wasm_files(network, folder, how);
+  return {report::to_text(written, folder.string()), report::to_json(written)};
+}
+
+void bind_exports(nb::module_& module, nb::class_<Network>& type) {
   nb::class_<v0::ExportCOptions>(module, "ExportCOptions")
       .def(
           "__init__",
@@ -123,6 +130,8 @@ void bind_export_options(nb::module_& module) {
             new (how) v0::ExportCOptions{name, ram, vectors, core};
           },
           nb::arg("name"), nb::arg("ram"), nb::arg("vectors"), nb::arg("core"));
+  type.def("export_c", export_c_network, nb::arg("folder"), nb::arg("how"))
+      .def("export_wasm", export_wasm_network, nb::arg("folder"), nb::arg("how"));
 }
 
 }  // namespace
@@ -147,9 +156,9 @@ void bind_network(nb::module_& module) {
             new (form) formats::ExportOptions{standard, matmul_nbits, one_operator};
           },
           nb::arg("standard"), nb::arg("matmul_nbits"), nb::arg("one_operator"));
-  bind_export_options(module);
-  nb::class_<Network>(module, "Network")
-      .def_static("load", load_path, nb::arg("path"), nb::arg("shapes"), nb::arg("constants"))
+  nb::class_<Network> type(module, "Network");
+  bind_exports(module, type);
+  type.def_static("load", load_path, nb::arg("path"), nb::arg("shapes"), nb::arg("constants"))
       .def_static("from_bytes", load_bytes, nb::arg("file"), nb::arg("name"), nb::arg("shapes"),
                   nb::arg("constants"))
       .def_ro("name", &Network::name)
@@ -163,7 +172,6 @@ void bind_network(nb::module_& module) {
       .def("save", save_network, nb::arg("path"), nb::arg("form"))
       .def("to_bytes", bytes_of, nb::arg("format"), nb::arg("form"))
       .def("convert", convert_network, nb::arg("output"), nb::arg("form"), nb::arg("decoded"))
-      .def("export_c", export_c_network, nb::arg("folder"), nb::arg("how"))
       .def(
           "inspect",
           [](const Network& network, const std::string& format, bool simplified, bool work,

@@ -40,6 +40,7 @@ struct ReportArguments : JobArguments {
   std::size_t worst = v0::kWorstSamples;
   std::vector<std::string> classes{};
   bool time = false;
+  bool live = false;
   std::optional<std::size_t> samples_per_run{};
   Printed sensitivities{};
   Printed searches{};
@@ -73,6 +74,7 @@ ReportPage report_network(const Network& network, const Network* reference,
   return run_job(how, [&](const ProgressSink& progress, const spmd::Devices& devices) {
     page::Content content = content_of(page::SideFiles{
         side_files(how.sensitivities), side_files(how.searches), side_files(how.trainings)});
+    if (how.live) content.live = live_module(network);
     ModelReportOptions options;
     options.evaluation.batch = how.batch;
     options.evaluation.progress = progress;
@@ -134,7 +136,7 @@ void bind_language_report(nb::module_& module) {
 void bind_report(nb::module_& module) {
   nb::class_<ReportArguments, JobArguments> arguments(module, "ReportArguments");
   bind_fields(arguments, [](ReportArguments& a) {
-    return joined(page_fields(a.samples_per_run, a.worst, a.time), {batch_field(a.batch)});
+    return joined(page_fields(a.samples_per_run, a.worst, a.time, a.live), {batch_field(a.batch)});
   });
   arguments
       .def(

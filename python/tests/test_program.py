@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,19 @@ def test_export_c_writes_the_same_files(program: Program, tmp_path: Path) -> Non
     with pytest.raises(NotImplementedError, match="the arena takes 5936 bytes"):
         ht.export_c(NETWORK, tmp_path / "c", ram=5000)
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.skipif(not (shutil.which("clang") and shutil.which("wasm-ld")), reason="no clang")
+def test_export_wasm_writes_the_same_files(program: Program, tmp_path: Path) -> None:
+    by_program, by_python = tmp_path / "a", tmp_path / "b"
+    printed = program("export", NETWORK, "-o", by_program, "--target", "wasm", "--json")
+    written = ht.export_wasm(NETWORK, by_python)
+    assert written.to_json() == printed
+    assert written.module_bytes == (by_python / "net.wasm").stat().st_size
+    for name in written.files:
+        assert (by_python / name).read_bytes() == (by_program / name).read_bytes()
+    with pytest.raises(ValueError, match="ram: expected at least 1"):
+        ht.export_wasm(NETWORK, by_python, ram=0)
 
 
 def test_bench_says_the_same_of_kernels(program: Program, two_bits: ht.Quantized,

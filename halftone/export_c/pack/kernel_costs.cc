@@ -13,14 +13,15 @@ struct NamedCore {
   std::string_view name;
   Core core;
 };
-constexpr std::array<NamedCore, 8> kNamedCores = {{{"cortex-m0", Core::kM0},
+constexpr std::array<NamedCore, 9> kNamedCores = {{{"cortex-m0", Core::kM0},
                                                    {"cortex-m3", Core::kM3},
                                                    {"cortex-m4", Core::kM4},
                                                    {"cortex-m7", Core::kM4},
                                                    {"cortex-m33", Core::kM4},
                                                    {"cortex-m55", Core::kM4},
                                                    {"rv32", Core::kRv32},
-                                                   {"rv32-zbb", Core::kRv32Zbb}}};
+                                                   {"rv32-zbb", Core::kRv32Zbb},
+                                                   {"wasm", Core::kRv32Zbb}}};
 constexpr std::size_t kNumCores = 5;
 
 struct Cost {

@@ -19,7 +19,8 @@ enum class Core : std::uint8_t {
   kRv32Zbb,  ///< counts bits
 };
 
-/// The core of a name as in --core, such as "cortex-m4"; Cortex-M7, M33 and M55 count as M4.
+/// The core of a name as in --core, such as "cortex-m4"; Cortex-M7, M33 and M55 count as M4,
+/// "wasm", which counts bits too, as RV32 with Zbb.
 /// @throws Error kUsage "core: expected cortex-m0, ..., found 'z80'"
 Core core_named(std::string_view name);
 

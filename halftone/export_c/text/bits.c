@@ -2,7 +2,7 @@
  * are added as columns of binary numbers first (Harley and Seal): a full adder takes three words to
  * a sum and a carry, and one word in eight remains to be counted. */
 
-#if defined(__riscv_zbb)
+#if defined(__riscv_zbb) || defined(__wasm__)
 
 static uint32_t ht_differences(const uint32_t *x, const uint32_t *w, uint32_t words) {
   uint32_t count = 0;

@@ -10,7 +10,7 @@ namespace {
 
 /// Nothing on the page comes from anywhere else, and scripts are those of the page.
 constexpr const char* kPolicy =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'";
 
 /// JSON inside a script element: its texts have no markup.
 std::string embedded(const Json& json) {
@@ -28,7 +28,7 @@ std::string embedded(const Json& json) {
 }  // namespace
 
 std::string document(const std::string& name, const std::string& subtitle,
-                     const std::vector<Section>& sections, const Json& json) {
+                     const std::vector<Section>& sections, const Json& json, bool runs_module) {
   std::string links;
   std::string body;
   for (const Section& each : sections) {
@@ -38,7 +38,7 @@ std::string document(const std::string& name, const std::string& subtitle,
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
-      "<meta http-equiv=Content-Security-Policy content=\"{}\">\n"
+      "<meta http-equiv=Content-Security-Policy content=\"{}{}\">\n"
       "<meta name=viewport content=\"width=device-width,initial-scale=1\">\n"
       "<title>{} - Halftone report</title>\n<style>{}{}</style>\n</head>\n<body>\n"
       "<a class=skip href=\"#main\">Skip to the content</a>\n"
@@ -48,8 +48,8 @@ std::string document(const std::string& name, const std::string& subtitle,
       "<main id=main tabindex=-1>\n{}</main>\n"
       "<script type=\"application/json\" id=halftone-report>{}</script>\n"
       "<script>{}</script>\n</body>\n</html>\n",
-      kPolicy, markup(name), page_style(), picture_style(), markup(name), markup(subtitle), links,
-      body, embedded(json), page_script());
+      kPolicy, runs_module ? " 'wasm-unsafe-eval'" : "", markup(name), page_style(),
+      picture_style(), markup(name), markup(subtitle), links, body, embedded(json), page_script());
 }
 
 std::string data_section() {

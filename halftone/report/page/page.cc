@@ -51,6 +51,7 @@ std::vector<Section> sections_of(const Content& content) {
   const Verdict verdict = verdict_of(content);
   return {{"summary", "Summary",
            verdict_html(verdict) + strip_picture(report.model) + causes_html(verdict)},
+          {"live", "Try it", live_section(content), "Try the network: it runs in this page"},
           {"layers", "Layers", layers_section(report), layers_heading(report, verdict)},
           {"beside", "Side by side", beside_section(report), beside_heading(report)},
           {"graph", "Graph", graph_section(report.model)},
@@ -80,7 +81,7 @@ Content content_of(const SideFiles& files) {
 
 std::string to_html(const Content& content) {
   return document(content.report.model.name, subtitle_of(content.report), sections_of(content),
-                  page_json(content));
+                  page_json(content), content.live.has_value());
 }
 
 }  // namespace halftone::report::page

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/api/export_c.h"
 #include "halftone/api/model_report.h"
 #include "halftone/report/page/side_files.h"
 
@@ -17,6 +18,7 @@ struct Content {
   std::vector<SensitivityTable> sensitivities{};
   std::vector<SearchFront> searches{};
   std::vector<Training> trainings{};
+  std::optional<LiveModule> live{};  ///< of live_module(): the page runs the network
 };
 
 /// A content whose report is still to be made: mistakes in files are found before that.

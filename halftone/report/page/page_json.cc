@@ -184,6 +184,7 @@ Json page_json(const Content& content) {
   for (const Training& training : content.trainings) {
     json["trainings"].push_back(training_json(training));
   }
+  if (content.live) json["live"] = {{"module_bytes", content.live->bytes.size()}};
   json["graph"] = graph_json(report.model);
   json["missing"] = report.missing;
   return json;

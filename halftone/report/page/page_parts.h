@@ -21,9 +21,11 @@ struct Section {
 };
 
 /// A whole page: the sections that have content, and the numbers as JSON.
-/// @param subtitle  what the network is compared with; may be empty
+/// @param subtitle     what the network is compared with; may be empty
+/// @param runs_module  whether a section has a module of WebAssembly
 std::string document(const std::string& name, const std::string& subtitle,
-                     const std::vector<Section>& sections, const Json& json);
+                     const std::vector<Section>& sections, const Json& json,
+                     bool runs_module = false);
 /// Where the numbers are.
 std::string data_section();
 
@@ -75,6 +77,7 @@ Cell layer_cell(const NetworkFigures& network, std::size_t index);
 bool is_in_graph(const NetworkFigures& network, std::size_t layer);
 
 // Sections, each empty if there is nothing to show.
+std::string live_section(const Content& content);
 std::string layers_section(const ModelReport& report);
 /// The network from input to output: a bar for each layer, as wide as its bytes, as high as its
 /// time, in the colour of its loss.

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "halftone/base/base64.h"
+
 namespace halftone::report::page {
 namespace {
 
@@ -45,23 +47,6 @@ std::string stored(const std::string& content) {
   return stream + big_endian(static_cast<std::uint32_t>(sum));
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string result;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 3; ++j) {
-      bits = bits << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      result += j <= count ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string png(const SamplePicture& picture) {
@@ -81,6 +66,8 @@ std::string png(const SamplePicture& picture) {
          chunk("IEND", "");
 }
 
-std::string data_address(const std::string& png) { return "data:image/png;base64," + base64(png); }
+std::string data_address(const std::string& png) {
+  return "data:image/png;base64," + to_base64(png);
+}
 
 }  // namespace halftone::report::page

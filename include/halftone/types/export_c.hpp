@@ -11,13 +11,13 @@
 
 namespace halftone {
 HALFTONE_VERSIONED namespace v0 {
-  /// For export_c().
+  /// For export_c() and export_wasm().
   struct ExportCOptions {
     std::string name = "net";     ///< of the files, functions and types; a C identifier
     std::uint64_t ram_bytes = 0;  ///< limit of the arena; 0: none
     std::uint64_t vectors = 3;    ///< runs that the program of the test repeats, 1 to 100
     /// Kernels are those with the fewest instructions there; the program runs on any processor.
-    /// "cortex-m0", -m3, -m4, -m7, -m33, -m55, "rv32" or "rv32-zbb".
+    /// Of export_c() alone: "cortex-m0", -m3, -m4, -m7, -m33, -m55, "rv32" or "rv32-zbb".
     std::string core = "cortex-m4";
   };
 
@@ -47,7 +47,8 @@ HALFTONE_VERSIONED namespace v0 {
     std::vector<CLayer> layers;      ///< in order of execution
     std::vector<CPort> inputs;
     std::vector<CPort> outputs;
-    std::string core;              ///< that kernels were chosen for
+    std::string core;              ///< that kernels were chosen for; "wasm" of export_wasm()
+    std::size_t module_bytes = 0;  ///< of the module of export_wasm(); 0: C
     std::size_t weight_bytes = 0;  ///< sum over the layers
     std::size_t table_bytes = 0;   ///< likewise
     std::size_t code_bytes = 0;    ///< an estimate for Cortex-M with -Os

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace halftone {
+
+/// Bytes as text, with padding. Source: RFC 4648, section 4.
+std::string to_base64(std::string_view bytes);
+
+}  // namespace halftone

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/base/base64.h"
+
+#include <gtest/gtest.h>
+
+namespace halftone {
+namespace {
+
+// Section 10 of RFC 4648.
+TEST(Base64, HasTheVectorsOfTheStandard) {
+  EXPECT_EQ(to_base64(""), "");
+  EXPECT_EQ(to_base64("f"), "Zg==");
+  EXPECT_EQ(to_base64("fo"), "Zm8=");
+  EXPECT_EQ(to_base64("foo"), "Zm9v");
+  EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(to_base64("\xff\xfe"), "//4=");
+}
+
+}  // namespace
+}  // namespace halftone
