@@ -23,6 +23,7 @@ from ._floats import any_steps
 from ._layers import CodedLayer, layers_of
 from ._onnx import DOMAIN, nodes_of
 from ._recurrent import Recurrent
+from ._targets import has_targets, outputs_of, towards
 from ._replace import (
     KINDS, check_file, check_layer, check_module, check_shared, direction, fitted, is_layer, plain, replace,
     suffixes_of, unfreeze_from,
@@ -127,11 +128,12 @@ def _in_inference(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _watched(layers: Mapping[str, nn.Module], call: Callable[..., Any]) -> Iterator[None]:
-    """Calls call(name, layer, arguments) after each call of a layer; a result replaces the output."""
+    """Calls call(name, layer, arguments, output) after each call of a layer; a result replaces the
+    output."""
     handles = [
         layer.register_forward_hook(
-            lambda _, args, kwargs, __, name=name, layer=layer: call(
-                name, layer, (*args, *kwargs.values())
+            lambda _, args, kwargs, output, name=name, layer=layer: call(
+                name, layer, (*args, *kwargs.values()), output
             ),
             with_kwargs=True,
         )
@@ -144,30 +146,45 @@ def _watched(layers: Mapping[str, nn.Module], call: Callable[..., Any]) -> Itera
             handle.remove()
 
 
-def _order(module: nn.Module, wanted: Mapping[str, nn.Module], args: Any, kwargs: Any) -> list[str]:
-    """The names of the layers in the order of their first calls."""
-    order: dict[str, None] = {}
+def _float_run(
+    module: nn.Module, wanted: Mapping[str, nn.Module], args: Any, kwargs: Any
+) -> dict[str, torch.Tensor | None]:
+    """The layers in the order of their first calls, with some of their outputs as targets."""
+    found: dict[str, torch.Tensor | None] = {}
 
-    def call(name: str, layer: nn.Module, arguments: Any) -> None:
-        order[name] = None
+    def call(name: str, layer: nn.Module, arguments: Any, output: Any) -> None:
+        if name not in found:
+            found[name] = outputs_of(layer, output) if has_targets(layer) else None
 
     with _watched(wanted, call):
-        module(*(x[:2] for x in args), **{k: x[:2] for k, x in kwargs.items()})
-    return list(order)
+        module(*args, **kwargs)
+    return found
 
 
 class _Walk:
     """Fits layers while samples go through the module, which they change at once."""
 
-    def __init__(self, settings: Settings, order: list[str], callback: ProgressCallback | None):
-        self._settings, self._order, self._callback = settings, order, callback
+    def __init__(
+        self,
+        settings: Settings,
+        targets: dict[str, torch.Tensor | None],
+        callback: ProgressCallback | None,
+    ):
+        self._settings, self._targets, self._callback = settings, targets, callback
+        self._order = list(targets)
         self.found: dict[str, nn.Module | None] = {}
+        self.starts: dict[str, nn.Module] = {}  #: float layers that the found ones are nearest to
 
-    def __call__(self, name: str, layer: nn.Module, arguments: tuple[Any, ...]) -> Any:
+    def __call__(
+        self, name: str, layer: nn.Module, arguments: tuple[Any, ...], output: Any
+    ) -> Any:
         if name not in self.found:
             if self._callback is not None:
                 self._callback(len(self.found) / len(self._order), name)
-            self.found[name] = fitted(name, layer, arguments, self._fit(name))
+            target = self._targets.pop(name)
+            moved = layer if target is None else towards(layer, arguments[0], target)
+            self.starts[name] = moved
+            self.found[name] = fitted(name, moved, arguments, self._fit(name))
         replacement = self.found[name]
         return None if replacement is None else replacement(*arguments)
 
@@ -209,10 +226,12 @@ def quantize_(
     """Replaces the layers of a module by ones that hold codes and run on Halftone's kernels.
 
     Linear, Conv1d, Conv2d, LSTM, GRU and Embedding are replaced; subclasses are not. The samples go
-    through the module once, as one batch, in inference mode. Each layer is fitted to what reaches
-    it from the layers in few bits before it, as halftone.quantize() fits a network of this layer
-    alone. A layer that is called several times is fitted to its first inputs, one that is never
-    called stays as it is. If anything fails, the module is unchanged.
+    through the module twice, as one batch, in inference mode: first for the outputs of the float
+    layers, then each layer is fitted to what reaches it from the layers in few bits before it. The
+    weights of Linear and Conv are moved to those whose outputs are nearest to the float ones, by
+    least squares; then halftone.quantize() fits a network of this layer alone. A layer that is
+    called several times is fitted to its first inputs, one that is never called stays as it is. If
+    anything fails, the module is unchanged.
 
     module: on the processor, in float32. It is returned.
     data: samples as for halftone.quantize(), but no paths: arrays or tensors, batches, a Dataset.
@@ -251,24 +270,21 @@ def quantize_(
     check_shared(module, wanted)
     args, kwargs = _inputs(module, data, limit, scale)
     with _in_inference(module), Progress(progress) as callback:
-        order = _order(module, wanted, args, kwargs)
-        if not order:
+        targets = _float_run(module, wanted, args, kwargs)
+        if not targets:
             raise ValueError("module: its forward() calls none of its layers")
-        walk = _Walk(settings, order, callback)
-        with _watched({name: wanted[name] for name in order}, walk):
+        walk = _Walk(settings, targets, callback)
+        with _watched({name: wanted[name] for name in targets}, walk):
             module(*args, **kwargs)
-    return _exchange(module, walk.found, trainable)
+    return _exchange(module, walk, trainable)
 
 
-def _exchange(
-    module: nn.Module, found: Mapping[str, nn.Module | None], trainable: bool
-) -> nn.Module:
-    layers = {name: each for name, each in found.items() if each is not None}
+def _exchange(module: nn.Module, walk: _Walk, trainable: bool) -> nn.Module:
+    layers = {name: each for name, each in walk.found.items() if each is not None}
     for name, each in layers.items():
-        old = module.get_submodule(name)
         if trainable:
-            unfreeze_from(each, old)
-        each.train(old.training)
+            unfreeze_from(each, walk.starts[name])
+        each.train(module.get_submodule(name).training)
     if "" in layers:
         raise ValueError("module: is a layer itself; put it into torch.nn.Sequential()")
     for name, each in layers.items():

@@ -32,8 +32,10 @@ _NAMES = {
 }  # fmt: skip
 #: Models with these modules, whose files have the rows of their matrices in the same order.
 _MODELS = ("llama", "mistral", "qwen2", "qwen3")
-_INTEGERS = re.compile(r"int([2-8])/(\d+)")
+_INTEGERS = re.compile(r"int([2-8])(?:/(\d+))?")
 _VECTORS = re.compile(r"([24])x(\d+)")
+#: Weights that share a scale of integers, if their type does not say so.
+_INTEGER_GROUP = 32
 #: Weights that share a scale of a vector basis, and the type of these scales.
 _VECTOR_GROUP, _VECTOR_SCALES = 64, "e3m5"
 
@@ -101,33 +103,47 @@ def _matrices(path: str) -> dict[str, _Matrix]:
     return found
 
 
+def _integer_codes(matrix: _Matrix, bits: int, group: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scales [groups, 1] and distances from the lowest level [rows, cols] of integers in blocks."""
+    rows, cols = matrix.shape
+    blocks = matrix.blocks.reshape(rows, cols // group, -1)
+    scales, codes = np.ascontiguousarray(blocks[:, :, :2]).view("<f2"), blocks[:, :, 2:]
+    if matrix.type == "Q4_0":  # the first half of a block in the low bits
+        distances = np.concatenate([codes & 15, codes >> 4], 2)
+    elif matrix.type == "Q8_0":
+        distances = codes ^ 128
+    else:
+        packed = np.unpackbits(codes, axis=2, bitorder="little")[:, :, : group * bits]
+        distances = packed.reshape(-1, bits) @ (1 << np.arange(bits))
+    return scales.reshape(-1, 1), distances.reshape(rows, cols).astype(np.int64)
+
+
 def _layer_constants(name: str, matrix: _Matrix) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Scales and codes of a matrix as a layer has them, and its attributes."""
     rows, cols = matrix.shape
-    attributes: dict[str, Any] = {
-        "version": 2, "inputs": cols, "activation_bits": 0, "weight_offset": 0,
-        "activation_offset": 0, "granularity": "group", "activation": 0,
-    }  # fmt: skip
-    integers, vectors = _INTEGERS.fullmatch(matrix.type), _VECTORS.fullmatch(matrix.type)
-    group = int(integers[2]) if integers else _VECTOR_GROUP
+    kind = {"Q4_0": "int4/32", "Q8_0": "int8/32"}.get(matrix.type, matrix.type)
+    integers, vectors = _INTEGERS.fullmatch(kind), _VECTORS.fullmatch(kind)
+    group = int(integers[2] or _INTEGER_GROUP) if integers else _VECTOR_GROUP
     if not (integers or vectors) or cols % group != 0:
         raise NotImplementedError(
             f"'{name}': expected integers or a vector basis in groups that divide {cols} columns, "
             f"found {matrix.type}"
         )
+    attributes: dict[str, Any] = {
+        "version": 2, "inputs": cols, "activation_bits": 0, "weight_offset": 0,
+        "activation_offset": 0, "granularity": "group", "group_size": group, "activation": 0,
+    }  # fmt: skip
+    if integers:
+        bits = int(integers[1])
+        scales, distances = _integer_codes(matrix, bits, group)
+        constants = {"scales": scales, "codes": planes_of(torch.from_numpy(distances), bits)}
+        return constants, {**attributes, "weight_bits": bits, "weight_system": "int"}
     blocks = matrix.blocks.reshape(rows, cols // group, -1)
-    attributes["group_size"] = group
-    if vectors:
-        attributes |= {"weight_bits": 8, "weight_system": matrix.type,
-                       "scale_type": _VECTOR_SCALES, "scale_factor": matrix.factor}  # fmt: skip
-        codes = np.ascontiguousarray(blocks[:, :, 1:]).reshape(rows, 1, -1)
-        return {"scales": blocks[:, :, :1].reshape(-1, 1), "codes": codes}, attributes
-    bits = int(integers[1])  # type: ignore[index]
-    attributes |= {"weight_bits": bits, "weight_system": "int"}
-    scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2").reshape(-1, 1)
-    packed = np.unpackbits(blocks[:, :, 2:], axis=2, bitorder="little")[:, :, : group * bits]
-    distances = packed.reshape(rows, cols, bits) @ (1 << np.arange(bits))
-    return {"scales": scales, "codes": planes_of(torch.from_numpy(distances), bits)}, attributes
+    codes = np.ascontiguousarray(blocks[:, :, 1:]).reshape(rows, 1, -1)
+    return {"scales": blocks[:, :, :1].reshape(-1, 1), "codes": codes}, {
+        **attributes, "weight_bits": 8, "weight_system": kind, "scale_type": _VECTOR_SCALES,
+        "scale_factor": matrix.factor,
+    }  # fmt: skip
 
 
 def _file_of(name: str, matrix: _Matrix, layer: nn.Module) -> bytes:
