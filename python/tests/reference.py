@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages docs/reference/python.md, made of the signatures and docstrings of the package, and
-docs/reference/json.md, made of what the program says of its results."""
+"""The pages docs/reference/python.md and torch.md, made of the signatures and docstrings of the
+package, and docs/reference/json.md, made of what the program says of its results."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ from halftone._results import Result
 HEAD = """# The Python package
 
 Made from its docstrings by a test. [The guide](../guides/python.md) shows how to use it.
+"""
+
+
+TORCH_HEAD = """# halftone.torch
+
+Made from its docstrings by a test. [The guide](../guides/pytorch.md) shows how to use it.
 """
 
 
@@ -115,3 +121,11 @@ def recipe_page() -> str:
         rows = "\n".join(map(key_row, fields_of(job).values()))
         parts.append(f"## {heading}\n\n| key | value | default | meaning |\n|---|---|---|---|\n{rows}\n")
     return "\n".join(parts)
+
+
+def torch_page() -> str:
+    """The page of halftone.torch, which needs PyTorch and transformers."""
+    import halftone.torch
+
+    names = [f"torch.{name}" for name in halftone.torch.__all__]
+    return "\n".join([TORCH_HEAD, *map(entry, names)])

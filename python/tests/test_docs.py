@@ -25,6 +25,7 @@ NOT_IN_JSON = {
 }
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 MODULES = sorted(p.stem for p in Path(ht.__file__).parent.glob("*.py"))
+TORCH_MODULES = sorted(p.stem for p in Path(ht.__file__).parent.glob("torch/*.py"))
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -33,11 +34,23 @@ def test_docstrings(name: str) -> None:
     assert doctest.testmod(module, optionflags=FLAGS).failed == 0
 
 
-def test_the_guide() -> None:
-    page = (ROOT / "docs" / "guides" / "python.md").read_text()
+@pytest.mark.parametrize("name", TORCH_MODULES)
+def test_docstrings_of_torch(name: str) -> None:
+    pytest.importorskip("torch")
+    if name == "_transformers":
+        pytest.importorskip("transformers")
+    module = importlib.import_module("halftone.torch" if name == "__init__" else f"halftone.torch.{name}")
+    assert doctest.testmod(module, optionflags=FLAGS).failed == 0
+
+
+@pytest.mark.parametrize("guide,least", [("python.md", 20), ("pytorch.md", 15)])
+def test_the_guides(guide: str, least: int) -> None:
+    if guide == "pytorch.md":
+        pytest.importorskip("torch")
+    page = (ROOT / "docs" / "guides" / guide).read_text()
     text = re.sub(r"^```.*$", "", page, flags=re.MULTILINE)
-    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", "docs/guides/python.md", 0)
-    assert len(test.examples) > 20
+    test = doctest.DocTestParser().get_doctest(text, {}, guide, f"docs/guides/{guide}", 0)
+    assert len(test.examples) > least
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
 
 
@@ -53,6 +66,15 @@ def test_the_reference(name: str) -> None:
     if "HALFTONE_WRITE_REFERENCE" in os.environ:
         path.write_text(made)
     assert path.read_text() == made, "HALFTONE_WRITE_REFERENCE=1 writes the page"
+
+
+def test_the_reference_of_torch() -> None:
+    pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    path = ROOT / "docs" / "reference" / "torch.md"
+    if "HALFTONE_WRITE_REFERENCE" in os.environ:
+        path.write_text(reference.torch_page())
+    assert path.read_text() == reference.torch_page(), "HALFTONE_WRITE_REFERENCE=1 writes the page"
 
 
 def test_the_keys_of_results() -> None:

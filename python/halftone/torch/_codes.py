@@ -89,7 +89,7 @@ class Matrix(NamedTuple):
         """Whether scales are floats, so that levels are those of Numbers.table()."""
         scales = self.constant(SCALES)
         is_float = scales is not None and scales.dtype.kind == "f"
-        return is_float and not self.node.attributes.get("scale_type")
+        return is_float and self.node.attributes.get("scale_type") is None
 
     def codes(self) -> torch.Tensor:
         """int64 [outputs, n]."""
@@ -111,7 +111,15 @@ class Matrix(NamedTuple):
     @property
     def has_whole_groups(self) -> bool:
         found = self.node.attributes
-        return found["granularity"] != "group" or found["inputs"] % found["group_size"] == 0
+        return bool(
+            found["granularity"] != "group" or found["inputs"] % found["group_size"] == 0
+        )
+
+
+def floats_of(array: np.ndarray | None) -> torch.Tensor:
+    """A constant of a file, which is there, as float32."""
+    assert array is not None
+    return torch.from_numpy(array.astype(np.float32))
 
 
 def planes_of(codes: torch.Tensor, bits: int) -> np.ndarray:
@@ -138,7 +146,7 @@ def decoded(file: bytes) -> list[torch.Tensor]:
         return [_decoded_by_conversion(file, each) for each in found]
     result = []
     for each in found:
-        table = each.numbers.table(torch.from_numpy(each.constant(SCALES).astype(np.float32)))
+        table = each.numbers.table(floats_of(each.constant(SCALES)))
         codes = each.codes()
         result.append(table.gather(1, each.in_blocks(codes)).reshape(codes.shape))
     return result

@@ -20,7 +20,7 @@ _FIRST_OPSET = 9
 @functools.cache
 def prepare() -> None:
     """Tells PyTorch's exporter how our operators are written."""
-    import torch.onnx
+    from torch import onnx
 
     def layer(g: Any, x: Any, file: Any, kind: Any, sizes: Any) -> Any:
         return _written(g, [x, file])
@@ -28,8 +28,9 @@ def prepare() -> None:
     def recurrent(g: Any, x: Any, states: Any, file: Any, width: Any) -> Any:
         return _written(g, [x, *states.node().inputs(), file])
 
-    torch.onnx.register_custom_op_symbolic("halftone::layer", layer, _FIRST_OPSET)
-    torch.onnx.register_custom_op_symbolic("halftone::recurrent", recurrent, _FIRST_OPSET)
+    exporter: Any = onnx
+    exporter.register_custom_op_symbolic("halftone::layer", layer, _FIRST_OPSET)
+    exporter.register_custom_op_symbolic("halftone::recurrent", recurrent, _FIRST_OPSET)
 
 
 def _written(g: Any, inputs: list[Any]) -> Any:

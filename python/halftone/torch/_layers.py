@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ def check_input(x: torch.Tensor, name: str, dtype: torch.dtype = torch.float32) 
                         f"use .to(torch.{kind})")  # fmt: skip
 
 
+_ops: Any = torch.ops.halftone
 #: Systems whose codes are of several weights, so that their bits are no bits of a weight.
 _VECTORS = re.compile(r"\d+x\d+")
 
@@ -75,7 +76,7 @@ class CodedLayer(nn.Module):
         """The inverse of _shaped()."""
         return weights
 
-    def unfreeze(self, weights: list[torch.Tensor] | None = None) -> None:
+    def unfreeze(self, weights: Sequence[torch.Tensor | None] | None = None) -> None:
         """See unfreeze_(). weights: float ones as matrices, to start from."""
         if self.learned is not None:
             return
@@ -84,7 +85,7 @@ class CodedLayer(nn.Module):
             reason = reason_not_to_learn(each)
             if reason is not None:
                 raise ValueError(f"unfreeze_(): {reason}; expected a system with float scales")
-        starts = weights or [None] * len(found)
+        starts = weights or (None,) * len(found)
         self.learned = nn.ModuleList(LearnedMatrix(m, w) for m, w in zip(found, starts))
         self._written = self._versions()
 
@@ -103,10 +104,18 @@ class CodedLayer(nn.Module):
             return
         changed: dict[str, np.ndarray] = {}
         for each in self.learned:
-            changed.update(each.constants())  # type: ignore[operator]
+            assert isinstance(each, LearnedMatrix)
+            changed.update(each.constants())
         written = with_constants(self.file.numpy().tobytes(), changed)
         self.file = torch.from_numpy(np.frombuffer(written, np.uint8).copy())
         self._written = self._versions()
+
+    def learned_matrix(self) -> LearnedMatrix:
+        """The one of a layer that learns."""
+        assert self.learned is not None
+        [matrix] = self.learned
+        assert isinstance(matrix, LearnedMatrix)
+        return matrix
 
     def learns(self) -> bool:
         """Whether the layer computes in float32 on decoded numbers, so that gradients reach them."""
@@ -150,6 +159,7 @@ class CodedLayer(nn.Module):
         return None
 
     def extra_repr(self) -> str:
+        """What print() says of the layer."""
         state = ", learns" if self.learned is not None else ""
         return "; ".join(self.matrices) + state
 
@@ -163,7 +173,8 @@ class CodedLayer(nn.Module):
                 "a layer of few bits takes float32, found "
                 f".to({probe.dtype}); convert the others before quantize_()"
             )
-        return super()._apply(function, recurse)
+        apply: Any = super()._apply
+        return cast(nn.Module, apply(function, recurse))
 
 
 def _shapes_of(matrices: list[Any]) -> list[str]:
@@ -179,11 +190,12 @@ class Linear(CodedLayer):
     kind = "linear"
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [..., n] -> [..., outputs]."""
         check_input(x, "Linear")
         if self.learns():
-            [matrix] = self.learned  # type: ignore[union-attr]
+            matrix = self.learned_matrix()
             return nn.functional.linear(matrix.rounded(x), matrix.weights(), matrix.bias)
-        return torch.ops.halftone.layer(x, self.file, self.kind, self.sizes)
+        return cast(torch.Tensor, _ops.layer(x, self.file, self.kind, self.sizes))
 
 
 class Conv(CodedLayer):
@@ -205,14 +217,15 @@ class Conv(CodedLayer):
         return weights.movedim(1, -1).reshape(len(weights), -1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [N, channels, spatial...], or one sample -> [N, outputs, spatial...]."""
         check_input(x, "Conv")
         if x.dim() == len(self.kernel_size) + 1:  # one sample
             return self.forward(x[None])[0]
         if self._outside is not None:
             x = nn.functional.pad(x, self._outside[0], mode=self._outside[1])
         if not self.learns():
-            return torch.ops.halftone.layer(x, self.file, self.kind, self.sizes)
-        [matrix] = self.learned  # type: ignore[union-attr]
+            return cast(torch.Tensor, _ops.layer(x, self.file, self.kind, self.sizes))
+        matrix = self.learned_matrix()
         y = layer_function(matrix.rounded(x), matrix.weights(), self.kind, self.sizes)
         return y if matrix.bias is None else y + matrix.bias.view(-1, *[1] * len(self.kernel_size))
 
@@ -223,12 +236,13 @@ class Embedding(CodedLayer):
     kind = "embedding"
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Indices [...] -> [..., width]."""
         if x.dtype not in (torch.int64, torch.int32):
             raise TypeError(f"Embedding: expected integers, found {x.dtype}")
         if self.learns():
-            [matrix] = self.learned  # type: ignore[union-attr]
+            matrix = self.learned_matrix()
             return nn.functional.embedding(x, matrix.weights())
-        return torch.ops.halftone.layer(x, self.file, self.kind, self.sizes)
+        return cast(torch.Tensor, _ops.layer(x, self.file, self.kind, self.sizes))
 
 
 def layers_of(module: nn.Module) -> Iterator[tuple[str, CodedLayer]]:

@@ -46,6 +46,7 @@ class Network(nn.Module):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def extra_repr(self) -> str:
+        """What print() says of the module."""
         return f"{', '.join(map(str, self.inputs))} -> {', '.join(map(str, self.outputs))}"
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:

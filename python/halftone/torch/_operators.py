@@ -21,14 +21,16 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from .. import _halftone as native
 from .._model import Model, load
-from ._codes import BIAS, INPUT_SCALES, Matrix, decoded, matrices_of, nearest
+from .._sources import Shapes
+from ._codes import BIAS, INPUT_SCALES, Matrix, decoded, floats_of, matrices_of, nearest
 from ._recurrence import unrolled
 
 Arrays: TypeAlias = tuple[np.ndarray, ...]
 #: Shapes of inputs but for the batch that a layer keeps plans of.
 _MAX_SHAPES = 8
 
-LIBRARY = torch.library.Library("halftone", "DEF")
+_library: Any = torch.library
+LIBRARY = _library.Library("halftone", "DEF")
 LIBRARY.define("layer(Tensor x, Tensor file, str kind, int[] sizes) -> Tensor")
 LIBRARY.define("recurrent(Tensor x, Tensor[] states, Tensor file, int width) -> Tensor")
 LIBRARY.define(
@@ -56,12 +58,11 @@ class FrozenMatrix:
         self.attributes = matrix.attributes
         self._weights = weights
         bias = matrix.constant(BIAS)
-        self.bias = None if bias is None else torch.from_numpy(bias.astype(np.float32))
+        self.bias = None if bias is None else floats_of(bias)
         self._levels: torch.Tensor | None = None
         scales = matrix.constant(INPUT_SCALES)
         if matrix.input_numbers is not None and scales is not None:
-            row = torch.from_numpy(scales.astype(np.float32))[None]
-            self._levels = matrix.input_numbers.table(row)
+            self._levels = matrix.input_numbers.table(floats_of(scales)[None])
             self._bounds = bounds_of(self._levels)
 
     def weights(self) -> torch.Tensor:
@@ -82,7 +83,8 @@ class _File:
     """The plans of a file that a tensor holds, and its numbers for gradients."""
 
     def __init__(self, tensor: torch.Tensor):
-        self.storage = StorageWeakRef(tensor.untyped_storage())
+        reference: Any = StorageWeakRef
+        self.storage = reference(tensor.untyped_storage())
         self.stamp = _stamp(tensor)
         self.bytes = tensor.numpy().tobytes()
         self._models: dict[Any, Model] = {}
@@ -93,7 +95,7 @@ class _File:
         key = shape, torch.get_num_threads()
         found = self._models.get(key)
         if found is None:
-            shapes = None if shape is None else {"x": ["N", *shape]}
+            shapes: Shapes | None = None if shape is None else {"x": ("N", *shape)}
             found = load(self.bytes, shapes=shapes, float_order="fixed", threads=key[1])
             while len(self._models) >= _MAX_SHAPES:
                 self._models.pop(next(iter(self._models)))
@@ -299,20 +301,20 @@ def _recurrent_backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
     return of_x, of_states, None, None
 
 
-torch.library.register_fake("halftone::layer", _fake_layer, lib=LIBRARY)
-torch.library.register_fake("halftone::recurrent", _fake_recurrent, lib=LIBRARY)
-torch.library.register_fake(
+_library.register_fake("halftone::layer", _fake_layer, lib=LIBRARY)
+_library.register_fake("halftone::recurrent", _fake_recurrent, lib=LIBRARY)
+_library.register_fake(
     "halftone::network", lambda inputs, file, ports: _outputs(inputs, ports, file), lib=LIBRARY
 )
-torch.library.register_fake("halftone::layer_gradient", _fake_gradient, lib=LIBRARY)
-torch.library.register_fake(
+_library.register_fake("halftone::layer_gradient", _fake_gradient, lib=LIBRARY)
+_library.register_fake(
     "halftone::recurrent_gradient",
     lambda gradient, x, states, file: [torch.empty_like(each) for each in (x, *states)],
     lib=LIBRARY,
 )
-torch.library.register_autograd(
+_library.register_autograd(
     "halftone::layer", _backward, setup_context=_remember, lib=LIBRARY
 )
-torch.library.register_autograd(
+_library.register_autograd(
     "halftone::recurrent", _recurrent_backward, setup_context=_remember_recurrent, lib=LIBRARY
 )

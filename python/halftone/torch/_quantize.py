@@ -369,11 +369,14 @@ def _empty(name: str, layer: Any, state_dict: Mapping[str, Any]) -> nn.Module | 
         files = [state_dict.get(f"{prefix}directions.{i}.file") for i in range(count)]
         if any(each is None for each in files):
             return None
-        for each, suffix in zip(files, suffixes_of(layer)):
-            check_file(name + suffix, layer, _bytes(each))
-        made = [direction(layer, _bytes(each)) for each in files]
+        contents = [_bytes(each) for each in files]
+        for content, suffix in zip(contents, suffixes_of(layer)):
+            check_file(name + suffix, layer, content)
+        made = [direction(layer, content) for content in contents]
         found: nn.Module = Recurrent(layer, made)
-        pairs = [(each, f"{prefix}directions.{i}.") for i, each in enumerate(made)]
+        pairs: list[tuple[Any, str]] = [
+            (each, f"{prefix}directions.{i}.") for i, each in enumerate(made)
+        ]
     else:
         file = state_dict.get(prefix + "file")
         if file is None:
@@ -387,5 +390,5 @@ def _empty(name: str, layer: Any, state_dict: Mapping[str, Any]) -> nn.Module | 
     return found
 
 
-def _bytes(tensor: torch.Tensor) -> bytes:
-    return tensor.cpu().numpy().tobytes()
+def _bytes(tensor: Any) -> bytes:
+    return bytes(tensor.cpu().numpy())

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -22,7 +22,8 @@ class Direction(CodedLayer):
         if self.learns():
             assert self.learned is not None
             return unrolled(list(self.learned), x, states)
-        return torch.ops.halftone.recurrent(x, list(states), self.file, self.sizes[0])
+        y = torch.ops.halftone.recurrent(x, list(states), self.file, self.sizes[0])
+        return cast(torch.Tensor, y)
 
 
 class Recurrent(nn.Module):
@@ -82,4 +83,5 @@ class Recurrent(nn.Module):
         return y.squeeze(axis), states[:, 0]
 
     def extra_repr(self) -> str:
+        """What print() says of the module."""
         return f"{self.mode}, {self.input_size}, {self.hidden_size}, num_layers={self.num_layers}"

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from . import _floats
-from ._codes import CODES, matrices_of
+from ._codes import CODES, floats_of, matrices_of
 from ._layers import CodedLayer, Conv, Embedding, Linear
 from ._recurrent import Direction, Recurrent
 
@@ -108,13 +108,13 @@ def _outside(layer: nn.Conv1d | nn.Conv2d) -> Any:
     return tuple(layer._reversed_padding_repeated_twice), layer.padding_mode
 
 
-def _matrix(layer: nn.Module) -> torch.Tensor:
+def _matrix(layer: Any) -> torch.Tensor:
     """The weights as the file of the layer has them."""
-    weights = layer.weight.detach()
+    weights: torch.Tensor = layer.weight.detach()
     return weights.movedim(1, -1).reshape(len(weights), -1) if weights.dim() > 2 else weights
 
 
-def plain(layer: nn.Module, file: bytes) -> CodedLayer:
+def plain(layer: Any, file: bytes) -> CodedLayer:
     """The layer of few bits in place of one that is not recurrent."""
     if isinstance(layer, nn.Linear):
         return Linear(file, [layer.out_features, layer.in_features])
@@ -135,7 +135,7 @@ def check_file(name: str, layer: nn.Module, file: bytes) -> None:
     """@raises RuntimeError unless a file has the codes of such a layer"""
     try:
         matrices = matrices_of(file)
-        found = [(len(m.constant(CODES)), m.node.attributes["inputs"]) for m in matrices]
+        found = [(len(floats_of(m.constant(CODES))), m.node.attributes["inputs"]) for m in matrices]
     except Exception:  # noqa: BLE001  # bytes from outside
         raise RuntimeError(f"'{name}': expected the codes of a layer, found other bytes") from None
     for wanted, own in zip(_matrix_shapes(layer, name), [*found, (0, 0), (0, 0)]):
@@ -161,7 +161,7 @@ def _rows(x: torch.Tensor) -> Any:
 
 
 @torch.no_grad()
-def fitted(name: str, layer: nn.Module, arguments: tuple[Any, ...], fit: Fit) -> nn.Module | None:
+def fitted(name: str, layer: Any, arguments: tuple[Any, ...], fit: Fit) -> nn.Module | None:
     """The layer in few bits, fitted to the inputs of a call; None if it stays as it is."""
     if isinstance(layer, (nn.LSTM, nn.GRU)):
         return _fitted_recurrent(name, layer, arguments, fit)
@@ -204,7 +204,7 @@ def _fitted_recurrent(
     return Recurrent(layer, found)
 
 
-def unfreeze_from(coded: nn.Module, layer: nn.Module) -> None:
+def unfreeze_from(coded: Any, layer: Any) -> None:
     """Lets a layer learn from the float weights of the layer that it replaces."""
     if isinstance(coded, CodedLayer):
         coded.unfreeze([_matrix(layer)])

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import nn
 
-from ._codes import BIAS, CODES, INPUT_SCALES, SCALES, Matrix, Numbers, nearest, planes_of
+from ._codes import BIAS, CODES, INPUT_SCALES, SCALES, Matrix, floats_of, nearest, planes_of
 from ._operators import bounds_of
 
 
@@ -24,7 +26,7 @@ def _slower(scales: torch.Tensor, numbers: int, bits: int) -> torch.Tensor:
 
     Source: Esser et al., Learned step size quantization, ICLR 2020 (arXiv:1902.08153), Sec. 2.2.
     """
-    factor = 1 / (numbers * ((1 << bits) - 1)) ** 0.5
+    factor = 1 / math.sqrt(numbers * ((1 << bits) - 1))
     return scales.detach() + (scales - scales.detach()) * factor
 
 
@@ -41,13 +43,13 @@ class LearnedMatrix(nn.Module):
         super().__init__()
         self._matrix = matrix
         self._numbers, self._inputs = matrix.numbers, matrix.input_numbers
-        self.scales = nn.Parameter(_floats(matrix.constant(SCALES)))
+        self.scales = nn.Parameter(floats_of(matrix.constant(SCALES)))
         levels = None
         if self._inputs is not None:
-            levels = nn.Parameter(_floats(matrix.constant(INPUT_SCALES))[None])
+            levels = nn.Parameter(floats_of(matrix.constant(INPUT_SCALES))[None])
         self.input_scales = levels
         bias = matrix.constant(BIAS)
-        self.bias = None if bias is None else nn.Parameter(_floats(bias))
+        self.bias = None if bias is None else nn.Parameter(floats_of(bias))
         self.weight = nn.Parameter(self._with_codes(matrix.codes(), start))
 
     @property
@@ -104,11 +106,6 @@ class LearnedMatrix(nn.Module):
         if self.bias is not None:
             found[names[BIAS]] = _array(self.bias)
         return found
-
-
-def _floats(array: np.ndarray | None) -> torch.Tensor:
-    assert array is not None
-    return torch.from_numpy(array.astype(np.float32))
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

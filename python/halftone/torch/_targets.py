@@ -46,7 +46,7 @@ def _inputs_of(layer: Any, x: torch.Tensor) -> torch.Tensor:
     if isinstance(layer, nn.Conv1d):
         x, how = x[:, :, None], [(n, *_tuple(v)) for v, n in zip(how, (1, 1, 0, 1))]
     found, first, places = [], 0, None
-    for part in x.split(_CHUNK):
+    for part in torch.split(x, _CHUNK):
         columns = nn.functional.unfold(part, *how)
         count = columns.shape[2]
         places = _places(len(x) * count) if places is None else places

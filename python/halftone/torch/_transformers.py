@@ -60,7 +60,7 @@ class HalftoneConfig(QuantizationConfigMixin):
         rules: Mapping[str, str] | None = None,
         **options: Any,
     ):
-        self.quant_method = "halftone"
+        self.quant_method: Any = "halftone"
         self.texts, self.type = paths_of(texts), type
         self.rules, self.options = dict(rules or {}), options
         for key in ("rotation", "decoded", "output", "quant_method"):
@@ -146,7 +146,7 @@ def _layer_constants(name: str, matrix: _Matrix) -> tuple[dict[str, np.ndarray],
     }  # fmt: skip
 
 
-def _file_of(name: str, matrix: _Matrix, layer: nn.Module) -> bytes:
+def _file_of(name: str, matrix: _Matrix, layer: Any) -> bytes:
     constants, attributes = _layer_constants(name, matrix)
     inputs = ["x", "", "scales", "codes"]
     if isinstance(layer, nn.Embedding):
@@ -170,12 +170,12 @@ def _matrix_name(name: str) -> str | None:
 
 def _folder_of(model: Any) -> str:
     """Where from_pretrained() has found the model."""
-    name = model.name_or_path
+    name: str = model.name_or_path
     if os.path.isdir(name):
         return name
     from transformers.utils.hub import cached_file
 
-    return os.path.dirname(cached_file(name, "config.json", local_files_only=True))
+    return os.path.dirname(str(cached_file(name, "config.json", local_files_only=True)))
 
 
 @register_quantizer("halftone")
@@ -230,7 +230,7 @@ class HalftoneQuantizer(HfQuantizer):
         return True
 
 
-def _coded(layer: nn.Module, file: bytes) -> nn.Module:
+def _coded(layer: Any, file: bytes) -> nn.Module:
     if isinstance(layer, nn.Embedding):
         return Embedding(file, [layer.embedding_dim, layer.num_embeddings]).train(layer.training)
     return Linear(file, [layer.out_features, layer.in_features]).train(layer.training)
